@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// A dense row-major tensor in device memory: the device's part of a global tensor.
+struct TensorView {
+  TensorType type;            ///< local
+  Window window;              ///< where the part lies in the global tensor
+  std::byte* data = nullptr;  ///< null while memory is being planned
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+/// One node, ready to be bound. Extents may be zero.
+struct KernelArgs {
+  std::vector<TensorView> inputs;
+  TensorView output;
+  Attrs attrs;
+  std::byte* workspace = nullptr;
+};
+
+/// A bound kernel: pointers, shapes and primitives are fixed; calling it computes the output.
+using Launch = std::function<void()>;
+
+/// A kernel of one op, in the list of its backend.
+struct KernelDef {
+  std::string_view op;
+  Launch (*bind)(const KernelArgs& args);
+  /// Bytes of scratch that the kernel needs for these shapes; nullptr: none.
+  std::int64_t (*workspace)(const KernelArgs& args) = nullptr;
+};
+
+/// A kind of device that computes.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+
+  /// Kernel of an op; nullptr if the backend has none.
+  virtual const KernelDef* find(std::string_view op) const = 0;
+
+  /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough.
+  virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
+
+  virtual void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) = 0;
+  virtual void copy_to_host(void* host, const std::byte* device, std::int64_t bytes) = 0;
+};
+
+/// Kernels on oneDNN and vectorized loops, and naive ones where there is nothing better.
+/// `threads`: how many threads one device computes with, set for the calling thread.
+std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+/// Naive kernels only: what the others are tested against.
+std::unique_ptr<Backend> make_reference_backend();
+
+}  // namespace meshwork

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace meshwork {
+
+enum class DType { kFloat32, kInt32, kInt64, kUInt8 };
+
+/// "float32", "int32", "int64", "uint8".
+std::string_view to_string(DType dtype);
+
+/// Inverse of to_string; throws Error for an unknown name.
+DType dtype_from_string(std::string_view name);
+
+/// Bytes of one element.
+std::size_t size_of(DType dtype);
+
+}  // namespace meshwork

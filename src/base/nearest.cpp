@@ -1,0 +1,60 @@
+#include "base/nearest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace meshwork {
+namespace {
+
+/// Levenshtein distance.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> quoted(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (const std::string& word : words) result.push_back(fmt::format("'{}'", word));
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
+                                 std::size_t count) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t longest = std::max(word.size(), candidate.size());
+    if (2 * distance <= longest) ranked.emplace_back(distance, candidate);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
+    result.push_back(ranked[i].second);
+  }
+  return result;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  if (candidates.empty()) return {};
+  const auto near = nearest(word, candidates);
+  if (!near.empty()) return fmt::format("; nearest: {}", fmt::join(quoted(near), ", "));
+  return fmt::format("; known: {}", fmt::join(quoted(candidates), ", "));
+}
+
+}  // namespace meshwork

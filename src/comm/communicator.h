@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/dtype.h"
+#include "base/reduction.h"
+
+namespace meshwork {
+
+/// A group of devices that exchange tensors. Every member makes the same calls in the same order.
+///
+/// Reductions add in one canonical order whatever the implementation: the binary tree over the
+/// index of the device in the group, ((0+1)+(2+3))+((4+5)+(6+7)); a group that is no power of two
+/// leaves out the missing leaves: (0+1)+2, ((0+1)+(2+3))+4. So the bits are the same in one process
+/// and under mpirun.
+///
+/// Counts are in elements and may be zero. `send` and `recv` may be the same buffer only in
+/// all_reduce and broadcast. A lost or failed member ends every pending and later call with an
+/// Error of ExitCode::kCommunication; no call waits for ever.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// The communicator of `members` (ranks of this one, in the order of their new ranks), of which
+  /// the caller is one. All members call it together, others do not take part.
+  virtual std::unique_ptr<Communicator> group(std::span<const int> members) = 0;
+
+  /// recv[i] = reduction over all members of send[i]; kFloat32, kInt32 or kInt64.
+  virtual void all_reduce(const void* send, void* recv, std::int64_t count, DType dtype,
+                          Reduction reduction) = 0;
+
+  /// Member i receives the reduced block i; block i has counts[i] elements, blocks stand one after
+  /// the other in `send`, which has sum(counts) elements.
+  virtual void reduce_scatter(const void* send, void* recv, std::span<const std::int64_t> counts,
+                              DType dtype, Reduction reduction) = 0;
+
+  /// Member i gives counts[i] elements; everyone receives all blocks, in order.
+  virtual void all_gather(const void* send, void* recv, std::span<const std::int64_t> counts,
+                          DType dtype) = 0;
+
+  /// Block j of `send` (send_counts[j] elements) goes to member j, block i of `recv`
+  /// (recv_counts[i] elements) comes from member i.
+  virtual void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
+                          std::span<const std::int64_t> recv_counts, DType dtype) = 0;
+
+  /// `bytes` of `data` from member `root` to all.
+  virtual void broadcast(void* data, std::size_t bytes, int root) = 0;
+
+  virtual void barrier() = 0;
+
+  /// Ends the job of all members: their calls throw (threads) or their processes stop (ranks).
+  virtual void abort(int exit_code) noexcept = 0;
+};
+
+}  // namespace meshwork

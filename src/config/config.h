@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/value.h"
+
+namespace meshwork::config {
+
+/// A Keras class with its arguments: `Adam`, `adam` or `Adam: {learning_rate: 0.01}`.
+struct ClassSpec {
+  std::string name;  ///< as written
+  Value args;        ///< a map, or null
+  Location at;
+};
+
+/// Reads a ClassSpec from a scalar or from a map of one key.
+ClassSpec read_class(const Value& value, std::string_view what);
+
+struct MeshSpec {
+  std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
+  Location at;
+};
+
+enum class Strategy { kDataParallel, kModelParallel };
+
+/// One rule of a layout map. An entry per dimension: the mesh axes that shard it, major first.
+struct LayoutRule {
+  std::string pattern;
+  std::vector<std::vector<std::string>> dims;
+  Location at;
+};
+
+struct LayerSpec {
+  ClassSpec layer;
+  std::string name;                 ///< "" where Keras's automatic name is wanted
+  std::vector<std::string> inputs;  ///< names of layers; empty: the layer before
+  Location at;
+};
+
+struct InputSpec {
+  std::string name;  ///< "input" unless given
+  Shape shape;       ///< without the batch dimension
+  Location at;
+};
+
+struct ModelSpec {
+  std::vector<InputSpec> inputs;
+  std::vector<LayerSpec> layers;
+  Location at;
+};
+
+struct CompileSpec {
+  ClassSpec optimizer;
+  ClassSpec loss;
+  std::vector<ClassSpec> metrics;
+  Location at;
+};
+
+struct FitSpec {
+  std::int64_t batch_size = 32;  ///< global, whatever the mesh
+  std::int64_t epochs = 1;
+  bool validation = false;        ///< after every epoch, on the validation (else test) split
+  double validation_split = 0.0;  ///< fraction taken off the end of the training data
+  std::optional<std::int64_t> steps_per_epoch;
+  bool shuffle = true;
+  bool log_steps = false;  ///< also write steps.csv: the loss of every step
+  Location at;
+};
+
+/// A whole configuration file, checked as far as it can be without data and devices.
+struct Config {
+  std::string file;
+  std::uint64_t seed = 1337;
+  MeshSpec mesh;
+  Strategy strategy = Strategy::kDataParallel;
+  std::vector<std::string> batch_axis;  ///< empty: the first axis
+  std::vector<LayoutRule> layout_map;
+  std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
+  bool keep_gathered = false;                ///< keep gathered weights for the backward pass
+  Value dataset;  ///< a map: a dataset description, with names already replaced by their file
+  ModelSpec model;
+  std::optional<CompileSpec> compile;
+  FitSpec fit;
+  std::string run_directory;
+};
+
+/// What the command line may change: `--mesh` and `a.b.c=value`.
+struct Overrides {
+  std::string mesh;  ///< "4x2" or "data=4,model=2"; "" for none
+  std::vector<std::string> assignments;
+};
+
+/// Reads and checks a file. Throws Error with file:line:column.
+Config load_config(const std::string& file, const Overrides& overrides);
+
+}  // namespace meshwork::config

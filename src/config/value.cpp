@@ -1,0 +1,147 @@
+#include "config/value.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/nearest.h"
+
+namespace meshwork::config {
+namespace {
+
+std::optional<bool> parse_bool(const Value& value) {
+  if (!value.is_scalar() || value.quoted) return std::nullopt;
+  for (const char* word : {"true", "True", "TRUE"}) {
+    if (value.scalar == word) return true;
+  }
+  for (const char* word : {"false", "False", "FALSE"}) {
+    if (value.scalar == word) return false;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<T> parse_number(const Value& value) {
+  if (!value.is_scalar() || value.quoted || value.scalar.empty()) return std::nullopt;
+  const char* begin = value.scalar.data();
+  const char* end = begin + value.scalar.size();
+  if (*begin == '+') ++begin;
+  T number{};
+  const auto [stop, status] = std::from_chars(begin, end, number);
+  if (status != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+std::string show(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kNull: return "nothing";
+    case Value::Kind::kScalar: return fmt::format("'{}'", value.scalar);
+    case Value::Kind::kList: return "a list";
+    case Value::Kind::kMap: return "a map";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_string(const Location& at) {
+  if (at.line == 0) return at.file;
+  return fmt::format("{}:{}:{}", at.file, at.line, at.column);
+}
+
+const Value::Entry* Value::find(std::string_view key) const {
+  const auto entry =
+      std::find_if(map.begin(), map.end(), [&](const Entry& e) { return e.key == key; });
+  return entry == map.end() ? nullptr : &*entry;
+}
+
+bool Value::is_bool() const { return parse_bool(*this).has_value(); }
+bool Value::is_integer() const { return parse_number<std::int64_t>(*this).has_value(); }
+bool Value::is_real() const { return parse_number<double>(*this).has_value(); }
+
+bool Value::as_bool(std::string_view what) const {
+  if (const auto parsed = parse_bool(*this)) return *parsed;
+  fail_at(at, "{} must be true or false, not {}", what, show(*this));
+}
+
+std::int64_t Value::as_integer(std::string_view what) const {
+  if (const auto parsed = parse_number<std::int64_t>(*this)) return *parsed;
+  fail_at(at, "{} must be an integer, not {}", what, show(*this));
+}
+
+double Value::as_real(std::string_view what) const {
+  const auto parsed = parse_number<double>(*this);
+  if (parsed && std::isfinite(*parsed)) return *parsed;
+  fail_at(at, "{} must be a number, not {}", what, show(*this));
+}
+
+std::string Value::as_string(std::string_view what) const {
+  if (is_scalar()) return scalar;
+  fail_at(at, "{} must be a word, not {}", what, show(*this));
+}
+
+Shape Value::as_shape(std::string_view what) const {
+  if (is_integer()) return {as_integer(what)};
+  if (!is_list()) fail_at(at, "{} must be a list of integers, not {}", what, show(*this));
+  Shape shape;
+  for (const Value& item : list) shape.push_back(item.as_integer(what));
+  return shape;
+}
+
+Reader::Reader(const Value& map, std::string what) : value_(map), what_(std::move(what)) {
+  if (!value_.is_map() && !value_.is_null()) {
+    fail_at(value_.at, "{} must be a map of keys, not {}", what_, show(value_));
+  }
+}
+
+const Value* Reader::find(std::string_view key) {
+  known_.emplace_back(key);
+  const Value::Entry* entry = value_.find(key);
+  return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
+}
+
+const Value& Reader::require(std::string_view key) {
+  const Value* value = find(key);
+  if (value == nullptr) fail_at(value_.at, "{} needs the key '{}'", what_, key);
+  return *value;
+}
+
+bool Reader::get(std::string_view key, bool fallback) {
+  const Value* value = find(key);
+  return value == nullptr ? fallback : value->as_bool(key);
+}
+
+std::int64_t Reader::get(std::string_view key, std::int64_t fallback) {
+  return get_integer(key).value_or(fallback);
+}
+
+double Reader::get(std::string_view key, double fallback) {
+  return get_real(key).value_or(fallback);
+}
+
+std::string Reader::get(std::string_view key, const std::string& fallback) {
+  const Value* value = find(key);
+  return value == nullptr ? fallback : value->as_string(key);
+}
+
+std::optional<double> Reader::get_real(std::string_view key) {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  return value->as_real(key);
+}
+
+std::optional<std::int64_t> Reader::get_integer(std::string_view key) {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  return value->as_integer(key);
+}
+
+void Reader::finish() const {
+  for (const Value::Entry& entry : value_.map) {
+    if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
+      fail_at(entry.at, "{} has no key '{}'{}", what_, entry.key, suggestion(entry.key, known_));
+    }
+  }
+}
+
+}  // namespace meshwork::config

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/shape.h"
+
+namespace meshwork::config {
+
+/// Where a value was written. Line and column count from 1; 0 where there is no file.
+struct Location {
+  std::string file;  ///< "configs/mnist.yaml", or "command line"
+  int line = 0;
+  int column = 0;
+};
+
+/// "configs/mnist.yaml:14:7".
+std::string to_string(const Location& at);
+
+/// Throws a configuration Error that begins with the place.
+template <class... Args>
+[[noreturn]] void fail_at(const Location& at, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ExitCode::kConfiguration,
+              fmt::format("{}: {}", to_string(at), fmt::format(format, std::forward<Args>(args)...)));
+}
+
+/// A YAML value that knows where it was written.
+struct Value {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  struct Entry;
+
+  Kind kind = Kind::kNull;
+  Location at;
+  std::string scalar;         ///< text of a scalar
+  bool quoted = false;        ///< a quoted scalar is a string whatever it looks like
+  std::vector<Value> list;
+  std::vector<Entry> map;     ///< in the order of the file; keys are unique
+
+  bool is_null() const { return kind == Kind::kNull; }
+  bool is_scalar() const { return kind == Kind::kScalar; }
+  bool is_list() const { return kind == Kind::kList; }
+  bool is_map() const { return kind == Kind::kMap; }
+
+  const Entry* find(std::string_view key) const;
+
+  /// Conversions; `what` names the value in the Error: "units must be an integer, not 'many'".
+  bool as_bool(std::string_view what) const;
+  std::int64_t as_integer(std::string_view what) const;
+  double as_real(std::string_view what) const;
+  std::string as_string(std::string_view what) const;
+  Shape as_shape(std::string_view what) const;
+
+  bool is_bool() const;
+  bool is_integer() const;
+  bool is_real() const;  ///< an integer is a real, too
+};
+
+struct Value::Entry {
+  std::string key;
+  Location at;  ///< of the key
+  Value value;
+};
+
+/// Reads the keys of a map one by one; finish() makes an Error of every key that nobody read, with
+/// the place and the nearest known key. A null value reads as an empty map.
+class Reader {
+ public:
+  /// `what` names the map in errors: "layer 'd1' (Dense)".
+  Reader(const Value& map, std::string what);
+
+  /// nullptr if the key is absent or its value null (None in Keras: the default holds).
+  const Value* find(std::string_view key);
+  /// As find, but an absent key is an Error.
+  const Value& require(std::string_view key);
+
+  bool get(std::string_view key, bool fallback);
+  std::int64_t get(std::string_view key, std::int64_t fallback);
+  double get(std::string_view key, double fallback);
+  std::string get(std::string_view key, const std::string& fallback);
+  std::string get(std::string_view key, const char* fallback) { return get(key, std::string(fallback)); }
+  std::int64_t get(std::string_view key, int fallback) {
+    return get(key, static_cast<std::int64_t>(fallback));
+  }
+  std::optional<double> get_real(std::string_view key);
+  std::optional<std::int64_t> get_integer(std::string_view key);
+
+  void finish() const;
+
+  const Location& at() const { return value_.at; }
+  const std::string& what() const { return what_; }
+
+ private:
+  Value value_;
+  std::string what_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace meshwork::config

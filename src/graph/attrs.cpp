@@ -1,0 +1,75 @@
+#include "graph/attrs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+
+namespace meshwork {
+namespace {
+
+struct Printer {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const {
+    std::string text = fmt::format("{}", value);
+    if (text.find_first_of(".en") == std::string::npos) text += ".0";
+    return text;
+  }
+  std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
+  std::string operator()(const std::vector<std::int64_t>& value) const {
+    return fmt::format("[{}]", fmt::join(value, ", "));
+  }
+};
+
+}  // namespace
+
+Attrs::Attrs(std::initializer_list<std::pair<std::string, Attr>> entries) : entries_(entries) {}
+
+void Attrs::set(std::string_view name, Attr value) {
+  for (auto& [key, current] : entries_) {
+    if (key == name) {
+      current = std::move(value);
+      return;
+    }
+  }
+  entries_.emplace_back(name, std::move(value));
+}
+
+const Attr* Attrs::find(std::string_view name) const {
+  for (const auto& [key, value] : entries_) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+const Attr& Attrs::at(std::string_view name) const {
+  const Attr* value = find(name);
+  MW_CHECK(value != nullptr, "no attribute '{}' in {}", name, to_string(*this));
+  return *value;
+}
+
+template <class T>
+const T& Attrs::get(std::string_view name) const {
+  const T* value = std::get_if<T>(&at(name));
+  MW_CHECK(value != nullptr, "attribute '{}' has another type in {}", name, to_string(*this));
+  return *value;
+}
+
+template const bool& Attrs::get<bool>(std::string_view) const;
+template const std::int64_t& Attrs::get<std::int64_t>(std::string_view) const;
+template const double& Attrs::get<double>(std::string_view) const;
+template const std::string& Attrs::get<std::string>(std::string_view) const;
+template const std::vector<std::int64_t>& Attrs::get<std::vector<std::int64_t>>(
+    std::string_view) const;
+
+std::string to_string(const Attrs& attrs) {
+  if (attrs.entries().empty()) return {};
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : attrs.entries()) {
+    parts.push_back(fmt::format("{}={}", name, std::visit(Printer{}, value)));
+  }
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+}  // namespace meshwork

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace meshwork {
+
+using Attr = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+
+/// The constants of a node by name, in the order in which they were set.
+/// Reading a name that is not there, or as another type, is a broken invariant.
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<std::string, Attr>> entries);
+
+  void set(std::string_view name, Attr value);
+  const Attr* find(std::string_view name) const;
+
+  bool flag(std::string_view name) const { return get<bool>(name); }
+  std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
+  double real(std::string_view name) const { return get<double>(name); }
+  const std::string& text(std::string_view name) const { return get<std::string>(name); }
+  const std::vector<std::int64_t>& integers(std::string_view name) const {
+    return get<std::vector<std::int64_t>>(name);
+  }
+
+  const std::vector<std::pair<std::string, Attr>>& entries() const { return entries_; }
+  bool operator==(const Attrs&) const = default;
+
+ private:
+  const Attr& at(std::string_view name) const;
+  template <class T>
+  const T& get(std::string_view name) const;
+
+  std::vector<std::pair<std::string, Attr>> entries_;
+};
+
+/// {axes=[0, 1], keep=true, rate=0.5, equation="m k, k n -> m n"}; "" without entries.
+/// Reals always carry a point or an exponent, so that the text can be read back.
+std::string to_string(const Attrs& attrs);
+
+}  // namespace meshwork

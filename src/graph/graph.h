@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "graph/attrs.h"
+
+namespace meshwork {
+
+struct OpDef;
+
+/// Index of a node in its graph; every node gives exactly one value.
+using ValueId = std::int32_t;
+constexpr ValueId kNoValue = -1;
+
+struct TensorType {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+};
+
+/// "float32[128, 200]".
+std::string to_string(const TensorType& type);
+
+/// Bytes of a dense tensor of this type.
+std::int64_t num_bytes(const TensorType& type);
+
+enum class Phase { kForward, kBackward, kUpdate };
+
+/// One operation. Its inputs stand before it in the graph.
+struct Node {
+  const OpDef* op = nullptr;
+  std::vector<ValueId> inputs;
+  Attrs attrs;
+  TensorType type;   ///< of the value it gives
+  std::string path;  ///< the layer it belongs to: "d1", "block_3/attention"
+  Phase phase = Phase::kForward;
+};
+
+/// A tensor that lives from step to step. The value is a node of op `variable`.
+struct Variable {
+  ValueId value = kNoValue;
+  std::string path;
+  bool trainable = true;
+  std::string slot_of;           ///< path of the weight whose optimizer state this is; "" for a weight
+  const OpDef* init = nullptr;   ///< an op without inputs that gives the initial value
+  Attrs init_attrs;
+};
+
+/// At the end of a step `variable` takes `value`.
+struct Update {
+  ValueId variable = kNoValue;
+  ValueId value = kNoValue;
+};
+
+/// A value under a name: an output of the program, or the output of a layer.
+struct NamedValue {
+  std::string name;
+  ValueId value = kNoValue;
+};
+
+/// A program in order of execution: global before partitioning, local (one device) after it.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Variable> variables;
+  std::vector<Update> updates;
+  std::vector<NamedValue> outputs;
+  std::vector<NamedValue> layer_outputs;  ///< "d1/output": what a layout map may lay out
+  std::vector<Window> windows;            ///< of each value, in a local program; else empty
+
+  const Node& node(ValueId id) const { return nodes[static_cast<std::size_t>(id)]; }
+  const TensorType& type(ValueId id) const { return node(id).type; }
+};
+
+/// Types of the inputs of a node, in order.
+std::vector<TensorType> input_types(const Graph& graph, const Node& node);
+
+/// The value of the output `name`; a broken invariant if there is none.
+ValueId output_value(const Graph& graph, std::string_view name);
+
+/// Throws CheckFailure unless inputs precede their uses, types are what the ops infer (global
+/// programs), and variables, updates and outputs name values of matching types.
+void verify(const Graph& graph);
+
+/// The same graph without the nodes that no output and no update needs. Variables and inputs stay.
+Graph prune(const Graph& graph);
+
+}  // namespace meshwork

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/reduction.h"
+#include "graph/graph.h"
+
+namespace meshwork {
+
+class GraphBuilder;
+
+/// What an op is asked about: the types around one node.
+struct OpArgs {
+  std::span<const TensorType> inputs;
+  const Attrs& attrs;
+  TensorType output;  ///< not yet known while inferring
+};
+
+/// In which operands an op is linear, so that a partial sum may pass through it unreduced.
+enum class Linear {
+  kNo,
+  kJointly,  ///< all operands partial over the same axes: add, negate, reshape
+  kEach,     ///< any one operand partial, the others not: multiply, einsum
+  kFirst,    ///< only the first operand: divide
+};
+
+/// What a node asks of the communicator; such nodes stand in local programs only.
+enum class Collective { kNone, kAllReduce, kAllGather, kReduceScatter, kAllToAll };
+
+/// The whole meaning of an op, apart from its kernels. One file in ops/ defines one.
+struct OpDef {
+  std::string_view name;
+
+  /// Type of the result; throws Error for operands that do not fit. Never called with `output`.
+  TensorType (*infer)(const OpArgs& args) = nullptr;
+
+  /// Dimension rule, an einsum string over named factors (graph/dim_rule.h).
+  std::string (*rule)(const OpArgs& args) = nullptr;
+
+  /// Gradients of the inputs given that of the result, kNoValue where there is none.
+  /// nullptr: not differentiable (gradient zero everywhere, as of a comparison).
+  std::vector<ValueId> (*grad)(GraphBuilder& b, ValueId self, ValueId dy) = nullptr;
+
+  /// The same value from ops that may shard the `[c]` factors of the rule; nullptr: gathered.
+  ValueId (*split)(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& attrs) = nullptr;
+
+  /// Floating-point operations of the whole (global) node; nullptr: one per element of the result.
+  double (*flops)(const OpArgs& args) = nullptr;
+
+  Linear linear = Linear::kNo;
+  Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
+  bool in_place = false;  ///< elementwise: the result may take the place of an operand of its type
+  Collective collective = Collective::kNone;
+  bool view = false;      ///< the bytes of the result are those of input 0, in the same order
+};
+
+}  // namespace meshwork

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "graph/dim_rule.h"
+#include "graph/op_def.h"
+
+namespace meshwork::ops {
+
+/// Type of an elementwise op of one operand: that of the operand, which must be float32.
+TensorType infer_unary(const OpArgs& args);
+
+/// Type of an elementwise op with numpy broadcasting; all operands have the dtype of the first.
+TensorType infer_broadcast(const OpArgs& args);
+
+/// As infer_broadcast, but the result is float32 whatever is compared.
+TensorType infer_comparison(const OpArgs& args);
+
+/// The shape to which all broadcast; throws Error if they do not.
+Shape broadcast_shapes(std::span<const TensorType> inputs);
+
+}  // namespace meshwork::ops

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace meshwork::ops {
+
+// Leaves. Types come from the attributes.
+extern const OpDef kInput;            // {name, dtype, shape}
+extern const OpDef kVariable;         // {path, dtype, shape}
+extern const OpDef kConstant;         // {value, dtype, shape}: one number everywhere
+extern const OpDef kRandomUniform;    // {key, low, high, shape}, () or (step): counter-based
+extern const OpDef kRandomNormal;     // {key, mean, stddev, shape}
+extern const OpDef kTruncatedNormal;  // {key, mean, stddev, shape}
+extern const OpDef kIdentityMatrix;   // {gain, shape}
+extern const OpDef kOrthogonal;       // {key, gain, shape}
+extern const OpDef kIota;             // {dim, dtype, shape}: the global index along dim
+
+// Elementwise, one operand.
+extern const OpDef kAbs;
+extern const OpDef kCast;  // {dtype}
+extern const OpDef kErf;
+extern const OpDef kExp;
+extern const OpDef kFloor;
+extern const OpDef kLog;
+extern const OpDef kLog1p;
+extern const OpDef kNegate;
+extern const OpDef kRelu;
+extern const OpDef kSigmoid;
+extern const OpDef kSign;
+extern const OpDef kSoftplus;
+extern const OpDef kSqrt;
+extern const OpDef kSquare;
+extern const OpDef kTanh;
+
+// Elementwise, two or three operands, numpy broadcasting. Comparisons give 0 or 1 in float32.
+extern const OpDef kAdd;
+extern const OpDef kDivide;
+extern const OpDef kEqual;
+extern const OpDef kGreater;
+extern const OpDef kGreaterEqual;
+extern const OpDef kMaximum;
+extern const OpDef kMinimum;
+extern const OpDef kMultiply;
+extern const OpDef kPower;
+extern const OpDef kSubtract;
+extern const OpDef kSelect;  // (condition, a, b): a where condition != 0
+
+// Reductions: {axes, keepdims}. Softmax and its kin along {axis}.
+extern const OpDef kReduceMax;
+extern const OpDef kReduceSum;
+extern const OpDef kArgMax;  // {axis}: int32, lowest index among equals
+extern const OpDef kLogSoftmax;
+extern const OpDef kSoftmax;
+extern const OpDef kSparsemax;
+
+// Contraction and movement.
+extern const OpDef kBroadcastTo;  // {shape}
+extern const OpDef kConcatenate;  // {axis}
+extern const OpDef kEinsum;       // {equation = "m k, k n -> m n"}
+extern const OpDef kOneHot;       // {depth}: int32 [..] -> float32 [.., depth]
+extern const OpDef kPick;         // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
+extern const OpDef kReshape;      // {shape}
+extern const OpDef kSlice;        // {axis, start, size}
+extern const OpDef kTranspose;    // {perm}
+
+// Local programs only (spmd/): what reshards become.
+extern const OpDef kAllGather;      // {axes, counts}
+extern const OpDef kAllReduce;      // {axes, reduction}
+extern const OpDef kAllToAll;       // {axes, send_counts, recv_counts}
+extern const OpDef kReduceScatter;  // {axes, counts, reduction}
+extern const OpDef kPack;           // {dim, extents}: blocks along dim, one after the other
+extern const OpDef kUnpack;         // {dim, extents}: its inverse
+
+/// Every op, for the text form, tests and kernels.
+const std::vector<const OpDef*>& registry();
+/// The op called `name`; nullptr if there is none.
+const OpDef* find(std::string_view name);
+
+// Spelling of the common ones.
+ValueId constant(GraphBuilder& b, double value);  ///< float32 scalar
+ValueId add(GraphBuilder& b, ValueId x, ValueId y);
+ValueId subtract(GraphBuilder& b, ValueId x, ValueId y);
+ValueId multiply(GraphBuilder& b, ValueId x, ValueId y);
+ValueId divide(GraphBuilder& b, ValueId x, ValueId y);
+ValueId scale(GraphBuilder& b, ValueId x, double factor);  ///< x * factor
+ValueId shift(GraphBuilder& b, ValueId x, double offset);  ///< x + offset
+ValueId reduce_sum(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);
+ValueId reduce_max(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);
+ValueId reduce_mean(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);
+ValueId einsum(GraphBuilder& b, ValueId x, ValueId y, const std::string& equation);
+ValueId reshape(GraphBuilder& b, ValueId x, Shape shape);
+ValueId transpose(GraphBuilder& b, ValueId x, std::vector<std::int64_t> perm);
+ValueId broadcast_to(GraphBuilder& b, ValueId x, Shape shape);
+ValueId cast(GraphBuilder& b, ValueId x, DType dtype);
+/// Sums `x` down to `shape`, which broadcasts to x's shape: the gradient of broadcasting.
+ValueId sum_to(GraphBuilder& b, ValueId x, const Shape& shape);
+/// A zero of the type of `x`.
+ValueId zeros_like(GraphBuilder& b, ValueId x);
+
+}  // namespace meshwork::ops
