@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace meshwork {
+
+/// Appends the backward pass of the scalar `loss` and returns its gradient with respect to each of
+/// `wrt`, kNoValue where the loss does not depend on it. Reverse mode: every op is asked once for
+/// the gradients of its inputs; nodes that do not lead to `wrt` are not visited. The nodes take the
+/// path of the forward node they belong to, and Phase::kBackward.
+std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const ValueId> wrt);
+
+}  // namespace meshwork

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "comm/communicator.h"
+#include "plan/plan.h"
+
+namespace meshwork {
+
+/// The communicators of one device, made once for every set of members that some program names.
+class CommunicatorGroups {
+ public:
+  explicit CommunicatorGroups(Communicator& world) : world_(world) {}
+  Communicator& world() const { return world_; }
+  /// Devices that share a group ask for groups in the same order.
+  Communicator& of(const std::vector<std::int64_t>& members);
+
+ private:
+  Communicator& world_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Communicator>> groups_;
+};
+
+/// A plan bound to memory: pointers, primitives and communicators are fixed, run() only calls them.
+/// The arena, of at least plan.arena_bytes, may be shared with other programs over the same
+/// variables; backend, groups and arena outlive the executable.
+class Executable {
+ public:
+  Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, std::byte* arena);
+
+  void run() const {
+    for (const Launch& launch : launches_) launch();
+  }
+
+  /// Memory of a value: inputs are filled before run(), outputs read after it.
+  TensorView view(ValueId id) const;
+  /// The graph input called `name`; the data is null if the program has none.
+  TensorView input(std::string_view name) const;
+  TensorView output(std::string_view name) const;
+
+ private:
+  Launch kernel(const Instruction& instruction, ValueId id) const;
+  Launch collective(ValueId id) const;
+  Launch joined_all_reduce(const Instruction& instruction) const;
+
+  const Plan& plan_;
+  Backend& backend_;
+  CommunicatorGroups& groups_;
+  std::byte* arena_;
+  std::vector<Launch> launches_;
+};
+
+/// Scratch bytes that `backend` wants for a node; an Error if it has no kernel for the op.
+std::int64_t kernel_workspace(const Backend& backend, const Graph& program, const Node& node);
+
+}  // namespace meshwork

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "base/check.h"
+#include "graph/op_def.h"
+#include "plan/plan.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Memory that one or several values share, one after the other or as views.
+struct Buffer {
+  std::int64_t bytes = 0;
+  int first = 0;  ///< instruction that writes it first; -1: filled before the program
+  int last = 0;   ///< instruction that reads it last
+  std::int64_t offset = -1;
+};
+
+class Memory {
+ public:
+  explicit Memory(Plan& plan)
+      : plan_(plan), graph_(plan.program), buffer_(graph_.nodes.size(), -1) {}
+
+  void run() {
+    find_uses();
+    place_variables();
+    place_inputs();
+    for (int i = 0; i < end(); ++i) {
+      for (const ValueId id : instruction(i).nodes) assign(id, i);
+    }
+    keep_results();
+    const auto workspaces = add_workspaces();
+    pack();
+    plan_.offsets.resize(graph_.nodes.size());
+    for (std::size_t v = 0; v < buffer_.size(); ++v) {
+      MW_CHECK(buffer_[v] >= 0, "%{} has no place", v);
+      plan_.offsets[v] = buffers_[slot(buffer_[v])].offset;
+    }
+    for (const auto& [i, b] : workspaces)
+      plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
+  }
+
+ private:
+  static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
+  int end() const { return static_cast<int>(plan_.instructions.size()); }
+  Instruction& instruction(int i) { return plan_.instructions[slot(i)]; }
+
+  int new_buffer(std::int64_t bytes, int first) {
+    buffers_.push_back({.bytes = aligned(bytes), .first = first, .last = first});
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+
+  /// last_use_[v]: the last instruction that reads v, itself or through a view; end() for results.
+  void find_uses() {
+    const std::size_t count = graph_.nodes.size();
+    last_use_.assign(count, -1);
+    made_by_.assign(count, -1);
+    root_.resize(count);
+    std::iota(root_.begin(), root_.end(), 0);
+    for (std::size_t v = 0; v < count; ++v) {
+      const Node& node = graph_.nodes[v];
+      if (node.op->view) root_[v] = root_[slot(node.inputs[0])];
+    }
+    for (int i = 0; i < end(); ++i) {
+      for (const ValueId id : instruction(i).nodes) {
+        made_by_[slot(id)] = i;
+        touch(id, i);
+        for (const ValueId input : graph_.node(id).inputs) touch(input, i);
+      }
+    }
+    for (const NamedValue& output : graph_.outputs) touch(output.value, end());
+    for (const Update& update : graph_.updates) touch(update.value, end());
+  }
+
+  void touch(ValueId id, int i) {
+    last_use_[slot(id)] = std::max(last_use_[slot(id)], i);
+    int& root = last_use_[slot(root_[slot(id)])];
+    root = std::max(root, i);
+  }
+
+  void place_variables() {
+    for (const Variable& variable : graph_.variables) {
+      const int b = new_buffer(num_bytes(graph_.type(variable.value)), -1);
+      buffers_[slot(b)].last = end();
+      buffers_[slot(b)].offset = plan_.variable_bytes;
+      plan_.variable_bytes += buffers_[slot(b)].bytes;
+      buffer_[slot(variable.value)] = b;
+      variable_of_[variable.value] = b;
+    }
+    persistent_ = buffers_.size();
+    std::map<ValueId, int> taken;
+    for (const Update& update : graph_.updates) ++taken[root_[slot(update.value)]];
+    for (const Update& update : graph_.updates) {
+      const bool alone = taken[root_[slot(update.value)]] == 1;
+      if (update.value == update.variable) continue;
+      if (alone && may_overwrite(update)) {
+        home_[root_[slot(update.value)]] = variable_of_.at(update.variable);
+      } else {
+        plan_.copies.push_back({update.value, update.variable});
+      }
+    }
+  }
+
+  /// Whether the new value may be written where the old one stands: the old one is not read later,
+  /// nor by the op that writes, unless elementwise, and nothing else is put out from there.
+  bool may_overwrite(const Update& update) const {
+    const ValueId root = root_[slot(update.value)];
+    const Node& node = graph_.node(root);
+    const int writer = made_by_[slot(root)];
+    if (writer < 0 || num_bytes(node.type) != num_bytes(graph_.type(update.variable))) return false;
+    const int last_read = last_use_[slot(update.variable)];
+    if (last_read < writer) return true;
+    const bool reads_elsewhere =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+          return root_[slot(input)] == update.variable && graph_.type(input) != node.type;
+        });
+    return last_read == writer && node.op->in_place && !reads_elsewhere;
+  }
+
+  void place_inputs() {
+    for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
+      if (graph_.nodes[v].op->name != "input") continue;
+      buffer_[v] = new_buffer(num_bytes(graph_.nodes[v].type), -1);
+      buffers_[slot(buffer_[v])].last = last_use_[v];
+    }
+  }
+
+  void assign(ValueId id, int i) {
+    const Node& node = graph_.node(id);
+    const ValueId root = root_[slot(id)];
+    int& mine = buffer_[slot(id)];
+    if (root != id) {
+      mine = buffer_[slot(root)];
+    } else if (const auto home = home_.find(id); home != home_.end()) {
+      mine = home->second;
+    } else if (const int reused = reusable_operand(node, i); reused >= 0) {
+      mine = reused;
+    } else {
+      mine = new_buffer(num_bytes(node.type), i);
+    }
+    Buffer& buffer = buffers_[slot(mine)];
+    buffer.last = std::max(buffer.last, last_use_[slot(id)]);
+  }
+
+  /// Buffer of an operand that dies here and may hold the result, or -1.
+  int reusable_operand(const Node& node, int i) const {
+    if (!node.op->in_place || instruction_size(i) != 1) return -1;
+    for (const ValueId input : node.inputs) {
+      const int candidate = buffer_[slot(input)];
+      const Buffer& buffer = buffers_[slot(candidate)];
+      const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
+      if (transient && graph_.type(input) == node.type && buffer.last == i) return candidate;
+    }
+    return -1;
+  }
+  std::size_t instruction_size(int i) const { return plan_.instructions[slot(i)].nodes.size(); }
+
+  void keep_results() {
+    for (const NamedValue& output : graph_.outputs) keep(output.value);
+    for (const FinalCopy& copy : plan_.copies) keep(copy.from);
+  }
+  void keep(ValueId id) { buffers_[slot(buffer_[slot(id)])].last = end(); }
+
+  std::vector<std::pair<int, int>> add_workspaces() {
+    std::vector<std::pair<int, int>> result;
+    for (int i = 0; i < end(); ++i) {
+      if (instruction(i).workspace_bytes == 0) continue;
+      result.emplace_back(i, new_buffer(instruction(i).workspace_bytes, i));
+    }
+    return result;
+  }
+
+  /// Places the largest buffers first, each at the lowest offset free over its whole life.
+  void pack() {
+    std::vector<std::size_t> order;
+    for (std::size_t b = persistent_; b < buffers_.size(); ++b) order.push_back(b);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return buffers_[a].bytes > buffers_[b].bytes;
+    });
+    plan_.arena_bytes = plan_.variable_bytes;
+    std::vector<std::size_t> placed;  // by offset
+    for (const std::size_t b : order) {
+      Buffer& buffer = buffers_[b];
+      std::int64_t offset = plan_.variable_bytes;
+      for (const std::size_t p : placed) {
+        const Buffer& other = buffers_[p];
+        const bool overlaps = other.first <= buffer.last && buffer.first <= other.last;
+        if (!overlaps) continue;
+        if (other.offset >= offset + buffer.bytes) break;
+        offset = std::max(offset, other.offset + other.bytes);
+      }
+      buffer.offset = offset;
+      const auto place = std::upper_bound(
+          placed.begin(), placed.end(), b,
+          [&](std::size_t x, std::size_t y) { return buffers_[x].offset < buffers_[y].offset; });
+      placed.insert(place, b);
+      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + buffer.bytes);
+    }
+  }
+
+  Plan& plan_;
+  const Graph& graph_;
+  std::vector<int> buffer_;  ///< of each value
+  std::vector<Buffer> buffers_;
+  std::size_t persistent_ = 0;  ///< the first buffers are variables
+  std::vector<int> last_use_;
+  std::vector<int> made_by_;
+  std::vector<ValueId> root_;  ///< the value whose bytes a view shows
+  std::map<ValueId, int> variable_of_;
+  std::map<ValueId, int> home_;  ///< new values written straight into their variable
+};
+
+}  // namespace
+
+void lay_out_memory(Plan& plan) { Memory(plan).run(); }
+
+}  // namespace meshwork

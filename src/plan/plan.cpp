@@ -1,0 +1,105 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+std::int64_t joined_bytes(const Graph& program, const Instruction& instruction) {
+  std::int64_t bytes = 0;
+  for (const ValueId id : instruction.nodes) bytes += num_bytes(program.type(id));
+  return bytes;
+}
+
+/// Bytes of the whole that a collective moves: what one device would hold had it everything.
+double whole_bytes(const Graph& program, const Node& node) {
+  const auto total = [&](std::string_view counts) {
+    const auto& list = node.attrs.integers(counts);
+    const auto elements = std::accumulate(list.begin(), list.end(), std::int64_t{0});
+    return static_cast<double>(elements) * static_cast<double>(size_of(node.type.dtype));
+  };
+  switch (node.op->collective) {
+    case Collective::kNone:
+      return 0;
+    case Collective::kAllReduce:
+      return 2 * static_cast<double>(num_bytes(program.type(node.inputs[0])));
+    case Collective::kReduceScatter:
+    case Collective::kAllGather:
+      return total("counts");
+    case Collective::kAllToAll:
+      return total("send_counts");
+  }
+  return 0;
+}
+
+}  // namespace
+
+Plan make_plan(Graph program, const WorkspaceQuery& workspace) {
+  Plan plan;
+  plan.program = std::move(program);
+  plan.instructions = schedule(plan.program);
+  for (Instruction& instruction : plan.instructions) {
+    const Node& node = plan.program.node(instruction.nodes.front());
+    if (instruction.nodes.size() > 1) {
+      instruction.workspace_bytes = joined_bytes(plan.program, instruction);
+    } else if (node.op->collective == Collective::kNone && !node.op->view && workspace) {
+      instruction.workspace_bytes = workspace(plan.program, node);
+    }
+  }
+  lay_out_memory(plan);
+  return plan;
+}
+
+std::vector<Traffic> traffic(const Plan& plan) {
+  std::vector<Traffic> result;
+  for (const Instruction& instruction : plan.instructions) {
+    const Node& first = plan.program.node(instruction.nodes.front());
+    if (first.op->collective == Collective::kNone) continue;
+    auto entry = std::find_if(result.begin(), result.end(),
+                              [&](const Traffic& t) { return t.op == first.op->name; });
+    if (entry == result.end()) entry = result.insert(entry, {std::string(first.op->name), 0, 0});
+    ++entry->calls;
+    const auto members = static_cast<double>(first.attrs.integers("members").size());
+    for (const ValueId id : instruction.nodes) {
+      entry->bytes += whole_bytes(plan.program, plan.program.node(id)) * (members - 1) / members;
+    }
+  }
+  return result;
+}
+
+std::string to_string(const Plan& plan) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  const auto value = [&](ValueId id) {
+    return fmt::format("%{}@{}", id, plan.offsets[static_cast<std::size_t>(id)]);
+  };
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    for (const ValueId id : plan.instructions[i].nodes) {
+      const Node& node = plan.program.node(id);
+      std::vector<std::string> inputs;
+      for (const ValueId input : node.inputs) inputs.push_back(value(input));
+      const char* kind = node.op->view ? " view" : "";
+      fmt::format_to(out, "{:4} {} = {}({}){} : {}{}  # {}\n", i, value(id), node.op->name,
+                     fmt::join(inputs, ", "), to_string(node.attrs), to_string(node.type), kind,
+                     node.path);
+    }
+  }
+  for (const FinalCopy& copy : plan.copies) {
+    fmt::format_to(out, "copy {} -> {}\n", value(copy.from), value(copy.variable));
+  }
+  for (const Traffic& t : traffic(plan)) {
+    fmt::format_to(out, "traffic {}: {} calls, {:.0f} bytes sent\n", t.op, t.calls, t.bytes);
+  }
+  fmt::format_to(out, "memory: {} bytes, of them {} for variables and {} for a step\n",
+                 plan.arena_bytes, plan.variable_bytes, plan.arena_bytes - plan.variable_bytes);
+  return text;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// One step of a program: a kernel or a collective. Several nodes stand together only where small
+/// all-reduces are joined into one.
+struct Instruction {
+  std::vector<ValueId> nodes;
+  std::int64_t workspace = 0;  ///< offset of scratch memory in the arena
+  std::int64_t workspace_bytes = 0;
+};
+
+/// A value to be copied into a variable after the last instruction.
+struct FinalCopy {
+  ValueId from = kNoValue;
+  ValueId variable = kNoValue;
+};
+
+/// The program of one device, in order, with a place in one arena for every value. Variables come
+/// first and keep their places in every program over the same variables.
+struct Plan {
+  Graph program;  ///< local
+  std::vector<Instruction> instructions;
+  std::vector<std::int64_t> offsets;  ///< of each value in the arena, in bytes
+  std::vector<FinalCopy> copies;
+  std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
+  std::int64_t arena_bytes = 0;     ///< all of it
+};
+
+/// What planning asks of the backend: scratch bytes of a node of a local program.
+using WorkspaceQuery = std::function<std::int64_t(const Graph& program, const Node& node)>;
+
+/// Orders instructions, joins small all-reduces, lays out memory from lifetimes.
+Plan make_plan(Graph program, const WorkspaceQuery& workspace);
+
+/// Order of execution: program order, but all-reduces of at most kSmallBytes wait until one of
+/// their results is needed, and then go out together (those over the same devices).
+constexpr std::int64_t kSmallBytes = 64 * 1024;
+std::vector<Instruction> schedule(const Graph& program);
+
+/// Gives every value a place; see Plan.
+void lay_out_memory(Plan& plan);
+
+/// Every instruction with types, places and bytes, and what the arena is made of.
+std::string to_string(const Plan& plan);
+
+/// What one device sends in a step, by collective: bytes counted as the bandwidth-optimal
+/// algorithms send them (all-reduce 2(n-1)/n, the others (n-1)/n of the whole).
+struct Traffic {
+  std::string op;
+  std::int64_t calls = 0;
+  double bytes = 0;
+};
+std::vector<Traffic> traffic(const Plan& plan);
+
+}  // namespace meshwork

@@ -1,0 +1,183 @@
+#include "sharding/choice.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+void add_unique(std::vector<int>& list, int item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
+
+/// Factors that operands and pin bring along an axis, in order; -1 stands for one that cannot be
+/// sharded.
+std::vector<int> brought_factors(const Site& site, int axis) {
+  std::vector<int> factors;
+  const auto bring = [&](const DimRule::Operand& operand, const Layout& layout) {
+    const int dim = dim_of_axis(layout, axis);
+    if (dim < 0) return;
+    const int factor = DimRule::major_factor(operand, static_cast<std::size_t>(dim));
+    const bool legal = factor >= 0 && may_shard(site.rule, factor, {axis}, site.mesh);
+    add_unique(factors, legal ? factor : -1);
+  };
+  if (site.pin != nullptr) bring(site.rule.output, *site.pin);
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+    if (!site.inputs[i]->flexible) bring(site.rule.inputs[i], site.inputs[i]->output);
+  }
+  return factors;
+}
+
+/// Whether the op may work on partial operands along an axis and leave the result partial.
+bool may_pass(const Site& site, int axis) {
+  const OpDef& op = *site.node.op;
+  std::vector<std::size_t> partial;
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+    const Layout& layout = site.inputs[i]->output;
+    if (!is_partial(layout, axis)) continue;
+    if (layout.reduction != Reduction::kSum) return false;
+    partial.push_back(i);
+  }
+  switch (op.linear) {
+    case Linear::kNo:
+      return false;
+    case Linear::kJointly:
+      return !partial.empty() && partial.size() == site.inputs.size();
+    case Linear::kEach:
+      return partial.size() == 1;
+    case Linear::kFirst:
+      return partial.size() == 1 && partial.front() == 0;
+  }
+  return false;
+}
+
+/// Order of the axes that share a factor: as the pin has them, else the larger operand.
+std::vector<int> axis_order(const Site& site) {
+  std::vector<int> order;
+  const auto append = [&](const Layout& layout) {
+    for (const auto& axes : layout.dims) {
+      for (const int axis : axes) add_unique(order, axis);
+    }
+  };
+  if (site.pin != nullptr) append(*site.pin);
+  std::vector<std::size_t> by_size(site.inputs.size());
+  std::iota(by_size.begin(), by_size.end(), 0);
+  const auto size = [&](std::size_t i) {
+    return num_elements(site.graph.type(site.node.inputs[i]).shape);
+  };
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  for (const std::size_t i : by_size) append(site.inputs[i]->output);
+  for (int axis = 0; axis < static_cast<int>(site.mesh.sizes.size()); ++axis) {
+    add_unique(order, axis);
+  }
+  return order;
+}
+
+Layout operand_layout(const DimRule::Operand& operand,
+                      const std::vector<std::vector<int>>& factor_axes) {
+  Layout layout = replicated(operand.size());
+  for (std::size_t d = 0; d < operand.size(); ++d) {
+    const int factor = DimRule::major_factor(operand, d);
+    if (factor >= 0) layout.dims[d] = factor_axes[static_cast<std::size_t>(factor)];
+  }
+  return layout;
+}
+
+}  // namespace
+
+bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh) {
+  const auto& info = rule.factors[static_cast<std::size_t>(factor)];
+  if (info.whole) return false;
+  const auto fits = [&](const DimRule::Operand& operand) {
+    for (const DimRule::Dim& dim : operand) {
+      const auto place = std::find(dim.begin(), dim.end(), factor);
+      if (place == dim.end()) continue;
+      if (place != dim.begin()) return false;
+      // Uneven parts of a merged dimension would not be its balanced blocks.
+      if (dim.size() > 1 && info.size % mesh.parts(axes) != 0) return false;
+    }
+    return true;
+  };
+  return fits(rule.output) && std::all_of(rule.inputs.begin(), rule.inputs.end(), fits);
+}
+
+std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
+  std::vector<std::vector<AxisUse>> choices;
+  for (int axis = 0; axis < static_cast<int>(site.mesh.sizes.size()); ++axis) {
+    std::vector<AxisUse>& uses = choices.emplace_back();
+    const std::vector<int> factors = brought_factors(site, axis);
+    for (const int factor : factors) {
+      if (factor >= 0) uses.push_back({.kind = AxisUse::Kind::kFactor, .factor = factor});
+    }
+    // A factor of the result that is brought may take the axis back once the work is done.
+    for (const int from : factors) {
+      for (const int to : factors) {
+        if (from < 0 || to < 0 || from == to || site.pin != nullptr) continue;
+        const int dim = DimRule::dim_of(site.rule.output, to);
+        if (dim < 0) continue;
+        uses.push_back({.kind = AxisUse::Kind::kFactor, .factor = from, .settle_dim = dim});
+      }
+    }
+    const bool partial =
+        std::any_of(site.inputs.begin(), site.inputs.end(),
+                    [&](const auto* input) { return is_partial(input->output, axis); });
+    const bool pinned_elsewhere =
+        site.pin != nullptr && !factors.empty() && dim_of_axis(*site.pin, axis) < 0;
+    const bool agreed = factors.size() == 1 && factors.front() >= 0;
+    if (!agreed || partial || pinned_elsewhere) uses.push_back({.kind = AxisUse::Kind::kNone});
+    if (may_pass(site, axis)) uses.push_back({.kind = AxisUse::Kind::kPass});
+  }
+  return choices;
+}
+
+bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& result) {
+  std::vector<std::vector<int>> factor_axes(site.rule.factors.size());
+  std::vector<int> passing;
+  std::vector<int> reduced;
+  for (const int axis : axis_order(site)) {
+    const AxisUse& use = uses[static_cast<std::size_t>(axis)];
+    if (use.kind == AxisUse::Kind::kPass) passing.push_back(axis);
+    if (use.kind != AxisUse::Kind::kFactor) continue;
+    factor_axes[static_cast<std::size_t>(use.factor)].push_back(axis);
+    if (!DimRule::contains(site.rule.output, use.factor)) reduced.push_back(axis);
+  }
+  if (!passing.empty() && !reduced.empty() && site.node.op->reduction != Reduction::kSum)
+    return false;
+  for (std::size_t f = 0; f < factor_axes.size(); ++f) {
+    const bool legal = factor_axes[f].empty() ||
+                       may_shard(site.rule, static_cast<int>(f), factor_axes[f], site.mesh);
+    if (!legal) return false;
+  }
+
+  result = {};
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+    Layout layout = operand_layout(site.rule.inputs[i], factor_axes);
+    for (const int axis : passing) {
+      if (is_partial(site.inputs[i]->output, axis)) layout.partial.push_back(axis);
+    }
+    std::sort(layout.partial.begin(), layout.partial.end());
+    result.inputs.push_back(std::move(layout));
+  }
+  result.computed = operand_layout(site.rule.output, factor_axes);
+  result.computed.partial = passing;
+  result.computed.partial.insert(result.computed.partial.end(), reduced.begin(), reduced.end());
+  std::sort(result.computed.partial.begin(), result.computed.partial.end());
+  result.computed.reduction = reduced.empty() ? Reduction::kSum : site.node.op->reduction;
+  result.output = site.pin != nullptr ? *site.pin : result.computed;
+  for (int axis = 0; axis < static_cast<int>(uses.size()); ++axis) {
+    const int dim = uses[static_cast<std::size_t>(axis)].settle_dim;
+    if (dim < 0) continue;
+    std::erase(result.output.partial, axis);
+    if (const int old = dim_of_axis(result.output, axis); old >= 0) {
+      std::erase(result.output.dims[static_cast<std::size_t>(old)], axis);
+    }
+    result.output.dims[static_cast<std::size_t>(dim)].push_back(axis);
+  }
+  return true;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "graph/dim_rule.h"
+#include "sharding/propagate.h"
+
+namespace meshwork {
+
+/// How one op uses one mesh axis.
+struct AxisUse {
+  enum class Kind { kNone, kFactor, kPass };
+  Kind kind = Kind::kNone;
+  int factor = -1;      ///< of the rule, for kFactor
+  int settle_dim = -1;  ///< kFactor: afterwards the axis moves to this dimension of the result
+  bool operator==(const AxisUse&) const = default;
+};
+
+/// What is known around a node when its layout is chosen.
+struct Site {
+  const Graph& graph;
+  const Node& node;
+  DimRule rule;
+  std::vector<const NodeLayout*> inputs;
+  const Layout* pin = nullptr;
+  const Mesh& mesh;
+};
+
+/// Axes that may use `factor` without breaking a merged dimension; false for a `[c]` factor, or one
+/// that is not the first of its dimension everywhere.
+bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh);
+
+/// What each axis may do at a node, in order of preference.
+std::vector<std::vector<AxisUse>> axis_choices(const Site& site);
+
+/// The layouts that follow from the use of every axis; false if they are not legal.
+bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& result);
+
+}  // namespace meshwork

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/reduction.h"
+#include "base/shape.h"
+#include "sharding/mesh.h"
+
+namespace meshwork {
+
+/// Who holds what of a tensor. Along an axis that is named nowhere every device holds a replica.
+struct Layout {
+  /// Mesh axes that shard each dimension, major first.
+  std::vector<std::vector<int>> dims;
+  /// Axes, ascending, over which the devices hold partial values still to be combined.
+  std::vector<int> partial;
+  Reduction reduction = Reduction::kSum;
+
+  bool operator==(const Layout& other) const {
+    return dims == other.dims && partial == other.partial &&
+           (partial.empty() || reduction == other.reduction);
+  }
+};
+
+Layout replicated(std::size_t rank);
+
+/// "[data, null]", "[[data, model], null] partial(x)", "[] partial_max(model)".
+std::string to_string(const Layout& layout, const Mesh& mesh);
+
+/// Inverse of to_string.
+Layout parse_layout(const std::string& text, const Mesh& mesh);
+
+/// Dimension that `axis` shards, or -1.
+int dim_of_axis(const Layout& layout, int axis);
+bool is_partial(const Layout& layout, int axis);
+
+/// The part of a dimension of `size` elements that `device` holds when `axes` shard it: balanced
+/// blocks, first by the first axis, each of these by the next. 10 over 4: 3, 3, 2, 2.
+struct Block {
+  std::int64_t offset = 0;
+  std::int64_t size = 0;
+};
+Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device);
+
+/// Extents and place of the device's part of a tensor.
+Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);
+Window local_window(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);
+
+/// The mean over the devices of the elements that one holds.
+double mean_local_elements(const Shape& shape, const Layout& layout, const Mesh& mesh);
+
+/// Whether `device` is the first among those that hold the same part.
+bool is_first_replica(const Layout& layout, const Mesh& mesh, int device);
+
+}  // namespace meshwork

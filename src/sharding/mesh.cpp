@@ -1,0 +1,92 @@
+#include "sharding/mesh.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace meshwork {
+
+int Mesh::num_devices() const {
+  int count = 1;
+  for (const int size : sizes) count *= size;
+  return count;
+}
+
+int Mesh::axis(std::string_view name) const {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int Mesh::parts(std::span<const int> axes) const {
+  int count = 1;
+  for (const int axis : axes) count *= sizes[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+std::vector<int> Mesh::coordinates(int device) const {
+  std::vector<int> position(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    position[i] = device % sizes[i];
+    device /= sizes[i];
+  }
+  return position;
+}
+
+std::vector<int> Mesh::group(std::span<const int> axes, int device) const {
+  std::vector<int> position = coordinates(device);
+  std::vector<int> members;
+  const int count = parts(axes);
+  for (int part = 0; part < count; ++part) {
+    int rest = part;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const auto axis = static_cast<std::size_t>(axes[i]);
+      position[axis] = rest % sizes[axis];
+      rest /= sizes[axis];
+    }
+    int member = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) member = member * sizes[i] + position[i];
+    members.push_back(member);
+  }
+  return members;
+}
+
+std::string to_string(const Mesh& mesh) {
+  std::string text;
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) {
+    if (i > 0) text += ',';
+    text += fmt::format("{}={}", mesh.names[i], mesh.sizes[i]);
+  }
+  return text;
+}
+
+Mesh make_mesh(const config::MeshSpec& spec, int devices) {
+  constexpr std::int64_t kMaxDevices = 1 << 20;
+  Mesh mesh;
+  std::int64_t known = 1;
+  int open = -1;
+  for (const auto& [name, size] : spec.axes) {
+    if (size == -1) {
+      open = static_cast<int>(mesh.names.size());
+    } else {
+      known *= size;
+      if (known > kMaxDevices) config::fail_at(spec.at, "mesh: more than {} devices", kMaxDevices);
+    }
+    mesh.names.push_back(name);
+    mesh.sizes.push_back(static_cast<int>(size));
+  }
+  if (open >= 0) {
+    if (devices % known != 0) {
+      config::fail_at(spec.at,
+                      "mesh: {} devices cannot be divided by the {} of the other axes; start a "
+                      "multiple of {} ranks, or give '{}' a size",
+                      devices, known, known, mesh.names[static_cast<std::size_t>(open)]);
+    }
+    mesh.sizes[static_cast<std::size_t>(open)] =
+        devices == 0 ? 1 : devices / static_cast<int>(known);
+  }
+  return mesh;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+
+namespace meshwork {
+
+/// Devices in a grid with named axes; the last axis varies fastest with the index of the device.
+struct Mesh {
+  std::vector<std::string> names;
+  std::vector<int> sizes;
+
+  int num_devices() const;
+  /// Index of the axis called `name`, or -1.
+  int axis(std::string_view name) const;
+  /// Number of parts into which `axes` together divide a dimension: the product of their sizes.
+  int parts(std::span<const int> axes) const;
+  /// Position of `device` along each axis.
+  std::vector<int> coordinates(int device) const;
+  /// The devices that differ from `device` only along `axes`, the first of `axes` varying slowest.
+  /// On a 2x4 mesh, device 5 along axis 1: [4, 5, 6, 7]; along axis 0: [1, 5].
+  std::vector<int> group(std::span<const int> axes, int device) const;
+};
+
+/// "data=2,model=4".
+std::string to_string(const Mesh& mesh);
+
+/// The mesh of a configuration; a size of -1 takes what `devices` leaves to it (one device per
+/// missing factor if `devices` is 0: no device count is known).
+Mesh make_mesh(const config::MeshSpec& spec, int devices);
+
+}  // namespace meshwork

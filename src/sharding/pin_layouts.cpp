@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "graph/op_def.h"
+#include "sharding/layout_map.h"
+
+namespace meshwork {
+namespace {
+
+std::vector<int> batch_axes(const config::Config& config, const Mesh& mesh) {
+  std::vector<int> axes;
+  if (config.batch_axis.empty()) {
+    axes.push_back(0);
+  } else {
+    for (const std::string& name : config.batch_axis) axes.push_back(mesh.axis(name));
+  }
+  std::erase_if(axes, [&](int axis) {
+    MW_CHECK(axis >= 0);
+    return mesh.sizes[static_cast<std::size_t>(axis)] == 1;
+  });
+  return axes;
+}
+
+/// A pattern may be meant for an output (its last word is `output`) or for variables.
+void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
+                 PinnedLayouts& pinned) {
+  for (const NamedValue& output : graph.layer_outputs) {
+    const LayoutMatch match = map.find(output.name, graph.type(output.value).shape.size(), mesh);
+    if (match.rule == nullptr) continue;
+    const auto same = std::find_if(pinned.values.begin(), pinned.values.end(),
+                                   [&](const auto& pin) { return pin.first == output.value; });
+    if (same == pinned.values.end()) {
+      pinned.values.emplace_back(output.value, match.layout);
+    } else {
+      same->second = match.layout;
+    }
+  }
+}
+
+}  // namespace
+
+PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh) {
+  static const std::vector<config::LayoutRule> kNone;
+  const bool use_map = config.strategy == config::Strategy::kModelParallel;
+  const LayoutMap map(use_map ? config.layout_map : kNone, "layout_map");
+  const LayoutMap slots(config.optimizer_layout, "optimizer_layout");
+
+  PinnedLayouts pinned;
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op->name != "input" || node.type.shape.empty()) continue;
+    Layout layout = replicated(node.type.shape.size());
+    layout.dims[0] = batch_axes(config, mesh);
+    pinned.values.emplace_back(id, std::move(layout));
+  }
+  pin_outputs(graph, map, mesh, pinned);
+
+  std::vector<std::string> paths;
+  std::vector<std::string> weights;
+  for (const Variable& variable : graph.variables) {
+    const std::size_t rank = graph.type(variable.value).shape.size();
+    if (variable.slot_of.empty()) {
+      const LayoutMatch match = map.find(variable.path, rank, mesh);
+      pinned.variables.push_back({match.rule, match.layout});
+      paths.push_back(variable.path);
+      weights.push_back(variable.path);
+      continue;
+    }
+    const LayoutMatch match = slots.find(variable.slot_of, rank, mesh);
+    if (match.rule != nullptr) {
+      pinned.variables.push_back({match.rule, match.layout});
+      continue;
+    }
+    const auto owner = std::find(weights.begin(), weights.end(), variable.slot_of);
+    MW_CHECK(owner != weights.end(), "slot '{}' of no weight", variable.path);
+    pinned.variables.push_back(pinned.variables[static_cast<std::size_t>(owner - weights.begin())]);
+  }
+  for (const NamedValue& output : graph.layer_outputs) paths.push_back(output.name);
+  map.check_all_hit(paths);
+  slots.check_all_hit(weights);
+  return pinned;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,274 @@
+#include "sharding/propagate.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/check.h"
+#include "graph/builder.h"
+#include "sharding/choice.h"
+#include "sharding/reshard.h"
+
+namespace meshwork {
+namespace {
+
+/// How many floating-point operations take the time of moving one byte between devices.
+constexpr double kFlopsPerByte = 20;
+
+bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
+
+class Walk {
+ public:
+  Walk(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
+       const PropagateOptions& options)
+      : source_(graph),
+        pinned_(pinned),
+        mesh_(mesh),
+        options_(options),
+        builder_(result_.graph),
+        renamed_(graph.nodes.size(), kNoValue),
+        pins_(graph.nodes.size()) {
+    for (const auto& [value, layout] : pinned.values) pin(value, layout);
+    for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+      pin(graph.variables[i].value, pinned.variables[i].layout);
+      result_.variables.push_back(pinned.variables[i].layout);
+      for (const Update& update : graph.updates) {
+        // A value that two variables take, or that is laid out already, keeps its own layout.
+        if (update.variable == graph.variables[i].value && !pins_[index(update.value)]) {
+          pin(update.value, pinned.variables[i].layout);
+        }
+      }
+    }
+  }
+
+  LaidOut run() {
+    for (ValueId id = 0; id < static_cast<ValueId>(source_.nodes.size()); ++id) {
+      renamed_[index(id)] = visit(id);
+    }
+    copy_names();
+    return std::move(result_);
+  }
+
+ private:
+  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+  void pin(ValueId value, const Layout& layout) { pins_[index(value)] = layout; }
+
+  ValueId visit(ValueId id) {
+    Node node = source_.node(id);
+    for (ValueId& input : node.inputs) input = renamed_[index(input)];
+    const Layout* pin = pins_[index(id)] ? &*pins_[index(id)] : nullptr;
+    if (const bool split = arrives_split(node, pin); !split) return emit(std::move(node), pin);
+
+    const auto first = static_cast<ValueId>(result_.graph.nodes.size());
+    builder_.set_path(node.path);
+    builder_.set_phase(node.phase);
+    const ValueId value = node.op->split(builder_, node.inputs, node.attrs);
+    for (ValueId k = first; k < static_cast<ValueId>(result_.graph.nodes.size()); ++k) {
+      lay_out_node(k, k == value ? pin : nullptr);
+    }
+    return value;
+  }
+
+  ValueId emit(Node node, const Layout* pin) {
+    const auto id = static_cast<ValueId>(result_.graph.nodes.size());
+    result_.graph.nodes.push_back(std::move(node));
+    lay_out_node(id, pin);
+    return id;
+  }
+
+  /// Whether a `[c]` factor of the op comes sharded and the op has a split form.
+  bool arrives_split(const Node& node, const Layout* pin) const {
+    if (node.op->split == nullptr) return false;
+    const DimRule rule = rule_of(result_.graph, node);
+    const auto shards_whole = [&](const DimRule::Operand& operand, const Layout& layout) {
+      for (std::size_t d = 0; d < layout.dims.size(); ++d) {
+        const int factor = DimRule::major_factor(operand, d);
+        if (factor >= 0 && !layout.dims[d].empty() && rule.factors[index(factor)].whole)
+          return true;
+      }
+      return false;
+    };
+    if (pin != nullptr && shards_whole(rule.output, *pin)) return true;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (shards_whole(rule.inputs[i], result_.nodes[index(node.inputs[i])].output)) return true;
+    }
+    return false;
+  }
+
+  void lay_out_node(ValueId id, const Layout* pin) {
+    const Node& node = result_.graph.node(id);
+    materialized_.emplace_back();
+    if (is_leaf(node)) {
+      const Layout layout = pin != nullptr ? *pin : replicated(node.type.shape.size());
+      result_.nodes.push_back({.inputs = {}, .computed = layout, .output = layout});
+      return;
+    }
+    const bool flexible = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return result_.nodes[index(input)].flexible || is_counter(input);
+    });
+    if (flexible && pin == nullptr) {
+      const Layout layout = replicated(node.type.shape.size());
+      NodeLayout nodes{.inputs = {}, .computed = layout, .output = layout, .flexible = true};
+      for (const ValueId input : node.inputs) {
+        nodes.inputs.push_back(replicated(result_.graph.type(input).shape.size()));
+      }
+      result_.nodes.push_back(std::move(nodes));
+      return;
+    }
+    result_.nodes.push_back(cheapest(node, pin));
+    remember_reshards(id);
+  }
+
+  /// Scalars that every device is given alike: the step, the learning rate.
+  bool is_counter(ValueId id) const {
+    const Node& node = result_.graph.node(id);
+    return node.op->name == "input" && node.type.shape.empty();
+  }
+
+  NodeLayout cheapest(const Node& node, const Layout* pin) const {
+    Site site{.graph = result_.graph,
+              .node = node,
+              .rule = rule_of(result_.graph, node),
+              .inputs = {},
+              .pin = pin,
+              .mesh = mesh_};
+    for (const ValueId input : node.inputs) site.inputs.push_back(&result_.nodes[index(input)]);
+    const auto choices = axis_choices(site);
+    std::vector<std::size_t> turn(choices.size(), 0);
+    std::vector<AxisUse> uses(choices.size());
+    std::optional<NodeLayout> best;
+    double best_cost = std::numeric_limits<double>::infinity();
+    for (bool more = true; more;) {
+      for (std::size_t axis = 0; axis < choices.size(); ++axis)
+        uses[axis] = choices[axis][turn[axis]];
+      NodeLayout candidate;
+      if (lay_out(site, uses, candidate)) {
+        const double now = cost(site, uses, candidate);
+        if (now < best_cost) {
+          best_cost = now;
+          best = std::move(candidate);
+        }
+      }
+      more = false;
+      for (std::size_t axis = choices.size(); axis-- > 0 && !more;) {
+        turn[axis] = (turn[axis] + 1) % choices[axis].size();
+        more = turn[axis] != 0;
+      }
+    }
+    if (best) return *best;
+    // Only the joint use of several axes was illegal: use none.
+    NodeLayout none;
+    MW_CHECK(lay_out(site, std::vector<AxisUse>(choices.size()), none));
+    return none;
+  }
+
+  double cost(const Site& site, const std::vector<AxisUse>& uses, const NodeLayout& layout) const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+      const ValueId input = site.node.inputs[i];
+      if (site.inputs[i]->flexible || is_materialized(input, layout.inputs[i], site.node.phase))
+        continue;
+      const TensorType& type = site.graph.type(input);
+      bytes += reshard_bytes(site.inputs[i]->output, layout.inputs[i], type.shape,
+                             size_of(type.dtype), mesh_);
+    }
+    const TensorType& type = site.node.type;
+    Layout settled = layout.output;
+    settled.partial.clear();
+    bytes += reshard_bytes(layout.computed, settled, type.shape, size_of(type.dtype), mesh_);
+
+    const auto types = input_types(site.graph, site.node);
+    const OpArgs args{.inputs = types, .attrs = site.node.attrs, .output = type};
+    double work = site.node.op->flops != nullptr ? site.node.op->flops(args)
+                                                 : static_cast<double>(num_elements(type.shape));
+    for (std::size_t axis = 0; axis < uses.size(); ++axis) {
+      if (uses[axis].kind == AxisUse::Kind::kFactor) work /= mesh_.sizes[axis];
+    }
+    return bytes + work / kFlopsPerByte;
+  }
+
+  bool is_materialized(ValueId value, const Layout& layout, Phase phase) const {
+    if (result_.nodes[index(value)].output == layout) return true;
+    for (const auto& [known, since] : materialized_[index(value)]) {
+      if (known == layout && (since == phase || may_keep(value))) return true;
+    }
+    return false;
+  }
+
+  /// A gathered weight is freed after its use in a phase, unless memory is plenty.
+  bool may_keep(ValueId value) const {
+    return options_.keep_gathered || result_.graph.node(value).op->name != "variable";
+  }
+
+  void remember_reshards(ValueId id) {
+    const Node& node = result_.graph.node(id);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      const Layout& wanted = result_.nodes[index(id)].inputs[i];
+      if (!is_materialized(input, wanted, node.phase)) {
+        materialized_[index(input)].emplace_back(wanted, node.phase);
+      }
+    }
+  }
+
+  void copy_names() {
+    Graph& graph = result_.graph;
+    const auto rename = [&](ValueId id) { return renamed_[index(id)]; };
+    graph.variables = source_.variables;
+    for (Variable& variable : graph.variables) variable.value = rename(variable.value);
+    for (const Update& update : source_.updates) {
+      graph.updates.push_back({rename(update.variable), rename(update.value)});
+    }
+    for (const NamedValue& output : source_.outputs) {
+      graph.outputs.push_back({output.name, rename(output.value)});
+    }
+    for (const NamedValue& output : source_.layer_outputs) {
+      graph.layer_outputs.push_back({output.name, rename(output.value)});
+    }
+  }
+
+  const Graph& source_;
+  const PinnedLayouts& pinned_;
+  const Mesh& mesh_;
+  const PropagateOptions& options_;
+  LaidOut result_;
+  GraphBuilder builder_;
+  std::vector<ValueId> renamed_;
+  std::vector<std::optional<Layout>> pins_;
+  /// Layouts in which a value has been wanted before, and in which phase.
+  std::vector<std::vector<std::pair<Layout, Phase>>> materialized_;
+};
+
+}  // namespace
+
+LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
+                  const PropagateOptions& options) {
+  return Walk(graph, pinned, mesh, options).run();
+}
+
+NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
+                       const Mesh& mesh) {
+  const DimRule rule = rule_of(graph, node);
+  std::vector<NodeLayout> inputs;
+  Site site{.graph = graph, .node = node, .rule = rule, .inputs = {}, .pin = &wanted, .mesh = mesh};
+  for (const ValueId input : node.inputs) {
+    inputs.push_back({.inputs = {},
+                      .computed = {},
+                      .output = replicated(graph.type(input).shape.size()),
+                      .flexible = true});
+  }
+  for (const NodeLayout& input : inputs) site.inputs.push_back(&input);
+  std::vector<AxisUse> uses(mesh.sizes.size());
+  for (std::size_t d = 0; d < wanted.dims.size(); ++d) {
+    const int factor = DimRule::major_factor(rule.output, d);
+    if (factor < 0 || !may_shard(rule, factor, wanted.dims[d], mesh)) continue;
+    for (const int axis : wanted.dims[d]) {
+      uses[static_cast<std::size_t>(axis)] = {.kind = AxisUse::Kind::kFactor, .factor = factor};
+    }
+  }
+  NodeLayout layout;
+  MW_CHECK(lay_out(site, uses, layout));
+  return layout;
+}
+
+}  // namespace meshwork

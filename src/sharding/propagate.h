@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "sharding/layout_map.h"
+
+namespace meshwork {
+
+/// The layouts around one node.
+struct NodeLayout {
+  std::vector<Layout> inputs;  ///< what the op wants of each operand
+  Layout computed;             ///< what it then gives
+  Layout output;               ///< what is kept of it: `computed`, unless it is pinned or settled
+  /// The value depends on constants and counters alone: every consumer has it computed in the
+  /// layout it wants, at no cost.
+  bool flexible = false;
+};
+
+/// A global program with a layout for every value; reshards are not yet nodes of it.
+struct LaidOut {
+  Graph graph;
+  std::vector<NodeLayout> nodes;
+  std::vector<Layout> variables;  ///< of graph.variables
+};
+
+struct PropagateOptions {
+  bool keep_gathered = false;  ///< gathered weights stay for the backward pass
+};
+
+/// Chooses a layout for every value in one walk in program order. Along each mesh axis an op may
+/// shard only a factor that an operand, or a layout pinned on its result, already brings on that
+/// axis; where they bring the same one it is taken, where they disagree (or a partial operand may
+/// be reduced before or after the op) the cheapest choice wins: bytes to reshard the operands, plus
+/// bytes to settle the result, plus the work that an unused axis repeats. Ties: factors in the
+/// order of the operands, then none, then passing a partial through. Pinned layouts never move. An
+/// op with a
+/// `[c]` factor that arrives sharded is replaced by its split form.
+LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
+                  const PropagateOptions& options);
+
+/// The layouts that a node has when its factors are sharded as given: axes by factor.
+/// Used to lay out a flexible value as its consumer wants it.
+NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
+                       const Mesh& mesh);
+
+}  // namespace meshwork

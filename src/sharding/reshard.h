@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sharding/layout.h"
+
+namespace meshwork {
+
+enum class StepKind { kSlice, kAllReduce, kReduceScatter, kAllToAll, kAllGather };
+
+/// "slice", "all_reduce", ...
+std::string_view to_string(StepKind kind);
+StepKind step_kind(std::string_view name);
+
+/// One move from a layout to the next; at most one collective.
+struct ReshardStep {
+  StepKind kind = StepKind::kSlice;
+  std::vector<int> axes;  ///< major first
+  int dim = -1;           ///< gathered (all_gather, all_to_all) or divided (slice, reduce_scatter)
+  int to_dim = -1;        ///< divided by an all_to_all
+  Layout after;
+};
+
+/// The moves that turn `from` into `to`, by one table:
+///   partial -> sharded     reduce_scatter      sharded -> replicated   all_gather
+///   partial -> replicated  all_reduce          sharded -> elsewhere    all_to_all
+///                                              replicated -> sharded   slice
+/// `to` may be partial only where `from` is.
+std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to);
+
+/// Bytes that one device sends, on average, in a tensor of `shape` whose elements have
+/// `element_size` bytes, by algorithms that are optimal in bandwidth.
+double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t element_size,
+                  const Mesh& mesh);
+double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
+                     std::size_t element_size, const Mesh& mesh);
+
+}  // namespace meshwork

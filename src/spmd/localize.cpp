@@ -1,0 +1,214 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "ops/ops.h"
+#include "sharding/reshard.h"
+#include "spmd/partition.h"
+
+namespace meshwork {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+std::vector<int> narrow(const Counts& axes) { return {axes.begin(), axes.end()}; }
+
+std::int64_t sum(const Counts& counts) {
+  std::int64_t total = 0;
+  for (const std::int64_t count : counts) total += count;
+  return total;
+}
+
+/// Whether the blocks along `dim` follow each other in memory: nothing but ones before it.
+bool is_outermost(const Shape& shape, std::size_t dim) {
+  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dim),
+                     [](std::int64_t extent) { return extent == 1; });
+}
+
+class Localizer {
+ public:
+  Localizer(const Partitioned& program, const Mesh& mesh, int device)
+      : source_(program), mesh_(mesh), device_(device) {}
+
+  Graph run() {
+    const Graph& graph = source_.graph;
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+      const Node& node = graph.node(id);
+      renamed_.push_back(node.op == &kReshard ? move(id) : copy(id));
+    }
+    result_.variables = graph.variables;
+    for (Variable& variable : result_.variables) variable.value = rename(variable.value);
+    for (const Update& update : graph.updates) {
+      result_.updates.push_back({rename(update.variable), rename(update.value)});
+    }
+    for (const NamedValue& output : graph.outputs) {
+      result_.outputs.push_back({output.name, rename(output.value)});
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+  ValueId rename(ValueId id) const { return renamed_[index(id)]; }
+  const Layout& layout(ValueId id) const { return source_.layouts[index(id)]; }
+  const Shape& shape(ValueId id) const { return source_.graph.type(id).shape; }
+
+  Shape local(ValueId id, int device) const {
+    return local_shape(shape(id), layout(id), mesh_, device);
+  }
+
+  ValueId append(Node node, Window window) {
+    result_.nodes.push_back(std::move(node));
+    result_.windows.push_back(std::move(window));
+    return static_cast<ValueId>(result_.nodes.size()) - 1;
+  }
+
+  ValueId copy(ValueId id) {
+    Node node = source_.graph.node(id);
+    for (ValueId& input : node.inputs) input = rename(input);
+    node.type.shape = local(id, device_);
+    return append(std::move(node), local_window(shape(id), layout(id), mesh_, device_));
+  }
+
+  /// A node of the move `id`, which takes `input` and gives a value of `shape`.
+  ValueId helper(ValueId id, const OpDef& op, ValueId input, Attrs attrs, Shape shape,
+                 const Window* window = nullptr) {
+    Node node = source_.graph.node(id);
+    node.op = &op;
+    node.inputs = {input};
+    node.attrs = std::move(attrs);
+    node.type.shape = std::move(shape);
+    const Window whole = whole_window(node.type.shape);
+    return append(std::move(node), window != nullptr ? *window : whole);
+  }
+
+  ValueId move(ValueId id) {
+    const Node& node = source_.graph.node(id);
+    const ValueId from = node.inputs[0];
+    const Window window = local_window(shape(id), layout(id), mesh_, device_);
+    const Shape result = local(id, device_);
+    const std::vector<int> axes = narrow(node.attrs.integers("axes"));
+    members_ = mesh_.group(axes, device_);
+    switch (step_kind(node.attrs.text("by"))) {
+      case StepKind::kSlice:
+        return slice(id, from, result, window);
+      case StepKind::kAllReduce:
+        return helper(id, ops::kAllReduce, rename(from), collective(node, {}), result, &window);
+      case StepKind::kReduceScatter:
+        return reduce_scatter(id, from, result, window);
+      case StepKind::kAllGather:
+        return all_gather(id, from, result, window);
+      case StepKind::kAllToAll:
+        return all_to_all(id, from, result, window);
+    }
+    return kNoValue;
+  }
+
+  Attrs collective(const Node& node,
+                   std::initializer_list<std::pair<std::string, Attr>> more) const {
+    Attrs attrs{{"axes", node.attrs.integers("axes")},
+                {"members", Counts(members_.begin(), members_.end())}};
+    if (const Attr* reduction = node.attrs.find("reduction")) attrs.set("reduction", *reduction);
+    for (const auto& [name, value] : more) attrs.set(name, value);
+    return attrs;
+  }
+
+  /// Extents along `dim` of the parts that the members hold of a value.
+  Counts extents(ValueId id, std::size_t dim) const {
+    Counts result;
+    for (const int member : members_) result.push_back(local(id, member)[dim]);
+    return result;
+  }
+
+  /// Elements of blocks with these extents along `dim` of `like`.
+  static Counts counts(const Counts& extents, Shape like, std::size_t dim) {
+    Counts result;
+    for (const std::int64_t extent : extents) {
+      like[dim] = extent;
+      result.push_back(num_elements(like));
+    }
+    return result;
+  }
+
+  ValueId pack(ValueId id, ValueId input, const Shape& shape, std::size_t dim,
+               const Counts& extents) {
+    if (is_outermost(shape, dim)) return input;
+    return helper(id, ops::kPack, input,
+                  {{"dim", static_cast<std::int64_t>(dim)}, {"extents", extents}},
+                  {num_elements(shape)});
+  }
+
+  ValueId unpack(ValueId id, ValueId input, const Shape& shape, std::size_t dim,
+                 const Counts& extents, const Window& window) {
+    return helper(id, ops::kUnpack, input,
+                  {{"dim", static_cast<std::int64_t>(dim)}, {"extents", extents}, {"shape", shape}},
+                  shape, &window);
+  }
+
+  ValueId slice(ValueId id, ValueId from, const Shape& result, const Window& window) {
+    const auto dim = static_cast<std::size_t>(source_.graph.node(id).attrs.integer("dim"));
+    const Window old = local_window(shape(from), layout(from), mesh_, device_);
+    return helper(id, ops::kSlice, rename(from),
+                  {{"axis", static_cast<std::int64_t>(dim)},
+                   {"start", window.offset[dim] - old.offset[dim]},
+                   {"size", result[dim]}},
+                  result, &window);
+  }
+
+  ValueId reduce_scatter(ValueId id, ValueId from, const Shape& result, const Window& window) {
+    const Node& node = source_.graph.node(id);
+    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const Shape whole = local(from, device_);
+    const Counts parts = extents(id, dim);
+    const ValueId packed = pack(id, rename(from), whole, dim, parts);
+    // Block i has the shape of the result but for its extent along `dim`: one block, no unpacking.
+    return helper(id, ops::kReduceScatter, packed,
+                  collective(node, {{"counts", counts(parts, result, dim)}}), result, &window);
+  }
+
+  ValueId all_gather(ValueId id, ValueId from, const Shape& result, const Window& window) {
+    const Node& node = source_.graph.node(id);
+    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const Counts parts = extents(from, dim);
+    const Attrs attrs = collective(node, {{"counts", counts(parts, result, dim)}});
+    if (is_outermost(result, dim)) {
+      return helper(id, ops::kAllGather, rename(from), attrs, result, &window);
+    }
+    const ValueId flat = helper(id, ops::kAllGather, rename(from), attrs, {num_elements(result)});
+    return unpack(id, flat, result, dim, parts, window);
+  }
+
+  ValueId all_to_all(ValueId id, ValueId from, const Shape& result, const Window& window) {
+    const Node& node = source_.graph.node(id);
+    const auto gathered = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const auto divided = static_cast<std::size_t>(node.attrs.integer("to_dim"));
+    const Shape mine = local(from, device_);
+    const Counts sent = extents(id, divided);         // of my part, to each member
+    const Counts received = extents(from, gathered);  // of the result, from each member
+    const Counts send_counts = counts(sent, mine, divided);
+    const Counts recv_counts = counts(received, result, gathered);
+    MW_CHECK(sum(send_counts) == num_elements(mine) && sum(recv_counts) == num_elements(result));
+    const ValueId packed = pack(id, rename(from), mine, divided, sent);
+    const Attrs attrs =
+        collective(node, {{"send_counts", send_counts}, {"recv_counts", recv_counts}});
+    if (is_outermost(result, gathered)) {
+      return helper(id, ops::kAllToAll, packed, attrs, result, &window);
+    }
+    const ValueId flat = helper(id, ops::kAllToAll, packed, attrs, {num_elements(result)});
+    return unpack(id, flat, result, gathered, received, window);
+  }
+
+  const Partitioned& source_;
+  const Mesh& mesh_;
+  int device_;
+  Graph result_;
+  std::vector<ValueId> renamed_;
+  std::vector<int> members_;
+};
+
+}  // namespace
+
+Graph localize(const Partitioned& program, const Mesh& mesh, int device) {
+  return Localizer(program, mesh, device).run();
+}
+
+}  // namespace meshwork

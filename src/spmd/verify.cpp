@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "graph/dim_rule.h"
+#include "spmd/partition.h"
+
+namespace meshwork {
+namespace {
+
+void check_partial(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
+  const bool linear = node.op->linear != Linear::kNo;
+  for (const ValueId input : node.inputs) {
+    const Layout& layout = program.layouts[static_cast<std::size_t>(input)];
+    MW_CHECK(layout.partial.empty() || linear, "%{} = {} takes %{} with layout {}", id,
+             node.op->name, input, to_string(layout, mesh));
+  }
+}
+
+/// A factor is sharded alike wherever it stands.
+void check_factors(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
+  const DimRule rule = rule_of(program.graph, node);
+  std::vector<const std::vector<int>*> axes(rule.factors.size(), nullptr);
+  const auto check = [&](const DimRule::Operand& operand, const Layout& layout) {
+    for (std::size_t d = 0; d < operand.size(); ++d) {
+      const int factor = DimRule::major_factor(operand, d);
+      const std::string text = to_string(layout, mesh);
+      MW_CHECK(factor >= 0 || layout.dims[d].empty(), "%{} = {}: {} at {}", id, node.op->name, text,
+               d);
+      if (factor < 0) continue;
+      const auto f = static_cast<std::size_t>(factor);
+      MW_CHECK(!rule.factors[f].whole || layout.dims[d].empty(), "%{} = {}: {} must be whole at {}",
+               id, node.op->name, text, d);
+      MW_CHECK(axes[f] == nullptr || *axes[f] == layout.dims[d], "%{} = {}: {} disagrees at {}", id,
+               node.op->name, text, d);
+      axes[f] = &layout.dims[d];
+    }
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    check(rule.inputs[i], program.layouts[static_cast<std::size_t>(node.inputs[i])]);
+  }
+  check(rule.output, program.layouts[static_cast<std::size_t>(id)]);
+}
+
+}  // namespace
+
+void verify(const Partitioned& program, const Mesh& mesh) {
+  verify(program.graph);
+  MW_CHECK(program.layouts.size() == program.graph.nodes.size());
+  for (ValueId id = 0; id < static_cast<ValueId>(program.graph.nodes.size()); ++id) {
+    const Node& node = program.graph.node(id);
+    check_partial(program, node, id, mesh);
+    if (node.op != &kReshard) check_factors(program, node, id, mesh);
+  }
+  const auto settled = [&](ValueId id) {
+    return program.layouts[static_cast<std::size_t>(id)].partial.empty();
+  };
+  for (const NamedValue& output : program.graph.outputs) {
+    MW_CHECK(settled(output.value), "output '{}' is partial", output.name);
+  }
+  for (const Update& update : program.graph.updates) {
+    MW_CHECK(program.layouts[static_cast<std::size_t>(update.value)] ==
+                 program.layouts[static_cast<std::size_t>(update.variable)],
+             "update of %{} by %{}", update.variable, update.value);
+  }
+}
+
+}  // namespace meshwork
