@@ -23,4 +23,6 @@ const OpDef kAdd{
 
 ValueId add(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kAdd, {x, y}); }
 
+ValueId shift(GraphBuilder& b, ValueId x, double offset) { return add(b, x, constant(b, offset)); }
+
 }  // namespace meshwork::ops

@@ -1,5 +1,8 @@
 // y = sum over the factors of x and w that are not in y of x * w: "m k, k n -> m n"
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/error.h"
 #include "graph/dim_rule.h"
 #include "ops/ops.h"
 
@@ -12,7 +15,8 @@ struct Equation {
 
 std::string trim(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  return begin == std::string::npos ? ""
+                                    : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
 Equation split_equation(const std::string& text) {
@@ -45,15 +49,34 @@ std::int64_t extent_of(const std::string& operand, const Shape& shape, const std
   return -1;
 }
 
+bool has(const std::string& operand, const std::string& name) {
+  const auto factors = names(operand);
+  return std::find(factors.begin(), factors.end(), name) != factors.end();
+}
+
+/// A factor of only one operand could not have a gradient that is an einsum too.
+void check_factors(const std::string& one, const std::string& other, const std::string& third) {
+  for (const std::string& name : names(one)) {
+    MW_CHECK(has(other, name) || has(third, name), "einsum: '{}' stands only in '{}'", name, one);
+  }
+}
+
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 2);
+  MW_CHECK(args.inputs[0].dtype == DType::kFloat32 && args.inputs[1].dtype == DType::kFloat32);
   const Equation equation = split_equation(args.attrs.text("equation"));
+  check_factors(equation.x, equation.w, equation.y);
+  check_factors(equation.w, equation.x, equation.y);
+  check_factors(equation.y, equation.x, equation.w);
   const Shape& x = args.inputs[0].shape;
   const Shape& w = args.inputs[1].shape;
   for (const std::string& name : names(equation.x)) {
     const std::int64_t in_w = extent_of(equation.w, w, name);
-    MW_CHECK(in_w < 0 || in_w == extent_of(equation.x, x, name), "einsum '{}': cannot multiply {} by {}",
-             args.attrs.text("equation"), to_string(x), to_string(w));
+    const std::int64_t in_x = extent_of(equation.x, x, name);
+    if (in_w >= 0 && in_w != in_x) {
+      fail("cannot multiply {} by {} as '{}': '{}' is {} and {}", to_string(x), to_string(w),
+           args.attrs.text("equation"), name, in_x, in_w);
+    }
   }
   TensorType result{args.inputs[0].dtype, {}};
   for (const std::string& name : names(equation.y)) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/builder.h"
@@ -73,7 +74,7 @@ extern const OpDef kAllReduce;      // {axes, reduction}
 extern const OpDef kAllToAll;       // {axes, send_counts, recv_counts}
 extern const OpDef kReduceScatter;  // {axes, counts, reduction}
 extern const OpDef kPack;           // {dim, extents}: blocks along dim, one after the other
-extern const OpDef kUnpack;         // {dim, extents}: its inverse
+extern const OpDef kUnpack;         // {dim, extents, shape}: its inverse
 
 /// Every op, for the text form, tests and kernels.
 const std::vector<const OpDef*>& registry();

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
+#include "ops/rule_text.h"
 
 namespace meshwork::ops {
 namespace {
@@ -38,12 +39,12 @@ std::string reduce_rule(const OpArgs& args) {
   std::string right;
   for (std::size_t d = 0; d < rank; ++d) {
     if (!is_reduced(args.attrs, d)) {
-      right += factor_names(d + 1).substr(factor_names(d).size()) + " ";
+      right += " " + factor_name(d);
     } else if (args.attrs.flag("keepdims")) {
       right += " 1";
     }
   }
-  return factor_names(rank) + " -> " + right;
+  return factor_names(rank) + " ->" + right;
 }
 
 double reduce_flops(const OpArgs& args) {

@@ -1,0 +1,27 @@
+// y = the blocks of all devices along the mesh axes `axes`, one after the other
+#include <numeric>
+
+#include "base/check.h"
+#include "ops/ops.h"
+#include "ops/rule_text.h"
+
+namespace meshwork::ops {
+namespace {
+
+TensorType infer(const OpArgs& args) {
+  MW_CHECK(args.inputs.size() == 1);
+  const auto& counts = args.attrs.integers("counts");
+  return {args.inputs[0].dtype, {std::accumulate(counts.begin(), counts.end(), std::int64_t{0})}};
+}
+
+}  // namespace
+
+const OpDef kAllGather{
+    .name = "all_gather",
+    .infer = infer,
+    .rule = whole_rule,
+    .flops = no_flops,
+    .collective = Collective::kAllGather,
+};
+
+}  // namespace meshwork::ops

@@ -1,0 +1,34 @@
+// Block j of x goes to device j along the mesh axes `axes`; block i of y comes from device i
+#include <numeric>
+
+#include "base/check.h"
+#include "ops/ops.h"
+#include "ops/rule_text.h"
+
+namespace meshwork::ops {
+namespace {
+
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+TensorType infer(const OpArgs& args) {
+  MW_CHECK(args.inputs.size() == 1);
+  const auto& sent = args.attrs.integers("send_counts");
+  const auto& received = args.attrs.integers("recv_counts");
+  MW_CHECK(sent.size() == received.size() && sum(sent) == num_elements(args.inputs[0].shape),
+           "{} sent as {}", to_string(args.inputs[0]), to_string(sent));
+  return {args.inputs[0].dtype, {sum(received)}};
+}
+
+}  // namespace
+
+const OpDef kAllToAll{
+    .name = "all_to_all",
+    .infer = infer,
+    .rule = whole_rule,
+    .flops = no_flops,
+    .collective = Collective::kAllToAll,
+};
+
+}  // namespace meshwork::ops

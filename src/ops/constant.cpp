@@ -1,0 +1,19 @@
+// y = `value` everywhere
+#include "ops/leaf.h"
+#include "ops/ops.h"
+#include "ops/rule_text.h"
+
+namespace meshwork::ops {
+
+const OpDef kConstant{
+    .name = "constant",
+    .infer = infer_leaf,
+    .rule = leaf_rule,
+    .flops = no_flops,
+};
+
+ValueId constant(GraphBuilder& b, double value) {
+  return b.add(kConstant, {}, {{"value", value}, {"dtype", "float32"}, {"shape", Shape{}}});
+}
+
+}  // namespace meshwork::ops

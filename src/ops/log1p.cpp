@@ -1,0 +1,23 @@
+// y = ln(1 + x), exact for small x
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+namespace meshwork::ops {
+namespace {
+
+std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
+  const ValueId x = b.node(self).inputs[0];
+  return {divide(b, dy, shift(b, x, 1.0))};
+}
+
+}  // namespace
+
+const OpDef kLog1p{
+    .name = "log1p",
+    .infer = infer_unary,
+    .rule = elementwise_rule,
+    .grad = grad,
+    .in_place = true,
+};
+
+}  // namespace meshwork::ops
