@@ -87,6 +87,11 @@ Graph prune(const Graph& graph) {
   for (const Update& update : graph.updates) {
     result.updates.push_back({rename(update.variable), rename(update.value)});
   }
+  for (const Update& gradient : graph.gradients) {
+    if (rename(gradient.value) != kNoValue) {
+      result.gradients.push_back({rename(gradient.variable), rename(gradient.value)});
+    }
+  }
   for (const NamedValue& output : graph.outputs) {
     result.outputs.push_back({output.name, rename(output.value)});
   }

@@ -68,6 +68,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Variable> variables;
   std::vector<Update> updates;
+  std::vector<Update> gradients;  ///< of trainable variables, where the program computes them
   std::vector<NamedValue> outputs;
   std::vector<NamedValue> layer_outputs;  ///< "d1/output": what a layout map may lay out
   std::vector<Window> windows;            ///< of each value, in a local program; else empty

@@ -19,22 +19,23 @@ bool same_call(const Node& a, const Node& b) {
 class Scheduler {
  public:
   explicit Scheduler(const Graph& program)
-      : program_(program), waiting_(program.nodes.size(), false) {}
+      : program_(program), computed_(program.nodes.size(), false) {
+    for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+      if (is_small_reduction(program.node(id))) open_.push_back(id);
+    }
+  }
 
   std::vector<Instruction> run() {
     for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
       const Node& node = program_.node(id);
+      if (is_small_reduction(node)) continue;
       for (const ValueId input : node.inputs) {
-        if (waiting_[index(input)]) flush(input);
+        if (!computed_[index(input)]) flush(input);
       }
-      if (is_small_reduction(node)) {
-        pending_.push_back(id);
-        waiting_[index(id)] = true;
-      } else if (!node.inputs.empty() || !is_leaf(node)) {
-        result_.push_back({.nodes = {id}});
-      }
+      if (!is_leaf(node)) result_.push_back({.nodes = {id}});
+      computed_[index(id)] = true;
     }
-    while (!pending_.empty()) flush(pending_.front());
+    while (!open_.empty()) flush(open_.front());
     return std::move(result_);
   }
 
@@ -44,22 +45,27 @@ class Scheduler {
     return node.op->name == "input" || node.op->name == "variable";
   }
 
-  /// Issues the waiting reduction `id` and all that can go with it.
+  /// Issues the small reduction `id` and all others that can go with it: their operands are there.
   void flush(ValueId id) {
+    const ValueId operand = program_.node(id).inputs[0];
+    if (!computed_[index(operand)]) flush(operand);
     Instruction joined;
-    for (const ValueId other : pending_) {
-      if (same_call(program_.node(other), program_.node(id))) joined.nodes.push_back(other);
+    for (const ValueId other : open_) {
+      const Node& node = program_.node(other);
+      if (computed_[index(node.inputs[0])] && same_call(node, program_.node(id))) {
+        joined.nodes.push_back(other);
+      }
     }
     for (const ValueId done : joined.nodes) {
-      waiting_[index(done)] = false;
-      std::erase(pending_, done);
+      computed_[index(done)] = true;
+      std::erase(open_, done);
     }
     result_.push_back(std::move(joined));
   }
 
   const Graph& program_;
-  std::vector<ValueId> pending_;
-  std::vector<bool> waiting_;
+  std::vector<ValueId> open_;  ///< small reductions not yet issued
+  std::vector<bool> computed_;
   std::vector<Instruction> result_;
 };
 

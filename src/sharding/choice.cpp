@@ -26,7 +26,8 @@ std::vector<int> brought_factors(const Site& site, int axis) {
   };
   if (site.pin != nullptr) bring(site.rule.output, *site.pin);
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-    if (!site.inputs[i]->flexible) bring(site.rule.inputs[i], site.inputs[i]->output);
+    if (site.inputs[i].flexible) continue;
+    for (const Layout& layout : site.inputs[i].available) bring(site.rule.inputs[i], layout);
   }
   return factors;
 }
@@ -36,7 +37,7 @@ bool may_pass(const Site& site, int axis) {
   const OpDef& op = *site.node.op;
   std::vector<std::size_t> partial;
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-    const Layout& layout = site.inputs[i]->output;
+    const Layout& layout = site.inputs[i].kept();
     if (!is_partial(layout, axis)) continue;
     if (layout.reduction != Reduction::kSum) return false;
     partial.push_back(i);
@@ -70,7 +71,7 @@ std::vector<int> axis_order(const Site& site) {
   };
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-  for (const std::size_t i : by_size) append(site.inputs[i]->output);
+  for (const std::size_t i : by_size) append(site.inputs[i].kept());
   for (int axis = 0; axis < static_cast<int>(site.mesh.sizes.size()); ++axis) {
     add_unique(order, axis);
   }
@@ -124,11 +125,9 @@ std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
     }
     const bool partial =
         std::any_of(site.inputs.begin(), site.inputs.end(),
-                    [&](const auto* input) { return is_partial(input->output, axis); });
-    const bool pinned_elsewhere =
-        site.pin != nullptr && !factors.empty() && dim_of_axis(*site.pin, axis) < 0;
+                    [&](const Operand& input) { return is_partial(input.kept(), axis); });
     const bool agreed = factors.size() == 1 && factors.front() >= 0;
-    if (!agreed || partial || pinned_elsewhere) uses.push_back({.kind = AxisUse::Kind::kNone});
+    if (!agreed || partial) uses.push_back({.kind = AxisUse::Kind::kNone});
     if (may_pass(site, axis)) uses.push_back({.kind = AxisUse::Kind::kPass});
   }
   return choices;
@@ -157,7 +156,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
     Layout layout = operand_layout(site.rule.inputs[i], factor_axes);
     for (const int axis : passing) {
-      if (is_partial(site.inputs[i]->output, axis)) layout.partial.push_back(axis);
+      if (is_partial(site.inputs[i].kept(), axis)) layout.partial.push_back(axis);
     }
     std::sort(layout.partial.begin(), layout.partial.end());
     result.inputs.push_back(std::move(layout));

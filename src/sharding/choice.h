@@ -16,12 +16,21 @@ struct AxisUse {
   bool operator==(const AxisUse&) const = default;
 };
 
+/// One operand of a node when its layout is chosen.
+struct Operand {
+  bool flexible = false;
+  /// The layout it is kept in, then those in which it has been wanted before and still is there.
+  std::vector<Layout> available;
+
+  const Layout& kept() const { return available.front(); }
+};
+
 /// What is known around a node when its layout is chosen.
 struct Site {
   const Graph& graph;
   const Node& node;
   DimRule rule;
-  std::vector<const NodeLayout*> inputs;
+  std::vector<Operand> inputs;
   const Layout* pin = nullptr;
   const Mesh& mesh;
 };

@@ -53,7 +53,7 @@ struct PinnedLayouts {
 
 /// Lays out the variables, inputs and named outputs of a program: the batch dimension of every
 /// input over the batch axis, variables and outputs by the layout map, optimizer slots as their
-/// variable or by `optimizer_layout`. Inputs are the nodes of op `input` that are no scalars.
+/// variable or by `optimizer_layout`, gradients as the state of the optimizer. Inputs are the nodes of op `input` that are no scalars.
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh);
 
 }  // namespace meshwork

@@ -37,6 +37,21 @@ void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
   }
 }
 
+/// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
+/// reduced and scattered, once, when it is complete.
+void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
+  for (const Update& gradient : graph.gradients) {
+    const auto owner = std::find_if(graph.variables.begin(), graph.variables.end(),
+                                    [&](const Variable& v) { return v.value == gradient.variable; });
+    MW_CHECK(owner != graph.variables.end());
+    const auto slot = std::find_if(graph.variables.begin(), graph.variables.end(),
+                                   [&](const Variable& v) { return v.slot_of == owner->path; });
+    const auto chosen = slot != graph.variables.end() ? slot : owner;
+    const auto i = static_cast<std::size_t>(chosen - graph.variables.begin());
+    pinned.values.emplace_back(gradient.value, pinned.variables[i].layout);
+  }
+}
+
 }  // namespace
 
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh) {
@@ -75,6 +90,7 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
     MW_CHECK(owner != weights.end(), "slot '{}' of no weight", variable.path);
     pinned.variables.push_back(pinned.variables[static_cast<std::size_t>(owner - weights.begin())]);
   }
+  pin_gradients(graph, pinned);
   for (const NamedValue& output : graph.layer_outputs) paths.push_back(output.name);
   map.check_all_hit(paths);
   slots.check_all_hit(weights);

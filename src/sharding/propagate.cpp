@@ -33,8 +33,7 @@ class Walk {
       pin(graph.variables[i].value, pinned.variables[i].layout);
       result_.variables.push_back(pinned.variables[i].layout);
       for (const Update& update : graph.updates) {
-        // A value that two variables take, or that is laid out already, keeps its own layout.
-        if (update.variable == graph.variables[i].value && !pins_[index(update.value)]) {
+        if (update.variable == graph.variables[i].value) {
           pin(update.value, pinned.variables[i].layout);
         }
       }
@@ -51,7 +50,9 @@ class Walk {
 
  private:
   static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-  void pin(ValueId value, const Layout& layout) { pins_[index(value)] = layout; }
+  void pin(ValueId value, const Layout& layout) {
+    if (!pins_[index(value)]) pins_[index(value)] = layout;
+  }
 
   ValueId visit(ValueId id) {
     Node node = source_.node(id);
@@ -132,7 +133,10 @@ class Walk {
               .inputs = {},
               .pin = pin,
               .mesh = mesh_};
-    for (const ValueId input : node.inputs) site.inputs.push_back(&result_.nodes[index(input)]);
+    for (const ValueId input : node.inputs) {
+      site.inputs.push_back(
+          {result_.nodes[index(input)].flexible, available(input, node.phase)});
+    }
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);
     std::vector<AxisUse> uses(choices.size());
@@ -165,12 +169,9 @@ class Walk {
   double cost(const Site& site, const std::vector<AxisUse>& uses, const NodeLayout& layout) const {
     double bytes = 0;
     for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-      const ValueId input = site.node.inputs[i];
-      if (site.inputs[i]->flexible || is_materialized(input, layout.inputs[i], site.node.phase))
-        continue;
-      const TensorType& type = site.graph.type(input);
-      bytes += reshard_bytes(site.inputs[i]->output, layout.inputs[i], type.shape,
-                             size_of(type.dtype), mesh_);
+      if (site.inputs[i].flexible) continue;
+      const TensorType& type = site.graph.type(site.node.inputs[i]);
+      bytes += nearest_layout(site.inputs[i].available, layout.inputs[i], type, mesh_).bytes;
     }
     const TensorType& type = site.node.type;
     Layout settled = layout.output;
@@ -187,12 +188,13 @@ class Walk {
     return bytes + work / kFlopsPerByte;
   }
 
-  bool is_materialized(ValueId value, const Layout& layout, Phase phase) const {
-    if (result_.nodes[index(value)].output == layout) return true;
-    for (const auto& [known, since] : materialized_[index(value)]) {
-      if (known == layout && (since == phase || may_keep(value))) return true;
+  /// The layouts in which a value is there in a phase, first the one it is kept in.
+  std::vector<Layout> available(ValueId value, Phase phase) const {
+    std::vector<Layout> layouts{result_.nodes[index(value)].output};
+    for (const auto& [layout, since] : materialized_[index(value)]) {
+      if (since == phase || may_keep(value)) layouts.push_back(layout);
     }
-    return false;
+    return layouts;
   }
 
   /// A gathered weight is freed after its use in a phase, unless memory is plenty.
@@ -205,7 +207,8 @@ class Walk {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       const Layout& wanted = result_.nodes[index(id)].inputs[i];
-      if (!is_materialized(input, wanted, node.phase)) {
+      const auto known = available(input, node.phase);
+      if (std::find(known.begin(), known.end(), wanted) == known.end()) {
         materialized_[index(input)].emplace_back(wanted, node.phase);
       }
     }
@@ -249,15 +252,10 @@ LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& m
 NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
                        const Mesh& mesh) {
   const DimRule rule = rule_of(graph, node);
-  std::vector<NodeLayout> inputs;
   Site site{.graph = graph, .node = node, .rule = rule, .inputs = {}, .pin = &wanted, .mesh = mesh};
   for (const ValueId input : node.inputs) {
-    inputs.push_back({.inputs = {},
-                      .computed = {},
-                      .output = replicated(graph.type(input).shape.size()),
-                      .flexible = true});
+    site.inputs.push_back({true, {replicated(graph.type(input).shape.size())}});
   }
-  for (const NodeLayout& input : inputs) site.inputs.push_back(&input);
   std::vector<AxisUse> uses(mesh.sizes.size());
   for (std::size_t d = 0; d < wanted.dims.size(); ++d) {
     const int factor = DimRule::major_factor(rule.output, d);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -167,6 +168,24 @@ double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
     bytes += step_bytes(step, shape, element_size, mesh);
   }
   return bytes;
+}
+
+Source nearest_layout(std::span<const Layout> available, const Layout& to, const TensorType& type,
+                      const Mesh& mesh) {
+  const auto reaches = [&](const Layout& from) {
+    return std::all_of(to.partial.begin(), to.partial.end(),
+                       [&](int axis) { return is_partial(from, axis); });
+  };
+  Source best{0, std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < available.size(); ++i) {
+    if (!reaches(available[i])) continue;
+    const double bytes =
+        reshard_bytes(available[i], to, type.shape, size_of(type.dtype), mesh);
+    if (bytes < best.bytes) best = {i, bytes};
+  }
+  MW_CHECK(best.bytes < std::numeric_limits<double>::infinity(), "{} cannot be reached",
+           to_string(to, mesh));
+  return best;
 }
 
 }  // namespace meshwork

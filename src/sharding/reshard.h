@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "graph/graph.h"
 #include "sharding/layout.h"
 
 namespace meshwork {
@@ -35,5 +37,13 @@ double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t eleme
                   const Mesh& mesh);
 double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
                      std::size_t element_size, const Mesh& mesh);
+
+/// From which of the layouts that are there `to` is cheapest to reach; the first of several.
+struct Source {
+  std::size_t index = 0;
+  double bytes = 0;
+};
+Source nearest_layout(std::span<const Layout> available, const Layout& to, const TensorType& type,
+                      const Mesh& mesh);
 
 }  // namespace meshwork

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "sharding/reshard.h"
 #include "spmd/partition.h"
 
 namespace meshwork {
@@ -94,9 +95,13 @@ class Inserter {
     const bool flexible = source_.nodes[index(id)].flexible;
     const bool keep = flexible || options_.keep_gathered || node.op->name != "variable";
     std::vector<Made>& made = made_[index(id)];
+    std::vector<Layout> available;
+    std::vector<ValueId> values;
     for (std::size_t i = 0; i < made.size(); ++i) {
-      const bool reusable = i == 0 || keep || made[i].phase == phase;
-      if (reusable && made[i].layout == layout) return made[i].value;
+      if (i > 0 && !keep && made[i].phase != phase) continue;
+      if (made[i].layout == layout) return made[i].value;
+      available.push_back(made[i].layout);
+      values.push_back(made[i].value);
     }
     if (flexible) {
       NodeLayout wanted = lay_out_for(source_.graph, node, layout, mesh_);
@@ -107,7 +112,8 @@ class Inserter {
     // A reshard belongs to the layer that asks for it.
     Node like = node;
     if (user != nullptr) like.path = user->path;
-    const ValueId value = append_reshard(made.front().value, like, layout, phase);
+    const Source source = nearest_layout(available, layout, node.type, mesh_);
+    const ValueId value = append_reshard(values[source.index], like, layout, phase);
     made.push_back({layout, phase, value});
     return value;
   }
