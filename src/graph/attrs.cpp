@@ -16,7 +16,7 @@ struct Printer {
     if (text.find_first_of(".en") == std::string::npos) text += ".0";
     return text;
   }
-  std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const std::vector<std::int64_t>& value) const {
     return fmt::format("[{}]", fmt::join(value, ", "));
   }
@@ -62,6 +62,23 @@ template const double& Attrs::get<double>(std::string_view) const;
 template const std::string& Attrs::get<std::string>(std::string_view) const;
 template const std::vector<std::int64_t>& Attrs::get<std::vector<std::int64_t>>(
     std::string_view) const;
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
 
 std::string to_string(const Attrs& attrs) {
   if (attrs.entries().empty()) return {};

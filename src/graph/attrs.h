@@ -41,6 +41,10 @@ class Attrs {
   std::vector<std::pair<std::string, Attr>> entries_;
 };
 
+/// The text in double quotes, on one line: quotes and backslashes are escaped by a backslash, line
+/// feeds are \n, other control characters \x1f.
+std::string quoted(std::string_view text);
+
 /// {axes=[0, 1], keep=true, rate=0.5, equation="m k, k n -> m n"}; "" without entries.
 /// Reals always carry a point or an exponent, so that the text can be read back.
 std::string to_string(const Attrs& attrs);
