@@ -16,8 +16,9 @@ Shape broadcast_shapes(std::span<const TensorType> inputs) {
   Shape result;
   for (const TensorType& input : inputs) {
     const Shape& shape = input.shape;
-    if (shape.size() > result.size())
+    if (shape.size() > result.size()) {
       result.insert(result.begin(), shape.size() - result.size(), 1);
+    }
     const std::size_t missing = result.size() - shape.size();
     for (std::size_t d = 0; d < shape.size(); ++d) {
       std::int64_t& extent = result[missing + d];
