@@ -1,0 +1,137 @@
+#include "ops/cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "ops/case_lists.h"
+
+namespace meshwork {
+namespace {
+
+/// A stream of uniform [0, 1) numbers for one operand.
+class Draws {
+ public:
+  explicit Draws(const std::string& name) : key_(random_key(1, name)) {}
+  double next() { return uniform_at(key_, 0, count_++); }
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t count_ = 0;
+};
+
+double draw_smooth(const OpCase& op_case, const CaseInput& input, Draws& draws) {
+  const auto near = [&](double x) {
+    return std::any_of(op_case.kinks.begin(), op_case.kinks.end(),
+                       [&](double kink) { return std::abs(x - kink) < kKinkMargin; });
+  };
+  for (;;) {
+    const double x = input.low + (input.high - input.low) * draws.next();
+    if (!near(x)) return x;
+  }
+}
+
+std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
+  std::vector<double> result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    result[i] = (static_cast<double>(i) - static_cast<double>(count / 2)) / 8;
+  }
+  for (std::size_t i = count; i-- > 1;) {
+    std::swap(result[i],
+              result[static_cast<std::size_t>(draws.next() * static_cast<double>(i + 1))]);
+  }
+  return result;
+}
+
+template <class T>
+void store(HostTensor& tensor, const std::vector<double>& elements) {
+  std::transform(elements.begin(), elements.end(), tensor.as<T>().begin(),
+                 [](double x) { return static_cast<T>(x); });
+}
+
+}  // namespace
+
+HostTensor draw(const OpCase& op_case, std::size_t index) {
+  const CaseInput& input = op_case.inputs[index];
+  Draws draws(fmt::format("{} {}", op_case.name, index));
+  std::vector<double> elements(static_cast<std::size_t>(num_elements(input.type.shape)));
+  switch (input.kind) {
+    case CaseInput::Kind::kUniform:
+      for (double& x : elements) x = draw_smooth(op_case, input, draws);
+      break;
+    case CaseInput::Kind::kDistinct:
+      elements = draw_distinct(elements.size(), draws);
+      break;
+    case CaseInput::Kind::kIntegers:
+      for (double& x : elements) {
+        x = input.low + std::floor((input.high - input.low + 1) * draws.next());
+      }
+      break;
+  }
+  HostTensor tensor = host_tensor(input.type);
+  switch (input.type.dtype) {
+    case DType::kFloat32:
+      store<float>(tensor, elements);
+      break;
+    case DType::kInt32:
+      store<std::int32_t>(tensor, elements);
+      break;
+    case DType::kInt64:
+      store<std::int64_t>(tensor, elements);
+      break;
+    case DType::kUInt8:
+      store<std::uint8_t>(tensor, elements);
+      break;
+  }
+  return tensor;
+}
+
+CaseInput uniform(Shape shape, double low, double high) {
+  return {{DType::kFloat32, std::move(shape)}, CaseInput::Kind::kUniform, low, high};
+}
+
+CaseInput distinct(Shape shape) {
+  return {{DType::kFloat32, std::move(shape)}, CaseInput::Kind::kDistinct, 0, 0};
+}
+
+CaseInput integers(DType dtype, Shape shape, double low, double high) {
+  return {{dtype, std::move(shape)}, CaseInput::Kind::kIntegers, low, high};
+}
+
+TensorType float32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+
+OpCase make_case(const OpDef& op, std::vector<CaseInput> inputs, Attrs attrs, TensorType output,
+                 std::vector<std::size_t> differentiable) {
+  std::string name(op.name);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = inputs[i].type;
+    name += (i > 0 ? ", " : " ");
+    name += type.dtype == DType::kFloat32 ? to_string(type.shape) : to_string(type);
+  }
+  if (!attrs.entries().empty()) name += " " + to_string(attrs);
+  OpCase result;
+  result.name = std::move(name);
+  result.op = &op;
+  result.inputs = std::move(inputs);
+  result.attrs = std::move(attrs);
+  result.output = std::move(output);
+  result.differentiable = std::move(differentiable);
+  return result;
+}
+
+const std::vector<OpCase>& op_cases() {
+  static const std::vector<OpCase> cases = [] {
+    std::vector<OpCase> all = elementwise_cases();
+    for (const auto& part : {reduce_cases(), movement_cases()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return cases;
+}
+
+}  // namespace meshwork

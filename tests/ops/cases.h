@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "support/host_tensor.h"
+
+namespace meshwork {
+
+/// An operand of a case and how its elements are drawn.
+struct CaseInput {
+  enum class Kind {
+    kUniform,   ///< reals in [low, high], not near a kink of the case
+    kDistinct,  ///< a permutation of numbers 1/8 apart around 0
+    kIntegers,  ///< whole numbers from low to high, in any dtype
+  };
+  TensorType type;
+  Kind kind = Kind::kUniform;
+  double low = -1;
+  double high = 1;
+};
+
+/// One use of an op. Each op is described once, here; tests compare a kernel with the naive one,
+/// the gradient with finite differences, a sharded run with the run on one device, all on these.
+struct OpCase {
+  std::string name;  ///< "add [3, 4], [4]"
+  const OpDef* op = nullptr;
+  std::vector<CaseInput> inputs;
+  Attrs attrs;
+  TensorType output;                        ///< what the op must infer
+  std::vector<std::size_t> differentiable;  ///< operands with a gradient
+  std::vector<double> kinks;                ///< where the op is not smooth in an operand
+  double tolerance = 1e-5;           ///< of a kernel against the naive one, relative and absolute
+  double gradient_tolerance = 2e-3;  ///< of gradients against finite differences
+};
+
+/// All cases, in a fixed order; every op of the registry has at least one.
+const std::vector<OpCase>& op_cases();
+
+/// Farther than this from any kink the elements of kUniform operands are drawn, and farther than
+/// this from each other those of kDistinct ones: finite differences take smaller steps.
+constexpr double kKinkMargin = 0.05;
+
+/// The elements of operand `index` of a case; the same ones in every call.
+HostTensor draw(const OpCase& op_case, std::size_t index);
+
+}  // namespace meshwork

@@ -1,0 +1,210 @@
+#include "ops/case_lists.h"
+
+namespace meshwork {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+void add_leaves(std::vector<OpCase>& cases) {
+  const std::string float32_name = "float32";
+  const std::vector<Shape> shapes{{}, {5}, {3, 4}, {2, 3, 2}, {0, 2}};
+  for (const Shape& shape : shapes) {
+    const auto add = [&](const OpDef& op, const Attrs& attrs) {
+      Attrs all = attrs;
+      all.set("shape", shape);
+      cases.push_back(make_case(op, {}, all, float32(shape)));
+    };
+    add(ops::kInput, {{"name", std::string("x")}, {"dtype", float32_name}});
+    add(ops::kVariable, {{"path", std::string("d1/kernel")}, {"dtype", float32_name}});
+    add(ops::kConstant, {{"value", 0.5}, {"dtype", float32_name}});
+    for (const bool stepped : {false, true}) {
+      const auto add_random = [&](const OpDef& op, const Attrs& attrs) {
+        add(op, attrs);
+        if (stepped) cases.back().inputs = {integers(DType::kInt64, {}, 3, 3)};
+        if (stepped) cases.back().name += " with a step";
+      };
+      const Attrs normal{{"key", std::int64_t{7}}, {"mean", 1.0}, {"stddev", 0.5}};
+      add_random(ops::kRandomUniform, {{"key", std::int64_t{-5}}, {"low", -1.0}, {"high", 3.0}});
+      add_random(ops::kRandomNormal, normal);
+      add_random(ops::kTruncatedNormal, normal);
+    }
+  }
+  cases.push_back(make_case(
+      ops::kConstant, {}, {{"value", 7.0}, {"dtype", std::string("int32")}, {"shape", Shape{2, 2}}},
+      {DType::kInt32, {2, 2}}));
+  cases.push_back(make_case(ops::kConstant, {},
+                            {{"value", 1.0}, {"dtype", std::string("int64")}, {"shape", Shape{}}},
+                            {DType::kInt64, {}}));
+}
+
+void add_matrices(std::vector<OpCase>& cases) {
+  for (const Shape& shape : {Shape{4, 4}, Shape{3, 5}, Shape{5, 2}, Shape{0, 3}}) {
+    cases.push_back(
+        make_case(ops::kIdentityMatrix, {}, {{"gain", 2.0}, {"shape", shape}}, float32(shape)));
+  }
+  for (const Shape& shape : {Shape{4, 4}, Shape{3, 5}, Shape{5, 2}, Shape{2, 3, 4}}) {
+    const Attrs attrs{{"key", std::int64_t{7}}, {"gain", 1.5}, {"shape", shape}};
+    cases.push_back(make_case(ops::kOrthogonal, {}, attrs, float32(shape)));
+  }
+  const std::vector<std::pair<Shape, std::int64_t>> lines{
+      {{6}, 0}, {{3, 4}, 0}, {{3, 4}, 1}, {{2, 3, 4}, 1}, {{0, 2}, 0}};
+  for (const auto& [shape, dim] : lines) {
+    for (const DType dtype : {DType::kFloat32, DType::kInt32}) {
+      cases.push_back(
+          make_case(ops::kIota, {},
+                    {{"dim", dim}, {"dtype", std::string(to_string(dtype))}, {"shape", shape}},
+                    {dtype, shape}));
+    }
+  }
+}
+
+void add_reshapes(std::vector<OpCase>& cases) {
+  const std::vector<std::pair<Shape, Shape>> list{
+      {{}, {1, 1}},           {{1}, {}},
+      {{6}, {2, 3}},          {{2, 3}, {6}},
+      {{4, 2, 3}, {4, 6}},    {{2, 6}, {4, 3}},
+      {{2, 3}, {3, 2}},       {{4, 1, 3}, {4, 3}},
+      {{4, 3}, {1, 4, 1, 3}}, {{2, 2, 3, 5}, {4, 15}},
+      {{0, 3}, {3, 0}},       {{0, 3, 4}, {0, 12}},
+      {{5, 2, 3}, {5, 3, 2}}, {{2, 0}, {0}},
+  };
+  for (const auto& [from, to] : list) {
+    cases.push_back(make_case(ops::kReshape, {uniform(from)}, {{"shape", to}}, float32(to), {0}));
+  }
+  cases.push_back(make_case(ops::kReshape, {integers(DType::kInt32, {4, 1}, 0, 9)},
+                            {{"shape", Shape{4}}}, {DType::kInt32, {4}}));
+}
+
+void add_transposes(std::vector<OpCase>& cases) {
+  struct Permutation {
+    Shape from;
+    Integers perm;
+    Shape to;
+  };
+  const std::vector<Permutation> list{
+      {{}, {}, {}},
+      {{5}, {0}, {5}},
+      {{3, 4}, {1, 0}, {4, 3}},
+      {{2, 3, 4}, {2, 0, 1}, {4, 2, 3}},
+      {{2, 3, 4}, {0, 2, 1}, {2, 4, 3}},
+      {{2, 3, 4, 5}, {0, 2, 1, 3}, {2, 4, 3, 5}},
+      {{0, 3}, {1, 0}, {3, 0}},
+      {{37, 29}, {1, 0}, {29, 37}},
+  };
+  for (const Permutation& p : list) {
+    cases.push_back(
+        make_case(ops::kTranspose, {uniform(p.from)}, {{"perm", p.perm}}, float32(p.to), {0}));
+  }
+}
+
+void add_broadcasts(std::vector<OpCase>& cases) {
+  const std::vector<std::pair<Shape, Shape>> list{
+      {{}, {3}},        {{4}, {3, 4}}, {{3, 1}, {3, 4}}, {{1}, {2, 3}}, {{2, 1, 3}, {5, 2, 4, 3}},
+      {{1, 3}, {0, 3}},
+  };
+  for (const auto& [from, to] : list) {
+    cases.push_back(
+        make_case(ops::kBroadcastTo, {uniform(from)}, {{"shape", to}}, float32(to), {0}));
+  }
+}
+
+void add_slices(std::vector<OpCase>& cases) {
+  struct Slice {
+    Shape from;
+    std::int64_t axis, start, size;
+    Shape to;
+  };
+  const std::vector<Slice> slices{
+      {{7}, 0, 2, 3, {3}},
+      {{7}, 0, 0, 7, {7}},
+      {{3, 5}, 1, 4, 1, {3, 1}},
+      {{4, 3}, 0, 1, 3, {3, 3}},
+      {{2, 5, 3}, 1, 0, 2, {2, 2, 3}},
+      {{4}, 0, 4, 0, {0}},
+      {{2, 3, 2, 3}, 2, 1, 1, {2, 3, 1, 3}},
+  };
+  for (const Slice& s : slices) {
+    cases.push_back(make_case(ops::kSlice, {uniform(s.from)},
+                              {{"axis", s.axis}, {"start", s.start}, {"size", s.size}},
+                              float32(s.to), {0}));
+  }
+}
+
+void add_concatenations(std::vector<OpCase>& cases) {
+  const auto add = [&](const std::vector<Shape>& shapes, std::int64_t axis, Shape result) {
+    std::vector<CaseInput> inputs;
+    std::vector<std::size_t> all;
+    for (const Shape& shape : shapes) {
+      all.push_back(inputs.size());
+      inputs.push_back(uniform(shape));
+    }
+    cases.push_back(
+        make_case(ops::kConcatenate, inputs, {{"axis", axis}}, float32(std::move(result)), all));
+  };
+  add({{3}}, 0, {3});
+  add({{3}, {4}}, 0, {7});
+  add({{2, 3}, {2, 1}, {2, 4}}, 1, {2, 8});
+  add({{2, 3}, {4, 3}}, 0, {6, 3});
+  add({{2, 3, 2}, {2, 0, 2}, {2, 1, 2}}, 1, {2, 4, 2});
+}
+
+void add_indexed(std::vector<OpCase>& cases) {
+  // Indices go past both ends.
+  for (const Shape& shape : {Shape{}, Shape{6}, Shape{3, 4}, Shape{0}, Shape{2, 3, 2}}) {
+    Shape deep = shape;
+    deep.push_back(5);
+    const CaseInput index = integers(DType::kInt32, shape, -1, 5);
+    cases.push_back(make_case(ops::kOneHot, {index}, {{"depth", std::int64_t{5}}}, float32(deep)));
+    cases.push_back(make_case(ops::kPick, {uniform(deep), index}, {}, float32(shape), {0}));
+  }
+}
+
+void add_local(std::vector<OpCase>& cases) {
+  const std::string sum = "sum";
+  const Integers axes{0};
+  cases.push_back(make_case(ops::kAllGather, {uniform({3})},
+                            {{"axes", axes}, {"counts", Integers{3, 2, 2}}}, float32({7})));
+  cases.push_back(make_case(ops::kAllReduce, {uniform({3, 2})},
+                            {{"axes", axes}, {"reduction", sum}}, float32({3, 2})));
+  cases.push_back(make_case(ops::kReduceScatter, {uniform({7})},
+                            {{"axes", axes}, {"counts", Integers{3, 2, 2}}, {"reduction", sum}},
+                            float32({3})));
+  cases.push_back(
+      make_case(ops::kAllToAll, {uniform({6})},
+                {{"axes", axes}, {"send_counts", Integers{4, 2}}, {"recv_counts", Integers{4, 6}}},
+                float32({10})));
+  struct Blocks {
+    Shape shape;
+    std::int64_t dim;
+    Integers extents;
+  };
+  const std::vector<Blocks> list{
+      {{7}, 0, {3, 2, 2}},       {{2, 3}, 1, {2, 1}},    {{4, 3}, 0, {2, 2}},
+      {{2, 5, 3}, 1, {2, 0, 3}}, {{3, 2, 5}, 2, {1, 4}}, {{2, 0}, 1, {0, 0}},
+  };
+  for (const Blocks& b : list) {
+    Attrs attrs{{"dim", b.dim}, {"extents", b.extents}};
+    const Shape flat{num_elements(b.shape)};
+    cases.push_back(make_case(ops::kPack, {uniform(b.shape)}, attrs, float32(flat)));
+    attrs.set("shape", b.shape);
+    cases.push_back(make_case(ops::kUnpack, {uniform(flat)}, attrs, float32(b.shape)));
+  }
+}
+
+}  // namespace
+
+std::vector<OpCase> movement_cases() {
+  std::vector<OpCase> cases;
+  add_leaves(cases);
+  add_matrices(cases);
+  add_reshapes(cases);
+  add_transposes(cases);
+  add_broadcasts(cases);
+  add_slices(cases);
+  add_concatenations(cases);
+  add_indexed(cases);
+  add_local(cases);
+  return cases;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,109 @@
+#include "support/interpreter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+bool is_fed(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
+
+}  // namespace
+
+Interpreter::Interpreter(const Graph& graph, Backend& backend) : graph_(graph), backend_(backend) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op->view) {
+      TensorView view = values_[static_cast<std::size_t>(node.inputs[0])];
+      view.type = node.type;
+      view.window = whole_window(node.type.shape);
+      values_.push_back(std::move(view));
+      continue;
+    }
+    values_.push_back(allocate(id));
+    if (is_fed(node)) continue;
+    KernelArgs args{.inputs = {}, .output = values_.back(), .attrs = node.attrs};
+    for (const ValueId input : node.inputs) {
+      args.inputs.push_back(values_[static_cast<std::size_t>(input)]);
+    }
+    launches_.push_back(bind(*node.op, std::move(args)));
+  }
+}
+
+TensorView Interpreter::allocate(ValueId id) {
+  const TensorType& type = graph_.type(id);
+  memory_.push_back(backend_.allocate(std::max<std::int64_t>(num_bytes(type), 1)));
+  const Window window = graph_.windows.empty() ? whole_window(type.shape)
+                                               : graph_.windows[static_cast<std::size_t>(id)];
+  return {type, window, memory_.back().get()};
+}
+
+Launch Interpreter::bind(const OpDef& op, KernelArgs args) {
+  const KernelDef* kernel = backend_.find(op.name);
+  if (kernel == nullptr) fail("no {} kernel for op '{}'", backend_.name(), op.name);
+  const std::int64_t workspace = kernel->workspace == nullptr ? 0 : kernel->workspace(args);
+  if (workspace > 0) {
+    memory_.push_back(backend_.allocate(workspace));
+    args.workspace = memory_.back().get();
+  }
+  return kernel->bind(args);
+}
+
+void Interpreter::feed(ValueId id, const HostTensor& tensor) {
+  MW_CHECK(is_fed(graph_.node(id)) && tensor.type == graph_.type(id), "%{} is not fed with {}", id,
+           to_string(tensor.type));
+  backend_.copy_to_device(values_[static_cast<std::size_t>(id)].data, tensor.bytes.data(),
+                          static_cast<std::int64_t>(tensor.bytes.size()));
+}
+
+void Interpreter::feed(std::string_view name, const HostTensor& tensor) {
+  feed(named(name), tensor);
+}
+
+ValueId Interpreter::named(std::string_view name) const {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
+    const Node& node = graph_.node(id);
+    if (node.op->name == "input" && node.attrs.text("name") == name) return id;
+    if (node.op->name == "variable" && node.attrs.text("path") == name) return id;
+  }
+  MW_CHECK(false, "no input and no variable '{}'", name);
+  return kNoValue;
+}
+
+void Interpreter::initialize() {
+  for (const Variable& variable : graph_.variables) {
+    MW_CHECK(variable.init != nullptr, "'{}' has no initial value", variable.path);
+    const TensorView& value = values_[static_cast<std::size_t>(variable.value)];
+    bind(*variable.init, {.inputs = {}, .output = value, .attrs = variable.init_attrs})();
+  }
+}
+
+void Interpreter::run() {
+  for (const Launch& launch : launches_) launch();
+}
+
+void Interpreter::update() {
+  std::vector<HostTensor> updated;
+  for (const Update& update : graph_.updates) updated.push_back(read(update.value));
+  for (std::size_t i = 0; i < updated.size(); ++i) feed(graph_.updates[i].variable, updated[i]);
+}
+
+HostTensor Interpreter::read(ValueId id) const {
+  HostTensor tensor = host_tensor(graph_.type(id));
+  backend_.copy_to_host(tensor.bytes.data(), values_[static_cast<std::size_t>(id)].data,
+                        static_cast<std::int64_t>(tensor.bytes.size()));
+  return tensor;
+}
+
+HostTensor Interpreter::read(std::string_view name) const {
+  for (const NamedValue& output : graph_.outputs) {
+    if (output.name == name) return read(output.value);
+  }
+  return read(named(name));
+}
+
+}  // namespace meshwork
