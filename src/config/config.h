@@ -17,9 +17,11 @@ struct ClassSpec {
   Location at;
 };
 
-/// Reads a ClassSpec from a scalar or from a map of one key.
+/// Reads a ClassSpec from a scalar or from a map of one key; `what` names it in errors:
+/// "optimizer".
 ClassSpec read_class(const Value& value, std::string_view what);
 
+/// Ordered as in the file: the last axis varies fastest over the devices.
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
   Location at;
@@ -63,7 +65,8 @@ struct CompileSpec {
 struct FitSpec {
   std::int64_t batch_size = 32;  ///< global, whatever the mesh
   std::int64_t epochs = 1;
-  bool validation = false;        ///< after every epoch, on the validation (else test) split
+  bool validation = false;        ///< after every epoch, on the validation (else test) split;
+                                  ///< true by default where validation_split takes one off
   double validation_split = 0.0;  ///< fraction taken off the end of the training data
   std::optional<std::int64_t> steps_per_epoch;
   bool shuffle = true;
@@ -71,21 +74,34 @@ struct FitSpec {
   Location at;
 };
 
+/// A dataset description. It may be written in place, or be a file of its own:
+///   dataset: fashion_mnist                      datasets/fashion_mnist.yaml
+///   dataset: ../data/mine.yaml                  a path, from the folder of the configuration
+///   dataset: {name: fashion_mnist, limit: 100}  the file, with some keys replaced
+/// Names are looked for in datasets/ beside the configuration, beside its folder, in the working
+/// directory and where Meshwork is installed.
+struct DatasetSpec {
+  Value description;      ///< a map without `name`; null if the configuration names no dataset
+  std::string name;       ///< file name of the description without ".yaml"; "" in place
+  std::string directory;  ///< of the file with the description; "." for the working directory
+  Location at;            ///< in the configuration
+};
+
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
   std::uint64_t seed = 1337;
   MeshSpec mesh;
-  Strategy strategy = Strategy::kDataParallel;
-  std::vector<std::string> batch_axis;  ///< empty: the first axis
+  Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
+  std::vector<std::string> batch_axis;          ///< empty: the first axis
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass
-  Value dataset;  ///< a map: a dataset description, with names already replaced by their file
+  DatasetSpec dataset;
   ModelSpec model;
   std::optional<CompileSpec> compile;
   FitSpec fit;
-  std::string run_directory;
+  std::string run_directory;  ///< by default runs/<name of the file>
 };
 
 /// What the command line may change: `--mesh` and `a.b.c=value`.
@@ -96,5 +112,8 @@ struct Overrides {
 
 /// Reads and checks a file. Throws Error with file:line:column.
 Config load_config(const std::string& file, const Overrides& overrides);
+
+/// The same from text; `file` is what the places say and where paths start.
+Config parse_config(const std::string& text, const std::string& file, const Overrides& overrides);
 
 }  // namespace meshwork::config

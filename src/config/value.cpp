@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/nearest.h"
 
 namespace meshwork::config {
@@ -25,21 +26,11 @@ std::optional<T> parse_number(const Value& value) {
   if (!value.is_scalar() || value.quoted || value.scalar.empty()) return std::nullopt;
   const char* begin = value.scalar.data();
   const char* end = begin + value.scalar.size();
-  if (*begin == '+') ++begin;
+  if (*begin == '+' && begin[1] != '-') ++begin;
   T number{};
   const auto [stop, status] = std::from_chars(begin, end, number);
   if (status != std::errc{} || stop != end) return std::nullopt;
   return number;
-}
-
-std::string show(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::kNull: return "nothing";
-    case Value::Kind::kScalar: return fmt::format("'{}'", value.scalar);
-    case Value::Kind::kList: return "a list";
-    case Value::Kind::kMap: return "a map";
-  }
-  return {};
 }
 
 }  // namespace
@@ -49,10 +40,53 @@ std::string to_string(const Location& at) {
   return fmt::format("{}:{}:{}", at.file, at.line, at.column);
 }
 
+std::string describe(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kNull:
+      return "nothing";
+    case Value::Kind::kScalar:
+      return fmt::format("'{}'", value.scalar);
+    case Value::Kind::kList:
+      return "a list";
+    case Value::Kind::kMap:
+      return "a map";
+  }
+  return {};
+}
+
 const Value::Entry* Value::find(std::string_view key) const {
   const auto entry =
       std::find_if(map.begin(), map.end(), [&](const Entry& e) { return e.key == key; });
   return entry == map.end() ? nullptr : &*entry;
+}
+
+Value::Entry* Value::find(std::string_view key) {
+  return const_cast<Entry*>(std::as_const(*this).find(key));
+}
+
+Value::Entry& Value::insert(std::string_view key, const Location& key_at) {
+  MW_CHECK(is_map() || is_null());
+  if (Entry* entry = find(key)) return *entry;
+  kind = Kind::kMap;
+  Entry entry{std::string(key), key_at, {}};
+  entry.value.at = key_at;
+  return map.emplace_back(std::move(entry));
+}
+
+Value Value::take(std::string_view key) {
+  Value taken;
+  taken.at = at;
+  if (Entry* entry = find(key)) {
+    taken = std::move(entry->value);
+    map.erase(map.begin() + (entry - map.data()));
+  }
+  return taken;
+}
+
+std::vector<std::string> Value::keys() const {
+  std::vector<std::string> result;
+  for (const Entry& entry : map) result.push_back(entry.key);
+  return result;
 }
 
 bool Value::is_bool() const { return parse_bool(*this).has_value(); }
@@ -61,28 +95,33 @@ bool Value::is_real() const { return parse_number<double>(*this).has_value(); }
 
 bool Value::as_bool(std::string_view what) const {
   if (const auto parsed = parse_bool(*this)) return *parsed;
-  fail_at(at, "{} must be true or false, not {}", what, show(*this));
+  fail_at(at, "{} must be true or false, not {}", what, describe(*this));
 }
 
 std::int64_t Value::as_integer(std::string_view what) const {
   if (const auto parsed = parse_number<std::int64_t>(*this)) return *parsed;
-  fail_at(at, "{} must be an integer, not {}", what, show(*this));
+  fail_at(at, "{} must be an integer, not {}", what, describe(*this));
+}
+
+std::uint64_t Value::as_unsigned(std::string_view what) const {
+  if (const auto parsed = parse_number<std::uint64_t>(*this)) return *parsed;
+  fail_at(at, "{} must be an integer from 0 to 2^64 - 1, not {}", what, describe(*this));
 }
 
 double Value::as_real(std::string_view what) const {
   const auto parsed = parse_number<double>(*this);
   if (parsed && std::isfinite(*parsed)) return *parsed;
-  fail_at(at, "{} must be a number, not {}", what, show(*this));
+  fail_at(at, "{} must be a number, not {}", what, describe(*this));
 }
 
 std::string Value::as_string(std::string_view what) const {
   if (is_scalar()) return scalar;
-  fail_at(at, "{} must be a word, not {}", what, show(*this));
+  fail_at(at, "{} must be a word, not {}", what, describe(*this));
 }
 
 Shape Value::as_shape(std::string_view what) const {
   if (is_integer()) return {as_integer(what)};
-  if (!is_list()) fail_at(at, "{} must be a list of integers, not {}", what, show(*this));
+  if (!is_list()) fail_at(at, "{} must be a list of integers, not {}", what, describe(*this));
   Shape shape;
   for (const Value& item : list) shape.push_back(item.as_integer(what));
   return shape;
@@ -90,12 +129,12 @@ Shape Value::as_shape(std::string_view what) const {
 
 Reader::Reader(const Value& map, std::string what) : value_(map), what_(std::move(what)) {
   if (!value_.is_map() && !value_.is_null()) {
-    fail_at(value_.at, "{} must be a map of keys, not {}", what_, show(value_));
+    fail_at(value_.at, "{} must be a map of keys, not {}", what_, describe(value_));
   }
 }
 
 const Value* Reader::find(std::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   const Value::Entry* entry = value_.find(key);
   return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
 }

@@ -22,11 +22,17 @@ struct Location {
 /// "configs/mnist.yaml:14:7".
 std::string to_string(const Location& at);
 
+struct Value;
+
+/// What a value is, for errors: "'many'", "a list", "a map", "nothing".
+std::string describe(const Value& value);
+
 /// Throws a configuration Error that begins with the place.
 template <class... Args>
 [[noreturn]] void fail_at(const Location& at, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ExitCode::kConfiguration,
-              fmt::format("{}: {}", to_string(at), fmt::format(format, std::forward<Args>(args)...)));
+  throw Error(
+      ExitCode::kConfiguration,
+      fmt::format("{}: {}", to_string(at), fmt::format(format, std::forward<Args>(args)...)));
 }
 
 /// A YAML value that knows where it was written.
@@ -36,10 +42,10 @@ struct Value {
 
   Kind kind = Kind::kNull;
   Location at;
-  std::string scalar;         ///< text of a scalar
-  bool quoted = false;        ///< a quoted scalar is a string whatever it looks like
+  std::string scalar;   ///< text of a scalar
+  bool quoted = false;  ///< a quoted scalar is a string whatever it looks like
   std::vector<Value> list;
-  std::vector<Entry> map;     ///< in the order of the file; keys are unique
+  std::vector<Entry> map;  ///< in the order of the file; keys are unique
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -47,13 +53,21 @@ struct Value {
   bool is_map() const { return kind == Kind::kMap; }
 
   const Entry* find(std::string_view key) const;
+  Entry* find(std::string_view key);
+
+  /// The entry of `key`, made at the end with a null value if it is absent. Null becomes a map.
+  Entry& insert(std::string_view key, const Location& key_at);
+  /// Removes `key` and gives its value; null if it is absent.
+  Value take(std::string_view key);
+  std::vector<std::string> keys() const;
 
   /// Conversions; `what` names the value in the Error: "units must be an integer, not 'many'".
   bool as_bool(std::string_view what) const;
   std::int64_t as_integer(std::string_view what) const;
+  std::uint64_t as_unsigned(std::string_view what) const;
   double as_real(std::string_view what) const;
   std::string as_string(std::string_view what) const;
-  Shape as_shape(std::string_view what) const;
+  Shape as_shape(std::string_view what) const;  ///< one integer stands for a list of one
 
   bool is_bool() const;
   bool is_integer() const;
@@ -82,7 +96,9 @@ class Reader {
   std::int64_t get(std::string_view key, std::int64_t fallback);
   double get(std::string_view key, double fallback);
   std::string get(std::string_view key, const std::string& fallback);
-  std::string get(std::string_view key, const char* fallback) { return get(key, std::string(fallback)); }
+  std::string get(std::string_view key, const char* fallback) {
+    return get(key, std::string(fallback));
+  }
   std::int64_t get(std::string_view key, int fallback) {
     return get(key, static_cast<std::int64_t>(fallback));
   }

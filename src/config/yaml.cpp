@@ -2,65 +2,97 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 namespace meshwork::config {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr int kMaxValues = 200'000;  // aliases of aliases can stand for any number of values
 
-Location location(const YAML::Mark& mark, const std::string& file) {
-  return {file, mark.line + 1, mark.column + 1};
-}
+class Converter {
+ public:
+  /// `fixed`: every place is `source`; else source names the file that the places are in.
+  Converter(Location source, bool fixed) : source_(std::move(source)), fixed_(fixed) {}
 
-Value convert(const YAML::Node& node, const std::string& file, int depth) {
-  Value value;
-  value.at = location(node.Mark(), file);
-  if (depth > kMaxDepth) fail_at(value.at, "values are nested more than {} deep", kMaxDepth);
-  switch (node.Type()) {
-    case YAML::NodeType::Undefined:
-    case YAML::NodeType::Null:
-      break;
-    case YAML::NodeType::Scalar:
+  Location place(const YAML::Mark& mark) const {
+    if (fixed_ || mark.is_null()) return source_;
+    return {source_.file, mark.line + 1, mark.column + 1};
+  }
+
+  Value convert(const YAML::Node& node, int depth) {
+    Value value;
+    value.at = place(node.Mark());
+    if (depth > kMaxDepth) fail_at(value.at, "values are nested more than {} deep", kMaxDepth);
+    if (++count_ > kMaxValues) fail_at(value.at, "more than {} values, with aliases", kMaxValues);
+    if (node.IsScalar()) {
       value.kind = Value::Kind::kScalar;
       value.scalar = node.Scalar();
       value.quoted = node.Tag() == "!";
-      break;
-    case YAML::NodeType::Sequence:
+    } else if (node.IsSequence()) {
       value.kind = Value::Kind::kList;
-      for (const YAML::Node& item : node) value.list.push_back(convert(item, file, depth + 1));
-      break;
-    case YAML::NodeType::Map:
+      for (const YAML::Node& item : node) value.list.push_back(convert(item, depth + 1));
+    } else if (node.IsMap()) {
       value.kind = Value::Kind::kMap;
-      for (const auto& entry : node) {
-        const Location at = location(entry.first.Mark(), file);
-        if (!entry.first.IsScalar()) fail_at(at, "a key must be plain text");
-        const std::string& key = entry.first.Scalar();
-        if (value.find(key) != nullptr) {
-          fail_at(at, "key '{}' stands twice, first at line {}; remove one", key,
-                  value.find(key)->at.line);
-        }
-        value.map.push_back({key, at, convert(entry.second, file, depth + 1)});
-      }
-      break;
+      convert_entries(node, depth, value);
+    }
+    return value;
   }
-  return value;
+
+ private:
+  void convert_entries(const YAML::Node& node, int depth, Value& value) {
+    std::map<std::string, Location> first;
+    for (const auto& entry : node) {
+      const Location at = place(entry.first.Mark());
+      if (!entry.first.IsScalar()) fail_at(at, "a key must be plain text");
+      const std::string& key = entry.first.Scalar();
+      const auto [known, is_new] = first.emplace(key, at);
+      if (!is_new) {
+        fail_at(at, "key '{}' stands twice, first at {}; remove one", key,
+                to_string(known->second));
+      }
+      value.map.push_back({key, at, convert(entry.second, depth + 1)});
+    }
+  }
+
+  Location source_;
+  bool fixed_;
+  int count_ = 0;
+};
+
+Value parse(const std::string& text, Converter& converter) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      fail_at(converter.place(documents[1].Mark()), "a second document begins; remove the '---'");
+    }
+    return converter.convert(documents.empty() ? YAML::Node() : documents[0], 0);
+  } catch (const YAML::Exception& error) {
+    fail_at(converter.place(error.mark), "not valid YAML: {}", error.msg);
+  }
 }
 
 }  // namespace
 
 Value parse_yaml(const std::string& text, const std::string& file) {
-  try {
-    return convert(YAML::Load(text), file, 0);
-  } catch (const YAML::Exception& error) {
-    const Location at = error.mark.is_null() ? Location{file, 0, 0} : location(error.mark, file);
-    fail_at(at, "not valid YAML: {}", error.msg);
-  }
+  Converter converter({file, 0, 0}, false);
+  return parse(text, converter);
+}
+
+Value parse_yaml_at(const std::string& text, const Location& at) {
+  Converter converter(at, true);
+  return parse(text, converter);
 }
 
 Value load_yaml(const std::string& file) {
-  std::ifstream stream(file);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    fail("{}: is a folder; name a file in it", file);
+  }
+  std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
   if (!stream) fail("{}: cannot read the file; check the path", file);

@@ -1,0 +1,92 @@
+#include "config/config.h"
+
+#include <filesystem>
+
+#include "base/nearest.h"
+#include "config/sections.h"
+#include "config/yaml.h"
+
+namespace meshwork::config {
+namespace {
+
+void read_strategy(Reader& reader, Config& config) {
+  const Value* map = reader.find("layout_map");
+  const Value* strategy = reader.find("strategy");
+  config.strategy = map != nullptr ? Strategy::kModelParallel : Strategy::kDataParallel;
+  if (strategy != nullptr) {
+    const std::string word = strategy->as_string("strategy");
+    if (word != "data_parallel" && word != "model_parallel") {
+      fail_at(strategy->at, "strategy '{}' is unknown{}", word,
+              suggestion(word, {"data_parallel", "model_parallel"}));
+    }
+    const bool model = word == "model_parallel";
+    if (model && map == nullptr) {
+      fail_at(strategy->at,
+              "strategy model_parallel needs a layout_map; {{}} is one without rules");
+    }
+    if (!model && map != nullptr) {
+      fail_at(strategy->at,
+              "strategy data_parallel takes no layout_map; remove it (on the command "
+              "line: layout_map=null), or write model_parallel");
+    }
+  }
+  config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
+}
+
+void read_parallelism(Reader& reader, Config& config, const Overrides& overrides) {
+  config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
+  read_strategy(reader, config);
+  config.optimizer_layout =
+      read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
+  if (const Value* axes = reader.find("batch_axis")) {
+    config.batch_axis = read_axes(*axes, config.mesh, "batch_axis");
+    if (config.batch_axis.empty()) fail_at(axes->at, "batch_axis is empty; name an axis");
+  }
+  config.keep_gathered = reader.get("keep_gathered", config.keep_gathered);
+}
+
+std::string read_run_directory(Reader& reader, const std::string& file) {
+  const Value* directory = reader.find("run_directory");
+  if (directory == nullptr) return "runs/" + std::filesystem::path(file).stem().string();
+  const std::string path = directory->as_string("run_directory");
+  if (path.empty()) fail_at(directory->at, "run_directory is empty; name a folder");
+  return path;
+}
+
+Config read_config(Value root, const std::string& file, const Overrides& overrides) {
+  const Location whole{file, 0, 0};
+  if (root.is_null()) fail_at(whole, "the file is empty");
+  if (!root.is_map()) {
+    fail_at(root.at, "the file must be a map of keys, such as 'model:', not {}", describe(root));
+  }
+  for (const std::string& assignment : overrides.assignments) apply_override(root, assignment);
+  root.at = whole;
+  Reader reader(root, "the configuration");
+  Config config;
+  config.file = file;
+  if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
+  read_parallelism(reader, config, overrides);
+  const Value* dataset = reader.find("dataset");
+  const Value* model = reader.find("model");
+  const Value* compile = reader.find("compile");
+  const Value* fit = reader.find("fit");
+  config.run_directory = read_run_directory(reader, file);
+  reader.finish();
+  config.model = read_model(model != nullptr ? *model : reader.require("model"));
+  if (compile != nullptr) config.compile = read_compile(*compile);
+  config.fit = read_fit(fit, whole);
+  if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
+  return config;
+}
+
+}  // namespace
+
+Config load_config(const std::string& file, const Overrides& overrides) {
+  return read_config(load_yaml(file), file, overrides);
+}
+
+Config parse_config(const std::string& text, const std::string& file, const Overrides& overrides) {
+  return read_config(parse_yaml(text, file), file, overrides);
+}
+
+}  // namespace meshwork::config

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+
+// The readers of the sections of a configuration file; load_config calls them in turn. A section
+// that may be left out comes as a pointer that may be null.
+namespace meshwork::config {
+
+/// Carries out one `a.b.c=value` on the whole file:
+/// - the value is YAML; `null` removes the key;
+/// - elements of lists go by number, layers also by name (`model.layers.d1.units=300`);
+/// - what follows a layer, optimizer, loss or metric addresses its arguments, unless it is the
+///   name of a class (`compile.optimizer.SGD.momentum=0.9` also replaces an Adam);
+/// - keys with dots need quotes (`layout_map."d.*/kernel"=[null, model]`) unless they exist
+/// already;
+/// - keys that are absent are made; whether they mean anything is left to the readers.
+/// Every place of the new value is "command line: 'a.b.c=value'".
+void apply_override(Value& root, const std::string& assignment);
+
+/// The mesh of the file, changed by `--mesh`: "4x2" gives new sizes to the axes in order,
+/// "data=4,model=2" replaces them. Without either: one axis `data` over all devices.
+MeshSpec read_mesh(const Value* mesh, const std::string& command_line);
+
+/// "(data=2, model=4)".
+std::string to_string(const MeshSpec& mesh);
+
+/// An axis, or a list of axes, of the mesh, each once.
+std::vector<std::string> read_axes(const Value& value, const MeshSpec& mesh, std::string_view what);
+
+/// layout_map and optimizer_layout. Axes are checked against the mesh, patterns are not.
+std::vector<LayoutRule> read_layout_rules(const Value* rules, const MeshSpec& mesh,
+                                          std::string_view what);
+
+ModelSpec read_model(const Value& model);
+CompileSpec read_compile(const Value& compile);
+FitSpec read_fit(const Value* fit, const Location& file);
+
+/// A dataset by name, by path, or in place; see DatasetSpec. `file` is the configuration file.
+DatasetSpec read_dataset(const Value& dataset, const std::string& file);
+
+}  // namespace meshwork::config
