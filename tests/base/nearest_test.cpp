@@ -1,0 +1,24 @@
+#include "base/nearest.h"
+
+#include <doctest/doctest.h>
+
+using namespace meshwork;
+using Words = std::vector<std::string>;
+
+TEST_CASE("slips of the hand find their word") {
+  const Words commands{"fit", "evaluate", "plan", "paths"};
+  for (const char* word : {"fti", "ift", "fi", "fitt", "fot"}) {
+    CAPTURE(word);
+    CHECK(nearest(word, commands) == Words{"fit"});
+  }
+  CHECK(nearest("evlauate", commands) == Words{"evaluate"});
+  CHECK(nearest("pahts", commands).front() == "paths");
+  CHECK(nearest("xyz", commands).empty());
+  CHECK(nearest("", commands).empty());
+}
+
+TEST_CASE("suggestions") {
+  CHECK(suggestion("unit", {"units", "name"}) == "; nearest: 'units'");
+  CHECK(suggestion("zzzzzz", {"units", "name"}) == "; known: 'units', 'name'");
+  CHECK(suggestion("units", {}).empty());
+}
