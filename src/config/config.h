@@ -74,19 +74,6 @@ struct FitSpec {
   Location at;
 };
 
-/// A dataset description. It may be written in place, or be a file of its own:
-///   dataset: fashion_mnist                      datasets/fashion_mnist.yaml
-///   dataset: ../data/mine.yaml                  a path, from the folder of the configuration
-///   dataset: {name: fashion_mnist, limit: 100}  the file, with some keys replaced
-/// Names are looked for in datasets/ beside the configuration, beside its folder, in the working
-/// directory and where Meshwork is installed.
-struct DatasetSpec {
-  Value description;      ///< a map without `name`; null if the configuration names no dataset
-  std::string name;       ///< file name of the description without ".yaml"; "" in place
-  std::string directory;  ///< of the file with the description; "." for the working directory
-  Location at;            ///< in the configuration
-};
-
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
@@ -97,7 +84,9 @@ struct Config {
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass
-  DatasetSpec dataset;
+  /// A map: the description of the dataset, its `name` included; null if the file names none. Its
+  /// place is in the file of the description, from whose folder relative paths in it start.
+  Value dataset;
   ModelSpec model;
   std::optional<CompileSpec> compile;
   FitSpec fit;

@@ -97,34 +97,40 @@ void merge(Value& base, const Value& changes) {
   }
 }
 
-DatasetSpec read_description(const Value& name, const std::string& config_file) {
+Value read_description(const Value& name, const std::string& config_file) {
   const std::string word = name.as_string("dataset name");
   if (word.empty()) fail_at(name.at, "dataset name is empty");
   const std::string path = is_path(word) ? find_by_path(word, name.at, config_file)
                                          : find_by_name(word, name.at, config_file);
-  DatasetSpec dataset{load_yaml(path), fs::path(path).stem(), folder_of(path), name.at};
-  if (!dataset.description.is_map()) {
+  Value description = load_yaml(path);
+  if (!description.is_map()) {
     fail_at({path, 0, 0}, "a dataset description must be a map of keys, not {}",
-            describe(dataset.description));
+            describe(description));
   }
-  dataset.description.take("name");
-  return dataset;
+  Value::Entry& entry = description.insert("name", name.at);
+  if (entry.value.is_null()) {
+    entry.value.kind = Value::Kind::kScalar;
+    entry.value.scalar = fs::path(path).stem();
+  }
+  return description;
 }
 
 }  // namespace
 
-DatasetSpec read_dataset(const Value& value, const std::string& file) {
+Value read_dataset(const Value& value, const std::string& file) {
   if (value.is_scalar()) return read_description(value, file);
   if (!value.is_map()) {
     fail_at(value.at, "dataset must be a name, a path to a .yaml file or a map of keys, not {}",
             describe(value));
   }
   Value keys = value;
-  const Value name = keys.take("name");
-  if (name.is_null()) return {keys, "", folder_of(file), value.at};
-  DatasetSpec dataset = read_description(name, file);
-  merge(dataset.description, keys);
-  return dataset;
+  if (keys.at.line == 0) keys.at = {file, 0, 0};
+  const Value::Entry* name = keys.find("name");
+  if (name == nullptr || keys.find("format") != nullptr) return keys;
+  Value description = read_description(name->value, file);
+  keys.take("name");
+  merge(description, keys);
+  return description;
 }
 
 }  // namespace meshwork::config

@@ -140,7 +140,8 @@ void read_layers(const Value& layers, ModelSpec& model, Names& names) {
     } else {
       LayerSpec layer = read_layer(spec, names);
       take_the_one_before(layer, model, after_input);
-      if (!layer.name.empty()) names.add(layer.name, spec.args.find("name")->value.at);
+      const Value::Entry* name = spec.args.find("name");
+      if (name != nullptr && !name->value.is_null()) names.add(layer.name, name->value.at);
       model.layers.push_back(std::move(layer));
     }
     after_input = is_input(spec);

@@ -39,7 +39,13 @@ ModelSpec read_model(const Value& model);
 CompileSpec read_compile(const Value& compile);
 FitSpec read_fit(const Value* fit, const Location& file);
 
-/// A dataset by name, by path, or in place; see DatasetSpec. `file` is the configuration file.
-DatasetSpec read_dataset(const Value& dataset, const std::string& file);
+/// The description of a dataset, which may be written in place or be a file of its own:
+///   dataset: fashion_mnist                     datasets/fashion_mnist.yaml
+///   dataset: ../data/mine.yaml                 a path, from the folder of the configuration
+///   dataset: {name: fashion_mnist, take: 100}  the file, with some keys replaced
+///   dataset: {name: mine, format: csv, ...}    has a format, so nothing is looked for
+/// Names are looked for in datasets/ beside the configuration `file`, beside its folder, in the
+/// working directory and where Meshwork is installed. The result is as in Config.
+Value read_dataset(const Value& dataset, const std::string& file);
 
 }  // namespace meshwork::config

@@ -1,11 +1,13 @@
 #include "config/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <vector>
 
 namespace meshwork::config {
 namespace {
@@ -63,13 +65,39 @@ class Converter {
   int count_ = 0;
 };
 
+/// Hears of a parse only where documents begin.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+/// What Load would silently leave out. (LoadAll never ends on some broken files.)
+void reject_second_document(const std::string& text, const Converter& converter) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return;
+  fail_at(converter.place(starts.marks[1]), "a second document begins; keep one in a file");
+}
+
 Value parse(const std::string& text, Converter& converter) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      fail_at(converter.place(documents[1].Mark()), "a second document begins; remove the '---'");
-    }
-    return converter.convert(documents.empty() ? YAML::Node() : documents[0], 0);
+    const YAML::Node document = YAML::Load(text);
+    reject_second_document(text, converter);
+    return converter.convert(document, 0);
   } catch (const YAML::Exception& error) {
     fail_at(converter.place(error.mark), "not valid YAML: {}", error.msg);
   }

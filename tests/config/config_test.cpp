@@ -1,0 +1,91 @@
+#include "config/config.h"
+
+#include <doctest/doctest.h>
+
+#include "config/config_text.h"
+
+using namespace meshwork::config;
+using Axes = std::vector<std::pair<std::string, std::int64_t>>;
+using Dims = std::vector<std::vector<std::string>>;
+
+TEST_CASE("a small file gets the defaults of Keras") {
+  const Config config = parse(kModel);
+  CHECK(config.file == "c.yaml");
+  CHECK(config.seed == 1337);
+  CHECK(config.mesh.axes == Axes{{"data", -1}});
+  CHECK(config.strategy == Strategy::kDataParallel);
+  CHECK(config.batch_axis.empty());
+  CHECK(config.layout_map.empty());
+  CHECK(!config.keep_gathered);
+  CHECK(config.dataset.is_null());
+  CHECK(!config.compile.has_value());
+  CHECK(config.fit.batch_size == 32);
+  CHECK(config.fit.epochs == 1);
+  CHECK(!config.fit.validation);
+  CHECK(config.fit.shuffle);
+  CHECK(config.run_directory == "runs/c");
+}
+
+TEST_CASE("every key of the file arrives") {
+  const Config config = parse(kModel + R"(
+seed: 18446744073709551615
+mesh: {data: 2, model: -1, pipe: 3}
+strategy: model_parallel
+batch_axis: [pipe, data]
+layout_map:
+  d1/kernel: [null, [model, data]]
+  "d1/bias": [[]]
+  scale: []
+optimizer_layout: {d1/.*: [data]}
+keep_gathered: true
+compile:
+  optimizer: {Adam: {learning_rate: 0.5}}
+  loss: mse
+  metrics: [accuracy, TopK: {k: 5}]
+fit: {batch_size: 7, epochs: 0, steps_per_epoch: 9, validation_split: 0.25, shuffle: false,
+      log_steps: true}
+run_directory: out
+)");
+  CHECK(config.seed == ~0ULL);
+  CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", -1}, {"pipe", 3}});
+  CHECK(config.strategy == Strategy::kModelParallel);
+  CHECK(config.batch_axis == std::vector<std::string>{"pipe", "data"});
+  REQUIRE(config.layout_map.size() == 3);
+  CHECK(config.layout_map[0].pattern == "d1/kernel");
+  CHECK(config.layout_map[0].dims == Dims{{}, {"model", "data"}});
+  CHECK(to_string(config.layout_map[0].at) == "c.yaml:11:3");
+  CHECK(config.layout_map[1].pattern == "d1/bias");
+  CHECK(config.layout_map[1].dims == Dims{{}});
+  CHECK(config.layout_map[2].dims.empty());
+  CHECK(config.optimizer_layout.at(0).dims == Dims{{"data"}});
+  CHECK(config.keep_gathered);
+  REQUIRE(config.compile.has_value());
+  CHECK(config.compile->optimizer.name == "Adam");
+  CHECK(config.compile->optimizer.args.find("learning_rate")->value.as_real("x") == 0.5);
+  CHECK(config.compile->loss.name == "mse");
+  CHECK(config.compile->loss.args.is_null());
+  CHECK(config.compile->metrics.at(1).name == "TopK");
+  CHECK(config.fit.batch_size == 7);
+  CHECK(config.fit.epochs == 0);
+  CHECK(config.fit.steps_per_epoch == 9);
+  CHECK(config.fit.validation_split == 0.25);
+  CHECK(!config.fit.shuffle);
+  CHECK(config.fit.log_steps);
+  CHECK(config.run_directory == "out");
+}
+
+TEST_CASE("defaults that follow from other keys") {
+  CHECK(parse(kModel + "layout_map: {}").strategy == Strategy::kModelParallel);
+  CHECK(parse(kModel + "fit: {validation_split: 0.1}").fit.validation);
+  CHECK(!parse(kModel + "fit: {validation_split: 0.1, validation: false}").fit.validation);
+  CHECK(parse(kModel + "compile: {loss: mse}").compile->optimizer.name == "rmsprop");
+  CHECK(parse(kModel + "compile: {loss: mse, metrics: mae}").compile->metrics.size() == 1);
+  CHECK(parse(kModel + "batch_axis: data").batch_axis == std::vector<std::string>{"data"});
+  CHECK(parse(kModel + "fit:\nmesh:\nseed: null\n").seed == 1337);
+}
+
+TEST_CASE("load_config names the file in what it cannot read") {
+  CHECK(error_of([] { load_config("no/such.yaml", {}); }) ==
+        "no/such.yaml: cannot read the file; check the path");
+  CHECK(error_of([] { load_config("src", {}); }) == "src: is a folder; name a file in it");
+}

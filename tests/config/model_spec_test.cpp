@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+
+#include "config/config_text.h"
+
+using namespace meshwork;
+using namespace meshwork::config;
+using Names = std::vector<std::string>;
+
+TEST_CASE("layers come as names, with and without arguments") {
+  const ModelSpec model = parse(R"(
+model:
+  input: [28, 28, 1]
+  layers:
+    - Flatten
+    - Flatten:
+    - Dense: {name: d1, units: 10}
+    - Dense:
+        units: 4
+        name: "1"
+)")
+                              .model;
+  REQUIRE(model.inputs.size() == 1);
+  CHECK(model.inputs[0].name == "input");
+  CHECK(model.inputs[0].shape == Shape{28, 28, 1});
+  REQUIRE(model.layers.size() == 4);
+  CHECK(model.layers[0].layer.name == "Flatten");
+  CHECK(model.layers[0].layer.args.is_null());
+  CHECK(model.layers[1].layer.args.is_null());
+  CHECK(model.layers[0].name.empty());
+  CHECK(model.layers[2].name == "d1");
+  CHECK(model.layers[2].inputs.empty());
+  CHECK(model.layers[2].layer.args.keys() == Names{"units"});
+  CHECK(to_string(model.layers[2].at) == "c.yaml:7:7");
+  CHECK(model.layers[3].name == "1");
+}
+
+TEST_CASE("shapes of samples") {
+  CHECK(parse("model: {input: 784, layers: [Flatten]}").model.inputs[0].shape == Shape{784});
+  CHECK(parse("model: {input: [], layers: [Flatten]}").model.inputs[0].shape.empty());
+}
+
+TEST_CASE("named inputs and layers make a graph") {
+  const ModelSpec model = parse(R"(
+model:
+  inputs: {left: [3], right: [5]}
+  layers:
+    - Dense: {name: a, units: 2, inputs: left}
+    - Dense: {name: b, units: 2, inputs: [right]}
+    - Add: {inputs: [a, b]}
+    - Flatten
+)")
+                              .model;
+  REQUIRE(model.inputs.size() == 2);
+  CHECK(model.inputs[1].name == "right");
+  CHECK(model.inputs[1].shape == Shape{5});
+  CHECK(model.layers[0].inputs == Names{"left"});
+  CHECK(model.layers[1].inputs == Names{"right"});
+  CHECK(model.layers[2].inputs == Names{"a", "b"});
+  CHECK(model.layers[2].layer.args.keys().empty());
+  CHECK(model.layers[3].inputs.empty());
+}
+
+TEST_CASE("Input layers stand in the list") {
+  const ModelSpec model = parse(R"(
+model:
+  layers:
+    - Input: {shape: [3], name: left}
+    - Dense: {name: a, units: 2}
+    - Dense: {name: a2, units: 2}
+    - Input: {shape: [5], name: right}
+    - Dense: {name: b, units: 2}
+    - Add: {inputs: [a2, b]}
+)")
+                              .model;
+  REQUIRE(model.inputs.size() == 2);
+  CHECK(model.inputs[0].name == "left");
+  REQUIRE(model.layers.size() == 4);
+  CHECK(model.layers[0].inputs == Names{"left"});
+  CHECK(model.layers[1].inputs.empty());
+  CHECK(model.layers[2].inputs == Names{"right"});
+}

@@ -1,0 +1,75 @@
+#include "config/yaml.h"
+
+#include <doctest/doctest.h>
+
+#include "config/config_text.h"
+
+using namespace meshwork::config;
+
+TEST_CASE("values know their kind and their place") {
+  const Value root = parse_yaml("a: 1\nb:\n  - x\n  - 'y'\nc: {d: ~, e:}\n", "f.yaml");
+  REQUIRE(root.is_map());
+  CHECK(root.keys() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(to_string(root.find("b")->at) == "f.yaml:2:1");
+  const Value& b = root.find("b")->value;
+  REQUIRE(b.is_list());
+  CHECK(to_string(b.list[1].at) == "f.yaml:4:5");
+  CHECK(b.list[1].quoted);
+  CHECK(!b.list[0].quoted);
+  CHECK(root.find("c")->value.find("d")->value.is_null());
+  CHECK(root.find("c")->value.find("e")->value.is_null());
+  CHECK(parse_yaml("", "f.yaml").is_null());
+}
+
+TEST_CASE("a quoted null is a word, and Windows files are files") {
+  CHECK(parse_yaml("'null'", "f").is_scalar());
+  const Value root = parse_yaml(
+      "\xEF\xBB\xBF"
+      "a: 1\r\nb: two\r\n",
+      "f");
+  CHECK(root.find("a")->value.as_integer("a") == 1);
+  CHECK(root.find("b")->value.as_string("b") == "two");
+}
+
+TEST_CASE("parse_yaml_at gives every value the same place") {
+  const Value value = parse_yaml_at("{a: [1, {b: 2}]}", {"here", 0, 0});
+  CHECK(to_string(value.find("a")->at) == "here");
+  CHECK(to_string(value.find("a")->value.list[1].find("b")->value.at) == "here");
+  CHECK(error_of([] { parse_yaml_at("{a", {"here", 0, 0}); }).starts_with("here: not valid YAML"));
+}
+
+TEST_CASE("aliases are values, too, but not without end") {
+  const Value root = parse_yaml("a: &x [1, 2]\nb: *x\n", "f");
+  CHECK(root.find("b")->value.list.size() == 2);
+  std::string bomb = "a0: &a0 [x, x]\n";
+  for (int i = 1; i < 40; ++i) {
+    bomb += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);
+  }
+  CHECK(error_of([&] { parse_yaml(bomb, "f"); }).find("more than 200000 values") !=
+        std::string::npos);
+  CHECK(error_of([] { parse_yaml("a: &x [*x]\n", "f"); }).find("nested more than 64 deep") !=
+        std::string::npos);
+}
+
+TEST_CASE("nesting without end is an Error") {
+  for (const std::size_t depth : {100UL, 100000UL}) {
+    const std::string open(depth, '[');
+    CHECK(error_of([&] { parse_yaml(open + std::string(depth, ']'), "f"); }).starts_with("f:1:"));
+    CHECK(error_of([&] { parse_yaml(open, "f"); }).starts_with("f:1:"));
+  }
+}
+
+TEST_CASE("bytes that are no YAML are Errors or values, never a crash") {
+  std::string noise;
+  std::uint32_t state = 1;
+  for (int round = 0; round < 3000; ++round) {
+    noise.clear();
+    for (int i = 0; i < 40; ++i) {
+      state = state * 1664525u + 1013904223u;
+      noise += "{}[]:,-? \n\t'\"#&*!|>%@`ab01\\\x00\xff"[(state >> 16) % 33];
+    }
+    CAPTURE(noise);
+    const std::string error = error_of([&] { parse_yaml(noise, "f"); });
+    CHECK((error.empty() || error.starts_with("f:")));
+  }
+}
