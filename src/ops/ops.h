@@ -83,6 +83,8 @@ const OpDef* find(std::string_view name);
 
 // Spelling of the common ones.
 ValueId constant(GraphBuilder& b, double value);  ///< float32 scalar
+/// The input of the program called `name`, made where there is none yet.
+ValueId input(GraphBuilder& b, const std::string& name, const TensorType& type);
 ValueId add(GraphBuilder& b, ValueId x, ValueId y);
 ValueId subtract(GraphBuilder& b, ValueId x, ValueId y);
 ValueId multiply(GraphBuilder& b, ValueId x, ValueId y);
