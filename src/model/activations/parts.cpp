@@ -1,0 +1,24 @@
+#include "model/activations/parts.h"
+
+#include "ops/ops.h"
+
+namespace meshwork::activations {
+
+ValueId clip(GraphBuilder& b, ValueId x, double low, double high) {
+  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, low)});
+  return b.add(ops::kMinimum, {raised, ops::constant(b, high)});
+}
+
+ValueId expm1_negative(GraphBuilder& b, ValueId x) {
+  // exp(x) - 1 = 2 t / (1 - t) with t = tanh(x / 2), which is in (-1, 0]
+  const ValueId t = b.add(ops::kTanh, {ops::scale(b, x, 0.5)});
+  const ValueId one = ops::constant(b, 1.0);
+  return ops::divide(b, ops::scale(b, t, 2.0), ops::subtract(b, one, t));
+}
+
+ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {
+  const ValueId above = b.add(ops::kGreater, {x, ops::constant(b, bound)});
+  return b.add(ops::kSelect, {above, x, ops::constant(b, otherwise)});
+}
+
+}  // namespace meshwork::activations

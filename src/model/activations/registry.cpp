@@ -1,0 +1,32 @@
+#include "config/lookup.h"
+#include "model/activations/activation.h"
+
+namespace meshwork {
+
+const std::vector<const ActivationDef*>& activation_registry() {
+  static const std::vector<const ActivationDef*> registry = {
+      &activations::kCelu,        &activations::kElu,           &activations::kExponential,
+      &activations::kGelu,        &activations::kGlu,           &activations::kHardShrink,
+      &activations::kHardSigmoid, &activations::kHardSilu,      &activations::kHardTanh,
+      &activations::kLeakyRelu,   &activations::kLinear,        &activations::kLogSigmoid,
+      &activations::kLogSoftmax,  &activations::kMish,          &activations::kRelu,
+      &activations::kRelu6,       &activations::kSelu,          &activations::kSigmoid,
+      &activations::kSilu,        &activations::kSoftmax,       &activations::kSoftplus,
+      &activations::kSoftShrink,  &activations::kSoftsign,      &activations::kSparsemax,
+      &activations::kSparsePlus,  &activations::kSparseSigmoid, &activations::kSquareplus,
+      &activations::kTanh,        &activations::kTanhShrink,    &activations::kThreshold,
+  };
+  return registry;
+}
+
+Activation read_activation(const config::Value* spec) {
+  if (spec == nullptr) return [](GraphBuilder&, ValueId x) { return x; };
+  const config::ClassSpec activation = config::read_class(*spec, "activation");
+  const ActivationDef& def = config::look_up(activation_registry(), activation, "activation");
+  config::Reader args(activation.args, fmt::format("activation {}", activation.name));
+  Activation result = def.read(args);
+  args.finish();
+  return result;
+}
+
+}  // namespace meshwork

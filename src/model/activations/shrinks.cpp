@@ -1,0 +1,45 @@
+// Near zero nothing, else x or x moved towards zero
+#include "model/activations/activation.h"
+#include "model/activations/parts.h"
+#include "ops/ops.h"
+
+namespace meshwork::activations {
+namespace {
+
+double read_bound(config::Reader& args) {
+  const double bound = args.get("threshold", 0.5);
+  if (bound < 0) fail_at(args.at(), "{}: threshold is {}; give 0 or more", args.what(), bound);
+  return bound;
+}
+
+// x - bound above the bound, x + bound below -bound, else 0
+Activation read_soft_shrink(config::Reader& args) {
+  const double bound = read_bound(args);
+  return [bound](GraphBuilder& b, ValueId x) {
+    return ops::subtract(b, x, clip(b, x, -bound, bound));
+  };
+}
+
+// x where |x| > bound, else 0
+Activation read_hard_shrink(config::Reader& args) {
+  const double bound = read_bound(args);
+  return [bound](GraphBuilder& b, ValueId x) {
+    const ValueId far = b.add(ops::kGreater, {b.add(ops::kAbs, {x}), ops::constant(b, bound)});
+    return b.add(ops::kSelect, {far, x, ops::constant(b, 0.0)});
+  };
+}
+
+}  // namespace
+
+const ActivationDef kHardShrink{.names = {"hard_shrink"}, .read = read_hard_shrink};
+
+const ActivationDef kSoftShrink{.names = {"soft_shrink"}, .read = read_soft_shrink};
+
+const ActivationDef kTanhShrink{
+    .names = {"tanh_shrink"},
+    .read = [](config::Reader&) -> Activation {
+      return [](GraphBuilder& b, ValueId x) { return ops::subtract(b, x, b.add(ops::kTanh, {x})); };
+    },
+};
+
+}  // namespace meshwork::activations

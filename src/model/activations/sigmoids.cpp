@@ -1,0 +1,73 @@
+// Curves from one bound to another
+#include "model/activations/activation.h"
+#include "model/activations/parts.h"
+#include "ops/ops.h"
+
+namespace meshwork::activations {
+namespace {
+
+// ln(1 / (1 + exp(-x)))
+ValueId log_sigmoid(GraphBuilder& b, ValueId x) {
+  const ValueId flipped = b.add(ops::kNegate, {x});
+  return b.add(ops::kNegate, {b.add(ops::kSoftplus, {flipped})});
+}
+
+// x / (1 + |x|)
+ValueId softsign(GraphBuilder& b, ValueId x) {
+  return ops::divide(b, x, ops::shift(b, b.add(ops::kAbs, {x}), 1.0));
+}
+
+// (x + 1) / 2 within [-1, 1]
+ValueId sparse_sigmoid(GraphBuilder& b, ValueId x) {
+  return ops::scale(b, clip(b, ops::shift(b, x, 1.0), 0.0, 2.0), 0.5);
+}
+
+// (x + 3) / 6 within [-3, 3]
+ValueId hard_sigmoid(GraphBuilder& b, ValueId x) {
+  return ops::scale(b, clip(b, ops::shift(b, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
+}
+
+}  // namespace
+
+const ActivationDef kHardSigmoid{
+    .names = {"hard_sigmoid"},
+    .read = [](config::Reader&) -> Activation { return hard_sigmoid; },
+};
+
+const ActivationDef kHardTanh{
+    .names = {"hard_tanh"},
+    .read = [](config::Reader&) -> Activation {
+      return [](GraphBuilder& b, ValueId x) { return clip(b, x, -1.0, 1.0); };
+    },
+};
+
+const ActivationDef kLogSigmoid{
+    .names = {"log_sigmoid"},
+    .read = [](config::Reader&) -> Activation { return log_sigmoid; },
+};
+
+const ActivationDef kSigmoid{
+    .names = {"sigmoid"},
+    .read = [](config::Reader&) -> Activation {
+      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kSigmoid, {x}); };
+    },
+};
+
+const ActivationDef kSoftsign{
+    .names = {"softsign"},
+    .read = [](config::Reader&) -> Activation { return softsign; },
+};
+
+const ActivationDef kSparseSigmoid{
+    .names = {"sparse_sigmoid"},
+    .read = [](config::Reader&) -> Activation { return sparse_sigmoid; },
+};
+
+const ActivationDef kTanh{
+    .names = {"tanh"},
+    .read = [](config::Reader&) -> Activation {
+      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kTanh, {x}); };
+    },
+};
+
+}  // namespace meshwork::activations

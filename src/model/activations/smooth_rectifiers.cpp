@@ -1,0 +1,46 @@
+// Smooth relatives of max(x, 0)
+#include "model/activations/activation.h"
+#include "model/activations/parts.h"
+#include "ops/ops.h"
+
+namespace meshwork::activations {
+namespace {
+
+// (x + sqrt(x^2 + width)) / 2
+ValueId squareplus(GraphBuilder& b, ValueId x, double width) {
+  const ValueId root = b.add(ops::kSqrt, {ops::shift(b, b.add(ops::kSquare, {x}), width)});
+  return ops::scale(b, ops::add(b, x, root), 0.5);
+}
+
+Activation read_squareplus(config::Reader& args) {
+  const double width = args.get("b", 4.0);
+  if (width < 0) fail_at(args.at(), "{}: b is {}; give 0 or more", args.what(), width);
+  return [width](GraphBuilder& b, ValueId x) { return squareplus(b, x, width); };
+}
+
+// 0 up to -1, (x + 1)^2 / 4 up to 1, then x
+ValueId sparse_plus(GraphBuilder& b, ValueId x) {
+  const ValueId curve = ops::scale(b, b.add(ops::kSquare, {ops::shift(b, x, 1.0)}), 0.25);
+  const ValueId above = b.add(ops::kGreaterEqual, {x, ops::constant(b, 1.0)});
+  const ValueId inside = b.add(ops::kGreater, {x, ops::constant(b, -1.0)});
+  const ValueId bent = b.add(ops::kSelect, {inside, curve, ops::constant(b, 0.0)});
+  return b.add(ops::kSelect, {above, x, bent});
+}
+
+}  // namespace
+
+const ActivationDef kSoftplus{
+    .names = {"softplus"},
+    .read = [](config::Reader&) -> Activation {
+      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kSoftplus, {x}); };
+    },
+};
+
+const ActivationDef kSparsePlus{
+    .names = {"sparse_plus"},
+    .read = [](config::Reader&) -> Activation { return sparse_plus; },
+};
+
+const ActivationDef kSquareplus{.names = {"squareplus"}, .read = read_squareplus};
+
+}  // namespace meshwork::activations

@@ -1,0 +1,63 @@
+#include "model/arguments.h"
+
+namespace meshwork {
+
+void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (const config::Value* value = args.find(key)) {
+      fail_at(value->at, "{}: '{}' is not supported yet; leave it out", args.what(), key);
+    }
+  }
+}
+
+void refuse_dtype(config::Reader& args) {
+  const config::Value* dtype = args.find("dtype");
+  if (dtype != nullptr && dtype->as_string("dtype") != "float32") {
+    fail_at(dtype->at, "{}: dtype '{}' is not supported yet; leave it out for float32", args.what(),
+            dtype->scalar);
+  }
+}
+
+std::int64_t read_positive(config::Reader& args, std::string_view key) {
+  const config::Value& value = args.require(key);
+  const std::int64_t number = value.as_integer(key);
+  if (number < 1) fail_at(value.at, "{}: {} is {}; give 1 or more", args.what(), key, number);
+  return number;
+}
+
+double read_within(config::Reader& args, std::string_view key, double fallback, double low,
+                   double high) {
+  const config::Value* value = args.find(key);
+  if (value == nullptr) return fallback;
+  const double number = value->as_real(key);
+  if (number < low || number > high) {
+    fail_at(value->at, "{}: {} is {}, not between {} and {}", args.what(), key, number, low, high);
+  }
+  return number;
+}
+
+std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::size_t rank) {
+  const auto count = static_cast<std::int64_t>(rank);
+  const std::int64_t given = axis == nullptr ? fallback : axis->as_integer("axis");
+  if (axis != nullptr && (given < -count || given >= count)) {
+    fail_at(axis->at, "axis is {}, but there are {} dimensions; give {} to {}", given, count,
+            -count, count - 1);
+  }
+  return given < 0 ? given + count : given;
+}
+
+std::int64_t checked_elements(const Shape& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 46;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent != 0 && count > kMost / extent) return -1;
+    count *= extent;
+  }
+  return count;
+}
+
+std::string sample_shape(const Shape& shape) {
+  return shape.empty() ? to_string(shape) : to_string(Shape(shape.begin() + 1, shape.end()));
+}
+
+}  // namespace meshwork

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "base/shape.h"
+#include "config/value.h"
+
+namespace meshwork {
+
+/// Arguments that Keras has and Meshwork does not: an Error unless absent or null.
+void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys);
+
+/// The key `dtype`, which may only say float32.
+void refuse_dtype(config::Reader& args);
+
+/// An integer of at least 1.
+std::int64_t read_positive(config::Reader& args, std::string_view key);
+
+/// A number in [low, high]; `fallback` if absent.
+double read_within(config::Reader& args, std::string_view key, double fallback, double low,
+                   double high);
+
+/// A dimension of `rank`, counted from the end if negative, read from `axis`.
+std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::size_t rank);
+
+/// The number of elements, or -1 if there are more than 2^46.
+std::int64_t checked_elements(const Shape& shape);
+
+/// A shape as users see it, without the batch dimension.
+std::string sample_shape(const Shape& shape);
+
+}  // namespace meshwork

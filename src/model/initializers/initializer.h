@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "graph/op_def.h"
+
+namespace meshwork {
+
+/// An op without inputs that gives the initial value of a variable.
+struct InitialValue {
+  const OpDef* op = nullptr;
+  Attrs attrs;
+};
+
+/// The variable whose initial value is wanted.
+struct InitRequest {
+  const Shape& shape;
+  std::uint64_t seed;       ///< of the run
+  const std::string& path;  ///< of the variable
+};
+
+/// A Keras initializer with its arguments. Throws Error for a shape it is not for.
+using Initializer = std::function<InitialValue(const InitRequest&)>;
+
+/// One initializer, in the list of registry.cpp: its spellings, CamelCase first, and its arguments.
+struct InitializerDef {
+  std::vector<std::string_view> names;
+  Initializer (*read)(config::Reader& args);
+};
+
+const std::vector<const InitializerDef*>& initializer_registry();
+
+/// Reads `glorot_uniform`, `GlorotUniform` or `RandomNormal: {stddev: 0.1}`; `fallback` names the
+/// initializer that holds if `spec` is null.
+Initializer read_initializer(const config::Value* spec, std::string_view fallback);
+
+/// Fans of a kernel as Keras counts them: [in, out] -> in, out; [3, 3, 16, 32] -> 144, 288.
+struct Fans {
+  std::int64_t in = 1;
+  std::int64_t out = 1;
+};
+Fans compute_fans(const Shape& shape);
+
+/// The key of the random stream of a variable. `seed`, an initializer's own argument, takes the
+/// place of the run's; the path always counts, so two variables never begin alike.
+std::int64_t initial_key(const InitRequest& request, std::optional<std::int64_t> seed);
+
+namespace initializers {
+extern const InitializerDef kConstant;
+extern const InitializerDef kGlorotNormal;
+extern const InitializerDef kGlorotUniform;
+extern const InitializerDef kHeNormal;
+extern const InitializerDef kHeUniform;
+extern const InitializerDef kIdentity;
+extern const InitializerDef kLecunNormal;
+extern const InitializerDef kLecunUniform;
+extern const InitializerDef kOnes;
+extern const InitializerDef kOrthogonal;
+extern const InitializerDef kRandomNormal;
+extern const InitializerDef kRandomUniform;
+extern const InitializerDef kTruncatedNormal;
+extern const InitializerDef kVarianceScaling;
+extern const InitializerDef kZeros;
+}  // namespace initializers
+
+}  // namespace meshwork

@@ -1,0 +1,43 @@
+#include "base/rng.h"
+#include "config/lookup.h"
+#include "model/initializers/initializer.h"
+
+namespace meshwork {
+
+const std::vector<const InitializerDef*>& initializer_registry() {
+  static const std::vector<const InitializerDef*> registry = {
+      &initializers::kConstant,
+      &initializers::kGlorotNormal,
+      &initializers::kGlorotUniform,
+      &initializers::kHeNormal,
+      &initializers::kHeUniform,
+      &initializers::kIdentity,
+      &initializers::kLecunNormal,
+      &initializers::kLecunUniform,
+      &initializers::kOnes,
+      &initializers::kOrthogonal,
+      &initializers::kRandomNormal,
+      &initializers::kRandomUniform,
+      &initializers::kTruncatedNormal,
+      &initializers::kVarianceScaling,
+      &initializers::kZeros,
+  };
+  return registry;
+}
+
+Initializer read_initializer(const config::Value* spec, std::string_view fallback) {
+  config::ClassSpec initializer{std::string(fallback), {}, {}};
+  if (spec != nullptr) initializer = config::read_class(*spec, "initializer");
+  const InitializerDef& def = config::look_up(initializer_registry(), initializer, "initializer");
+  config::Reader args(initializer.args, fmt::format("initializer {}", initializer.name));
+  Initializer result = def.read(args);
+  args.finish();
+  return result;
+}
+
+std::int64_t initial_key(const InitRequest& request, std::optional<std::int64_t> seed) {
+  const std::uint64_t base = seed ? static_cast<std::uint64_t>(*seed) : request.seed;
+  return static_cast<std::int64_t>(random_key(base, request.path));
+}
+
+}  // namespace meshwork

@@ -1,0 +1,43 @@
+// y[.., units] = activation(x[.., in] kernel[in, units] + bias[units])
+#include "graph/dim_rule.h"
+#include "model/activations/activation.h"
+#include "model/arguments.h"
+#include "model/layers/layer.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+/// "a b, b units -> a units" for rank 2.
+std::string contraction(std::size_t rank) {
+  const std::string all = factor_names(rank);
+  const std::string leading = factor_names(rank - 1);
+  const std::string last = all.substr(leading.size() + 1);
+  return fmt::format("{}, {} units -> {} units", all, last, leading);
+}
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const Shape shape = b.shape(inputs[0]);
+  const std::int64_t units = read_positive(args, "units");
+  const Activation activation = read_activation(args.find("activation"));
+  const bool use_bias = args.get("use_bias", true);
+  const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
+  const auto bias_init = read_initializer(args.find("bias_initializer"), "zeros");
+  refuse_arguments(args, {"kernel_regularizer", "bias_regularizer", "kernel_constraint",
+                          "bias_constraint", "lora_rank", "lora_alpha", "quantization_config"});
+  if (shape.size() < 2) {
+    fail_at(args.at(), "{} needs samples of one dimension or more, not {}; put a Reshape before it",
+            args.what(), sample_shape(shape));
+  }
+  const ValueId kernel = scope.variable("kernel", {shape.back(), units}, kernel_init);
+  ValueId y = ops::einsum(b, inputs[0], kernel, contraction(shape.size()));
+  if (use_bias) y = ops::add(b, y, scope.variable("bias", {units}, bias_init));
+  return activation(b, y);
+}
+
+}  // namespace
+
+const LayerDef kDense{.names = {"Dense"}, .build = build};
+
+}  // namespace meshwork::layers

@@ -1,0 +1,17 @@
+// y = x1 x2 .., elementwise
+#include "model/layers/merge.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+
+const LayerDef kMultiply{
+    .names = {"Multiply"},
+    .build =
+        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+          return fold(scope, args, inputs, ops::kMultiply);
+        },
+    .min_inputs = 2,
+    .max_inputs = kAnyNumber,
+};
+
+}  // namespace meshwork::layers

@@ -1,0 +1,49 @@
+// l = mean over the last dimension of -y ln p - (1 - y) ln(1 - p); p = sigmoid(x) from logits;
+// y' = y (1 - s) + s / 2 under smoothing s
+#include "model/losses/crossentropy.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+// -ln sigmoid(x) = softplus(-x), -ln(1 - sigmoid(x)) = softplus(x)
+ValueId from_logits_terms(GraphBuilder& b, ValueId y, ValueId x) {
+  const ValueId not_y = ops::subtract(b, ops::constant(b, 1.0), y);
+  const ValueId yes = b.add(ops::kSoftplus, {b.add(ops::kNegate, {x})});
+  const ValueId no = b.add(ops::kSoftplus, {x});
+  return ops::add(b, ops::multiply(b, y, yes), ops::multiply(b, not_y, no));
+}
+
+ValueId from_probabilities_terms(GraphBuilder& b, ValueId y, ValueId x) {
+  const ValueId one = ops::constant(b, 1.0);
+  const ValueId p = clip_probability(b, x);
+  const ValueId yes = b.add(ops::kLog, {p});
+  const ValueId no = b.add(ops::kLog, {ops::subtract(b, one, p)});
+  const ValueId not_y = ops::subtract(b, one, y);
+  const ValueId sum = ops::add(b, ops::multiply(b, y, yes), ops::multiply(b, not_y, no));
+  return b.add(ops::kNegate, {sum});
+}
+
+Compared compare(const Comparison& c, bool from_logits, double smoothing) {
+  GraphBuilder& b = c.b;
+  auto [y, p] = match_shapes(c);
+  if (smoothing != 0) y = ops::shift(b, ops::scale(b, y, 1 - smoothing), 0.5 * smoothing);
+  return {
+      mean_last(b, from_logits ? from_logits_terms(b, y, p) : from_probabilities_terms(b, y, p))};
+}
+
+CompareFunction read(config::Reader& args) {
+  const bool from_logits = args.get("from_logits", false);
+  const double smoothing = read_smoothing(args);
+  refuse_axis(args);
+  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
+}
+
+}  // namespace
+
+const LossDef kBinaryCrossentropy{
+    .names = {"BinaryCrossentropy", "binary_crossentropy", "bce", "BCE"},
+    .read = read,
+};
+
+}  // namespace meshwork::losses

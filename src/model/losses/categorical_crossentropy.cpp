@@ -1,0 +1,34 @@
+// l = -sum over classes of y ln p, with y' = y (1 - s) + s / classes under smoothing s
+#include "model/losses/crossentropy.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+Compared compare(const Comparison& c, bool from_logits, double smoothing) {
+  GraphBuilder& b = c.b;
+  ValueId y = one_hot_labels(c);
+  const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
+  if (smoothing != 0) {
+    const auto classes = static_cast<double>(b.shape(y).back());
+    y = ops::shift(b, ops::scale(b, y, 1 - smoothing), smoothing / classes);
+  }
+  const ValueId terms = ops::multiply(b, y, log_probabilities(b, c.predictions, from_logits));
+  return {b.add(ops::kNegate, {ops::reduce_sum(b, terms, {axis}, false)})};
+}
+
+CompareFunction read(config::Reader& args) {
+  const bool from_logits = args.get("from_logits", false);
+  const double smoothing = read_smoothing(args);
+  refuse_axis(args);
+  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
+}
+
+}  // namespace
+
+const LossDef kCategoricalCrossentropy{
+    .names = {"CategoricalCrossentropy", "categorical_crossentropy"},
+    .read = read,
+};
+
+}  // namespace meshwork::losses

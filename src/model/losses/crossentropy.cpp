@@ -1,0 +1,52 @@
+// "crossentropy": binary, sparse or categorical, by the shapes of labels and predictions
+#include "model/losses/crossentropy.h"
+
+#include "model/arguments.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+const LossDef& choose(LabelKind kind) {
+  if (kind == LabelKind::kBinary) return kBinaryCrossentropy;
+  return kind == LabelKind::kSparse ? kSparseCategoricalCrossentropy : kCategoricalCrossentropy;
+}
+
+Compared compare(const Comparison& c) {
+  const LossDef& def = choose(label_kind(c.b.shape(c.labels), c.b.shape(c.predictions)));
+  config::Reader defaults({}, c.what);
+  return def.read(defaults)(c);
+}
+
+}  // namespace
+
+ValueId clip_probability(GraphBuilder& b, ValueId x) {
+  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, kEpsilon)});
+  return b.add(ops::kMinimum, {raised, ops::constant(b, 1 - kEpsilon)});
+}
+
+ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits) {
+  const auto axis = static_cast<std::int64_t>(b.shape(x).size()) - 1;
+  if (from_logits) return b.add(ops::kLogSoftmax, {x}, {{"axis", axis}});
+  const ValueId share = ops::divide(b, x, ops::reduce_sum(b, x, {axis}, true));
+  return b.add(ops::kLog, {clip_probability(b, share)});
+}
+
+void refuse_axis(config::Reader& args) {
+  const config::Value* axis = args.find("axis");
+  if (axis != nullptr && axis->as_integer("axis") != -1) {
+    fail_at(axis->at, "{}: axis {} is not supported yet; leave it out for the last dimension",
+            args.what(), axis->as_integer("axis"));
+  }
+}
+
+double read_smoothing(config::Reader& args) {
+  return read_within(args, "label_smoothing", 0.0, 0.0, 1.0);
+}
+
+const LossDef kCrossentropy{
+    .names = {"crossentropy", "ce"},
+    .read = [](config::Reader&) -> CompareFunction { return compare; },
+};
+
+}  // namespace meshwork::losses

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "graph/builder.h"
+
+namespace meshwork {
+
+/// What a loss or a metric compares: labels of any dtype and float32 predictions, both with the
+/// batch as dimension 0.
+struct Comparison {
+  GraphBuilder& b;
+  ValueId labels;
+  ValueId predictions;
+  config::Location at;
+  std::string what;  ///< "loss 'mse'", for errors
+};
+
+/// Values to be averaged, such as one per sample.
+struct Compared {
+  ValueId values = kNoValue;
+  ValueId valid = kNoValue;  ///< of the same shape: 1 where a value counts, 0 where it is 0
+};
+
+using CompareFunction = std::function<Compared(const Comparison&)>;
+
+/// One loss, in the list of registry.cpp: its spellings, class and snake case first, and its
+/// arguments. Throws Error, when it is applied, for shapes that do not go together.
+struct LossDef {
+  std::vector<std::string_view> names;
+  CompareFunction (*read)(config::Reader& args);
+};
+
+const std::vector<const LossDef*>& loss_registry();
+
+/// How the values of a batch become one number. A mean is over the values that count.
+enum class LossReduction { kMean, kSum };
+
+struct Loss {
+  CompareFunction compare;
+  LossReduction reduction = LossReduction::kMean;
+  config::Location at;
+  std::string what;
+};
+
+/// Reads `mse`, `MeanSquaredError` or `Huber: {delta: 2}`.
+Loss read_loss(const config::ClassSpec& spec);
+
+/// The loss of the batch, a float32 scalar.
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions);
+
+/// Labels and predictions, both float32, of one shape and at least rank 2: where the ranks differ
+/// by a last dimension of one, it is put in or left out as in Keras. Else an Error.
+struct Matched {
+  ValueId labels;
+  ValueId predictions;
+};
+Matched match_shapes(const Comparison& c);
+
+/// Class numbers as int32, of the shape of the predictions without their last dimension. An Error
+/// if the labels are not such.
+ValueId class_labels(const Comparison& c);
+
+/// One-hot (or smooth) labels as float32, of the shape of the predictions. An Error if they are
+/// not such.
+ValueId one_hot_labels(const Comparison& c);
+
+/// Mean over the last dimension.
+ValueId mean_last(GraphBuilder& b, ValueId x);
+
+/// Keras's choice by shapes for "accuracy" and "crossentropy".
+enum class LabelKind { kBinary, kSparse, kOneHot };
+LabelKind label_kind(const Shape& labels, const Shape& predictions);
+
+namespace losses {
+extern const LossDef kBinaryCrossentropy;
+extern const LossDef kCategoricalCrossentropy;
+extern const LossDef kCrossentropy;
+extern const LossDef kHuber;
+extern const LossDef kMeanAbsoluteError;
+extern const LossDef kMeanSquaredError;
+extern const LossDef kSparseCategoricalCrossentropy;
+}  // namespace losses
+
+}  // namespace meshwork

@@ -1,0 +1,71 @@
+#include <numeric>
+
+#include "config/lookup.h"
+#include "model/arguments.h"
+#include "model/losses/loss.h"
+#include "ops/ops.h"
+
+namespace meshwork {
+namespace {
+
+LossReduction read_reduction(config::Reader& args) {
+  const std::string word = args.get("reduction", "sum_over_batch_size");
+  if (word == "sum") return LossReduction::kSum;
+  const std::vector<std::string> means = {"sum_over_batch_size", "mean", "mean_with_sample_weight"};
+  for (const std::string& mean : means) {
+    if (word == mean) return LossReduction::kMean;
+  }
+  fail_at(args.at(), "{}: reduction '{}' gives no single number; give 'sum' or one of {}",
+          args.what(), word, "'sum_over_batch_size', 'mean', 'mean_with_sample_weight'");
+}
+
+ValueId sum_all(GraphBuilder& b, ValueId x) {
+  std::vector<std::int64_t> axes(b.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return ops::reduce_sum(b, x, std::move(axes), false);
+}
+
+}  // namespace
+
+const std::vector<const LossDef*>& loss_registry() {
+  static const std::vector<const LossDef*> registry = {
+      &losses::kBinaryCrossentropy,
+      &losses::kCategoricalCrossentropy,
+      &losses::kCrossentropy,
+      &losses::kHuber,
+      &losses::kMeanAbsoluteError,
+      &losses::kMeanSquaredError,
+      &losses::kSparseCategoricalCrossentropy,
+  };
+  return registry;
+}
+
+Loss read_loss(const config::ClassSpec& spec) {
+  const LossDef& def = config::look_up(loss_registry(), spec, "loss");
+  Loss loss;
+  loss.at = spec.at;
+  loss.what = fmt::format("loss {}", spec.name);
+  config::Reader args(spec.args, loss.what);
+  args.find("name");  // loss.name shows nowhere
+  refuse_dtype(args);
+  loss.reduction = read_reduction(args);
+  loss.compare = def.read(args);
+  args.finish();
+  return loss;
+}
+
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions) {
+  const PathScope path(b, "loss");
+  const Compared compared = loss.compare({b, labels, predictions, loss.at, loss.what});
+  const ValueId sum = sum_all(b, compared.values);
+  if (loss.reduction == LossReduction::kSum) return sum;
+  if (compared.valid == kNoValue) {
+    const auto count = static_cast<double>(num_elements(b.shape(compared.values)));
+    return ops::scale(b, sum, count == 0 ? 0 : 1 / count);
+  }
+  // Nothing valid: the sum is 0, and so is the mean.
+  const ValueId count = sum_all(b, compared.valid);
+  return ops::divide(b, sum, b.add(ops::kMaximum, {count, ops::constant(b, 1.0)}));
+}
+
+}  // namespace meshwork

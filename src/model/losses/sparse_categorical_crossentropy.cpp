@@ -1,0 +1,36 @@
+// l = -ln p[y]; 0 for a label that is no class, as in Keras
+#include "model/losses/crossentropy.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+Compared compare(const Comparison& c, bool from_logits, std::optional<std::int64_t> ignored) {
+  GraphBuilder& b = c.b;
+  const ValueId y = class_labels(c);
+  const ValueId log = log_probabilities(b, c.predictions, from_logits);
+  const ValueId values = b.add(ops::kNegate, {b.add(ops::kPick, {log, y})});
+  if (!ignored) return {values};
+  const ValueId number = ops::cast(b, y, DType::kFloat32);
+  const ValueId is_ignored =
+      b.add(ops::kEqual, {number, ops::constant(b, static_cast<double>(*ignored))});
+  const ValueId zero = ops::constant(b, 0.0);
+  const ValueId valid = ops::subtract(b, ops::constant(b, 1.0), is_ignored);
+  return {b.add(ops::kSelect, {is_ignored, zero, values}), valid};
+}
+
+CompareFunction read(config::Reader& args) {
+  const bool from_logits = args.get("from_logits", false);
+  const auto ignored = args.get_integer("ignore_class");
+  refuse_axis(args);
+  return [=](const Comparison& c) { return compare(c, from_logits, ignored); };
+}
+
+}  // namespace
+
+const LossDef kSparseCategoricalCrossentropy{
+    .names = {"SparseCategoricalCrossentropy", "sparse_categorical_crossentropy"},
+    .read = read,
+};
+
+}  // namespace meshwork::losses

@@ -1,0 +1,25 @@
+// "accuracy": binary, sparse or categorical, by the shapes of labels and predictions
+#include "model/metrics/metric.h"
+
+namespace meshwork::metrics {
+namespace {
+
+const MetricDef& choose(LabelKind kind) {
+  if (kind == LabelKind::kBinary) return kBinaryAccuracy;
+  return kind == LabelKind::kSparse ? kSparseCategoricalAccuracy : kCategoricalAccuracy;
+}
+
+Compared compare(const Comparison& c) {
+  const MetricDef& def = choose(label_kind(c.b.shape(c.labels), c.b.shape(c.predictions)));
+  config::Reader defaults({}, c.what);
+  return def.read(defaults)(c);
+}
+
+}  // namespace
+
+const MetricDef kAccuracy{
+    .names = {"accuracy", "accuracy", "acc", "Accuracy"},
+    .read = [](config::Reader&) -> CompareFunction { return compare; },
+};
+
+}  // namespace meshwork::metrics

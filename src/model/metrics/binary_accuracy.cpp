@@ -1,0 +1,25 @@
+// 1 where the label is [p > threshold]
+#include "model/arguments.h"
+#include "model/metrics/metric.h"
+#include "ops/ops.h"
+
+namespace meshwork::metrics {
+namespace {
+
+CompareFunction read(config::Reader& args) {
+  const double threshold = read_within(args, "threshold", 0.5, 0.0, 1.0);
+  return [threshold](const Comparison& c) {
+    const auto [y, p] = match_shapes(c);
+    const ValueId says_yes = c.b.add(ops::kGreater, {p, ops::constant(c.b, threshold)});
+    return Compared{c.b.add(ops::kEqual, {y, says_yes})};
+  };
+}
+
+}  // namespace
+
+const MetricDef kBinaryAccuracy{
+    .names = {"BinaryAccuracy", "binary_accuracy"},
+    .read = read,
+};
+
+}  // namespace meshwork::metrics

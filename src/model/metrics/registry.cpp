@@ -1,0 +1,102 @@
+#include <map>
+#include <numeric>
+
+#include "base/nearest.h"
+#include "model/arguments.h"
+#include "model/metrics/metric.h"
+#include "ops/ops.h"
+
+namespace meshwork {
+namespace {
+
+/// The reader of a metric or loss and its name in the logs.
+struct Found {
+  CompareFunction (*read)(config::Reader& args);
+  std::string name;
+};
+
+Found find_metric(const config::ClassSpec& spec) {
+  std::vector<std::string> known;
+  const auto hit = [&](const std::vector<std::string_view>& names) {
+    for (const std::string_view name : names) {
+      if (name == spec.name) return true;
+      known.emplace_back(name);
+    }
+    return false;
+  };
+  // A class is logged under its snake case name, any other spelling as it was given.
+  const auto logged = [&](const std::vector<std::string_view>& names) {
+    return std::string(spec.name == names[0] ? names[1] : std::string_view(spec.name));
+  };
+  for (const MetricDef* def : metric_registry()) {
+    if (hit(def->names)) return {def->read, logged(def->names)};
+  }
+  for (const LossDef* def : loss_registry()) {
+    if (hit(def->names)) return {def->read, logged(def->names)};
+  }
+  fail_at(spec.at, "there is no metric '{}'{}", spec.name, suggestion(spec.name, known));
+}
+
+Metric read_metric(const config::ClassSpec& spec) {
+  const Found found = find_metric(spec);
+  Metric metric;
+  metric.at = spec.at;
+  metric.what = fmt::format("metric {}", spec.name);
+  config::Reader args(spec.args, metric.what);
+  metric.name = args.get("name", found.name);
+  refuse_dtype(args);
+  metric.compare = found.read(args);
+  args.finish();
+  if (metric.name.empty() || metric.name.find('/') != std::string::npos) {
+    fail_at(spec.at, "{}: name '{}' is empty or contains '/'", metric.what, metric.name);
+  }
+  return metric;
+}
+
+}  // namespace
+
+const std::vector<const MetricDef*>& metric_registry() {
+  static const std::vector<const MetricDef*> registry = {
+      &metrics::kAccuracy,
+      &metrics::kBinaryAccuracy,
+      &metrics::kCategoricalAccuracy,
+      &metrics::kSparseCategoricalAccuracy,
+      &metrics::kSparseTopKCategoricalAccuracy,
+      &metrics::kTopKCategoricalAccuracy,
+  };
+  return registry;
+}
+
+std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs) {
+  std::vector<Metric> result;
+  std::map<std::string, config::Location> seen;
+  for (const config::ClassSpec& spec : specs) {
+    Metric metric = read_metric(spec);
+    if (metric.name == "loss") {
+      fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
+    }
+    const auto [other, is_new] = seen.emplace(metric.name, spec.at);
+    if (!is_new) {
+      fail_at(spec.at, "{}: a metric '{}' stands at {} already; give this one another 'name'",
+              metric.what, metric.name, to_string(other->second));
+    }
+    result.push_back(std::move(metric));
+  }
+  return result;
+}
+
+void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions) {
+  const PathScope path(b, metric.name);
+  const ValueId values = metric.compare({b, labels, predictions, metric.at, metric.what}).values;
+  const Shape shape = b.shape(values);
+  std::vector<std::int64_t> axes(shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  ValueId total = ops::reduce_sum(b, values, std::move(axes), false);
+  const auto samples = static_cast<double>(shape[0]);
+  const auto elements = static_cast<double>(num_elements(shape));
+  if (elements != samples) total = ops::scale(b, total, samples / elements);
+  b.graph().outputs.push_back({metric.name + "/total", total});
+  b.graph().outputs.push_back({metric.name + "/count", ops::constant(b, samples)});
+}
+
+}  // namespace meshwork

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// One array of the data, per sample: without the batch dimension.
+struct Field {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+};
+
+/// What the data gives for each sample.
+struct Signature {
+  std::vector<Field> inputs;
+  std::optional<Field> label;
+};
+
+enum class Mode { kTrain, kEvaluate, kPredict };
+
+/// The forward program for one global batch.
+///
+/// Inputs: every field by its name, [batch, shape..], and "iteration", an int64 scalar, where a
+/// layer draws random numbers. A field goes to the model's input of the same name, or to the only
+/// one. Its samples must have the shape that the file states, but for a last dimension of one.
+///
+/// Outputs: "loss" and of each metric "<name>/total" and "<name>/count" (kTrain, kEvaluate), or
+/// "prediction" (kPredict), which is always among the layer outputs.
+///
+/// Throws Error with the place of whatever in the file does not go together.
+Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
+                  std::int64_t batch);
+
+/// The signature that the file itself states: float32 inputs, no label. For checks without data.
+Signature stated_signature(const config::ModelSpec& model);
+
+/// Checks the names and arguments of loss and metrics, without data.
+void check_compile(const config::Config& config);
+
+}  // namespace meshwork
