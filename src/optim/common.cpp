@@ -1,0 +1,124 @@
+#include "optim/common.h"
+
+#include <numeric>
+
+#include "ops/ops.h"
+
+namespace meshwork {
+namespace {
+
+std::optional<double> read_positive_real(config::Reader& args, std::string_view key) {
+  const auto number = args.get_real(key);
+  if (number && *number <= 0) {
+    fail_at(args.at(), "{}: {} is {}; give more than 0, or leave it out", args.what(), key,
+            *number);
+  }
+  return number;
+}
+
+std::optional<double> read_weight_decay(config::Reader& args, const OptimizerDef& def) {
+  auto decay = args.get_real("weight_decay");
+  if (!decay) decay = def.weight_decay;
+  if (decay && *decay < 0) {
+    fail_at(args.at(), "{}: weight_decay is {}; give 0 or more", args.what(), *decay);
+  }
+  return decay;
+}
+
+void refuse_unsupported(config::Reader& args) {
+  if (args.get("use_ema", false)) {
+    fail_at(args.at(), "{}: use_ema is not supported yet; leave it out", args.what());
+  }
+  args.get_real("ema_momentum");  // means nothing without use_ema
+  args.get_integer("ema_overwrite_frequency");
+  for (const char* key : {"gradient_accumulation_steps", "loss_scale_factor"}) {
+    if (const config::Value* value = args.find(key)) {
+      fail_at(value->at, "{}: {} is not supported yet; leave it out", args.what(), key);
+    }
+  }
+}
+
+ValueId sum_of_squares(GraphBuilder& b, ValueId x) {
+  std::vector<std::int64_t> axes(b.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return ops::reduce_sum(b, b.add(ops::kSquare, {x}), std::move(axes), false);
+}
+
+// g c / max(|g|, c)
+void clip_norm(WeightUpdate& update, double c) {
+  GraphBuilder& b = update.builder();
+  const ValueId norm = b.add(ops::kSqrt, {sum_of_squares(b, update.gradient())});
+  const ValueId limit = ops::constant(b, c);
+  const ValueId factor = ops::divide(b, limit, b.add(ops::kMaximum, {norm, limit}));
+  update.set_gradient(ops::multiply(b, update.gradient(), factor));
+}
+
+void clip_value(WeightUpdate& update, double bound) {
+  GraphBuilder& b = update.builder();
+  const ValueId raised = b.add(ops::kMaximum, {update.gradient(), ops::constant(b, -bound)});
+  update.set_gradient(b.add(ops::kMinimum, {raised, ops::constant(b, bound)}));
+}
+
+// All gradients times c min(1 / N, 1 / c) with their common norm N; NaN where N is not finite
+void clip_global_norm(std::span<WeightUpdate> updates, double c) {
+  if (updates.empty()) return;
+  GraphBuilder& b = updates[0].builder();
+  ValueId sum = sum_of_squares(b, updates[0].gradient());
+  for (WeightUpdate& update : updates.subspan(1)) {
+    sum = ops::add(b, sum, sum_of_squares(b, update.gradient()));
+  }
+  const ValueId norm = b.add(ops::kSqrt, {sum});
+  const ValueId inverse = ops::divide(b, ops::constant(b, 1.0), norm);
+  const ValueId least = b.add(ops::kMinimum, {inverse, ops::constant(b, 1 / c)});
+  const ValueId zero_or_nan = ops::subtract(b, norm, norm);
+  const ValueId factor = ops::add(b, ops::scale(b, least, c), zero_or_nan);
+  for (WeightUpdate& update : updates) {
+    update.set_gradient(ops::multiply(b, update.gradient(), factor));
+  }
+}
+
+// w - w decay lr
+void decay_weight(WeightUpdate& update, double decay) {
+  GraphBuilder& b = update.builder();
+  const ValueId rate = ops::scale(b, update.learning_rate(), decay);
+  update.set_weight(ops::subtract(b, update.weight(), ops::multiply(b, update.weight(), rate)));
+}
+
+}  // namespace
+
+CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
+  CommonArguments common;
+  common.name = args.get("name", std::string(def.path));
+  if (common.name.empty() || common.name.find('/') != std::string::npos) {
+    fail_at(args.at(), "{}: name '{}' is empty or contains '/'", args.what(), common.name);
+  }
+  common.weight_decay = read_weight_decay(args, def);
+  if (const config::Value* patterns = args.find("exclude_from_weight_decay")) {
+    common.no_decay = LeafPatterns(*patterns);
+  }
+  common.clipnorm = read_positive_real(args, "clipnorm");
+  common.clipvalue = read_positive_real(args, "clipvalue");
+  common.global_clipnorm = read_positive_real(args, "global_clipnorm");
+  const int clips = int{common.clipnorm.has_value()} + int{common.clipvalue.has_value()} +
+                    int{common.global_clipnorm.has_value()};
+  if (clips > 1) {
+    fail_at(args.at(),
+            "{}: only one of clipnorm, clipvalue and global_clipnorm can be set; keep "
+            "one",
+            args.what());
+  }
+  refuse_unsupported(args);
+  return common;
+}
+
+void prepare(std::span<WeightUpdate> updates, const CommonArguments& common) {
+  if (common.global_clipnorm) clip_global_norm(updates, *common.global_clipnorm);
+  for (WeightUpdate& update : updates) {
+    if (common.clipnorm) clip_norm(update, *common.clipnorm);
+    if (common.clipvalue) clip_value(update, *common.clipvalue);
+    const bool decays = common.weight_decay.value_or(0) > 0;
+    if (decays && !common.no_decay.match(update.path())) decay_weight(update, *common.weight_decay);
+  }
+}
+
+}  // namespace meshwork

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/leaf_pattern.h"
+#include "optim/rule.h"
+
+namespace meshwork {
+
+/// The arguments that all optimizers share.
+struct CommonArguments {
+  std::string name;  ///< first part of the paths of slots
+  std::optional<double> weight_decay;
+  LeafPatterns no_decay;  ///< weights that weight decay leaves alone
+  std::optional<double> clipnorm;
+  std::optional<double> clipvalue;
+  std::optional<double> global_clipnorm;
+};
+
+CommonArguments read_common(config::Reader& args, const OptimizerDef& def);
+
+/// Clips gradients, each by itself or all by their common norm, and decays weights.
+void prepare(std::span<WeightUpdate> updates, const CommonArguments& common);
+
+}  // namespace meshwork

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+namespace meshwork {
+
+/// Regexes (PCRE2) that are searched for in the last part of a variable path, as Keras's
+/// exclude_from_weight_decay does: "bias" hits "d1/bias", not "bias_layer/kernel".
+class LeafPatterns {
+ public:
+  LeafPatterns() = default;
+
+  /// Reads a pattern or a list of them; an Error with the place for one that is no regex.
+  explicit LeafPatterns(const config::Value& patterns);
+
+  bool match(const std::string& path) const;
+
+ private:
+  struct Compiled;
+  std::vector<std::shared_ptr<const Compiled>> patterns_;
+};
+
+}  // namespace meshwork

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "graph/builder.h"
+
+namespace meshwork {
+
+/// The gradient of the loss by one variable.
+struct Gradient {
+  std::size_t variable = 0;  ///< index into graph.variables
+  ValueId value = kNoValue;
+};
+
+/// Appends the optimizer to a training program, in the update phase and under its own name as path.
+///
+/// Makes the slots, variables such as `adam/d1_kernel_momentum` that start from 0, and the updates
+/// of weights and slots: clip the gradients, decay the weights, then the optimizer's rule. Its
+/// inputs are the scalars "learning_rate" (float32) and "iteration" (int64, 0 in the first step).
+/// Numbers are Keras's. Throws Error for arguments that Keras or Meshwork do not have.
+void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
+                   std::span<const Gradient> gradients);
+
+/// Checks name and arguments, without a program.
+void check_optimizer(const config::ClassSpec& spec);
+
+/// Learning rate of a step, counted from 0: a float32 number, computed in float32 as Keras does.
+using Schedule = std::function<double(std::int64_t step)>;
+
+/// The learning rate that the optimizer's arguments, or its defaults, say.
+Schedule learning_rate_of(const config::ClassSpec& spec);
+
+}  // namespace meshwork

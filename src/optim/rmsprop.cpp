@@ -1,0 +1,60 @@
+// v' = rho v + (1 - rho) g^2; i = lr g / sqrt(v' + eps), centered sqrt(v' - a'^2 + eps) with
+// a' = rho a + (1 - rho) g; w' = w - i, or with momentum b' = mu b + i, w' = w - b'
+#include "ops/ops.h"
+#include "optim/rule.h"
+
+namespace meshwork::optimizers {
+namespace {
+
+struct Arguments {
+  double rho = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-7;
+  bool centered = false;
+};
+
+/// old' = rho old + (1 - rho) x, kept in the slot `name`.
+ValueId moving_average(WeightUpdate& u, const std::string& name, ValueId x, double rho) {
+  GraphBuilder& b = u.builder();
+  const ValueId old = u.slot(name);
+  const ValueId next = ops::add(b, ops::scale(b, old, rho), ops::scale(b, x, 1 - rho));
+  u.update_slot(old, next);
+  return next;
+}
+
+ValueId update(WeightUpdate& u, const Arguments& args) {
+  GraphBuilder& b = u.builder();
+  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  ValueId under_root = moving_average(u, "velocity", square, args.rho);
+  if (args.centered) {
+    const ValueId mean = moving_average(u, "average_gradient", u.gradient(), args.rho);
+    under_root = ops::subtract(b, under_root, b.add(ops::kSquare, {mean}));
+  }
+  const ValueId root = b.add(ops::kSqrt, {ops::shift(b, under_root, args.epsilon)});
+  ValueId step = ops::divide(b, ops::multiply(b, u.gradient(), u.learning_rate()), root);
+  if (args.momentum > 0) {
+    const ValueId old = u.slot("momentum");
+    step = ops::add(b, ops::scale(b, old, args.momentum), step);
+    u.update_slot(old, step);
+  }
+  return ops::subtract(b, u.weight(), step);
+}
+
+UpdateRule read(config::Reader& args) {
+  Arguments a;
+  a.rho = read_rate(args, "rho", a.rho);
+  a.momentum = read_rate(args, "momentum", a.momentum);
+  a.epsilon = read_epsilon(args);
+  a.centered = args.get("centered", a.centered);
+  return [a](WeightUpdate& u) { return update(u, a); };
+}
+
+}  // namespace
+
+const OptimizerDef kRmsProp{.names = {"RMSprop"},
+                            .path = "rm_sprop",
+                            .learning_rate = 0.001,
+                            .weight_decay = {},
+                            .read = read};
+
+}  // namespace meshwork::optimizers

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "optim/optimizer.h"
+
+namespace meshwork {
+
+/// One weight while its update is being written. Scalars that several weights ask for are computed
+/// once, as the builder shares equal nodes in the update phase.
+class WeightUpdate {
+ public:
+  /// `optimizer`: its name, the first part of the paths of slots.
+  WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
+               ValueId gradient);
+
+  GraphBuilder& builder() { return b_; }
+  ValueId gradient() const { return gradient_; }
+  void set_gradient(ValueId gradient) { gradient_ = gradient; }
+
+  /// The weight, or what weight decay has left of it.
+  ValueId weight() const { return weight_; }
+  void set_weight(ValueId weight) { weight_ = weight; }
+  const std::string& path() const { return path_; }
+
+  ValueId learning_rate();
+  /// Number of this step from 1, as float32.
+  ValueId step();
+
+  /// What the slot holds before the step; made, with zeros, when it is asked for.
+  ValueId slot(const std::string& name);
+  void update_slot(ValueId slot, ValueId value);
+  /// Ends the update: the weight takes `value`.
+  void finish(ValueId value);
+
+ private:
+  GraphBuilder& b_;
+  std::string optimizer_;
+  std::string path_;
+  TensorType type_;
+  ValueId variable_;
+  ValueId weight_;
+  ValueId gradient_;
+};
+
+/// Gives the new value of a weight, and of its slots.
+using UpdateRule = std::function<ValueId(WeightUpdate&)>;
+
+/// One optimizer, in the list of optimizer.cpp.
+struct OptimizerDef {
+  std::vector<std::string_view> names;  ///< the class first; compared without regard to case
+  std::string_view path;                ///< Keras's automatic name: "rm_sprop"
+  double learning_rate;
+  std::optional<double> weight_decay;
+  UpdateRule (*read)(config::Reader& args);
+};
+
+/// A number in [0, 1), such as a decay rate.
+double read_rate(config::Reader& args, std::string_view key, double fallback);
+
+/// The key `epsilon`, 0 or more.
+double read_epsilon(config::Reader& args);
+
+namespace optimizers {
+extern const OptimizerDef kAdam;
+extern const OptimizerDef kAdamW;
+extern const OptimizerDef kRmsProp;
+extern const OptimizerDef kSgd;
+}  // namespace optimizers
+
+}  // namespace meshwork

@@ -1,0 +1,51 @@
+// from ((1 - alpha) (1 + cos(pi p)) / 2 + alpha) with p = step / decay_steps up to 1; with a
+// warmup_target first a straight line to it, and the cosine begins there
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "optim/schedules/schedule.h"
+
+namespace meshwork::schedules {
+namespace {
+
+struct Arguments {
+  float initial = 0;
+  float steps = 1;
+  float alpha = 0;
+  std::optional<float> target;
+  float warmup_steps = 0;
+};
+
+float cosine(float step, float from, const Arguments& a) {
+  const float half = 0.5F * (1.0F + std::cos(std::numbers::pi_v<float> * (step / a.steps)));
+  return from * ((1.0F - a.alpha) * half + a.alpha);
+}
+
+float learning_rate(std::int64_t number, const Arguments& a) {
+  const auto step = static_cast<float>(number);
+  if (!a.target) return cosine(std::min(step, a.steps), a.initial, a);
+  if (step < a.warmup_steps) return (*a.target - a.initial) * (step / a.warmup_steps) + a.initial;
+  return cosine(std::min(step - a.warmup_steps, a.steps), *a.target, a);
+}
+
+Schedule read(config::Reader& args) {
+  Arguments a;
+  a.initial = read_learning_rate(args, "initial_learning_rate");
+  a.steps = read_steps(args, "decay_steps");
+  a.alpha = static_cast<float>(args.get("alpha", 0.0));
+  if (args.find("warmup_target") != nullptr) a.target = read_learning_rate(args, "warmup_target");
+  a.warmup_steps = static_cast<float>(args.get("warmup_steps", 0.0));
+  if (a.alpha < 0) fail_at(args.at(), "{}: alpha is {}; give 0 or more", args.what(), a.alpha);
+  if (a.warmup_steps < 0) {
+    fail_at(args.at(), "{}: warmup_steps is {}; give 0 or more", args.what(), a.warmup_steps);
+  }
+  return [a](std::int64_t step) -> double { return learning_rate(step, a); };
+}
+
+}  // namespace
+
+const ScheduleDef kCosineDecay{.names = {"CosineDecay", "cosine_decay"}, .read = read};
+
+}  // namespace meshwork::schedules
