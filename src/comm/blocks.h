@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
+#include "base/dtype.h"
+
+namespace meshwork {
+
+/// Bytes of `count` elements.
+inline std::size_t bytes_of(std::int64_t count, DType dtype) {
+  return static_cast<std::size_t>(count) * size_of(dtype);
+}
+
+/// Elements of all blocks.
+inline std::int64_t total(std::span<const std::int64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+/// Elements before block `index`.
+inline std::int64_t offset_of(std::span<const std::int64_t> counts, int index) {
+  return total(counts.first(static_cast<std::size_t>(index)));
+}
+
+/// `base` moved on by `count` elements.
+inline const std::byte* advance(const void* base, std::int64_t count, DType dtype) {
+  return static_cast<const std::byte*>(base) + bytes_of(count, dtype);
+}
+inline std::byte* advance(void* base, std::int64_t count, DType dtype) {
+  return static_cast<std::byte*>(base) + bytes_of(count, dtype);
+}
+
+/// Where part `index` of `count` elements begins, cut in `parts` whose borders are cache lines of
+/// a line-aligned buffer; part `parts` begins at `count`.
+inline std::int64_t part_begin(std::int64_t count, int index, int parts, DType dtype) {
+  const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
+  const std::int64_t lines = (count + line - 1) / line;
+  const std::int64_t begin = lines * index / parts * line;
+  return begin < count ? begin : count;
+}
+
+}  // namespace meshwork

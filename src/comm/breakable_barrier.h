@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace meshwork {
+
+/// The meeting point of `size` threads, again and again, until someone breaks it. Waits actively
+/// for `spins` rounds, then sleeps.
+class BreakableBarrier {
+ public:
+  BreakableBarrier(int size, int spins);
+
+  /// Returns true when all have arrived, false if the barrier was broken before: one meeting ends
+  /// the same way for all. Once broken, no later meeting takes place.
+  bool meet();
+
+  /// A meeting to which all are sure to come without waiting for anything else: takes place even
+  /// when broken, so that nobody's memory goes away while another still reads it.
+  void meet_even_if_broken();
+
+  void break_up() noexcept;
+
+ private:
+  bool arrive(bool breakable);
+
+  std::uint32_t size_;
+  int spins_;
+  // generation (16 bits), arrived (15), broken (1): one word, so that no meeting can be both
+  // complete and broken.
+  alignas(64) std::atomic<std::uint32_t> state_{0};
+};
+
+/// Tells the processor that this thread waits for another.
+inline void cpu_relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace meshwork

@@ -1,0 +1,105 @@
+#include "comm/thread.h"
+
+#include <exception>
+#include <system_error>
+#include <thread>
+
+#include "base/check.h"
+#include "comm/thread_world.h"
+#include "comm/topology.h"
+
+namespace meshwork {
+namespace {
+
+// Some 100 us: longer than members of a step usually differ, shorter than a scheduler's slice.
+constexpr int kSpins = 5000;
+
+/// The first exception of a device that is no consequence of another's.
+struct Cause {
+  std::mutex mutex;
+  std::exception_ptr exception;
+
+  void keep_current() noexcept {
+    const std::lock_guard lock(mutex);
+    if (!exception) exception = std::current_exception();
+  }
+};
+
+void run_device(ThreadWorld& world, int rank, const std::function<void(Communicator&)>& function,
+                Cause& cause) noexcept {
+  try {
+    const auto comm = world.communicator(rank);
+    function(*comm);
+  } catch (const DeviceLost&) {
+    // The other one has said why.
+  } catch (const Error& error) {
+    cause.keep_current();
+    world.abort(rank, static_cast<int>(error.code()));
+  } catch (...) {
+    cause.keep_current();
+    world.abort(rank, static_cast<int>(ExitCode::kTraining));
+  }
+  world.leave(rank);
+}
+
+std::vector<std::thread> start_devices(ThreadWorld& world,
+                                       const std::function<void(Communicator&)>& function,
+                                       Cause& cause) {
+  std::vector<std::thread> threads;
+  int rank = 1;
+  try {
+    for (; rank < world.size(); ++rank) {
+      threads.emplace_back([&, rank] { run_device(world, rank, function, cause); });
+    }
+  } catch (const std::system_error& error) {
+    world.abort(rank, static_cast<int>(ExitCode::kCommunication));
+    for (std::thread& thread : threads) thread.join();
+    fail(ExitCode::kCommunication, "cannot start the thread of device {} of {}: {}", rank,
+         world.size(), error.what());
+  }
+  return threads;
+}
+
+}  // namespace
+
+ThreadWorld::ThreadWorld(int devices) {
+  MW_CHECK(devices > 0, "{} devices", devices);
+  const bool enough = devices <= available_cores();
+  state_ = std::make_shared<ThreadWorldState>(devices, enough ? kSpins : 0);
+}
+
+ThreadWorld::~ThreadWorld() = default;
+
+int ThreadWorld::size() const { return state_->size; }
+
+std::unique_ptr<Communicator> ThreadWorld::communicator(int rank) {
+  MW_CHECK(rank >= 0 && rank < state_->size, "device {} of {}", rank, state_->size);
+  const std::lock_guard lock(state_->mutex);
+  MW_CHECK(!state_->taken[static_cast<std::size_t>(rank)], "device {} taken twice", rank);
+  state_->taken[static_cast<std::size_t>(rank)] = true;
+  return thread_communicator(state_, state_->all, rank);
+}
+
+void ThreadWorld::abort(int rank, int exit_code) noexcept { state_->end(rank, exit_code); }
+
+void ThreadWorld::check_not_aborted() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->ended) return;
+  const auto [device, exit_code] = *state_->ended;
+  fail(exit_code == 0 ? ExitCode::kCommunication : static_cast<ExitCode>(exit_code),
+       "device {} of {} ended the job with exit code {}", device, state_->size, exit_code);
+}
+
+void ThreadWorld::leave(int rank) noexcept { state_->leave(rank); }
+
+void run_devices(int count, const std::function<void(Communicator&)>& function) {
+  ThreadWorld world(count);
+  Cause cause;
+  std::vector<std::thread> threads = start_devices(world, function, cause);
+  run_device(world, 0, function, cause);
+  for (std::thread& thread : threads) thread.join();
+  if (cause.exception) std::rethrow_exception(cause.exception);
+  world.check_not_aborted();
+}
+
+}  // namespace meshwork

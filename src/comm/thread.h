@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace meshwork {
+
+struct ThreadWorldState;
+
+/// The devices of one process, one thread each; the communicators may outlive it.
+///
+///     ThreadWorld world(2);
+///     std::jthread other([&, comm = world.communicator(1)] { train(*comm); });
+///     train(*world.communicator(0));
+///
+/// One that fails calls abort(): the calls of all others, pending and later, then throw an Error of
+/// ExitCode::kCommunication. A call that members make with different arguments is a CheckFailure.
+class ThreadWorld {
+ public:
+  explicit ThreadWorld(int devices);
+  ~ThreadWorld();
+  ThreadWorld(const ThreadWorld&) = delete;
+  ThreadWorld& operator=(const ThreadWorld&) = delete;
+
+  int size() const;
+
+  /// The communicator of all devices for the thread that is device `rank`; one for each.
+  std::unique_ptr<Communicator> communicator(int rank);
+
+  /// As Communicator::abort of device `rank`.
+  void abort(int rank, int exit_code) noexcept;
+
+  /// Throws an Error of the exit code with which a device ended the job, if one did.
+  void check_not_aborted() const;
+
+  /// The function of device `rank` has ended: who waits for it in a call, or will, gets an Error.
+  void leave(int rank) noexcept;
+
+ private:
+  std::shared_ptr<ThreadWorldState> state_;
+};
+
+/// Runs `function` on `count` devices, device 0 on the calling thread, and waits for all. An
+/// exception of one ends the calls of the others; the first is rethrown, not those that followed
+/// from it. A device that ended the job by abort(code) alone gives an Error of that exit code.
+void run_devices(int count, const std::function<void(Communicator&)>& function);
+
+}  // namespace meshwork
