@@ -1,0 +1,174 @@
+#include "data/dataset.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "data/find_file.h"
+#include "data/one_hot.h"
+
+namespace meshwork::data {
+namespace {
+
+/// Whole numbers stay whole for the target y; everything else is float32.
+DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
+  const bool is_label = spec.name == "y" && spec.one_hot == 0 && info.integers;
+  return is_label && spec.scale == 1.0 && spec.offset == 0.0 ? DType::kInt32 : DType::kFloat32;
+}
+
+Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source) {
+  const DType dtype = spec.dtype.value_or(default_dtype(spec, source->info()));
+  Field field{.name = spec.name,
+              .dtype = dtype,
+              .shape = {},
+              .source = nullptr,
+              .conversion = {dtype, spec.scale, spec.offset}};
+  if (spec.one_hot > 0) {
+    source = one_hot(std::move(source), {DType::kInt32, spec.scale, spec.offset}, spec.one_hot);
+  }
+  const Shape& shape = source->info().shape;
+  field.shape.assign(shape.begin() + 1, shape.end());
+  field.source = std::move(source);
+  return field;
+}
+
+std::int64_t source_samples(const Field& field) { return field.source->info().shape[0]; }
+
+void check_counts(const Split& split) {
+  const Field& first = split.fields.front();
+  for (const Field& field : split.fields) {
+    if (source_samples(field) != source_samples(first)) {
+      fail(ExitCode::kFile,
+           "{}: {} samples of '{}', but {} has {} of '{}'; the files do not belong together",
+           first.source->info().name, source_samples(first), first.name, field.source->info().name,
+           source_samples(field), field.name);
+    }
+    if (source_samples(field) == 0 || num_elements(field.shape) == 0) {
+      fail(ExitCode::kFile, "{}: shape {} holds no numbers", field.source->info().name,
+           to_string(field.source->info().shape));
+    }
+  }
+}
+
+/// Splits of one dataset must look alike to a model.
+void check_alike(const Split& split, const Split& other) {
+  for (std::size_t i = 0; i < split.fields.size(); ++i) {
+    const Field& mine = split.fields[i];
+    const Field& theirs = other.fields[i];
+    if (mine.shape == theirs.shape && mine.dtype == theirs.dtype) continue;
+    fail(ExitCode::kFile, "{}: '{}' of split '{}' is {} {}, that of '{}' is {} {} ({})",
+         mine.source->info().name, mine.name, split.name, to_string(mine.dtype),
+         to_string(mine.shape), other.name, to_string(theirs.dtype), to_string(theirs.shape),
+         theirs.source->info().name);
+  }
+}
+
+}  // namespace
+
+const Field* Split::find(std::string_view field) const {
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const Field& known) { return known.name == field; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Dataset::Dataset(const config::Value& description, std::uint64_t seed)
+    : spec_(read_description(description)), seed_(seed) {}
+
+std::vector<std::string> Dataset::split_names() const {
+  std::vector<std::string> names;
+  for (const SplitSpec& split : spec_.splits) names.push_back(split.name);
+  return names;
+}
+
+bool Dataset::has(std::string_view split) const {
+  return std::any_of(spec_.splits.begin(), spec_.splits.end(),
+                     [&](const SplitSpec& known) { return known.name == split; });
+}
+
+const Split& Dataset::split(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = open_.find(name); known != open_.end()) return known->second;
+  const auto spec = std::find_if(spec_.splits.begin(), spec_.splits.end(),
+                                 [&](const SplitSpec& known) { return known.name == name; });
+  if (spec == spec_.splits.end()) {
+    config::fail_at(spec_.at, "dataset{} has no split '{}'; it has {}",
+                    spec_.name.empty() ? "" : " '" + spec_.name + "'", name,
+                    fmt::join(split_names(), ", "));
+  }
+  Split split = open(*spec);
+  for (const auto& [other_name, other] : open_) check_alike(split, other);
+  return open_.emplace(split.name, std::move(split)).first->second;
+}
+
+Split Dataset::open(const SplitSpec& spec) const {
+  const auto directories = search_directories(spec_.name, spec_.at.file, spec_.directories);
+  const OpenContext context{[&](const std::string& file, const config::Location& at) {
+                              return find_file(file, directories, at, spec_.hint);
+                            },
+                            seed_};
+  Split split{.name = spec.name, .first = 0, .samples = 0, .fields = {}};
+  for (std::size_t i = 0; i < spec_.fields.size(); ++i) {
+    split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context)));
+  }
+  check_counts(split);
+  split.samples = source_samples(split.fields.front());
+  if (spec.take) split.samples = std::min(split.samples, *spec.take);
+  return split;
+}
+
+std::optional<std::string> Dataset::validation_name() const {
+  for (const char* name : {"validation", "test"}) {
+    if (has(name)) return name;
+  }
+  return std::nullopt;
+}
+
+std::string Dataset::describe() const {
+  std::string text;
+  for (const SplitSpec& spec : spec_.splits) {
+    const Split& opened = split(spec.name);
+    text += fmt::format("{}: {} samples", opened.name, opened.samples);
+    for (const Field& field : opened.fields) {
+      text += fmt::format(", {} {} {}", field.name, to_string(field.dtype), to_string(field.shape));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::pair<Split, Split> split_validation(const Split& split, double fraction) {
+  if (!(fraction > 0.0 && fraction < 1.0)) {
+    fail("validation_split must be between 0 and 1, not {}", fraction);
+  }
+  const auto samples = static_cast<double>(split.samples);
+  const auto kept = static_cast<std::int64_t>(std::floor(samples * (1.0 - fraction)));
+  if (kept == 0 || kept == split.samples) {
+    fail("validation_split {} of {} samples leaves {} to train and {} to validate", fraction,
+         split.samples, kept, split.samples - kept);
+  }
+  std::pair<Split, Split> parts{split, split};
+  parts.first.samples = kept;
+  parts.second.name = "validation";
+  parts.second.first += kept;
+  parts.second.samples -= kept;
+  return parts;
+}
+
+Split select_fields(const Split& split, const std::vector<std::string>& fields) {
+  Split selected{.name = split.name, .first = split.first, .samples = split.samples, .fields = {}};
+  std::vector<std::string> known;
+  for (const Field& field : split.fields) known.push_back(field.name);
+  for (const std::string& name : fields) {
+    const Field* field = split.find(name);
+    if (field == nullptr) {
+      fail("split '{}' has no field '{}'{}", split.name, name, suggestion(name, known));
+    }
+    selected.fields.push_back(*field);
+  }
+  return selected;
+}
+
+}  // namespace meshwork::data

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "data/description.h"
+
+namespace meshwork::data {
+
+/// One field of every sample, as training sees it.
+struct Field {
+  std::string name;                      ///< "x"
+  DType dtype = DType::kFloat32;         ///< kFloat32 or kInt32
+  Shape shape;                           ///< of one sample: [28, 28], [] for a label
+  std::shared_ptr<const Source> source;  ///< shared by all devices of the process
+  Conversion conversion;
+};
+
+/// A range of samples. Copies are cheap and share what was read.
+struct Split {
+  std::string name;
+  std::int64_t first = 0;  ///< sample of the sources that is sample 0 of the split
+  std::int64_t samples = 0;
+  std::vector<Field> fields;  ///< in the order of the description
+
+  const Field* find(std::string_view field) const;
+};
+
+/// A described dataset. Making one checks the description only; a split's files are opened, and of
+/// these the headers read, when the split is first asked for; samples when they are first read.
+class Dataset {
+ public:
+  /// `seed` is the run's: for drawn data.
+  Dataset(const config::Value& description, std::uint64_t seed);
+
+  const std::string& name() const { return spec_.name; }
+  std::vector<std::string> split_names() const;
+  bool has(std::string_view split) const;
+
+  /// Any number of threads may ask. Throws a configuration Error if there is no such split, and
+  /// Error with ExitCode::kFile for missing or broken files and for fields that do not fit
+  /// together.
+  const Split& split(std::string_view name) const;
+
+  /// "validation", else "test", else none.
+  std::optional<std::string> validation_name() const;
+
+  /// A line per split: "train: 60000 samples, x float32 [28, 28], y int32 []". Opens all splits.
+  std::string describe() const;
+
+ private:
+  Split open(const SplitSpec& spec) const;
+
+  DatasetSpec spec_;
+  std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Split, std::less<>> open_;
+};
+
+/// Keras's validation_split: the first floor(n * (1 - fraction)) samples, and the rest. Throws a
+/// configuration Error unless both have samples.
+std::pair<Split, Split> split_validation(const Split& split, double fraction);
+
+/// The split with these fields only, in this order; every one must exist.
+Split select_fields(const Split& split, const std::vector<std::string>& fields);
+
+}  // namespace meshwork::data

@@ -1,0 +1,165 @@
+#include "data/description.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/nearest.h"
+
+namespace meshwork::data {
+namespace {
+
+using config::fail_at;
+using config::Reader;
+using config::Value;
+
+constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
+constexpr std::array<std::string_view, 9> kReserved{
+    "name", "format", "directories", "splits", "take", "hint", "seed", "header", "delimiter"};
+
+/// The fields that the first split given as a map names, else x and y.
+std::vector<std::string> field_names(const Value& splits) {
+  for (const Value::Entry& split : splits.map) {
+    if (!split.value.is_map()) continue;
+    std::vector<std::string> names;
+    for (const Value::Entry& field : split.value.map) {
+      if (std::find(kReserved.begin(), kReserved.end(), field.key) != kReserved.end()) {
+        fail_at(field.at, "a field cannot be called '{}': that is a key of the description",
+                field.key);
+      }
+      names.push_back(field.key);
+    }
+    if (names.empty()) fail_at(split.value.at, "split '{}' has no fields", split.key);
+    return names;
+  }
+  return {"x", "y"};
+}
+
+const Format& read_format(Reader& keys) {
+  const Value& value = keys.require("format");
+  const std::string name = value.as_string("format");
+  const Format* format = find_format(name);
+  if (format == nullptr) {
+    fail_at(value.at, "unknown dataset format '{}'{}", name, suggestion(name, format_names()));
+  }
+  return *format;
+}
+
+std::optional<DType> read_dtype(Reader& options) {
+  const Value* value = options.find("dtype");
+  if (value == nullptr) return std::nullopt;
+  const std::string name = value->as_string("dtype");
+  if (name == "float32") return DType::kFloat32;
+  if (name == "int32") return DType::kInt32;
+  fail_at(value->at, "dtype of a field must be float32 or int32, not '{}'", name);
+}
+
+FieldSpec read_field(const std::string& name, Reader& options) {
+  FieldSpec field{.name = name, .dtype = read_dtype(options), .at = options.at()};
+  field.scale = options.get("scale", 1.0);
+  field.offset = options.get("offset", 0.0);
+  if (const Value* classes = options.find("one_hot")) {
+    field.one_hot = classes->as_integer("one_hot");
+    if (field.one_hot < 1) {
+      fail_at(classes->at, "one_hot must be the number of classes, not {}", field.one_hot);
+    }
+  }
+  return field;
+}
+
+/// What stands at splits.<split>.<field>; the split's own value where one file holds all fields.
+const Value& field_value(const Value::Entry& split, const std::string& field) {
+  if (!split.value.is_map()) return split.value;
+  const Value::Entry* entry = split.value.find(field);
+  if (entry == nullptr || entry->value.is_null()) {
+    fail_at(split.value.at, "split '{}' has no field '{}', but others do", split.key, field);
+  }
+  return entry->value;
+}
+
+void check_split(const Value::Entry& split, const std::vector<std::string>& fields) {
+  if (std::find(kSplits.begin(), kSplits.end(), split.key) == kSplits.end()) {
+    fail_at(split.at, "unknown split '{}'{}", split.key,
+            suggestion(split.key, {kSplits.begin(), kSplits.end()}));
+  }
+  for (const Value::Entry& field : split.value.map) {
+    if (std::find(fields.begin(), fields.end(), field.key) == fields.end()) {
+      fail_at(field.at, "split '{}' has a field '{}' that others do not have{}", split.key,
+              field.key, suggestion(field.key, fields));
+    }
+  }
+}
+
+std::optional<std::int64_t> read_take(const Value* take, const std::string& split) {
+  if (take == nullptr) return std::nullopt;
+  const Value* count = take;
+  if (take->is_map()) {
+    const Value::Entry* entry = take->find(split);
+    if (entry == nullptr) return std::nullopt;
+    count = &entry->value;
+  }
+  const std::int64_t samples = count->as_integer("take");
+  if (samples < 1) fail_at(count->at, "take must be a positive number of samples, not {}", samples);
+  return samples;
+}
+
+void check_take(const Value* take, const std::vector<SplitSpec>& splits) {
+  if (take == nullptr || !take->is_map()) return;
+  Reader keys(*take, "take");
+  for (const SplitSpec& split : splits) keys.find(split.name);
+  keys.finish();
+}
+
+std::vector<std::string> read_directories(Reader& keys) {
+  const Value* value = keys.find("directories");
+  if (value == nullptr) return {};
+  if (!value->is_list()) return {value->as_string("directories")};
+  std::vector<std::string> directories;
+  for (const Value& item : value->list) directories.push_back(item.as_string("directories"));
+  return directories;
+}
+
+}  // namespace
+
+DatasetSpec read_description(const Value& description) {
+  Reader keys(description, "dataset");
+  DatasetSpec spec;
+  spec.at = description.at;
+  spec.name = keys.get("name", "");
+  const Format& format = read_format(keys);
+  spec.format = format.name;
+  spec.directories = read_directories(keys);
+  spec.hint = keys.get("hint", "");
+  const Value* take = keys.find("take");
+  const Value& splits = keys.require("splits");
+  if (!splits.is_map()) {
+    fail_at(splits.at, "splits must be a map of {}", fmt::join(kSplits, ", "));
+  }
+
+  const std::vector<std::string> names = field_names(splits);
+  const Value none{};
+  std::vector<Reader> options;
+  for (const std::string& name : names) {
+    const Value* value = keys.find(name);
+    options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
+    spec.fields.push_back(read_field(name, options.back()));
+  }
+  for (const Value::Entry& entry : splits.map) {
+    check_split(entry, names);
+    SplitSpec split{
+        .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      split.openers.push_back(format.parse({entry.key, names[i], field_value(entry, names[i]),
+                                            names, description, keys, options[i]}));
+    }
+    spec.splits.push_back(std::move(split));
+  }
+  if (spec.splits.empty()) fail_at(splits.at, "splits must name at least one split");
+  check_take(take, spec.splits);
+  for (const Reader& field : options) field.finish();
+  keys.finish();
+  return spec;
+}
+
+}  // namespace meshwork::data

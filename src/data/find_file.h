@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+namespace meshwork::data {
+
+/// Where the files of a dataset are looked for, in this order: `$MESHWORK_DATA/<name>/`, the
+/// folder of the description, and `listed`, of which relative ones start at the folder of the
+/// description and `$NAME` at the start stands for that environment variable. A place whose
+/// variable is not set is left out.
+std::vector<std::string> search_directories(const std::string& name,
+                                            const std::string& description_file,
+                                            const std::vector<std::string>& listed);
+
+/// The path of `file` in the first directory that has it, unpacked or as `.gz`, whichever way it
+/// is named; an absolute path is looked for only there. Throws Error with ExitCode::kFile that
+/// begins with `at`, lists the places and ends with `hint` (which may be empty).
+std::string find_file(const std::string& file, const std::vector<std::string>& directories,
+                      const config::Location& at, const std::string& hint);
+
+}  // namespace meshwork::data

@@ -1,0 +1,56 @@
+#include "data/formats/array_source.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace meshwork::data {
+namespace {
+
+class ArraySource : public Source {
+ public:
+  ArraySource(std::unique_ptr<FileBytes> file, const ArrayHeader& header)
+      : Source({file->path(), header.shape, is_integer(header.element.type)}),
+        file_(std::move(file)),
+        element_(header.element),
+        offset_(header.offset) {}
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    read_array(info(), file_->all().subspan(offset_), element_, begin, count, conversion, out);
+  }
+
+ private:
+  std::unique_ptr<FileBytes> file_;
+  Element element_;
+  std::size_t offset_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header) {
+  const std::size_t size = size_of(header.element.type);
+  if (header.shape.empty()) {
+    fail(ExitCode::kFile, "{}: a single number, not an array of samples", file->path());
+  }
+  const std::int64_t elements = checked_elements(file->path(), header.shape, size);
+  file->expect_size(
+      header.offset + static_cast<std::size_t>(elements) * size,
+      fmt::format("shape {} of {}", to_string(header.shape), name_of(header.element.type)));
+  return std::make_unique<ArraySource>(std::move(file), header);
+}
+
+void read_array(const SourceInfo& info, std::span<const std::byte> array, Element element,
+                std::int64_t begin, std::int64_t count, const Conversion& conversion, void* out) {
+  const std::size_t size = size_of(element.type);
+  MW_CHECK(begin >= 0 && count >= 0 &&
+           static_cast<std::size_t>(begin + count) * size <= array.size());
+  const std::byte* first = array.data() + static_cast<std::size_t>(begin) * size;
+  const std::int64_t done = convert(first, element, count, conversion, out);
+  if (done == count) return;
+  const double raw = value_at(first + static_cast<std::size_t>(done) * size, element);
+  fail_not_int32(info, begin + done, raw, conversion);
+}
+
+}  // namespace meshwork::data

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "data/formats/file_bytes.h"
+#include "data/formats/source.h"
+
+namespace meshwork::data {
+
+/// Where an array lies in a file.
+struct ArrayHeader {
+  Element element;
+  Shape shape;
+  std::size_t offset = 0;  ///< bytes before the first element
+};
+
+/// An array that fills a file from `header.offset` to its end, row-major. Throws Error with
+/// ExitCode::kFile if the file has another size.
+std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header);
+
+/// Converts elements [begin, begin + count) of the bytes of an array; Error where one does not
+/// convert.
+void read_array(const SourceInfo& info, std::span<const std::byte> array, Element element,
+                std::int64_t begin, std::int64_t count, const Conversion& conversion, void* out);
+
+}  // namespace meshwork::data

@@ -1,0 +1,257 @@
+// Comma-separated numbers, a sample per record. Keys of the dataset: header (true), delimiter
+// (","). Keys of a field: columns (a name or an index from 0, -1 is the last; or a list of them;
+// default: all that no other field names), classes (texts that stand for 0, 1, 2...).
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "data/formats/array_source.h"
+#include "data/formats/csv_reader.h"
+
+namespace meshwork::data {
+namespace {
+
+struct ColumnName {
+  std::string name;                   ///< where `index` is not given
+  std::optional<std::int64_t> index;  ///< from the end if negative
+  config::Location at;
+};
+
+/// What the description says of one field.
+struct CsvSpec {
+  bool header = true;
+  char delimiter = ',';
+  bool single = false;  ///< one column, not a list of one: samples are scalars
+  bool rest = false;    ///< the columns are those that `columns` does not name
+  std::vector<ColumnName> columns;
+  std::vector<std::string> classes;
+};
+
+/// What the file says before its numbers are read.
+struct CsvLayout {
+  std::vector<std::string> names;  ///< empty without a header
+  std::size_t cells = 0;           ///< of every record
+  std::int64_t records = 0;
+};
+
+CsvReader reader_of(const FileBytes& file, const CsvSpec& spec) {
+  const auto bytes = file.all();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return {file.path(), text, spec.delimiter};
+}
+
+std::string_view trim(std::string_view cell) {
+  const auto begin = cell.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
+}
+
+CsvLayout scan(const FileBytes& file, const CsvSpec& spec) {
+  CsvReader reader = reader_of(file, spec);
+  CsvLayout layout;
+  std::vector<std::string_view> cells;
+  while (reader.next(cells)) {
+    if (layout.cells == 0) {
+      layout.cells = cells.size();
+      if (spec.header) {
+        for (const std::string_view cell : cells) layout.names.emplace_back(trim(cell));
+        continue;
+      }
+    }
+    if (cells.size() != layout.cells) {
+      fail(ExitCode::kFile, "{}: {} cells, but the first line has {}; is the delimiter '{}' right?",
+           reader.place(), cells.size(), layout.cells, printable({&spec.delimiter, 1}));
+    }
+    ++layout.records;
+  }
+  return layout;
+}
+
+std::size_t resolve(const std::string& path, const CsvLayout& layout, const ColumnName& column) {
+  if (column.index) {
+    const auto count = static_cast<std::int64_t>(layout.cells);
+    const std::int64_t index = *column.index < 0 ? *column.index + count : *column.index;
+    if (index >= 0 && index < count) return static_cast<std::size_t>(index);
+    fail(ExitCode::kFile, "{}: column {} of {} does not exist in {}", config::to_string(column.at),
+         *column.index, count, path);
+  }
+  const auto found = std::find(layout.names.begin(), layout.names.end(), column.name);
+  if (found != layout.names.end()) return static_cast<std::size_t>(found - layout.names.begin());
+  fail(ExitCode::kFile, "{}: no column '{}' in {}{}", config::to_string(column.at), column.name,
+       path, suggestion(column.name, layout.names));
+}
+
+/// The columns of a field, by their place in the record.
+std::vector<std::size_t> columns_of(const std::string& path, const CsvLayout& layout,
+                                    const CsvSpec& spec) {
+  std::vector<std::size_t> named;
+  for (const ColumnName& column : spec.columns) named.push_back(resolve(path, layout, column));
+  if (!spec.rest) return named;
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < layout.cells; ++i) {
+    if (std::find(named.begin(), named.end(), i) == named.end()) rest.push_back(i);
+  }
+  return rest;
+}
+
+class CsvSource : public Source {
+ public:
+  CsvSource(SourceInfo info, std::unique_ptr<FileBytes> file, CsvSpec spec, CsvLayout layout,
+            std::vector<std::size_t> columns)
+      : Source(std::move(info)),
+        file_(std::move(file)),
+        spec_(std::move(spec)),
+        layout_(std::move(layout)),
+        columns_(std::move(columns)) {}
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    if (!is_parsed_.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(mutex_);
+      if (!is_parsed_.load(std::memory_order_relaxed)) {
+        parse_cells();
+        is_parsed_.store(true, std::memory_order_release);
+      }
+    }
+    read_array(info(), std::as_bytes(std::span(values_)), {Stored::kFloat64, false}, begin, count,
+               conversion, out);
+  }
+
+ private:
+  void parse_cells() const {
+    CsvReader reader = reader_of(*file_, spec_);
+    std::vector<std::string_view> cells;
+    std::vector<double> values;
+    values.reserve(static_cast<std::size_t>(layout_.records) * columns_.size());
+    if (spec_.header) reader.next(cells);
+    while (reader.next(cells)) {
+      for (const std::size_t column : columns_) {
+        values.push_back(spec_.classes.empty() ? number(reader, cells[column], column)
+                                               : class_of(reader, cells[column], column));
+      }
+    }
+    values_ = std::move(values);
+  }
+
+  std::string column_name(std::size_t column) const {
+    return layout_.names.empty() ? fmt::format("column {}", column)
+                                 : fmt::format("column '{}'", layout_.names[column]);
+  }
+
+  double number(const CsvReader& reader, std::string_view cell, std::size_t column) const {
+    std::string_view digits = trim(cell);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    double value = 0;
+    const auto [stop, status] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (status == std::errc{} && stop == digits.data() + digits.size() && std::isfinite(value)) {
+      return value;
+    }
+    fail(ExitCode::kFile, "{}: {}: '{}' is not a {}number{}", reader.place(), column_name(column),
+         printable(cell), status == std::errc::result_out_of_range ? "representable " : "finite ",
+         trim(cell).empty() ? "; a missing value has to be filled in first"
+                            : "; leave the column out, or give its 'classes' if it is a label");
+  }
+
+  double class_of(const CsvReader& reader, std::string_view cell, std::size_t column) const {
+    const std::string text(trim(cell));
+    const auto found = std::find(spec_.classes.begin(), spec_.classes.end(), text);
+    if (found != spec_.classes.end()) return static_cast<double>(found - spec_.classes.begin());
+    fail(ExitCode::kFile, "{}: {}: '{}' is none of the classes{}", reader.place(),
+         column_name(column), printable(text), suggestion(text, spec_.classes));
+  }
+
+  std::unique_ptr<FileBytes> file_;
+  CsvSpec spec_;
+  CsvLayout layout_;
+  std::vector<std::size_t> columns_;
+  mutable std::mutex mutex_;
+  mutable std::vector<double> values_;
+  mutable std::atomic<bool> is_parsed_ = false;
+};
+
+std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec) {
+  auto file = std::make_unique<FileBytes>(path);
+  CsvLayout layout = scan(*file, spec);
+  if (layout.cells == 0) fail(ExitCode::kFile, "{}: no records; is it the right file?", path);
+  std::vector<std::size_t> columns = columns_of(path, layout, spec);
+  if (columns.empty()) {
+    fail(ExitCode::kFile, "{}: no column of its {} is left for this field", path, layout.cells);
+  }
+  SourceInfo info{path, {layout.records}, !spec.classes.empty()};
+  if (!spec.single) info.shape.push_back(static_cast<std::int64_t>(columns.size()));
+  return std::make_unique<CsvSource>(std::move(info), std::move(file), spec, std::move(layout),
+                                     std::move(columns));
+}
+
+ColumnName read_column(const config::Value& value, bool header) {
+  if (value.is_integer()) return {"", value.as_integer("columns"), value.at};
+  if (!header) {
+    config::fail_at(value.at, "column '{}' has a name, but the file has no header; give its index",
+                    value.as_string("columns"));
+  }
+  return {value.as_string("columns"), std::nullopt, value.at};
+}
+
+std::vector<ColumnName> read_columns(const config::Value& value, bool header) {
+  if (!value.is_list()) return {read_column(value, header)};
+  std::vector<ColumnName> columns;
+  for (const config::Value& item : value.list) columns.push_back(read_column(item, header));
+  return columns;
+}
+
+/// The columns that other fields name, for the field that takes the rest.
+std::vector<ColumnName> named_elsewhere(const FieldEntry& entry, bool header) {
+  std::vector<ColumnName> columns;
+  for (const std::string& field : entry.fields) {
+    if (field == entry.field) continue;
+    const auto* options = entry.description.find(field);
+    const auto* other = options == nullptr ? nullptr : options->value.find("columns");
+    if (other == nullptr || other->value.is_null()) {
+      config::fail_at(entry.description.at,
+                      "fields '{}' and '{}' both take all columns that no other names; write "
+                      "{}: {{columns: ...}}",
+                      entry.field, field, field);
+    }
+    for (ColumnName& column : read_columns(other->value, header)) columns.push_back(column);
+  }
+  return columns;
+}
+
+Opener parse(const FieldEntry& entry) {
+  CsvSpec spec;
+  spec.header = entry.dataset.get("header", true);
+  const std::string delimiter = entry.dataset.get("delimiter", ",");
+  if (delimiter.size() != 1 || std::string_view("\"\r\n").find(delimiter) != std::string::npos) {
+    config::fail_at(entry.dataset.find("delimiter")->at,
+                    "delimiter must be one character that is no quote and no line end, not '{}'",
+                    printable(delimiter));
+  }
+  spec.delimiter = delimiter[0];
+  const config::Value* columns = entry.options.find("columns");
+  spec.rest = columns == nullptr;
+  spec.single = columns != nullptr && !columns->is_list();
+  spec.columns =
+      spec.rest ? named_elsewhere(entry, spec.header) : read_columns(*columns, spec.header);
+  if (const config::Value* classes = entry.options.find("classes")) {
+    if (!classes->is_list()) config::fail_at(classes->at, "classes must be a list of texts");
+    for (const config::Value& text : classes->list) {
+      spec.classes.push_back(text.as_string("classes"));
+    }
+  }
+  return [file = file_of(entry), at = entry.value.at, spec](const OpenContext& context) {
+    return open_csv(context.find_file(file, at), spec);
+  };
+}
+
+}  // namespace
+
+const Format kCsv{.name = "csv", .parse = parse};
+
+}  // namespace meshwork::data

@@ -1,0 +1,157 @@
+#include "data/formats/element.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace meshwork::data {
+namespace {
+
+/// IEEE 754 binary16.
+struct Half {
+  std::uint16_t bits;
+
+  explicit operator double() const {
+    const std::uint64_t sign = std::uint64_t{bits} >> 15U << 63U;
+    const std::uint64_t exponent = (bits >> 10U) & 0x1FU;
+    const std::uint64_t fraction = bits & 0x3FFU;
+    if (exponent == 0) return (sign != 0 ? -1.0 : 1.0) * static_cast<double>(fraction) / 16777216.0;
+    const std::uint64_t wide = exponent == 31 ? 2047 : exponent + 1023 - 15;
+    return std::bit_cast<double>(sign | wide << 52U | fraction << 42U);
+  }
+};
+
+template <class T, bool kSwapped>
+T load(const std::byte* raw) {
+  std::array<std::byte, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), raw, sizeof(T));
+  if constexpr (kSwapped) std::reverse(bytes.begin(), bytes.end());
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
+template <class T, bool kSwapped>
+void to_float32(const std::byte* raw, std::int64_t count, double scale, double offset, float* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = load<T, kSwapped>(raw + i * static_cast<std::int64_t>(sizeof(T)));
+    out[i] = static_cast<float>(static_cast<double>(value) * scale + offset);
+  }
+}
+
+/// A value to int32, where it is whole (to 1e-6 of it, for scales such as 0.1) and fits.
+bool round_to_int32(double value, std::int32_t& out) {
+  const double whole = std::nearbyint(value);
+  const double slack = 1e-6 * std::max(1.0, std::abs(value));
+  if (!(std::abs(value - whole) <= slack)) return false;  // NaN fails, too
+  if (whole < std::numeric_limits<std::int32_t>::min()) return false;
+  if (whole > std::numeric_limits<std::int32_t>::max()) return false;
+  out = static_cast<std::int32_t>(whole);
+  return true;
+}
+
+template <class T, bool kSwapped>
+std::int64_t to_int32(const std::byte* raw, std::int64_t count, double scale, double offset,
+                      std::int32_t* out) {
+  const auto at = [&](std::int64_t i) {
+    return load<T, kSwapped>(raw + i * static_cast<std::int64_t>(sizeof(T)));
+  };
+  if constexpr (std::is_integral_v<T>) {
+    if (scale == 1.0 && offset == 0.0) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (!std::in_range<std::int32_t>(at(i))) return i;
+        out[i] = static_cast<std::int32_t>(at(i));
+      }
+      return count;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!round_to_int32(static_cast<double>(at(i)) * scale + offset, out[i])) return i;
+  }
+  return count;
+}
+
+/// Calls f with a value of the C++ type that stands for `type`.
+template <class F>
+auto with_type(Stored type, F f) {
+  switch (type) {
+    case Stored::kUInt8:
+      return f(std::uint8_t{});
+    case Stored::kInt8:
+      return f(std::int8_t{});
+    case Stored::kUInt16:
+      return f(std::uint16_t{});
+    case Stored::kInt16:
+      return f(std::int16_t{});
+    case Stored::kUInt32:
+      return f(std::uint32_t{});
+    case Stored::kInt32:
+      return f(std::int32_t{});
+    case Stored::kUInt64:
+      return f(std::uint64_t{});
+    case Stored::kInt64:
+      return f(std::int64_t{});
+    case Stored::kFloat16:
+      return f(Half{});
+    case Stored::kFloat32:
+      return f(float{});
+    case Stored::kFloat64:
+      return f(double{});
+  }
+  check_failed(__FILE__, __LINE__, "known stored type", {});
+}
+
+template <class T, bool kSwapped>
+std::int64_t convert_as(const std::byte* raw, std::int64_t count, const Conversion& conversion,
+                        void* out) {
+  if (conversion.dtype == DType::kInt32) {
+    return to_int32<T, kSwapped>(raw, count, conversion.scale, conversion.offset,
+                                 static_cast<std::int32_t*>(out));
+  }
+  MW_CHECK(conversion.dtype == DType::kFloat32);
+  to_float32<T, kSwapped>(raw, count, conversion.scale, conversion.offset,
+                          static_cast<float*>(out));
+  return count;
+}
+
+}  // namespace
+
+std::string_view name_of(Stored type) {
+  constexpr std::array<std::string_view, 11> kNames{"uint8",   "int8",    "uint16", "int16",
+                                                    "uint32",  "int32",   "uint64", "int64",
+                                                    "float16", "float32", "float64"};
+  return kNames.at(static_cast<std::size_t>(type));
+}
+
+std::size_t size_of(Stored type) {
+  return with_type(type, [](auto value) { return sizeof(value); });
+}
+
+bool is_integer(Stored type) {
+  return with_type(type, [](auto value) { return std::is_integral_v<decltype(value)>; });
+}
+
+std::int64_t convert(const std::byte* raw, Element element, std::int64_t count,
+                     const Conversion& conversion, void* out) {
+  return with_type(element.type, [&](auto value) {
+    using T = decltype(value);
+    return element.swapped ? convert_as<T, true>(raw, count, conversion, out)
+                           : convert_as<T, false>(raw, count, conversion, out);
+  });
+}
+
+double value_at(const std::byte* raw, Element element) {
+  return with_type(element.type, [&](auto value) {
+    using T = decltype(value);
+    return static_cast<double>(element.swapped ? load<T, true>(raw) : load<T, false>(raw));
+  });
+}
+
+}  // namespace meshwork::data

@@ -1,0 +1,21 @@
+// numpy.save's .npy, plain or gzip.
+#include "data/formats/array_source.h"
+#include "data/formats/npy_header.h"
+
+namespace meshwork::data {
+namespace {
+
+Opener parse(const FieldEntry& entry) {
+  return [name = file_of(entry), at = entry.value.at](const OpenContext& context) {
+    auto file = std::make_unique<FileBytes>(context.find_file(name, at));
+    const HeapBytes head = file->head(kNpyHeaderLimit);
+    const ArrayHeader header = parse_npy_header(file->path(), head.span());
+    return open_array(std::move(file), header);
+  };
+}
+
+}  // namespace
+
+const Format kNpy{.name = "npy", .parse = parse};
+
+}  // namespace meshwork::data

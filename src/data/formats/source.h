@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/shape.h"
+#include "config/value.h"
+#include "data/formats/element.h"
+
+namespace meshwork::data {
+
+/// What is known of an array before its payload is read.
+struct SourceInfo {
+  std::string name;       ///< for errors: "/data/mnist/t10k-labels-idx1-ubyte"
+  Shape shape;            ///< [n, ...]: at least one dimension, none negative
+  bool integers = false;  ///< holds whole numbers only
+};
+
+/// An opened array of n samples. Opening reads a header; the payload is read when the first
+/// element is. Any number of threads may read at a time.
+class Source {
+ public:
+  explicit Source(SourceInfo info) : info_(std::move(info)) {}
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  const SourceInfo& info() const { return info_; }
+
+  /// Converts elements [begin, begin + count) of the flat row-major array to `out`. Throws Error
+  /// with ExitCode::kFile for a broken payload or a value that the dtype cannot hold.
+  virtual void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+                    void* out) const = 0;
+
+ private:
+  SourceInfo info_;
+};
+
+/// What an opener may use.
+struct OpenContext {
+  /// Path of a file named in the description; throws Error that lists the places looked at.
+  std::function<std::string(const std::string& file, const config::Location& at)> find_file;
+  std::uint64_t seed = 0;
+};
+
+/// Opens an array whose description has been checked already.
+using Opener = std::function<std::unique_ptr<Source>(const OpenContext&)>;
+
+/// One field of one split in a dataset description. Reading keys through the readers makes them
+/// known; unknown ones are errors later.
+struct FieldEntry {
+  std::string split;                       ///< "train"
+  std::string field;                       ///< "x"
+  const config::Value& value;              ///< what stands at splits.train.x
+  const std::vector<std::string>& fields;  ///< of the dataset
+  const config::Value& description;        ///< the whole map
+  config::Reader& dataset;                 ///< its keys
+  config::Reader& options;                 ///< keys of the field: x: {...}
+};
+
+/// A file format, or another way to make arrays.
+struct Format {
+  std::string_view name;
+  /// Checks an entry without touching any file: a configuration Error for a bad one.
+  Opener (*parse)(const FieldEntry& entry);
+};
+
+/// The format of a name; nullptr if there is none.
+const Format* find_format(std::string_view name);
+std::vector<std::string> format_names();
+
+extern const Format kCsv;
+extern const Format kIdx;
+extern const Format kNpy;
+extern const Format kNpz;
+extern const Format kSynthetic;
+
+/// The keys of an entry that is a map; no keys for a mere file name.
+config::Reader keys_of(const FieldEntry& entry);
+
+/// A file named in a description: `train.npy`, or `{file: train.npy}` with keys of the format.
+std::string file_of(const FieldEntry& entry, config::Reader& keys);
+/// The same where the format has no keys of its own.
+std::string file_of(const FieldEntry& entry);
+
+/// Elements of a shape read from a file, and never an overflow: Error if negative or if the
+/// array would have more than 2^62 bytes.
+std::int64_t checked_elements(const std::string& name, const Shape& shape, std::size_t size);
+
+/// Text from a file, fit for an error message: at most 60 bytes, control characters as '?'.
+std::string printable(std::string_view text);
+
+/// Throws the Error for an element that does not convert to int32.
+[[noreturn]] void fail_not_int32(const SourceInfo& info, std::int64_t index, double raw,
+                                 const Conversion& conversion);
+
+}  // namespace meshwork::data

@@ -1,0 +1,166 @@
+// Random arrays: {normal: [128, 28, 28, 1]}, {uniform: [128, 10]} or
+// {integers: [128], below: 10}, the number of samples first. Drawn by seed, split, field and
+// element, so every device draws just its part. The dataset's key `seed` replaces the run's.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "data/formats/array_source.h"
+
+namespace meshwork::data {
+namespace {
+
+enum class Draw { kNormal, kUniform, kIntegers };
+
+struct SyntheticSpec {
+  Draw draw = Draw::kNormal;
+  Shape shape;
+  std::uint64_t below = 1;  ///< kIntegers: 0 <= value < below
+  std::optional<std::uint64_t> seed;
+  std::string path;  ///< "train/x"
+};
+
+/// An array up to this size is drawn once and kept; a larger one is drawn as it is read.
+constexpr std::int64_t kKeptElements = std::int64_t{1} << 24;
+
+class SyntheticSource : public Source {
+ public:
+  SyntheticSource(const SyntheticSpec& spec, std::uint64_t seed)
+      : Source({"synthetic " + spec.path, spec.shape, spec.draw == Draw::kIntegers}),
+        spec_(spec),
+        key_(random_key(spec.seed.value_or(seed), spec.path)),
+        elements_(num_elements(spec.shape)) {}
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    if (elements_ <= kKeptElements) {
+      read_array(info(), kept(), stored(), begin, count, conversion, out);
+      return;
+    }
+    constexpr std::int64_t kChunk = 512;
+    alignas(64) std::array<std::byte, 4 * kChunk> raw;
+    auto* to = static_cast<std::byte*>(out);
+    for (std::int64_t done = 0; done < count; done += kChunk) {
+      const std::int64_t some = std::min(kChunk, count - done);
+      draw(begin + done, some, raw.data());
+      const std::int64_t good =
+          convert(raw.data(), stored(), some, conversion, to + 4 * done);  // 4 bytes either way
+      if (good < some) {
+        fail_not_int32(info(), begin + done + good, value_at(raw.data() + 4 * good, stored()),
+                       conversion);
+      }
+    }
+  }
+
+ private:
+  Element stored() const {
+    return {spec_.draw == Draw::kIntegers ? Stored::kInt32 : Stored::kFloat32, false};
+  }
+
+  void draw(std::int64_t begin, std::int64_t count, std::byte* raw) const {
+    auto* reals = reinterpret_cast<float*>(raw);
+    auto* integers = reinterpret_cast<std::int32_t*>(raw);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto index = static_cast<std::uint64_t>(begin + i);
+      switch (spec_.draw) {
+        case Draw::kNormal:
+          reals[i] = normal_at(key_, 0, index);
+          break;
+        case Draw::kUniform:
+          reals[i] = uniform_at(key_, 0, index);
+          break;
+        case Draw::kIntegers:
+          integers[i] = integer_at(index);
+          break;
+      }
+    }
+  }
+
+  std::int32_t integer_at(std::uint64_t index) const {
+    const std::uint64_t bits = philox(key_, 0, index)[0];
+    return static_cast<std::int32_t>((bits * spec_.below) >> 32U);
+  }
+
+  std::span<const std::byte> kept() const {
+    if (!is_drawn_.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(mutex_);
+      if (!is_drawn_.load(std::memory_order_relaxed)) {
+        HeapBytes values = HeapBytes::of_size(4 * static_cast<std::size_t>(elements_));
+        draw(0, elements_, values.data.get());
+        values_ = std::move(values);
+        is_drawn_.store(true, std::memory_order_release);
+      }
+    }
+    return values_.span();
+  }
+
+  SyntheticSpec spec_;
+  std::uint64_t key_;
+  std::int64_t elements_;
+  mutable std::mutex mutex_;
+  mutable HeapBytes values_;
+  mutable std::atomic<bool> is_drawn_ = false;
+};
+
+Shape read_shape(const config::Value& value, std::string_view key) {
+  Shape shape = value.as_shape(key);
+  std::int64_t elements = 4;
+  for (const std::int64_t extent : shape) {
+    if (extent < 1) config::fail_at(value.at, "{}: extent {} is not positive", key, extent);
+    if (__builtin_mul_overflow(elements, extent, &elements)) {
+      config::fail_at(value.at, "{}: shape {} is too large", key, to_string(shape));
+    }
+  }
+  if (shape.empty())
+    config::fail_at(value.at, "{} needs a shape, the number of samples first", key);
+  return shape;
+}
+
+Opener parse(const FieldEntry& entry) {
+  SyntheticSpec spec;
+  spec.path = entry.split + "/" + entry.field;
+  config::Reader keys(entry.value, "splits." + entry.split + "." + entry.field);
+  constexpr std::array<std::pair<const char*, Draw>, 3> kDraws{{
+      {"normal", Draw::kNormal},
+      {"uniform", Draw::kUniform},
+      {"integers", Draw::kIntegers},
+  }};
+  for (const auto& [name, draw] : kDraws) {
+    const config::Value* shape = keys.find(name);
+    if (shape == nullptr) continue;
+    if (!spec.shape.empty()) config::fail_at(shape->at, "{}: only one kind of draw", keys.what());
+    spec.draw = draw;
+    spec.shape = read_shape(*shape, name);
+  }
+  if (spec.draw == Draw::kIntegers) {
+    const config::Value& below = keys.require("below");
+    const std::int64_t bound = below.as_integer("below");
+    if (bound < 1 || bound > std::int64_t{1} << 31) {
+      config::fail_at(below.at, "below must be between 1 and 2147483648, not {}", bound);
+    }
+    spec.below = static_cast<std::uint64_t>(bound);
+  }
+  keys.finish();
+  if (spec.shape.empty()) {
+    config::fail_at(entry.value.at,
+                    "{} says nothing to draw; write {{normal: [samples, ...]}}, {{uniform: ...}} "
+                    "or {{integers: ..., below: ...}}",
+                    keys.what());
+  }
+  if (const auto seed = entry.dataset.get_integer("seed")) {
+    spec.seed = static_cast<std::uint64_t>(*seed);
+  }
+  return [spec](const OpenContext& context) {
+    return std::make_unique<SyntheticSource>(spec, context.seed);
+  };
+}
+
+}  // namespace
+
+const Format kSynthetic{.name = "synthetic", .parse = parse};
+
+}  // namespace meshwork::data

@@ -1,0 +1,171 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "data/shuffle.h"
+
+namespace meshwork::data {
+namespace {
+
+constexpr std::int64_t kAhead = 2;
+constexpr std::align_val_t kAlignment{64};
+
+struct FreeAligned {
+  void operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
+};
+using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
+
+AlignedBytes allocate(std::int64_t bytes) {
+  return AlignedBytes(new (kAlignment) std::byte[static_cast<std::size_t>(bytes)]);
+}
+
+/// How to read one field of a batch.
+struct FieldPlan {
+  LocalPart part;
+  Runs runs;
+  std::int64_t bytes = 0;
+};
+
+Shape batch_shape(const Field& field, std::int64_t batch) {
+  Shape shape{batch};
+  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+  return shape;
+}
+
+FieldPlan plan_field(const Field& field, LocalPart part, std::int64_t batch) {
+  MW_CHECK(part.window.global == batch_shape(field, batch), "field '{}': {} for a batch of {}",
+           field.name, to_string(part.window.global), batch);
+  MW_CHECK(part.shape.size() == part.window.global.size());
+  MW_CHECK(part.window.offset.size() == part.window.global.size());
+  MW_CHECK(part.window.offset[0] >= 0 && part.shape[0] >= 0 &&
+           part.window.offset[0] + part.shape[0] <= batch);
+  FieldPlan plan;
+  const Shape offset(part.window.offset.begin() + 1, part.window.offset.end());
+  const Shape local(part.shape.begin() + 1, part.shape.end());
+  plan.runs = runs_of(field.shape, offset, local);
+  plan.bytes = num_elements(part.shape) * static_cast<std::int64_t>(size_of(field.dtype));
+  plan.part = std::move(part);
+  return plan;
+}
+
+}  // namespace
+
+struct Loader::Plan {
+  std::int64_t size = 0;  ///< of the global batch
+  std::vector<FieldPlan> fields;
+};
+
+struct Loader::Slot {
+  Batch batch;
+  std::vector<AlignedBytes> buffers;
+};
+
+PartOf whole_parts(const Split& split) {
+  return [fields = split.fields](std::size_t field, std::int64_t batch) {
+    const Shape shape = batch_shape(fields.at(field), batch);
+    return LocalPart{whole_window(shape), shape};
+  };
+}
+
+Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& part_of)
+    : split_(split), options_(options) {
+  MW_CHECK(split.samples > 0 && options.batch_size > 0 && options.first_step >= 0);
+  MW_CHECK(options.steps_per_epoch.value_or(1) > 0);
+  const std::int64_t full = std::min(options.batch_size, split.samples);
+  steps_per_pass_ = (split.samples - 1) / full + 1;
+  steps_per_epoch_ = options.steps_per_epoch.value_or(steps_per_pass_);
+  for (const std::int64_t size : {full, split.samples - (steps_per_pass_ - 1) * full}) {
+    Plan plan{size, {}};
+    for (std::size_t i = 0; i < split.fields.size(); ++i) {
+      plan.fields.push_back(plan_field(split.fields[i], part_of(i, size), size));
+    }
+    plans_.push_back(std::move(plan));
+  }
+  slots_.resize(kAhead + 1);
+  for (Slot& slot : slots_) {
+    for (std::size_t i = 0; i < split.fields.size(); ++i) {
+      slot.buffers.push_back(
+          allocate(std::max(plans_[0].fields[i].bytes, plans_[1].fields[i].bytes)));
+      slot.batch.fields.push_back({split.fields[i].dtype, {}, slot.buffers.back().get()});
+    }
+  }
+  order_.resize(static_cast<std::size_t>(split.samples));
+  thread_ = std::thread([this] { run(); });
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+const Batch& Loader::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return filled_ > taken_ || failure_ != nullptr; });
+  if (filled_ == taken_) std::rethrow_exception(failure_);
+  const std::int64_t number = taken_++;
+  lock.unlock();
+  changed_.notify_all();
+  return slots_[static_cast<std::size_t>(number % (kAhead + 1))].batch;
+}
+
+void Loader::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    // Batch taken_ - 1 is in use; the slot of batch filled_ is that of filled_ - kAhead - 1.
+    changed_.wait(lock, [&] { return stop_ || filled_ < taken_ + kAhead; });
+    if (stop_) return;
+    Slot& slot = slots_[static_cast<std::size_t>(filled_ % (kAhead + 1))];
+    const std::int64_t step = options_.first_step + filled_;
+    lock.unlock();
+    try {
+      fill(slot, step);
+    } catch (...) {
+      lock.lock();
+      failure_ = std::current_exception();
+      changed_.notify_all();
+      return;
+    }
+    lock.lock();
+    ++filled_;
+    changed_.notify_all();
+  }
+}
+
+void Loader::order_rows(std::int64_t pass) {
+  const bool is_first = order_pass_ < 0;
+  if (pass == order_pass_ || (!options_.shuffle && !is_first)) return;
+  if (options_.shuffle) {
+    permutation(options_.seed, static_cast<std::uint64_t>(pass), order_);
+  } else {
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+  for (std::int64_t& row : order_) row += split_.first;
+  order_pass_ = pass;
+}
+
+void Loader::fill(Slot& slot, std::int64_t step) {
+  const std::int64_t in_pass = step % steps_per_pass_;
+  order_rows(step / steps_per_pass_);
+  const Plan& plan = plans_[in_pass == steps_per_pass_ - 1 ? 1 : 0];
+  const auto rows = std::span<const std::int64_t>(order_).subspan(
+      static_cast<std::size_t>(in_pass * plans_[0].size), static_cast<std::size_t>(plan.size));
+  slot.batch.size = plan.size;
+  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+    const FieldPlan& field = plan.fields[i];
+    const auto mine = rows.subspan(static_cast<std::size_t>(field.part.window.offset[0]),
+                                   static_cast<std::size_t>(field.part.shape[0]));
+    read_rows(split_.fields[i], mine, field.runs, slot.buffers[i].get());
+    slot.batch.fields[i].part = field.part;  // of the same rank as before: nothing is allocated
+  }
+}
+
+}  // namespace meshwork::data

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+
+namespace meshwork::data {
+
+/// A .npy file that several devices write together, each its own part:
+///
+///     if (first) writer = NpyWriter::create(path, DType::kFloat32, {n, 10});
+///     barrier();
+///     if (!first) writer = NpyWriter::join(path, DType::kFloat32, {n, 10});
+///     writer.write(window, local_shape, data);   // any number of times
+///     writer.close();
+///     barrier();
+///     if (first) writer.publish();
+///
+/// Until publish() the file is `path`.partial, which the creator removes if it never publishes: a
+/// reader of `path` meets a whole file or none. Errors have ExitCode::kFile.
+class NpyWriter {
+ public:
+  /// Makes the file, of its full size, with its header.
+  static NpyWriter create(const std::string& path, DType dtype, const Shape& shape);
+  /// Opens what another device has created.
+  static NpyWriter join(const std::string& path, DType dtype, const Shape& shape);
+
+  NpyWriter(NpyWriter&& other) noexcept;
+  NpyWriter& operator=(NpyWriter&&) = delete;
+  ~NpyWriter();
+
+  /// Writes the dense row-major part `data` of extents `local` at window.offset. Devices may write
+  /// at the same time; parts need not be disjoint where they hold the same values.
+  void write(const Window& window, const Shape& local, const void* data) const;
+
+  /// Ends the writing of this device: all of it is on the disk.
+  void close();
+
+  /// Gives the file its name, when all devices have closed it; by the creator.
+  void publish();
+
+ private:
+  NpyWriter(const std::string& path, DType dtype, const Shape& shape);
+
+  std::string partial() const { return path_ + ".partial"; }
+  void write_at(const std::byte* data, std::size_t size, std::size_t offset) const;
+
+  std::string path_;
+  DType dtype_;
+  Shape shape_;
+  std::string header_;
+  int fd_ = -1;
+  bool remove_ = false;  ///< the creator has not published
+};
+
+}  // namespace meshwork::data
