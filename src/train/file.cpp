@@ -1,0 +1,161 @@
+#include "train/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+/// The kernel moves at most about 2 GiB in one call.
+constexpr std::size_t kMaxTransfer = std::size_t{1} << 30U;
+
+[[noreturn]] void fail_system(const std::string& path, std::string_view tried, int code) {
+  fail(ExitCode::kFile, "{}: cannot {}: {}", path, tried, std::generic_category().message(code));
+}
+
+/// Calls `call` again while a signal interrupts it.
+template <class Call>
+auto retried(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+int open_fd(const std::string& path, int flags, std::string_view tried) {
+  constexpr mode_t kMode = 0666;  // less the umask
+  const int fd = retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
+  if (fd < 0) fail_system(path, tried, errno);
+  return fd;
+}
+
+}  // namespace
+
+File File::open(const std::string& path) {
+  // Without O_NONBLOCK a named pipe would wait for its writer.
+  File file(path, open_fd(path, O_RDONLY | O_NONBLOCK, "open"));
+  struct stat status {};
+  if (fstat(file.fd_, &status) != 0) fail_system(path, "open", errno);
+  if (!S_ISREG(status.st_mode)) fail(ExitCode::kFile, "{}: not a regular file", path);
+  return file;
+}
+
+File File::create(const std::string& path) {
+  return {path, open_fd(path, O_WRONLY | O_CREAT | O_TRUNC, "create")};
+}
+
+File File::open_to_write(const std::string& path) {
+  return {path, open_fd(path, O_WRONLY, "open to write")};
+}
+
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::uint64_t File::size() const {
+  struct stat status {};
+  if (fstat(fd_, &status) != 0) fail_system(path_, "read the size", errno);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void File::resize(std::uint64_t bytes) {
+  const auto length = static_cast<off_t>(bytes);
+  if (retried([&] { return ftruncate(fd_, length); }) != 0) {
+    fail_system(path_, fmt::format("make a file of {} bytes", bytes), errno);
+  }
+}
+
+void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
+  auto* to = static_cast<std::byte*>(data);
+  while (bytes > 0) {
+    const std::size_t part = std::min(bytes, kMaxTransfer);
+    const auto got = retried([&] { return pread(fd_, to, part, static_cast<off_t>(offset)); });
+    if (got < 0) fail_system(path_, fmt::format("read {} bytes at {}", bytes, offset), errno);
+    if (got == 0) {
+      fail(ExitCode::kFile, "{}: cannot read {} bytes at {}: the file ends", path_, bytes, offset);
+    }
+    to += got;
+    offset += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+}
+
+void File::write_at(const void* data, std::size_t bytes, std::uint64_t offset) {
+  const auto* from = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const std::size_t part = std::min(bytes, kMaxTransfer);
+    const auto put = retried([&] { return pwrite(fd_, from, part, static_cast<off_t>(offset)); });
+    if (put <= 0) fail_system(path_, "write", put < 0 ? errno : ENOSPC);
+    from += put;
+    offset += static_cast<std::uint64_t>(put);
+    bytes -= static_cast<std::size_t>(put);
+  }
+}
+
+void File::append(std::string_view text) {
+  while (!text.empty()) {
+    const auto put = retried([&] { return ::write(fd_, text.data(), text.size()); });
+    if (put <= 0) fail_system(path_, "write", put < 0 ? errno : ENOSPC);
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+void File::sync() {
+  // EINVAL: a pipe or device that has nothing to wait for.
+  if (retried([&] { return fsync(fd_); }) != 0 && errno != EINVAL) {
+    fail_system(path_, "write", errno);
+  }
+}
+
+void File::close() {
+  const int fd = std::exchange(fd_, -1);
+  MW_CHECK(fd >= 0, "{}", path_);
+  // After EINTR the descriptor is gone all the same.
+  if (::close(fd) != 0 && errno != EINTR) fail_system(path_, "write", errno);
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
+  const auto parent = std::filesystem::path(to).parent_path();
+  const std::string directory = parent.empty() ? "." : parent.string();
+  const int fd = open_fd(directory, O_RDONLY | O_DIRECTORY, "open");
+  // The name lives in the directory; file systems without that notion say EINVAL.
+  const int code = retried([&] { return fsync(fd); }) == 0 ? 0 : errno;
+  ::close(fd);
+  if (code != 0 && code != EINVAL) fail_system(directory, "write", code);
+}
+
+void replace_file(const std::string& path, std::string_view text) {
+  const std::string partial = path + ".partial";
+  try {
+    File file = File::create(partial);
+    file.append(text);
+    file.sync();
+    file.close();
+    rename_file(partial, path);
+  } catch (const Error&) {
+    ::unlink(partial.c_str());
+    throw;
+  }
+}
+
+}  // namespace meshwork

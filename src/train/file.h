@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace meshwork {
+
+/// An open file. Reads and writes are whole or an Error of ExitCode::kFile that names the file,
+/// what was tried and the system's reason: "runs/a/steps.csv: cannot write: No space left on
+/// device".
+class File {
+ public:
+  /// Opens a regular file for reading.
+  static File open(const std::string& path);
+  /// Creates a file, or empties the one that is there.
+  static File create(const std::string& path);
+  /// Opens an existing file for writing, as it is.
+  static File open_to_write(const std::string& path);
+
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const;
+  void resize(std::uint64_t bytes);
+
+  /// Positioned, so that threads may share the file.
+  void read_at(void* data, std::size_t bytes, std::uint64_t offset) const;
+  void write_at(const void* data, std::size_t bytes, std::uint64_t offset);
+
+  /// Writes where the last append ended.
+  void append(std::string_view text);
+
+  /// Returns when the data is on the disk.
+  void sync();
+  /// Closes and reports what the system only now finds out.
+  void close();
+
+ private:
+  File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_ = -1;
+};
+
+/// Gives the file `from` the name `to`, in one step, also across a crash.
+void rename_file(const std::string& from, const std::string& to);
+
+/// Writes a file of that text; under its name stands the old text or the new, never a part.
+void replace_file(const std::string& path, std::string_view text);
+
+}  // namespace meshwork

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "train/logs.h"
+
+namespace meshwork {
+
+/// What is known of the place where the bar is drawn.
+struct Terminal {
+  bool live = false;                                ///< a line can be drawn over
+  std::function<int()> columns = [] { return 0; };  ///< width now; 0: unknown
+};
+
+/// The terminal behind a file descriptor; not live for files, pipes and TERM=dumb. The width is
+/// COLUMNS if set, else what the terminal says.
+Terminal terminal_of(int fd);
+
+/// Seconds of a clock that never goes back.
+double steady_seconds();
+
+/// Keras's progress bar, byte for byte, on a live terminal:
+///
+///     Epoch 1/3
+///     469/469 ━━━━━━━━━━━━━━━━━━━━ 75s 160ms/step - accuracy: 0.9000 - loss: 0.3512
+///
+/// Elsewhere, and for verbose=2, one plain line per epoch, without colours:
+///
+///     469/469 - 75s - 160ms/step - accuracy: 0.9000 - loss: 0.3512
+///
+/// Values are shown as given, so give running means; names stand in the order in which they came
+/// first. Where the terminal is narrower than the line, the live line is shortened: first the bar,
+/// then the time per step, then metrics from the right; the last line of an epoch is always whole.
+class ProgressBar {
+ public:
+  /// `verbose`: 0 silent, 1 bar, 2 a line per epoch. `clock` gives seconds.
+  ProgressBar(std::ostream& out, int verbose, Terminal terminal = {},
+              std::function<double()> clock = steady_seconds);
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  /// Ends a line that is still being drawn, so that what is printed next stands on its own.
+  ~ProgressBar();
+
+  /// Starts a bar of `steps` steps, if known. For evaluate and predict.
+  void begin(std::optional<std::int64_t> steps);
+
+  /// As begin, after the line "Epoch 1/3" (`epoch` counts from 0) if there is more than one.
+  void begin_epoch(std::int64_t epoch, std::int64_t epochs, std::optional<std::int64_t> steps);
+
+  /// `step` steps are done. Draws at most once in 0.05 s.
+  void update(std::int64_t step, const Logs& logs);
+
+  /// The bar is complete; `logs` may bring new names (val_loss).
+  void finish(const Logs& logs);
+
+ private:
+  struct Line;
+
+  void remember(const Logs& logs);
+  double seconds_per_step(std::int64_t step, double now) const;
+  Line compose(std::int64_t step, double now, bool last) const;
+  void draw(const Line& line, bool last);
+  void print_plain(double now);
+
+  std::ostream& out_;
+  int verbose_;
+  Terminal terminal_;
+  std::function<double()> clock_;
+
+  std::optional<std::int64_t> target_;
+  std::vector<std::string> names_;
+  Logs values_;
+  std::int64_t seen_ = 0;
+  double start_ = 0;
+  std::optional<double> after_first_step_;
+  std::optional<double> last_drawn_;
+  std::size_t drawn_width_ = 0;
+  bool line_open_ = false;
+};
+
+}  // namespace meshwork

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+
+namespace meshwork {
+
+/// A tensor as all devices together hold it.
+struct GlobalTensor {
+  std::string path;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+};
+
+/// "float32[784, 200]".
+std::string describe(DType dtype, const Shape& shape);
+
+/// What one device holds of a global tensor: dense, row-major, in host memory.
+struct TensorPart {
+  std::size_t tensor = 0;  ///< index in the list of global tensors
+  Window window;
+  Shape shape;  ///< local
+  const std::byte* data = nullptr;
+  /// Of the replicas of a part one is the owner: every element has exactly one. Others are skipped.
+  bool owner = true;
+};
+
+/// Elements that stand side by side both in the global tensor and in the part.
+struct Run {
+  std::int64_t global = 0;  ///< row-major index of the first in the global tensor
+  std::int64_t local = 0;   ///< and in the part
+  std::int64_t count = 0;
+};
+
+/// Visits the part of extents `local` in as few runs as there are, in order.
+///
+///     columns 2 and 3 of a [3, 4]: {2, 0, 2} {6, 2, 2} {10, 4, 2};   rows 1 and 2: {4, 0, 8}
+void for_each_run(const Window& window, const Shape& local,
+                  const std::function<void(const Run&)>& visit);
+
+/// Throws CheckFailure unless the part lies inside its tensor.
+void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local);
+
+/// Indices of the tensors in the order of their paths, which differ.
+std::vector<std::size_t> in_path_order(const std::vector<GlobalTensor>& tensors);
+
+}  // namespace meshwork

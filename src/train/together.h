@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+
+#include "comm/communicator.h"
+
+namespace meshwork {
+
+/// Every member does `work`, which must not communicate; then all return, or all throw. Where some
+/// members failed, all throw the Error of the lowest of them, so member 0 can print it. An
+/// exception that is no Error leaves the member as it is and reaches the others as an Error with
+/// its text.
+///
+///     together(comm, [&] { if (comm.rank() == 0) create_run_directory(path, text); });
+void together(Communicator& comm, const std::function<void()>& work);
+
+}  // namespace meshwork

@@ -1,0 +1,110 @@
+#include "train/file.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <vector>
+
+#include "train/errors.h"
+#include "train/temp_directory.h"
+
+namespace meshwork {
+namespace {
+
+/// Files of this process cannot grow beyond `bytes` while this lives: a full disk on demand.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*old_handler_)(int) = nullptr;
+};
+
+TEST_CASE("what is written at a place is read from it, beyond 4 GiB, too") {
+  const test::TempDirectory directory;
+  const std::string path = directory.file("sparse");
+  const std::uint64_t far = (std::uint64_t{1} << 32U) + 5;
+  {
+    File file = File::create(path);
+    file.resize(far + 4);
+    file.write_at("abcd", 4, far);
+    file.write_at("xy", 2, 1);
+    file.sync();
+    file.close();
+  }
+  const File file = File::open(path);
+  CHECK(file.size() == far + 4);
+  std::string text(4, ' ');
+  file.read_at(text.data(), 4, far);
+  CHECK(text == "abcd");
+  file.read_at(text.data(), 4, 0);
+  CHECK(text == std::string("\0xy\0", 4));
+  file.read_at(nullptr, 0, far + 99);  // nothing is always there
+  CHECK(test::error_of([&] { file.read_at(text.data(), 4, far + 1); }) ==
+        "3: " + path + ": cannot read 1 bytes at 4294967305: the file ends");
+}
+
+TEST_CASE("a write that the system cuts short goes on, and ends in an error when it cannot") {
+  const test::TempDirectory directory;
+  const std::string path = directory.file("short");
+  const std::string text(200, 'x');
+  File at = File::create(path);
+  File appended = File::create(directory.file("appended"));
+  {
+    const FileSizeLimit limit(100);
+    CHECK(test::error_of([&] { at.write_at(text.data(), text.size(), 0); }) ==
+          "3: " + path + ": cannot write: File too large");
+    CHECK(test::contains(test::error_of([&] { appended.append(text); }), "File too large"));
+    CHECK(test::error_of([&] { at.resize(101); }) ==
+          "3: " + path + ": cannot make a file of 101 bytes: File too large");
+  }
+  CHECK(at.size() == 100);
+  CHECK(appended.size() == 100);
+}
+
+TEST_CASE("only regular files are opened for reading, and a pipe is not waited for") {
+  const test::TempDirectory directory;
+  const std::string pipe = directory.file("pipe");
+  CHECK(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(test::error_of([&] { File::open(pipe); }) == "3: " + pipe + ": not a regular file");
+  CHECK(test::error_of([&] { File::open(directory.path()); }) ==
+        "3: " + directory.path() + ": not a regular file");
+  CHECK(test::error_of([&] { File::open(directory.file("absent")); }) ==
+        "3: " + directory.file("absent") + ": cannot open: No such file or directory");
+  CHECK(test::error_of([&] { File::open_to_write(directory.file("absent")); }) ==
+        "3: " + directory.file("absent") + ": cannot open to write: No such file or directory");
+}
+
+TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") {
+  const test::TempDirectory directory;
+  const std::string path = directory.file("config.yaml");
+  replace_file(path, "old\n");
+  replace_file(path, "new\n");
+  CHECK(test::read_text(path) == "new\n");
+  {
+    const FileSizeLimit limit(10);
+    CHECK(test::contains(test::error_of([&] { replace_file(path, std::string(11, 'x')); }),
+                         "File too large"));
+  }
+  CHECK(test::read_text(path) == "new\n");
+  CHECK_FALSE(std::filesystem::exists(path + ".partial"));
+  CHECK(test::contains(test::error_of([&] { replace_file(directory.path(), "x"); }),
+                       "cannot put in place: Is a directory"));
+}
+
+}  // namespace
+}  // namespace meshwork
