@@ -15,6 +15,11 @@
 namespace meshwork {
 namespace {
 
+struct Mesh {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
 struct Model {
   std::vector<GlobalTensor> tensors{{"d1/kernel", DType::kFloat32, {10, 6}},
                                     {"d1/bias", DType::kFloat32, {6}},
@@ -62,10 +67,11 @@ TEST_CASE("the digest is the same on every mesh and every machine") {
   const Model model;
   const std::uint64_t alone = digest_on_mesh(model, 1, 1);
   CHECK(alone == 9673937773613441529U);  // from a second implementation, in Python
-  for (const auto& [rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {3, 1}, {1, 4}, {4, 2}}) {
-    CAPTURE(rows);
-    CAPTURE(columns);
-    CHECK(digest_on_mesh(model, rows, columns) == alone);
+  for (const Mesh& mesh :
+       {Mesh{2, 1}, Mesh{1, 2}, Mesh{2, 2}, Mesh{3, 1}, Mesh{1, 4}, Mesh{4, 2}}) {
+    CAPTURE(mesh.rows);
+    CAPTURE(mesh.columns);
+    CHECK(digest_on_mesh(model, mesh.rows, mesh.columns) == alone);
   }
 }
 

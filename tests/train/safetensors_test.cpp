@@ -21,6 +21,11 @@ const std::vector<GlobalTensor> kTensors{{"d2/kernel", DType::kFloat32, {10, 6}}
                                          {"iteration", DType::kInt64, {}},
                                          {"d1/bias", DType::kInt32, {5}}};
 
+struct Mesh {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
 struct Values {
   std::vector<float> kernel = std::vector<float>(60);
   std::vector<std::uint8_t> mask = {1, 0, 255};
@@ -66,10 +71,10 @@ TEST_CASE("the file is the same whoever wrote it") {
   const test::TempDirectory directory;
   write_on_mesh(directory.file("alone"), 1, 1);
   const std::string alone = test::read_text(directory.file("alone"));
-  for (const auto& [rows, columns] : {std::pair{2, 1}, {1, 4}, {2, 2}, {3, 1}, {4, 2}}) {
-    CAPTURE(rows);
-    CAPTURE(columns);
-    write_on_mesh(directory.file("mesh"), rows, columns);
+  for (const Mesh& mesh : {Mesh{2, 1}, Mesh{1, 4}, Mesh{2, 2}, Mesh{3, 1}, Mesh{4, 2}}) {
+    CAPTURE(mesh.rows);
+    CAPTURE(mesh.columns);
+    write_on_mesh(directory.file("mesh"), mesh.rows, mesh.columns);
     CHECK(test::read_text(directory.file("mesh")) == alone);
   }
   CHECK_FALSE(std::filesystem::exists(directory.file("mesh.partial")));
