@@ -27,6 +27,9 @@ struct MeshSpec {
   Location at;
 };
 
+/// "(data=2, model=4)".
+std::string to_string(const MeshSpec& mesh);
+
 enum class Strategy { kDataParallel, kModelParallel };
 
 /// One rule of a layout map. An entry per dimension: the mesh axes that shard it, major first.

@@ -25,9 +25,6 @@ void apply_override(Value& root, const std::string& assignment);
 /// "data=4,model=2" replaces them. Without either: one axis `data` over all devices.
 MeshSpec read_mesh(const Value* mesh, const std::string& command_line);
 
-/// "(data=2, model=4)".
-std::string to_string(const MeshSpec& mesh);
-
 /// An axis, or a list of axes, of the mesh, each once.
 std::vector<std::string> read_axes(const Value& value, const MeshSpec& mesh, std::string_view what);
 

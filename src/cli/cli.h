@@ -1,0 +1,21 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace meshwork::cli {
+
+/// The whole program: parses the command line, runs the command, says what went wrong.
+/// Returns the exit code of the process.
+int run(int argc, char** argv);
+
+/// How the process ends on an exception: its exit code, and what this rank prints to stderr.
+struct Ending {
+  int exit_code = 0;
+  std::string message;  ///< "" where another rank prints it
+};
+
+/// An Error is printed once, by rank 0; a bug of ours by every rank that meets it.
+Ending ending_of(const std::exception_ptr& exception, int rank);
+
+}  // namespace meshwork::cli

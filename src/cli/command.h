@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meshwork::cli {
+
+/// What a command does once its options are parsed.
+using Run = std::function<ExitCode()>;
+
+/// A command: one file in commands/ and its line in commands.cpp.
+struct Command {
+  const char* name;           ///< "validate"
+  const char* usage;          ///< what follows the name: "CONFIG [key=value ...] [options]"
+  const char* summary;        ///< one line, for the list of commands
+  const char* details;        ///< paragraphs below the options in --help: examples first
+  Run (*add)(CLI::App& app);  ///< adds the options to `app`, gives what runs after the parse
+};
+
+/// Every command, in the order of the help.
+const std::vector<const Command*>& commands();
+
+}  // namespace meshwork::cli

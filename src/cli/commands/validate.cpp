@@ -1,0 +1,74 @@
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/config_arguments.h"
+#include "cli/rank.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork validate configs/keras_guide.yaml
+      checks the file as it stands
+  meshwork validate configs/keras_guide.yaml --mesh 4x2
+      would it run on this mesh?
+  meshwork validate configs/keras_guide.yaml model.layers.d1.units=300 'layout_map."d2/kernel"=[model, null]'
+      the changes that a sweep would make; quote what the shell would eat
+  for f in configs/*.yaml; do meshwork validate "$f" || break; done
+
+Needs no devices. The first mistake ends it with exit code 2 and a line such as
+  meshwork: configs/mnist.yaml:14:7: layout_map: 'd1/kernel': the mesh (data=2, model=4) has no axis
+  'modl'; nearest: 'model')";
+
+/// Everything that can be known without devices, one call per stage; throws Error at the first
+/// mistake.
+config::Config check(const ConfigArguments& arguments) { return load(arguments); }
+
+std::string plural(std::size_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+/// "mesh (data=2, model=4); model_parallel, 2 rules; 4 layers; dataset mnist; Adam; 3 epochs".
+std::string summarize(const config::Config& config) {
+  const bool model_parallel = config.strategy == config::Strategy::kModelParallel;
+  std::string text = fmt::format("mesh {}; {}", config::to_string(config.mesh),
+                                 model_parallel ? "model_parallel" : "data_parallel");
+  if (model_parallel) text += ", " + plural(config.layout_map.size(), "layout rule");
+  text += "; " + plural(config.model.layers.size(), "layer");
+  if (config.dataset.is_map()) {
+    const config::Value::Entry* name = config.dataset.find("name");
+    text += "; dataset " + (name != nullptr ? name->value.scalar : std::string("in place"));
+  }
+  if (config.compile) {
+    text += fmt::format("; {}, {}", config.compile->optimizer.name, config.compile->loss.name);
+  }
+  text += fmt::format("; {} of batches of {}",
+                      plural(static_cast<std::size_t>(config.fit.epochs), "epoch"),
+                      config.fit.batch_size);
+  return text;
+}
+
+ExitCode validate(const ConfigArguments& arguments) {
+  const config::Config config = check(arguments);
+  if (launched_rank() == 0) fmt::print("{}: ok\n  {}\n", config.file, summarize(config));
+  return ExitCode::kOk;
+}
+
+Run add(CLI::App& app) {
+  const auto arguments = add_config_arguments(app);
+  return [arguments] { return validate(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kValidate{
+    .name = "validate",
+    .usage = "CONFIG [key=value ...] [options]",
+    .summary = "check a configuration strictly, without devices",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

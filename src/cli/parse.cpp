@@ -1,0 +1,132 @@
+#include "cli/parse.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "base/nearest.h"
+#include "cli/version.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kSummary =
+    "Train the Keras-style model of a YAML file on a named mesh of devices.";
+constexpr const char* kDetails = R"(Examples:
+  meshwork validate configs/keras_guide.yaml
+  meshwork validate configs/keras_guide.yaml --mesh 4x2 fit.epochs=1
+
+Under mpirun the ranks are the devices of the mesh; without it they are threads of one process.
+'meshwork COMMAND --help' says more, with examples.
+
+Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 file or checkpoint,
+4 communication, 5 verify found a difference, 75 stopped by a signal after a checkpoint.)";
+
+/// CLI11's help with our usage line.
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(std::string usage) : usage_(std::move(usage)) {
+    column_width(24);
+    label("Positionals", "Arguments");
+  }
+
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: " + usage_ + "\n";
+  }
+
+ private:
+  std::string usage_;
+};
+
+struct Parser {
+  CLI::App app;
+  std::vector<std::pair<CLI::App*, Run>> runs;
+};
+
+void describe(CLI::App& app, const std::string& usage, const char* details) {
+  app.formatter(std::make_shared<Help>(usage));
+  app.footer(details);
+  app.set_help_flag("-h,--help", "print this and exit");
+  app.allow_extras();  // what is left over is reported by us, with what it may have meant
+}
+
+std::unique_ptr<Parser> make_parser() {
+  auto parser = std::make_unique<Parser>();
+  CLI::App& app = parser->app;
+  app.name("meshwork");
+  app.description(kSummary);
+  describe(app, "meshwork COMMAND [arguments] [options]", kDetails);
+  app.set_version_flag("--version", fmt::format("meshwork {}", kVersion), "print the version");
+  app.require_subcommand(0, 1);
+  for (const Command* command : commands()) {
+    CLI::App* sub = app.add_subcommand(command->name, command->summary);
+    describe(*sub, fmt::format("meshwork {} {}", command->name, command->usage), command->details);
+    sub->group("Commands");
+    parser->runs.emplace_back(sub, command->add(*sub));
+  }
+  return parser;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  return names;
+}
+
+[[noreturn]] void fail_before_command(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with('-')) {
+    fail("there is no command '{}'{}", word, suggestion(word, command_names()));
+  }
+  const std::string option = word.substr(0, word.find('='));
+  fail("there is no option '{}' before a command{}; the options of a command stand after its name",
+       option, suggestion(option, option_names(app)));
+}
+
+[[noreturn]] void fail_after_command(const CLI::App& command, const std::string& word) {
+  if (!word.starts_with('-')) {
+    fail("{} takes no argument '{}'; see --help", command.get_name(), word);
+  }
+  const std::string option = word.substr(0, word.find('='));
+  fail("{} has no option '{}'{}", command.get_name(), option,
+       suggestion(option, option_names(command)));
+}
+
+void reject_leftovers(const Parser& parser) {
+  const auto left = parser.app.remaining();
+  if (!left.empty()) fail_before_command(parser.app, left[0]);
+  for (const CLI::App* sub : parser.app.get_subcommands()) {
+    const auto sub_left = sub->remaining();
+    if (!sub_left.empty()) fail_after_command(*sub, sub_left[0]);
+  }
+}
+
+}  // namespace
+
+std::optional<Run> parse(int argc, const char* const* argv, int rank) {
+  const std::unique_ptr<Parser> parser = make_parser();
+  try {
+    parser->app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    if (rank == 0) parser->app.exit(asked);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    fail("{}; see --help", error.what());
+  }
+  reject_leftovers(*parser);
+  for (const auto& [sub, run] : parser->runs) {
+    if (sub->parsed()) return run;
+  }
+  fail("no command given{}", suggestion("", command_names()));
+}
+
+}  // namespace meshwork::cli

@@ -1,0 +1,111 @@
+#include "cli/cli.h"
+
+#include <doctest/doctest.h>
+
+#include <new>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "cli/program.h"
+
+using namespace meshwork;
+using namespace meshwork::cli;
+
+namespace {
+
+Ending ending(const std::exception_ptr& exception, int rank = 0) {
+  return ending_of(exception, rank);
+}
+
+/// The exit code must be 2 and nothing may stand on the standard output.
+std::string usage_error(const std::string& arguments) {
+  const Finished run = run_program(arguments);
+  CHECK(run.exit_code == 2);
+  CHECK(run.out.empty());
+  return run.err;
+}
+
+}  // namespace
+
+TEST_CASE("an Error is printed by rank 0 alone, and has its own exit code") {
+  const auto error = std::make_exception_ptr(Error(ExitCode::kFile, "a.npy: too short"));
+  CHECK(ending(error).exit_code == 3);
+  CHECK(ending(error).message == "meshwork: a.npy: too short");
+  CHECK(ending(error, 5).exit_code == 3);
+  CHECK(ending(error, 5).message.empty());
+}
+
+TEST_CASE("bugs and empty memory are told by every rank") {
+  const Ending check = ending(std::make_exception_ptr(CheckFailure("x.cpp:3: check failed")), 7);
+  CHECK(check.exit_code == 1);
+  CHECK(check.message.starts_with("meshwork: rank 7: a bug of meshwork"));
+  CHECK(check.message.find("x.cpp:3: check failed") != std::string::npos);
+  CHECK(ending(std::make_exception_ptr(std::out_of_range("at"))).exit_code == 1);
+  const Ending memory = ending(std::make_exception_ptr(std::bad_alloc()), 2);
+  CHECK(memory.exit_code == 1);
+  CHECK(memory.message.starts_with("meshwork: rank 2: out of memory"));
+}
+
+TEST_CASE("help and version go to the standard output") {
+  const Finished help = run_program("--help");
+  CHECK(help.exit_code == 0);
+  CHECK(help.err.empty());
+  CHECK(help.out.find("Usage: meshwork COMMAND") != std::string::npos);
+  CHECK(help.out.find("  validate ") != std::string::npos);
+  CHECK(help.out.find("  devices ") != std::string::npos);
+  CHECK(help.out.find("Exit codes:") != std::string::npos);
+  const Finished validate = run_program("validate --help");
+  CHECK(validate.exit_code == 0);
+  CHECK(validate.out.find("Usage: meshwork validate CONFIG [key=value ...] [options]") !=
+        std::string::npos);
+  CHECK(validate.out.find("--mesh MESH") != std::string::npos);
+  CHECK(validate.out.find("Examples:") != std::string::npos);
+  const Finished version = run_program("--version");
+  CHECK(version.exit_code == 0);
+  CHECK(version.out.starts_with("meshwork 0."));
+  CHECK(run_program("--help", "OMPI_COMM_WORLD_RANK=1").out.empty());
+}
+
+TEST_CASE("usage errors name what is near") {
+  CHECK(usage_error("").starts_with("meshwork: no command given; known: 'validate', "));
+  CHECK(usage_error("validte c.yaml") ==
+        "meshwork: there is no command 'validte'; nearest: 'validate'\n");
+  CHECK(usage_error("validate --mseh 2x2 c.yaml") ==
+        "meshwork: validate has no option '--mseh'; nearest: '--mesh'\n");
+  CHECK(usage_error("validate c.yaml --mseh=2x2") ==
+        "meshwork: validate has no option '--mseh'; nearest: '--mesh'\n");
+  CHECK(usage_error("validate c.yaml -x").starts_with("meshwork: validate has no option '-x'"));
+  CHECK(usage_error("--mesh 2x2 validate c.yaml")
+            .starts_with("meshwork: there is no option '--mesh' before a command"));
+  CHECK(usage_error("validate") ==
+        "meshwork: no CONFIG given; name a configuration file, or see --help\n");
+  CHECK(usage_error("validate c.yaml --mesh").starts_with("meshwork: --mesh: 1 required MESH "));
+  CHECK(usage_error("devices now") == "meshwork: devices takes no argument 'now'; see --help\n");
+}
+
+TEST_CASE("an Error of one rank among several is printed once") {
+  const Finished first = run_program("validate no.yaml", "OMPI_COMM_WORLD_RANK=0");
+  CHECK(first.exit_code == 2);
+  CHECK(first.err == "meshwork: no.yaml: cannot read the file; check the path\n");
+  const Finished other = run_program("validate no.yaml", "OMPI_COMM_WORLD_RANK=3");
+  CHECK(other.exit_code == 2);
+  CHECK(other.err.empty());
+}
+
+TEST_CASE("a full disk is no success") {
+  const Finished run = run_program("devices", "sh -c 'exec \"$0\" \"$@\" >/dev/full'");
+  CHECK(run.exit_code == 3);
+  CHECK(run.err == "meshwork: cannot write to standard output; is the disk full?\n");
+}
+
+TEST_CASE("devices tells cores, memory and ranks") {
+  const Finished alone = run_program("devices");
+  CHECK(alone.exit_code == 0);
+  for (const char* word : {"cores ", "memory ", "GiB", "isa ", "1 (virtual devices"}) {
+    CAPTURE(word);
+    CHECK(alone.out.find(word) != std::string::npos);
+  }
+  const std::string job = "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=";
+  CHECK(run_program("devices", job + "0").out.find("4 (one device each)") != std::string::npos);
+  CHECK(run_program("devices", job + "1").out.empty());
+}

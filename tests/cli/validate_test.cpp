@@ -1,0 +1,83 @@
+#include <doctest/doctest.h>
+
+#include "cli/program.h"
+
+using namespace meshwork::cli;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kConfig = R"(mesh: {data: 2, model: 4}
+layout_map:
+  d1/kernel: [null, model]
+model:
+  input: [4]
+  layers:
+    - Dense: {name: d1, units: 3}
+compile: {loss: mse}
+fit: {epochs: 3, batch_size: 16}
+)";
+
+/// c.yaml in a folder of its own, from which the program runs.
+struct Folder {
+  std::string path;
+
+  Folder() {
+    char name[] = "/tmp/meshwork_validate_XXXXXX";
+    path = mkdtemp(name);
+    std::ofstream(path + "/c.yaml") << kConfig;
+  }
+  ~Folder() { fs::remove_all(path); }
+
+  Finished validate(const std::string& arguments) const {
+    return run_program("validate " + arguments, "cd " + path + " &&");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("validate says ok, and what it read") {
+  const Folder folder;
+  const Finished run = folder.validate("c.yaml");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err.empty());
+  CHECK(run.out ==
+        "c.yaml: ok\n  mesh (data=2, model=4); model_parallel, 1 layout rule; 1 layer; "
+        "rmsprop, mse; 3 epochs of batches of 16\n");
+}
+
+TEST_CASE("--mesh and assignments come before or after the file") {
+  const Folder folder;
+  for (const char* arguments :
+       {"c.yaml --mesh -1x2 fit.epochs=1", "--mesh -1x2 c.yaml fit.epochs=1",
+        "--mesh=-1x2 c.yaml fit.epochs=1", "c.yaml fit.epochs=1 --mesh data=-1,model=2",
+        "c.yaml 'layout_map.d1/kernel=[null, model]' fit.epochs=1 'mesh={data: -1, model: 2}'"}) {
+    CAPTURE(std::string(arguments));
+    const Finished run = folder.validate(arguments);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("mesh (data=-1, model=2); ") != std::string::npos);
+    CHECK(run.out.find("1 epoch of batches of 16") != std::string::npos);
+  }
+}
+
+TEST_CASE("mistakes end with their place and exit code 2") {
+  const Folder folder;
+  const auto error = [&](const std::string& arguments) {
+    const Finished run = folder.validate(arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK(error("c.yaml fit.epoch=3") ==
+        "meshwork: command line: 'fit.epoch=3': fit has no key 'epoch'; nearest: 'epochs'\n");
+  CHECK(error("c.yaml --mesh data=8") ==
+        "meshwork: c.yaml:3:21: layout_map: 'd1/kernel': the mesh (data=8) has no axis 'model'; "
+        "known: 'data'\n");
+  CHECK(error("c.yaml --mesh 8") ==
+        "meshwork: command line: '--mesh 8': gives 1 size, but the mesh at c.yaml:1:7 has 2 (data, "
+        "model); give as many, or name the axes\n");
+  CHECK(error("c.yaml d.yaml") ==
+        "meshwork: command line: 'd.yaml': is no assignment; write "
+        "key=value, such as fit.epochs=3\n");
+  CHECK(error(".") == "meshwork: .: is a folder; name a file in it\n");
+}
