@@ -1,0 +1,60 @@
+#include "comm/mpi.h"
+
+#include <mpi.h>
+
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "base/check.h"
+#include "comm/launch.h"
+#include "comm/mpi_check.h"
+#include "comm/mpi_communicator.h"
+#include "comm/mpi_environment.h"
+
+namespace meshwork {
+
+MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
+  const Launch launch = launch_from_environment();
+  prepare_mpi_environment(launch);
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  MW_CHECK(initialized == 0, "a second session of MPI");
+  // Devices compute with many threads, but only the one that is the rank calls MPI at a time.
+  int provided = 0;
+  const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  if (code != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+    fail(ExitCode::kCommunication, "MPI_Init_thread: error {}, thread level {}", code, provided);
+  }
+  MW_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  int rank = 0;
+  int size = 0;
+  MW_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  if (rank != launch.rank || size != launch.size) {
+    fail(ExitCode::kCommunication,
+         "MPI: the environment announced rank {} of {}, but this is rank {} of {}; start it with "
+         "the mpirun of the same Open MPI",
+         launch.rank, launch.size, rank, size);
+  }
+}
+
+MpiSession::~MpiSession() {
+  if (std::uncaught_exceptions() == exceptions_) MPI_Finalize();
+}
+
+bool MpiSession::launched_by_mpirun() { return launch_from_environment().by_mpirun; }
+
+std::unique_ptr<Communicator> MpiSession::world() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  return mpi_communicator(comm);
+}
+
+void let_rank_0_speak() {
+  if (launch_from_environment().rank != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+}
+
+}  // namespace meshwork

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace meshwork {
+
+/// MPI from here to the end of the scope; at most one in a process.
+///
+/// Left by an exception it does not finalise, which would wait for the others: the process is then
+/// to exit with a code other than 0, upon which mpirun ends the other ranks.
+class MpiSession {
+ public:
+  /// Initialises MPI, which takes some 0.3 s. Throws Error where the world is not the one that the
+  /// environment announced (launch_from_environment).
+  MpiSession();
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  /// Whether this process is a rank of a job, by its environment; MPI need not be initialised.
+  static bool launched_by_mpirun();
+
+  /// All ranks of the job.
+  std::unique_ptr<Communicator> world();
+
+ private:
+  int exceptions_;
+};
+
+/// Lets rank 0 speak first when all ranks fail alike before MPI is initialised: mpirun ends the job
+/// as soon as one of them has exited. Other ranks wait a moment here; without mpirun nobody does.
+void let_rank_0_speak();
+
+}  // namespace meshwork

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace meshwork {
+
+/// Where one way of doing a collective ends and the next begins; alike in all ranks.
+struct MpiLimits {
+  std::int64_t max_count = INT_MAX;  ///< elements, the most that one MPI call can name
+  std::size_t small_bytes = 8192;    ///< up to here a reduction gathers everything
+  std::size_t chunk_bytes = std::size_t{4} << 20U;  ///< scratch, and what is reduced at a time
+};
+
+/// A communicator over `comm`, which it takes over and frees. Its calls throw Error of
+/// ExitCode::kCommunication where MPI reports a failure.
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, const MpiLimits& limits = {});
+
+}  // namespace meshwork

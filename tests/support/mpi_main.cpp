@@ -1,0 +1,91 @@
+// The main program of tests that run on every rank of a job. Rank 0 prints, and ranks that fail;
+// all end with one exit code; a watchdog ends a job that hangs.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+#include "comm/mpi.h"
+#include "support/mpi_world.h"
+
+namespace meshwork::test {
+namespace {
+
+std::unique_ptr<Communicator> world;
+
+/// Ends the whole job after MESHWORK_TEST_SECONDS (default 60), unless destroyed before.
+class Watchdog {
+ public:
+  Watchdog() : thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void watch() {
+    const char* limit = std::getenv("MESHWORK_TEST_SECONDS");
+    const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 60);
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
+    std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world->rank(),
+                 world->size(), static_cast<long long>(seconds.count()));
+    std::_Exit(124);  // mpirun ends the others
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+int run_tests(int argc, char** argv) {
+  doctest::Context context(argc, argv);
+  std::ostringstream output;
+  context.setCout(&output);
+  const int result = context.run();
+  const std::int32_t mine = result != 0 || context.shouldExit() ? result : 0;
+  std::int32_t worst = 0;
+  world->all_reduce(&mine, &worst, 1, DType::kInt32, Reduction::kMax);
+  for (int rank = 0; rank < world->size(); ++rank) {
+    if (rank == world->rank() && (rank == 0 || mine != 0)) {
+      std::cout << "rank " << rank << " of " << world->size() << ":\n"
+                << output.str() << std::flush;
+    }
+    world->barrier();
+  }
+  return worst;
+}
+
+}  // namespace
+
+Communicator& mpi_world() { return *world; }
+
+}  // namespace meshwork::test
+
+int main(int argc, char** argv) {
+  using namespace meshwork;
+  MpiSession session;
+  test::world = session.world();
+  int result = 0;
+  {
+    const test::Watchdog watchdog;
+    result = test::run_tests(argc, argv);
+  }
+  test::world.reset();
+  return result;
+}

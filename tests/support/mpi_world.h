@@ -1,0 +1,10 @@
+#pragma once
+
+#include "comm/communicator.h"
+
+namespace meshwork::test {
+
+/// All ranks of the job, in a test program linked with mpi_main.cpp.
+Communicator& mpi_world();
+
+}  // namespace meshwork::test
