@@ -1,40 +1,18 @@
 // Starts jobs in which a rank fails, and looks at how they end.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "job.h"
+
 namespace {
 
-struct Ending {
-  int exit_code = -1;
-  double seconds = 0;
-  std::string output;
-};
-
-/// `program` and `mpirun` come from the environment of the test.
-Ending run_job(const std::string& arguments) {
-  const std::string command = "timeout 40 " + std::string(std::getenv("MESHWORK_TEST_MPIRUN")) +
-                              " --oversubscribe " + arguments + " 2>&1";
-  const auto start = std::chrono::steady_clock::now();
-  Ending ending;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    ending.output.append(buffer.data(), got);
-  }
-  const int status = pclose(pipe);
-  ending.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  ending.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return ending;
-}
+using meshwork::test::Ending;
 
 Ending run_failing(const std::string& way) {
-  return run_job("-n 4 " + std::string(std::getenv("MESHWORK_TEST_FAILING_RANK")) + " " + way);
+  const std::string program = std::getenv("MESHWORK_TEST_FAILING_RANK");
+  return meshwork::test::run_job("mpirun --oversubscribe -n 4 " + program + " " + way);
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -49,18 +27,19 @@ TEST_CASE("a job in which no rank fails says nothing") {
   CHECK(ending.output == "");
 }
 
-TEST_CASE("a rank that is lost ends the job within seconds") {
-  for (const char* way : {"kill", "exit", "leave", "abort"}) {
-    CAPTURE(way);
-    const Ending ending = run_failing(way);
+TEST_CASE("a rank that is lost ends the job within seconds, with its exit code") {
+  struct Case {
+    const char* way;
+    int exit_code;
+  };
+  for (const Case& each :
+       {Case{"kill", 128 + 9}, Case{"exit", 3}, Case{"leave", 1}, Case{"abort", 75}}) {
+    CAPTURE(each.way);
+    const Ending ending = run_failing(each.way);
     CAPTURE(ending.output);
-    CHECK(ending.exit_code != 0);
-    CHECK(ending.exit_code != 124);
+    CHECK(ending.exit_code == each.exit_code);
     CHECK(ending.seconds < 15);
   }
-  CHECK(run_failing("kill").exit_code == 128 + 9);
-  CHECK(run_failing("abort").exit_code == 75);
-  CHECK(run_failing("exit").exit_code == 3);
 }
 
 TEST_CASE("an exception of one rank ends the job with its exit code and is seen") {
