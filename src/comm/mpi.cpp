@@ -11,6 +11,7 @@
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
 #include "comm/mpi_environment.h"
+#include "comm/single.h"
 
 namespace meshwork {
 
@@ -46,6 +47,9 @@ MpiSession::~MpiSession() {
 bool MpiSession::launched_by_mpirun() { return launch_from_environment().by_mpirun; }
 
 std::unique_ptr<Communicator> MpiSession::world() {
+  int size = 1;
+  MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  if (size == 1) return single_communicator([](int code) { MPI_Abort(MPI_COMM_WORLD, code); });
   MPI_Comm comm = MPI_COMM_NULL;
   MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   return mpi_communicator(comm);

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "comm/blocks.h"
 #include "comm/mpi_check.h"
+#include "comm/shared_group.h"
 #include "comm/single.h"
 #include "comm/tree_sum.h"
 
@@ -50,7 +51,7 @@ class MpiCommunicator final : public Communicator {
   void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
                   std::span<const std::int64_t> recv_counts, DType dtype) override;
   void broadcast(void* data, std::size_t bytes, int root) override;
-  void barrier() override { MW_MPI(MPI_Barrier(comm_)); }
+  void barrier() override;
   void abort(int exit_code) noexcept override;
 
  private:
@@ -62,6 +63,9 @@ class MpiCommunicator final : public Communicator {
 
   void check_counts(std::span<const std::int64_t> counts) const;
   std::byte* scratch();
+
+  /// The shared memory of all members, made in the first call that wants it; may be none.
+  SharedGroup* shared();
 
   /// All members' `count` elements to everyone, for a local sum.
   void reduce_small(const void* send, void* recv, std::int64_t count, DType dtype,
@@ -79,6 +83,8 @@ class MpiCommunicator final : public Communicator {
   MpiLimits limits_;
   int rank_ = 0;
   int size_ = 1;
+  bool shared_tried_ = false;
+  std::unique_ptr<SharedGroup> shared_;
   std::vector<std::byte> scratch_;
   std::vector<const void*> inputs_;
   std::vector<MPI_Request> requests_;
@@ -124,6 +130,19 @@ std::byte* MpiCommunicator::scratch() {
   return scratch_.data();
 }
 
+SharedGroup* MpiCommunicator::shared() {
+  if (!shared_tried_ && limits_.share_memory) {
+    shared_ = SharedGroup::create(comm_, limits_.stage_bytes);
+  }
+  shared_tried_ = true;
+  return shared_.get();
+}
+
+void MpiCommunicator::barrier() {
+  if (SharedGroup* memory = shared()) return memory->barrier();
+  MW_MPI(MPI_Barrier(comm_));
+}
+
 std::unique_ptr<Communicator> MpiCommunicator::group(std::span<const int> members) {
   for (const int member : members) {
     MW_CHECK(member >= 0 && member < size_, "member {} of {}", member, size_);
@@ -148,6 +167,9 @@ std::unique_ptr<Communicator> MpiCommunicator::group(std::span<const int> member
 void MpiCommunicator::all_reduce(const void* send, void* recv, std::int64_t count, DType dtype,
                                  Reduction reduction) {
   MW_CHECK(count >= 0 && dtype != DType::kUInt8, "{} {}", count, to_string(dtype));
+  if (SharedGroup* memory = shared()) {
+    return memory->all_reduce(send, recv, count, dtype, reduction);
+  }
   if (bytes_of(count, dtype) <= limits_.small_bytes) {
     return reduce_small(send, recv, count, dtype, reduction);
   }
@@ -233,6 +255,9 @@ void MpiCommunicator::reduce_scatter(const void* send, void* recv,
                                      Reduction reduction) {
   check_counts(counts);
   MW_CHECK(dtype != DType::kUInt8, "no reduction of {}", to_string(dtype));
+  if (SharedGroup* memory = shared()) {
+    return memory->reduce_scatter(send, recv, counts, dtype, reduction);
+  }
   const auto share = limits_.chunk_bytes / size_of(dtype) / static_cast<std::size_t>(size_);
   const auto piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
   const std::int64_t largest = *std::max_element(counts.begin(), counts.end());
@@ -251,6 +276,7 @@ void MpiCommunicator::reduce_scatter(const void* send, void* recv,
 void MpiCommunicator::all_gather(const void* send, void* recv, std::span<const std::int64_t> counts,
                                  DType dtype) {
   check_counts(counts);
+  if (SharedGroup* memory = shared()) return memory->all_gather(send, recv, counts, dtype);
   const std::int64_t mine = counts[static_cast<std::size_t>(rank_)];
   std::int64_t begin = 0;
   for (std::size_t j = 0; j < counts.size(); ++j) {

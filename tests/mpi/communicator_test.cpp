@@ -22,8 +22,20 @@ std::unique_ptr<Communicator> world_with(const MpiLimits& limits) {
 
 TEST_CASE("ranks keep the contract") { test::check_contract(test::mpi_world()); }
 
+TEST_CASE("ranks keep the contract by messages alone, as on several nodes") {
+  test::check_contract(*world_with({.share_memory = false, .chunk_bytes = 1 << 18U}));
+}
+
+TEST_CASE("ranks keep the contract in a small piece of shared memory") {
+  const auto comm = world_with({.stage_bytes = 1000});
+  test::check_all_reduce(*comm);
+  test::check_reduce_scatter(*comm);
+  test::check_all_gather(*comm);
+}
+
 TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
-  const auto comm = world_with({.max_count = 777, .small_bytes = 64, .chunk_bytes = 5000});
+  const auto comm =
+      world_with({.max_count = 777, .small_bytes = 64, .share_memory = false, .chunk_bytes = 5000});
   test::check_all_reduce(*comm);
   test::check_reduce_scatter(*comm);
   test::check_all_gather(*comm);
@@ -32,7 +44,7 @@ TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
 }
 
 TEST_CASE("ranks keep the contract with less scratch than ranks") {
-  const auto comm = world_with({.small_bytes = 0, .chunk_bytes = 8});
+  const auto comm = world_with({.small_bytes = 0, .share_memory = false, .chunk_bytes = 8});
   std::vector<float> data(50, static_cast<float>(comm->rank() + 1));
   comm->all_reduce(data.data(), data.data(), 50, DType::kFloat32, Reduction::kMax);
   CHECK(data == std::vector<float>(50, static_cast<float>(comm->size())));

@@ -21,7 +21,7 @@ namespace {
 
 std::unique_ptr<Communicator> world;
 
-/// Ends the whole job after MESHWORK_TEST_SECONDS (default 60), unless destroyed before.
+/// Ends the whole job after MESHWORK_TEST_SECONDS (default 100), unless destroyed before.
 class Watchdog {
  public:
   Watchdog() : thread_([this] { watch(); }) {}
@@ -39,7 +39,7 @@ class Watchdog {
  private:
   void watch() {
     const char* limit = std::getenv("MESHWORK_TEST_SECONDS");
-    const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 60);
+    const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 100);
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
     std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world->rank(),
