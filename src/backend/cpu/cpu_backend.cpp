@@ -1,0 +1,100 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/reference/kernels.h"
+#include "base/check.h"
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+/// Bytes that can be had without swapping, as the system estimates them; the greatest number where
+/// it does not.
+std::int64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  std::int64_t kilobytes = 0;
+  while (file >> name >> kilobytes && std::getline(file, unit)) {
+    if (name == "MemAvailable:") return kilobytes * 1024;
+  }
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+[[noreturn]] void fail_short_of_memory(std::int64_t bytes, std::int64_t available) {
+  fail(ExitCode::kTraining,
+       "device memory: {} bytes are needed and about {} are available on this machine; use a "
+       "smaller batch, or shard over more devices",
+       bytes, available);
+}
+
+const KernelDef* find_in(std::span<const KernelDef> kernels, std::string_view op) {
+  const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const KernelDef& kernel) { return kernel.op == op; });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+/// Memory of the host; kernels from the first list that has the op.
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(std::string name, std::vector<std::span<const KernelDef>> lists)
+      : name_(std::move(name)), lists_(std::move(lists)) {}
+
+  std::string name() const override { return name_; }
+
+  const KernelDef* find(std::string_view op) const override {
+    for (const auto& list : lists_) {
+      if (const KernelDef* kernel = find_in(list, op)) return kernel;
+    }
+    return nullptr;
+  }
+
+  std::shared_ptr<std::byte> allocate(std::int64_t bytes) override {
+    MW_CHECK(bytes >= 0, "{} bytes", bytes);
+    // The system promises more than it has, and kills who takes it at its word.
+    const std::int64_t available = available_memory();
+    if (bytes > available) fail_short_of_memory(bytes, available);
+    const std::size_t padded = std::max(
+        kAlignment, (static_cast<std::size_t>(bytes) + kAlignment - 1) & ~(kAlignment - 1));
+    void* memory = std::aligned_alloc(kAlignment, padded);
+    if (memory == nullptr) fail_short_of_memory(bytes, available);
+    std::memset(memory, 0, padded);
+    return {static_cast<std::byte*>(memory), [](std::byte* data) { std::free(data); }};
+  }
+
+  void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) override {
+    if (bytes > 0) std::memcpy(device, host, static_cast<std::size_t>(bytes));
+  }
+
+  void copy_to_host(void* host, const std::byte* device, std::int64_t bytes) override {
+    if (bytes > 0) std::memcpy(host, device, static_cast<std::size_t>(bytes));
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::span<const KernelDef>> lists_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  MW_CHECK(threads >= 1, "{} threads", threads);
+  omp_set_num_threads(threads);
+  return std::make_unique<CpuBackend>(
+      "cpu", std::vector<std::span<const KernelDef>>{cpu::kernels(), reference::kernels()});
+}
+
+std::unique_ptr<Backend> make_reference_backend() {
+  return std::make_unique<CpuBackend>(
+      "reference", std::vector<std::span<const KernelDef>>{reference::kernels()});
+}
+
+}  // namespace meshwork

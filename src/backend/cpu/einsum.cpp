@@ -1,0 +1,167 @@
+// y = sum over the factors of x and w that are not in y of x * w, as matrix products of oneDNN
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "backend/cpu/einsum_plan.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/onednn.h"
+#include "base/check.h"
+
+namespace meshwork::cpu {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+/// Below so many multiplications any implementation will do.
+constexpr std::int64_t kTiny = 32 * 32 * 32;
+
+std::int64_t padded_bytes(std::int64_t elements) {
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(float));
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+dnnl::memory::desc describe(const EinsumPlan& plan, const MatrixView& view, std::int64_t rows,
+                            std::int64_t columns, bool transposed) {
+  dnnl::memory::dims extents = plan.stack, strides = view.stack;
+  extents.push_back(transposed ? columns : rows);
+  extents.push_back(transposed ? rows : columns);
+  strides.push_back(transposed ? view.columns : view.rows);
+  strides.push_back(transposed ? view.rows : view.columns);
+  return {extents, dnnl::memory::data_type::f32, strides};
+}
+
+/// A plan with its product: swapped, y^T = w^T x^T.
+struct Product {
+  EinsumPlan plan;
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::memory::desc x, w, y;
+  dnnl::matmul::primitive_desc matmul;
+
+  explicit Product(EinsumPlan the_plan) : plan(std::move(the_plan)) {
+    x = describe(plan, plan.x, plan.m, plan.k, plan.swapped);
+    w = describe(plan, plan.w, plan.k, plan.n, plan.swapped);
+    y = describe(plan, plan.y, plan.m, plan.n, plan.swapped);
+    matmul = plan.swapped ? make_matmul(engine, w, x, y) : make_matmul(engine, x, w, y);
+  }
+
+  bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
+
+  std::int64_t scratchpad_bytes() const {
+    return static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
+  }
+};
+
+/// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
+Product make_product(const Equation& equation) {
+  try {
+    Product product(plan_einsum(equation, false));
+    const EinsumPlan& plan = product.plan;
+    if (!product.naive() || plan.y_elements() * plan.k <= kTiny) return product;
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+  }
+  return Product(plan_einsum(equation, true));
+}
+
+/// Where each part of the workspace begins, in bytes.
+struct Workspace {
+  std::int64_t x = 0, w = 0, y = 0, scratchpad = 0, end = 0;
+
+  explicit Workspace(const Product& product) {
+    const EinsumPlan& plan = product.plan;
+    w = x + (plan.copy_x ? padded_bytes(plan.x_elements()) : 0);
+    y = w + (plan.copy_w ? padded_bytes(plan.w_elements()) : 0);
+    scratchpad = y + (plan.copy_y ? padded_bytes(plan.y_elements()) : 0);
+    end = scratchpad + product.scratchpad_bytes();
+  }
+};
+
+struct BoundCopy {
+  StridedCopy copy;
+  const std::byte* from;
+  std::byte* to;
+};
+
+/// The product with its memory, ready to run without an allocation.
+struct Call {
+  dnnl::stream stream;
+  dnnl::matmul primitive;
+  std::vector<dnnl::memory> memories;
+  std::array<dnnl_exec_arg_t, 4> arguments{};
+  std::vector<BoundCopy> before, after;
+
+  void operator()() const {
+    for (const BoundCopy& copy : before) copy.copy.run(copy.from, copy.to);
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                               arguments.data()),
+        "a matrix product failed");
+    for (const BoundCopy& copy : after) copy.copy.run(copy.from, copy.to);
+  }
+};
+
+Call make_call(const KernelArgs& args, const Product& product) {
+  const EinsumPlan& plan = product.plan;
+  const Workspace workspace(product);
+  std::byte* x = args.inputs[0].data;
+  std::byte* w = args.inputs[1].data;
+  std::byte* y = args.output.data;
+  Call call{dnnl::stream(product.engine), dnnl::matmul(product.matmul), {}, {}, {}, {}};
+  if (plan.copy_x) {
+    call.before.push_back({{*plan.copy_x, DType::kFloat32}, x, args.workspace + workspace.x});
+    x = args.workspace + workspace.x;
+  }
+  if (plan.copy_w) {
+    call.before.push_back({{*plan.copy_w, DType::kFloat32}, w, args.workspace + workspace.w});
+    w = args.workspace + workspace.w;
+  }
+  if (plan.copy_y) {
+    call.after.push_back({{*plan.copy_y, DType::kFloat32}, args.workspace + workspace.y, y});
+    y = args.workspace + workspace.y;
+  }
+  const auto add = [&](int name, const dnnl::memory::desc& desc, std::byte* data) {
+    call.arguments[call.memories.size()].arg = name;
+    call.memories.emplace_back(desc, product.engine, data);
+    call.arguments[call.memories.size() - 1].memory = call.memories.back().get();
+  };
+  add(plan.swapped ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC, product.x, x);
+  add(plan.swapped ? DNNL_ARG_SRC : DNNL_ARG_WEIGHTS, product.w, w);
+  add(DNNL_ARG_DST, product.y, y);
+  add(DNNL_ARG_SCRATCHPAD, product.matmul.scratchpad_desc(),
+      product.scratchpad_bytes() > 0 ? args.workspace + workspace.scratchpad : nullptr);
+  return call;
+}
+
+Equation equation_of(const KernelArgs& args) {
+  MW_CHECK(args.inputs[0].type.dtype == DType::kFloat32 &&
+           args.inputs[1].type.dtype == DType::kFloat32);
+  return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
+                        args.inputs[1].type.shape);
+}
+
+/// Whether there is nothing to multiply: y is empty, or a sum of nothing.
+bool is_empty(const Equation& equation) {
+  return std::any_of(equation.factors.begin(), equation.factors.end(),
+                     [](const Factor& factor) { return factor.extent == 0; });
+}
+
+}  // namespace
+
+std::int64_t einsum_workspace(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  return is_empty(equation) ? 0 : Workspace(make_product(equation)).end;
+}
+
+Launch einsum(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) {
+    const auto bytes = static_cast<std::size_t>(num_bytes(args.output.type));
+    return [y = args.output.data, bytes] {
+      if (bytes > 0) std::memset(y, 0, bytes);
+    };
+  }
+  return make_call(args, make_product(equation));
+}
+
+}  // namespace meshwork::cpu

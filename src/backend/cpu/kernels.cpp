@@ -1,0 +1,53 @@
+#include "backend/cpu/kernels.h"
+
+#include <array>
+
+namespace meshwork::cpu {
+
+std::span<const KernelDef> kernels() {
+  static const auto list = std::to_array<KernelDef>({
+      {"abs", abs},
+      {"add", add},
+      {"broadcast_to", broadcast_to},
+      {"cast", cast},
+      {"concatenate", concatenate},
+      {"divide", divide},
+      {"einsum", einsum, einsum_workspace},
+      {"equal", equal},
+      {"erf", erf},
+      {"exp", exp},
+      {"floor", floor},
+      {"greater", greater},
+      {"greater_equal", greater_equal},
+      {"log", log},
+      {"log1p", log1p},
+      {"log_softmax", log_softmax},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"multiply", multiply},
+      {"negate", negate},
+      {"pack", pack},
+      {"power", power},
+      {"random_normal", random_normal},
+      {"random_uniform", random_uniform},
+      {"reduce_max", reduce_max, reduce_workspace},
+      {"reduce_sum", reduce_sum, reduce_workspace},
+      {"relu", relu},
+      {"select", select},
+      {"sigmoid", sigmoid},
+      {"sign", sign},
+      {"slice", slice},
+      {"softmax", softmax},
+      {"softplus", softplus},
+      {"sqrt", sqrt},
+      {"square", square},
+      {"subtract", subtract},
+      {"tanh", tanh},
+      {"transpose", transpose},
+      {"truncated_normal", truncated_normal},
+      {"unpack", unpack},
+  });
+  return list;
+}
+
+}  // namespace meshwork::cpu

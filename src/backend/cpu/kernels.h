@@ -1,0 +1,56 @@
+#pragma once
+
+#include <span>
+
+#include "backend/backend.h"
+
+/// Fast kernels: oneDNN, and loops that vectorize. What is not here the naive ones do.
+namespace meshwork::cpu {
+
+Launch abs(const KernelArgs& args);
+Launch add(const KernelArgs& args);
+Launch broadcast_to(const KernelArgs& args);
+Launch cast(const KernelArgs& args);
+Launch concatenate(const KernelArgs& args);
+Launch divide(const KernelArgs& args);
+Launch einsum(const KernelArgs& args);
+std::int64_t einsum_workspace(const KernelArgs& args);
+Launch equal(const KernelArgs& args);
+Launch erf(const KernelArgs& args);
+Launch exp(const KernelArgs& args);
+Launch floor(const KernelArgs& args);
+Launch greater(const KernelArgs& args);
+Launch greater_equal(const KernelArgs& args);
+Launch log(const KernelArgs& args);
+Launch log1p(const KernelArgs& args);
+Launch log_softmax(const KernelArgs& args);
+Launch maximum(const KernelArgs& args);
+Launch minimum(const KernelArgs& args);
+Launch multiply(const KernelArgs& args);
+Launch negate(const KernelArgs& args);
+Launch pack(const KernelArgs& args);
+Launch power(const KernelArgs& args);
+Launch random_normal(const KernelArgs& args);
+Launch random_uniform(const KernelArgs& args);
+Launch reduce_max(const KernelArgs& args);
+Launch reduce_sum(const KernelArgs& args);
+std::int64_t reduce_workspace(const KernelArgs& args);
+Launch relu(const KernelArgs& args);
+Launch select(const KernelArgs& args);
+Launch sigmoid(const KernelArgs& args);
+Launch sign(const KernelArgs& args);
+Launch slice(const KernelArgs& args);
+Launch softmax(const KernelArgs& args);
+Launch softplus(const KernelArgs& args);
+Launch sqrt(const KernelArgs& args);
+Launch square(const KernelArgs& args);
+Launch subtract(const KernelArgs& args);
+Launch tanh(const KernelArgs& args);
+Launch transpose(const KernelArgs& args);
+Launch truncated_normal(const KernelArgs& args);
+Launch unpack(const KernelArgs& args);
+
+/// The ops that have a fast kernel.
+std::span<const KernelDef> kernels();
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+namespace meshwork::cpu {
+
+/// Elements of float32 that one task of a loop takes: 64 KiB, which with an operand or two lies in
+/// the cache of the core. Depends on nothing, so that results do not depend on the threads.
+constexpr std::int64_t kTaskElements = 16384;
+
+/// Elements from which on it pays to wake other threads.
+constexpr std::int64_t kParallelElements = 65536;
+
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// body(task) for each task, in any order; on several threads if `elements` are many.
+template <class Body>
+void for_each_task(std::int64_t tasks, std::int64_t elements, const Body& body) {
+  if (tasks <= 1 || elements < kParallelElements) {
+    for (std::int64_t task = 0; task < tasks; ++task) body(task);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::int64_t task = 0; task < tasks; ++task) body(task);
+}
+
+/// body(begin, end) over [0, count) in parts of kTaskElements.
+template <class Body>
+void for_each_range(std::int64_t count, const Body& body) {
+  for_each_task(ceil_divide(count, kTaskElements), count, [&](std::int64_t task) {
+    const std::int64_t begin = task * kTaskElements;
+    body(begin, begin + kTaskElements < count ? begin + kTaskElements : count);
+  });
+}
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+
+#include "backend/backend.h"
+
+/// Naive kernels: the definition of each op, for any rank, broadcasting and extents of zero.
+namespace meshwork::reference {
+
+Launch argmax(const KernelArgs& args);
+Launch broadcast_to(const KernelArgs& args);
+Launch cast(const KernelArgs& args);
+Launch concatenate(const KernelArgs& args);
+Launch constant(const KernelArgs& args);
+Launch einsum(const KernelArgs& args);
+Launch identity_matrix(const KernelArgs& args);
+Launch iota(const KernelArgs& args);
+Launch log_softmax(const KernelArgs& args);
+Launch one_hot(const KernelArgs& args);
+Launch orthogonal(const KernelArgs& args);
+std::int64_t orthogonal_workspace(const KernelArgs& args);
+Launch pack(const KernelArgs& args);
+Launch pick(const KernelArgs& args);
+Launch random_normal(const KernelArgs& args);
+Launch random_uniform(const KernelArgs& args);
+Launch reduce_max(const KernelArgs& args);
+Launch reduce_sum(const KernelArgs& args);
+Launch reshape(const KernelArgs& args);
+Launch select(const KernelArgs& args);
+Launch slice(const KernelArgs& args);
+Launch softmax(const KernelArgs& args);
+Launch sparsemax(const KernelArgs& args);
+std::int64_t sparsemax_workspace(const KernelArgs& args);
+Launch transpose(const KernelArgs& args);
+Launch truncated_normal(const KernelArgs& args);
+Launch unpack(const KernelArgs& args);
+
+/// Every op that computes.
+std::span<const KernelDef> kernels();
+
+}  // namespace meshwork::reference

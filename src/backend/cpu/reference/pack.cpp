@@ -1,0 +1,53 @@
+// pack:   y = the blocks of x with `extents` along `dim`, each row-major, one after the other
+// unpack: y = the tensor that packs into x
+#include "backend/cpu/reference/index.h"
+#include "backend/cpu/reference/kernels.h"
+#include "backend/cpu/types.h"
+
+namespace meshwork::reference {
+namespace {
+
+/// body(packed, place) for each element: where it lies in the packed and in the row-major tensor.
+template <class Body>
+void for_each_packed(Shape shape, std::size_t dim, const std::vector<std::int64_t>& extents,
+                     const Body& body) {
+  const Shape strides = row_major_strides(shape);
+  std::int64_t packed = 0;
+  std::int64_t start = 0;
+  for (const std::int64_t extent : extents) {
+    shape[dim] = extent;
+    for_each_index(shape, [&](const Shape& index) {
+      body(packed++, start * strides[dim] + offset_of(index, strides));
+    });
+    start += extent;
+  }
+}
+
+}  // namespace
+
+Launch pack(const KernelArgs& args) {
+  return [args] {
+    cpu::with_type(args.output.type.dtype, [&](auto value) {
+      using T = decltype(value);
+      for_each_packed(args.inputs[0].type.shape,
+                      static_cast<std::size_t>(args.attrs.integer("dim")),
+                      args.attrs.integers("extents"), [&](std::int64_t packed, std::int64_t place) {
+                        args.output.as<T>()[packed] = args.inputs[0].as<T>()[place];
+                      });
+    });
+  };
+}
+
+Launch unpack(const KernelArgs& args) {
+  return [args] {
+    cpu::with_type(args.output.type.dtype, [&](auto value) {
+      using T = decltype(value);
+      for_each_packed(args.output.type.shape, static_cast<std::size_t>(args.attrs.integer("dim")),
+                      args.attrs.integers("extents"), [&](std::int64_t packed, std::int64_t place) {
+                        args.output.as<T>()[place] = args.inputs[0].as<T>()[packed];
+                      });
+    });
+  };
+}
+
+}  // namespace meshwork::reference

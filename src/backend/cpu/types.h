@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/dtype.h"
+
+namespace meshwork::cpu {
+
+/// body(T{}) with the C++ type of `dtype`.
+template <class Body>
+auto with_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return body(float{});
+    case DType::kInt32:
+      return body(std::int32_t{});
+    case DType::kInt64:
+      return body(std::int64_t{});
+    case DType::kUInt8:
+      return body(std::uint8_t{});
+  }
+  check_failed(__FILE__, __LINE__, "dtype", "unknown");
+}
+
+/// As with_type, for kernels that do arithmetic: there is none on uint8.
+template <class Body>
+auto with_number(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return body(float{});
+    case DType::kInt32:
+      return body(std::int32_t{});
+    case DType::kInt64:
+      return body(std::int64_t{});
+    case DType::kUInt8:
+      break;
+  }
+  check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));
+}
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,80 @@
+// y = f(x), element by element
+#include "backend/cpu/arithmetic.h"
+#include "backend/cpu/convert.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/simd.h"
+#include "backend/cpu/types.h"
+#include "backend/cpu/vector_math.h"
+
+namespace meshwork::cpu {
+namespace {
+
+/// y may be x.
+template <class Op, class From, class To>
+struct UnaryLoop {
+  [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) y[i] = Op::apply(x[i]);
+  }
+};
+
+template <class Op, class From, class To>
+Launch launch(const KernelArgs& args) {
+  const auto* x = args.inputs[0].as<From>();
+  auto* y = args.output.as<To>();
+  const std::int64_t count = num_elements(args.output.type.shape);
+  return [x, y, count, run = vectorized<UnaryLoop<Op, From, To>>()] {
+    for_each_range(count, [&](std::int64_t begin, std::int64_t end) {
+      run(x + begin, y + begin, end - begin);
+    });
+  };
+}
+
+template <class Op>
+Launch real(const KernelArgs& args) {
+  MW_CHECK(args.inputs[0].type.dtype == DType::kFloat32);
+  return launch<Op, float, float>(args);
+}
+
+template <class Op>
+Launch number(const KernelArgs& args) {
+  return with_number(args.inputs[0].type.dtype,
+                     [&](auto type) { return launch<Op, decltype(type), decltype(type)>(args); });
+}
+
+template <class To>
+struct Convert {
+  template <class From>
+  [[gnu::always_inline]] static To apply(From x) {
+    return convert<To>(x);
+  }
+};
+
+}  // namespace
+
+Launch abs(const KernelArgs& args) { return number<Abs>(args); }
+Launch erf(const KernelArgs& args) { return real<Erf>(args); }
+Launch exp(const KernelArgs& args) { return real<Exp>(args); }
+Launch floor(const KernelArgs& args) { return real<Floor>(args); }
+Launch log(const KernelArgs& args) { return real<Log>(args); }
+Launch log1p(const KernelArgs& args) { return real<Log1p>(args); }
+Launch negate(const KernelArgs& args) { return number<Negate>(args); }
+Launch relu(const KernelArgs& args) { return real<Relu>(args); }
+Launch sigmoid(const KernelArgs& args) { return real<Sigmoid>(args); }
+Launch sign(const KernelArgs& args) { return number<Sign>(args); }
+Launch softplus(const KernelArgs& args) { return real<Softplus>(args); }
+Launch sqrt(const KernelArgs& args) { return real<Sqrt>(args); }
+Launch square(const KernelArgs& args) { return number<Square>(args); }
+Launch tanh(const KernelArgs& args) { return real<Tanh>(args); }
+
+Launch cast(const KernelArgs& args) {
+  return with_type(args.inputs[0].type.dtype, [&](auto from) {
+    return with_type(args.output.type.dtype, [&](auto to) {
+      using To = decltype(to);
+      return launch<Convert<To>, decltype(from), To>(args);
+    });
+  });
+}
+
+}  // namespace meshwork::cpu

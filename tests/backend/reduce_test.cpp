@@ -1,0 +1,140 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/reduce_plan.h"
+#include "base/rng.h"
+#include "kernel_runner.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+
+struct Case {
+  Shape x;
+  Axes axes;
+};
+
+/// Kept and reduced dimensions in every order, rows and columns in one part and in several.
+const std::vector<Case> kCases = {
+    {{}, {}},
+    {{1, 1}, {0}},
+    {{5}, {0}},
+    {{64}, {0}},
+    {{1000}, {0}},
+    {{300000}, {0}},
+    {{128, 10}, {0}},
+    {{128, 10}, {1}},
+    {{128, 10}, {0, 1}},
+    {{3, 5000}, {0}},
+    {{3, 5000}, {1}},
+    {{2, 70000}, {1}},
+    {{9001, 7}, {0}},
+    {{9001, 7}, {1}},
+    {{700, 1100}, {0}},
+    {{4, 5, 6}, {0, 2}},
+    {{4, 5, 6}, {1}},
+    {{4, 5, 6}, {0, 1}},
+    {{4, 5, 6, 7}, {1, 3}},
+    {{4, 5, 6, 7}, {0, 2}},
+    {{30, 5, 400, 7}, {0, 2}},
+    {{30, 5, 400, 7}, {1, 3}},
+    {{2, 1, 3}, {1}},
+    {{2, 1, 3}, {}},
+    {{0, 3}, {0}},
+    {{0, 3}, {1}},
+    {{3, 0}, {1}},
+    {{3, 0}, {0, 1}},
+};
+
+TensorType reduced_type(DType dtype, const Case& c, bool keepdims) {
+  Shape shape;
+  for (std::size_t d = 0; d < c.x.size(); ++d) {
+    bool reduced = false;
+    for (const std::int64_t axis : c.axes)
+      reduced = reduced || axis == static_cast<std::int64_t>(d);
+    if (!reduced) shape.push_back(c.x[d]);
+    if (reduced && keepdims) shape.push_back(1);
+  }
+  return {dtype, shape};
+}
+
+}  // namespace
+
+TEST_CASE("fast reductions agree with naive ones") {
+  for (const Case& c : kCases) {
+    for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kInt64}) {
+      for (const bool keepdims : {false, true}) {
+        // Multiples of 1/8 add up without rounding.
+        const std::vector<Tensor> x{some_tensor(dtype, c.x, 1)};
+        const Attrs attrs{{"axes", c.axes}, {"keepdims", keepdims}};
+        check_fast("reduce_sum", x, reduced_type(dtype, c, keepdims), attrs);
+        check_fast("reduce_max", x, reduced_type(dtype, c, keepdims), attrs);
+      }
+    }
+  }
+}
+
+TEST_CASE("fast sums lose little and do not depend on the number of threads") {
+  for (const Case& c : {Case{{300000}, {0}}, Case{{30000, 7}, {0}}, Case{{5, 40000}, {1}},
+                        Case{{100, 50, 70}, {0, 2}}}) {
+    Tensor x = some_floats(c.x, 2);
+    for (std::size_t i = 0; i < x.values.size(); ++i) {
+      x.values[i] = static_cast<double>(uniform_at(3, 0, i));
+    }
+    check_fast("reduce_sum", {x}, reduced_type(DType::kFloat32, c, false),
+               {{"axes", c.axes}, {"keepdims", false}}, 16);
+  }
+}
+
+TEST_CASE("a fast maximum passes NaN through wherever it stands") {
+  for (const std::int64_t place : {0, 63, 64, 100, 9999, 299999}) {
+    Tensor x = some_floats({300000}, 4);
+    x.values[static_cast<std::size_t>(place)] = std::numeric_limits<double>::quiet_NaN();
+    const Tensor y = run(*make_cpu_backend(2), "reduce_max", {x}, {DType::kFloat32, {}},
+                         {{"axes", Axes{0}}, {"keepdims", false}});
+    CHECK(std::isnan(y.values[0]));
+  }
+}
+
+TEST_CASE("a reduction is planned as rows and columns") {
+  const cpu::ReducePlan bias = cpu::plan_reduce({128, 1, 200}, {0, 1});
+  CHECK(bias.kept == 1);
+  CHECK(bias.reduced == 128);
+  CHECK(bias.columns == 200);
+  CHECK(!bias.reduces_columns);
+  CHECK(bias.blocks == 1);
+  const cpu::ReducePlan all = cpu::plan_reduce({1000, 1000}, {0, 1});
+  CHECK(all.columns == 1000000);
+  CHECK(all.reduces_columns);
+  CHECK(all.blocks > 1);
+}
+
+TEST_CASE("fast softmax and log_softmax agree with naive ones") {
+  struct Line {
+    Shape x;
+    std::int64_t axis;
+  };
+  for (const Line& line : {Line{{1}, 0}, Line{{128, 10}, 1}, Line{{3, 4, 77}, 2},
+                           Line{{5, 9000}, 1}, Line{{4, 6, 5}, 1}, Line{{700, 100}, 1},
+                           Line{{0, 3}, 1}, Line{{3, 0}, 1}, Line{{3, 1}, 1}}) {
+    const Attrs attrs{{"axis", line.axis}};
+    const Tensor x = some_floats(line.x, 5);
+    check_fast("softmax", {x}, x.type, attrs, 8, {0});
+    Tensor large = x;
+    for (double& value : large.values) value *= 100;
+    check_fast("softmax", {large}, large.type, attrs, 8, {0});
+    // Differences to the logarithm of the sum: near 0 the error is that of the sum, not of the
+    // result.
+    const Tensor y = run(*make_cpu_backend(1), "log_softmax", {x}, x.type, attrs);
+    const Tensor z = run(*make_reference_backend(), "log_softmax", {x}, x.type, attrs);
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      CHECK(std::abs(y.values[i] - z.values[i]) <= 2e-6);
+    }
+    CHECK(same(run(*make_cpu_backend(2), "log_softmax", {x}, x.type, attrs, {.in_place = 0}), y));
+  }
+}
