@@ -94,18 +94,27 @@ std::string next_part(const Step& step, const std::vector<std::string>& known) {
 
 void assign(Value& node, Step step, const Value& value);
 
+/// A map of one class without arguments.
+Value bare_class(const std::string& name, const Location& at) {
+  Value value;
+  value.at = at;
+  value.insert(name, at);
+  return value;
+}
+
 /// `Dense: {units: 3}` with units left to go: enters the arguments. The name of a class may be
 /// given (Dense.units), and another class takes the place of this one.
 void assign_in_class(Value& node, Step step, const Value& value) {
-  if (node.is_scalar()) {
-    const std::string name = node.scalar;
-    node = Value{Value::Kind::kMap, node.at, {}, false, {}, {{name, node.at, {}}}};
+  if (node.is_scalar()) node = bare_class(node.scalar, node.at);
+  const std::string part = next_part(step, node.keys());
+  const bool same = node.find(part) != nullptr;
+  const bool other = !same && part[0] >= 'A' && part[0] <= 'Z';
+  if (other) node = bare_class(part, step.at);
+  if (node.is_null()) {
+    fail_at(step.at, "{} is not in the file; name a class, too: {}.Class.{}=...", step.passed(),
+            step.passed(), part);
   }
   if (node.map.size() != 1) fail_at(step.at, "{} is not a class with arguments", step.passed());
-  const std::string part = next_part(step, node.keys());
-  const bool same = part == node.map[0].key;
-  const bool other = !same && part[0] >= 'A' && part[0] <= 'Z';
-  if (other) node.map = {{part, step.at, {}}};
   if (same || other) advance(step, part_length(step, node.keys()), part);
   step.shape += ".arguments";
   assign(node.map[0].value, step, value);
@@ -172,7 +181,7 @@ void assign_in_map(Value& node, Step step, const Value& value) {
 void assign(Value& node, Step step, const Value& value) {
   if (step.rest.empty()) {
     node = value;
-  } else if (is_class(step) && !node.is_null()) {
+  } else if (is_class(step)) {
     assign_in_class(node, std::move(step), value);
   } else if (node.is_list()) {
     assign_in_list(node, std::move(step), value);

@@ -81,3 +81,15 @@ TEST_CASE("mistakes end with their place and exit code 2") {
         "key=value, such as fit.epochs=3\n");
   CHECK(error(".") == "meshwork: .: is a folder; name a file in it\n");
 }
+
+TEST_CASE("every configuration that comes with Meshwork is all right") {
+  const fs::path source = fs::read_symlink("/proc/self/exe").parent_path() / "../..";
+  int count = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(source / "configs")) {
+    const Finished run = run_program("validate '" + entry.path().string() + "'", "cd / &&");
+    CHECK(run.exit_code == 0);
+    CHECK(run.err == "");
+    ++count;
+  }
+  CHECK(count >= 3);
+}

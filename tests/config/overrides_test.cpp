@@ -140,6 +140,17 @@ TEST_CASE("errors name the assignment") {
         "'99999999999999999999'; it has 2, counted from 0");
 }
 
+TEST_CASE("a class that is not in the file needs its name") {
+  const std::string file = kModel + "compile: {loss: mse}\n";
+  const Config config = parse(file, {"compile.optimizer.Adam.learning_rate=0.1"});
+  CHECK(config.compile->optimizer.name == "Adam");
+  CHECK(config.compile->optimizer.args.keys() == Names{"learning_rate"});
+  CHECK(
+      parse_error(file, {"compile.optimizer.learning_rate=0.1"}) ==
+      "command line: 'compile.optimizer.learning_rate=0.1': compile.optimizer is not in the file; "
+      "name a class, too: compile.optimizer.Class.learning_rate=...");
+}
+
 TEST_CASE("errors of assignments that are none") {
   const std::string hint = "is no assignment; write key=value, such as fit.epochs=3";
   CHECK(error({"fit.epochs"}) == "command line: 'fit.epochs': " + hint);
