@@ -1,8 +1,11 @@
 #include "comm/launch.h"
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -32,6 +35,21 @@ int required(const char* first, const char* second, const char* what) {
        first, second, what);
 }
 
+/// Ranks on this node from Slurm's "4(x2),3", one number for each node or run of nodes.
+std::optional<int> slurm_local_size() {
+  const char* text = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  int node = integer("SLURM_NODEID").value_or(0);
+  std::istringstream runs(text == nullptr ? "" : text);
+  for (std::string run; std::getline(runs, run, ',');) {
+    int ranks = 0;
+    int nodes = 1;
+    if (std::sscanf(run.c_str(), "%d(x%d)", &ranks, &nodes) < 1) return std::nullopt;
+    if (node < nodes) return ranks;
+    node -= nodes;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Launch launch_from_environment() {
@@ -44,7 +62,8 @@ Launch launch_from_environment() {
   launch.size = required("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "the number of ranks");
   launch.local_rank = integer("OMPI_COMM_WORLD_LOCAL_RANK")
                           .value_or(integer("SLURM_LOCALID").value_or(launch.rank));
-  launch.local_size = integer("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(launch.size);
+  launch.local_size =
+      integer("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(slurm_local_size().value_or(launch.size));
   if (launch.rank >= launch.size || launch.local_rank >= launch.size ||
       launch.local_size > launch.size || launch.local_size < 1) {
     fail(ExitCode::kCommunication,

@@ -20,7 +20,7 @@ constexpr std::size_t kHeaderBytes = 4096;
 constexpr std::size_t kLeastPiece = 128;  // of a stage, for each rank: whole lines
 static_assert(sizeof(SharedBarrier) <= kHeaderBytes);
 
-// Some milliseconds at most; the ranks of a step seldom differ by more.
+// Some 100 us: longer than ranks of a step usually differ, shorter than a scheduler's slice.
 constexpr int kSpins = 20000;
 
 /// Messages of an earlier call by MPI may still need a hand, and the receiver may be waited for.

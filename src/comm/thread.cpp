@@ -12,7 +12,7 @@ namespace meshwork {
 namespace {
 
 // Some 100 us: longer than members of a step usually differ, shorter than a scheduler's slice.
-constexpr int kSpins = 5000;
+constexpr int kSpins = 20000;
 
 /// The first exception of a device that is no consequence of another's.
 struct Cause {

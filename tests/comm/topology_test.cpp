@@ -183,6 +183,16 @@ TEST_CASE("launch: ranks of Slurm with PMIx, and what cannot be") {
     CHECK(launch.rank == 3);
     CHECK(launch.size == 4);
     CHECK(launch.local_rank == 1);
+    CHECK(launch.local_size == 4);
+    const Variable per_node("SLURM_STEP_TASKS_PER_NODE", "2(x2),1,3");
+    const auto local_size_on = [](const char* node) {
+      const Variable id("SLURM_NODEID", node);
+      return launch_from_environment().local_size;
+    };
+    CHECK(local_size_on("0") == 2);
+    CHECK(local_size_on("1") == 2);
+    CHECK(local_size_on("2") == 1);
+    CHECK(local_size_on("3") == 3);
   }
   const Variable too_small("SLURM_STEP_NUM_TASKS", "3");
   CHECK_THROWS_AS(launch_from_environment(), Error);
