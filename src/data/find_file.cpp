@@ -38,7 +38,8 @@ std::vector<std::string> search_directories(const std::string& name,
                                             const std::vector<std::string>& listed) {
   std::vector<std::string> directories;
   const auto add = [&](const fs::path& path) {
-    std::string directory = path.lexically_normal().string();
+    const fs::path normal = path.lexically_normal();
+    std::string directory = (normal.has_filename() ? normal : normal.parent_path()).string();
     if (std::find(directories.begin(), directories.end(), directory) == directories.end()) {
       directories.push_back(std::move(directory));
     }

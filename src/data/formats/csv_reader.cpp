@@ -1,14 +1,15 @@
 #include "data/formats/csv_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data {
 
-CsvReader::CsvReader(const std::string& name, std::string_view text, char delimiter)
-    : name_(name), text_(text), delimiter_(delimiter) {
+CsvReader::CsvReader(std::string name, std::string_view text, char delimiter)
+    : name_(std::move(name)), text_(text), delimiter_(delimiter) {
   if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
 }
 

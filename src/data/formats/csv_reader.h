@@ -14,7 +14,7 @@ namespace meshwork::data {
 class CsvReader {
  public:
   /// `name` begins the errors. The text must outlive the reader.
-  CsvReader(const std::string& name, std::string_view text, char delimiter);
+  CsvReader(std::string name, std::string_view text, char delimiter);
 
   /// Reads the next record; false at the end. The cells hold until the next call.
   bool next(std::vector<std::string_view>& cells);
@@ -27,7 +27,7 @@ class CsvReader {
   std::string_view quoted_cell(std::size_t cell);
   bool skip_line_end();
 
-  const std::string& name_;
+  std::string name_;
   std::string_view text_;
   char delimiter_;
   std::size_t at_ = 0;

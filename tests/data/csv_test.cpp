@@ -1,0 +1,119 @@
+#include <doctest/doctest.h>
+
+#include "data/files.h"
+#include "data/formats/csv_reader.h"
+
+using namespace meshwork;
+using namespace meshwork::test;
+
+namespace {
+
+using Records = std::vector<std::vector<std::string>>;
+
+Records records(const std::string& text, char delimiter = ',') {
+  data::CsvReader reader("t.csv", text, delimiter);
+  Records all;
+  std::vector<std::string_view> cells;
+  while (reader.next(cells)) all.emplace_back(cells.begin(), cells.end());
+  return all;
+}
+
+const std::string kIris =
+    "sepal,petal,species\n"
+    "5.1, 3.5,setosa\r\n"
+    "\n"
+    "\"+4.9\",-3e-1,virginica\n";
+
+std::string failure(const TempDir& dir, const std::string& description,
+                    ExitCode code = ExitCode::kFile) {
+  return error_of(
+      [&] {
+        const data::Dataset opened = dataset(dir, description);
+        floats(opened.split("train"), "x");
+        opened.split("train").fields.back().source->info();
+      },
+      code);
+}
+
+}  // namespace
+
+TEST_CASE("csv cells, quotes and line ends") {
+  CHECK(records("").empty());
+  CHECK(records("\n\r\n").empty());
+  CHECK(records("a,b\nc,d") == Records{{"a", "b"}, {"c", "d"}});
+  CHECK(records("a,b\r\nc,d\r\n\r\n") == Records{{"a", "b"}, {"c", "d"}});
+  CHECK(records("a,\n,b\n,") == Records{{"a", ""}, {"", "b"}, {"", ""}});
+  CHECK(records("\xEF\xBB\xBF"
+                "a;b",
+                ';') == Records{{"a", "b"}});
+  CHECK(records("\"a,\"\"b\"\"\",\"\"\"\",\"c\nd\"\n\"e\"") ==
+        Records{{"a,\"b\"", "\"", "c\nd"}, {"e"}});
+  CHECK(records("a\"b,c") == Records{{"a\"b", "c"}});
+  CHECK(records("\"\"\r\n\"a\"\r") == Records{{""}, {"a"}});
+  CHECK(contains(error_of([] { records("a\n\"b\nc"); }), "t.csv:2: a quote opens that nothing"));
+  CHECK(contains(error_of([] { records("\"a\nb\"x,1"); }), "t.csv:2: 'x' after a closing quote"));
+}
+
+TEST_CASE("csv fields by name, by index, and the rest") {
+  const TempDir dir;
+  dir.write("iris.csv", kIris);
+  const data::Dataset named = dataset(dir,
+                                      "format: csv\n"
+                                      "splits: {train: iris.csv}\n"
+                                      "y: {columns: species, classes: [setosa, virginica]}\n");
+  CHECK(named.describe() == "train: 2 samples, x float32 [2], y int32 []\n");
+  CHECK(floats(named.split("train"), "x") == std::vector{5.1F, 3.5F, 4.9F, -0.3F});
+  CHECK(ints(named.split("train"), "y") == std::vector<std::int32_t>{0, 1});
+
+  dir.write("n.csv", "1;2;3\n4;5;6\n");
+  const data::Dataset indexed = dataset(dir,
+                                        "{format: csv, header: false, delimiter: ';',"
+                                        " splits: {train: {x: n.csv, y: {file: n.csv}}},"
+                                        " x: {columns: [1, 0]}, y: {columns: -1, dtype: int32}}");
+  CHECK(floats(indexed.split("train"), "x") == std::vector<float>{2, 1, 5, 4});
+  CHECK(ints(indexed.split("train"), "y") == std::vector<std::int32_t>{3, 6});
+  dir.write("p.csv", gzip("1;2;3\n4;5;6\n"));
+  const data::Dataset packed = dataset(dir,
+                                       "{format: csv, header: false, delimiter: ';',"
+                                       " splits: {train: {x: p.csv}}}");
+  CHECK(floats(packed.split("train"), "x") == std::vector<float>{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("csv errors name file, line, column and value") {
+  const TempDir dir;
+  const std::string description = "{format: csv, splits: {train: {x: t.csv}}}";
+  const auto with = [&](const std::string& text) {
+    dir.write("t.csv", text);
+    return failure(dir, description);
+  };
+  const std::string path = dir.file("t.csv");
+  CHECK(with("a,b\n1,2\n").empty());
+  CHECK(
+      contains(with("a,b\n1,2\n3,four\n"), path + ":3: column 'b': 'four' is not a finite number"));
+  CHECK(contains(with("a,b\n1,\n"), path + ":2: column 'b': '' is not a finite number; a missing"));
+  CHECK(contains(with("a,b\n1,nan\n"), "'nan' is not a finite number"));
+  CHECK(contains(with("a,b\n1,1e999\n"), "'1e999' is not a representable number"));
+  CHECK(contains(with("a,b\n1,2 3\n"), "'2 3' is not a finite number"));
+  CHECK(contains(with("a,b\n1,2\n3\n"), path + ":3: 1 cells, but the first line has 2"));
+  CHECK(contains(with(""), path + ": no records"));
+  CHECK(contains(with("a,b\n"), "holds no numbers"));
+  dir.write("t.csv", kIris);
+  CHECK(contains(failure(dir, "{format: csv, splits: {train: t.csv}, y: {columns: specis}}"),
+                 "d.yaml:1:52: no column 'specis' in " + path + "; nearest: 'species'"));
+  CHECK(contains(failure(dir, "{format: csv, splits: {train: t.csv}, y: {columns: 3}}"),
+                 "column 3 of 3 does not exist in " + path));
+  CHECK(contains(failure(dir,
+                         "{format: csv, splits: {train: t.csv}, x: {columns: [sepal]},"
+                         " y: {columns: [sepal, petal, species]}, header: false}",
+                         ExitCode::kConfiguration),
+                 "column 'sepal' has a name, but the file has no header"));
+  CHECK(contains(failure(dir, "{format: csv, splits: {train: t.csv}}", ExitCode::kConfiguration),
+                 "fields 'x' and 'y' both take all columns that no other names"));
+  CHECK(contains(failure(dir, "{format: csv, delimiter: '::', splits: {train: {x: t.csv}}}",
+                         ExitCode::kConfiguration),
+                 "delimiter must be one character"));
+  const data::Dataset wrong = dataset(
+      dir, "{format: csv, splits: {train: t.csv}, y: {columns: species, classes: [setosa]}}");
+  CHECK(contains(error_of([&] { ints(wrong.split("train"), "y"); }),
+                 path + ":4: column 'species': 'virginica' is none of the classes"));
+}

@@ -1,0 +1,276 @@
+#include "data/dataset.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/rng.h"
+#include "config/yaml.h"
+#include "data/files.h"
+#include "data/find_file.h"
+#include "data/runs.h"
+
+using namespace meshwork;
+using namespace meshwork::test;
+
+namespace {
+
+/// Sets an environment variable for a while.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    if (old_) {
+      setenv(name_, old_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+std::string bad_description(const std::string& text) {
+  return error_of([&] { data::Dataset(config::parse_yaml(text, "d.yaml"), 1); },
+                  ExitCode::kConfiguration);
+}
+
+/// Samples 0..n-1 with value and label their number.
+data::Dataset counting(const TempDir& dir, int samples, const std::string& more = "") {
+  std::string bytes;
+  for (int i = 0; i < samples; ++i) bytes += static_cast<char>(i);
+  dir.write("n", idx(8, {samples}, bytes));
+  return dataset(dir, "{format: idx, splits: {train: {x: n, y: n}}" + more + "}");
+}
+
+}  // namespace
+
+TEST_CASE("mistakes in a description are found without files, with place and nearest") {
+  CHECK(contains(bad_description("{splits: {}}"), "d.yaml:1:1: dataset needs the key 'format'"));
+  CHECK(contains(bad_description("{format: idz, splits: {train: a}}"),
+                 "d.yaml:1:10: unknown dataset format 'idz'; nearest: 'idx'"));
+  CHECK(contains(bad_description("{format: idx}"), "dataset needs the key 'splits'"));
+  CHECK(contains(bad_description("{format: idx, splits: {}}"), "at least one split"));
+  CHECK(contains(bad_description("{format: idx, splits: [a]}"), "splits must be a map"));
+  CHECK(contains(bad_description("{format: idx, splits: {trian: {x: a}}}"),
+                 "d.yaml:1:24: unknown split 'trian'; nearest: 'train'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, hnit: b}"),
+                 "d.yaml:1:40: dataset has no key 'hnit'; nearest: 'hint'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, x: {scal: 2}}"),
+                 "d.yaml:1:44: field 'x' has no key 'scal'; nearest: 'scale'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, x: {dtype: uint8}}"),
+                 "dtype of a field must be float32 or int32, not 'uint8'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, x: {one_hot: 0}}"),
+                 "one_hot must be the number of classes, not 0"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a, y: b}, test: {x: c}}}"),
+                 "split 'test' has no field 'y', but others do"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}, test: {x: c, yy: d}}}"),
+                 "split 'test' has a field 'yy' that others do not have"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {name: a}}}"),
+                 "a field cannot be called 'name'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: {file: a, arry: b}}}}"),
+                 "splits.train.x has no key 'arry'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: [a]}}}"),
+                 "splits.train.x must name a file"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, take: 0}"),
+                 "take must be a positive number of samples, not 0"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {x: a}}, take: {tran: 5}}"),
+                 "take has no key 'tran'; nearest: 'train'"));
+  CHECK(contains(bad_description("{format: idx, header: true, splits: {train: {x: a}}}"),
+                 "dataset has no key 'header'"));
+  CHECK(contains(bad_description("{format: synthetic, splits: {train: {x: {norml: [3]}}}}"),
+                 "splits.train.x has no key 'norml'; nearest: 'normal'"));
+  CHECK(contains(bad_description("{format: synthetic, splits: {train: {x: {normal: [3, 0]}}}}"),
+                 "normal: extent 0 is not positive"));
+  CHECK(contains(bad_description("{format: synthetic, splits: {train: {x: {integers: [3]}}}}"),
+                 "splits.train.x needs the key 'below'"));
+  CHECK(contains(bad_description("{format: synthetic, splits: {train: {x: }}}"), "no field 'x'"));
+}
+
+TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in listed places") {
+  const TempDir root;
+  const Environment data("MESHWORK_DATA", root.file("env"));
+  const Environment other("MESHWORK_TEST_PLACE", root.file("place"));
+  const auto places = data::search_directories(
+      "digits", root.file("here/d.yaml"),
+      {"sub", "/somewhere", "$MESHWORK_TEST_PLACE/x", "$MESHWORK_TEST_UNSET", "."});
+  CHECK(places == std::vector{root.file("env/digits"), root.file("here"), root.file("here/sub"),
+                              std::string("/somewhere"), root.file("place/x")});
+  const config::Location at{"d.yaml", 3, 4};
+  CHECK(error_of([&] { data::find_file("a.gz", places, at, "make it"); }) ==
+        "d.yaml:3:4: found neither 'a.gz' nor 'a' in " + places[0] + ", " + places[1] + ", " +
+            places[2] + ", /somewhere, " + places[4] + "; hint: make it");
+  root.write("place/x/a", "");
+  CHECK(data::find_file("a.gz", places, at, "") == root.file("place/x/a"));
+  root.write("here/sub/a.gz", "");
+  CHECK(data::find_file("a", places, at, "") == root.file("here/sub/a.gz"));
+  root.write("env/digits/a", "");
+  CHECK(data::find_file("a.gz", places, at, "") == root.file("env/digits/a"));
+  CHECK(data::find_file(root.file("here/sub/a"), places, at, "") == root.file("here/sub/a.gz"));
+  CHECK(contains(error_of([&] { data::find_file("/no/such", places, at, ""); }),
+                 "found neither '/no/such' nor '/no/such.gz'"));
+}
+
+TEST_CASE("an unset MESHWORK_DATA is told") {
+  const TempDir dir;
+  const Environment data("MESHWORK_DATA", "");
+  const data::Dataset opened =
+      dataset(dir, "{format: idx, hint: ask around, splits: {train: {x: gone}}}");
+  const std::string message = error_of([&] { opened.split("train"); });
+  CHECK(contains(message, "d.yaml:1:53: found neither 'gone' nor 'gone.gz' in " + dir.path()));
+  CHECK(contains(message, "MESHWORK_DATA, where data sets can be kept, is not set; hint: ask"));
+}
+
+TEST_CASE("opening reads no payload, and only the split that is asked for") {
+  const TempDir dir;
+  std::string broken = gzip(idx(8, {9000}, std::string(9000, 'a')));
+  broken[broken.size() - 7] ^= 1;  // the checksum
+  dir.write("n", broken);
+  const data::Dataset opened =
+      dataset(dir, "{format: idx, splits: {train: {x: n}, test: {x: missing}}}");
+  CHECK(opened.split("train").samples == 9000);
+  CHECK(contains(error_of([&] { floats(opened.split("train"), "x"); }), "damaged"));
+  CHECK(contains(error_of([&] { floats(opened.split("train"), "x"); }), "damaged"));
+  CHECK(contains(error_of([&] { opened.split("test"); }), "found neither 'missing'"));
+  CHECK(contains(error_of([&] { opened.split("validation"); }, ExitCode::kConfiguration),
+                 "dataset has no split 'validation'; it has train, test"));
+  CHECK(opened.validation_name() == "test");
+}
+
+TEST_CASE("splits of one dataset must look alike") {
+  const TempDir dir;
+  dir.write("a", idx(8, {2, 2}, "1234"));
+  dir.write("b", idx(8, {1, 4}, "1234"));
+  const data::Dataset opened = dataset(dir, "{format: idx, splits: {train: {x: a}, test: {x: b}}}");
+  CHECK(contains(error_of([&] { opened.describe(); }),
+                 "'x' of split 'test' is float32 [4], that of 'train' is float32 [2]"));
+}
+
+TEST_CASE("whole labels are int32 unless told otherwise; take limits the samples") {
+  const TempDir dir;
+  CHECK(counting(dir, 5).describe() == "train: 5 samples, x float32 [], y int32 []\n");
+  CHECK(counting(dir, 5, ", y: {scale: 0.5}, x: {dtype: int32}").describe() ==
+        "train: 5 samples, x int32 [], y float32 []\n");
+  const data::Dataset three = counting(dir, 5, ", take: 3");
+  CHECK(ints(three.split("train"), "y") == std::vector<std::int32_t>{0, 1, 2});
+  CHECK(counting(dir, 5, ", take: {train: 9}").split("train").samples == 5);
+  const data::Dataset shifted = counting(dir, 3, ", y: {dtype: int32, offset: -1}");
+  CHECK(ints(shifted.split("train"), "y") == std::vector<std::int32_t>{-1, 0, 1});
+}
+
+TEST_CASE("values that int32 cannot hold are errors") {
+  const TempDir dir;
+  const data::Dataset halves = counting(dir, 4, ", y: {dtype: int32, scale: 0.5}");
+  CHECK(contains(error_of([&] { ints(halves.split("train"), "y"); }),
+                 dir.file("n") + ": sample 1: 1 * 0.5 + 0 = 0.5 is not an int32"));
+}
+
+TEST_CASE("one-hot labels") {
+  const TempDir dir;
+  const data::Dataset opened = counting(dir, 3, ", y: {one_hot: 4}");
+  const data::Split& train = opened.split("train");
+  CHECK(train.find("y")->shape == Shape{4});
+  CHECK(floats(train, "y") == std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0});
+  const data::Runs middle = data::runs_of({4}, {1}, {2});
+  std::vector<float> part(4);
+  data::read_rows(*train.find("y"), std::vector<std::int64_t>{2, 0}, middle,
+                  reinterpret_cast<std::byte*>(part.data()));
+  CHECK(part == std::vector<float>{0, 1, 0, 0});
+  const data::Dataset few = counting(dir, 3, ", y: {one_hot: 2, dtype: int32}");
+  CHECK(contains(error_of([&] { ints(few.split("train"), "y"); }),
+                 "sample 2: label 2 is not in 0..1"));
+}
+
+TEST_CASE("validation_split takes the last part, as Keras does") {
+  const TempDir dir;
+  const data::Dataset opened = counting(dir, 10);
+  const auto [train, validation] = data::split_validation(opened.split("train"), 0.25);
+  CHECK(ints(train, "y") == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6});
+  CHECK(ints(validation, "y") == std::vector<std::int32_t>{7, 8, 9});
+  const auto [most, last] = data::split_validation(validation, 0.2);
+  CHECK(ints(most, "y") == std::vector<std::int32_t>{7, 8});
+  CHECK(ints(last, "y") == std::vector<std::int32_t>{9});
+  const auto refuse = [&](double fraction) {
+    return error_of([&] { data::split_validation(opened.split("train"), fraction); },
+                    ExitCode::kConfiguration);
+  };
+  CHECK(refuse(0.95) == "validation_split 0.95 of 10 samples leaves 0 to train and 10 to validate");
+  CHECK(contains(refuse(1.0), "must be between 0 and 1, not 1"));
+  CHECK(contains(refuse(std::nan("")), "must be between 0 and 1"));
+}
+
+TEST_CASE("fields can be selected") {
+  const TempDir dir;
+  const data::Dataset opened = counting(dir, 2);
+  const data::Split only = data::select_fields(opened.split("train"), {"y"});
+  CHECK(only.fields.size() == 1);
+  CHECK(only.fields[0].name == "y");
+  CHECK(contains(error_of([&] { data::select_fields(only, {"x"}); }, ExitCode::kConfiguration),
+                 "split 'train' has no field 'x'"));
+}
+
+TEST_CASE("synthetic arrays are drawn by seed, field and element") {
+  const TempDir dir;
+  const std::string text =
+      "{format: synthetic, splits: {train: {x: {normal: [50, 4, 5]}, y: {integers: [50], below: 3},"
+      " u: {uniform: [50]}}}}";
+  const data::Dataset opened = dataset(dir, text, 7);
+  CHECK(opened.describe() == "train: 50 samples, x float32 [4, 5], y int32 [], u float32 []\n");
+  const auto x = floats(opened.split("train"), "x");
+  const std::uint64_t key = random_key(7, "train/x");
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == normal_at(key, 0, i));
+  std::vector<int> counts(3);
+  for (const std::int32_t label : ints(opened.split("train"), "y")) ++counts.at(label);
+  for (const int count : counts) CHECK(count > 5);
+  CHECK(floats(dataset(dir, text, 8).split("train"), "x") != x);
+  const std::string fixed = "{seed: 7, " + text.substr(1);
+  CHECK(floats(dataset(dir, fixed, 8).split("train"), "x") == x);
+}
+
+TEST_CASE("a synthetic array too large to keep is drawn in parts, to the same values") {
+  const TempDir dir;
+  const data::Dataset opened =
+      dataset(dir, "{format: synthetic, splits: {train: {x: {normal: [5000000000, 1000]}}}}", 7);
+  const data::Field& x = opened.split("train").fields[0];
+  std::vector<float> part(2000);
+  data::read_rows(x, std::vector<std::int64_t>{4999999999, 3}, data::runs_of({1000}, {0}, {1000}),
+                  reinterpret_cast<std::byte*>(part.data()));
+  const std::uint64_t key = random_key(7, "train/x");
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    CHECK(part[i] == normal_at(key, 0, 4999999999000 + i));
+    CHECK(part[1000 + i] == normal_at(key, 0, 3000 + i));
+  }
+}
+
+TEST_CASE("the descriptions that come with Meshwork are well formed") {
+  for (const auto& entry : std::filesystem::directory_iterator("datasets")) {
+    CAPTURE(entry.path().string());
+    const auto description = config::load_yaml(entry.path().string());
+    const data::Dataset opened(description, 1);
+    CHECK(opened.name() == entry.path().stem());
+    CHECK(opened.has("train"));
+  }
+  const data::Dataset guide(config::load_yaml("datasets/keras_guide_normal.yaml"), 1);
+  CHECK(guide.describe() == "train: 128 samples, x float32 [28, 28, 1], y float32 [10]\n");
+}
+
+TEST_CASE("runs of a box") {
+  const data::Runs rows = data::runs_of({4, 8}, {1, 0}, {2, 8});
+  CHECK(rows.length == 16);
+  CHECK(rows.starts == std::vector<std::int64_t>{8});
+  const data::Runs columns = data::runs_of({4, 8}, {1, 3}, {2, 3});
+  CHECK(columns.length == 3);
+  CHECK(columns.starts == std::vector<std::int64_t>{11, 19});
+  const data::Runs box = data::runs_of({2, 3, 4, 2}, {0, 1, 2, 0}, {2, 2, 1, 2});
+  CHECK(box.length == 2);
+  CHECK(box.starts == std::vector<std::int64_t>{12, 20, 36, 44});
+  CHECK(data::runs_of({}, {}, {}).starts == std::vector<std::int64_t>{0});
+  CHECK(data::runs_of({3}, {3}, {0}).starts.empty());
+}
