@@ -95,6 +95,8 @@ TEST_CASE("npz arrays, stored and deflated") {
 
 TEST_CASE("broken npz files are errors") {
   const TempDir dir;
+  const char* device = "{format: npz, splits: {train: {x: /dev/zero}}}";
+  CHECK(contains(failure(dir, device), "/dev/zero: not a regular file"));
   dir.write("d.npz", "");
   CHECK(contains(failure(dir, kNpz), "cannot open the .npz archive"));
   dir.write("d.npz", "PK\3\4 rubbish");

@@ -52,7 +52,9 @@ class DictReader {
     if (quote == "\"") expect(quote);
     const std::size_t end = text_.find(quote, at_);
     if (end == std::string_view::npos) broken();
-    return text_.substr(std::exchange(at_, end + 1), end - at_);
+    const std::string_view inside = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return inside;
   }
 
   bool boolean() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 
@@ -28,6 +29,9 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
 using Entry = std::unique_ptr<zip_file_t, CloseEntry>;
 
 Archive open_archive(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) {  // a named pipe would make libzip wait
+    fail(ExitCode::kFile, "{}: not a regular file", path);
+  }
   int code = 0;
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return Archive(archive);
   zip_error_t error;
