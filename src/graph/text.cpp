@@ -156,6 +156,8 @@ void parse_line(TextCursor& line, Graph& graph, const Lookup& lookup) {
     graph.variables.push_back(parse_variable(line, graph, lookup));
   } else if (line.take("update")) {
     graph.updates.push_back(parse_update(line, graph));
+  } else if (line.take("gradient")) {
+    graph.gradients.push_back(parse_update(line, graph));
   } else if (line.take("output")) {
     graph.outputs.push_back(parse_named(line, graph));
   } else if (line.take("layer_output")) {
@@ -181,6 +183,9 @@ std::string print(const Graph& graph, const Annotate& annotate) {
   for (const Variable& variable : graph.variables) text += variable_text(variable) + '\n';
   for (const Update& update : graph.updates) {
     text += fmt::format("update %{} = %{}\n", update.variable, update.value);
+  }
+  for (const Update& gradient : graph.gradients) {
+    text += fmt::format("gradient %{} = %{}\n", gradient.variable, gradient.value);
   }
   for (const NamedValue& output : graph.outputs) {
     text += fmt::format("output {} = %{}\n", quoted(output.name), output.value);

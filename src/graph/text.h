@@ -11,11 +11,14 @@ namespace meshwork {
 /// Extra text for a value, such as its layout: one line, "" for none.
 using Annotate = std::function<std::string(ValueId)>;
 
-/// The program as text, one line for each node, then variables, updates and named values:
+/// The program as text, one line for each node, then variables, updates, gradients, named values:
 ///
 ///   %3 = einsum(%1, %2) {equation="m k, k n -> m n"} : float32[128, 200]  # d1 forward
-///   variable %2 "d1/kernel" trainable init random_uniform {key=7, low=-0.1, high=0.1, shape=[64,
-///   200]} update %2 = %9 output "loss" = %5 layer_output "d1/output" = %3
+///   variable %2 "d1/kernel" trainable init orthogonal {key=7, gain=1.0, shape=[64, 200]}
+///   update %2 = %9
+///   gradient %2 = %8
+///   output "loss" = %5
+///   layer_output "d1/output" = %3
 ///
 /// After '#' stand the path, if there is one, and the phase; after ';' what `annotate` says. In a
 /// local program the window follows the type: `float32[64, 200] of [128, 200] at [64, 0]`.

@@ -55,6 +55,7 @@ Graph full() {
   graph.variables.push_back({y, "adam/d1/kernel/m", false, "d1/kernel", &kTwice, {}});
   graph.variables.push_back({y, "bare", false, "", nullptr, {}});
   graph.updates.push_back({x, z});
+  graph.gradients.push_back({x, y});
   graph.outputs.push_back({"loss", z});
   graph.layer_outputs.push_back({"d1/output", y});
   return graph;
@@ -81,6 +82,7 @@ void check_equal(const Graph& a, const Graph& b) {
   }
   CHECK(a.windows == b.windows);
   CHECK(a.updates.size() == b.updates.size());
+  CHECK(a.gradients.size() == b.gradients.size());
   CHECK(a.outputs.size() == b.outputs.size());
   CHECK(a.layer_outputs.size() == b.layer_outputs.size());
 }
@@ -119,6 +121,7 @@ variable %0 "d1/kernel" trainable init leaf {dtype="float32", shape=[2, 3]}
 variable %1 "adam/d1/kernel/m" slot_of "d1/kernel" init twice
 variable %1 "bare"
 update %0 = %2
+gradient %0 = %1
 output "loss" = %2
 layer_output "d1/output" = %1
 )");
