@@ -15,10 +15,7 @@ using namespace meshwork;
 namespace {
 
 ValueId input(GraphBuilder& b, const TensorType& type) {
-  return b.add(ops::kInput, {},
-               {{"name", fmt::format("x{}", b.graph().nodes.size())},
-                {"dtype", std::string(to_string(type.dtype))},
-                {"shape", type.shape}});
+  return ops::input(b, fmt::format("x{}", b.graph().nodes.size()), type);
 }
 
 ValueId input(GraphBuilder& b, Shape shape) {

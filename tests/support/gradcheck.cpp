@@ -21,21 +21,15 @@ struct Program {
   std::vector<ValueId> gradients;
 };
 
-ValueId add_input(GraphBuilder& b, const std::string& name, const TensorType& type) {
-  return b.add(
-      ops::kInput, {},
-      {{"name", name}, {"dtype", std::string(to_string(type.dtype))}, {"shape", type.shape}});
-}
-
 Program build(const OpCase& op_case, bool with_gradients) {
   Program program;
   GraphBuilder b(program.graph);
   for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
-    program.inputs.push_back(add_input(b, fmt::format("x{}", i), op_case.inputs[i].type));
+    program.inputs.push_back(ops::input(b, fmt::format("x{}", i), op_case.inputs[i].type));
   }
   program.y = b.add(*op_case.op, program.inputs, op_case.attrs);
   if (with_gradients) {
-    program.dy = add_input(b, "dy", op_case.output);
+    program.dy = ops::input(b, "dy", op_case.output);
     b.set_phase(Phase::kBackward);
     program.gradients = op_case.op->grad(b, program.y, program.dy);
   }
