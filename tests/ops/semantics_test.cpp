@@ -1,0 +1,278 @@
+// What ops claim of themselves, held against the naive kernels: gradients, split forms, linearity,
+// and that the dimension rule tells what each device may compute on its own.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/dim_rule.h"
+#include "ops/cases.h"
+#include "ops/ops.h"
+#include "support/gradcheck.h"
+#include "support/interpreter.h"
+#include "support/kernel_call.h"
+
+using namespace meshwork;
+
+namespace {
+
+bool has_kernel(const OpDef& op) {
+  return op.collective == Collective::kNone && op.name != "input" && op.name != "variable";
+}
+
+std::vector<HostTensor> draw_all(const OpCase& op_case) {
+  std::vector<HostTensor> result;
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) result.push_back(draw(op_case, i));
+  return result;
+}
+
+HostTensor run_whole(Backend& backend, const OpCase& op_case,
+                     const std::vector<HostTensor>& inputs) {
+  std::vector<Part> parts;
+  for (const HostTensor& input : inputs) parts.push_back(whole_part(input));
+  return call_kernel(backend, *op_case.op, parts, op_case.attrs, op_case.output,
+                     whole_window(op_case.output.shape));
+}
+
+HostTensor combined(HostTensor a, const HostTensor& b, float (*combine)(float, float)) {
+  std::transform(a.as<float>().begin(), a.as<float>().end(), b.as<float>().begin(),
+                 a.as<float>().begin(), combine);
+  return a;
+}
+
+float sum(float a, float b) { return a + b; }
+float greater(float a, float b) { return std::max(a, b); }
+
+/// Other operands of a case: the drawn ones, shuffled by a rotation of one element.
+HostTensor rotated(HostTensor tensor) {
+  auto elements = tensor.as<float>();
+  if (!elements.empty()) std::rotate(elements.begin(), elements.begin() + 1, elements.end());
+  return tensor;
+}
+
+/// Where a factor is cut: dimensions of the operands and of the result, -1 where it does not stand.
+struct Cut {
+  std::vector<int> inputs;
+  int output = -1;
+  bool possible = true;
+};
+
+Cut cut_of(const DimRule& rule, int factor) {
+  const bool odd = rule.factors[static_cast<std::size_t>(factor)].size % 2 != 0;
+  Cut result;
+  const auto dim = [&](const DimRule::Operand& operand) {
+    const int d = DimRule::dim_of(operand, factor);
+    const bool merged = d >= 0 && operand[static_cast<std::size_t>(d)].size() > 1;
+    // Inside a merged dimension only equal parts of its first factor are contiguous blocks.
+    if ((d < 0 && DimRule::contains(operand, factor)) || (merged && odd)) result.possible = false;
+    return d;
+  };
+  for (const auto& operand : rule.inputs) result.inputs.push_back(dim(operand));
+  result.output = dim(rule.output);
+  return result;
+}
+
+/// Offset and extent on one device of a dimension of `extent` elements, of whose factor of `size`
+/// elements the device holds those from `begin` to `end`.
+std::pair<std::int64_t, std::int64_t> held(std::int64_t extent, std::int64_t size,
+                                           std::int64_t begin, std::int64_t end) {
+  const std::int64_t minor = size == 0 ? 0 : extent / size;
+  return {begin * minor, (end - begin) * minor};
+}
+
+/// Two devices hold the first `first` and the other elements of a factor; together they must give
+/// what one device gives.
+void check_sharded(Backend& backend, const OpCase& op_case, const Cut& where, std::int64_t size,
+                   std::int64_t first) {
+  const std::vector<HostTensor> inputs = draw_all(op_case);
+  const HostTensor whole = run_whole(backend, op_case, inputs);
+  std::vector<HostTensor> partials;
+  for (const auto& [begin, end] : {std::pair{std::int64_t{0}, first}, std::pair{first, size}}) {
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto d = static_cast<std::size_t>(where.inputs[i]);
+      if (where.inputs[i] < 0) {
+        parts.push_back(whole_part(inputs[i]));
+      } else {
+        const auto [offset, extent] = held(inputs[i].type.shape[d], size, begin, end);
+        parts.push_back(part_of(inputs[i], d, offset, extent));
+      }
+    }
+    TensorType local = op_case.output;
+    Window window = whole_window(local.shape);
+    if (where.output >= 0) {
+      const auto d = static_cast<std::size_t>(where.output);
+      const auto [offset, extent] = held(local.shape[d], size, begin, end);
+      window.offset[d] = offset;
+      local.shape[d] = extent;
+    }
+    HostTensor result = call_kernel(backend, *op_case.op, parts, op_case.attrs, local, window);
+    if (where.output < 0) {
+      partials.push_back(std::move(result));
+    } else {
+      CHECK(difference(result, cut(whole, window.offset, local.shape), 1e-5) == "");
+    }
+  }
+  if (where.output < 0 && op_case.output.dtype == DType::kFloat32) {
+    const bool max = op_case.op->reduction == Reduction::kMax;
+    CHECK(difference(combined(partials[0], partials[1], max ? greater : sum), whole, 1e-5) == "");
+  }
+}
+
+/// The gradient of the only operand, whose elements are `x`, for dy = 1.
+std::vector<float> slope_at(Backend& backend, const OpDef& op, const std::vector<float>& x,
+                            const Attrs& attrs = {}) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const Shape shape{static_cast<std::int64_t>(x.size())};
+  const ValueId input = ops::input(b, "x", {DType::kFloat32, shape});
+  const ValueId y = b.add(op, {input}, attrs);
+  const ValueId dy = ops::broadcast_to(b, ops::constant(b, 1.0), b.shape(y));
+  const ValueId dx = op.grad(b, y, dy)[0];
+  Interpreter interpreter(graph, backend);
+  interpreter.feed(input, host_tensor(shape, x));
+  interpreter.run();
+  const HostTensor result = interpreter.read(dx);
+  return {result.as<float>().begin(), result.as<float>().end()};
+}
+
+/// Gradients of both operands, both scalars, for dy = 1.
+std::vector<float> slopes_at(Backend& backend, const OpDef& op, float x0, float x1) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId y = b.add(op, {ops::constant(b, x0), ops::constant(b, x1)});
+  const std::vector<ValueId> gradients = op.grad(b, y, ops::constant(b, 1.0));
+  Interpreter interpreter(graph, backend);
+  interpreter.run();
+  return {interpreter.read(gradients[0]).as<float>()[0],
+          interpreter.read(gradients[1]).as<float>()[0]};
+}
+
+HostTensor apply(Backend& backend, const OpDef& op, const std::vector<float>& x) {
+  const HostTensor input = host_tensor({static_cast<std::int64_t>(x.size())}, x);
+  return call_kernel(backend, op, {whole_part(input)}, {}, input.type,
+                     whole_window(input.type.shape));
+}
+
+}  // namespace
+
+TEST_CASE("gradients agree with finite differences") {
+  const auto backend = make_reference_backend();
+  for (const OpCase& op_case : op_cases()) {
+    if (op_case.differentiable.empty()) continue;
+    for (const std::string& problem : gradcheck(op_case, *backend)) FAIL_CHECK(problem);
+  }
+}
+
+TEST_CASE("split forms give what the op gives") {
+  const auto backend = make_reference_backend();
+  for (const OpCase& op_case : op_cases()) {
+    if (op_case.op->split == nullptr) continue;
+    INFO(op_case.name);
+    Graph graph;
+    GraphBuilder b(graph);
+    const ValueId x = ops::input(b, "x", op_case.inputs[0].type);
+    const ValueId whole = b.add(*op_case.op, {x}, op_case.attrs);
+    const ValueId split = op_case.op->split(b, std::vector<ValueId>{x}, op_case.attrs);
+    Interpreter interpreter(graph, *backend);
+    interpreter.feed(x, draw(op_case, 0));
+    interpreter.run();
+    CHECK(difference(interpreter.read(split), interpreter.read(whole), 1e-6) == "");
+  }
+}
+
+TEST_CASE("partial sums may pass where the op says it is linear") {
+  const auto backend = make_reference_backend();
+  for (const OpCase& op_case : op_cases()) {
+    const Linear linear = op_case.op->linear;
+    const bool floats =
+        std::all_of(op_case.inputs.begin(), op_case.inputs.end(), [&](const CaseInput& operand) {
+          return operand.type.dtype == DType::kFloat32 || linear == Linear::kFirst;
+        });
+    if (linear == Linear::kNo || !floats || op_case.output.dtype != DType::kFloat32) continue;
+    INFO(op_case.name);
+    const std::size_t count = linear == Linear::kEach ? op_case.inputs.size() : 1;
+    for (std::size_t operand = 0; operand < count; ++operand) {
+      const std::vector<HostTensor> a = draw_all(op_case);
+      std::vector<HostTensor> b = a;
+      std::vector<HostTensor> both = a;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        if (linear != Linear::kJointly && i != operand) continue;
+        b[i] = rotated(a[i]);
+        both[i] = combined(a[i], b[i], sum);
+      }
+      const HostTensor apart =
+          combined(run_whole(*backend, op_case, a), run_whole(*backend, op_case, b), sum);
+      CHECK(difference(run_whole(*backend, op_case, both), apart, 1e-5) == "");
+    }
+  }
+}
+
+TEST_CASE("two devices that share a factor of the rule give what one device gives") {
+  const auto backend = make_reference_backend();
+  int checked = 0;
+  for (const OpCase& op_case : op_cases()) {
+    if (!has_kernel(*op_case.op)) continue;
+    INFO(op_case.name);
+    std::vector<TensorType> types;
+    for (const CaseInput& operand : op_case.inputs) types.push_back(operand.type);
+    const std::string text = op_case.op->rule({types, op_case.attrs, op_case.output});
+    const DimRule rule = parse_rule(text, types, op_case.output);
+    for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+      const std::int64_t size = rule.factors[f].size;
+      const Cut where = cut_of(rule, static_cast<int>(f));
+      if (rule.factors[f].whole || !where.possible) continue;
+      INFO(text << " cut at " << rule.factors[f].name);
+      ++checked;
+      check_sharded(*backend, op_case, where, size, (size + 1) / 2);
+      check_sharded(*backend, op_case, where, size, size);
+    }
+  }
+  CHECK(checked > 300);
+}
+
+TEST_CASE("gradients where functions are not smooth are Keras's") {
+  const auto backend = make_reference_backend();
+  using Floats = std::vector<float>;
+  CHECK(slope_at(*backend, ops::kRelu, {-1, 0, 2}) == Floats{0, 0, 1});
+  CHECK(slope_at(*backend, ops::kAbs, {-1, 0, 2}) == Floats{-1, 0, 1});
+  CHECK(slopes_at(*backend, ops::kMaximum, 3, 3) == Floats{0.5, 0.5});
+  CHECK(slopes_at(*backend, ops::kMaximum, 4, 3) == Floats{1, 0});
+  CHECK(slopes_at(*backend, ops::kMinimum, 3, 3) == Floats{0.5, 0.5});
+  CHECK(slopes_at(*backend, ops::kMinimum, 4, 3) == Floats{0, 1});
+  CHECK(slopes_at(*backend, ops::kPower, 0, 0) == Floats{0, 0});
+  CHECK(slopes_at(*backend, ops::kPower, -3, 2) == Floats{-6, 0});
+  CHECK(slopes_at(*backend, ops::kPower, 0, 3) == Floats{0, 0});
+  const Attrs all{{"axes", std::vector<std::int64_t>{0}}, {"keepdims", false}};
+  CHECK(slope_at(*backend, ops::kReduceMax, {5, 1, 5, 2}, all) == Floats{0.5, 0, 0.5, 0});
+}
+
+TEST_CASE("extremes stay finite") {
+  const auto backend = make_reference_backend();
+  CHECK(difference(apply(*backend, ops::kSoftplus, {-200, 0, 200}),
+                   host_tensor({3}, std::vector<float>{0, std::log(2.0F), 200}), 1e-6) == "");
+  CHECK(difference(apply(*backend, ops::kSigmoid, {-200, 0, 200}),
+                   host_tensor({3}, std::vector<float>{0, 0.5, 1}), 1e-6) == "");
+  CHECK(apply(*backend, ops::kLog1p, {1e-10F}).as<float>()[0] == doctest::Approx(1e-10));
+  const auto slopes = slope_at(*backend, ops::kSoftplus, {-200, 200});
+  CHECK(slopes[0] == doctest::Approx(0));
+  CHECK(slopes[1] == doctest::Approx(1));
+}
+
+TEST_CASE("argmax takes the lowest of equal places, whole and split") {
+  const auto backend = make_reference_backend();
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId x = ops::input(b, "x", {DType::kFloat32, {3, 4}});
+  const Attrs attrs{{"axis", std::int64_t{1}}};
+  const ValueId whole = b.add(ops::kArgMax, {x}, attrs);
+  const ValueId split = ops::kArgMax.split(b, std::vector<ValueId>{x}, attrs);
+  Interpreter interpreter(graph, *backend);
+  interpreter.feed("x",
+                   host_tensor({3, 4}, std::vector<float>{1, 7, 7, 0, 5, 5, 5, 5, 1, 2, 3, 4}));
+  interpreter.run();
+  const HostTensor expected = host_tensor({3}, std::vector<std::int32_t>{1, 0, 3});
+  CHECK(difference(interpreter.read(whole), expected, 0) == "");
+  CHECK(difference(interpreter.read(split), expected, 0) == "");
+}
