@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""Records ten training steps of Keras 3 for small models: tests/fixtures/<case>.{yaml,npz}.
+
+Each case is one configuration file, as Meshwork reads it, and the arrays
+
+    x, y              the data; step i takes rows [i * batch, (i + 1) * batch)
+    initial/<path>    weights before the first step
+    losses            of each step, before its update
+    metric/<name>     of each step, over its batch, before its update
+    final/<path>      weights after the last step
+    slot/<path>       state of the optimizer after the last step
+    prediction        of the final weights for all of x
+
+Needs keras, jax (CPU) and PyYAML. Usage: make_keras_fixtures.py [tests/fixtures]
+"""
+
+import io
+import os
+import sys
+import zipfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import jax
+import keras
+import numpy as np
+import yaml
+
+SEED = 20240607
+STEPS = 10
+BATCH = 8
+SCHEDULES = keras.optimizers.schedules
+
+# ---------------------------------------------------------------------------- models
+# As Meshwork's files list them.
+
+CLASSIFIER = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "d1", "units": 9, "activation": "relu"}},
+        {"Dense": {"name": "d2", "units": 5}},
+    ],
+}
+PROBABILITIES = {
+    "input": [3, 2],
+    "layers": [
+        {"Flatten": {"name": "flat"}},
+        {"Dense": {"name": "d1", "units": 7, "activation": "silu"}},
+        {"Dense": {"name": "d2", "units": 5, "activation": "softmax"}},
+    ],
+}
+REGRESSOR = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "tanh"}},
+        {"Dense": {"name": "h2", "units": 7, "activation": "tanh"}},
+        {"Dense": {"name": "out", "units": 3}},
+    ],
+}
+SCALAR = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "elu"}},
+        {"Dense": {"name": "out", "units": 1, "use_bias": False}},
+    ],
+}
+BRANCHES = {
+    "input": [6],
+    "layers": [
+        {"Rescaling": {"name": "scaled", "scale": 0.5, "offset": 0.25}},
+        {"Dense": {"name": "left", "units": 4, "activation": "relu"}},
+        {"Dense": {"name": "right", "units": 4, "activation": "gelu", "inputs": ["scaled"]}},
+        {"Add": {"name": "sum", "inputs": ["left", "right"]}},
+        {"Multiply": {"name": "product", "inputs": ["left", "right"]}},
+        {"Concatenate": {"name": "both", "inputs": ["sum", "product", "scaled"]}},
+        {"Dense": {"name": "out", "units": 5}},
+    ],
+}
+GATE = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "softplus"}},
+        {"Dense": {"name": "out", "units": 2, "activation": "sigmoid"}},
+    ],
+}
+GATE_LOGITS = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "leaky_relu"}},
+        {"Dense": {"name": "out", "units": 1}},
+    ],
+}
+
+# ------------------------------------------------------------- optimizers and losses
+
+OPTIMIZERS = {
+    "sgd": {"SGD": {"learning_rate": 0.1}},
+    "sgd_momentum": {"SGD": {"learning_rate": 0.05, "momentum": 0.9}},
+    "sgd_nesterov": {"SGD": {"learning_rate": 0.05, "momentum": 0.9, "nesterov": True}},
+    "sgd_decay": {"SGD": {"learning_rate": 0.1, "weight_decay": 0.05}},
+    "sgd_global_clipnorm": {"SGD": {"learning_rate": 0.1, "global_clipnorm": 0.3}},
+    "rmsprop": {"RMSprop": {"learning_rate": 0.01}},
+    "rmsprop_full": {
+        "RMSprop": {"learning_rate": 0.005, "rho": 0.8, "momentum": 0.9, "centered": True}
+    },
+    "adam": {"Adam": {"learning_rate": 0.02}},
+    "adam_amsgrad": {"Adam": {"learning_rate": 0.02, "beta_2": 0.5, "amsgrad": True}},
+    "adam_clipnorm": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipnorm": 0.1}},
+    "adam_clipvalue": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipvalue": 0.02}},
+    "adamw": {"AdamW": {"learning_rate": 0.02}},
+    "adamw_exclude": {
+        "AdamW": {
+            "learning_rate": 0.02,
+            "weight_decay": 0.5,
+            "exclude_from_weight_decay": ["bias"],
+        }
+    },
+}
+
+SCHEDULED = {
+    "exponential": {
+        "ExponentialDecay": {
+            "initial_learning_rate": 0.1,
+            "decay_steps": 3,
+            "decay_rate": 0.6,
+            "staircase": True,
+        }
+    },
+    "piecewise": {"PiecewiseConstantDecay": {"boundaries": [2, 6], "values": [0.2, 0.1, 0.02]}},
+    "polynomial": {
+        "PolynomialDecay": {
+            "initial_learning_rate": 0.2,
+            "decay_steps": 4,
+            "end_learning_rate": 0.01,
+            "power": 2.0,
+            "cycle": True,
+        }
+    },
+    "cosine": {
+        "CosineDecay": {
+            "initial_learning_rate": 0.0,
+            "decay_steps": 6,
+            "alpha": 0.1,
+            "warmup_target": 0.2,
+            "warmup_steps": 3,
+        }
+    },
+    "inverse_time": {
+        "InverseTimeDecay": {"initial_learning_rate": 0.2, "decay_steps": 2, "decay_rate": 0.5}
+    },
+    "restarts": {
+        "CosineDecayRestarts": {
+            "initial_learning_rate": 0.2,
+            "first_decay_steps": 3,
+            "t_mul": 1.5,
+            "m_mul": 0.8,
+            "alpha": 0.05,
+        }
+    },
+}
+
+SCCE = "SparseCategoricalCrossentropy"
+LOSSES = {
+    "mse": (REGRESSOR, "mse", ["mae"]),
+    "mae": (REGRESSOR, "mean_absolute_error", ["MeanSquaredError"]),
+    "mae_column": (SCALAR, "mae", ["mse"]),
+    "huber": (REGRESSOR, {"Huber": {"delta": 0.4}}, ["mse", "mae"]),
+    "mse_sum": (REGRESSOR, {"MeanSquaredError": {"reduction": "sum"}}, []),
+    "scce_logits": (BRANCHES, {SCCE: {"from_logits": True}}, ["accuracy"]),
+    "scce_probs": (
+        PROBABILITIES,
+        "sparse_categorical_crossentropy",
+        ["sparse_categorical_accuracy", {"SparseTopKCategoricalAccuracy": {"k": 2}}],
+    ),
+    "scce_ignore": (
+        CLASSIFIER,
+        {SCCE: {"from_logits": True, "ignore_class": 2}},
+        ["acc"],
+    ),
+    "cce_logits": (
+        BRANCHES,
+        {"CategoricalCrossentropy": {"from_logits": True}},
+        ["accuracy", {"TopKCategoricalAccuracy": {"k": 3}}],
+    ),
+    "cce_probs": (PROBABILITIES, "categorical_crossentropy", ["categorical_accuracy"]),
+    "cce_smoothing": (
+        PROBABILITIES,
+        {"CategoricalCrossentropy": {"label_smoothing": 0.1}},
+        ["accuracy"],
+    ),
+    "bce_logits": (
+        GATE_LOGITS,
+        {"BinaryCrossentropy": {"from_logits": True}},
+        [{"BinaryAccuracy": {"threshold": 0.0}}, "accuracy"],
+    ),
+    "bce_probs": (GATE, "binary_crossentropy", ["binary_accuracy"]),
+    "bce_smoothing": (
+        GATE,
+        {"BinaryCrossentropy": {"from_logits": False, "label_smoothing": 0.2}},
+        ["bce"],
+    ),
+}
+
+
+def make_cases():
+    """name -> (model, optimizer, loss, metrics, samples)"""
+    cases = {}
+    samples = STEPS * BATCH
+    for name, optimizer in OPTIMIZERS.items():
+        loss = {SCCE: {"from_logits": True}}
+        cases[f"{name}__classifier"] = (CLASSIFIER, optimizer, loss, ["accuracy"], samples)
+        cases[f"{name}__regressor"] = (REGRESSOR, optimizer, "mse", ["mae"], samples)
+    for name, schedule in SCHEDULED.items():
+        optimizer = {"SGD": {"learning_rate": schedule, "momentum": 0.5}}
+        cases[f"schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples)
+    for name, (model, loss, metrics) in LOSSES.items():
+        optimizer = {"Adam": {"learning_rate": 0.02}}
+        cases[f"loss_{name}"] = (model, optimizer, loss, metrics, samples)
+    # The last batch has 5 samples.
+    short = samples - 3
+    cases["short_batch"] = (BRANCHES, "adam", {SCCE: {"from_logits": True}}, ["accuracy"], short)
+    return cases
+
+
+# ------------------------------------------------------------------------ Keras side
+
+
+def parts(spec):
+    """"adam" or {"Adam": {..}} -> name, arguments"""
+    if isinstance(spec, str):
+        return spec, {}
+    ((name, args),) = spec.items()
+    return name, dict(args)
+
+
+def make_optimizer(spec):
+    name, args = parts(spec)
+    exclude = args.pop("exclude_from_weight_decay", None)
+    rate = args.get("learning_rate")
+    if isinstance(rate, dict):
+        schedule, schedule_args = parts(rate)
+        args["learning_rate"] = getattr(SCHEDULES, schedule)(**schedule_args)
+    optimizer = keras.optimizers.get({"class_name": name, "config": args})
+    if exclude:
+        optimizer.exclude_from_weight_decay(var_names=exclude)
+    return optimizer
+
+
+def make_scorer(spec, module):
+    """A string stays one: Keras logs a metric under the string that was given."""
+    name, args = parts(spec)
+    return spec if isinstance(spec, str) else getattr(module, name)(**args)
+
+
+def make_model(spec):
+    inputs = keras.Input(spec["input"])
+    values, last = {}, inputs
+    for layer in spec["layers"]:
+        name, args = parts(layer)
+        sources = args.pop("inputs", None)
+        taken = [values[s] for s in sources] if sources else [last]
+        last = getattr(keras.layers, name)(**args)(taken[0] if len(taken) == 1 else taken)
+        values[args["name"]] = last
+    return keras.Model(inputs, last)
+
+
+def make_labels(rng, samples, model, loss):
+    name, args = parts(loss)
+    _, head = parts(model["layers"][-1])
+    units = head["units"]
+    key = name.lower().replace("_", "")
+    if key.startswith("sparse"):
+        return rng.integers(0, units, samples).astype(np.int32)
+    if key.startswith("categorical"):
+        return np.eye(units, dtype=np.float32)[rng.integers(0, units, samples)]
+    if key.startswith("binary"):
+        shape = (samples,) if units == 1 else (samples, units)
+        return rng.integers(0, 2, shape).astype(np.int32)
+    shape = (samples,) if units == 1 else (samples, units)
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def run(name, case):
+    model_spec, optimizer, loss, metrics, samples = case
+    keras.backend.clear_session()
+    rng = np.random.default_rng([SEED, *name.encode()])
+    x = rng.normal(size=(samples, *model_spec["input"])).astype(np.float32)
+    y = make_labels(rng, samples, model_spec, loss)
+    model = make_model(model_spec)
+    arrays = {"x": x, "y": y}
+    for variable in model.trainable_variables:
+        spread = 0.5 if variable.name == "kernel" else 0.1
+        variable.assign(rng.normal(scale=spread, size=variable.shape).astype(np.float32))
+        arrays[f"initial/{variable.path}"] = np.asarray(variable.value)
+    model.compile(
+        optimizer=make_optimizer(optimizer),
+        loss=make_scorer(loss, keras.losses),
+        metrics=[make_scorer(m, keras.metrics) for m in metrics],
+    )
+    logs = []
+    for begin in range(0, samples, BATCH):
+        model.reset_metrics()
+        rows = slice(begin, begin + BATCH)
+        logs.append(model.train_on_batch(x[rows], y[rows], return_dict=True))
+    arrays["losses"] = np.array([log["loss"] for log in logs], np.float32)
+    for key in logs[0]:
+        if key != "loss":
+            arrays[f"metric/{key}"] = np.array([log[key] for log in logs], np.float32)
+    for variable in model.trainable_variables:
+        arrays[f"final/{variable.path}"] = np.asarray(variable.value)
+    for variable in model.optimizer.variables:
+        if variable.path.rpartition("/")[2] not in ("iteration", "learning_rate"):
+            arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
+    arrays["prediction"] = np.asarray(model(x))
+    for key, array in arrays.items():
+        assert np.all(np.isfinite(array)), f"{name}: {key} is not finite"
+    return arrays
+
+
+# ----------------------------------------------------------------------------- files
+
+
+def config_text(case):
+    model_spec, optimizer, loss, metrics, _ = case
+    config = {
+        "model": model_spec,
+        "compile": {"optimizer": optimizer, "loss": loss, "metrics": metrics},
+        "fit": {"batch_size": BATCH, "epochs": 1, "shuffle": False},
+    }
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data):
+            return True
+
+    return yaml.dump(config, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=100)
+
+
+def write_npz(path, arrays):
+    """As numpy.savez_compressed, but the same bytes on every run."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for key, array in arrays.items():
+            text = io.BytesIO()
+            np.lib.format.write_array(text, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(key + ".npy"), text.getvalue(), zipfile.ZIP_DEFLATED)
+
+
+README = """# Training steps recorded from Keras
+
+Written by `scripts/make_keras_fixtures.py`, which says what the arrays are; do not edit by hand.
+Keras {keras} on jax {jax} (CPU, float32), numpy {numpy}, Python {python}; seed {seed}; {steps} steps
+of {batch} samples. {count} cases.
+
+- `<optimizer>__classifier`, `<optimizer>__regressor`: every optimizer on two models
+- `schedule_<schedule>`: every learning rate schedule
+- `loss_<loss>`: every loss, with every metric at least once
+- `short_batch`: the last batch has {last} samples
+"""
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures"
+    os.makedirs(folder, exist_ok=True)
+    cases = make_cases()
+    for name, case in cases.items():
+        arrays = run(name, case)
+        with open(os.path.join(folder, name + ".yaml"), "w") as file:
+            file.write(config_text(case))
+        write_npz(os.path.join(folder, name + ".npz"), arrays)
+    with open(os.path.join(folder, "README.md"), "w") as file:
+        file.write(
+            README.format(
+                keras=keras.__version__,
+                jax=jax.__version__,
+                numpy=np.__version__,
+                python=sys.version.split()[0],
+                seed=SEED,
+                steps=STEPS,
+                batch=BATCH,
+                count=len(cases),
+                last=BATCH - 3,
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()
