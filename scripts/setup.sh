@@ -64,7 +64,7 @@ as_root() {
     sudo "$@"
   else
     say "root rights are needed: run as root, or install sudo" >&2
-    exit 1
+    return 1
   fi
 }
 

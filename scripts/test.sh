@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Builds everything, runs all checks and tests, and ends with the line "N passed, M failed".
+#
+#   scripts/test.sh [--sanitize=address|undefined|thread] [--compiler=gcc|clang] [TEST ...]
+#
+# TEST: names of Meson tests, as `meson test -C build-test --list` shows them; all by default.
+# Each kind of build has its own directory: build-test, build-test-clang, build-test-address, ...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+sanitize=none
+compiler=gcc
+tests=()
+for argument in "$@"; do
+  case "$argument" in
+    --sanitize=address | --sanitize=undefined | --sanitize=thread) sanitize=${argument#*=} ;;
+    --compiler=gcc | --compiler=clang) compiler=${argument#*=} ;;
+    -*) usage ;;
+    *) tests+=("$argument") ;;
+  esac
+done
+
+passed=0
+failed=0
+finish() {
+  [ $? -eq 0 ] || [ -n "${counted:-}" ] || echo "$passed passed, $((failed + 1)) failed"
+}
+trap finish EXIT
+
+# Runs one check; a failure is counted and does not stop the others.
+check() {
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    echo "failed: $*"
+    failed=$((failed + 1))
+  fi
+}
+
+check_format() {
+  find src tests -name '*.h' -o -name '*.cpp' | sort | xargs clang-format --dry-run -Werror
+}
+
+build=build-test
+options=(--buildtype=release)
+packages=()
+if [ "$compiler" = clang ]; then
+  build+=-clang
+  packages+=(clang libomp-dev)
+fi
+if [ "$sanitize" != none ]; then
+  build+=-$sanitize
+  # Clang leaves the sanitizer's functions to be found when the program starts.
+  options=(--buildtype=debugoptimized "-Db_sanitize=$sanitize" -Db_lundef=false)
+fi
+
+scripts/setup.sh "${packages[@]}"
+check scripts/check_layers.py
+check scripts/check_size.py
+# Other versions of clang-format see some lines otherwise.
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+  check check_format
+else
+  echo "format: not checked, for there is no clang-format 14"
+fi
+
+if [ "$compiler" = clang ]; then
+  export CC=clang CXX=clang++
+else
+  export CC=gcc CXX=g++
+fi
+[ -f $build/build.ninja ] || meson setup $build "${options[@]}"
+ninja -C $build
+
+suppressions=$PWD/scripts/sanitizers
+export ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1
+export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$suppressions/tsan.supp
+
+log=$build/meson-logs/testlog.json
+rm -f $log
+# Sanitizers slow the tests down.
+scale=1
+[ "$sanitize" = none ] || scale=5
+meson test -C $build --no-rebuild --print-errorlogs --timeout-multiplier $scale "${tests[@]}" || true
+counted=yes
+scripts/count_tests.py $log $passed $failed
