@@ -43,7 +43,8 @@ check() {
 }
 
 check_format() {
-  find src tests -name '*.h' -o -name '*.cpp' | sort | xargs clang-format --dry-run -Werror
+  find src tests -name '*.h' -o -name '*.cpp' | sort | xargs clang-format --dry-run -Werror 2>&1 |
+    sed -n 's/: error: .*/: not as clang-format writes it/p'
 }
 
 build=build-test

@@ -107,8 +107,8 @@ TEST_CASE("a file too short for its header") {
 }
 
 TEST_CASE("deep nesting is no trouble") {
-  CHECK(parse_error(std::string(1'000'000, '['), 0).starts_with(kPlace + "the header is not JSON"));
-  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  CHECK(parse_error(std::string(100'000, '['), 0).starts_with(kPlace + "the header is not JSON"));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   CHECK(entry_error(deep) == kPlace + "'a' is not a map");
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("a damaged file is read within its bounds or refused with its name") {
   const std::string name = directory.file("w");
   const std::string good = good_file();
   std::uint64_t refused = 0;
-  for (std::uint64_t attempt = 0; attempt < 3000; ++attempt) {
+  for (std::uint64_t attempt = 0; attempt < 1000; ++attempt) {
     std::string bytes = good;
     auto random = [&, draw = std::uint64_t{0}](std::uint64_t below) mutable {
       return philox(7, attempt, draw++)[0] % below;
@@ -159,8 +159,8 @@ TEST_CASE("a damaged file is read within its bounds or refused with its name") {
     ++refused;
     CHECK(error.starts_with("3: " + name + ": "));
   }
-  CHECK(refused > 1000);
-  CHECK(refused < 3000);
+  CHECK(refused > 300);
+  CHECK(refused < 1000);
 }
 
 }  // namespace
