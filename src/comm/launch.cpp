@@ -52,8 +52,8 @@ std::optional<int> slurm_local_size() {
 
 }  // namespace
 
-Launch launch_from_environment() {
-  Launch launch;
+JobLaunch launch_from_environment() {
+  JobLaunch launch;
   const auto open_mpi_size = integer("OMPI_COMM_WORLD_SIZE");
   const auto pmix_rank = integer("PMIX_RANK");
   if (!open_mpi_size && !pmix_rank) return launch;

@@ -6,7 +6,7 @@ namespace meshwork {
 
 /// How this process was started, known from the environment before MPI is initialised, so that a
 /// mistake in the configuration costs nothing.
-struct Launch {
+struct JobLaunch {
   bool by_mpirun = false;
   int rank = 0;
   int size = 1;
@@ -16,6 +16,6 @@ struct Launch {
 
 /// From the variables of Open MPI (OMPI_COMM_WORLD_*), or of Slurm with PMIx (PMIX_RANK, SLURM_*);
 /// without them one process alone. Throws Error where they contradict themselves.
-Launch launch_from_environment();
+JobLaunch launch_from_environment();
 
 }  // namespace meshwork

@@ -16,7 +16,7 @@
 namespace meshwork {
 
 MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
-  const Launch launch = launch_from_environment();
+  const JobLaunch launch = launch_from_environment();
   prepare_mpi_environment(launch);
   int initialized = 0;
   MPI_Initialized(&initialized);

@@ -37,7 +37,7 @@ bool can_read_other_processes() {
   return yama < 2 && process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
 }
 
-void prepare_mpi_environment(const Launch& launch) {
+void prepare_mpi_environment(const JobLaunch& launch) {
   set_default("OMPI_MCA_btl_base_warn_component_unused", "0");
   set_default("OMPI_MCA_btl_openib_warn_no_device_params_found", "0");
   set_default("OMPI_MCA_mca_base_component_show_load_errors", "0");

@@ -8,7 +8,7 @@ namespace meshwork {
 /// machine, before MPI_Init: no warnings that a user can do nothing about, no reading of another
 /// process's memory where a container forbids it, no shared memory in a /dev/shm too small for it,
 /// and waiting that yields where ranks outnumber cores, whatever a hostfile says.
-void prepare_mpi_environment(const Launch& launch);
+void prepare_mpi_environment(const JobLaunch& launch);
 
 /// Whether the kernel lets this process read another's memory (process_vm_readv); containers often
 /// forbid it, and Open MPI then prints an error for each message.

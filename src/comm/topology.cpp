@@ -185,7 +185,7 @@ bool bound_by_default() {
 
 void use_fair_share_of_cores(char** argv) {
   constexpr const char* kDone = "MESHWORK_CORES_BOUND";
-  const Launch launch = launch_from_environment();
+  const JobLaunch launch = launch_from_environment();
   if (!bound_by_default() || std::getenv(kDone) != nullptr) return;
   const CpuSet cpus;
   for (const Core& core :

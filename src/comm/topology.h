@@ -57,7 +57,7 @@ struct DeviceDescription {
   std::int64_t memory = 0;            ///< bytes in the machine
   std::int64_t available_memory = 0;  ///< bytes allowed
   int threads_per_device = 1;
-  Launch launch;
+  JobLaunch launch;
 };
 
 DeviceDescription describe_devices(const std::string& root = "");

@@ -161,7 +161,7 @@ TEST_CASE("launch: ranks from the environment") {
   {
     const Variable local_rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
     const Variable local_size("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
-    const Launch launch = launch_from_environment();
+    const JobLaunch launch = launch_from_environment();
     CHECK(launch.by_mpirun);
     CHECK(launch.rank == 5);
     CHECK(launch.size == 8);
@@ -179,7 +179,7 @@ TEST_CASE("launch: ranks of Slurm with PMIx, and what cannot be") {
   {
     const Variable size("SLURM_STEP_NUM_TASKS", "4");
     const Variable local("SLURM_LOCALID", "1");
-    const Launch launch = launch_from_environment();
+    const JobLaunch launch = launch_from_environment();
     CHECK(launch.rank == 3);
     CHECK(launch.size == 4);
     CHECK(launch.local_rank == 1);

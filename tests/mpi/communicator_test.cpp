@@ -54,7 +54,7 @@ TEST_CASE("ranks keep the contract with less scratch than ranks") {
 TEST_CASE("ranks: many calls in a row") { test::check_repeated_calls(test::mpi_world(), 2000); }
 
 TEST_CASE("ranks: the environment knows the world before MPI does") {
-  const Launch launch = launch_from_environment();
+  const JobLaunch launch = launch_from_environment();
   CHECK(launch.rank == test::mpi_world().rank());
   CHECK(launch.size == test::mpi_world().size());
 }

@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   using namespace meshwork;
   use_fair_share_of_cores(argv);
-  const Launch launch = launch_from_environment();
+  const JobLaunch launch = launch_from_environment();
   const int devices = argc > 1 ? std::atoi(argv[1]) : launch.local_size;
   const auto processors = allowed_processors();
   fmt::print(
