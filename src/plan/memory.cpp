@@ -26,8 +26,8 @@ struct Buffer {
 
 class Memory {
  public:
-  explicit Memory(Plan& plan)
-      : plan_(plan), graph_(plan.program), buffer_(graph_.nodes.size(), -1) {}
+  Memory(Plan& plan, std::int64_t reserved)
+      : plan_(plan), reserved_(reserved), graph_(plan.program), buffer_(graph_.nodes.size(), -1) {}
 
   void run() {
     find_uses();
@@ -185,11 +185,12 @@ class Memory {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return buffers_[a].bytes > buffers_[b].bytes;
     });
-    plan_.arena_bytes = plan_.variable_bytes;
+    const std::int64_t base = std::max(plan_.variable_bytes, reserved_);
+    plan_.arena_bytes = base;
     std::vector<std::size_t> placed;  // by offset
     for (const std::size_t b : order) {
       Buffer& buffer = buffers_[b];
-      std::int64_t offset = plan_.variable_bytes;
+      std::int64_t offset = base;
       for (const std::size_t p : placed) {
         const Buffer& other = buffers_[p];
         const bool overlaps = other.first <= buffer.last && buffer.first <= other.last;
@@ -207,6 +208,7 @@ class Memory {
   }
 
   Plan& plan_;
+  std::int64_t reserved_;
   const Graph& graph_;
   std::vector<int> buffer_;  ///< of each value
   std::vector<Buffer> buffers_;
@@ -220,6 +222,6 @@ class Memory {
 
 }  // namespace
 
-void lay_out_memory(Plan& plan) { Memory(plan).run(); }
+void lay_out_memory(Plan& plan, std::int64_t reserved) { Memory(plan, reserved).run(); }
 
 }  // namespace meshwork

@@ -41,7 +41,7 @@ double whole_bytes(const Graph& program, const Node& node) {
 
 }  // namespace
 
-Plan make_plan(Graph program, const WorkspaceQuery& workspace) {
+Plan make_plan(Graph program, const WorkspaceQuery& workspace, std::int64_t reserved) {
   Plan plan;
   plan.program = std::move(program);
   plan.instructions = schedule(plan.program);
@@ -53,7 +53,7 @@ Plan make_plan(Graph program, const WorkspaceQuery& workspace) {
       instruction.workspace_bytes = workspace(plan.program, node);
     }
   }
-  lay_out_memory(plan);
+  lay_out_memory(plan, reserved);
   return plan;
 }
 

@@ -24,7 +24,8 @@ struct FinalCopy {
 };
 
 /// The program of one device, in order, with a place in one arena for every value. Variables come
-/// first and keep their places in every program over the same variables.
+/// first and keep their places in every program over the same variables; nothing else is placed
+/// among the first `reserved` bytes, where programs with more variables have theirs.
 struct Plan {
   Graph program;  ///< local
   std::vector<Instruction> instructions;
@@ -38,7 +39,7 @@ struct Plan {
 using WorkspaceQuery = std::function<std::int64_t(const Graph& program, const Node& node)>;
 
 /// Orders instructions, joins small all-reduces, lays out memory from lifetimes.
-Plan make_plan(Graph program, const WorkspaceQuery& workspace);
+Plan make_plan(Graph program, const WorkspaceQuery& workspace, std::int64_t reserved = 0);
 
 /// Order of execution: program order, but all-reduces of at most kSmallBytes wait until one of
 /// their results is needed, and then go out together (those over the same devices).
@@ -46,7 +47,7 @@ constexpr std::int64_t kSmallBytes = 64 * 1024;
 std::vector<Instruction> schedule(const Graph& program);
 
 /// Gives every value a place; see Plan.
-void lay_out_memory(Plan& plan);
+void lay_out_memory(Plan& plan, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.
 std::string to_string(const Plan& plan);

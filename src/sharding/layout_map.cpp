@@ -90,7 +90,7 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
     }
     if (matches(pattern.whole, *pattern.rule, key_, path)) hits.push_back(pattern.rule);
   }
-  if (hits.empty()) return {nullptr, replicated(rank)};
+  if (hits.empty()) return {std::nullopt, replicated(rank)};
   if (hits.size() > 1) {
     std::vector<std::string> quoted;
     for (const auto* hit : hits) {
@@ -116,7 +116,7 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
       if (mesh.sizes[static_cast<std::size_t>(axis)] > 1) layout.dims[d].push_back(axis);
     }
   }
-  return {&rule, std::move(layout)};
+  return {rule, std::move(layout)};
 }
 
 void LayoutMap::check_all_hit(const std::vector<std::string>& paths) const {

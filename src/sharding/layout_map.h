@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace meshwork {
 
 /// The rule that lays out a path, and the layout it gives.
 struct LayoutMatch {
-  const config::LayoutRule* rule = nullptr;  ///< nullptr: no rule hit, the tensor is replicated
+  std::optional<config::LayoutRule> rule;  ///< none: no rule hit, the tensor is replicated
   Layout layout;
 };
 
@@ -39,15 +40,9 @@ class LayoutMap {
   std::string key_;
 };
 
-/// A variable under the layout map: what `paths` prints.
-struct VariableLayout {
-  const config::LayoutRule* rule = nullptr;
-  Layout layout;
-};
-
 /// What the user asked for, applied to a program: the layouts that propagation never moves.
 struct PinnedLayouts {
-  std::vector<VariableLayout> variables;           ///< of graph.variables, in order
+  std::vector<LayoutMatch> variables;           ///< of graph.variables, in order
   std::vector<std::pair<ValueId, Layout>> values;  ///< inputs and `<layer>/output` keys
 };
 
@@ -55,5 +50,8 @@ struct PinnedLayouts {
 /// input over the batch axis, variables and outputs by the layout map, optimizer slots as their
 /// variable or by `optimizer_layout`, gradients as the state of the optimizer. Inputs are the nodes of op `input` that are no scalars.
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh);
+
+/// Throws an Error for a rule of either map that lays out nothing in a program.
+void check_rules_hit(const Graph& graph, const config::Config& config);
 
 }  // namespace meshwork

@@ -26,7 +26,7 @@ void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
                  PinnedLayouts& pinned) {
   for (const NamedValue& output : graph.layer_outputs) {
     const LayoutMatch match = map.find(output.name, graph.type(output.value).shape.size(), mesh);
-    if (match.rule == nullptr) continue;
+    if (!match.rule) continue;
     const auto same = std::find_if(pinned.values.begin(), pinned.values.end(),
                                    [&](const auto& pin) { return pin.first == output.value; });
     if (same == pinned.values.end()) {
@@ -35,6 +35,19 @@ void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
       same->second = match.layout;
     }
   }
+}
+
+const std::vector<config::LayoutRule>& variable_rules(const config::Config& config) {
+  static const std::vector<config::LayoutRule> kNone;
+  return config.strategy == config::Strategy::kModelParallel ? config.layout_map : kNone;
+}
+
+LayoutMap variable_map(const config::Config& config) {
+  return LayoutMap(variable_rules(config), "layout_map");
+}
+
+LayoutMap slot_map(const config::Config& config) {
+  return LayoutMap(config.optimizer_layout, "optimizer_layout");
 }
 
 /// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
@@ -55,10 +68,8 @@ void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
 }  // namespace
 
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh) {
-  static const std::vector<config::LayoutRule> kNone;
-  const bool use_map = config.strategy == config::Strategy::kModelParallel;
-  const LayoutMap map(use_map ? config.layout_map : kNone, "layout_map");
-  const LayoutMap slots(config.optimizer_layout, "optimizer_layout");
+  const LayoutMap map = variable_map(config);
+  const LayoutMap slots = slot_map(config);
 
   PinnedLayouts pinned;
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
@@ -70,19 +81,17 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   }
   pin_outputs(graph, map, mesh, pinned);
 
-  std::vector<std::string> paths;
   std::vector<std::string> weights;
   for (const Variable& variable : graph.variables) {
     const std::size_t rank = graph.type(variable.value).shape.size();
     if (variable.slot_of.empty()) {
       const LayoutMatch match = map.find(variable.path, rank, mesh);
       pinned.variables.push_back({match.rule, match.layout});
-      paths.push_back(variable.path);
       weights.push_back(variable.path);
       continue;
     }
     const LayoutMatch match = slots.find(variable.slot_of, rank, mesh);
-    if (match.rule != nullptr) {
+    if (match.rule) {
       pinned.variables.push_back({match.rule, match.layout});
       continue;
     }
@@ -91,10 +100,18 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
     pinned.variables.push_back(pinned.variables[static_cast<std::size_t>(owner - weights.begin())]);
   }
   pin_gradients(graph, pinned);
-  for (const NamedValue& output : graph.layer_outputs) paths.push_back(output.name);
-  map.check_all_hit(paths);
-  slots.check_all_hit(weights);
   return pinned;
+}
+
+void check_rules_hit(const Graph& graph, const config::Config& config) {
+  std::vector<std::string> weights;
+  for (const Variable& variable : graph.variables) {
+    if (variable.slot_of.empty()) weights.push_back(variable.path);
+  }
+  std::vector<std::string> paths = weights;
+  for (const NamedValue& output : graph.layer_outputs) paths.push_back(output.name);
+  variable_map(config).check_all_hit(paths);
+  slot_map(config).check_all_hit(weights);
 }
 
 }  // namespace meshwork

@@ -1,0 +1,144 @@
+#include "compile.h"
+
+#include "autodiff/gradients.h"
+#include "base/check.h"
+#include "graph/text.h"
+#include "optim/optimizer.h"
+
+namespace meshwork {
+namespace {
+
+Mode mode_of(ProgramKind kind) {
+  switch (kind) {
+    case ProgramKind::kEvaluate:
+      return Mode::kEvaluate;
+    case ProgramKind::kPredict:
+      return Mode::kPredict;
+    default:
+      return Mode::kTrain;
+  }
+}
+
+void append_backward_and_update(const config::Config& config, Graph& graph) {
+  GraphBuilder b(graph);
+  std::vector<ValueId> weights;
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    if (!graph.variables[i].trainable) continue;
+    weights.push_back(graph.variables[i].value);
+    indices.push_back(i);
+  }
+  const auto found = gradients(b, output_value(graph, "loss"), weights);
+  std::vector<Gradient> given;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == kNoValue) continue;
+    given.push_back({indices[i], found[i]});
+    graph.gradients.push_back({weights[i], found[i]});
+  }
+  if (given.empty()) {
+    config::fail_at(config.model.at,
+                    "model: the loss depends on no trainable variable; add a layer "
+                    "with weights, such as Dense");
+  }
+  add_optimizer(b, config.compile->optimizer, given);
+}
+
+/// A program that gives every variable of `step` its initial value and does nothing else.
+Graph initialization(const Graph& step) {
+  Graph graph;
+  for (const Variable& variable : step.variables) {
+    Node node = step.node(variable.value);
+    Variable copy = variable;
+    copy.value = static_cast<ValueId>(graph.nodes.size());
+    graph.nodes.push_back(node);
+    graph.variables.push_back(copy);
+    // A node of its own for each variable, so that none has to share a layout.
+    const OpArgs args{.inputs = {}, .attrs = variable.init_attrs, .output = {}};
+    const TensorType type = variable.init->infer(args);
+    MW_CHECK(type == node.type, "'{}' is {}, but starts as {}", variable.path, to_string(node.type),
+             to_string(type));
+    graph.updates.push_back({copy.value, static_cast<ValueId>(graph.nodes.size())});
+    graph.nodes.push_back({.op = variable.init,
+                           .inputs = {},
+                           .attrs = variable.init_attrs,
+                           .type = type,
+                           .path = node.path,
+                           .phase = Phase::kUpdate});
+  }
+  return graph;
+}
+
+void show(const Dump& dump, std::string_view stage, const std::function<std::string()>& text) {
+  if (dump) dump(stage, text());
+}
+
+std::string print_laid_out(const LaidOut& program, const Mesh& mesh) {
+  return print(program.graph, [&](ValueId id) {
+    const NodeLayout& layout = program.nodes[static_cast<std::size_t>(id)];
+    if (layout.flexible) return std::string("any");
+    std::string text = to_string(layout.output, mesh);
+    if (!(layout.computed == layout.output)) text += " from " + to_string(layout.computed, mesh);
+    return text;
+  });
+}
+
+std::string print_partitioned(const Partitioned& program, const Mesh& mesh) {
+  return print(program.graph, [&](ValueId id) {
+    return to_string(program.layouts[static_cast<std::size_t>(id)], mesh);
+  });
+}
+
+}  // namespace
+
+const std::vector<std::string>& stages() {
+  static const std::vector<std::string> kStages{"forward",     "step",  "layouts", "reshards",
+                                                "collectives", "local", "plan"};
+  return kStages;
+}
+
+Graph build_step(const config::Config& config, const Signature& signature, ProgramKind kind,
+                 std::int64_t batch, const Dump& dump) {
+  Graph graph = build_model(config, signature, mode_of(kind), batch);
+  verify(graph);
+  show(dump, "forward", [&] { return print(graph); });
+  if (mode_of(kind) == Mode::kTrain) append_backward_and_update(config, graph);
+  if (kind == ProgramKind::kInitialize) graph = initialization(graph);
+  graph = prune(graph);
+  verify(graph);
+  show(dump, "step", [&] { return print(graph); });
+  return graph;
+}
+
+GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
+                      ProgramKind kind, std::int64_t batch, const Dump& dump) {
+  const Graph graph = build_step(config, signature, kind, batch, dump);
+  if (kind != ProgramKind::kInitialize) check_rules_hit(graph, config);
+  GlobalProgram program;
+  const PinnedLayouts pinned = pin_layouts(graph, config, mesh);
+  program.variables = pinned.variables;
+  const PropagateOptions options{.keep_gathered = config.keep_gathered};
+
+  const LaidOut laid_out = propagate(graph, pinned, mesh, options);
+  show(dump, "layouts", [&] { return print_laid_out(laid_out, mesh); });
+
+  const Partitioned agreed = insert_reshards(laid_out, mesh, options);
+  verify(agreed, mesh);
+  show(dump, "reshards", [&] { return print_partitioned(agreed, mesh); });
+
+  program.partitioned = choose_collectives(agreed, mesh);
+  verify(program.partitioned, mesh);
+  show(dump, "collectives", [&] { return print_partitioned(program.partitioned, mesh); });
+  return program;
+}
+
+Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,
+                        const WorkspaceQuery& workspace, std::int64_t reserved, const Dump& dump) {
+  Graph local = prune(localize(program.partitioned, mesh, device));
+  verify(local);
+  show(dump, "local", [&] { return print(local); });
+  Plan plan = make_plan(std::move(local), workspace, reserved);
+  show(dump, "plan", [&] { return to_string(plan); });
+  return plan;
+}
+
+}  // namespace meshwork

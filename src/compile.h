@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "model/model.h"
+#include "plan/plan.h"
+#include "sharding/layout_map.h"
+#include "spmd/partition.h"
+
+namespace meshwork {
+
+/// What a program is for. All over one configuration share their variables, weights first.
+enum class ProgramKind {
+  kInitialize,  ///< gives every variable its initial value
+  kTrain,       ///< forward, backward, update
+  kEvaluate,    ///< loss and metrics
+  kPredict,     ///< the output of the model
+};
+
+/// Receives the text of a stage: "forward", "step", "layouts", "reshards", "collectives", "local",
+/// "plan".
+using Dump = std::function<void(std::string_view stage, const std::string& text)>;
+
+/// Names of the stages, in order.
+const std::vector<std::string>& stages();
+
+/// A program for all devices: partitioned, but with global shapes.
+struct GlobalProgram {
+  Partitioned partitioned;
+  std::vector<LayoutMatch> variables;  ///< of its graph.variables
+};
+
+/// The graph of a step before any device is thought of.
+Graph build_step(const config::Config& config, const Signature& signature, ProgramKind kind,
+                 std::int64_t batch, const Dump& dump = {});
+
+/// Config and mesh -> what all devices run. Pure: every device gets the same.
+/// Errors of the user's layouts are found here.
+GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
+                      ProgramKind kind, std::int64_t batch, const Dump& dump = {});
+
+/// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
+Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,
+                        const WorkspaceQuery& workspace, std::int64_t reserved = 0,
+                        const Dump& dump = {});
+
+}  // namespace meshwork
