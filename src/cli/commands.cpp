@@ -3,10 +3,18 @@
 namespace meshwork::cli {
 
 extern const Command kDevices;
+extern const Command kEvaluate;
+extern const Command kFit;
+extern const Command kPaths;
+extern const Command kPredict;
 extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
+      &kFit,
+      &kEvaluate,
+      &kPredict,
+      &kPaths,
       &kValidate,
       &kDevices,
   };

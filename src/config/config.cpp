@@ -53,6 +53,17 @@ std::string read_run_directory(Reader& reader, const std::string& file) {
   return path;
 }
 
+std::string resolved_text(Value root, const MeshSpec& mesh) {
+  Value& axes = root.insert("mesh", {}).value;
+  axes = Value{};
+  for (const auto& [name, size] : mesh.axes) {
+    Value& extent = axes.insert(name, {}).value;
+    extent.kind = Value::Kind::kScalar;
+    extent.scalar = std::to_string(size);
+  }
+  return to_yaml(root);
+}
+
 Config read_config(Value root, const std::string& file, const Overrides& overrides) {
   const Location whole{file, 0, 0};
   if (root.is_null()) fail_at(whole, "the file is empty");
@@ -76,6 +87,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   if (compile != nullptr) config.compile = read_compile(*compile);
   config.fit = read_fit(fit, whole);
   if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
+  config.text = resolved_text(std::move(root), config.mesh);
   return config;
 }
 

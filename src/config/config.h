@@ -80,6 +80,7 @@ struct FitSpec {
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
+  std::string text;  ///< YAML of the whole, overrides included
   std::uint64_t seed = 1337;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map

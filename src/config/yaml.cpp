@@ -103,7 +103,36 @@ Value parse(const std::string& text, Converter& converter) {
   }
 }
 
+void emit(const Value& value, YAML::Emitter& out) {
+  switch (value.kind) {
+    case Value::Kind::kNull: out << YAML::Null; break;
+    case Value::Kind::kScalar:
+      if (value.quoted) out << YAML::DoubleQuoted;
+      out << value.scalar;
+      break;
+    case Value::Kind::kList:
+      out << YAML::Flow << YAML::BeginSeq;
+      for (const Value& item : value.list) emit(item, out);
+      out << YAML::EndSeq;
+      break;
+    case Value::Kind::kMap:
+      out << YAML::BeginMap;
+      for (const Value::Entry& entry : value.map) {
+        out << YAML::Key << entry.key << YAML::Value;
+        emit(entry.value, out);
+      }
+      out << YAML::EndMap;
+      break;
+  }
+}
+
 }  // namespace
+
+std::string to_yaml(const Value& value) {
+  YAML::Emitter out;
+  emit(value, out);
+  return std::string(out.c_str()) + "\n";
+}
 
 Value parse_yaml(const std::string& text, const std::string& file) {
   Converter converter({file, 0, 0}, false);

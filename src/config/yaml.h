@@ -16,4 +16,7 @@ Value parse_yaml(const std::string& text, const std::string& file);
 /// The same from text that was not written in a file: every place is `at`.
 Value parse_yaml_at(const std::string& text, const Location& at);
 
+/// The value as YAML text that reads back as the same value.
+std::string to_yaml(const Value& value);
+
 }  // namespace meshwork::config

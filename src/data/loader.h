@@ -32,7 +32,7 @@ struct LoaderOptions {
   std::int64_t batch_size = 32;  ///< global
   bool shuffle = false;          ///< a new permutation for every pass
   std::uint64_t seed = 0;
-  std::optional<std::int64_t> steps_per_epoch;  ///< default: one pass over the data
+  std::optional<std::int64_t> steps_per_epoch = {};  ///< default: one pass over the data
   std::int64_t first_step = 0;                  ///< steps done before, in a run that is resumed
 };
 

@@ -5,6 +5,8 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
+#include "comm/launch.h"
+#include "train/variable_report.h"
 
 namespace meshwork::cli {
 namespace {
@@ -22,9 +24,15 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
   meshwork: configs/mnist.yaml:14:7: layout_map: 'd1/kernel': the mesh (data=2, model=4) has no axis
   'modl'; nearest: 'model')";
 
-/// Everything that can be known without devices, one call per stage; throws Error at the first
-/// mistake.
-config::Config check(const ConfigArguments& arguments) { return load(arguments); }
+/// Everything that can be known without devices: the file, names and arguments, the headers of the
+/// data, shapes, layouts. Throws Error at the first mistake. `missing` says which data is not there.
+config::Config check(const ConfigArguments& arguments, std::string& missing) {
+  config::Config config = load(arguments);
+  const JobLaunch launch = launch_from_environment();
+  Mesh mesh;
+  program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing);
+  return config;
+}
 
 std::string plural(std::size_t count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
@@ -51,8 +59,11 @@ std::string summarize(const config::Config& config) {
 }
 
 ExitCode validate(const ConfigArguments& arguments) {
-  const config::Config config = check(arguments);
-  if (launched_rank() == 0) fmt::print("{}: ok\n  {}\n", config.file, summarize(config));
+  std::string missing;
+  const config::Config config = check(arguments, missing);
+  if (launched_rank() != 0) return ExitCode::kOk;
+  fmt::print("{}: ok\n  {}\n", config.file, summarize(config));
+  if (!missing.empty()) fmt::print("  the data could not be checked: {}\n", missing);
   return ExitCode::kOk;
 }
 

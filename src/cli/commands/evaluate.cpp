@@ -1,0 +1,70 @@
+#include "train/evaluate.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/job_arguments.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork evaluate configs/fashion_mnist.yaml --from runs/fashion_mnist
+      loss and metrics on the test images, or on what validation_split took off
+  mpirun -n 8 meshwork evaluate configs/fashion_mnist.yaml --from runs/fashion_mnist --mesh 8x1
+      weights can be read on any mesh
+  meshwork evaluate configs/fashion_mnist.yaml --from runs/fashion_mnist --split train
+
+The last line is for scripts, as that of fit.)";
+
+struct EvaluateArguments {
+  std::shared_ptr<JobArguments> job;
+  std::string from;
+  std::string split;
+};
+
+ExitCode run(const EvaluateArguments& arguments) {
+  Job job = load_job(*arguments.job->config, "evaluate");
+  if (!job.config.compile) {
+    fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
+  }
+  if (!arguments.job->dump.empty()) {
+    print_stage(job, ProgramKind::kEvaluate, job.config.fit.batch_size, arguments.job->dump);
+    return ExitCode::kOk;
+  }
+  const std::string file = weights_file(arguments.from);
+  const data::Split split = evaluation_split(job, arguments.split);
+  prepare_evaluate(job, split);
+  run_on_devices(job, [&](DeviceContext& context) {
+    const FitResult result =
+        evaluate(job, context, split, file, arguments.job->verbose, std::cout);
+    if (context.world.rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
+  });
+  return ExitCode::kOk;
+}
+
+Run add(CLI::App& app) {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  arguments->job = add_job_arguments(app);
+  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--split", arguments->split,
+                 "train, validation or test; by default what fit validates on, else test")
+      ->type_name("NAME");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kEvaluate{
+    .name = "evaluate",
+    .usage = "CONFIG [key=value ...] --from DIR [options]",
+    .summary = "loss and metrics of trained weights",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

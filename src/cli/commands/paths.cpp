@@ -1,0 +1,137 @@
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/config_arguments.h"
+#include "cli/rank.h"
+#include "comm/launch.h"
+#include "train/variable_report.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork paths configs/keras_guide.yaml
+      every weight: path, shape, type, the rule of the layout map that hit it, layout, bytes of one
+      device; then totals
+  meshwork paths configs/keras_guide.yaml --mesh 1x8 --slots
+      with the state of the optimizer
+  meshwork paths configs/keras_guide.yaml --json | python3 -m json.tool
+
+A weight without a rule is replicated: every device holds all of it.)";
+
+struct PathsArguments {
+  std::shared_ptr<ConfigArguments> config;
+  bool json = false;
+  bool slots = false;
+};
+
+void print_totals(const std::vector<VariableRow>& rows, bool slots, const char* what) {
+  const VariableTotals totals = totals_of(rows, slots);
+  if (slots && totals.parameters == 0) return;
+  const double share = totals.bytes == 0 ? 0
+                                         : 100.0 * static_cast<double>(totals.replicated_bytes) /
+                                               static_cast<double>(totals.bytes);
+  fmt::print("{}: {} numbers, {} bytes per device, of them {} replicated ({:.1f} %)\n", what,
+             totals.parameters, totals.bytes, totals.replicated_bytes, share);
+}
+
+void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool slots) {
+  std::vector<std::vector<std::string>> lines{
+      {"path", "shape", "dtype", "rule", "layout", "bytes/device"}};
+  for (const VariableRow& row : rows) {
+    if (row.slot && !slots) continue;
+    const std::string rule = row.rule.empty()
+                                 ? "-"
+                                 : fmt::format("{} ({}:{})", row.rule, "line", row.rule_at.line);
+    lines.push_back({row.path, to_string(row.type.shape), std::string(to_string(row.type.dtype)),
+                     rule, row.layout, std::to_string(row.bytes)});
+  }
+  std::vector<std::size_t> widths(lines.front().size(), 0);
+  for (const auto& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t c = 0; c + 1 < line.size(); ++c) {
+      text += fmt::format("{:<{}}  ", line[c], widths[c]);
+    }
+    fmt::print("{}{:>{}}\n", text, line.back(), widths.back());
+  }
+  fmt::print("\nmesh {}: {} devices\n", to_string(mesh), mesh.num_devices());
+}
+
+nlohmann::ordered_json totals_json(const std::vector<VariableRow>& rows, bool slots) {
+  const VariableTotals totals = totals_of(rows, slots);
+  return {{"parameters", totals.parameters},
+          {"bytes_per_device", totals.bytes},
+          {"replicated_bytes_per_device", totals.replicated_bytes}};
+}
+
+void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
+  nlohmann::ordered_json result;
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) {
+    result["mesh"][mesh.names[i]] = mesh.sizes[i];
+  }
+  result["variables"] = nlohmann::ordered_json::array();
+  for (const VariableRow& row : rows) {
+    nlohmann::ordered_json entry{{"path", row.path},
+                                 {"shape", row.type.shape},
+                                 {"dtype", to_string(row.type.dtype)},
+                                 {"rule", nullptr},
+                                 {"layout", row.layout},
+                                 {"bytes_per_device", row.bytes},
+                                 {"replicated", row.replicated},
+                                 {"optimizer_state", row.slot}};
+    if (!row.rule.empty()) {
+      entry["rule"] = row.rule;
+      entry["rule_at"] = config::to_string(row.rule_at);
+    }
+    result["variables"].push_back(std::move(entry));
+  }
+  result["totals"] = {{"weights", totals_json(rows, false)},
+                      {"optimizer_state", totals_json(rows, true)}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+ExitCode run(const PathsArguments& arguments) {
+  const config::Config config = load(*arguments.config);
+  const JobLaunch launch = launch_from_environment();
+  Mesh mesh;
+  std::string missing;
+  const GlobalProgram program =
+      program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing);
+  if (launched_rank() != 0) return ExitCode::kOk;
+  const auto rows = variable_rows(program, mesh);
+  if (arguments.json) {
+    print_json(rows, mesh);
+    return ExitCode::kOk;
+  }
+  print_table(rows, mesh, arguments.slots);
+  print_totals(rows, false, "weights");
+  print_totals(rows, true, "optimizer state");
+  if (!missing.empty()) fmt::print("without data, hence without optimizer state: {}\n", missing);
+  return ExitCode::kOk;
+}
+
+Run add(CLI::App& app) {
+  auto arguments = std::make_shared<PathsArguments>();
+  arguments->config = add_config_arguments(app);
+  app.add_flag("--json", arguments->json, "the same, and the optimizer's state, as JSON");
+  app.add_flag("--slots", arguments->slots, "list the state of the optimizer, too");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kPaths{
+    .name = "paths",
+    .usage = "CONFIG [key=value ...] [options]",
+    .summary = "every variable: path, shape, dtype, rule, layout, bytes per device",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

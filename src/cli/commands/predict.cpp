@@ -1,0 +1,71 @@
+#include "train/predict.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/job_arguments.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"text(Examples:
+  meshwork predict configs/fashion_mnist.yaml --from runs/fashion_mnist
+      writes runs/fashion_mnist/predictions.npy: a row per test image, in the order of the data
+  meshwork predict configs/fashion_mnist.yaml --from runs/fashion_mnist --split train --output p.npy
+  python3 -c "import numpy; print(numpy.load('p.npy').argmax(1)[:10])")text";
+
+struct PredictArguments {
+  std::shared_ptr<JobArguments> job;
+  std::string from;
+  std::string split;
+  std::string output;
+};
+
+ExitCode run(const PredictArguments& arguments) {
+  Job job = load_job(*arguments.job->config, "predict");
+  if (!arguments.job->dump.empty()) {
+    print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size, arguments.job->dump);
+    return ExitCode::kOk;
+  }
+  const std::string weights = weights_file(arguments.from);
+  const data::Split split = evaluation_split(job, arguments.split);
+  prepare_predict(job, split);
+  const std::string file = arguments.output.empty() ? job.config.run_directory + "/predictions.npy"
+                                                    : arguments.output;
+  run_on_devices(job, [&](DeviceContext& context) {
+    predict(job, context, split, weights, file, arguments.job->verbose, std::cout);
+    if (context.world.rank() == 0) {
+      fmt::print("wrote {}: float32{}\n", file, to_string(prediction_shape(job, split)));
+    }
+  });
+  return ExitCode::kOk;
+}
+
+Run add(CLI::App& app) {
+  auto arguments = std::make_shared<PredictArguments>();
+  arguments->job = add_job_arguments(app);
+  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--split", arguments->split,
+                 "train, validation or test; by default what fit validates on, else test")
+      ->type_name("NAME");
+  app.add_option("--output", arguments->output,
+                 "the file to write; by default predictions.npy in the run directory")
+      ->type_name("FILE");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kPredict{
+    .name = "predict",
+    .usage = "CONFIG [key=value ...] --from DIR [options]",
+    .summary = "outputs of a trained model, to a .npy file",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

@@ -1,0 +1,55 @@
+#include "cli/job_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/nearest.h"
+#include "cli/rank.h"
+#include "comm/launch.h"
+#include "exec/executable.h"
+
+namespace meshwork::cli {
+
+void add_dump_option(CLI::App& app, std::string& stage) {
+  app.add_option("--dump", stage,
+                 "print a stage of the compiler for device 0 and stop: forward, step, layouts, "
+                 "reshards, collectives, local, plan")
+      ->type_name("STAGE");
+}
+
+std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
+  auto arguments = std::make_shared<JobArguments>();
+  arguments->config = add_config_arguments(app);
+  add_dump_option(app, arguments->dump);
+  app.add_option("--verbose", arguments->verbose,
+                 "0 silent, 1 progress bar (plain lines where there is no terminal), 2 a line per "
+                 "epoch")
+      ->type_name("LEVEL")
+      ->check(CLI::Range(0, 2));
+  return arguments;
+}
+
+Job load_job(const ConfigArguments& arguments, const std::string& command) {
+  const JobLaunch launch = launch_from_environment();
+  Job job = make_job(load(arguments), launch.by_mpirun ? launch.size : 0);
+  check_launch(job, "meshwork " + command + " " + arguments.file);
+  return job;
+}
+
+void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage) {
+  const auto& known = stages();
+  if (std::find(known.begin(), known.end(), stage) == known.end()) {
+    fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
+  }
+  const Dump dump = [&](std::string_view name, const std::string& text) {
+    if (name == stage && launched_rank() == 0) fmt::print("{}", text);
+  };
+  const auto backend = make_cpu_backend(1);
+  const WorkspaceQuery workspace = [&](const Graph& program, const Node& node) {
+    return kernel_workspace(*backend, program, node);
+  };
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, kind, batch, dump);
+  compile_for_device(program, job.mesh, 0, workspace, 0, dump);
+}
+
+}  // namespace meshwork::cli

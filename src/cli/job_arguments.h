@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/config_arguments.h"
+#include "train/job.h"
+
+namespace meshwork::cli {
+
+/// What every command that runs a job takes: CONFIG [key=value ...] --mesh --dump --verbose.
+struct JobArguments {
+  std::shared_ptr<ConfigArguments> config;
+  std::string dump;
+  int verbose = 1;
+};
+
+std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app);
+
+/// Adds --dump STAGE.
+void add_dump_option(CLI::App& app, std::string& stage);
+
+/// Reads configuration and data headers for this launch, and checks that it has the devices of the
+/// mesh; `command` is the one to propose otherwise.
+Job load_job(const ConfigArguments& arguments, const std::string& command);
+
+/// Prints a stage of the program of `kind` for the first device.
+void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage);
+
+}  // namespace meshwork::cli

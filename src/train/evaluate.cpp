@@ -1,0 +1,81 @@
+#include "train/evaluate.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "train/progress_bar.h"
+
+namespace meshwork {
+namespace {
+
+data::LoaderOptions in_order(const Session& session) {
+  return {.batch_size = session.job().config.fit.batch_size,
+          .shuffle = false,
+          .seed = session.job().config.seed};
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const Session& session, const data::Split& split)
+    : session_(session),
+      runner_(session, ProgramKind::kEvaluate, split),
+      loader_(split, in_order(session), runner_.parts()) {}
+
+Logs Evaluator::run() {
+  runner_.reset();
+  for (std::int64_t step = 0; step < loader_.steps_per_epoch(); ++step) {
+    runner_.step(loader_.next());
+  }
+  return runner_.logs();
+}
+
+Logs Evaluator::run(std::ostream& out, int verbose) {
+  ProgressBar bar(out, session_.is_first() ? verbose : 0, terminal_of(1));
+  bar.begin(loader_.steps_per_epoch());
+  runner_.reset();
+  for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
+    runner_.step(loader_.next());
+    bar.update(step, runner_.logs());
+  }
+  bar.finish(runner_.logs());
+  return runner_.logs();
+}
+
+data::Split evaluation_split(const Job& job, const std::string& name) {
+  if (!name.empty()) return job.dataset->split(name);
+  if (job.validation) return *job.validation;
+  return job.dataset->split(job.dataset->validation_name().value_or("train"));
+}
+
+std::string weights_file(const std::string& from) {
+  const std::filesystem::path path(from);
+  std::error_code status;
+  if (!std::filesystem::is_directory(path, status)) {
+    if (std::filesystem::is_regular_file(path, status)) return from;
+    fail(ExitCode::kFile, "{}: no such directory; --from takes the run directory of a fit, or a "
+                          ".safetensors file", from);
+  }
+  const std::string file = (path / kFinalWeights).string();
+  if (!std::filesystem::is_regular_file(file, status)) {
+    fail(ExitCode::kFile, "{}: no {} in it; train first: meshwork fit", from, kFinalWeights);
+  }
+  return file;
+}
+
+void prepare_evaluate(Job& job, const data::Split& split) {
+  add_programs(job, ProgramKind::kEvaluate, split.samples);
+}
+
+FitResult evaluate(const Job& job, const DeviceContext& context, const data::Split& split,
+                   const std::string& file, int verbose, std::ostream& out) {
+  check_same_programs(job, context.world);
+  Session session(job, context);
+  session.load_weights(file);
+  Evaluator evaluator(session, split);
+  FitResult result;
+  result.logs = evaluator.run(out, verbose);
+  result.digest = session.weights_digest();
+  return result;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "train/fit.h"
+#include "train/runner.h"
+
+namespace meshwork {
+
+/// Loss and metrics over a split, again and again: `fit` validates with it.
+class Evaluator {
+ public:
+  Evaluator(const Session& session, const data::Split& split);
+  /// One pass over the split.
+  Logs run();
+  /// The same with a progress bar for the first device.
+  Logs run(std::ostream& out, int verbose);
+
+ private:
+  const Session& session_;
+  Runner runner_;
+  data::Loader loader_;
+};
+
+/// The split that evaluate and predict read: `name`, or validation, else test, else train.
+data::Split evaluation_split(const Job& job, const std::string& name);
+
+/// "DIR" -> "DIR/final.safetensors"; a file stays as it is. Throws Error if there is none.
+std::string weights_file(const std::string& from);
+
+void prepare_evaluate(Job& job, const data::Split& split);
+
+/// Loss, metrics and digest of the weights in `file`; all devices of the job call it.
+FitResult evaluate(const Job& job, const DeviceContext& context, const data::Split& split,
+                   const std::string& file, int verbose, std::ostream& out);
+
+}  // namespace meshwork

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "compile.h"
+#include "data/dataset.h"
+
+namespace meshwork {
+
+/// Which of the programs over one configuration.
+struct ProgramKey {
+  ProgramKind kind = ProgramKind::kTrain;
+  std::int64_t batch = 0;
+  auto operator<=>(const ProgramKey&) const = default;
+};
+
+/// All that is known before a device starts. Every device reads it, none changes it.
+struct Job {
+  config::Config config;
+  Mesh mesh;
+  std::shared_ptr<data::Dataset> dataset;
+  Signature signature;                            ///< inputs and the label
+  data::Split train;                              ///< without what validation takes off
+  std::optional<data::Split> validation;          ///< what `fit` validates on, if it does
+  std::map<ProgramKey, GlobalProgram> programs;
+};
+
+/// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or 0
+/// without mpirun. Throws Error for whatever does not go together.
+Job make_job(config::Config config, int devices);
+
+/// The fields of a split as the model sees them: "y" is the label, all others are inputs.
+Signature signature_of(const data::Split& split);
+
+/// The sizes of the batches of one pass over `samples`: a full one and what is left over.
+std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
+
+/// Compiles programs of `kind` for every batch size of a split, once for all devices.
+void add_programs(Job& job, ProgramKind kind, std::int64_t samples);
+void add_program(Job& job, ProgramKind kind, std::int64_t batch);
+
+/// Throws a configuration Error unless this launch has the devices of the mesh: names the right
+/// command. Without mpirun every mesh will do.
+void check_launch(const Job& job, const std::string& command);
+
+/// What a device is given to run on.
+struct DeviceContext {
+  Communicator& world;
+  int threads = 1;  ///< to compute with
+};
+
+/// Runs `work` once for every device: in this rank under mpirun, else on one thread per device.
+/// The first failure ends all, and is thrown here.
+void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work);
+
+/// Throws Error if another device has compiled other programs: another file or another binary.
+void check_same_programs(const Job& job, Communicator& world);
+
+}  // namespace meshwork

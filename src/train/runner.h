@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/loader.h"
+#include "train/logs.h"
+#include "train/session.h"
+
+namespace meshwork {
+
+/// Runs the programs of one kind over the batches of one split, and keeps Keras's running means of
+/// what they put out: the loss weighted by the size of the batch, metrics by their counts.
+class Runner {
+ public:
+  Runner(const Session& session, ProgramKind kind, const data::Split& split);
+
+  /// One step. `iteration` counts steps from 0 over the whole run.
+  void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
+
+  /// The loss of the last step.
+  double loss() const { return loss_; }
+  /// The means since reset(); a metric without samples is 0.
+  Logs logs() const;
+  void reset();
+
+  /// An output of the last step that is no scalar.
+  TensorView output(const std::string& name) const;
+
+  /// Which part of each field this device wants, for a loader.
+  data::PartOf parts() const;
+
+ private:
+  struct Metric {
+    std::string name;
+    TensorView total, count;
+  };
+  /// Memory of a program for one size of batch.
+  struct Bound {
+    const Executable* executable = nullptr;
+    std::vector<TensorView> fields;
+    TensorView iteration, learning_rate, loss;
+    std::vector<Metric> metrics;
+  };
+  struct Mean {
+    double total = 0;
+    double count = 0;
+  };
+
+  Bound bind(std::int64_t batch, const data::Split& split) const;
+  double read(const TensorView& scalar) const;
+
+  const Session& session_;
+  ProgramKind kind_;
+  std::map<std::int64_t, Bound> bound_;
+  const Bound* last_ = nullptr;
+  double loss_ = 0;
+  std::map<std::string, Mean> means_;
+};
+
+}  // namespace meshwork

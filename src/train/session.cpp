@@ -1,0 +1,106 @@
+#include "train/session.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sharding/layout.h"
+#include "train/digest.h"
+#include "train/safetensors.h"
+#include "train/together.h"
+
+namespace meshwork {
+
+Session::Session(const Job& job, const DeviceContext& context)
+    : job_(job), groups_(context.world), backend_(make_cpu_backend(context.threads)) {
+  const WorkspaceQuery workspace = [&](const Graph& program, const Node& node) {
+    return kernel_workspace(*backend_, program, node);
+  };
+  // The program that initializes comes first and has all variables.
+  for (const auto& [key, global] : job.programs) {
+    Plan plan =
+        compile_for_device(global, job.mesh, context.world.rank(), workspace, variable_bytes_);
+    MW_CHECK(programs_.empty() || plan.variable_bytes <= variable_bytes_);
+    arena_bytes_ = std::max(arena_bytes_, plan.arena_bytes);
+    variable_bytes_ = std::max(variable_bytes_, plan.variable_bytes);
+    programs_.emplace(key, Program{std::move(plan), nullptr});
+  }
+  check_variables_agree();
+  arena_ = backend_->allocate(arena_bytes_);
+  for (auto& [key, program] : programs_) {
+    program.executable =
+        std::make_unique<Executable>(program.plan, *backend_, groups_, arena_.get());
+  }
+  find_weights();
+}
+
+/// Programs share variables by their places: what several have, all have in the same place.
+void Session::check_variables_agree() const {
+  const auto offset = [](const Plan& plan, std::size_t i) {
+    return plan.offsets[static_cast<std::size_t>(plan.program.variables[i].value)];
+  };
+  MW_CHECK(!programs_.empty());
+  const Plan& first = programs_.begin()->second.plan;
+  for (const auto& [key, program] : programs_) {
+    const auto& mine = program.plan.program.variables;
+    const std::size_t shared = std::min(mine.size(), first.program.variables.size());
+    for (std::size_t i = 0; i < shared; ++i) {
+      MW_CHECK(mine[i].path == first.program.variables[i].path &&
+                   offset(program.plan, i) == offset(first, i),
+               "'{}' and '{}'", mine[i].path, first.program.variables[i].path);
+    }
+  }
+}
+
+void Session::find_weights() {
+  const auto& [key, program] = *programs_.begin();
+  const Graph& graph = program.plan.program;
+  const auto& variables = job_.programs.at(key).variables;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    if (!graph.variables[i].slot_of.empty()) continue;
+    const TensorView view = program.executable->view(graph.variables[i].value);
+    weights_.push_back({graph.variables[i].path, view.type.dtype, view.window.global});
+    weight_views_.push_back(view);
+    owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, world().rank()));
+  }
+}
+
+const Executable& Session::executable(const ProgramKey& key) const {
+  const auto found = programs_.find(key);
+  MW_CHECK(found != programs_.end(), "no program for a batch of {}", key.batch);
+  return *found->second.executable;
+}
+
+void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }
+
+TensorView Session::weight(std::size_t i) const { return weight_views_[i]; }
+
+std::vector<TensorPart> Session::weight_parts() const {
+  std::vector<TensorPart> parts;
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const TensorView& view = weight_views_[i];
+    parts.push_back({i, view.window, view.type.shape, view.data, owned_[i]});
+  }
+  return parts;
+}
+
+void Session::load_weights(const std::string& file) {
+  together(world(), [&] {
+    const SafetensorsFile stored(file);
+    stored.check_tensors(weights_);
+    std::vector<std::byte> buffer;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const TensorView& view = weight_views_[i];
+      buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
+      stored.read(weights_[i], view.window, view.type.shape, buffer.data());
+      backend_->copy_to_device(view.data, buffer.data(), num_bytes(view.type));
+    }
+  });
+}
+
+void Session::save_weights(const std::string& file) const {
+  write_safetensors(file, weights_, weight_parts(), {}, world());
+}
+
+std::uint64_t Session::weights_digest() const { return digest(weights_, weight_parts(), world()); }
+
+}  // namespace meshwork

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+#include "train/job.h"
+#include "train/tensor_part.h"
+
+namespace meshwork {
+
+/// What one device holds during a job: its plans, one arena for all of them, its part of the
+/// variables. All devices make the same calls in the same order.
+class Session {
+ public:
+  /// Plans every program of the job, allocates once and binds.
+  Session(const Job& job, const DeviceContext& context);
+
+  /// Gives every variable its initial value; the program for it must be among the job's.
+  void initialize();
+
+  const Executable& executable(const ProgramKey& key) const;
+
+  /// The weights of the model (no optimizer state) as global tensors, and this device's part of
+  /// each, in device memory.
+  const std::vector<GlobalTensor>& weights() const { return weights_; }
+  TensorView weight(std::size_t i) const;
+  /// The same parts in host memory; replicas but the first are no owners.
+  std::vector<TensorPart> weight_parts() const;
+
+  /// Reads the weights that a file of final weights holds.
+  void load_weights(const std::string& file);
+  /// Writes them, each device its part.
+  void save_weights(const std::string& file) const;
+  std::uint64_t weights_digest() const;
+
+  const Job& job() const { return job_; }
+  Communicator& world() const { return groups_.world(); }
+  Backend& backend() const { return *backend_; }
+  bool is_first() const { return world().rank() == 0; }
+
+  /// Bytes of this device's arena, and of these the variables'.
+  std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::int64_t variable_bytes() const { return variable_bytes_; }
+
+ private:
+  struct Program {
+    Plan plan;
+    std::unique_ptr<Executable> executable;
+  };
+
+  void check_variables_agree() const;
+  void find_weights();
+
+  const Job& job_;
+  mutable CommunicatorGroups groups_;
+  std::unique_ptr<Backend> backend_;
+  std::map<ProgramKey, Program> programs_;
+  std::shared_ptr<std::byte> arena_;
+  std::int64_t arena_bytes_ = 0;
+  std::int64_t variable_bytes_ = 0;
+  std::vector<GlobalTensor> weights_;
+  std::vector<TensorView> weight_views_;
+  std::vector<bool> owned_;
+};
+
+}  // namespace meshwork

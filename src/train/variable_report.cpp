@@ -1,0 +1,64 @@
+#include "train/variable_report.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "optim/optimizer.h"
+
+namespace meshwork {
+
+std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh) {
+  const Graph& graph = program.partitioned.graph;
+  std::vector<VariableRow> rows;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const LayoutMatch& laid_out = program.variables[i];
+    VariableRow row;
+    row.path = graph.variables[i].path;
+    row.type = graph.type(graph.variables[i].value);
+    if (laid_out.rule) {
+      row.rule = laid_out.rule->pattern;
+      row.rule_at = laid_out.rule->at;
+    }
+    row.layout = to_string(laid_out.layout, mesh);
+    // Device 0 is first along every axis, and the first parts are the largest.
+    row.bytes = num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, 0)});
+    row.replicated = laid_out.layout == replicated(row.type.shape.size()) && mesh.num_devices() > 1;
+    row.slot = !graph.variables[i].slot_of.empty();
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots) {
+  VariableTotals totals;
+  for (const VariableRow& row : rows) {
+    if (row.slot != slots) continue;
+    totals.parameters += num_elements(row.type.shape);
+    totals.bytes += row.bytes;
+    if (row.replicated) totals.replicated_bytes += row.bytes;
+  }
+  return totals;
+}
+
+GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
+                                 std::string& missing) {
+  if (config.compile) {
+    check_compile(config);
+    check_optimizer(config.compile->optimizer);
+  }
+  try {
+    const Job job = make_job(config, devices);
+    mesh = job.mesh;
+    const ProgramKind kind = config.compile ? ProgramKind::kTrain : ProgramKind::kPredict;
+    return compile(job.config, job.signature, mesh, kind, config.fit.batch_size);
+  } catch (const Error& error) {
+    const bool no_data = error.code() == ExitCode::kFile || config.dataset.is_null();
+    if (!no_data) throw;
+    missing = error.what();
+  }
+  mesh = make_mesh(config.mesh, devices);
+  return compile(config, stated_signature(config.model), mesh, ProgramKind::kPredict,
+                 config.fit.batch_size);
+}
+
+}  // namespace meshwork

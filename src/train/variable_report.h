@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "train/job.h"
+
+namespace meshwork {
+
+/// One variable as `paths` shows it.
+struct VariableRow {
+  std::string path;
+  TensorType type;          ///< global
+  std::string rule;         ///< the pattern that hit it, "" for none
+  config::Location rule_at;
+  std::string layout;       ///< "[null, model]"
+  std::int64_t bytes = 0;   ///< that the device with the largest part holds
+  bool replicated = false;  ///< every device holds all of it, and there are several
+  bool slot = false;        ///< state of the optimizer
+};
+
+/// Weights, then optimizer state, in the order of the program.
+std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh);
+
+struct VariableTotals {
+  std::int64_t parameters = 0;        ///< elements of the global tensors
+  std::int64_t bytes = 0;             ///< per device
+  std::int64_t replicated_bytes = 0;  ///< of these, what every device holds alike
+};
+VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots);
+
+/// The program from which variables are read: that of training where the data is there and a
+/// `compile:` section, else the bare model. `missing` then says what was not there.
+GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
+                                 std::string& missing);
+
+}  // namespace meshwork
