@@ -1,0 +1,222 @@
+#include "support/random_model.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/rng.h"
+
+namespace meshwork::testing {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : seed_(seed) {}
+  int below(int count) {
+    const auto bits = philox(seed_, 0, next_++);
+    return static_cast<int>(bits[0] % static_cast<std::uint32_t>(count));
+  }
+  int between(int low, int high) { return low + below(high - low + 1); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  const T& one_of(const std::vector<T>& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t next_ = 0;
+};
+
+struct MeshShape {
+  std::vector<std::string> names;
+  std::string text;
+};
+
+MeshShape random_mesh(Dice& dice) {
+  static const std::vector<std::vector<int>> kShapes{
+      {2, 1}, {1, 2}, {3, 1}, {1, 3}, {2, 2}, {4, 1}, {1, 4}, {1, 5}, {5, 1}, {3, 2}, {2, 3},
+      {6, 1}, {7, 1}, {1, 7}, {2, 4}, {4, 2}, {8, 1}, {1, 8}, {2, 2, 2}, {1, 1}, {2, 3, 1}};
+  static const std::vector<std::string> kNames{"data", "model", "extra"};
+  MeshShape mesh;
+  const auto& shape = dice.one_of(kShapes);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    mesh.names.push_back(kNames[i]);
+    mesh.text += fmt::format("{}{}={}", i > 0 ? "," : "", kNames[i], shape[i]);
+  }
+  return mesh;
+}
+
+/// An entry for each dimension: axes are dealt out at random, none twice.
+std::string random_layout(Dice& dice, const MeshShape& mesh, int rank) {
+  std::vector<std::string> dims(static_cast<std::size_t>(rank));
+  std::vector<std::string> axes = mesh.names;
+  if (dice.chance(50)) std::swap(axes[0], axes[1]);
+  for (const std::string& axis : axes) {
+    const int dim = dice.below(rank + 1);  // the last one: nowhere
+    if (dim == rank) continue;
+    std::string& entry = dims[static_cast<std::size_t>(dim)];
+    entry += (entry.empty() ? "" : ", ") + axis;
+  }
+  std::string text;
+  for (const std::string& entry : dims) {
+    if (!text.empty()) text += ", ";
+    text += entry.empty() ? "null" : entry.find(',') == std::string::npos ? entry : "[" + entry + "]";
+  }
+  return "[" + text + "]";
+}
+
+struct Loss {
+  std::string text;
+  std::string label;  ///< of the last layer's units: "vector", "classes", "bits"
+  std::string head;   ///< activation of the last layer
+  std::string metrics;
+};
+
+const std::vector<Loss>& losses() {
+  static const std::vector<Loss> kLosses{
+      {"mse", "vector", "linear", "[mae]"},
+      {"mean_absolute_error", "vector", "tanh", "[mse]"},
+      {"Huber: {delta: 0.5}", "vector", "linear", "[]"},
+      {"SparseCategoricalCrossentropy: {from_logits: true}", "classes", "linear", "[accuracy]"},
+      {"sparse_categorical_crossentropy", "classes", "softmax",
+       "[accuracy, SparseTopKCategoricalAccuracy: {k: 2}]"},
+      {"CategoricalCrossentropy: {from_logits: true, label_smoothing: 0.1}", "onehot", "linear",
+       "[accuracy]"},
+      {"categorical_crossentropy", "onehot", "softmax", "[TopKCategoricalAccuracy: {k: 2}]"},
+      {"BinaryCrossentropy: {from_logits: true}", "bits", "linear", "[binary_accuracy]"},
+      {"binary_crossentropy", "bits", "sigmoid", "[]"},
+  };
+  return kLosses;
+}
+
+const std::vector<std::string>& optimizers() {
+  static const std::vector<std::string> kOptimizers{
+      "SGD: {learning_rate: 0.05}",
+      "SGD: {learning_rate: 0.05, momentum: 0.9, nesterov: true}",
+      "SGD: {learning_rate: 0.05, weight_decay: 0.01, clipnorm: 0.5}",
+      "RMSprop: {learning_rate: 0.003, momentum: 0.5, centered: true, epsilon: 0.001}",
+      "Adam: {learning_rate: 0.003, epsilon: 0.001}",
+      "Adam: {learning_rate: 0.003, epsilon: 0.001, amsgrad: true, clipvalue: 0.05}",
+      "AdamW: {learning_rate: 0.003, epsilon: 0.001, global_clipnorm: 0.5}",
+  };
+  return kOptimizers;
+}
+
+/// One layer after the last; returns its name.
+class ModelText {
+ public:
+  ModelText(Dice& dice, const MeshShape& mesh) : dice_(dice), mesh_(mesh) {}
+
+  void dense(int units, const std::string& activation, const std::string& inputs = "") {
+    const std::string name = fmt::format("d{}", ++count_);
+    last_ = name;
+    const bool bias = dice_.chance(80);
+    text += fmt::format("    - Dense: {{name: {}, units: {}, activation: {}, use_bias: {}{}}}\n", name,
+                        units, activation, bias, inputs.empty() ? "" : ", inputs: " + inputs);
+    rule(name + "/kernel", 2, 70);
+    if (bias) rule(name + "/bias", 1, 50);
+    rule(name + "/output", 2, 25);
+    slot_rule(name);
+  }
+
+  /// A layer without weights: "Dropout", "rate: 0.3".
+  void layer(const std::string& type, const std::string& arguments) {
+    last_ = fmt::format("l{}", ++others_);
+    text += fmt::format("    - {}: {{name: {}{}{}}}\n", type, last_,
+                        arguments.empty() ? "" : ", ", arguments);
+  }
+  const std::string& last() const { return last_; }
+
+  std::string text;
+  std::string rules;
+  std::string slots;
+
+ private:
+  void rule(const std::string& path, int rank, int percent) {
+    if (dice_.chance(percent)) {
+      rules += fmt::format("  {}: {}\n", path, random_layout(dice_, mesh_, rank));
+    }
+  }
+  void slot_rule(const std::string& name) {
+    if (dice_.chance(25)) {
+      slots += fmt::format("  {}/kernel: {}\n", name, random_layout(dice_, mesh_, 2));
+    }
+  }
+
+  Dice& dice_;
+  const MeshShape& mesh_;
+  int count_ = 0;
+  int others_ = 0;
+  std::string last_;
+};
+
+void hidden_layers(Dice& dice, ModelText& model) {
+  static const std::vector<std::string> kActivations{"relu", "tanh",     "sigmoid",    "gelu", "elu",
+                                                     "silu", "softplus", "leaky_relu", "softmax"};
+  const int layers = dice.between(1, 3);
+  for (int i = 0; i < layers; ++i) {
+    const int units = dice.between(1, 17);
+    model.dense(units, dice.one_of(kActivations));
+    if (dice.chance(30)) model.layer("Dropout", "rate: 0.3");
+    if (dice.chance(15)) model.layer("Rescaling", "scale: 0.5, offset: 0.1");
+    if (dice.chance(20)) {
+      // A branch of the same width, joined again.
+      const std::string left = model.last();
+      model.dense(units, "tanh", left);
+      const std::string join = dice.one_of(std::vector<std::string>{"Add", "Multiply", "Concatenate"});
+      model.layer(join, fmt::format("inputs: [{}, {}]", left, model.last()));
+    }
+  }
+}
+
+}  // namespace
+
+RandomModel random_model(std::uint64_t seed) {
+  Dice dice(seed);
+  RandomModel result;
+  const MeshShape mesh = random_mesh(dice);
+  result.mesh = mesh.text;
+  const Loss& loss = dice.one_of(losses());
+  const int units = dice.between(2, 9);
+  const int batch = dice.between(1, 13);
+  const int samples = batch + dice.between(0, 2 * batch);
+  const bool image = dice.chance(40);
+  const std::string input = image ? "4, 3" : "11";
+
+  ModelText model(dice, mesh);
+  if (image && dice.chance(50)) {
+    model.layer("Flatten", "");
+  } else if (image) {
+    model.layer("Reshape", "target_shape: [-1]");
+  }
+  hidden_layers(dice, model);
+  model.dense(units, loss.head);
+
+  std::string label = fmt::format("{{normal: [{}, {}]}}", samples, units);
+  std::string y;
+  if (loss.label != "vector") label = fmt::format("{{integers: [{}], below: {}}}", samples, units);
+  if (loss.label == "onehot") y = fmt::format("  y: {{one_hot: {}}}\n", units);
+  if (loss.label == "bits") label = fmt::format("{{integers: [{}, {}], below: 2}}", samples, units);
+  if (loss.label == "bits") y = "  y: {dtype: float32}\n";
+
+  result.text = fmt::format(
+      "seed: {}\ndataset:\n  name: random\n  format: synthetic\n  splits:\n    train: {{x: {{normal: "
+      "[{}, {}]}}, y: {}}}\n{}model:\n  input: [{}]\n  layers:\n{}compile:\n  optimizer: {{{}}}\n  "
+      "loss: {}\n  metrics: {}\nfit: {{batch_size: {}}}\n",
+      seed, samples, input, label, y, input, model.text, dice.one_of(optimizers()),
+      loss.text.find(':') == std::string::npos ? loss.text : "{" + loss.text + "}", loss.metrics,
+      batch);
+  result.layouts = "strategy: model_parallel\n";
+  result.layouts += model.rules.empty() ? "layout_map: {}\n" : "layout_map:\n" + model.rules;
+  if (!model.slots.empty()) result.layouts += "optimizer_layout:\n" + model.slots;
+  const int batch_axis = dice.below(10);
+  if (batch_axis < 2) result.layouts += "batch_axis: " + mesh.names[1] + "\n";
+  if (batch_axis == 2) {
+    result.layouts += fmt::format("batch_axis: [{}, {}]\n", mesh.names[0], mesh.names[1]);
+  }
+  if (dice.chance(30)) result.layouts += "keep_gathered: true\n";
+  return result;
+}
+
+}  // namespace meshwork::testing

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace meshwork::testing {
+
+/// A small random configuration: layers, loss, optimizer, batch, and for one mesh the layout of
+/// every kernel (none, row, column, both, both axes on one dimension), of biases, outputs and
+/// optimizer state. The same seed gives the same text.
+struct RandomModel {
+  std::string text;     ///< without `mesh:`
+  std::string mesh;     ///< as --mesh: "data=3,model=2"
+  std::string layouts;  ///< `strategy:` and maps for this mesh, as text
+};
+
+RandomModel random_model(std::uint64_t seed);
+
+}  // namespace meshwork::testing

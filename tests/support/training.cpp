@@ -1,0 +1,106 @@
+#include "support/training.h"
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "data/loader.h"
+#include "optim/optimizer.h"
+#include "train/runner.h"
+#include "train/session.h"
+
+namespace meshwork::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Copies between this device's part of a weight and the global tensor.
+void exchange(const TensorView& part, std::vector<float>& global, bool to_device) {
+  global.resize(static_cast<std::size_t>(num_elements(part.window.global)));
+  for_each_run(part.window, part.type.shape, [&](const Run& run) {
+    float* whole = global.data() + run.global;
+    float* mine = part.as<float>() + run.local;
+    for (std::int64_t i = 0; i < run.count; ++i) (to_device ? mine[i] : whole[i]) = to_device ? whole[i] : mine[i];
+  });
+}
+
+void start_from(const Session& session, const std::map<std::string, std::vector<float>>& initial) {
+  for (std::size_t i = 0; i < session.weights().size(); ++i) {
+    const auto given = initial.find(session.weights()[i].path);
+    if (given == initial.end()) continue;
+    std::vector<float> values = given->second;
+    exchange(session.weight(i), values, true);
+  }
+}
+
+}  // namespace
+
+Job job_of(const std::string& text, const std::string& mesh) {
+  return make_job(config::parse_config(text, "test.yaml", {mesh, {}}), 0);
+}
+
+Trajectory train(const std::string& text, const TrainOptions& options) {
+  Job job = job_of(text, options.mesh);
+  add_program(job, ProgramKind::kInitialize, 0);
+  add_programs(job, ProgramKind::kTrain, job.train.samples);
+  Trajectory result;
+  std::mutex mutex;
+  run_on_devices(job, [&](DeviceContext& context) {
+    context.threads = 1;
+    Session session(job, context);
+    session.initialize();
+    start_from(session, options.initial);
+    Runner runner(session, ProgramKind::kTrain, job.train);
+    data::Loader loader(job.train,
+                        {.batch_size = job.config.fit.batch_size,
+                         .shuffle = options.shuffle,
+                         .seed = job.config.seed},
+                        runner.parts());
+    const Schedule rate = learning_rate_of(job.config.compile->optimizer);
+    std::vector<double> losses;
+    for (std::int64_t step = 0; step < options.steps; ++step) {
+      runner.step(loader.next(), step, rate(step));
+      losses.push_back(runner.loss());
+    }
+    const std::uint64_t digest = session.weights_digest();
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < session.weights().size(); ++i) {
+      exchange(session.weight(i), result.weights[session.weights()[i].path], false);
+    }
+    if (!session.is_first()) return;
+    result.losses = losses;
+    result.metrics = runner.logs();
+    result.digest = digest;
+  });
+  return result;
+}
+
+double loss_difference(const Trajectory& a, const Trajectory& b) {
+  if (a.losses.size() != b.losses.size()) return kInfinity;
+  double worst = 0;
+  for (std::size_t i = 0; i < a.losses.size(); ++i) {
+    const double difference = std::abs(a.losses[i] - b.losses[i]) / std::max(std::abs(a.losses[i]), 1e-12);
+    worst = std::isnan(difference) ? kInfinity : std::max(worst, difference);
+  }
+  return worst;
+}
+
+double weight_difference(const Trajectory& a, const Trajectory& b) {
+  if (a.weights.size() != b.weights.size()) return kInfinity;
+  double worst = 0;
+  for (const auto& [path, left] : a.weights) {
+    const auto right = b.weights.find(path);
+    if (right == b.weights.end() || right->second.size() != left.size()) return kInfinity;
+    double largest = 1e-3;  // weights that have hardly moved from zero are compared as such
+    double difference = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      largest = std::max(largest, static_cast<double>(std::abs(left[i])));
+      const double d = std::abs(static_cast<double>(left[i]) - right->second[i]);
+      difference = std::isnan(d) ? kInfinity : std::max(difference, d);
+    }
+    worst = std::max(worst, difference / largest);
+  }
+  return worst;
+}
+
+}  // namespace meshwork::testing
