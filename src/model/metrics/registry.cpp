@@ -24,9 +24,10 @@ Found find_metric(const config::ClassSpec& spec) {
     }
     return false;
   };
-  // A class is logged under its snake case name, any other spelling as it was given.
+  // A mere word is logged as it was given, a class with arguments under its snake case name.
   const auto logged = [&](const std::vector<std::string_view>& names) {
-    return std::string(spec.name == names[0] ? names[1] : std::string_view(spec.name));
+    const bool is_class = spec.name == names[0] && !spec.args.is_null();
+    return std::string(is_class ? names[1] : std::string_view(spec.name));
   };
   for (const MetricDef* def : metric_registry()) {
     if (hit(def->names)) return {def->read, logged(def->names)};

@@ -1,0 +1,104 @@
+// Ten training steps against those that Keras recorded (tests/fixtures, made by
+// scripts/make_keras_fixtures.py).
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/yaml.h"
+#include "data/dataset.h"
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+const std::filesystem::path kFixtures = "tests/fixtures";
+
+std::vector<std::string> fixture_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kFixtures)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string npz_of(const std::string& name) {
+  return std::filesystem::absolute(kFixtures / (name + ".npz")).string();
+}
+
+std::vector<float> read_array(const std::string& name, const std::string& array) {
+  const data::Dataset dataset(
+      config::parse_yaml(fmt::format("{{name: fixture, format: npz, splits: {{train: {{x: {{file: "
+                                     "{}, array: '{}'}}}}}}}}",
+                                     npz_of(name), array),
+                         "fixture"),
+      0);
+  const data::Field& field = dataset.split("train").fields.front();
+  std::vector<float> values(static_cast<std::size_t>(num_elements(field.source->info().shape)));
+  field.source->read(0, static_cast<std::int64_t>(values.size()), field.conversion, values.data());
+  return values;
+}
+
+std::string with_dataset(const std::string& name) {
+  std::ifstream file(kFixtures / (name + ".yaml"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str() + fmt::format("dataset:\n  name: fixture\n  format: npz\n  splits:\n    train: "
+                                  "{{x: {0}, y: {0}}}\n",
+                                  npz_of(name));
+}
+
+/// A Keras metric is a mean over samples: of the batches, the last may have fewer.
+double mean_over_samples(const std::vector<float>& steps, std::int64_t samples, std::int64_t batch) {
+  double total = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::int64_t first = static_cast<std::int64_t>(i) * batch;
+    total += steps[i] * static_cast<double>(std::min(batch, samples - first));
+  }
+  return total / static_cast<double>(samples);
+}
+
+void check_against_keras(const std::string& name, const std::string& mesh) {
+  CAPTURE(name);
+  CAPTURE(mesh);
+  const std::string text = with_dataset(name);
+  const Job job = job_of(text, mesh);
+  Trajectory keras;
+  for (const float loss : read_array(name, "losses")) keras.losses.push_back(loss);
+  TrainOptions options{.mesh = mesh, .steps = static_cast<std::int64_t>(keras.losses.size()),
+                       .shuffle = false};
+  const Trajectory untrained = train(text, {.mesh = mesh, .steps = 0});
+  for (const auto& [path, weights] : untrained.weights) {
+    options.initial[path] = read_array(name, "initial/" + path);
+    keras.weights[path] = read_array(name, "final/" + path);
+  }
+  const Trajectory ours = train(text, options);
+  CHECK(keras.losses.size() == 10);
+  CHECK(loss_difference(keras, ours) < 1e-5);
+  CHECK(weight_difference(keras, ours) < 1e-4);
+  for (const auto& [metric, value] : ours.metrics) {
+    if (metric == "loss") continue;
+    const auto steps = read_array(name, "metric/" + metric);
+    const double expected =
+        mean_over_samples(steps, job.train.samples, job.config.fit.batch_size);
+    CHECK_MESSAGE(value == doctest::Approx(expected).epsilon(1e-5), metric);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ten steps of every optimizer, loss and schedule are Keras's") {
+  const auto names = fixture_names();
+  CHECK(names.size() > 40);
+  for (const std::string& name : names) check_against_keras(name, "1x1");
+}
+
+TEST_CASE("they are Keras's on a mesh, too") {
+  for (const std::string& name : fixture_names()) check_against_keras(name, "3x1");
+}
