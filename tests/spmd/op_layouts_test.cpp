@@ -1,0 +1,154 @@
+// Every op case in every legal layout of its operands, against one device.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/builder.h"
+#include "graph/dim_rule.h"
+#include "ops/cases.h"
+#include "ops/ops.h"
+#include "support/interpreter.h"
+#include "support/partitioned_run.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+struct CaseProgram {
+  Graph graph;
+  std::vector<ValueId> inputs;
+  std::map<std::string, HostTensor> tensors;
+};
+
+CaseProgram program_of(const OpCase& op_case) {
+  CaseProgram program;
+  GraphBuilder b(program.graph);
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+    const std::string name = fmt::format("x{}", i);
+    const TensorType& type = op_case.inputs[i].type;
+    program.inputs.push_back(b.add(ops::kInput, {},
+                                   {{"name", name},
+                                    {"dtype", std::string(to_string(type.dtype))},
+                                    {"shape", type.shape}}));
+    program.tensors[name] = draw(op_case, i);
+  }
+  const ValueId y = b.add(*op_case.op, program.inputs, op_case.attrs);
+  program.graph.outputs.push_back({"y", y});
+  return program;
+}
+
+HostTensor run_on_one(const CaseProgram& program) {
+  const auto backend = make_reference_backend();
+  Interpreter interpreter(program.graph, *backend);
+  for (const auto& [name, tensor] : program.tensors) interpreter.feed(name, tensor);
+  interpreter.run();
+  return interpreter.read("y");
+}
+
+/// All layouts of a tensor over one axis: replicated, or sharded along one dimension.
+std::vector<Layout> layouts_over(std::size_t rank, int axis) {
+  std::vector<Layout> layouts{replicated(rank)};
+  for (std::size_t d = 0; d < rank; ++d) {
+    layouts.push_back(replicated(rank));
+    layouts.back().dims[d].push_back(axis);
+  }
+  return layouts;
+}
+
+/// The next choice of one layout for every operand; false after the last.
+bool next(std::vector<std::size_t>& turn, const std::vector<std::vector<Layout>>& choices) {
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    if (++turn[i] < choices[i].size()) return true;
+    turn[i] = 0;
+  }
+  return false;
+}
+
+/// -2: no operand is sharded; -1: they disagree, or a factor may not be sharded; else the factor that
+/// all sharded operands bring.
+int agreed_factor(const CaseProgram& program, const std::vector<Layout>& layouts) {
+  const Node& node = program.graph.node(output_value(program.graph, "y"));
+  const DimRule rule = rule_of(program.graph, node);
+  int agreed = -2;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    for (std::size_t d = 0; d < layouts[i].dims.size(); ++d) {
+      if (layouts[i].dims[d].empty()) continue;
+      const int factor = DimRule::major_factor(rule.inputs[i], d);
+      if (factor < 0 || rule.factors[static_cast<std::size_t>(factor)].whole) return -1;
+      if (agreed != -2 && agreed != factor) return -1;
+      agreed = factor;
+    }
+  }
+  return agreed;
+}
+
+/// Collectives that the op needs where its operands agree: none, or one all-reduce of the result.
+void check_collectives(const CaseProgram& program, const std::vector<Layout>& layouts,
+                       const std::vector<std::string>& collectives) {
+  const int factor = agreed_factor(program, layouts);
+  if (factor == -1) return;
+  const Node& node = program.graph.node(output_value(program.graph, "y"));
+  const DimRule rule = rule_of(program.graph, node);
+  const bool merged = std::any_of(rule.output.begin(), rule.output.end(),
+                                  [](const auto& dim) { return dim.size() > 1; }) ||
+                      std::any_of(rule.inputs.begin(), rule.inputs.end(), [](const auto& operand) {
+                        return std::any_of(operand.begin(), operand.end(),
+                                           [](const auto& dim) { return dim.size() > 1; });
+                      });
+  if (merged) return;  // parts may be uneven
+  const bool reduced = factor >= 0 && !DimRule::contains(rule.output, factor);
+  const std::vector<std::string> expected(reduced ? 1 : 0, "all_reduce");
+  CHECK(collectives == expected);
+}
+
+void check_all_layouts(const OpCase& op_case, const Mesh& mesh, int axis) {
+  const CaseProgram program = program_of(op_case);
+  const HostTensor expected = run_on_one(program);
+  std::vector<std::vector<Layout>> choices;
+  for (const CaseInput& input : op_case.inputs) {
+    choices.push_back(layouts_over(input.type.shape.size(), axis));
+  }
+  std::vector<std::size_t> turn(choices.size(), 0);
+  do {
+    PinnedLayouts pinned;
+    std::vector<Layout> layouts;
+    std::string text;
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      layouts.push_back(choices[i][turn[i]]);
+      pinned.values.emplace_back(program.inputs[i], layouts.back());
+      text += " " + to_string(layouts.back(), mesh);
+    }
+    CAPTURE(text);
+    const PartitionedRun run = run_partitioned(program.graph, pinned, mesh, program.tensors);
+    const double tolerance = std::max(op_case.tolerance, 2e-5);  // sums in another order
+    CHECK(difference(run.outputs.at("y"), expected, tolerance) == "");
+    check_collectives(program, layouts, run.collectives);
+  } while (next(turn, choices));
+}
+
+bool moves_nothing_random(const OpCase& op_case) {
+  const std::string_view name = op_case.op->name;
+  return op_case.op->collective == Collective::kNone && name != "input" && name != "variable" &&
+         name != "pack" && name != "unpack";
+}
+
+void check_on(const Mesh& mesh, int axis) {
+  for (const OpCase& op_case : op_cases()) {
+    if (!moves_nothing_random(op_case)) continue;
+    CAPTURE(op_case.name);
+    CAPTURE(to_string(mesh));
+    check_all_layouts(op_case, mesh, axis);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every op in every layout over 2 devices") { check_on({{"a"}, {2}}, 0); }
+TEST_CASE("every op in every layout over 3 devices") { check_on({{"a"}, {3}}, 0); }
+TEST_CASE("every op in every layout over 4 devices") { check_on({{"a"}, {4}}, 0); }
+TEST_CASE("every op in every layout over the second axis of 4 x 2 devices") {
+  check_on({{"a", "b"}, {4, 2}}, 1);
+}
+TEST_CASE("every op in every layout over 8 devices") { check_on({{"a"}, {8}}, 0); }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "sharding/layout_map.h"
+#include "support/host_tensor.h"
+
+namespace meshwork::testing {
+
+/// What a partitioned program gave, put together again from the parts of all devices.
+struct PartitionedRun {
+  std::map<std::string, HostTensor> outputs;
+  std::vector<Traffic> traffic;         ///< of device 0
+  std::vector<std::string> collectives; ///< of device 0, in order: "all_reduce", ...
+};
+
+/// Partitions a program for a mesh with the given layouts, runs it on virtual devices with the fast
+/// kernels, and gathers its outputs. `inputs` are global tensors by the names of the input nodes.
+PartitionedRun run_partitioned(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
+                               const std::map<std::string, HostTensor>& inputs);
+
+/// Collectives of device 0's plan that send anything.
+std::vector<std::string> collectives_of(const Plan& plan);
+
+}  // namespace meshwork::testing
