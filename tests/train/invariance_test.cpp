@@ -1,0 +1,82 @@
+// What no mesh may change.
+#include <doctest/doctest.h>
+
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+const std::string kModel = R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [40, 9]}, y: {normal: [40, 4]}}}}
+model:
+  input: [9]
+  layers:
+    - Dense: {name: a, units: 13, activation: relu, kernel_initializer: he_normal, bias_initializer: ones}
+    - Dropout: {rate: 0.5}
+    - Dense: {name: b, units: 13, kernel_initializer: orthogonal, bias_initializer: random_normal}
+    - Dense: {name: c, units: 13, kernel_initializer: identity}
+    - Dense: {name: d, units: 4, kernel_initializer: truncated_normal}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 16}
+)";
+
+const std::string kLayouts = R"(
+strategy: model_parallel
+layout_map: {'a/kernel': [null, model], 'b/kernel': [model, data], 'c/kernel': [[data, model], null], 'd/bias': [data]}
+)";
+
+}  // namespace
+
+TEST_CASE("initial weights have the same bits on every mesh, in every layout") {
+  const Trajectory one = train("mesh: {data: 1, model: 1}\n" + kModel, {.steps = 0});
+  CHECK(one.weights.at("a/bias")[0] == 1.0F);
+  for (const char* mesh : {"8x1", "1x8", "2x3", "3x2", "4x2", "1x5"}) {
+    CAPTURE(mesh);
+    const Trajectory plain = train("mesh: {data: 1, model: 1}\n" + kModel, {.mesh = mesh, .steps = 0});
+    const Trajectory laid_out =
+        train("mesh: {data: 1, model: 1}\n" + kLayouts + kModel, {.mesh = mesh, .steps = 0});
+    CHECK(plain.digest == one.digest);
+    CHECK(laid_out.digest == one.digest);
+  }
+}
+
+TEST_CASE("a run repeats to the last bit") {
+  const std::string text = "mesh: {data: 3, model: 2}\n" + kLayouts + kModel;
+  const Trajectory first = train(text, {.steps = 6});
+  const Trajectory second = train(text, {.steps = 6});
+  CHECK(first.digest == second.digest);
+  CHECK(first.losses == second.losses);
+}
+
+TEST_CASE("another seed gives other weights, masks and batches") {
+  const Trajectory first = train("seed: 1\nmesh: {data: 1, model: 1}\n" + kModel, {.steps = 2});
+  const Trajectory second = train("seed: 2\nmesh: {data: 1, model: 1}\n" + kModel, {.steps = 2});
+  CHECK(first.digest != second.digest);
+  CHECK(first.losses != second.losses);
+}
+
+TEST_CASE("more devices than samples, units and classes: empty parts are legal") {
+  const std::string text = R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [7, 2]}, y: {integers: [7], below: 3}}}}
+model:
+  input: [2]
+  layers:
+    - Dense: {name: a, units: 3, activation: relu}
+    - Dense: {name: b, units: 3}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
+fit: {batch_size: 4}
+)";
+  const Trajectory one = train("mesh: {data: 1, model: 1}\n" + text, {.steps = 4});
+  for (const std::string layouts :
+       {"strategy: data_parallel\n", "strategy: model_parallel\nlayout_map: {'.*kernel': [null, data]}\n",
+        "strategy: model_parallel\nlayout_map: {'b/output': [null, data]}\n",
+        "strategy: model_parallel\nlayout_map: {'.*kernel': [[data, model], null]}\n"}) {
+    CAPTURE(layouts);
+    const Trajectory many = train(layouts + "mesh: {data: 8, model: 1}\n" + text, {.steps = 4});
+    CHECK(loss_difference(one, many) < 1e-5);
+    CHECK(weight_difference(one, many) < 1e-4);
+    CHECK(one.metrics.at("accuracy") == doctest::Approx(many.metrics.at("accuracy")));
+  }
+}
