@@ -47,8 +47,9 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
     }
     ValueId value = ops::input(b, field.name, {field.dtype, with_batch(field.shape, batch)});
     value = ops::cast(b, value, DType::kFloat32);
-    result.push_back(
-        {input.name, ops::reshape(b, value, with_batch(input.shape, batch)), input.at});
+    value = ops::reshape(b, value, with_batch(input.shape, batch));
+    b.graph().layer_outputs.push_back({input.name + "/output", value});
+    result.push_back({input.name, value, input.at});
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include "optim/optimizer.h"
 #include "train/csv_log.h"
 #include "train/evaluate.h"
+#include "train/memory_report.h"
 #include "train/progress_bar.h"
 #include "train/run_directory.h"
 #include "train/runner.h"
@@ -123,6 +124,7 @@ FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& op
   FitResult result;
   result.logs = trainer.run();
   session.save_weights(job.config.run_directory + "/" + kFinalWeights);
+  write_memory_report(session, job.config.run_directory + "/memory.csv");
   result.digest = session.weights_digest();
   return result;
 }

@@ -23,7 +23,7 @@ struct FitResult {
 void prepare_fit(Job& job);
 
 /// Trains as Keras's fit does, on one of the devices of the job; all of them call it. Writes
-/// metrics.csv, steps.csv if wanted, and final.safetensors in the run directory. A loss that is no
+/// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory. A loss that is no
 /// number ends the run with ExitCode::kTraining at the end of its epoch.
 FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
               std::ostream& out);

@@ -1,0 +1,39 @@
+#include "train/memory_report.h"
+
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "train/file.h"
+#include "train/together.h"
+
+namespace meshwork {
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+void write_memory_report(const Session& session, const std::string& file) {
+  constexpr std::size_t kColumns = 3;
+  const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),
+                                                peak_resident_bytes()};
+  const auto devices = static_cast<std::size_t>(session.world().size());
+  std::vector<std::int64_t> all(devices * kColumns);
+  const std::vector<std::int64_t> counts(devices, kColumns);
+  session.world().all_gather(mine.data(), all.data(), counts, DType::kInt64);
+  together(session.world(), [&] {
+    if (!session.is_first()) return;
+    std::string text = "device,variables,arena,process_peak\n";
+    for (std::size_t d = 0; d < devices; ++d) {
+      const std::int64_t* row = all.data() + d * kColumns;
+      text += fmt::format("{},{},{},{}\n", d, row[0], row[1], row[2]);
+    }
+    replace_file(file, text);
+  });
+}
+
+}  // namespace meshwork
