@@ -1,3 +1,7 @@
 #include "cli/cli.h"
+#include "comm/topology.h"
 
-int main(int argc, char** argv) { return meshwork::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  meshwork::use_fair_share_of_cores(argv);
+  return meshwork::cli::run(argc, argv);
+}

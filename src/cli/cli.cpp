@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "cli/parse.h"
 #include "cli/rank.h"
+#include "comm/mpi.h"
 
 namespace meshwork::cli {
 namespace {
@@ -48,6 +49,7 @@ int run(int argc, char** argv) {
     const Ending ending = ending_of(std::current_exception(), launched_rank());
     std::fflush(stdout);
     if (!ending.message.empty()) fmt::print(stderr, "{}\n", ending.message);
+    let_rank_0_speak();
     return ending.exit_code;
   }
 }

@@ -157,8 +157,19 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::min(cores, cgroup_processors())));
 }
 
+namespace {
+
+/// The first number of OMP_NUM_THREADS, or 0.
+int threads_wanted() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+}
+
+}  // namespace
+
 int threads_per_device(int local_devices) {
   MW_CHECK(local_devices > 0);
+  if (const int wanted = threads_wanted(); wanted > 0) return wanted;
   return std::max(1, available_cores() / local_devices);
 }
 

@@ -112,11 +112,15 @@ TEST_CASE("topology: quota and memory of version 1, in a container that sees the
 }
 
 TEST_CASE("topology: threads per device") {
+  const Variable unset("OMP_NUM_THREADS", "");
   const int cores = available_cores();
   CHECK(cores >= 1);
   CHECK(threads_per_device(1) == cores);
   CHECK(threads_per_device(cores) == 1);
   CHECK(threads_per_device(100 * cores) == 1);
+  const Variable wanted("OMP_NUM_THREADS", "3");
+  CHECK(threads_per_device(1) == 3);
+  CHECK(threads_per_device(100 * cores) == 3);
 }
 
 TEST_CASE("topology: what mpirun bound of itself, and what the user bound") {
