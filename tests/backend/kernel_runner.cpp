@@ -86,6 +86,7 @@ Tensor some_tensor(DType dtype, Shape shape, std::uint64_t seed) {
 }
 
 Tensor floats(Shape shape, std::vector<double> values) {
+  for (double& value : values) value = static_cast<double>(static_cast<float>(value));
   return tensor(DType::kFloat32, std::move(shape), std::move(values));
 }
 

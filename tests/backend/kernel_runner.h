@@ -19,11 +19,12 @@ struct Tensor {
 Tensor tensor(DType dtype, Shape shape, std::vector<double> values);
 /// Multiples of 1/8 in [-4, 4), or whole numbers, that follow from `seed`.
 Tensor some_tensor(DType dtype, Shape shape, std::uint64_t seed);
+/// Values are rounded to float32.
 Tensor floats(Shape shape, std::vector<double> values);
 Tensor some_floats(Shape shape, std::uint64_t seed);
 
 struct RunOptions {
-  int in_place = -1;  ///< the operand whose memory the result takes
+  int in_place = -1;   ///< the operand whose memory the result takes
   Window window = {};  ///< of the result; empty: the whole tensor
 };
 

@@ -1,0 +1,151 @@
+// Speed of the fast kernels beside the limits of the machine: `meson test --benchmark kernels -v`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/backend.h"
+
+using namespace meshwork;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(const std::function<void()>& work, int repeats) {
+  const auto start = Clock::now();
+  for (int i = 0; i < repeats; ++i) work();
+  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+/// Seconds of the fastest of nine samples, each of at least two milliseconds.
+double best_time(const std::function<void()>& work) {
+  const double once = std::max(seconds(work, 1), 1e-8);
+  const int repeats = std::max(1, static_cast<int>(0.002 / once));
+  double best = 1e9;
+  for (int sample = 0; sample < 9; ++sample) best = std::min(best, seconds(work, repeats));
+  return best;
+}
+
+TensorView view_of(const Shape& shape) {
+  TensorView view;
+  view.type.shape = shape;
+  view.window = whole_window(shape);
+  return view;
+}
+
+/// A kernel on memory of its own.
+struct Bound {
+  std::vector<std::shared_ptr<std::byte>> memory;
+  Launch launch;
+  double bytes = 0;  ///< read and written
+};
+
+Bound bind(Backend& backend, const std::string& op, const std::vector<Shape>& inputs,
+           const Shape& output, const Attrs& attrs) {
+  const KernelDef* kernel = backend.find(op);
+  KernelArgs args;
+  args.attrs = attrs;
+  args.output = view_of(output);
+  for (const Shape& shape : inputs) args.inputs.push_back(view_of(shape));
+  Bound bound;
+  const auto give = [&](std::int64_t bytes) {
+    bound.memory.push_back(backend.allocate(bytes));
+    return bound.memory.back().get();
+  };
+  args.workspace = give(kernel->workspace != nullptr ? kernel->workspace(args) : 0);
+  for (TensorView& input : args.inputs) {
+    input.data = give(num_bytes(input.type));
+    std::fill_n(input.as<float>(), num_elements(input.type.shape), 0.5F);
+    bound.bytes += static_cast<double>(num_bytes(input.type));
+  }
+  args.output.data = give(num_bytes(args.output.type));
+  bound.bytes += static_cast<double>(num_bytes(args.output.type));
+  bound.launch = kernel->bind(args);
+  return bound;
+}
+
+void time_einsum(Backend& backend, const std::string& equation, const Shape& x, const Shape& w,
+                 const Shape& y, double multiplications) {
+  const Bound bound = bind(backend, "einsum", {x, w}, y, {{"equation", equation}});
+  const double time = best_time(bound.launch);
+  fmt::print("  {:<26} {:>14} x {:<14} {:9.1f} us {:8.1f} GFLOP/s\n", equation, to_string(x),
+             to_string(w), time * 1e6, 2 * multiplications / time * 1e-9);
+}
+
+/// A layer [m, k] [k, n] and both of its gradients.
+void time_layer(Backend& backend, std::int64_t m, std::int64_t k, std::int64_t n) {
+  const double work = static_cast<double>(m * k) * static_cast<double>(n);
+  time_einsum(backend, "m k, k n -> m n", {m, k}, {k, n}, {m, n}, work);
+  time_einsum(backend, "m n, k n -> m k", {m, n}, {k, n}, {m, k}, work);
+  time_einsum(backend, "m k, m n -> k n", {m, k}, {m, n}, {k, n}, work);
+}
+
+void time_kernel(Backend& backend, const std::string& op, const std::vector<Shape>& inputs,
+                 const Shape& output, const Attrs& attrs = {}) {
+  const Bound bound = bind(backend, op, inputs, output, attrs);
+  const double time = best_time(bound.launch);
+  std::string shapes;
+  for (const Shape& shape : inputs) shapes += to_string(shape) + " ";
+  fmt::print("  {:<16} {:<36} {:9.1f} us {:8.1f} GB/s\n", op, shapes + "-> " + to_string(output),
+             time * 1e6, bound.bytes / time * 1e-9);
+}
+
+void time_memcpy(std::int64_t elements) {
+  const auto size = static_cast<std::size_t>(elements);
+  const std::vector<float> from(size, 0.5F);
+  std::vector<float> to(size);
+  const double time = best_time([&] { std::memcpy(to.data(), from.data(), size * sizeof(float)); });
+  fmt::print("  {:<16} {:<36} {:9.1f} us {:8.1f} GB/s\n", "memcpy", to_string(Shape{elements}),
+             time * 1e6, 8.0 * static_cast<double>(elements) / time * 1e-9);
+}
+
+void time_elementwise(Backend& backend, std::int64_t rows, std::int64_t columns) {
+  const Shape matrix{rows, columns}, row{columns}, column{rows, 1};
+  time_memcpy(rows * columns);
+  for (const auto op : {"relu", "exp", "log", "tanh", "sigmoid", "erf", "softplus"}) {
+    time_kernel(backend, op, {matrix}, matrix);
+  }
+  time_kernel(backend, "add", {matrix, matrix}, matrix);
+  time_kernel(backend, "add", {matrix, row}, matrix);
+  time_kernel(backend, "multiply", {matrix, column}, matrix);
+  time_kernel(backend, "multiply", {matrix, {}}, matrix);
+  time_kernel(backend, "greater", {matrix, {}}, matrix);
+  time_kernel(backend, "select", {matrix, matrix, {}}, matrix);
+  time_kernel(backend, "softmax", {matrix}, matrix, {{"axis", std::int64_t{1}}});
+  time_kernel(backend, "log_softmax", {matrix}, matrix, {{"axis", std::int64_t{1}}});
+  const auto axes = [](std::vector<std::int64_t> dims) {
+    return Attrs{{"axes", std::move(dims)}, {"keepdims", false}};
+  };
+  time_kernel(backend, "reduce_sum", {matrix}, row, axes({0}));
+  time_kernel(backend, "reduce_sum", {matrix}, {rows}, axes({1}));
+  time_kernel(backend, "reduce_sum", {matrix}, {}, axes({0, 1}));
+  time_kernel(backend, "reduce_max", {matrix}, {rows}, axes({1}));
+  time_kernel(backend, "transpose", {matrix}, {columns, rows},
+              {{"perm", std::vector<std::int64_t>{1, 0}}});
+  time_kernel(backend, "random_uniform", {}, matrix,
+              {{"key", std::int64_t{42}}, {"low", 0.0}, {"high", 1.0}});
+}
+
+}  // namespace
+
+int main() {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  for (const int threads : {1, cores}) {
+    const auto backend = make_cpu_backend(threads);
+    fmt::print("{} thread(s)\n", threads);
+    time_layer(*backend, 128, 784, 128);
+    time_layer(*backend, 128, 128, 10);
+    time_layer(*backend, 512, 784, 4096);
+    time_elementwise(*backend, 128, 200);
+    time_elementwise(*backend, 128, 10);
+    time_elementwise(*backend, 512, 4096);
+    if (cores == 1) break;
+  }
+  return 0;
+}
