@@ -47,6 +47,12 @@ struct Counters {
   }
 }
 
+/// 24 bits are a whole number as int32 and as float.
+[[gnu::always_inline]] inline float number(const Stream& stream, std::uint32_t bits) {
+  const float u = static_cast<float>(static_cast<std::int32_t>(bits >> 8U)) * (1.0F / 16777216.0F);
+  return stream.shift + stream.scale * u;
+}
+
 /// y = the elements of counters first, first + 1, ..: four each.
 struct UniformLoop {
   [[gnu::always_inline]] static void run(const Stream* stream, std::uint64_t first, float* y,
@@ -64,14 +70,12 @@ struct UniformLoop {
       }
       philox_rounds(c, stream->key);
       float drawn[4 * kCounters];
-      for (std::int64_t lane = 0; lane < 4; ++lane) {
 #pragma omp simd
-        for (std::int64_t j = 0; j < kCounters; ++j) {
-          // 24 bits: whole as int32 and as float.
-          const auto bits = static_cast<std::int32_t>(c.lane[lane][j] >> 8U);
-          const float u = static_cast<float>(bits) * (1.0F / 16777216.0F);
-          drawn[4 * j + lane] = stream->shift + stream->scale * u;
-        }
+      for (std::int64_t j = 0; j < kCounters; ++j) {
+        drawn[4 * j] = number(*stream, c.lane[0][j]);
+        drawn[4 * j + 1] = number(*stream, c.lane[1][j]);
+        drawn[4 * j + 2] = number(*stream, c.lane[2][j]);
+        drawn[4 * j + 3] = number(*stream, c.lane[3][j]);
       }
       std::copy_n(drawn, 4 * std::min(kCounters, counters - begin), y + 4 * begin);
     }
