@@ -52,14 +52,14 @@ struct Power {
 struct Maximum {
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
 };
 
 struct Minimum {
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   }
 };
 
