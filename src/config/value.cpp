@@ -133,16 +133,23 @@ Reader::Reader(const Value& map, std::string what) : value_(map), what_(std::mov
   }
 }
 
+bool Reader::is_known(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
 const Value* Reader::find(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  if (!is_known(key)) known_.emplace_back(key);
   const Value::Entry* entry = value_.find(key);
   return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
 }
 
 const Value& Reader::require(std::string_view key) {
-  const Value* value = find(key);
-  if (value == nullptr) fail_at(value_.at, "{} needs the key '{}'", what_, key);
-  return *value;
+  if (const Value* value = find(key)) return *value;
+  for (const Value::Entry& entry : value_.map) {
+    if (is_known(entry.key) || nearest(entry.key, {std::string(key)}).empty()) continue;
+    fail_at(entry.at, "{} needs the key '{}'; is '{}' meant for it?", what_, key, entry.key);
+  }
+  fail_at(value_.at, "{} needs the key '{}'", what_, key);
 }
 
 bool Reader::get(std::string_view key, bool fallback) {
@@ -177,7 +184,7 @@ std::optional<std::int64_t> Reader::get_integer(std::string_view key) {
 
 void Reader::finish() const {
   for (const Value::Entry& entry : value_.map) {
-    if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
+    if (!is_known(entry.key)) {
       fail_at(entry.at, "{} has no key '{}'{}", what_, entry.key, suggestion(entry.key, known_));
     }
   }

@@ -89,7 +89,8 @@ class Reader {
 
   /// nullptr if the key is absent or its value null (None in Keras: the default holds).
   const Value* find(std::string_view key);
-  /// As find, but an absent key is an Error.
+  /// As find, but an absent key is an Error, which asks whether a key
+  /// that is spelt alike is meant.
   const Value& require(std::string_view key);
 
   bool get(std::string_view key, bool fallback);
@@ -111,6 +112,8 @@ class Reader {
   const std::string& what() const { return what_; }
 
  private:
+  bool is_known(std::string_view key) const;
+
   Value value_;
   std::string what_;
   std::vector<std::string> known_;
