@@ -71,12 +71,12 @@ std::vector<ValueId> inputs_of(const config::LayerSpec& spec, Layers& layers) {
 void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::string& what,
                  std::size_t count) {
   if (count < def.min_inputs) {
-    fail_at(spec.at, "{} takes {} layers or more, not {}; name them: inputs: [a, b]", what,
+    fail_at(spec.at, "{} takes {} inputs or more, not {}; name them: inputs: [a, b]", what,
             def.min_inputs, count);
   }
   if (count > def.max_inputs) {
-    fail_at(spec.at, "{} takes no more than {} input, not {}; join them with Add or Concatenate",
-            what, def.max_inputs, count);
+    fail_at(spec.at, "{} takes no more than {} input{}, not {}; join them with Add or Concatenate",
+            what, def.max_inputs, def.max_inputs == 1 ? "" : "s", count);
   }
 }
 

@@ -18,7 +18,7 @@ Compared compare(const Comparison& c) {
 }  // namespace
 
 const MetricDef kAccuracy{
-    .names = {"accuracy", "accuracy", "acc", "Accuracy"},
+    .names = {"Accuracy", "accuracy", "acc"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
 };
 

@@ -20,7 +20,8 @@ struct MetricDef {
 const std::vector<const MetricDef*>& metric_registry();
 
 struct Metric {
-  std::string name;  ///< as it is logged: the string given, or the name of the class
+  std::string name;  ///< as it is logged: the word given, or for `MeanSquaredError: {}` the
+                     ///< name of the class, mean_squared_error
   CompareFunction compare;
   config::Location at;
   std::string what;

@@ -24,9 +24,9 @@ Found find_metric(const config::ClassSpec& spec) {
     }
     return false;
   };
-  // A mere word is logged as it was given, a class with arguments under its snake case name.
+  // A word is logged as it was given, a class with arguments under its name in snake case.
   const auto logged = [&](const std::vector<std::string_view>& names) {
-    const bool is_class = spec.name == names[0] && !spec.args.is_null();
+    const bool is_class = spec.args.is_map() && spec.name == names[0];
     return std::string(is_class ? names[1] : std::string_view(spec.name));
   };
   for (const MetricDef* def : metric_registry()) {
