@@ -1,0 +1,172 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "model/build.h"
+#include "ops/ops.h"
+
+using namespace meshwork;
+
+namespace {
+
+/// Shape of the output of layers in flow style, with samples of `input`.
+Shape output_shape(const std::string& input, const std::string& layers) {
+  const Graph graph = build("model: {input: " + input + ", layers: [" + layers + "]}");
+  return graph.type(output_value(graph, "prediction")).shape;
+}
+
+std::string layers_error(const std::string& input, const std::string& layers) {
+  return build_error("model:\n  input: " + input + "\n  layers: [" + layers + "]\n");
+}
+
+}  // namespace
+
+TEST_CASE("Dense has Keras's variables, also on samples of several dimensions") {
+  const Graph graph = build("model: {input: [7, 3], layers: [Dense: {units: 5, name: d}]}");
+  REQUIRE(graph.variables.size() == 2);
+  CHECK(graph.variables[0].path == "d/kernel");
+  CHECK(graph.type(graph.variables[0].value).shape == Shape{3, 5});
+  CHECK(graph.variables[0].trainable);
+  CHECK(graph.variables[1].path == "d/bias");
+  CHECK(graph.type(graph.variables[1].value).shape == Shape{5});
+  CHECK(graph.variables[1].init == &ops::kConstant);
+  CHECK(graph.type(output_value(graph, "prediction")).shape == Shape{4, 7, 5});
+  CHECK(graph.layer_outputs[0].name == "d/output");
+}
+
+TEST_CASE("initial values are no part of the program") {
+  const auto names = op_names(build("model: {input: [3], layers: [Dense: {units: 5}]}"));
+  CHECK(std::find(names.begin(), names.end(), "random_uniform") == names.end());
+  CHECK(std::find(names.begin(), names.end(), "constant") == names.end());
+}
+
+TEST_CASE("trainable and use_bias") {
+  const Graph graph = build(
+      "model: {input: [3], layers: [Dense: {units: 5, name: d, trainable: false, use_bias: false}, "
+      "Dense: {units: 1}]}");
+  CHECK(variable_paths(graph) ==
+        std::vector<std::string>{"d/kernel", "dense/kernel", "dense/bias"});
+  CHECK_FALSE(graph.variables[0].trainable);
+  CHECK(graph.variables[1].trainable);
+}
+
+TEST_CASE("Flatten and Reshape") {
+  CHECK(output_shape("[2, 3, 5]", "Flatten") == Shape{4, 30});
+  CHECK(output_shape("[]", "Flatten") == Shape{4, 1});
+  CHECK(output_shape("[2, 3, 5]", "Flatten: {data_format: channels_first}") == Shape{4, 30});
+  CHECK(output_shape("[12]", "Reshape: {target_shape: [3, -1]}") == Shape{4, 3, 4});
+  CHECK(output_shape("[12]", "Reshape: {target_shape: [2, 2, 3]}") == Shape{4, 2, 2, 3});
+  CHECK(layers_error("[12]", "Reshape: {target_shape: [5, -1]}") ==
+        "c.yaml:3:36: target_shape [5, -1] does not hold the 12 elements of a sample");
+  CHECK(layers_error("[12]", "Reshape: {target_shape: [-1, -1]}") ==
+        "c.yaml:3:36: target_shape [-1, -1] has more than one -1; keep one");
+  CHECK(layers_error("[12]", "Reshape: {target_shape: [4294967296, 4294967296, 4294967296]}") ==
+        "c.yaml:3:36: target_shape [4294967296, 4294967296, 4294967296] does not hold the 12 "
+        "elements of a sample");
+}
+
+TEST_CASE("channels_first samples are flattened with the channels last") {
+  const Graph graph =
+      build("model: {input: [2, 3, 5], layers: [Flatten: {data_format: channels_first}]}");
+  const Node& node = graph.node(graph.node(output_value(graph, "prediction")).inputs[0]);
+  REQUIRE(node.op == &ops::kTranspose);
+  CHECK(node.attrs.integers("perm") == std::vector<std::int64_t>{0, 2, 3, 1});
+}
+
+TEST_CASE("merging layers broadcast as in Keras") {
+  const std::string two = "Dense: {name: a, units: 3}, Dense: {name: b, units: 1, inputs: input}, ";
+  for (const char* layer : {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}) {
+    CHECK(output_shape("[5, 2]", two + layer + ": {inputs: [a, b]}") == Shape{4, 5, 3});
+  }
+  CHECK(output_shape("[2]", two + "Concatenate: {inputs: [a, b, input]}") == Shape{4, 6});
+  CHECK(output_shape("[5, 2]", two + "Flatten: {name: f, inputs: b}, Reshape: {name: r, "
+                                     "target_shape: [5], inputs: f}, Dense: {name: c, units: 3}, "
+                                     "Add: {inputs: [a, c]}") == Shape{4, 5, 3});
+}
+
+TEST_CASE("merging layers that do not fit say so with the place") {
+  const std::string two = "Dense: {name: a, units: 3}, Dense: {name: b, units: 2, inputs: input}, ";
+  CHECK(layers_error("[2]", two + "Add: {inputs: [a, b]}") ==
+        "c.yaml:3:88: layer 'add' (Add): cannot combine shapes [4, 3] and [4, 2]: dimension 1 is "
+        "3 and 2");
+  CHECK(layers_error("[2]", two + "Concatenate: {inputs: [a, b], axis: 0}") ==
+        "c.yaml:3:119: layer 'concatenate' (Concatenate): axis 0 is the batch; give 1 to 1, or -1 "
+        "for the last");
+  CHECK(layers_error("[2]", two + "Subtract: {inputs: [a, b, a]}") ==
+        "c.yaml:3:83: layer 'subtract' (Subtract) takes no more than 2 inputs, not 3; join them "
+        "with Add or Concatenate");
+  CHECK(layers_error("[2]", "Add") ==
+        "c.yaml:3:12: layer 'add' (Add) takes 2 inputs or more, not 1; name them: inputs: [a, b]");
+}
+
+TEST_CASE("Dropout draws in training only, from the layer's own stream") {
+  const std::string text = "seed: 7\nmodel: {input: [6], layers: [Dropout: {rate: 0.25}]}\n";
+  CHECK(op_names(build(text, Mode::kPredict)) == std::vector<std::string>{"input"});
+  const std::string objective = "compile: {loss: mse}\n";
+  const Graph graph = build(text + objective, Mode::kTrain, 4, {{"y", DType::kFloat32, {6}}});
+  const auto draw = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                 [](const Node& node) { return node.op == &ops::kRandomUniform; });
+  REQUIRE(draw != graph.nodes.end());
+  CHECK(draw->type.shape == Shape{4, 6});
+  CHECK(draw->path == "dropout");
+  CHECK(draw->attrs.integer("key") == static_cast<std::int64_t>(random_key(7, "dropout")));
+  REQUIRE(draw->inputs.size() == 1);
+  const Node& step = graph.node(draw->inputs[0]);
+  CHECK(step.attrs.text("name") == "iteration");
+  CHECK(step.type == TensorType{DType::kInt64, {}});
+}
+
+TEST_CASE("arguments of Dropout") {
+  const std::string head = "seed: 7\nmodel: {input: [6, 2], layers: [Dropout: {rate: 0.25, ";
+  const std::string tail = "}]}\ncompile: {loss: mse}\n";
+  const auto draw_of = [&](const std::string& args) {
+    const Graph graph =
+        build(head + args + tail, Mode::kTrain, 4, {{"y", DType::kFloat32, {6, 2}}});
+    for (const Node& node : graph.nodes) {
+      if (node.op == &ops::kRandomUniform) return node;
+    }
+    return Node{};
+  };
+  CHECK(draw_of("noise_shape: [null, 1, 2]").type.shape == Shape{4, 1, 2});
+  CHECK(draw_of("seed: 3").attrs.integer("key") ==
+        static_cast<std::int64_t>(random_key(3, "dropout")));
+  CHECK(build_error(head + "noise_shape: [4, 3, 2]" + tail) ==
+        "c.yaml:2:72: noise_shape is 3 in dimension 1, where the input is 6; give null or 1");
+  CHECK(layers_error("[6]", "Dropout: {rate: 1.5}") ==
+        "c.yaml:3:28: layer 'dropout' (Dropout): rate is 1.5, not between 0 and 1");
+}
+
+TEST_CASE("errors of arguments name layer, place and way out") {
+  CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
+        "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "
+        "'kernel_initializer', 'bias_initializer'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: l2}") ==
+        "c.yaml:3:50: layer 'dense' (Dense): 'kernel_regularizer' is not supported yet; leave it "
+        "out");
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: null}").empty());
+  CHECK(layers_error("[6]", "Dense: {unit: 10}") ==
+        "c.yaml:3:20: layer 'dense' (Dense) needs the key 'units'; is 'unit' meant for it?");
+  CHECK(layers_error("[6]", "Dense: {activation: relu}") ==
+        "c.yaml:3:19: layer 'dense' (Dense) needs the key 'units'");
+  CHECK(layers_error("[6]", "Dense: {units: 0}") ==
+        "c.yaml:3:27: layer 'dense' (Dense): units is 0; give 1 or more");
+  CHECK(layers_error("[6]", "Dense: {units: 2, activation: rellu}") ==
+        "c.yaml:3:42: there is no activation 'rellu'; nearest: 'relu', 'celu'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_initializer: {HeUniform: {sed: 1}}}") ==
+        "c.yaml:3:63: initializer HeUniform has no key 'sed'; nearest: 'seed'");
+  CHECK(layers_error("[6]", "Dence: {units: 2}") ==
+        "c.yaml:3:12: there is no layer 'Dence'; nearest: 'Dense'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, dtype: float16}") ==
+        "c.yaml:3:37: layer 'dense' (Dense): dtype 'float16' is not supported yet; leave it out "
+        "for float32");
+  CHECK(layers_error("[6]", "Softmax: {axis: 2}") ==
+        "c.yaml:3:28: axis is 2, but there are 2 dimensions; give -2 to 1");
+  CHECK(layers_error("[3]", "Activation: {activation: glu}") ==
+        "c.yaml:3:37: activation glu: dimension 1 is 3, an odd number");
+  CHECK(layers_error("[]", "Dense: {units: 2}") ==
+        "c.yaml:3:19: layer 'dense' (Dense) needs samples of one dimension or more, not []; put a "
+        "Reshape before it");
+  CHECK(layers_error("[1000]", "Dense: {units: 1000000000000}") ==
+        "dense/kernel: a variable of shape [1000, 1000000000000] is too large");
+}

@@ -1,0 +1,168 @@
+// Numbers of losses and metrics
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "backend/backend.h"
+#include "config/yaml.h"
+#include "model/losses/loss.h"
+#include "model/metrics/metric.h"
+#include "ops/ops.h"
+#include "support/interpreter.h"
+
+using namespace meshwork;
+
+namespace {
+
+struct Data {
+  HostTensor labels;
+  HostTensor predictions;
+};
+
+config::ClassSpec spec_of(const std::string& text) {
+  return config::read_class(config::parse_yaml(text, "c.yaml"), "loss");
+}
+
+double loss(const std::string& text, const Data& data) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId y = ops::input(b, "y", data.labels.type);
+  const ValueId p = ops::input(b, "p", data.predictions.type);
+  graph.outputs.push_back({"loss", add_loss(b, read_loss(spec_of(text)), y, p)});
+  verify(graph);
+  const auto backend = make_reference_backend();
+  Interpreter run(graph, *backend);
+  run.feed("y", data.labels);
+  run.feed("p", data.predictions);
+  run.run();
+  return to_doubles(run.read("loss"))[0];
+}
+
+struct Score {
+  double total = 0;
+  double count = 0;
+  bool operator==(const Score&) const = default;
+};
+
+Score metric(const std::string& text, const Data& data) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId y = ops::input(b, "y", data.labels.type);
+  const ValueId p = ops::input(b, "p", data.predictions.type);
+  const config::ClassSpec spec = spec_of(text);
+  const std::vector<Metric> metrics = read_metrics({&spec, 1});
+  add_metric(b, metrics[0], y, p);
+  verify(graph);
+  const auto backend = make_reference_backend();
+  Interpreter run(graph, *backend);
+  run.feed("y", data.labels);
+  run.feed("p", data.predictions);
+  run.run();
+  return {to_doubles(run.read(metrics[0].name + "/total"))[0],
+          to_doubles(run.read(metrics[0].name + "/count"))[0]};
+}
+
+HostTensor floats(const Shape& shape, const std::vector<float>& x) { return host_tensor(shape, x); }
+HostTensor ints(const Shape& shape, const std::vector<std::int32_t>& x) {
+  return host_tensor(shape, x);
+}
+
+void check_loss(const std::string& text, const Data& data, double expected) {
+  INFO(text);
+  CHECK(loss(text, data) == doctest::Approx(expected).epsilon(2e-6));
+}
+
+const HostTensor kThree = floats({2, 3}, {.05F, .95F, 0, .1F, .8F, .1F});
+const Data kOneHot = {floats({2, 3}, {0, 1, 0, 0, 0, 1}), kThree};
+const Data kSparse = {ints({2}, {1, 2}), kThree};
+const Data kBinary = {floats({2, 1}, {0, 1}), floats({2, 1}, {.3F, 1})};
+const Data kSquares = {floats({2, 2}, {0, 1, 0, 0}), floats({2, 2}, {1, 1, 3, 0})};
+
+}  // namespace
+
+TEST_CASE("golden numbers of Keras's losses") {
+  check_loss("categorical_crossentropy", kOneHot, 1.17693925);
+  check_loss("CategoricalCrossentropy: {label_smoothing: 0.1}", kOneHot, 1.45913589);
+  check_loss("sparse_categorical_crossentropy", kSparse, 1.17693925);
+  check_loss("SparseCategoricalCrossentropy: {ignore_class: 2}", kSparse, 0.05129331);
+  check_loss("binary_crossentropy", kBinary, .17833753);
+  check_loss("BinaryCrossentropy: {from_logits: true}", kBinary, .58380842);
+  check_loss("crossentropy", kSparse, 1.17693925);
+  check_loss("ce", kOneHot, 1.17693925);
+}
+
+TEST_CASE("reductions") {
+  // Per sample: 0.5 and 4.5
+  check_loss("mse", kSquares, 2.5);
+  check_loss("MeanSquaredError: {reduction: sum}", kSquares, 5.0);
+  check_loss("MeanSquaredError: {reduction: mean_with_sample_weight}", kSquares, 2.5);
+  check_loss("mae", kSquares, 1.0);
+  // 0.5 and 2.5 over two elements each
+  check_loss("huber", kSquares, 0.75);
+  check_loss("Huber: {delta: 2}", kSquares, (0.25 + 2.0) / 2);
+}
+
+TEST_CASE("nothing valid gives a loss of zero, a label that is no class, too") {
+  CHECK(loss("SparseCategoricalCrossentropy: {ignore_class: 2}", {ints({2}, {2, 2}), kThree}) == 0);
+  const double one = loss("sparse_categorical_crossentropy", {ints({2}, {1, 3}), kThree});
+  CHECK(one == doctest::Approx(0.05129331 / 2));
+}
+
+TEST_CASE("logits far out stay finite") {
+  const Data far = {floats({2, 1}, {0, 1}), floats({2, 1}, {200, 200})};
+  check_loss("BinaryCrossentropy: {from_logits: true}", far, 100);
+  check_loss("SparseCategoricalCrossentropy: {from_logits: true}",
+             {ints({1}, {0}), floats({1, 2}, {-500, 500})}, 1000);
+}
+
+TEST_CASE("ranks that differ by one are matched") {
+  const HostTensor column = floats({3, 1}, {1, 2, 4});
+  check_loss("mse", {floats({3}, {1, 1, 1}), column}, 10.0 / 3);
+  check_loss("mse", {column, floats({3}, {1, 1, 1})}, 10.0 / 3);
+  check_loss("mse", {floats({3}, {1, 2, 2}), floats({3}, {1, 2, 4})}, 4.0 / 3);
+  check_loss("sparse_categorical_crossentropy", {ints({2, 1}, {1, 2}), kThree}, 1.17693925);
+}
+
+TEST_CASE("accuracy is chosen by shapes") {
+  CHECK(metric("accuracy", kSparse) == Score{1, 2});
+  CHECK(metric("accuracy", kOneHot) == Score{1, 2});
+  CHECK(metric("acc", kBinary) == Score{2, 2});
+  CHECK(metric("accuracy", {ints({2, 1}, {1, 1}), kThree}) == Score{2, 2});
+}
+
+TEST_CASE("accuracies") {
+  CHECK(metric("sparse_categorical_accuracy", kSparse) == Score{1, 2});
+  CHECK(metric("categorical_accuracy", kOneHot) == Score{1, 2});
+  CHECK(metric("BinaryAccuracy: {threshold: 0.2}", kBinary) == Score{1, 2});
+  // Strictly greater: a prediction of just the threshold says no.
+  CHECK(metric("binary_accuracy", {floats({1, 1}, {1}), floats({1, 1}, {.5F})}) == Score{0, 1});
+  // Two of four outputs are right in each sample: a sample counts by its mean.
+  const Data several = {ints({2, 4}, {1, 1, 0, 0, 1, 0, 1, 0}),
+                        floats({2, 4}, {.9F, .1F, .2F, .8F, .9F, .1F, .2F, .8F})};
+  CHECK(metric("binary_accuracy", several) == Score{1, 2});
+}
+
+TEST_CASE("top k counts equals as in, and labels that are no class as out") {
+  const auto top = [](int k, std::int32_t label, const std::vector<float>& row) {
+    return metric("SparseTopKCategoricalAccuracy: {k: " + std::to_string(k) + "}",
+                  {ints({1}, {label}), floats({1, static_cast<std::int64_t>(row.size())}, row)})
+        .total;
+  };
+  CHECK(top(1, 2, {.1F, .2F, .7F}) == 1);
+  CHECK(top(1, 1, {.1F, .2F, .7F}) == 0);
+  CHECK(top(2, 1, {.1F, .2F, .7F}) == 1);
+  CHECK(top(2, 0, {.1F, .2F, .7F}) == 0);
+  CHECK(top(5, 0, {.1F, .2F, .7F}) == 1);
+  CHECK(top(1, 2, {.5F, .5F, .5F}) == 1);
+  CHECK(top(2, 3, {-1, -2, -3}) == 0);
+  CHECK(top(2, -1, {-1, -2, -3}) == 0);
+  CHECK(top(2, 0, {std::nanf(""), 1, 2}) == 0);
+  CHECK(metric("top_k_categorical_accuracy", kOneHot) == Score{2, 2});
+}
+
+TEST_CASE("losses are metrics, too") {
+  CHECK(metric("mse", kSquares) == Score{5, 2});
+  CHECK(metric("mean_absolute_error", kSquares) == Score{2, 2});
+  CHECK(metric("SparseCategoricalCrossentropy", kSparse).total ==
+        doctest::Approx(2 * 1.17693925).epsilon(2e-6));
+}

@@ -1,0 +1,160 @@
+// Ten steps of training against those of Keras in tests/fixtures, for every case there
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "autodiff/gradients.h"
+#include "backend/backend.h"
+#include "model/model.h"
+#include "optim/optimizer.h"
+#include "support/interpreter.h"
+#include "support/npz.h"
+
+using namespace meshwork;
+
+namespace {
+
+const std::string kFolder = "tests/fixtures/";
+// Ten steps amplify the last digits of sums in other orders; Adam divides small by small.
+constexpr double kTolerance = 2e-5;
+
+std::vector<std::string> case_names() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(kFolder)) {
+    if (file.path().extension() == ".yaml") names.push_back(file.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Rows [begin, end) of a tensor.
+HostTensor rows(const HostTensor& tensor, std::int64_t begin, std::int64_t end) {
+  Shape shape = tensor.type.shape;
+  Shape offset(shape.size(), 0);
+  shape[0] = end - begin;
+  offset[0] = begin;
+  return cut(tensor, offset, shape);
+}
+
+Field field_of(const std::string& name, const HostTensor& tensor) {
+  const Shape& shape = tensor.type.shape;
+  return {name, tensor.type.dtype, {shape.begin() + 1, shape.end()}};
+}
+
+Graph training_step(const config::Config& config, const Signature& signature, std::int64_t batch) {
+  Graph graph = build_model(config, signature, Mode::kTrain, batch);
+  GraphBuilder b(graph);
+  std::vector<ValueId> weights;
+  for (const Variable& variable : graph.variables) weights.push_back(variable.value);
+  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights);
+  std::vector<Gradient> list;
+  for (std::size_t i = 0; i < found.size(); ++i) list.push_back({i, found[i]});
+  add_optimizer(b, config.compile->optimizer, list);
+  verify(graph);
+  return graph;
+}
+
+struct Training {
+  std::map<std::string, HostTensor> variables;
+  std::map<std::string, std::vector<double>> logs;  ///< "loss" and metrics by step
+};
+
+void feed_number(Interpreter& run, const Graph& graph, const std::string& name, double value) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op->name != "input" || node.attrs.text("name") != name) continue;
+    HostTensor tensor = host_tensor(node.type);
+    if (node.type.dtype == DType::kInt64) {
+      tensor.as<std::int64_t>()[0] = static_cast<std::int64_t>(value);
+    } else {
+      tensor.as<float>()[0] = static_cast<float>(value);
+    }
+    run.feed(id, tensor);
+  }
+}
+
+void train_step(const Graph& graph, Backend& backend, const HostTensor& x, const HostTensor& y,
+                double rate, double step, Training& training) {
+  Interpreter run(graph, backend);
+  run.initialize();
+  for (const auto& [path, value] : training.variables) run.feed(path, value);
+  run.feed("x", x);
+  run.feed("y", y);
+  feed_number(run, graph, "learning_rate", rate);
+  feed_number(run, graph, "iteration", step);
+  run.run();
+  training.logs["loss"].push_back(to_doubles(run.read("loss"))[0]);
+  for (const NamedValue& output : graph.outputs) {
+    if (!output.name.ends_with("/total")) continue;
+    const std::string name = output.name.substr(0, output.name.size() - 6);
+    training.logs[name].push_back(to_doubles(run.read(output.name))[0] /
+                                  to_doubles(run.read(name + "/count"))[0]);
+  }
+  run.update();
+  for (const Variable& variable : graph.variables) {
+    training.variables[variable.path] = run.read(variable.value);
+  }
+}
+
+Training train(const std::string& name, Backend& backend) {
+  const std::string npz = kFolder + name + ".npz";
+  const config::Config config = config::load_config(kFolder + name + ".yaml", {});
+  const HostTensor x = read_npz(npz, "x");
+  const HostTensor y = read_npz(npz, "y");
+  Training training;
+  for (const std::string& array : npz_names(npz, "initial/")) {
+    training.variables[array.substr(8)] = read_npz(npz, array);
+  }
+  const Schedule rate = learning_rate_of(config.compile->optimizer);
+  const std::int64_t samples = x.type.shape[0];
+  for (std::int64_t begin = 0, step = 0; begin < samples; ++step) {
+    const std::int64_t end = std::min(begin + config.fit.batch_size, samples);
+    const Graph graph = training_step(config, {{field_of("x", x)}, field_of("y", y)}, end - begin);
+    train_step(graph, backend, rows(x, begin, end), rows(y, begin, end), rate(step),
+               static_cast<double>(step), training);
+    begin = end;
+  }
+  return training;
+}
+
+void check_numbers(const std::vector<double>& found, const std::vector<double>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    INFO("step ", i);
+    CHECK(found[i] == doctest::Approx(expected[i]).epsilon(kTolerance));
+  }
+}
+
+void check_case(const std::string& name, const Training& training) {
+  const std::string npz = kFolder + name + ".npz";
+  check_numbers(training.logs.at("loss"), to_doubles(read_npz(npz, "losses")));
+  for (const std::string& array : npz_names(npz, "metric/")) {
+    INFO(array);
+    check_numbers(training.logs.at(array.substr(7)), to_doubles(read_npz(npz, array)));
+  }
+  for (const char* prefix : {"final/", "slot/"}) {
+    for (const std::string& array : npz_names(npz, prefix)) {
+      INFO(array);
+      const auto found = training.variables.find(array.substr(std::string(prefix).size()));
+      REQUIRE(found != training.variables.end());
+      CHECK(difference(found->second, read_npz(npz, array), kTolerance) == "");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ten steps give Keras's losses, metrics, weights and optimizer state") {
+  const std::vector<std::string> names = case_names();
+  CHECK(names.size() >= 40);
+  const auto naive = make_reference_backend();
+  const auto fast = make_cpu_backend(1);
+  for (Backend* backend : {naive.get(), fast.get()}) {
+    for (const std::string& name : names) {
+      INFO(name, " on ", backend->name());
+      check_case(name, train(name, *backend));
+    }
+  }
+}
