@@ -26,10 +26,10 @@ std::string check_detail(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace meshwork
 
 /// MW_CHECK(condition) or MW_CHECK(condition, "format {}", values...): on in every build.
-#define MW_CHECK(condition, ...)                                               \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      ::meshwork::check_failed(__FILE__, __LINE__, #condition,                 \
-                               ::meshwork::check_detail(__VA_ARGS__));         \
-    }                                                                          \
+#define MW_CHECK(condition, ...)                                       \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      ::meshwork::check_failed(__FILE__, __LINE__, #condition,         \
+                               ::meshwork::check_detail(__VA_ARGS__)); \
+    }                                                                  \
   } while (false)

@@ -25,10 +25,9 @@ double box_muller(std::uint64_t key, std::uint64_t step, std::uint64_t index,
 
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_high,
                                     std::uint64_t counter_low) {
-  const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(counter_low),
-                                            static_cast<std::uint32_t>(counter_low >> 32U),
-                                            static_cast<std::uint32_t>(counter_high),
-                                            static_cast<std::uint32_t>(counter_high >> 32U)}};
+  const r123::Philox4x32::ctr_type counter{
+      {static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
+       static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32U)}};
   const r123::Philox4x32::key_type words{
       {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32U)}};
   const auto bits = r123::Philox4x32{}(counter, words);

@@ -11,12 +11,7 @@ extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,
-      &kEvaluate,
-      &kPredict,
-      &kPaths,
-      &kValidate,
-      &kDevices,
+      &kFit, &kEvaluate, &kPredict, &kPaths, &kValidate, &kDevices,
   };
   return list;
 }

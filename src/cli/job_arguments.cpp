@@ -47,8 +47,7 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
   const WorkspaceQuery workspace = [&](const Graph& program, const Node& node) {
     return kernel_workspace(*backend, program, node);
   };
-  const GlobalProgram program =
-      compile(job.config, job.signature, job.mesh, kind, batch, dump);
+  const GlobalProgram program = compile(job.config, job.signature, job.mesh, kind, batch, dump);
   compile_for_device(program, job.mesh, 0, workspace, 0, dump);
 }
 

@@ -105,7 +105,9 @@ Value parse(const std::string& text, Converter& converter) {
 
 void emit(const Value& value, YAML::Emitter& out) {
   switch (value.kind) {
-    case Value::Kind::kNull: out << YAML::Null; break;
+    case Value::Kind::kNull:
+      out << YAML::Null;
+      break;
     case Value::Kind::kScalar:
       if (value.quoted) out << YAML::DoubleQuoted;
       out << value.scalar;

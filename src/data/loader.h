@@ -33,7 +33,7 @@ struct LoaderOptions {
   bool shuffle = false;          ///< a new permutation for every pass
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps_per_epoch = {};  ///< default: one pass over the data
-  std::int64_t first_step = 0;                  ///< steps done before, in a run that is resumed
+  std::int64_t first_step = 0;  ///< steps done before, in a run that is resumed
 };
 
 /// A device's part of one field: dense row-major float32 or int32, 64-byte aligned.

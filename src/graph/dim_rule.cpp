@@ -157,8 +157,8 @@ DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
            inputs.size());
 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    MW_CHECK(rule.inputs[i].size() == inputs[i].shape.size(), "rule '{}' does not fit operand {} {}",
-             text, i, to_string(inputs[i].shape));
+    MW_CHECK(rule.inputs[i].size() == inputs[i].shape.size(),
+             "rule '{}' does not fit operand {} {}", text, i, to_string(inputs[i].shape));
   }
   MW_CHECK(rule.output.size() == output.shape.size(), "rule '{}' does not fit the result {}", text,
            to_string(output.shape));
@@ -186,14 +186,17 @@ std::string factor_names(std::size_t rank) {
   std::string text;
   for (std::size_t d = 0; d < rank; ++d) {
     if (d > 0) text += ' ';
-    text += fmt::format("{}{}", static_cast<char>('a' + d % 26), d < 26 ? "" : fmt::format("{}", d));
+    text +=
+        fmt::format("{}{}", static_cast<char>('a' + d % 26), d < 26 ? "" : fmt::format("{}", d));
   }
   return text;
 }
 
 std::string elementwise_rule(const OpArgs& args) {
   const Shape& result = args.output.shape;
-  const auto name = [](std::size_t d) { return factor_names(d + 1).substr(factor_names(d).size()); };
+  const auto name = [](std::size_t d) {
+    return factor_names(d + 1).substr(factor_names(d).size());
+  };
   std::string text;
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     if (i > 0) text += ',';

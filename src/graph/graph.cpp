@@ -43,7 +43,8 @@ void verify(const Graph& graph) {
     }
     if (!graph.windows.empty()) continue;  // local shapes are not what the ops infer
     const auto types = input_types(graph, node);
-    const TensorType inferred = node.op->infer({.inputs = types, .attrs = node.attrs, .output = {}});
+    const TensorType inferred =
+        node.op->infer({.inputs = types, .attrs = node.attrs, .output = {}});
     MW_CHECK(inferred == node.type, "%{} = {} is {}, but infers {}", id, node.op->name,
              to_string(node.type), to_string(inferred));
   }

@@ -46,8 +46,8 @@ struct Variable {
   ValueId value = kNoValue;
   std::string path;
   bool trainable = true;
-  std::string slot_of;           ///< path of the weight whose optimizer state this is; "" for a weight
-  const OpDef* init = nullptr;   ///< an op without inputs that gives the initial value
+  std::string slot_of;  ///< path of the weight whose optimizer state this is; "" for a weight
+  const OpDef* init = nullptr;  ///< an op without inputs that gives the initial value
   Attrs init_attrs;
 };
 

@@ -54,7 +54,7 @@ struct OpDef {
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   bool in_place = false;  ///< elementwise: the result may take the place of an operand of its type
   Collective collective = Collective::kNone;
-  bool view = false;      ///< the bytes of the result are those of input 0, in the same order
+  bool view = false;  ///< the bytes of the result are those of input 0, in the same order
 };
 
 }  // namespace meshwork

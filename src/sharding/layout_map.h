@@ -42,13 +42,14 @@ class LayoutMap {
 
 /// What the user asked for, applied to a program: the layouts that propagation never moves.
 struct PinnedLayouts {
-  std::vector<LayoutMatch> variables;           ///< of graph.variables, in order
+  std::vector<LayoutMatch> variables;              ///< of graph.variables, in order
   std::vector<std::pair<ValueId, Layout>> values;  ///< inputs and `<layer>/output` keys
 };
 
 /// Lays out the variables, inputs and named outputs of a program: the batch dimension of every
 /// input over the batch axis, variables and outputs by the layout map, optimizer slots as their
-/// variable or by `optimizer_layout`, gradients as the state of the optimizer. Inputs are the nodes of op `input` that are no scalars.
+/// variable or by `optimizer_layout`, gradients as the state of the optimizer. Inputs are the nodes
+/// of op `input` that are no scalars.
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh);
 
 /// Throws an Error for a rule of either map that lays out nothing in a program.

@@ -54,8 +54,9 @@ LayoutMap slot_map(const config::Config& config) {
 /// reduced and scattered, once, when it is complete.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
   for (const Update& gradient : graph.gradients) {
-    const auto owner = std::find_if(graph.variables.begin(), graph.variables.end(),
-                                    [&](const Variable& v) { return v.value == gradient.variable; });
+    const auto owner =
+        std::find_if(graph.variables.begin(), graph.variables.end(),
+                     [&](const Variable& v) { return v.value == gradient.variable; });
     MW_CHECK(owner != graph.variables.end());
     const auto slot = std::find_if(graph.variables.begin(), graph.variables.end(),
                                    [&](const Variable& v) { return v.slot_of == owner->path; });

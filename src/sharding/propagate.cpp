@@ -134,8 +134,7 @@ class Walk {
               .pin = pin,
               .mesh = mesh_};
     for (const ValueId input : node.inputs) {
-      site.inputs.push_back(
-          {result_.nodes[index(input)].flexible, available(input, node.phase)});
+      site.inputs.push_back({result_.nodes[index(input)].flexible, available(input, node.phase)});
     }
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);

@@ -179,8 +179,7 @@ Source nearest_layout(std::span<const Layout> available, const Layout& to, const
   Source best{0, std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < available.size(); ++i) {
     if (!reaches(available[i])) continue;
-    const double bytes =
-        reshard_bytes(available[i], to, type.shape, size_of(type.dtype), mesh);
+    const double bytes = reshard_bytes(available[i], to, type.shape, size_of(type.dtype), mesh);
     if (bytes < best.bytes) best = {i, bytes};
   }
   MW_CHECK(best.bytes < std::numeric_limits<double>::infinity(), "{} cannot be reached",

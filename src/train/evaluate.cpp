@@ -52,8 +52,10 @@ std::string weights_file(const std::string& from) {
   std::error_code status;
   if (!std::filesystem::is_directory(path, status)) {
     if (std::filesystem::is_regular_file(path, status)) return from;
-    fail(ExitCode::kFile, "{}: no such directory; --from takes the run directory of a fit, or a "
-                          ".safetensors file", from);
+    fail(ExitCode::kFile,
+         "{}: no such directory; --from takes the run directory of a fit, or a "
+         ".safetensors file",
+         from);
   }
   const std::string file = (path / kFinalWeights).string();
   if (!std::filesystem::is_regular_file(file, status)) {

@@ -9,7 +9,7 @@
 namespace meshwork {
 
 struct FitOptions {
-  int verbose = 1;             ///< 0 silent, 1 progress bar, 2 a line per epoch
+  int verbose = 1;                   ///< 0 silent, 1 progress bar, 2 a line per epoch
   std::string initial_weights = {};  ///< a file to start from; "" for the initializers
 };
 
@@ -23,8 +23,8 @@ struct FitResult {
 void prepare_fit(Job& job);
 
 /// Trains as Keras's fit does, on one of the devices of the job; all of them call it. Writes
-/// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory. A loss that is no
-/// number ends the run with ExitCode::kTraining at the end of its epoch.
+/// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory. A loss
+/// that is no number ends the run with ExitCode::kTraining at the end of its epoch.
 FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
               std::ostream& out);
 

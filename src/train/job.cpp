@@ -96,9 +96,10 @@ void check_launch(const Job& job, const std::string& command) {
   const JobLaunch launch = launch_from_environment();
   const int devices = job.mesh.num_devices();
   if (!launch.by_mpirun || launch.size == devices) return;
-  fail("the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', or change "
-       "the mesh with --mesh",
-       to_string(job.mesh), devices, launch.size, devices, command);
+  fail(
+      "the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', or change "
+      "the mesh with --mesh",
+      to_string(job.mesh), devices, launch.size, devices, command);
 }
 
 void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {
@@ -123,7 +124,8 @@ void check_same_programs(const Job& job, Communicator& world) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(world.size()));
   const std::vector<std::int64_t> counts(all.size(), 1);
   world.all_gather(&mine, all.data(), counts, DType::kInt64);
-  const auto other = std::find_if(all.begin(), all.end(), [&](auto hash) { return hash != all[0]; });
+  const auto other =
+      std::find_if(all.begin(), all.end(), [&](auto hash) { return hash != all[0]; });
   if (other == all.end()) return;
   fail(ExitCode::kCommunication,
        "rank {} has compiled another program than rank 0; see that all ranks run the same meshwork "

@@ -27,14 +27,14 @@ struct Job {
   config::Config config;
   Mesh mesh;
   std::shared_ptr<data::Dataset> dataset;
-  Signature signature;                            ///< inputs and the label
-  data::Split train;                              ///< without what validation takes off
-  std::optional<data::Split> validation;          ///< what `fit` validates on, if it does
+  Signature signature;                    ///< inputs and the label
+  data::Split train;                      ///< without what validation takes off
+  std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
 };
 
-/// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or 0
-/// without mpirun. Throws Error for whatever does not go together.
+/// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or
+/// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
 /// The fields of a split as the model sees them: "y" is the label, all others are inputs.

@@ -26,8 +26,8 @@ Runner::Bound Runner::bind(std::int64_t batch, const data::Split& split) const {
     if (output.name == "loss") bound.loss = bound.executable->output("loss");
     if (!output.name.ends_with(kTotal)) continue;
     const std::string name = output.name.substr(0, output.name.size() - kTotal.size());
-    bound.metrics.push_back({name, bound.executable->output(output.name),
-                             bound.executable->output(name + "/count")});
+    bound.metrics.push_back(
+        {name, bound.executable->output(output.name), bound.executable->output(name + "/count")});
   }
   return bound;
 }

@@ -11,8 +11,8 @@ namespace meshwork {
 /// One variable as `paths` shows it.
 struct VariableRow {
   std::string path;
-  TensorType type;          ///< global
-  std::string rule;         ///< the pattern that hit it, "" for none
+  TensorType type;   ///< global
+  std::string rule;  ///< the pattern that hit it, "" for none
   config::Location rule_at;
   std::string layout;       ///< "[null, model]"
   std::int64_t bytes = 0;   ///< that the device with the largest part holds

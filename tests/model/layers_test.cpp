@@ -32,7 +32,8 @@ TEST_CASE("Dense has Keras's variables, also on samples of several dimensions") 
   CHECK(graph.type(graph.variables[1].value).shape == Shape{5});
   CHECK(graph.variables[1].init == &ops::kConstant);
   CHECK(graph.type(output_value(graph, "prediction")).shape == Shape{4, 7, 5});
-  CHECK(graph.layer_outputs[0].name == "d/output");
+  CHECK(graph.layer_outputs[0].name == "input/output");
+  CHECK(graph.layer_outputs[1].name == "d/output");
 }
 
 TEST_CASE("initial values are no part of the program") {

@@ -65,8 +65,8 @@ TEST_CASE("loss and metric outputs are scalars; labels and predictions are named
   }
   std::vector<std::string> names;
   for (const NamedValue& output : graph.layer_outputs) names.push_back(output.name);
-  CHECK(names ==
-        std::vector<std::string>{"flatten/output", "d1/output", "d2/output", "prediction"});
+  CHECK(names == std::vector<std::string>{"input/output", "flatten/output", "d1/output",
+                                          "d2/output", "prediction"});
   CHECK(variable_paths(graph) ==
         std::vector<std::string>{"d1/kernel", "d1/bias", "d2/kernel", "d2/bias"});
 }

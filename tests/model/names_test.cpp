@@ -31,7 +31,7 @@ model:
                                                           "d/bias", "dense_1/kernel",
                                                           "dense_1/bias", "dense_2/kernel",
                                                           "dense_2/bias"});
-  CHECK(graph.layer_outputs[3].name == "re_lu/output");
+  CHECK(graph.layer_outputs[4].name == "re_lu/output");
 }
 
 TEST_CASE("an automatic name that is taken is an error with both places") {

@@ -79,16 +79,18 @@ TEST_CASE("data parallelism reduces every byte of the gradients once") {
     CAPTURE(devices);
     const Plan plan = plan_of("mesh: {data: 1}\n" + kPerceptron, "data=" + std::to_string(devices));
     const auto sent = sent_by(plan);
-    CHECK(std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.op == "all_reduce"; }));
+    CHECK(
+        std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.op == "all_reduce"; }));
     CHECK(tensors(sent).size() == 8);  // a kernel and a bias in each of four layers
     CHECK(elements(tensors(sent)) == parameters(plan));
-    CHECK(std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.phase != Phase::kUpdate || s.elements == 1; }));
+    CHECK(std::all_of(sent.begin(), sent.end(),
+                      [](const Sent& s) { return s.phase != Phase::kUpdate || s.elements == 1; }));
 
     const auto total = traffic(plan);
     REQUIRE(total.size() == 1);
     const auto scalars = static_cast<double>(sent.size() - tensors(sent).size());
-    const double expected = 2.0 * (devices - 1) / devices * 4.0 *
-                            (static_cast<double>(parameters(plan)) + scalars);
+    const double expected =
+        2.0 * (devices - 1) / devices * 4.0 * (static_cast<double>(parameters(plan)) + scalars);
     CHECK(total[0].bytes == doctest::Approx(expected).epsilon(1e-12));
     // All of it is small here and goes out with the loss, in few calls.
     CHECK(total[0].calls <= 2);

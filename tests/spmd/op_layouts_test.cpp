@@ -28,10 +28,9 @@ CaseProgram program_of(const OpCase& op_case) {
   for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
     const std::string name = fmt::format("x{}", i);
     const TensorType& type = op_case.inputs[i].type;
-    program.inputs.push_back(b.add(ops::kInput, {},
-                                   {{"name", name},
-                                    {"dtype", std::string(to_string(type.dtype))},
-                                    {"shape", type.shape}}));
+    program.inputs.push_back(b.add(
+        ops::kInput, {},
+        {{"name", name}, {"dtype", std::string(to_string(type.dtype))}, {"shape", type.shape}}));
     program.tensors[name] = draw(op_case, i);
   }
   const ValueId y = b.add(*op_case.op, program.inputs, op_case.attrs);
@@ -66,8 +65,8 @@ bool next(std::vector<std::size_t>& turn, const std::vector<std::vector<Layout>>
   return false;
 }
 
-/// -2: no operand is sharded; -1: they disagree, or a factor may not be sharded; else the factor that
-/// all sharded operands bring.
+/// -2: no operand is sharded; -1: they disagree, or a factor may not be sharded; else the factor
+/// that all sharded operands bring.
 int agreed_factor(const CaseProgram& program, const std::vector<Layout>& layouts) {
   const Node& node = program.graph.node(output_value(program.graph, "y"));
   const DimRule rule = rule_of(program.graph, node);

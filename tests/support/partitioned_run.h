@@ -13,8 +13,8 @@ namespace meshwork::testing {
 /// What a partitioned program gave, put together again from the parts of all devices.
 struct PartitionedRun {
   std::map<std::string, HostTensor> outputs;
-  std::vector<Traffic> traffic;         ///< of device 0
-  std::vector<std::string> collectives; ///< of device 0, in order: "all_reduce", ...
+  std::vector<Traffic> traffic;          ///< of device 0
+  std::vector<std::string> collectives;  ///< of device 0, in order: "all_reduce", ...
 };
 
 /// Partitions a program for a mesh with the given layouts, runs it on virtual devices with the fast

@@ -35,7 +35,7 @@ struct MeshShape {
 
 MeshShape random_mesh(Dice& dice) {
   static const std::vector<std::vector<int>> kShapes{
-      {2, 1}, {1, 2}, {3, 1}, {1, 3}, {2, 2}, {4, 1}, {1, 4}, {1, 5}, {5, 1}, {3, 2}, {2, 3},
+      {2, 1}, {1, 2}, {3, 1}, {1, 3}, {2, 2}, {4, 1}, {1, 4}, {1, 5},    {5, 1}, {3, 2},   {2, 3},
       {6, 1}, {7, 1}, {1, 7}, {2, 4}, {4, 2}, {8, 1}, {1, 8}, {2, 2, 2}, {1, 1}, {2, 3, 1}};
   static const std::vector<std::string> kNames{"data", "model", "extra"};
   MeshShape mesh;
@@ -61,7 +61,9 @@ std::string random_layout(Dice& dice, const MeshShape& mesh, int rank) {
   std::string text;
   for (const std::string& entry : dims) {
     if (!text.empty()) text += ", ";
-    text += entry.empty() ? "null" : entry.find(',') == std::string::npos ? entry : "[" + entry + "]";
+    text += entry.empty()                          ? "null"
+            : entry.find(',') == std::string::npos ? entry
+                                                   : "[" + entry + "]";
   }
   return "[" + text + "]";
 }
@@ -112,8 +114,8 @@ class ModelText {
     const std::string name = fmt::format("d{}", ++count_);
     last_ = name;
     const bool bias = dice_.chance(80);
-    text += fmt::format("    - Dense: {{name: {}, units: {}, activation: {}, use_bias: {}{}}}\n", name,
-                        units, activation, bias, inputs.empty() ? "" : ", inputs: " + inputs);
+    text += fmt::format("    - Dense: {{name: {}, units: {}, activation: {}, use_bias: {}{}}}\n",
+                        name, units, activation, bias, inputs.empty() ? "" : ", inputs: " + inputs);
     rule(name + "/kernel", 2, 70);
     if (bias) rule(name + "/bias", 1, 50);
     rule(name + "/output", 2, 25);
@@ -123,8 +125,8 @@ class ModelText {
   /// A layer without weights: "Dropout", "rate: 0.3".
   void layer(const std::string& type, const std::string& arguments) {
     last_ = fmt::format("l{}", ++others_);
-    text += fmt::format("    - {}: {{name: {}{}{}}}\n", type, last_,
-                        arguments.empty() ? "" : ", ", arguments);
+    text += fmt::format("    - {}: {{name: {}{}{}}}\n", type, last_, arguments.empty() ? "" : ", ",
+                        arguments);
   }
   const std::string& last() const { return last_; }
 
@@ -152,8 +154,8 @@ class ModelText {
 };
 
 void hidden_layers(Dice& dice, ModelText& model) {
-  static const std::vector<std::string> kActivations{"relu", "tanh",     "sigmoid",    "gelu", "elu",
-                                                     "silu", "softplus", "leaky_relu", "softmax"};
+  static const std::vector<std::string> kActivations{
+      "relu", "tanh", "sigmoid", "gelu", "elu", "silu", "softplus", "leaky_relu", "softmax"};
   const int layers = dice.between(1, 3);
   for (int i = 0; i < layers; ++i) {
     const int units = dice.between(1, 17);
@@ -164,7 +166,8 @@ void hidden_layers(Dice& dice, ModelText& model) {
       // A branch of the same width, joined again.
       const std::string left = model.last();
       model.dense(units, "tanh", left);
-      const std::string join = dice.one_of(std::vector<std::string>{"Add", "Multiply", "Concatenate"});
+      const std::string join =
+          dice.one_of(std::vector<std::string>{"Add", "Multiply", "Concatenate"});
       model.layer(join, fmt::format("inputs: [{}, {}]", left, model.last()));
     }
   }
@@ -201,7 +204,8 @@ RandomModel random_model(std::uint64_t seed) {
   if (loss.label == "bits") y = "  y: {dtype: float32}\n";
 
   result.text = fmt::format(
-      "seed: {}\ndataset:\n  name: random\n  format: synthetic\n  splits:\n    train: {{x: {{normal: "
+      "seed: {}\ndataset:\n  name: random\n  format: synthetic\n  splits:\n    train: {{x: "
+      "{{normal: "
       "[{}, {}]}}, y: {}}}\n{}model:\n  input: [{}]\n  layers:\n{}compile:\n  optimizer: {{{}}}\n  "
       "loss: {}\n  metrics: {}\nfit: {{batch_size: {}}}\n",
       seed, samples, input, label, y, input, model.text, dice.one_of(optimizers()),

@@ -20,7 +20,8 @@ void exchange(const TensorView& part, std::vector<float>& global, bool to_device
   for_each_run(part.window, part.type.shape, [&](const Run& run) {
     float* whole = global.data() + run.global;
     float* mine = part.as<float>() + run.local;
-    for (std::int64_t i = 0; i < run.count; ++i) (to_device ? mine[i] : whole[i]) = to_device ? whole[i] : mine[i];
+    for (std::int64_t i = 0; i < run.count; ++i)
+      (to_device ? mine[i] : whole[i]) = to_device ? whole[i] : mine[i];
   });
 }
 
@@ -79,7 +80,8 @@ double loss_difference(const Trajectory& a, const Trajectory& b) {
   if (a.losses.size() != b.losses.size()) return kInfinity;
   double worst = 0;
   for (std::size_t i = 0; i < a.losses.size(); ++i) {
-    const double difference = std::abs(a.losses[i] - b.losses[i]) / std::max(std::abs(a.losses[i]), 1e-12);
+    const double difference =
+        std::abs(a.losses[i] - b.losses[i]) / std::max(std::abs(a.losses[i]), 1e-12);
     worst = std::isnan(difference) ? kInfinity : std::max(worst, difference);
   }
   return worst;

@@ -11,9 +11,9 @@ namespace meshwork::testing {
 
 /// What a few steps of training leave behind, as global tensors.
 struct Trajectory {
-  std::vector<double> losses;                        ///< of every step
-  std::map<std::string, std::vector<float>> weights; ///< after the last step
-  std::map<std::string, double> metrics;             ///< means over all steps
+  std::vector<double> losses;                         ///< of every step
+  std::map<std::string, std::vector<float>> weights;  ///< after the last step
+  std::map<std::string, double> metrics;              ///< means over all steps
   std::uint64_t digest = 0;
 };
 

@@ -34,7 +34,8 @@ TEST_CASE("initial weights have the same bits on every mesh, in every layout") {
   CHECK(one.weights.at("a/bias")[0] == 1.0F);
   for (const char* mesh : {"8x1", "1x8", "2x3", "3x2", "4x2", "1x5"}) {
     CAPTURE(mesh);
-    const Trajectory plain = train("mesh: {data: 1, model: 1}\n" + kModel, {.mesh = mesh, .steps = 0});
+    const Trajectory plain =
+        train("mesh: {data: 1, model: 1}\n" + kModel, {.mesh = mesh, .steps = 0});
     const Trajectory laid_out =
         train("mesh: {data: 1, model: 1}\n" + kLayouts + kModel, {.mesh = mesh, .steps = 0});
     CHECK(plain.digest == one.digest);
@@ -70,7 +71,8 @@ fit: {batch_size: 4}
 )";
   const Trajectory one = train("mesh: {data: 1, model: 1}\n" + text, {.steps = 4});
   for (const std::string layouts :
-       {"strategy: data_parallel\n", "strategy: model_parallel\nlayout_map: {'.*kernel': [null, data]}\n",
+       {"strategy: data_parallel\n",
+        "strategy: model_parallel\nlayout_map: {'.*kernel': [null, data]}\n",
         "strategy: model_parallel\nlayout_map: {'b/output': [null, data]}\n",
         "strategy: model_parallel\nlayout_map: {'.*kernel': [[data, model], null]}\n"}) {
     CAPTURE(layouts);

@@ -49,13 +49,15 @@ std::string with_dataset(const std::string& name) {
   std::ifstream file(kFixtures / (name + ".yaml"));
   std::ostringstream text;
   text << file.rdbuf();
-  return text.str() + fmt::format("dataset:\n  name: fixture\n  format: npz\n  splits:\n    train: "
-                                  "{{x: {0}, y: {0}}}\n",
-                                  npz_of(name));
+  return text.str() + fmt::format(
+                          "dataset:\n  name: fixture\n  format: npz\n  splits:\n    train: "
+                          "{{x: {0}, y: {0}}}\n",
+                          npz_of(name));
 }
 
 /// A Keras metric is a mean over samples: of the batches, the last may have fewer.
-double mean_over_samples(const std::vector<float>& steps, std::int64_t samples, std::int64_t batch) {
+double mean_over_samples(const std::vector<float>& steps, std::int64_t samples,
+                         std::int64_t batch) {
   double total = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::int64_t first = static_cast<std::int64_t>(i) * batch;
@@ -71,8 +73,8 @@ void check_against_keras(const std::string& name, const std::string& mesh) {
   const Job job = job_of(text, mesh);
   Trajectory keras;
   for (const float loss : read_array(name, "losses")) keras.losses.push_back(loss);
-  TrainOptions options{.mesh = mesh, .steps = static_cast<std::int64_t>(keras.losses.size()),
-                       .shuffle = false};
+  TrainOptions options{
+      .mesh = mesh, .steps = static_cast<std::int64_t>(keras.losses.size()), .shuffle = false};
   const Trajectory untrained = train(text, {.mesh = mesh, .steps = 0});
   for (const auto& [path, weights] : untrained.weights) {
     options.initial[path] = read_array(name, "initial/" + path);
@@ -85,8 +87,7 @@ void check_against_keras(const std::string& name, const std::string& mesh) {
   for (const auto& [metric, value] : ours.metrics) {
     if (metric == "loss") continue;
     const auto steps = read_array(name, "metric/" + metric);
-    const double expected =
-        mean_over_samples(steps, job.train.samples, job.config.fit.batch_size);
+    const double expected = mean_over_samples(steps, job.train.samples, job.config.fit.batch_size);
     CHECK_MESSAGE(value == doctest::Approx(expected).epsilon(1e-5), metric);
   }
 }

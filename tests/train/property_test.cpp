@@ -14,8 +14,8 @@ TEST_CASE("random models train alike on one device and on any mesh with any layo
     CAPTURE(model.mesh);
     CAPTURE(model.layouts + model.text);
     const Trajectory one = train("mesh: {data: 1, model: 1}\n" + model.text, {.steps = 3});
-    const Trajectory many = train(model.layouts + "mesh: {data: 1}\n" + model.text,
-                                  {.mesh = model.mesh, .steps = 3});
+    const Trajectory many =
+        train(model.layouts + "mesh: {data: 1}\n" + model.text, {.mesh = model.mesh, .steps = 3});
     CHECK(loss_difference(one, many) < 1e-5);
     CHECK(weight_difference(one, many) < 1e-4);
     CHECK(one.metrics.size() == many.metrics.size());

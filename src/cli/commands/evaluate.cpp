@@ -38,8 +38,7 @@ ExitCode run(const EvaluateArguments& arguments) {
   const data::Split split = evaluation_split(job, arguments.split);
   prepare_evaluate(job, split);
   run_on_devices(job, [&](DeviceContext& context) {
-    const FitResult result =
-        evaluate(job, context, split, file, arguments.job->verbose, std::cout);
+    const FitResult result = evaluate(job, context, split, file, arguments.job->verbose, std::cout);
     if (context.world.rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   return ExitCode::kOk;

@@ -32,8 +32,8 @@ ExitCode run(const PredictArguments& arguments) {
   const std::string weights = weights_file(arguments.from);
   const data::Split split = evaluation_split(job, arguments.split);
   prepare_predict(job, split);
-  const std::string file = arguments.output.empty() ? job.config.run_directory + "/predictions.npy"
-                                                    : arguments.output;
+  const std::string file =
+      arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
   run_on_devices(job, [&](DeviceContext& context) {
     predict(job, context, split, weights, file, arguments.job->verbose, std::cout);
     if (context.world.rank() == 0) {

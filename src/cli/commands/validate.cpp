@@ -25,7 +25,8 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
   'modl'; nearest: 'model')";
 
 /// Everything that can be known without devices: the file, names and arguments, the headers of the
-/// data, shapes, layouts. Throws Error at the first mistake. `missing` says which data is not there.
+/// data, shapes, layouts. Throws Error at the first mistake. `missing` says which data is not
+/// there.
 config::Config check(const ConfigArguments& arguments, std::string& missing) {
   config::Config config = load(arguments);
   const JobLaunch launch = launch_from_environment();
