@@ -157,6 +157,9 @@ TEST_CASE("an equation becomes a stack of matrix products") {
   CHECK(copied.copy_w.has_value());
   CHECK(copied.copy_y.has_value());
 
+  const Case column{"m k", "k", "m", {{"m", 9}, {"k", 4}}};
+  CHECK(cpu::plan_einsum(column.parsed(), false).swapped);
+
   // Only the cheapest is copied: here w, whose summed factors stand in another order.
   const Case crossed{"a c d", "b d c", "a b", {{"a", 50}, {"b", 2}, {"c", 3}, {"d", 4}}};
   const cpu::EinsumPlan cheap = cpu::plan_einsum(crossed.parsed(), false);

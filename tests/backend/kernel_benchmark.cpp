@@ -141,6 +141,7 @@ int main() {
     fmt::print("{} thread(s)\n", threads);
     time_layer(*backend, 128, 784, 128);
     time_layer(*backend, 128, 128, 10);
+    time_layer(*backend, 128, 784, 1);
     time_layer(*backend, 512, 784, 4096);
     time_elementwise(*backend, 128, 200);
     time_elementwise(*backend, 128, 10);

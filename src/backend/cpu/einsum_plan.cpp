@@ -115,6 +115,11 @@ EinsumPlan plan_in_order(const Groups& g, bool copy_all) {
   plan.x.stack = stack_strides(g.stack, &Factor::x_stride, copy_x, plan.m * plan.k);
   plan.w.stack = stack_strides(g.stack, &Factor::w_stride, copy_w, plan.k * plan.n);
   plan.y.stack = stack_strides(g.stack, &Factor::y_stride, copy_y, plan.m * plan.n);
+  // A row times a matrix runs up to five times faster than a matrix times a column.
+  if (plan.n == 1 && plan.m > 1 && plan.y.rows == 1) {
+    plan.y.columns = plan.m;
+    if (plan.w.rows == 1) plan.w.columns = plan.k;
+  }
   plan.swapped = plan.y.columns != 1;
   return plan;
 }

@@ -18,8 +18,8 @@ struct MatrixView {
 
 /// An equation as stacks of matrix products y[b, m, n] = sum over k of x[b, m, k] w[b, k, n].
 /// A tensor whose factors cannot be walked with one stride each for m, n and k, one of them 1, is
-/// copied: operands beforehand, the result afterwards. If only the rows of y are contiguous, its
-/// transpose is computed, with x and w in each other's place: `swapped`.
+/// copied: operands beforehand, the result afterwards. If only the rows of y are contiguous, or
+/// it is one column, its transpose is computed, with x and w in each other's place: `swapped`.
 struct EinsumPlan {
   Shape stack;
   std::int64_t m = 1, n = 1, k = 1;
