@@ -39,7 +39,8 @@ using Launch = std::function<void()>;
 struct KernelDef {
   std::string_view op;
   Launch (*bind)(const KernelArgs& args);
-  /// Bytes of scratch that the kernel needs for these shapes; nullptr: none.
+  /// Bytes of scratch that the kernel needs for these shapes; nullptr: none. Asked on the thread
+  /// that binds and launches: it may depend on the number of threads that this one computes with.
   std::int64_t (*workspace)(const KernelArgs& args) = nullptr;
 };
 
