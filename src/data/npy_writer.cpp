@@ -1,24 +1,14 @@
 #include "data/npy_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
-#include "base/error.h"
+#include "base/runs.h"
 #include "data/formats/npy_header.h"
-#include "data/runs.h"
 
 namespace meshwork::data {
 namespace {
-
-[[noreturn]] void fail_system(const std::string& path, const char* action) {
-  fail(ExitCode::kFile, "{}: cannot {}: {}", path, action, std::strerror(errno));
-}
 
 Stored stored_type(DType dtype) {
   switch (dtype) {
@@ -44,74 +34,51 @@ NpyWriter::NpyWriter(NpyWriter&& other) noexcept
       dtype_(other.dtype_),
       shape_(std::move(other.shape_)),
       header_(std::move(other.header_)),
-      fd_(std::exchange(other.fd_, -1)),
+      file_(std::exchange(other.file_, std::nullopt)),
       remove_(std::exchange(other.remove_, false)) {}
 
 NpyWriter::~NpyWriter() {
-  if (fd_ >= 0) ::close(fd_);
+  file_.reset();
   if (remove_) std::remove(partial().c_str());
 }
 
 NpyWriter NpyWriter::create(const std::string& path, DType dtype, const Shape& shape) {
   NpyWriter writer(path, dtype, shape);
-  const std::string partial = writer.partial();
-  writer.fd_ = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (writer.fd_ < 0) fail_system(partial, "create");
+  writer.file_.emplace(File::create(writer.partial()));
   writer.remove_ = true;
-  const std::size_t size =
-      writer.header_.size() + static_cast<std::size_t>(num_elements(shape)) * size_of(dtype);
-  if (ftruncate(writer.fd_, static_cast<off_t>(size)) != 0) fail_system(partial, "size");
-  writer.write_at(reinterpret_cast<const std::byte*>(writer.header_.data()), writer.header_.size(),
-                  0);
+  writer.file_->resize(writer.header_.size() +
+                       static_cast<std::uint64_t>(num_elements(shape)) * size_of(dtype));
+  writer.file_->write_at(writer.header_.data(), writer.header_.size(), 0);
   return writer;
 }
 
 NpyWriter NpyWriter::join(const std::string& path, DType dtype, const Shape& shape) {
   NpyWriter writer(path, dtype, shape);
-  writer.fd_ = open(writer.partial().c_str(), O_WRONLY | O_CLOEXEC);
-  if (writer.fd_ < 0) fail_system(writer.partial(), "open");
+  writer.file_.emplace(File::open_to_write(writer.partial()));
   return writer;
 }
 
-void NpyWriter::write(const Window& window, const Shape& local, const void* data) const {
-  MW_CHECK(fd_ >= 0 && window.global == shape_);
-  const Runs runs = runs_of(shape_, window.offset, local);
+void NpyWriter::write(const Window& window, const Shape& local, const void* data) {
+  MW_CHECK(file_ && window.global == shape_);
   const std::size_t element = size_of(dtype_);
-  const std::size_t run = static_cast<std::size_t>(runs.length) * element;
   const auto* from = static_cast<const std::byte*>(data);
-  for (const std::int64_t start : runs.starts) {
-    write_at(from, run, header_.size() + static_cast<std::size_t>(start) * element);
-    from += run;
-  }
-}
-
-void NpyWriter::write_at(const std::byte* data, std::size_t size, std::size_t offset) const {
-  while (size > 0) {
-    const ssize_t written = pwrite(fd_, data, size, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_system(partial(), "write");
-    data += written;
-    offset += static_cast<std::size_t>(written);
-    size -= static_cast<std::size_t>(written);
-  }
+  for_each_run(window, local, [&](const Run& run) {
+    file_->write_at(from + static_cast<std::size_t>(run.local) * element,
+                    static_cast<std::size_t>(run.count) * element,
+                    header_.size() + static_cast<std::uint64_t>(run.global) * element);
+  });
 }
 
 void NpyWriter::close() {
-  MW_CHECK(fd_ >= 0);
-  const int fd = std::exchange(fd_, -1);
-  const bool synced = fsync(fd) == 0;
-  if (!synced) {
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-    fail_system(partial(), "write");
-  }
-  if (::close(fd) != 0) fail_system(partial(), "write");
+  MW_CHECK(file_);
+  file_->sync();
+  file_->close();
+  file_.reset();
 }
 
 void NpyWriter::publish() {
-  MW_CHECK(fd_ < 0 && remove_);
-  if (std::rename(partial().c_str(), path_.c_str()) != 0) fail_system(path_, "create");
+  MW_CHECK(!file_ && remove_);
+  rename_file(partial(), path_);
   remove_ = false;
 }
 

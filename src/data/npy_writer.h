@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "base/dtype.h"
+#include "base/file.h"
 #include "base/shape.h"
 
 namespace meshwork::data {
@@ -33,7 +35,7 @@ class NpyWriter {
 
   /// Writes the dense row-major part `data` of extents `local` at window.offset. Devices may write
   /// at the same time; parts need not be disjoint where they hold the same values.
-  void write(const Window& window, const Shape& local, const void* data) const;
+  void write(const Window& window, const Shape& local, const void* data);
 
   /// Ends the writing of this device: all of it is on the disk.
   void close();
@@ -45,14 +47,13 @@ class NpyWriter {
   NpyWriter(const std::string& path, DType dtype, const Shape& shape);
 
   std::string partial() const { return path_ + ".partial"; }
-  void write_at(const std::byte* data, std::size_t size, std::size_t offset) const;
 
   std::string path_;
   DType dtype_;
   Shape shape_;
   std::string header_;
-  int fd_ = -1;
-  bool remove_ = false;  ///< the creator has not published
+  std::optional<File> file_;  ///< until close()
+  bool remove_ = false;       ///< the creator has not published
 };
 
 }  // namespace meshwork::data

@@ -1,8 +1,7 @@
 #include "data/runs.h"
 
-#include <algorithm>
-
 #include "base/check.h"
+#include "base/runs.h"
 
 namespace meshwork::data {
 
@@ -13,31 +12,11 @@ Runs runs_of(const Shape& global, const Shape& offset, const Shape& local) {
              "[{}] of {} at {} in {}", i, to_string(local), to_string(offset), to_string(global));
   }
   Runs runs;
-  if (num_elements(local) == 0) return runs;
-  // A run takes in the last dimension that is not whole, and all after it.
-  std::size_t outer = global.size();
-  while (outer > 0) {
-    --outer;
-    runs.length *= local[outer];
-    if (local[outer] != global[outer]) break;
-  }
-  const Shape strides = row_major_strides(global);
-  std::int64_t start = 0;
-  for (std::size_t i = 0; i < global.size(); ++i) start += offset[i] * strides[i];
-  Shape at(outer, 0);
-  while (true) {
-    runs.starts.push_back(start);
-    std::size_t dim = outer;
-    while (dim > 0) {  // the next position, last dimension fastest
-      --dim;
-      start += strides[dim];
-      if (++at[dim] < local[dim]) break;
-      start -= at[dim] * strides[dim];
-      at[dim] = 0;
-      if (dim == 0) return runs;
-    }
-    if (outer == 0) return runs;
-  }
+  for_each_run({global, offset}, local, [&](const Run& run) {
+    runs.length = run.count;
+    runs.starts.push_back(run.global);
+  });
+  return runs;
 }
 
 void read_rows(const Field& field, std::span<const std::int64_t> rows, const Runs& runs,

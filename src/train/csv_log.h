@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/file.h"
+#include "base/file.h"
 #include "train/logs.h"
 
 namespace meshwork {

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "train/file.h"
+#include "base/file.h"
 #include "train/together.h"
 
 namespace meshwork {

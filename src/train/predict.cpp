@@ -30,7 +30,7 @@ class Predictor {
                  .seed = session.job().config.seed},
                 runner_.parts()) {}
 
-  void run(const data::NpyWriter& writer, ProgressBar& bar) {
+  void run(data::NpyWriter& writer, ProgressBar& bar) {
     std::int64_t first = 0;
     bar.begin(loader_.steps_per_epoch());
     for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
@@ -44,7 +44,7 @@ class Predictor {
   }
 
  private:
-  void write(const data::NpyWriter& writer, std::int64_t first, std::int64_t batch) {
+  void write(data::NpyWriter& writer, std::int64_t first, std::int64_t batch) {
     const Partitioned& program =
         session_.job().programs.at({ProgramKind::kPredict, batch}).partitioned;
     const ValueId id = output_value(program.graph, "prediction");

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "train/file.h"
+#include "base/file.h"
 
 namespace meshwork {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "comm/communicator.h"
-#include "train/file.h"
 #include "train/safetensors_header.h"
 #include "train/tensor_part.h"
 

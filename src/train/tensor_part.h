@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/runs.h"
 #include "base/shape.h"
 
 namespace meshwork {
@@ -30,19 +30,6 @@ struct TensorPart {
   /// Of the replicas of a part one is the owner: every element has exactly one. Others are skipped.
   bool owner = true;
 };
-
-/// Elements that stand side by side both in the global tensor and in the part.
-struct Run {
-  std::int64_t global = 0;  ///< row-major index of the first in the global tensor
-  std::int64_t local = 0;   ///< and in the part
-  std::int64_t count = 0;
-};
-
-/// Visits the part of extents `local` in as few runs as there are, in order.
-///
-///     columns 2 and 3 of a [3, 4]: {2, 0, 2} {6, 2, 2} {10, 4, 2};   rows 1 and 2: {4, 0, 8}
-void for_each_run(const Window& window, const Shape& local,
-                  const std::function<void(const Run&)>& visit);
 
 /// Throws CheckFailure unless the part lies inside its tensor.
 void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local);

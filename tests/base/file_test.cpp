@@ -1,4 +1,4 @@
-#include "train/file.h"
+#include "base/file.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
