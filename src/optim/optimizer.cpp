@@ -66,6 +66,7 @@ void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
   b.set_path(optimizer.common.name);
   std::vector<WeightUpdate> updates;
   for (const Gradient& gradient : gradients) {
+    if (gradient.value == kNoValue) continue;
     updates.emplace_back(b, optimizer.common.name, gradient.variable, gradient.value);
   }
   prepare(updates, optimizer.common);

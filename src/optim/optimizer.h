@@ -17,7 +17,7 @@ namespace meshwork {
 /// The gradient of the loss by one variable.
 struct Gradient {
   std::size_t variable = 0;  ///< index into graph.variables
-  ValueId value = kNoValue;
+  ValueId value = kNoValue;  ///< kNoValue: the loss does not depend on it, and it stays as it is
 };
 
 /// Appends the optimizer to a training program, in the update phase and under its own name as path.

@@ -130,6 +130,19 @@ TEST_CASE("slots are named and typed as in Keras") {
   CHECK(graph.nodes.back().path == "adam");
 }
 
+TEST_CASE("a weight without a gradient stays as it is") {
+  Graph graph = program("SGD", {"a/kernel", "b/kernel"});
+  graph.updates.clear();
+  GraphBuilder b(graph);
+  const std::vector<Gradient> gradients = {{0, kNoValue}, {1, graph.variables[1].value}};
+  add_optimizer(b, optimizer("Adam: {global_clipnorm: 1}"), gradients);
+  verify(graph);
+  CHECK(graph.updates.size() == 3);
+  CHECK(graph.updates.back().variable == graph.variables[1].value);
+  add_optimizer(b, optimizer("Adam: {global_clipnorm: 1}"), {});
+  CHECK(graph.updates.size() == 3);
+}
+
 TEST_CASE("names of optimizers in paths") {
   const auto first_slot = [](const std::string& text) {
     return program(text, {"d/kernel"}).variables.at(1).path;
