@@ -32,7 +32,8 @@ enum class Mode { kTrain, kEvaluate, kPredict };
 /// one. Its samples must have the shape that the file states, but for a last dimension of one.
 ///
 /// Outputs: "loss" and of each metric "<name>/total" and "<name>/count" (kTrain, kEvaluate), or
-/// "prediction" (kPredict), which is always among the layer outputs.
+/// "prediction" (kPredict), which is always among the layer outputs, as are the inputs of the model
+/// ("input/output": float32, in the shape that the file states).
 ///
 /// Throws Error with the place of whatever in the file does not go together.
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
