@@ -88,5 +88,5 @@ TEST_CASE("places that cannot be written are errors") {
   std::filesystem::create_directory(dir.file("p.npy"));
   NpyWriter writer = NpyWriter::create(dir.file("p.npy"), DType::kFloat32, {1});
   writer.close();
-  CHECK(contains(error_of([&] { writer.publish(); }), dir.file("p.npy") + ": cannot create"));
+  CHECK(contains(error_of([&] { writer.publish(); }), dir.file("p.npy") + ": cannot put in place"));
 }
