@@ -66,7 +66,7 @@ std::string entries(const config::LayoutRule& rule) {
 }  // namespace
 
 struct LayoutMap::Pattern {
-  const config::LayoutRule* rule;
+  config::LayoutRule rule;
   Code whole;  ///< must match the whole path
 };
 
@@ -77,18 +77,18 @@ LayoutMap& LayoutMap::operator=(LayoutMap&&) noexcept = default;
 LayoutMap::LayoutMap(const std::vector<config::LayoutRule>& rules, std::string key)
     : key_(std::move(key)) {
   for (const config::LayoutRule& rule : rules) {
-    patterns_.push_back({&rule, compile(rule, key_, PCRE2_ANCHORED | PCRE2_ENDANCHORED)});
+    patterns_.push_back({rule, compile(rule, key_, PCRE2_ANCHORED | PCRE2_ENDANCHORED)});
   }
 }
 
 LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mesh& mesh) const {
   std::vector<const config::LayoutRule*> hits;
   for (const Pattern& pattern : patterns_) {
-    if (pattern.rule->pattern == path) {
-      hits = {pattern.rule};
+    if (pattern.rule.pattern == path) {
+      hits = {&pattern.rule};
       break;
     }
-    if (matches(pattern.whole, *pattern.rule, key_, path)) hits.push_back(pattern.rule);
+    if (matches(pattern.whole, pattern.rule, key_, path)) hits.push_back(&pattern.rule);
   }
   if (hits.empty()) return {std::nullopt, replicated(rank)};
   if (hits.size() > 1) {
@@ -121,7 +121,7 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
 
 void LayoutMap::check_all_hit(const std::vector<std::string>& paths) const {
   for (const Pattern& pattern : patterns_) {
-    const config::LayoutRule& rule = *pattern.rule;
+    const config::LayoutRule& rule = pattern.rule;
     const bool hit = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
       return rule.pattern == path || matches(pattern.whole, rule, key_, path);
     });

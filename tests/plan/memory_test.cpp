@@ -1,0 +1,134 @@
+// Whether a plan's memory holds what each instruction reads.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "compile.h"
+#include "graph/op_def.h"
+#include "support/random_model.h"
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+/// Which value was written last to each line of the arena.
+class Shadow {
+ public:
+  explicit Shadow(const Plan& plan)
+      : plan_(plan), owner_(static_cast<std::size_t>(plan.arena_bytes / kLine + 1), kNoValue) {}
+
+  void write(ValueId id) { mark(offset(id), num_bytes(plan_.program.type(id)), root(id)); }
+  void scribble(std::int64_t at, std::int64_t bytes) { mark(at, bytes, kNoValue); }
+
+  bool holds(ValueId id) const {
+    const std::int64_t bytes = num_bytes(plan_.program.type(id));
+    for (std::int64_t at = offset(id); at < offset(id) + bytes; at += kLine) {
+      if (owner_[static_cast<std::size_t>(at / kLine)] != root(id)) return false;
+    }
+    return true;
+  }
+
+ private:
+  ValueId root(ValueId id) const {
+    while (plan_.program.node(id).op->view) id = plan_.program.node(id).inputs[0];
+    return id;
+  }
+  std::int64_t offset(ValueId id) const { return plan_.offsets[static_cast<std::size_t>(id)]; }
+  void mark(std::int64_t at, std::int64_t bytes, ValueId owner) {
+    CHECK(at % kLine == 0);
+    CHECK(at + bytes <= plan_.arena_bytes);
+    for (std::int64_t end = at + bytes; at < end; at += kLine)
+      owner_[static_cast<std::size_t>(at / kLine)] = owner;
+  }
+
+  const Plan& plan_;
+  std::vector<ValueId> owner_;
+};
+
+void check_memory(const Plan& plan) {
+  Shadow shadow(plan);
+  const Graph& program = plan.program;
+  for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+    const std::string_view op = program.node(id).op->name;
+    if (op == "input" || op == "variable") shadow.write(id);
+  }
+  for (const Instruction& instruction : plan.instructions) {
+    for (const ValueId id : instruction.nodes) {
+      for (const ValueId input : program.node(id).inputs) CHECK(shadow.holds(input));
+    }
+    shadow.scribble(instruction.workspace, instruction.workspace_bytes);
+    for (const ValueId id : instruction.nodes) {
+      if (!program.node(id).op->view) shadow.write(id);
+    }
+  }
+  for (const NamedValue& output : program.outputs) CHECK(shadow.holds(output.value));
+  for (const FinalCopy& copy : plan.copies) {
+    CHECK(shadow.holds(copy.from));
+    shadow.write(copy.variable);
+  }
+  // Every variable ends with its new value, written in place or copied.
+  for (const Update& update : program.updates) {
+    const bool in_place = plan.offsets[static_cast<std::size_t>(update.value)] ==
+                          plan.offsets[static_cast<std::size_t>(update.variable)];
+    CHECK(shadow.holds(in_place ? update.value : update.variable));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("nothing is overwritten that is still read, in plans of random models") {
+  const WorkspaceQuery workspace = [](const Graph&, const Node& node) {
+    return node.op->name == "einsum" ? std::int64_t{1000} : std::int64_t{0};
+  };
+  for (std::uint64_t seed = 1000; seed < 1100; ++seed) {
+    const RandomModel model = random_model(seed);
+    CAPTURE(seed);
+    CAPTURE(model.mesh);
+    CAPTURE(model.layouts + model.text);
+    const Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
+    for (const ProgramKind kind : {ProgramKind::kInitialize, ProgramKind::kTrain,
+                                   ProgramKind::kEvaluate, ProgramKind::kPredict}) {
+      const GlobalProgram program = compile(job.config, job.signature, job.mesh, kind, 5);
+      for (const int device : {0, job.mesh.num_devices() - 1}) {
+        check_memory(compile_for_device(program, job.mesh, device, workspace));
+      }
+    }
+  }
+}
+
+TEST_CASE("optimizer state is updated in place, without copies") {
+  const Job job = job_of(R"(
+mesh: {data: 2}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [8, 30]}, y: {normal: [8, 5]}}}}
+model: {input: [30], layers: [Dense: {units: 50}, Dense: {units: 5}]}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 8}
+)",
+                         "");
+  const Plan plan = compile_for_device(
+      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8), job.mesh, 0, {});
+  CHECK(plan.copies.empty());
+}
+
+TEST_CASE("memory among the reserved bytes is left alone") {
+  const Job job = job_of(R"(
+mesh: {data: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [8, 30]}, y: {normal: [8, 5]}}}}
+model: {input: [30], layers: [Dense: {units: 5}]}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 8}
+)",
+                         "");
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, ProgramKind::kEvaluate, 8);
+  constexpr std::int64_t kReserved = 1 << 20;
+  const Plan plan = compile_for_device(program, job.mesh, 0, {}, kReserved);
+  CHECK(plan.variable_bytes < kReserved);
+  for (std::size_t v = 0; v < plan.offsets.size(); ++v) {
+    const bool variable = plan.program.nodes[v].op->name == "variable";
+    CHECK((variable || plan.program.nodes[v].op->view || plan.offsets[v] >= kReserved));
+  }
+}
