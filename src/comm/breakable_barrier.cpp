@@ -48,7 +48,7 @@ bool BreakableBarrier::arrive(bool breakable) {
     if (generation(now) != generation(state)) return true;
     if (breakable && (now & kBroken) != 0) return false;
     if (spin < spins_) {
-      cpu_relax();
+      wait_actively(spin);
     } else {
       state_.wait(now, std::memory_order_acquire);
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -31,13 +33,16 @@ class BreakableBarrier {
   alignas(64) std::atomic<std::uint32_t> state_{0};
 };
 
-/// Tells the processor that this thread waits for another.
-inline void cpu_relax() {
+/// One round of waiting actively: tells the processor so, and now and then lets another thread have
+/// the core, which may be the very one that is waited for.
+inline void wait_actively(int round) {
+  constexpr int kRoundsBetweenYields = 1024;  // some 10 us
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+  if (round % kRoundsBetweenYields == kRoundsBetweenYields - 1) sched_yield();
 }
 
 }  // namespace meshwork

@@ -30,7 +30,7 @@ void SharedBarrier::meet(std::uint32_t size, int spins, void (*progress)()) {
   }
   for (int spin = 0; spin < spins; ++spin) {
     if (generation.load(std::memory_order_acquire) != now) return;
-    cpu_relax();
+    wait_actively(spin);
   }
   sleepers.fetch_add(1);
   while (generation.load() == now) {

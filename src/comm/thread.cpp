@@ -25,9 +25,18 @@ struct Cause {
   }
 };
 
-void run_device(ThreadWorld& world, int rank, const std::function<void(Communicator&)>& function,
-                Cause& cause) noexcept {
+/// What the devices of one run share.
+struct Run {
+  ThreadWorld world;
+  std::vector<Core> cores;
+  const std::function<void(Communicator&)>& function;
+  Cause cause{};
+};
+
+void run_device(Run& run, int rank) noexcept {
+  auto& [world, cores, function, cause] = run;
   try {
+    const BoundThread bound(cores.empty() ? cores : fair_share(cores, rank, world.size()));
     const auto comm = world.communicator(rank);
     function(*comm);
   } catch (const DeviceLost&) {
@@ -42,14 +51,13 @@ void run_device(ThreadWorld& world, int rank, const std::function<void(Communica
   world.leave(rank);
 }
 
-std::vector<std::thread> start_devices(ThreadWorld& world,
-                                       const std::function<void(Communicator&)>& function,
-                                       Cause& cause) {
+std::vector<std::thread> start_devices(Run& run) {
+  ThreadWorld& world = run.world;
   std::vector<std::thread> threads;
   int rank = 1;
   try {
     for (; rank < world.size(); ++rank) {
-      threads.emplace_back([&, rank] { run_device(world, rank, function, cause); });
+      threads.emplace_back([&run, rank] { run_device(run, rank); });
     }
   } catch (const std::system_error& error) {
     world.abort(rank, static_cast<int>(ExitCode::kCommunication));
@@ -93,13 +101,12 @@ void ThreadWorld::check_not_aborted() const {
 void ThreadWorld::leave(int rank) noexcept { state_->leave(rank); }
 
 void run_devices(int count, const std::function<void(Communicator&)>& function) {
-  ThreadWorld world(count);
-  Cause cause;
-  std::vector<std::thread> threads = start_devices(world, function, cause);
-  run_device(world, 0, function, cause);
+  Run run{ThreadWorld(count), cores_for_threads(count), function};
+  std::vector<std::thread> threads = start_devices(run);
+  run_device(run, 0);
   for (std::thread& thread : threads) thread.join();
-  if (cause.exception) std::rethrow_exception(cause.exception);
-  world.check_not_aborted();
+  if (run.cause.exception) std::rethrow_exception(run.cause.exception);
+  run.world.check_not_aborted();
 }
 
 }  // namespace meshwork

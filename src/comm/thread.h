@@ -42,7 +42,8 @@ class ThreadWorld {
   std::shared_ptr<ThreadWorldState> state_;
 };
 
-/// Runs `function` on `count` devices, device 0 on the calling thread, and waits for all. An
+/// Runs `function` on `count` devices, device 0 on the calling thread, and waits for all. Where
+/// cores are enough, each is bound to its share of them meanwhile (cores_for_threads). An
 /// exception of one ends the calls of the others; the first is rethrown, not those that followed
 /// from it. A device that ended the job by abort(code) alone gives an Error of that exit code.
 void run_devices(int count, const std::function<void(Communicator&)>& function);

@@ -97,6 +97,17 @@ std::int64_t machine_memory(const std::string& root) {
   return std::strtoll(kibibytes.c_str(), nullptr, 10) * 1024;
 }
 
+/// Binds the calling thread.
+bool bind_to(const std::vector<Core>& cores) {
+  const CpuSet cpus;
+  for (const Core& core : cores) {
+    for (const int processor : core) {
+      CPU_SET_S(static_cast<std::size_t>(processor), CpuSet::bytes(), cpus.set);
+    }
+  }
+  return sched_setaffinity(0, CpuSet::bytes(), cpus.set) == 0;
+}
+
 }  // namespace
 
 std::vector<int> allowed_processors(int pid) {
@@ -198,16 +209,27 @@ void use_fair_share_of_cores(char** argv) {
   constexpr const char* kDone = "MESHWORK_CORES_BOUND";
   const JobLaunch launch = launch_from_environment();
   if (!bound_by_default() || std::getenv(kDone) != nullptr) return;
-  const CpuSet cpus;
-  for (const Core& core :
-       fair_share(cores_of(job_processors()), launch.local_rank, launch.local_size)) {
-    for (const int processor : core) {
-      CPU_SET_S(static_cast<std::size_t>(processor), CpuSet::bytes(), cpus.set);
-    }
-  }
-  if (sched_setaffinity(0, CpuSet::bytes(), cpus.set) != 0) return;  // as mpirun bound it, then
+  const auto share = fair_share(cores_of(job_processors()), launch.local_rank, launch.local_size);
+  if (!bind_to(share)) return;  // as mpirun bound it, then
   setenv(kDone, "1", 1);
   execv("/proc/self/exe", argv);  // returns only on failure, and then the program just goes on
+}
+
+std::vector<Core> cores_for_threads(int devices) {
+  const auto cores = cores_of(allowed_processors());
+  const bool by_user =
+      std::getenv("OMP_PROC_BIND") != nullptr || std::getenv("OMP_PLACES") != nullptr;
+  if (by_user || devices < 2 || devices > available_cores()) return {};
+  return cores;
+}
+
+BoundThread::BoundThread(const std::vector<Core>& cores) {
+  if (!cores.empty()) before_ = allowed_processors();
+  if (!before_.empty()) bind_to(cores);
+}
+
+BoundThread::~BoundThread() {
+  if (!before_.empty()) bind_to({before_});
 }
 
 DeviceDescription describe_devices(const std::string& root) {

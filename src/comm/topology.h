@@ -47,6 +47,25 @@ void use_fair_share_of_cores(char** argv);
 /// Whether mpirun bound this rank and the user had not asked for it, by the environment.
 bool bound_by_default();
 
+/// The cores that `devices` threads of this process are to share out among them, as ranks would;
+/// none where they are to stay unbound: one device, more devices than cores, or a binding of the
+/// user's (OMP_PROC_BIND, OMP_PLACES).
+std::vector<Core> cores_for_threads(int devices);
+
+/// Binds the calling thread, and those it will start, to `cores` until the end of the scope; to
+/// none: leaves it as it is. Unbound threads that wait for each other may stay on one core for
+/// long.
+class BoundThread {
+ public:
+  explicit BoundThread(const std::vector<Core>& cores);
+  ~BoundThread();
+  BoundThread(const BoundThread&) = delete;
+  BoundThread& operator=(const BoundThread&) = delete;
+
+ private:
+  std::vector<int> before_;
+};
+
 /// What a user asks to know of the machine and the job.
 struct DeviceDescription {
   std::string host;

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
+#include "comm/thread.h"
 
 namespace meshwork {
 namespace {
@@ -121,6 +123,26 @@ TEST_CASE("topology: threads per device") {
   const Variable wanted("OMP_NUM_THREADS", "3");
   CHECK(threads_per_device(1) == 3);
   CHECK(threads_per_device(100 * cores) == 3);
+}
+
+TEST_CASE("topology: devices of one process are bound to disjoint shares, for the run only") {
+  const auto before = allowed_processors();
+  const int cores = static_cast<int>(cores_of(before).size());
+  for (const int devices : {1, 2, cores, 4 * cores}) {
+    std::vector<std::vector<int>> processors(static_cast<std::size_t>(devices));
+    run_devices(devices, [&](Communicator& comm) {
+      processors[static_cast<std::size_t>(comm.rank())] = allowed_processors();
+    });
+    std::vector<int> together;
+    for (const auto& each : processors) together.insert(together.end(), each.begin(), each.end());
+    std::sort(together.begin(), together.end());
+    const bool bound = devices > 1 && devices <= available_cores();
+    if (bound) CHECK(together == before);
+    if (!bound) CHECK(together.size() == before.size() * processors.size());
+    CHECK(allowed_processors() == before);
+  }
+  const Variable user("OMP_PROC_BIND", "false");
+  run_devices(2, [&](Communicator&) { CHECK(allowed_processors() == before); });
 }
 
 TEST_CASE("topology: what mpirun bound of itself, and what the user bound") {

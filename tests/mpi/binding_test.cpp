@@ -22,7 +22,7 @@ std::string probe() { return std::getenv("MESHWORK_TEST_TOPOLOGY_PROBE"); }
 std::string all_processors() { return fmt::format("{}", fmt::join(kProcessors, " ")); }
 
 std::string output(const std::string& command) {
-  const test::Ending ending = test::run_job(command);
+  const test::Ending ending = test::run_job("unset OMP_NUM_THREADS; " + command);
   CHECK(ending.exit_code == 0);
   return ending.output;
 }
@@ -34,6 +34,12 @@ TEST_CASE("one rank and a process have the same threads and processors") {
   CHECK(output(probe()) == expected);
   CHECK(output("mpirun -n 1 " + probe()) == expected);
   CHECK(output("mpirun -n 1 sh -c '" + probe() + "'") == expected);
+}
+
+TEST_CASE("what the user says of threads holds for ranks and processes") {
+  const std::string expected = fmt::format("0/1: 3 threads on {}\n", all_processors());
+  CHECK(output("export OMP_NUM_THREADS=3; " + probe()) == expected);
+  CHECK(output("export OMP_NUM_THREADS=3; mpirun -n 1 " + probe()) == expected);
 }
 
 TEST_CASE("eight ranks and eight virtual devices have the same threads") {
