@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Rewrites the golden texts of the compiler's stages, tests/golden/<case>.<stage>.txt.
+
+  scripts/update_golden.py [BUILD]    BUILD: the build directory, build by default
+
+A change of the compiler shows itself in `git diff tests/golden`; that diff is to be read like code.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build").resolve()
+    subprocess.run(["ninja", "-C", build, "tests/compile_test"], check=True)
+    golden = root / "tests" / "golden"
+    for text in golden.glob("*.txt"):
+        text.unlink()
+    subprocess.run(
+        [build / "tests" / "compile_test", "--minimal"],
+        cwd=root,
+        env={**os.environ, "MESHWORK_UPDATE_GOLDEN": "1"},
+        check=True,
+    )
+    return subprocess.run(["git", "--no-pager", "diff", "--stat", golden], cwd=root).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
