@@ -6,14 +6,26 @@ namespace meshwork {
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
     : session_(session), kind_(kind) {
+  name_metrics();
   for (const auto& [key, program] : session.job().programs) {
     if (key.kind == kind) bound_.emplace(key.batch, bind(key.batch, split));
   }
-  reset();
+}
+
+/// All programs of a kind put out the same metrics.
+void Runner::name_metrics() {
+  constexpr std::string_view kTotal = "/total";
+  for (const auto& [key, program] : session_.job().programs) {
+    if (key.kind != kind_) continue;
+    for (const NamedValue& output : program.partitioned.graph.outputs) {
+      if (!output.name.ends_with(kTotal)) continue;
+      means_.push_back({output.name.substr(0, output.name.size() - kTotal.size())});
+    }
+    return;
+  }
 }
 
 Runner::Bound Runner::bind(std::int64_t batch, const data::Split& split) const {
-  constexpr std::string_view kTotal = "/total";
   const ProgramKey key{kind_, batch};
   Bound bound;
   bound.executable = &session_.executable(key);
@@ -24,10 +36,10 @@ Runner::Bound Runner::bind(std::int64_t batch, const data::Split& split) const {
   bound.learning_rate = bound.executable->input("learning_rate");
   for (const NamedValue& output : session_.job().programs.at(key).partitioned.graph.outputs) {
     if (output.name == "loss") bound.loss = bound.executable->output("loss");
-    if (!output.name.ends_with(kTotal)) continue;
-    const std::string name = output.name.substr(0, output.name.size() - kTotal.size());
-    bound.metrics.push_back(
-        {name, bound.executable->output(output.name), bound.executable->output(name + "/count")});
+  }
+  for (const Mean& mean : means_) {
+    bound.metrics.push_back({bound.executable->output(mean.name + "/total"),
+                             bound.executable->output(mean.name + "/count")});
   }
   return bound;
 }
@@ -58,24 +70,29 @@ void Runner::step(const data::Batch& batch, std::int64_t iteration, double learn
   const auto samples = static_cast<double>(batch.size);
   if (bound.loss.data != nullptr) {
     loss_ = read(bound.loss);
-    means_["loss"].total += loss_ * samples;
-    means_["loss"].count += samples;
+    loss_mean_.total += loss_ * samples;
+    loss_mean_.count += samples;
   }
-  for (const Metric& metric : bound.metrics) {
-    means_[metric.name].total += read(metric.total);
-    means_[metric.name].count += read(metric.count);
+  for (std::size_t i = 0; i < means_.size(); ++i) {
+    means_[i].total += read(bound.metrics[i].total);
+    means_[i].count += read(bound.metrics[i].count);
   }
 }
 
 Logs Runner::logs() const {
   Logs logs;
-  for (const auto& [name, mean] : means_) {
-    logs[name] = mean.count == 0 ? 0 : mean.total / mean.count;
-  }
+  const auto add = [&](const Mean& mean) {
+    logs[mean.name] = mean.count == 0 ? 0 : mean.total / mean.count;
+  };
+  if (last_ != nullptr && last_->loss.data != nullptr) add(loss_mean_);
+  for (const Mean& mean : means_) add(mean);
   return logs;
 }
 
-void Runner::reset() { means_.clear(); }
+void Runner::reset() {
+  loss_mean_ = {"loss"};
+  for (Mean& mean : means_) mean = {mean.name};
+}
 
 TensorView Runner::output(const std::string& name) const {
   MW_CHECK(last_ != nullptr);

@@ -33,7 +33,6 @@ class Runner {
 
  private:
   struct Metric {
-    std::string name;
     TensorView total, count;
   };
   /// Memory of a program for one size of batch.
@@ -41,14 +40,16 @@ class Runner {
     const Executable* executable = nullptr;
     std::vector<TensorView> fields;
     TensorView iteration, learning_rate, loss;
-    std::vector<Metric> metrics;
+    std::vector<Metric> metrics;  ///< of means_, in order
   };
   struct Mean {
+    std::string name;
     double total = 0;
     double count = 0;
   };
 
   Bound bind(std::int64_t batch, const data::Split& split) const;
+  void name_metrics();
   double read(const TensorView& scalar) const;
 
   const Session& session_;
@@ -56,7 +57,8 @@ class Runner {
   std::map<std::int64_t, Bound> bound_;
   const Bound* last_ = nullptr;
   double loss_ = 0;
-  std::map<std::string, Mean> means_;
+  Mean loss_mean_{"loss"};
+  std::vector<Mean> means_;  ///< of the metrics
 };
 
 }  // namespace meshwork
