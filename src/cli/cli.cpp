@@ -29,8 +29,8 @@ Ending ending_of(const std::exception_ptr& exception, int rank) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    const std::string message = fmt::format("meshwork: {}", error.what());
-    return {static_cast<int>(error.code()), rank == 0 ? message : ""};
+    const std::string who = rank == 0 ? "" : fmt::format("rank {}: ", rank);
+    return {static_cast<int>(error.code()), fmt::format("meshwork: {}{}", who, error.what())};
   } catch (const std::bad_alloc&) {
     return {1, fmt::format("meshwork: rank {}: out of memory; take a smaller batch or model, or "
                            "more devices",
@@ -48,8 +48,9 @@ int run(int argc, char** argv) {
   } catch (...) {
     const Ending ending = ending_of(std::current_exception(), launched_rank());
     std::fflush(stdout);
-    if (!ending.message.empty()) fmt::print(stderr, "{}\n", ending.message);
-    let_rank_0_speak();
+    // Where all ranks fail alike, the message of rank 0 is the only one.
+    let_rank_0_speak(launched_rank());
+    fmt::print(stderr, "{}\n", ending.message);
     return ending.exit_code;
   }
 }

@@ -2,17 +2,46 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "base/nearest.h"
 #include "cli/rank.h"
 #include "comm/launch.h"
 #include "exec/executable.h"
 
 namespace meshwork::cli {
+namespace {
+
+/// A word as a shell reads it back.
+std::string quoted(const std::string& word) {
+  const auto harmless = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), harmless)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string command_line(const std::string& command, const ConfigArguments& arguments,
+                         const std::vector<std::string>& options) {
+  std::string line = "meshwork " + command + " " + quoted(arguments.file);
+  for (const std::string& word : arguments.overrides.assignments) line += " " + quoted(word);
+  if (!arguments.overrides.mesh.empty()) line += " --mesh " + quoted(arguments.overrides.mesh);
+  for (const std::string& word : options) line += " " + quoted(word);
+  return line;
+}
+
+}  // namespace
 
 void add_dump_option(CLI::App& app, std::string& stage) {
   app.add_option("--dump", stage,
                  "print a stage of the compiler for device 0 and stop: forward, step, layouts, "
                  "reshards, collectives, local, plan")
+      ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
       ->type_name("STAGE");
 }
 
@@ -28,10 +57,11 @@ std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
   return arguments;
 }
 
-Job load_job(const ConfigArguments& arguments, const std::string& command) {
+Job load_job(const ConfigArguments& arguments, const std::string& command,
+             const std::vector<std::string>& options) {
   const JobLaunch launch = launch_from_environment();
   Job job = make_job(load(arguments), launch.by_mpirun ? launch.size : 0);
-  check_launch(job, "meshwork " + command + " " + arguments.file);
+  check_launch(job, command_line(command, arguments, options));
   return job;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/config_arguments.h"
 #include "train/job.h"
@@ -22,8 +23,9 @@ std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app);
 void add_dump_option(CLI::App& app, std::string& stage);
 
 /// Reads configuration and data headers for this launch, and checks that it has the devices of the
-/// mesh; `command` is the one to propose otherwise.
-Job load_job(const ConfigArguments& arguments, const std::string& command);
+/// mesh; `command`, with these arguments and `options`, is what to propose otherwise.
+Job load_job(const ConfigArguments& arguments, const std::string& command,
+             const std::vector<std::string>& options = {});
 
 /// Prints a stage of the program of `kind` for the first device.
 void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage);

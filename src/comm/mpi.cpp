@@ -55,10 +55,8 @@ std::unique_ptr<Communicator> MpiSession::world() {
   return mpi_communicator(comm);
 }
 
-void let_rank_0_speak() {
-  if (launch_from_environment().rank != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
+void let_rank_0_speak(int rank) {
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 
 }  // namespace meshwork

@@ -94,7 +94,9 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
   if (hits.size() > 1) {
     std::vector<std::string> quoted;
     for (const auto* hit : hits) {
-      quoted.push_back(fmt::format("'{}' (line {})", hit->pattern, hit->at.line));
+      const config::Location& at = hit->at;
+      const std::string place = at.line > 0 ? fmt::format("line {}", at.line) : "command line";
+      quoted.push_back(fmt::format("'{}' ({})", hit->pattern, place));
     }
     config::fail_at(
         hits[1]->at,
@@ -104,8 +106,9 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
 
   const config::LayoutRule& rule = *hits.front();
   if (rule.dims.size() > rank) {
-    config::fail_at(rule.at, "{}: '{}' gives {} entries {} to '{}', which has {} dimensions", key_,
-                    rule.pattern, rule.dims.size(), entries(rule), path, rank);
+    config::fail_at(rule.at, "{}: '{}' gives {} {} {} to '{}', which has {} {}", key_, rule.pattern,
+                    rule.dims.size(), rule.dims.size() == 1 ? "entry" : "entries", entries(rule),
+                    path, rank, rank == 1 ? "dimension" : "dimensions");
   }
   Layout layout = replicated(rank);
   for (std::size_t d = 0; d < rule.dims.size(); ++d) {

@@ -48,7 +48,7 @@ void check_finite(double loss, std::int64_t epoch, std::int64_t step) {
   fail(ExitCode::kTraining,
        "epoch {}, step {}: the loss is {}; lower the learning rate, clip gradients (clipnorm), or "
        "look for bad values in the data",
-       epoch + 1, step, loss);
+       epoch + 1, step, without_nan_sign(loss));
 }
 
 /// One pass of training, and of validation if the job has data for it.
@@ -91,7 +91,11 @@ class Trainer {
       for (const auto& [name, value] : evaluator_->run()) logs["val_" + name] = value;
     }
     bar_.finish(logs);
-    if (bad_step) check_finite(logs["loss"], epoch, *bad_step);
+    if (bad_step) {
+      // The first device has shown the epoch before another one ends the run.
+      session_.world().barrier();
+      check_finite(logs["loss"], epoch, *bad_step);
+    }
     return logs;
   }
 

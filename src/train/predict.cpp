@@ -1,8 +1,11 @@
 #include "train/predict.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "data/npy_writer.h"
 #include "sharding/layout.h"
 #include "train/progress_bar.h"
@@ -15,6 +18,16 @@ data::Split inputs_of(const Job& job, const data::Split& split) {
   std::vector<std::string> names;
   for (const Field& field : job.signature.inputs) names.push_back(field.name);
   return data::select_fields(split, names);
+}
+
+void create_parent_directory(const std::string& file) {
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  std::error_code code;
+  if (!parent.empty()) std::filesystem::create_directories(parent, code);
+  if (code) {
+    fail(ExitCode::kFile, "{}: cannot create the directory: {}; name another with --output",
+         parent.string(), code.message());
+  }
 }
 
 /// Runs over a split and hands every batch of local predictions to a writer.
@@ -92,7 +105,9 @@ void predict(const Job& job, const DeviceContext& context, const data::Split& sp
   const Shape shape = prediction_shape(job, split);
   std::optional<data::NpyWriter> writer;
   together(session.world(), [&] {
-    if (session.is_first()) writer.emplace(data::NpyWriter::create(file, DType::kFloat32, shape));
+    if (!session.is_first()) return;
+    create_parent_directory(file);
+    writer.emplace(data::NpyWriter::create(file, DType::kFloat32, shape));
   });
   together(session.world(), [&] {
     if (!session.is_first()) writer.emplace(data::NpyWriter::join(file, DType::kFloat32, shape));

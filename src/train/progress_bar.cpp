@@ -1,5 +1,6 @@
 #include "train/progress_bar.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "comm/launch.h"
 
 namespace meshwork {
 namespace {
@@ -63,6 +65,17 @@ std::string show_metric(const std::string& name, double value, double magnitude)
   value = without_nan_sign(value);
   if (magnitude > 1e-3) return fmt::format(" - {}: {:.4f}", name, value);
   return fmt::format(" - {}: {:.4e}", name, value);
+}
+
+/// mpirun gives each rank a terminal of its own making and passes on what comes out of it: what
+/// counts is where mpirun itself writes, be it a file or a pipe.
+bool launcher_writes_elsewhere() {
+  if (!launch_from_environment().by_mpirun) return false;
+  const std::string path = fmt::format("/proc/{}/fd/{}", getppid(), STDOUT_FILENO);
+  const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  const bool terminal = fd >= 0 && isatty(fd) == 1;
+  if (fd >= 0) close(fd);
+  return !terminal;
 }
 
 int columns_of(int fd) {
@@ -126,7 +139,8 @@ double steady_seconds() {
 Terminal terminal_of(int fd) {
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  return {.live = isatty(fd) == 1 && !dumb, .columns = [fd] { return columns_of(fd); }};
+  const bool live = isatty(fd) == 1 && !dumb && !launcher_writes_elsewhere();
+  return {.live = live, .columns = [fd] { return columns_of(fd); }};
 }
 
 ProgressBar::ProgressBar(std::ostream& out, int verbose, Terminal terminal,

@@ -17,8 +17,8 @@ struct Terminal {
   std::function<int()> columns = [] { return 0; };  ///< width now; 0: unknown
 };
 
-/// The terminal behind a file descriptor; not live for files, pipes and TERM=dumb. The width is
-/// COLUMNS if set, else what the terminal says.
+/// The terminal behind a file descriptor; not live for files, pipes and TERM=dumb, nor where mpirun
+/// writes to a file or pipe. The width is COLUMNS if set, else what the terminal says.
 Terminal terminal_of(int fd);
 
 /// Seconds of a clock that never goes back.

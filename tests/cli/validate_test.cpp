@@ -43,7 +43,9 @@ TEST_CASE("validate says ok, and what it read") {
   CHECK(run.err.empty());
   CHECK(run.out ==
         "c.yaml: ok\n  mesh (data=2, model=4); model_parallel, 1 layout rule; 1 layer; "
-        "rmsprop, mse; 3 epochs of batches of 16\n");
+        "rmsprop, mse; 3 epochs of batches of 16\n"
+        "  the data could not be checked: c.yaml: no dataset; add 'dataset: fashion_mnist' or a "
+        "description in place\n");
 }
 
 TEST_CASE("--mesh and assignments come before or after the file") {

@@ -50,7 +50,7 @@ TEST_CASE("devices write their rows and columns into one file") {
   CHECK_FALSE(std::filesystem::exists(dir.file("p.npy.partial")));
   const std::string bytes = read_file(dir.file("p.npy"));
   CHECK(bytes.size() == 128 + 60);
-  CHECK(contains(bytes, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3, ), }"));
+  CHECK(contains(bytes, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }"));
   CHECK(bytes[127] == '\n');
   Shape back;
   std::vector<float> expected(15);

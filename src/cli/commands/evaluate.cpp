@@ -26,7 +26,7 @@ struct EvaluateArguments {
 };
 
 ExitCode run(const EvaluateArguments& arguments) {
-  Job job = load_job(*arguments.job->config, "evaluate");
+  Job job = load_job(*arguments.job->config, "evaluate", {"--from", arguments.from});
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }

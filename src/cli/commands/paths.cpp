@@ -43,8 +43,12 @@ void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool sl
       {"path", "shape", "dtype", "rule", "layout", "bytes/device"}};
   for (const VariableRow& row : rows) {
     if (row.slot && !slots) continue;
-    const std::string rule =
-        row.rule.empty() ? "-" : fmt::format("{} ({}:{})", row.rule, "line", row.rule_at.line);
+    std::string rule = "-";
+    if (!row.rule.empty()) {
+      const config::Location& at = row.rule_at;
+      rule = fmt::format("{} ({})", row.rule,
+                         at.line > 0 ? fmt::format("line {}", at.line) : "command line");
+    }
     lines.push_back({row.path, to_string(row.type.shape), std::string(to_string(row.type.dtype)),
                      rule, row.layout, std::to_string(row.bytes)});
   }

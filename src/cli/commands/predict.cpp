@@ -24,7 +24,7 @@ struct PredictArguments {
 };
 
 ExitCode run(const PredictArguments& arguments) {
-  Job job = load_job(*arguments.job->config, "predict");
+  Job job = load_job(*arguments.job->config, "predict", {"--from", arguments.from});
   if (!arguments.job->dump.empty()) {
     print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size, arguments.job->dump);
     return ExitCode::kOk;

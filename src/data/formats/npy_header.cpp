@@ -1,6 +1,8 @@
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "data/formats/npy_header.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -189,8 +191,9 @@ ArrayHeader parse_npy_header(const std::string& name, std::span<const std::byte>
 std::string npy_header(Stored type, const Shape& shape) {
   const auto entry = std::find_if(kTypes.rbegin(), kTypes.rend(),
                                   [&](const auto& known) { return known.second == type; });
-  std::string extents;
-  for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
+  // A Python tuple: "(7, 5)", "(7,)", "()".
+  const std::string extents =
+      fmt::format("{}{}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
                                  size_of(type) == 1 ? '|' : '<', entry->first, extents);
   constexpr std::size_t kFixed = 10;

@@ -1,0 +1,243 @@
+// fit, evaluate and predict as a user runs them: what they print, write, and say of mistakes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <regex>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+/// The standard output of a run that must be all right.
+std::string output(const JobFolder& folder, const std::string& arguments) {
+  const Finished run = folder.run(arguments);
+  CAPTURE(arguments);
+  CHECK(run.exit_code == 0);
+  CHECK(run.err == "");
+  return run.out;
+}
+
+/// The complaint of a run that must fail, without "meshwork: " and the end of the line.
+std::string complaint(const JobFolder& folder, const std::string& arguments, int exit_code) {
+  const Finished run = folder.run(arguments);
+  CAPTURE(arguments);
+  CAPTURE(run.err);
+  CHECK(run.exit_code == exit_code);
+  CHECK(run.out == "");
+  REQUIRE(run.err.starts_with("meshwork: "));
+  REQUIRE(run.err.ends_with('\n'));
+  return run.err.substr(10, run.err.size() - 11);
+}
+
+std::string digest_of(const std::string& line) { return line.substr(line.find("digest=")); }
+
+std::string train(const JobFolder& folder, const std::string& more = "") {
+  return output(folder, "fit c.yaml --verbose 0 " + more);
+}
+
+}  // namespace
+
+TEST_CASE("fit prints plain lines into a pipe, and a last line for scripts") {
+  const JobFolder folder;
+  const std::string out = output(folder, "fit c.yaml");
+  const std::string number = R"(\d+(\.\d+)?)";
+  const std::string logs = " - accuracy: " + number + " - loss: " + number +
+                           " - val_accuracy: " + number + " - val_loss: " + number;
+  const std::string epoch = "3/3 - " + number + "s - " + number + "[mu]?s/step" + logs + "\n";
+  CHECK_MESSAGE(std::regex_match(out, std::regex("Epoch 1/2\n" + epoch + "Epoch 2/2\n" + epoch +
+                                                 "final loss=" + number + " accuracy=" + number +
+                                                 " val_accuracy=" + number + " val_loss=" + number +
+                                                 " digest=[0-9a-f]{16}\n")),
+                out);
+  CHECK(output(folder, "fit c.yaml --verbose 2 run_directory=again").find("final ") !=
+        std::string::npos);
+  CHECK(train(folder, "run_directory=silent") == out.substr(out.find("final ")));
+}
+
+TEST_CASE("fit writes the configuration, the metrics and the weights") {
+  const JobFolder folder;
+  const std::string line = train(folder, "fit.epochs=3 fit.log_steps=true");
+  CHECK(folder.read("run/config.yaml").find("epochs: 3") != std::string::npos);
+  const std::string csv = folder.read("run/metrics.csv");
+  CHECK(csv.starts_with("epoch,accuracy,loss,val_accuracy,val_loss\n0,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+  const std::regex last(
+      R"(final loss=(\S+) accuracy=(\S+) val_accuracy=(\S+) val_loss=(\S+) .*\n)");
+  std::smatch found;
+  REQUIRE(std::regex_match(line, found, last));
+  CHECK(csv.ends_with("\n2," + found.str(2) + "," + found.str(1) + "," + found.str(3) + "," +
+                      found.str(4) + "\n"));
+  const std::string steps = folder.read("run/steps.csv");
+  CHECK(steps.starts_with("step,loss\n0,"));
+  CHECK(std::count(steps.begin(), steps.end(), '\n') == 10);
+  // The written configuration is the run's own.
+  CHECK(output(folder, "fit run/config.yaml --verbose 0 run_directory=again") == line);
+  CHECK(folder.read("again/final.safetensors") == folder.read("run/final.safetensors"));
+}
+
+TEST_CASE("weights of any layout are read on any mesh") {
+  const JobFolder folder;
+  const std::string fsdp =
+      "'layout_map={\"d./kernel\": [data, model], \"d./bias\": [[data, model]]}'";
+  const std::string line = train(folder, fsdp);
+  for (const char* arguments : {"", "--mesh 1x1", "--mesh 4x1", "--mesh 1x8", "--mesh 3x2"}) {
+    const std::string rest = std::string(" --verbose 0 --from run ") + arguments;
+    const std::string evaluated = output(folder, "evaluate c.yaml" + rest);
+    CHECK(digest_of(evaluated) == digest_of(line));
+    CHECK(digest_of(output(folder, "evaluate c.yaml --split train " + fsdp + rest)) ==
+          digest_of(line));
+    CHECK(output(folder, "predict c.yaml --output p.npy" + rest) == "wrote p.npy: float32[7, 5]\n");
+  }
+}
+
+TEST_CASE("evaluate shows what fit saw at its end") {
+  const JobFolder folder;
+  const std::string line = train(folder);
+  std::smatch found;
+  REQUIRE(std::regex_search(line, found, std::regex("val_accuracy=(\\S+) val_loss=(\\S+)")));
+  CHECK(output(folder, "evaluate c.yaml --from run --verbose 0") ==
+        "final loss=" + found.str(2) + " accuracy=" + found.str(1) + " " + digest_of(line));
+  CHECK(output(folder, "evaluate c.yaml --from run/final.safetensors --verbose 0 --split test") ==
+        output(folder, "evaluate c.yaml --from run --verbose 0"));
+}
+
+TEST_CASE("fit --from starts where the other run ended") {
+  const JobFolder folder;
+  const std::string line = train(folder);
+  const std::string more = train(folder, "--from run fit.epochs=0 run_directory=more");
+  CHECK(digest_of(more) == digest_of(line));
+  CHECK(digest_of(train(folder, "--from run run_directory=on")) != digest_of(line));
+}
+
+TEST_CASE("predict writes a row for each sample, in order, on every mesh") {
+  const JobFolder folder;
+  train(folder);
+  const std::string out = output(folder, "predict c.yaml --from run --verbose 0");
+  CHECK(out == "wrote run/predictions.npy: float32[7, 5]\n");
+  const std::string file = folder.read("run/predictions.npy");
+  CHECK(file.starts_with("\x93NUMPY"));
+  CHECK(file.find("'descr': '<f4', 'fortran_order': False, 'shape': (7, 5)") != std::string::npos);
+  REQUIRE(file.size() > 7 * 5 * sizeof(float));
+  const std::string data = file.substr(file.size() - 7 * 5 * sizeof(float));
+  // One sample after the other, on one device.
+  output(folder, "predict c.yaml --from run --mesh 1x1 fit.batch_size=1 --output one.npy");
+  const std::string one = folder.read("one.npy");
+  REQUIRE(one.size() == file.size());
+  for (std::size_t i = 0; i < 7 * 5; ++i) {
+    float a = 0;
+    float b = 0;
+    std::memcpy(&a, data.data() + i * sizeof a, sizeof a);
+    std::memcpy(&b, one.data() + one.size() - data.size() + i * sizeof b, sizeof b);
+    CHECK(a == doctest::Approx(b).epsilon(1e-5));
+  }
+  CHECK(output(folder, "predict c.yaml --from run --split train run_directory=other --verbose 0") ==
+        "wrote other/predictions.npy: float32[20, 5]\n");
+}
+
+TEST_CASE("weights that do not fit are listed, with what is near") {
+  const JobFolder folder;
+  train(folder);
+  CHECK(complaint(folder, "evaluate c.yaml --from run model.layers.d1.units=8", 3) ==
+        "run/final.safetensors: 3 tensors do not fit:\n"
+        "  'd1/bias' is float32[7] in the file, float32[8] in the model\n"
+        "  'd1/kernel' is float32[3, 7] in the file, float32[3, 8] in the model\n"
+        "  'd2/kernel' is float32[7, 5] in the file, float32[8, 5] in the model");
+  const std::string renamed =
+      complaint(folder, "predict c.yaml --from run model.layers.d1.name=e1 layout_map=null", 3);
+  CHECK(
+      renamed.find("\n  no tensor 'e1/kernel', float32[3, 7] in the model; nearest: 'd1/kernel'") !=
+      std::string::npos);
+  CHECK(renamed.find("\n  'd1/kernel', float32[3, 7] in the file, is not in the model; nearest: "
+                     "'e1/kernel'") != std::string::npos);
+  CHECK(complaint(folder, "fit c.yaml --from run model.layers.d2.use_bias=false", 3) ==
+        "run/final.safetensors: 'd2/bias', float32[5] in the file, is not in the model");
+}
+
+TEST_CASE("--from names what it looked for") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "evaluate c.yaml", 2) == "--from is required; see --help");
+  CHECK(complaint(folder, "evaluate c.yaml --from none", 3) ==
+        "none: no such directory; --from takes the run directory of a fit, or a .safetensors file");
+  CHECK(complaint(folder, "predict c.yaml --from .", 3) ==
+        ".: no final.safetensors in it; train first: meshwork fit");
+  CHECK(complaint(folder, "fit c.yaml --from c.yaml", 3)
+            .starts_with("c.yaml: not a good safetensors file: "));
+  train(folder);
+  const std::string weights = folder.read("run/final.safetensors");
+  folder.write("half.safetensors", weights.substr(0, weights.size() / 2));
+  folder.write("empty.safetensors", "");
+  for (const char* name : {"half.safetensors", "empty.safetensors"}) {
+    CHECK(complaint(folder, std::string("evaluate c.yaml --from ") + name, 3)
+              .starts_with(std::string(name) + ": not a good safetensors file: "));
+  }
+  CHECK(complaint(folder, "evaluate c.yaml --from run --split tset", 2) ==
+        "c.yaml:7:3: dataset 'tiny' has no split 'tset'; it has train, test");
+}
+
+TEST_CASE("missing and damaged files of data") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "fit nope.yaml", 2) == "nope.yaml: cannot read the file; check the path");
+  const std::string dataset =
+      "'dataset={name: q, format: npy, splits: {train: {x: x.npy, y: x.npy}}}' "
+      "fit.validation=false compile.loss=mse compile.metrics=null";
+  const std::string missing = complaint(folder, "fit c.yaml " + dataset, 3);
+  CHECK(missing.find("found neither 'x.npy' nor 'x.npy.gz' in ") != std::string::npos);
+  CHECK(missing.find("MESHWORK_DATA") != std::string::npos);
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 3), }";
+  std::string npy("\x93NUMPY\x01\x00\x76\x00", 10);
+  npy += header + std::string(0x76 - header.size() - 1, ' ') + "\n";
+  folder.write("x.npy", npy + std::string(100, '\0'));
+  const std::string truncated = complaint(folder, "fit c.yaml " + dataset, 3);
+  CHECK_MESSAGE(truncated.find("x.npy: ") != std::string::npos, truncated);
+  CHECK_MESSAGE(
+      truncated.find("228 bytes, but shape [20, 3] of float32 needs 368") != std::string::npos,
+      truncated);
+  CHECK(!folder.has("run"));
+}
+
+TEST_CASE("a loss that is no number ends the run with exit code 1") {
+  const JobFolder folder;
+  const Finished run = folder.run("fit c.yaml 'compile.optimizer={SGD: {learning_rate: 1e30}}'");
+  CHECK(run.exit_code == 1);
+  CHECK(run.out.starts_with("Epoch 1/2\n3/3 - "));
+  CHECK(run.out.find("loss: nan - ") != std::string::npos);
+  CHECK(run.out.find("final") == std::string::npos);
+  CHECK(run.err ==
+        "meshwork: epoch 1, step 2: the loss is nan; lower the learning rate, clip gradients "
+        "(clipnorm), or look for bad values in the data\n");
+  CHECK(!folder.has("run/final.safetensors"));
+}
+
+TEST_CASE("a run directory that cannot be, and an output that cannot be written") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "fit c.yaml run_directory=c.yaml/run", 3) ==
+        "c.yaml/run: cannot create the run directory: Not a directory; set run_directory to a "
+        "place that can be written");
+  CHECK(complaint(folder, "fit c.yaml run_directory=c.yaml", 3).starts_with("c.yaml: "));
+  train(folder);
+  CHECK(complaint(folder, "predict c.yaml --from run --output c.yaml/p.npy", 3)
+            .starts_with("c.yaml: cannot create the directory"));
+  CHECK(folder.read("c.yaml") == kTinyConfig);
+}
+
+TEST_CASE("--dump prints a stage and runs nothing") {
+  const JobFolder folder;
+  for (const char* stage :
+       {"forward", "step", "layouts", "reshards", "collectives", "local", "plan"}) {
+    CHECK(output(folder, std::string("fit c.yaml --dump ") + stage).find("einsum(") !=
+          std::string::npos);
+  }
+  CHECK(output(folder, "evaluate c.yaml --from none --dump step").find("backward") ==
+        std::string::npos);
+  CHECK(output(folder, "predict c.yaml --from none --dump forward").find("loss") ==
+        std::string::npos);
+  CHECK(!folder.has("run"));
+  CHECK(complaint(folder, "fit c.yaml --dump plam", 2) ==
+        "--dump: no stage 'plam'; nearest: 'plan'");
+  CHECK(complaint(folder, "fit c.yaml --dump ''", 2) == "--dump: no stage given; see --help");
+  CHECK(complaint(folder, "fit c.yaml --verbose 3", 2).starts_with("--verbose: "));
+}

@@ -1,0 +1,153 @@
+// What the commands say of meshes and layouts, and `paths`.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+std::string complaint(const JobFolder& folder, const std::string& arguments) {
+  const Finished run = folder.run(arguments);
+  CAPTURE(arguments);
+  CHECK(run.exit_code == 2);
+  CHECK(run.out == "");
+  return run.err;
+}
+
+/// What fit says of c.yaml with another layout map, written on the lines from 2.
+std::string complaint_of_map(const std::string& rules, const std::string& key = "layout_map") {
+  const JobFolder folder;
+  const std::string text = kTinyConfig;
+  const std::string head = "mesh: {data: 2, model: 2}\n";
+  folder.write("c.yaml", head + key + ":\n" + rules + text.substr(text.find("dataset:")));
+  std::string message;
+  for (const char* command : {"fit", "validate", "paths"}) {
+    const std::string found = complaint(folder, std::string(command) + " c.yaml");
+    if (!message.empty()) CHECK(found == message);
+    message = found;
+  }
+  CHECK(!folder.has("run"));
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("mistakes in a layout map have a place and a way out, in every command") {
+  CHECK(complaint_of_map("  'd1/(kernel': [null, model]\n") ==
+        "meshwork: c.yaml:3:3: layout_map: 'd1/(kernel' is not a regular expression: missing "
+        "closing parenthesis at character 11\n");
+  CHECK(complaint_of_map("  d1/.*: [model]\n  .*/kernel: [null, model]\n") ==
+        "meshwork: c.yaml:4:3: layout_map: 'd1/kernel' is hit by 2 rules: 'd1/.*' (line 3), "
+        "'.*/kernel' (line 4); narrow them, or write the path itself as a key\n");
+  CHECK(complaint_of_map("  d1/kernl: [null, model]\n") ==
+        "meshwork: c.yaml:3:3: layout_map: 'd1/kernl' matches no variable and no layer output; "
+        "nearest: 'd1/kernel', 'd2/kernel'\n");
+  CHECK(complaint_of_map("  d1: [null, model]\n") ==
+        "meshwork: c.yaml:3:3: layout_map: 'd1' matches no path; it would match a part of "
+        "'d1/kernel', 'd1/bias', 'd1/output' (Keras before 3.14 did that): write '.*d1.*' if you "
+        "mean it\n");
+  CHECK(complaint_of_map("  d1/bias: [null, model]\n") ==
+        "meshwork: c.yaml:3:3: layout_map: 'd1/bias' gives 2 entries [null, model] to 'd1/bias', "
+        "which has 1 dimension\n");
+  CHECK(complaint_of_map("  d1/bias: [modl]\n") ==
+        "meshwork: c.yaml:3:13: layout_map: 'd1/bias': the mesh (data=2, model=2) has no axis "
+        "'modl'; nearest: 'model'\n");
+  CHECK(complaint_of_map("  d1/kernel: [model, model]\n") ==
+        "meshwork: c.yaml:3:22: layout_map: 'd1/kernel': axis 'model' is used twice; it can shard "
+        "one dimension only\n");
+  CHECK(complaint_of_map("  d1/kernel: [[data, data], null]\n").find("axis 'data' stands twice") !=
+        std::string::npos);
+  CHECK(complaint_of_map("  d1/kernl: [data, null]\n", "optimizer_layout")
+            .find("optimizer_layout: 'd1/kernl' matches no variable") != std::string::npos);
+}
+
+TEST_CASE("rules of the command line have no line") {
+  const JobFolder folder;
+  const std::string message =
+      complaint(folder, "fit c.yaml 'layout_map={d1/.*: [model], .*/bias: [model]}'");
+  CHECK(message.find("'d1/.*' (command line), '.*/bias' (command line); ") != std::string::npos);
+}
+
+TEST_CASE("meshes that cannot be") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "fit c.yaml --mesh 0x2") ==
+        "meshwork: command line: '--mesh 0x2': mesh axis 'data': size is 0; give at least 1, or -1 "
+        "for all that is left\n");
+  CHECK(complaint(folder, "fit c.yaml --mesh 2x2x2")
+            .starts_with("meshwork: command line: '--mesh 2x2x2': gives 3 sizes, but the mesh at "
+                         "c.yaml:1:7 has 2 (data, model)"));
+  CHECK(complaint(folder, "fit c.yaml --mesh axb")
+            .starts_with("meshwork: command line: '--mesh axb': 'a' is not a size"));
+  CHECK(complaint(folder, "fit c.yaml --mesh data=2")
+            .starts_with("meshwork: c.yaml:3:21: layout_map: 'd1/kernel': the mesh (data=2) has no "
+                         "axis 'model'"));
+  // Far more devices than memory or threads would allow: an error, not a crash.
+  const Finished huge = folder.run("fit c.yaml --mesh 100000x100000");
+  CHECK(huge.exit_code > 0);
+  CHECK(huge.exit_code < 6);
+  CHECK(huge.err.starts_with("meshwork: "));
+}
+
+TEST_CASE("paths lists every weight, and totals with what is replicated") {
+  const JobFolder folder;
+  const Finished run = folder.run("paths c.yaml");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err == "");
+  CHECK(run.out ==
+        "path       shape   dtype    rule                layout         bytes/device\n"
+        "d1/kernel  [3, 7]  float32  d1/kernel (line 3)  [null, model]            48\n"
+        "d1/bias    [7]     float32  d1/bias (line 4)    [model]                  16\n"
+        "d2/kernel  [7, 5]  float32  d2/kernel (line 5)  [model, null]            80\n"
+        "d2/bias    [5]     float32  -                   [null]                   20\n"
+        "\n"
+        "mesh data=2,model=2: 4 devices\n"
+        "weights: 68 numbers, 164 bytes per device, of them 20 replicated (12.2 %)\n"
+        "optimizer state: 136 numbers, 328 bytes per device, of them 40 replicated (12.2 %)\n");
+  CHECK(folder.run("paths c.yaml --slots").out.find("\nadam/d1_kernel_momentum ") !=
+        std::string::npos);
+  CHECK(folder.run("paths c.yaml 'layout_map={d1/kernel: [data]}'")
+            .out.find("d1/kernel (command line)") != std::string::npos);
+  CHECK(folder.run("paths c.yaml --mesh 1x1").out.find("of them 0 replicated (0.0 %)") !=
+        std::string::npos);
+}
+
+TEST_CASE("paths --json can be read by a program, and its totals are the sums of its rows") {
+  const JobFolder folder;
+  for (const char* mesh : {"2x2", "1x1", "3x2", "1x8"}) {
+    const Finished run = folder.run(std::string("paths c.yaml --json --mesh ") + mesh);
+    REQUIRE(run.exit_code == 0);
+    const auto report = nlohmann::json::parse(run.out);
+    CHECK(report.at("variables").size() == 4 + 8);
+    for (const bool slots : {false, true}) {
+      std::int64_t parameters = 0;
+      std::int64_t bytes = 0;
+      std::int64_t replicated = 0;
+      for (const auto& row : report.at("variables")) {
+        if (row.at("optimizer_state") != slots) continue;
+        std::int64_t elements = 1;
+        for (const std::int64_t extent : row.at("shape")) elements *= extent;
+        parameters += elements;
+        bytes += row.at("bytes_per_device").get<std::int64_t>();
+        if (row.at("replicated")) {
+          replicated += row.at("bytes_per_device").get<std::int64_t>();
+          CHECK(row.at("bytes_per_device") == 4 * elements);
+        }
+      }
+      const auto& totals = report.at("totals").at(slots ? "optimizer_state" : "weights");
+      CHECK(totals.at("parameters") == parameters);
+      CHECK(totals.at("bytes_per_device") == bytes);
+      CHECK(totals.at("replicated_bytes_per_device") == replicated);
+    }
+  }
+  const auto report = nlohmann::json::parse(folder.run("paths c.yaml --json").out);
+  const auto& kernel = report.at("variables").at(0);
+  CHECK(kernel.at("path") == "d1/kernel");
+  CHECK(kernel.at("layout") == "[null, model]");
+  CHECK(kernel.at("rule_at") == "c.yaml:3:3");
+  CHECK(kernel.at("bytes_per_device") == 3 * 4 * 4);
+  CHECK(report.at("variables").at(3).at("rule").is_null());
+  CHECK(report.at("mesh").at("model") == 2);
+}

@@ -1,0 +1,180 @@
+// Whole runs of the program: under mpirun they do what they do on virtual devices.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "job.h"
+#include "train/temp_directory.h"
+
+namespace {
+
+using meshwork::test::Ending;
+using meshwork::test::read_text;
+using meshwork::test::run_job;
+using meshwork::test::TempDirectory;
+
+std::string program() { return std::getenv("MESHWORK_TEST_PROGRAM"); }
+
+std::string under_mpirun(int ranks) {
+  return fmt::format("mpirun --oversubscribe -n {} {}", ranks, program());
+}
+
+/// What a run prints on both streams, which must be all right.
+std::string output(const std::string& command) {
+  const Ending ending = run_job(command);
+  CAPTURE(command);
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 0);
+  return ending.output;
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+bool contains(const std::string& text, const std::string& part) { return count(text, part) > 0; }
+
+struct Run {
+  const char* config;
+  const char* mesh;
+  int ranks;
+};
+
+/// Its only output is the final line, so ranks but the first are silent, and so are the libraries.
+void check_same_as_virtual_devices(const Run& run) {
+  const TempDirectory directory;
+  const auto arguments = [&](const std::string& name) {
+    return fmt::format(" fit configs/{} --mesh {} --verbose 0 fit.epochs=2 run_directory={}",
+                       run.config, run.mesh, directory.file(name));
+  };
+  CAPTURE(run.config);
+  CAPTURE(run.mesh);
+  const std::string expected = output(program() + arguments("threads"));
+  CHECK(expected.starts_with("final loss="));
+  CHECK(contains(expected, " digest="));
+  CHECK(count(expected, "\n") == 1);
+  for (const char* name : {"ranks", "ranks_again"}) {
+    CHECK(output(under_mpirun(run.ranks) + arguments(name)) == expected);
+    for (const char* file : {"/metrics.csv", "/final.safetensors"}) {
+      const std::string written = read_text(directory.file(name) + file);
+      CHECK(!written.empty());
+      CHECK(written == read_text(directory.file("threads") + file));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("mpirun trains as virtual devices do, to the last bit, on every mesh") {
+  for (const Run& run : {Run{"keras_guide.yaml", "1x1", 1}, Run{"keras_guide.yaml", "2x1", 2},
+                         Run{"keras_guide.yaml", "2x2", 4}, Run{"keras_guide.yaml", "8x1", 8},
+                         Run{"keras_guide.yaml", "4x2", 8}, Run{"keras_guide.yaml", "2x4", 8},
+                         Run{"keras_guide.yaml", "1x8", 8}, Run{"uneven.yaml", "2x1", 2},
+                         Run{"uneven.yaml", "3x2", 6}, Run{"uneven.yaml", "8x1", 8}}) {
+    check_same_as_virtual_devices(run);
+  }
+}
+
+TEST_CASE("weights of one mesh are evaluated and predicted with on another, by ranks and threads") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const std::string fit = output(under_mpirun(6) + " fit configs/uneven.yaml --verbose 0 " +
+                                 "fit.epochs=1 run_directory=" + run);
+  const std::string digest = fit.substr(fit.find("digest="));
+  for (const auto& [mesh, ranks] : {std::pair{"2x2", 4}, std::pair{"1x3", 3}}) {
+    CAPTURE(mesh);
+    const std::string rest =
+        fmt::format(" configs/uneven.yaml --verbose 0 --mesh {} --from {}", mesh, run);
+    const std::string evaluated = output(under_mpirun(ranks) + " evaluate" + rest);
+    CHECK(evaluated.ends_with(digest));
+    CHECK(evaluated == output(program() + " evaluate" + rest));
+
+    const std::string by_ranks = directory.file("ranks.npy");
+    const std::string by_threads = directory.file("threads.npy");
+    CHECK(output(under_mpirun(ranks) + " predict" + rest + " --output " + by_ranks) ==
+          "wrote " + by_ranks + ": float32[1003, 11]\n");
+    output(program() + " predict" + rest + " --output " + by_threads);
+    CHECK(read_text(by_ranks).size() > 1003 * 11 * sizeof(float));
+    CHECK(read_text(by_ranks) == read_text(by_threads));
+  }
+}
+
+TEST_CASE("a wrong number of ranks is told once, with the command that would be right") {
+  const Ending ending = run_job(
+      under_mpirun(3) + " fit configs/uneven.yaml fit.epochs=1 'run_directory=a b' --mesh 4x2");
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 2);
+  CHECK(ending.seconds < 15);
+  CHECK(count(ending.output, "meshwork: ") == 1);
+  CHECK(contains(ending.output,
+                 "but mpirun started 3 ranks; run 'mpirun -n 8 meshwork fit configs/uneven.yaml "
+                 "fit.epochs=1 'run_directory=a b' --mesh 4x2', or change the mesh with --mesh\n"));
+  const Ending evaluate =
+      run_job(under_mpirun(2) + " evaluate configs/uneven.yaml --from runs/none");
+  CHECK(evaluate.exit_code == 2);
+  CHECK(contains(evaluate.output,
+                 "run 'mpirun -n 6 meshwork evaluate configs/uneven.yaml --from runs/none'"));
+}
+
+TEST_CASE("an error that all ranks meet is told once, quickly, and never lost") {
+  const TempDirectory directory;
+  struct Case {
+    std::string arguments;
+    int exit_code;
+    std::string message;
+  };
+  const std::string run = " --mesh 2x2 run_directory=" + directory.file("run");
+  for (const Case& each : {
+           Case{"fit configs/uneven.yaml fit.epochz=1", 2,
+                "meshwork: command line: 'fit.epochz=1': fit has no key 'epochz'; nearest: "},
+           Case{"fit configs/uneven.yaml --mesh 2x2 run_directory=configs/uneven.yaml/run", 3,
+                "meshwork: configs/uneven.yaml/run: cannot create the run directory: "},
+           Case{"evaluate configs/uneven.yaml --mesh 2x2 --from " + directory.path(), 3,
+                "meshwork: " + directory.path() + ": no final.safetensors in it; train first"},
+           Case{"fit configs/uneven.yaml 'compile.optimizer={SGD: {learning_rate: 1e30}}'" + run, 1,
+                "meshwork: epoch 1, step "},
+       }) {
+    // Several times: which rank ends first differs.
+    for (int i = 0; i < 4; ++i) {
+      const Ending ending = run_job(under_mpirun(4) + " " + each.arguments);
+      CAPTURE(each.arguments);
+      CAPTURE(ending.output);
+      CHECK(ending.exit_code == each.exit_code);
+      CHECK(count(ending.output, "meshwork: ") == 1);
+      CHECK(count(ending.output, each.message) == 1);
+      CHECK(ending.seconds < 15);
+    }
+  }
+}
+
+TEST_CASE("what a job prints into a pipe has no bar and no colours, and comes from one rank") {
+  const TempDirectory directory;
+  const std::string text =
+      output(under_mpirun(2) + " fit configs/uneven.yaml --mesh 2x1 fit.epochs=2 run_directory=" +
+             directory.file("run"));
+  CAPTURE(text);
+  CHECK(!contains(text, "\x1b"));
+  CHECK(!contains(text, "\b"));
+  CHECK(count(text, "Epoch 1/2\n21/21 - ") == 1);
+  CHECK(count(text, "Epoch 2/2\n21/21 - ") == 1);
+  CHECK(count(text, "\n") == 5);
+  CHECK(count(text, "final loss=") == 1);
+}
+
+TEST_CASE("commands that need no devices print once under mpirun, too") {
+  for (const char* command :
+       {"paths configs/uneven.yaml", "validate configs/uneven.yaml",
+        "fit configs/uneven.yaml --dump plan", "paths configs/uneven.yaml --json"}) {
+    CAPTURE(command);
+    CHECK(output(under_mpirun(2) + " " + command + " --mesh 2x1") ==
+          output(program() + " " + command + " --mesh 2x1"));
+  }
+}
