@@ -22,7 +22,6 @@ class Walk {
   Walk(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
        const PropagateOptions& options)
       : source_(graph),
-        pinned_(pinned),
         mesh_(mesh),
         options_(options),
         builder_(result_.graph),
@@ -230,7 +229,6 @@ class Walk {
   }
 
   const Graph& source_;
-  const PinnedLayouts& pinned_;
   const Mesh& mesh_;
   const PropagateOptions& options_;
   LaidOut result_;
