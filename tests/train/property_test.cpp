@@ -1,14 +1,28 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "support/random_model.h"
 #include "support/training.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
 
+namespace {
+
+/// MESHWORK_TEST_MODELS, for builds in which each model takes long.
+std::uint64_t models_to_try() {
+  const char* given = std::getenv("MESHWORK_TEST_MODELS");
+  return given == nullptr ? 240 : std::stoull(given);
+}
+
+}  // namespace
+
 TEST_CASE("random models train alike on one device and on any mesh with any layouts") {
-  constexpr std::uint64_t kModels = 240;
-  for (std::uint64_t seed = 1; seed <= kModels; ++seed) {
+  const std::uint64_t models = models_to_try();
+  REQUIRE(models > 0);
+  for (std::uint64_t seed = 1; seed <= models; ++seed) {
     const RandomModel model = random_model(seed);
     CAPTURE(seed);
     CAPTURE(model.mesh);
