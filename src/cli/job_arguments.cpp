@@ -35,8 +35,6 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
   return line;
 }
 
-}  // namespace
-
 void add_dump_option(CLI::App& app, std::string& stage) {
   app.add_option("--dump", stage,
                  "print a stage of the compiler for device 0 and stop: forward, step, layouts, "
@@ -44,6 +42,8 @@ void add_dump_option(CLI::App& app, std::string& stage) {
       ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
       ->type_name("STAGE");
 }
+
+}  // namespace
 
 std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
   auto arguments = std::make_shared<JobArguments>();
@@ -54,6 +54,18 @@ std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
                  "epoch")
       ->type_name("LEVEL")
       ->check(CLI::Range(0, 2));
+  return arguments;
+}
+
+std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app) {
+  auto arguments = std::make_shared<WeightsArguments>();
+  arguments->job = add_job_arguments(app);
+  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--split", arguments->split,
+                 "train, validation or test; by default what fit validates on, else test")
+      ->type_name("NAME");
   return arguments;
 }
 

@@ -19,8 +19,14 @@ struct JobArguments {
 
 std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app);
 
-/// Adds --dump STAGE.
-void add_dump_option(CLI::App& app, std::string& stage);
+/// What commands over trained weights take beside: --from, which is required, and --split.
+struct WeightsArguments {
+  std::shared_ptr<JobArguments> job;
+  std::string from;
+  std::string split;
+};
+
+std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app);
 
 /// Reads configuration and data headers for this launch, and checks that it has the devices of the
 /// mesh; `command`, with these arguments and `options`, is what to propose otherwise.

@@ -96,10 +96,10 @@ void check_launch(const Job& job, const std::string& command) {
   const JobLaunch launch = launch_from_environment();
   const int devices = job.mesh.num_devices();
   if (!launch.by_mpirun || launch.size == devices) return;
-  fail(
-      "the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', or change "
-      "the mesh with --mesh",
-      to_string(job.mesh), devices, launch.size, devices, command);
+  config::fail_at(job.config.mesh.at,
+                  "the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', "
+                  "or change the mesh with --mesh",
+                  to_string(job.mesh), devices, launch.size, devices, command);
 }
 
 void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {

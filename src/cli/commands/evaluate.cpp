@@ -19,13 +19,7 @@ constexpr const char* kDetails = R"(Examples:
 
 The last line is for scripts, as that of fit.)";
 
-struct EvaluateArguments {
-  std::shared_ptr<JobArguments> job;
-  std::string from;
-  std::string split;
-};
-
-ExitCode run(const EvaluateArguments& arguments) {
+ExitCode run(const WeightsArguments& arguments) {
   Job job = load_job(*arguments.job->config, "evaluate", {"--from", arguments.from});
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
@@ -45,14 +39,7 @@ ExitCode run(const EvaluateArguments& arguments) {
 }
 
 Run add(CLI::App& app) {
-  auto arguments = std::make_shared<EvaluateArguments>();
-  arguments->job = add_job_arguments(app);
-  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--split", arguments->split,
-                 "train, validation or test; by default what fit validates on, else test")
-      ->type_name("NAME");
+  const auto arguments = add_weights_arguments(app);
   return [arguments] { return run(*arguments); };
 }
 

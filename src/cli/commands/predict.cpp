@@ -17,25 +17,25 @@ constexpr const char* kDetails = R"text(Examples:
   python3 -c "import numpy; print(numpy.load('p.npy').argmax(1)[:10])")text";
 
 struct PredictArguments {
-  std::shared_ptr<JobArguments> job;
-  std::string from;
-  std::string split;
+  std::shared_ptr<WeightsArguments> weights;
   std::string output;
 };
 
 ExitCode run(const PredictArguments& arguments) {
-  Job job = load_job(*arguments.job->config, "predict", {"--from", arguments.from});
-  if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size, arguments.job->dump);
+  Job job =
+      load_job(*arguments.weights->job->config, "predict", {"--from", arguments.weights->from});
+  if (!arguments.weights->job->dump.empty()) {
+    print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size,
+                arguments.weights->job->dump);
     return ExitCode::kOk;
   }
-  const std::string weights = weights_file(arguments.from);
-  const data::Split split = evaluation_split(job, arguments.split);
+  const std::string weights = weights_file(arguments.weights->from);
+  const data::Split split = evaluation_split(job, arguments.weights->split);
   prepare_predict(job, split);
   const std::string file =
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
   run_on_devices(job, [&](DeviceContext& context) {
-    predict(job, context, split, weights, file, arguments.job->verbose, std::cout);
+    predict(job, context, split, weights, file, arguments.weights->job->verbose, std::cout);
     if (context.world.rank() == 0) {
       fmt::print("wrote {}: float32{}\n", file, to_string(prediction_shape(job, split)));
     }
@@ -45,13 +45,7 @@ ExitCode run(const PredictArguments& arguments) {
 
 Run add(CLI::App& app) {
   auto arguments = std::make_shared<PredictArguments>();
-  arguments->job = add_job_arguments(app);
-  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--split", arguments->split,
-                 "train, validation or test; by default what fit validates on, else test")
-      ->type_name("NAME");
+  arguments->weights = add_weights_arguments(app);
   app.add_option("--output", arguments->output,
                  "the file to write; by default predictions.npy in the run directory")
       ->type_name("FILE");
