@@ -1,0 +1,43 @@
+// The two configurations that ship, on every mesh they are meant for.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+std::string text_of(const std::string& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// Every step of a whole run.
+void check_against_one_device(const std::string& file, std::int64_t steps,
+                              const std::vector<std::string>& meshes) {
+  const std::string text = text_of(file);
+  const Trajectory one = train(text, {.mesh = "1x1", .steps = steps});
+  CHECK(one.losses.back() < one.losses.front());
+  for (const std::string& mesh : meshes) {
+    CAPTURE(mesh);
+    const Trajectory many = train(text, {.mesh = mesh, .steps = steps});
+    CHECK(loss_difference(one, many) < 1e-5);
+    CHECK(weight_difference(one, many) < 1e-4);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the guide's losses are the same in every step on every mesh") {
+  check_against_one_device("configs/keras_guide.yaml", 3 * 8, {"8x1", "4x2", "2x4", "1x8"});
+}
+
+TEST_CASE("so are those with a batch, layers and a mesh of which nothing divides anything") {
+  check_against_one_device("configs/uneven.yaml", 2 * 21, {"3x2", "2x3", "5x1", "1x7"});
+}
