@@ -22,8 +22,9 @@ std::int64_t hash_of(const Job& job) {
   std::string text = to_string(job.mesh) + fmt::format(" seed {}\n", job.config.seed);
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
+    const auto& layouts = program.partitioned.layouts;  // clang 14 captures no structured binding
     text += print(program.partitioned.graph, [&](ValueId id) {
-      return to_string(program.partitioned.layouts[static_cast<std::size_t>(id)], job.mesh);
+      return to_string(layouts[static_cast<std::size_t>(id)], job.mesh);
     });
   }
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
