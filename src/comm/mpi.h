@@ -29,8 +29,8 @@ class MpiSession {
   int exceptions_;
 };
 
-/// Lets rank 0 speak first when all ranks fail alike: mpirun ends the job as soon as one of them has
-/// exited. Other ranks wait here; the exit of rank 0 ends their waiting, so it costs nothing.
+/// Lets rank 0 speak first when all ranks fail alike: mpirun ends the job as soon as one of them
+/// has exited. Other ranks wait here; the exit of rank 0 ends their waiting, so it costs nothing.
 void let_rank_0_speak(int rank);
 
 }  // namespace meshwork

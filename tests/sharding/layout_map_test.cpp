@@ -61,7 +61,7 @@ TEST_CASE("two patterns on one path are an error that lists both") {
 TEST_CASE("too many entries, bad patterns, endless patterns") {
   const LayoutMap map({rule("b", {{"data"}, {"model"}}, 2)}, "layout_map");
   CHECK(error_of([&] { map.find("b", 1, kMesh); }) ==
-        "c.yaml:2:3: layout_map: 'b' gives 2 entries [data, model] to 'b', which has 1 dimensions");
+        "c.yaml:2:3: layout_map: 'b' gives 2 entries [data, model] to 'b', which has 1 dimension");
   CHECK(error_of([] {
           LayoutMap bad({rule("d(1", {}, 5)}, "layout_map");
         }).starts_with("c.yaml:5:3: layout_map: 'd(1' is not a regular expression: missing"));
