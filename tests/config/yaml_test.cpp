@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+
 #include "config/config_text.h"
 
 using namespace meshwork::config;
@@ -60,13 +62,15 @@ TEST_CASE("nesting without end is an Error") {
 }
 
 TEST_CASE("bytes that are no YAML are Errors or values, never a crash") {
+  using namespace std::string_view_literals;
+  constexpr auto kBytes = "{}[]:,-? \n\t'\"#&*!|>%@`ab01\\\x00\xff"sv;
   std::string noise;
   std::uint32_t state = 1;
   for (int round = 0; round < 3000; ++round) {
     noise.clear();
     for (int i = 0; i < 40; ++i) {
       state = state * 1664525u + 1013904223u;
-      noise += "{}[]:,-? \n\t'\"#&*!|>%@`ab01\\\x00\xff"[(state >> 16) % 33];
+      noise += kBytes[(state >> 16) % kBytes.size()];
     }
     CAPTURE(noise);
     const std::string error = error_of([&] { parse_yaml(noise, "f"); });
