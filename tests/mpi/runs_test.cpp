@@ -89,7 +89,8 @@ TEST_CASE("weights of one mesh are evaluated and predicted with on another, by r
   const std::string fit = output(under_mpirun(6) + " fit configs/uneven.yaml --verbose 0 " +
                                  "fit.epochs=1 run_directory=" + run);
   const std::string digest = fit.substr(fit.find("digest="));
-  for (const auto& [mesh, ranks] : {std::pair{"2x2", 4}, std::pair{"1x3", 3}}) {
+  for (const auto& [name, ranks] : {std::pair{"2x2", 4}, std::pair{"1x3", 3}}) {
+    const std::string mesh = name;  // clang 14 captures no structured binding
     CAPTURE(mesh);
     const std::string rest =
         fmt::format(" configs/uneven.yaml --verbose 0 --mesh {} --from {}", mesh, run);
