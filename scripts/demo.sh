@@ -62,10 +62,14 @@ What the run wrote is in $run:
 $(cd "$run" && find . -type f | sort | sed 's|^\./|  |')
 
 To try next:
-  $meshwork paths $config                  every variable, its layout, bytes per device
-  $meshwork fit $config --mesh 4x1         the same on another mesh
-  $meshwork predict $config --from $run    outputs for the test set, as .npy
-  mpirun -n 4 --oversubscribe $meshwork fit $config    on four MPI ranks
+  $meshwork paths $config
+      every variable, its layout, bytes per device
+  $meshwork fit $config --mesh 4x1
+      the same on another mesh
+  mpirun -n 4 --oversubscribe $meshwork fit $config
+      the same on four MPI ranks
+  $meshwork predict $config --from $run
+      outputs for the test set, as .npy
 END
-[ "$(id -u)" -ne 0 ] || echo '  (as root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
+[ "$(id -u)" -ne 0 ] || echo '(As root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.)'
 [ "$same" != differ ]

@@ -1,19 +1,14 @@
 #include "train/progress_bar.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
-#include "comm/launch.h"
 
 namespace meshwork {
 namespace {
@@ -67,26 +62,6 @@ std::string show_metric(const std::string& name, double value, double magnitude)
   return fmt::format(" - {}: {:.4e}", name, value);
 }
 
-/// mpirun gives each rank a terminal of its own making and passes on what comes out of it: what
-/// counts is where mpirun itself writes, be it a file or a pipe.
-bool launcher_writes_elsewhere() {
-  if (!launch_from_environment().by_mpirun) return false;
-  const std::string path = fmt::format("/proc/{}/fd/{}", getppid(), STDOUT_FILENO);
-  const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  const bool terminal = fd >= 0 && isatty(fd) == 1;
-  if (fd >= 0) close(fd);
-  return !terminal;
-}
-
-int columns_of(int fd) {
-  if (const char* text = std::getenv("COLUMNS")) {
-    const int columns = std::atoi(text);
-    if (columns > 0) return columns;
-  }
-  winsize size{};
-  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 }  // namespace
 
 /// A line before colours: what can be left out is apart.
@@ -134,13 +109,6 @@ struct ProgressBar::Line {
 double steady_seconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
-}
-
-Terminal terminal_of(int fd) {
-  const char* term = std::getenv("TERM");
-  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  const bool live = isatty(fd) == 1 && !dumb && !launcher_writes_elsewhere();
-  return {.live = live, .columns = [fd] { return columns_of(fd); }};
 }
 
 ProgressBar::ProgressBar(std::ostream& out, int verbose, Terminal terminal,

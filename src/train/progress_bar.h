@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "train/logs.h"
+#include "train/terminal.h"
 
 namespace meshwork {
-
-/// What is known of the place where the bar is drawn.
-struct Terminal {
-  bool live = false;                                ///< a line can be drawn over
-  std::function<int()> columns = [] { return 0; };  ///< width now; 0: unknown
-};
-
-/// The terminal behind a file descriptor; not live for files, pipes and TERM=dumb, nor where mpirun
-/// writes to a file or pipe. The width is COLUMNS if set, else what the terminal says.
-Terminal terminal_of(int fd);
 
 /// Seconds of a clock that never goes back.
 double steady_seconds();

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <limits>
 #include <sstream>
 
@@ -197,20 +196,6 @@ TEST_CASE("a bar that is given up ends its line") {
     bar.update(1, {});
   }
   CHECK(out.str().ends_with("0s/step\n"));
-}
-
-TEST_CASE("a file is no live terminal; COLUMNS sets the width") {
-  std::FILE* file = std::tmpfile();
-  const Terminal terminal = terminal_of(fileno(file));
-  CHECK_FALSE(terminal.live);
-  const char* old = std::getenv("COLUMNS");
-  const std::string saved = old == nullptr ? "" : old;
-  setenv("COLUMNS", "57", 1);
-  CHECK(terminal.columns() == 57);
-  setenv("COLUMNS", "wide", 1);
-  CHECK(terminal.columns() == 0);
-  old == nullptr ? unsetenv("COLUMNS") : setenv("COLUMNS", saved.c_str(), 1);
-  std::fclose(file);
 }
 
 }  // namespace
