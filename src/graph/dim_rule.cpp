@@ -17,18 +17,24 @@ class Parser {
 
   std::vector<DimRule::Operand> operands() {
     std::vector<DimRule::Operand> result(1);
+    reaches_.assign(1, {});
     bool any = false;
     for (skip(); !at_end() && !at_arrow(); skip()) {
       any = true;
       if (take(',')) {
         result.emplace_back();
+        reaches_.emplace_back();
       } else {
         result.back().push_back(dim());
+        reaches_.back().push_back(take('~') ? std::optional<Reach>(Reach{}) : std::nullopt);
       }
     }
     if (!any) result.clear();
     return result;
   }
+
+  /// The marks of the operands that were read last.
+  const std::vector<std::vector<std::optional<Reach>>>& reaches() const { return reaches_; }
 
   bool arrow() {
     skip();
@@ -84,14 +90,18 @@ class Parser {
 
   std::string_view text_;
   DimRule& rule_;
+  std::vector<std::vector<std::optional<Reach>>> reaches_;
   std::size_t position_ = 0;
 };
 
+using Marks = std::vector<std::optional<Reach>>;
+
 /// Solves for sizes: a dimension with one unknown factor gives it. False if nothing was learnt.
-bool learn_sizes(DimRule& rule, const DimRule::Operand& operand, const Shape& shape,
-                 std::vector<bool>& known) {
+bool learn_sizes(DimRule& rule, const DimRule::Operand& operand, const Marks& marks,
+                 const Shape& shape, std::vector<bool>& known) {
   bool learnt = false;
   for (std::size_t d = 0; d < operand.size(); ++d) {
+    if (marks[d]) continue;
     std::int64_t product = 1;
     std::optional<int> unknown;
     int unknowns = 0;
@@ -113,9 +123,10 @@ bool learn_sizes(DimRule& rule, const DimRule::Operand& operand, const Shape& sh
 }
 
 void check_operand(std::string_view text, const DimRule& rule, const DimRule::Operand& operand,
-                   const Shape& shape) {
+                   const Marks& marks, const Shape& shape) {
   MW_CHECK(operand.size() == shape.size(), "rule '{}' does not fit {}", text, to_string(shape));
   for (std::size_t d = 0; d < operand.size(); ++d) {
+    if (marks[d]) continue;
     std::int64_t product = 1;
     for (const int f : operand[d]) product *= rule.factors[static_cast<std::size_t>(f)].size;
     MW_CHECK(product == shape[d], "rule '{}' does not fit {} at dimension {}", text,
@@ -149,6 +160,7 @@ DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
   rule.inputs = parser.operands();
   // "-> m" is a rule without operands, unless the only operand is a scalar.
   if (rule.inputs.empty() && !inputs.empty()) rule.inputs.emplace_back();
+  rule.reaches = parser.reaches();
   MW_CHECK(parser.arrow(), "'->' expected in rule '{}'", text);
   const auto outputs = parser.operands();
   MW_CHECK(parser.at_end() && outputs.size() <= 1, "rule '{}' has more than one result", text);
@@ -162,24 +174,31 @@ DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
   }
   MW_CHECK(rule.output.size() == output.shape.size(), "rule '{}' does not fit the result {}", text,
            to_string(output.shape));
+  const Marks unmarked(rule.output.size());
   std::vector<bool> known(rule.factors.size(), false);
   for (bool learnt = true; learnt;) {
-    learnt = learn_sizes(rule, rule.output, output.shape, known);
+    learnt = learn_sizes(rule, rule.output, unmarked, output.shape, known);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      learnt |= learn_sizes(rule, rule.inputs[i], inputs[i].shape, known);
+      learnt |= learn_sizes(rule, rule.inputs[i], rule.reaches[i], inputs[i].shape, known);
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    check_operand(text, rule, rule.inputs[i], inputs[i].shape);
+    check_operand(text, rule, rule.inputs[i], rule.reaches[i], inputs[i].shape);
   }
-  check_operand(text, rule, rule.output, output.shape);
+  check_operand(text, rule, rule.output, unmarked, output.shape);
   return rule;
 }
 
 DimRule rule_of(const Graph& graph, const Node& node) {
   const auto types = input_types(graph, node);
   const OpArgs args{.inputs = types, .attrs = node.attrs, .output = node.type};
-  return parse_rule(node.op->rule(args), types, node.type);
+  DimRule rule = parse_rule(node.op->rule(args), types, node.type);
+  for (std::size_t i = 0; i < rule.reaches.size(); ++i) {
+    for (std::size_t d = 0; d < rule.reaches[i].size(); ++d) {
+      if (rule.reaches[i][d]) rule.reaches[i][d] = node.op->reach(args, i, d);
+    }
+  }
+  return rule;
 }
 
 std::string factor_names(std::size_t rank) {

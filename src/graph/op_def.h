@@ -7,6 +7,7 @@
 
 #include "base/reduction.h"
 #include "graph/graph.h"
+#include "graph/reach.h"
 
 namespace meshwork {
 
@@ -40,6 +41,9 @@ struct OpDef {
   /// Dimension rule, an einsum string over named factors (graph/dim_rule.h).
   std::string (*rule)(const OpArgs& args) = nullptr;
 
+  /// For a dimension of an operand that the rule marks `~`: which of its elements results need.
+  Reach (*reach)(const OpArgs& args, std::size_t operand, std::size_t dim) = nullptr;
+
   /// Gradients of the inputs given that of the result, kNoValue where there is none.
   /// nullptr: not differentiable (gradient zero everywhere, as of a comparison).
   std::vector<ValueId> (*grad)(GraphBuilder& b, ValueId self, ValueId dy) = nullptr;
@@ -52,6 +56,8 @@ struct OpDef {
 
   Linear linear = Linear::kNo;
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
+  /// Several ops read the result: a partial one is reduced at once instead of by each of them.
+  bool settle = false;
   bool in_place = false;  ///< elementwise: the result may take the place of an operand of its type
   Collective collective = Collective::kNone;
   bool view = false;  ///< the bytes of the result are those of input 0, in the same order

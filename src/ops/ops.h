@@ -58,6 +58,22 @@ extern const OpDef kLogSoftmax;
 extern const OpDef kSoftmax;
 extern const OpDef kSparsemax;
 
+// Windows that move over images [n, spatial.., channels]: ops/window.h. The image and kernel ops
+// are the gradients of `convolution`, which takes (x, w); the `_input` ops those of pools.
+extern const OpDef kConvolution;        // {strides, padding, dilations, groups, extents}
+extern const OpDef kConvolutionInput;   // (dy, w): extents of x
+extern const OpDef kConvolutionKernel;  // (x, dy): extents of w
+extern const OpDef kMaxPool;            // {window, strides, padding, extents}
+extern const OpDef kMaxPoolInput;       // (x, dy)
+extern const OpDef kSumPool;
+extern const OpDef kSumPoolInput;
+extern const OpDef kPad;  // {low, shape}: zeros around; negative: cuts
+
+// Per channel, along {axis}.
+extern const OpDef kMoments;          // (x, shift [c]) -> [2, c]: sums of x - shift and its square
+extern const OpDef kScaleOffset;      // (x, scale [c], offset [c])
+extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
+
 // Contraction and movement.
 extern const OpDef kBroadcastTo;  // {shape}
 extern const OpDef kConcatenate;  // {axis}
@@ -73,8 +89,10 @@ extern const OpDef kAllGather;      // {axes, counts}
 extern const OpDef kAllReduce;      // {axes, reduction}
 extern const OpDef kAllToAll;       // {axes, send_counts, recv_counts}
 extern const OpDef kReduceScatter;  // {axes, counts, reduction}
-extern const OpDef kPack;           // {dim, extents}: blocks along dim, one after the other
-extern const OpDef kUnpack;         // {dim, extents, shape}: its inverse
+extern const OpDef kHaloPack;       // {dim, starts, extents}: pieces along dim for the neighbours
+extern const OpDef kHaloUnpack;  // (x, pieces) {dim, start, extents, own}: the tile with its halo
+extern const OpDef kPack;        // {dim, extents}: blocks along dim, one after the other
+extern const OpDef kUnpack;      // {dim, extents, shape}: its inverse
 
 /// Every op, for the text form, tests and kernels.
 const std::vector<const OpDef*>& registry();

@@ -19,6 +19,8 @@ std::span<const KernelDef> kernels() {
       {"floor", floor},
       {"greater", greater},
       {"greater_equal", greater_equal},
+      {"halo_pack", halo_pack},
+      {"halo_unpack", halo_unpack},
       {"log", log},
       {"log1p", log1p},
       {"log_softmax", log_softmax},

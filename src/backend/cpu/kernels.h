@@ -21,6 +21,8 @@ Launch exp(const KernelArgs& args);
 Launch floor(const KernelArgs& args);
 Launch greater(const KernelArgs& args);
 Launch greater_equal(const KernelArgs& args);
+Launch halo_pack(const KernelArgs& args);
+Launch halo_unpack(const KernelArgs& args);
 Launch log(const KernelArgs& args);
 Launch log1p(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);

@@ -1,4 +1,5 @@
-// Ops that only move elements: broadcast_to, concatenate, pack, slice, transpose, unpack
+// Ops that only move elements: broadcast_to, concatenate, halo_pack, halo_unpack, pack, slice,
+// transpose, unpack
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/strided_copy.h"
 #include "backend/cpu/views.h"
@@ -59,6 +60,12 @@ Launch copy_blocks(const KernelArgs& args, const TensorView& whole, const Tensor
   return run_all(std::move(copies));
 }
 
+/// One dense piece of a tensor along `dim`, into or out of a tensor in which it has `strides`.
+BoundCopy copy_piece(const Shape& piece, const Shape& from, const Shape& to, const std::byte* x,
+                     std::byte* y, DType dtype) {
+  return {StridedCopy(copy_dims(piece, from, to), dtype), x, y};
+}
+
 }  // namespace
 
 Launch broadcast_to(const KernelArgs& args) {
@@ -93,6 +100,53 @@ Launch concatenate(const KernelArgs& args) {
         {StridedCopy(copy_dims(shape, row_major_strides(shape), strides), x.type.dtype), x.data,
          at(args.output, start * strides[axis])});
     start += shape[axis];
+  }
+  return run_all(std::move(copies));
+}
+
+Launch halo_pack(const KernelArgs& args) {
+  const auto dim = static_cast<std::size_t>(args.attrs.integer("dim"));
+  const auto& starts = args.attrs.integers("starts");
+  const TensorView& x = args.inputs[0];
+  const Shape strides = row_major_strides(x.type.shape);
+  Shape piece = x.type.shape;
+  std::int64_t place = 0;
+  std::vector<BoundCopy> copies;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    piece[dim] = args.attrs.integers("extents")[i];
+    if (num_elements(piece) == 0) continue;
+    copies.push_back(copy_piece(piece, strides, row_major_strides(piece),
+                                at(x, starts[i] * strides[dim]), at(args.output, place),
+                                x.type.dtype));
+    place += num_elements(piece);
+  }
+  return run_all(std::move(copies));
+}
+
+Launch halo_unpack(const KernelArgs& args) {
+  const auto dim = static_cast<std::size_t>(args.attrs.integer("dim"));
+  const auto own = static_cast<std::size_t>(args.attrs.integer("own"));
+  const auto& extents = args.attrs.integers("extents");
+  const TensorView& x = args.inputs[0];
+  const Shape from = row_major_strides(x.type.shape);
+  const Shape to = row_major_strides(args.output.type.shape);
+  Shape piece = args.output.type.shape;
+  std::int64_t start = 0;  // along dim of the result
+  std::int64_t place = 0;  // in the pieces
+  std::vector<BoundCopy> copies;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    piece[dim] = extents[i];
+    if (num_elements(piece) == 0) continue;
+    std::byte* target = at(args.output, start * to[dim]);
+    if (i == own) {
+      const std::byte* kept = at(x, args.attrs.integer("start") * from[dim]);
+      copies.push_back(copy_piece(piece, from, to, kept, target, x.type.dtype));
+    } else {
+      copies.push_back(copy_piece(piece, row_major_strides(piece), to, at(args.inputs[1], place),
+                                  target, x.type.dtype));
+      place += num_elements(piece);
+    }
+    start += extents[i];
   }
   return run_all(std::move(copies));
 }

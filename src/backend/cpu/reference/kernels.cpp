@@ -24,6 +24,8 @@ std::span<const KernelDef> kernels() {
       {"floor", unary<floor_of>},
       {"greater", binary<cpu::Greater>},
       {"greater_equal", binary<cpu::GreaterEqual>},
+      {"halo_pack", halo_pack},
+      {"halo_unpack", halo_unpack},
       {"identity_matrix", identity_matrix},
       {"iota", iota},
       {"log", unary<log_of>},

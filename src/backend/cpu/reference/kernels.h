@@ -13,6 +13,8 @@ Launch cast(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);
 Launch constant(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
+Launch halo_pack(const KernelArgs& args);
+Launch halo_unpack(const KernelArgs& args);
 Launch identity_matrix(const KernelArgs& args);
 Launch iota(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);

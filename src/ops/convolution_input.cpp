@@ -1,0 +1,70 @@
+// The gradient of a convolution with respect to its image, which is the transposed convolution:
+// x[n, i.., c] = sum over f and o, k with o * stride - padding + k * dilation = i of
+// y[n, o.., f] w[k.., c, f]; strides, padding, dilations, groups are those of the convolution,
+// `extents` those of x.
+#include "base/check.h"
+#include "base/error.h"
+#include "ops/convolution_rule.h"
+#include "ops/ops.h"
+#include "ops/window.h"
+
+namespace meshwork::ops {
+namespace {
+
+TensorType infer(const OpArgs& args) {
+  MW_CHECK(args.inputs.size() == 2);
+  const Shape& y = args.inputs[0].shape;
+  const Shape& w = args.inputs[1].shape;
+  const auto& extents = args.attrs.integers("extents");
+  const std::int64_t groups = args.attrs.integer("groups");
+  MW_CHECK(y.size() == extents.size() + 2 && w.size() == y.size());
+  if (w.back() != y.back() || w.back() % groups != 0) {
+    fail("cannot convolve {} channels in {} groups, transposed, with a kernel of {}", y.back(),
+         groups, to_string(w));
+  }
+  TensorType result{args.inputs[0].dtype, {y.front()}};
+  result.shape.insert(result.shape.end(), extents.begin(), extents.end());
+  result.shape.push_back(w[w.size() - 2] * groups);
+  return result;
+}
+
+std::string rule(const OpArgs& args) {
+  const Shape& w = args.inputs[1].shape;
+  const std::int64_t groups = args.attrs.integer("groups");
+  const auto texts =
+      convolution_texts(w.size() - 2, groups, w[w.size() - 2], w.back() / groups, false);
+  return texts.y + ", " + texts.w + " -> " + texts.x;
+}
+
+Reach reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
+  return backward_reach(window_of(args.attrs, dim - 1, args.inputs[1].shape[dim - 1]));
+}
+
+std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dx) {
+  const Node node = b.node(self);
+  const ValueId y = node.inputs[0];
+  const ValueId w = node.inputs[1];
+  Attrs of_kernel = node.attrs;
+  const Shape kernel = b.shape(w);
+  of_kernel.set("extents", Shape(kernel.begin(), kernel.end() - 2));
+  return {b.add(kConvolution, {dx, w}, with_extents(node.attrs, b.shape(y))),
+          b.add(kConvolutionKernel, {dx, y}, of_kernel)};
+}
+
+double flops(const OpArgs& args) {
+  return convolution_flops(args.inputs[0].shape, args.inputs[1].shape);
+}
+
+}  // namespace
+
+const OpDef kConvolutionInput{
+    .name = "convolution_input",
+    .infer = infer,
+    .rule = rule,
+    .reach = reach,
+    .grad = grad,
+    .flops = flops,
+    .linear = Linear::kEach,
+};
+
+}  // namespace meshwork::ops

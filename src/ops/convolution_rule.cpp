@@ -1,0 +1,40 @@
+#include "ops/convolution_rule.h"
+
+#include <fmt/format.h>
+
+#include "ops/rule_text.h"
+
+namespace meshwork::ops {
+namespace {
+
+/// Channels of an image: all of the groups' together.
+std::string channels(std::int64_t groups, std::int64_t per_group, const std::string& name) {
+  if (groups == 1) return name;
+  return per_group == 1 ? "g" : fmt::format("(g {})", name);
+}
+
+}  // namespace
+
+ConvolutionTexts convolution_texts(std::size_t spatial, std::int64_t groups, std::int64_t in,
+                                   std::int64_t out, bool x_windowed) {
+  ConvolutionTexts texts{.x = "n", .w = "", .y = "n"};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::string name = factor_name(i);
+    texts.x += fmt::format(" {}{}", name, x_windowed ? "~" : "");
+    texts.y += fmt::format(" {}{}", name, x_windowed ? "" : "~");
+    texts.w += fmt::format("[k{}] ", name);
+  }
+  const std::string inner = groups > 1 && in == 1 ? "1" : "ci";
+  texts.x += " " + channels(groups, in, "ci");
+  texts.w += inner + " " + channels(groups, out, "co");
+  texts.y += " " + channels(groups, out, "co");
+  return texts;
+}
+
+double convolution_flops(const Shape& y, const Shape& w) {
+  const std::int64_t filters = std::max<std::int64_t>(w.back(), 1);
+  return 2.0 * static_cast<double>(num_elements(y)) *
+         static_cast<double>(num_elements(w) / filters);
+}
+
+}  // namespace meshwork::ops

@@ -1,0 +1,47 @@
+// y[0, c] = sum of x[.., c, ..] - shift[c], y[1, c] = sum of (x[.., c, ..] - shift[c])^2; c along
+// `axis`. The shift, which should be near the mean, keeps the variance y[1] / n - (y[0] / n)^2
+// exact where the mean is large beside the deviation; it is taken for a constant.
+#include "base/check.h"
+#include "ops/channels.h"
+#include "ops/ops.h"
+
+namespace meshwork::ops {
+namespace {
+
+TensorType infer(const OpArgs& args) {
+  MW_CHECK(args.inputs.size() == 2);
+  const std::int64_t channels = channel_extent(args);
+  MW_CHECK(args.inputs[1].shape == Shape{channels});
+  return {args.inputs[0].dtype, {2, channels}};
+}
+
+std::string rule(const OpArgs& args) {
+  const std::string x = channel_names(args);
+  return x + ", ch -> [rows] ch";
+}
+
+std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
+  const Node node = b.node(self);
+  const ValueId shift = node.inputs[1];
+  // dx = dy[0] + 2 (x - shift) dy[1]
+  const ValueId scale = ops::scale(b, row(b, dy, 1), 2);
+  const ValueId offset = subtract(b, row(b, dy, 0), multiply(b, scale, shift));
+  return {b.add(kScaleOffset, {node.inputs[0], scale, offset}, node.attrs), kNoValue};
+}
+
+double flops(const OpArgs& args) {
+  return 3 * static_cast<double>(num_elements(args.inputs[0].shape));
+}
+
+}  // namespace
+
+const OpDef kMoments{
+    .name = "moments",
+    .infer = infer,
+    .rule = rule,
+    .grad = grad,
+    .flops = flops,
+    .settle = true,
+};
+
+}  // namespace meshwork::ops
