@@ -88,6 +88,19 @@ Layout operand_layout(const DimRule::Operand& operand,
   return layout;
 }
 
+/// The halos of operand `i`, whose dimensions are laid out.
+void add_halos(const Site& site, std::size_t i, Layout& layout) {
+  const DimRule& rule = site.rule;
+  const Shape& shape = site.graph.type(site.node.inputs[i]).shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!rule.reaches[i][d] || layout.dims[d].empty()) continue;
+    const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], d));
+    set_halo(layout, d,
+             halo_of(*rule.reaches[i][d], rule.factors[factor].size, shape[d], layout.dims[d],
+                     site.mesh));
+  }
+}
+
 }  // namespace
 
 bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh) {
@@ -155,6 +168,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   result = {};
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
     Layout layout = operand_layout(site.rule.inputs[i], factor_axes);
+    add_halos(site, i, layout);
     for (const int axis : passing) {
       if (is_partial(site.inputs[i].kept(), axis)) layout.partial.push_back(axis);
     }
@@ -167,6 +181,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   std::sort(result.computed.partial.begin(), result.computed.partial.end());
   result.computed.reduction = reduced.empty() ? Reduction::kSum : site.node.op->reduction;
   result.output = site.pin != nullptr ? *site.pin : result.computed;
+  if (site.node.op->settle) result.output.partial.clear();
   for (int axis = 0; axis < static_cast<int>(uses.size()); ++axis) {
     const int dim = uses[static_cast<std::size_t>(axis)].settle_dim;
     if (dim < 0) continue;

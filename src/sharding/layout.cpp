@@ -29,6 +29,28 @@ std::vector<int> parse_axes(const std::string& text, const Mesh& mesh) {
   return axes;
 }
 
+std::string halo_text(const std::vector<Interval>& intervals) {
+  std::vector<std::string> parts;
+  for (const Interval& interval : intervals) {
+    parts.push_back(fmt::format("{}:{}", interval.begin, interval.end));
+  }
+  return fmt::format("{{{}}}", fmt::join(parts, " "));
+}
+
+/// The inverse, of what stands between the braces.
+std::vector<Interval> parse_halo(const std::string& text) {
+  std::vector<Interval> intervals;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t colon = text.find(':', begin);
+    MW_CHECK(colon < end, "intervals '{}'", text);
+    intervals.push_back({std::stoll(text.substr(begin, colon - begin)),
+                         std::stoll(text.substr(colon + 1, end - colon - 1))});
+    begin = end + 1;
+  }
+  return intervals;
+}
+
 }  // namespace
 
 Layout replicated(std::size_t rank) {
@@ -39,10 +61,12 @@ Layout replicated(std::size_t rank) {
 
 std::string to_string(const Layout& layout, const Mesh& mesh) {
   std::vector<std::string> dims;
-  for (const auto& axes : layout.dims) {
+  for (std::size_t d = 0; d < layout.dims.size(); ++d) {
+    const auto& axes = layout.dims[d];
     dims.push_back(axes.empty()       ? "null"
                    : axes.size() == 1 ? axis_names(axes, mesh)
                                       : fmt::format("[{}]", axis_names(axes, mesh)));
+    if (has_halo(layout, d)) dims.back() += halo_text(layout.halos[d]);
   }
   std::string text = fmt::format("[{}]", fmt::join(dims, ", "));
   if (!layout.partial.empty()) {
@@ -62,11 +86,17 @@ Layout parse_layout(const std::string& text, const Mesh& mesh) {
     }
     const bool list = text[position] == '[';
     const std::size_t begin = position + (list ? 1 : 0);
-    const std::size_t end = text.find_first_of(list ? "]" : ",]", begin);
+    const std::size_t end = text.find_first_of(list ? "]" : ",]{", begin);
     MW_CHECK(end != std::string::npos, "layout '{}'", text);
     const std::string entry = text.substr(begin, end - begin);
     layout.dims.push_back(entry == "null" ? std::vector<int>{} : parse_axes(entry, mesh));
     position = end + (list ? 1 : 0);
+    if (text[position] != '{') continue;
+    const std::size_t close = text.find('}', position);
+    MW_CHECK(close != std::string::npos, "layout '{}'", text);
+    set_halo(layout, layout.dims.size() - 1,
+             parse_halo(text.substr(position + 1, close - position - 1)));
+    position = close + 1;
   }
   if (const std::size_t partial = text.find("partial"); partial != std::string::npos) {
     layout.reduction =
@@ -103,10 +133,80 @@ Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh
   return block;
 }
 
+std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh) {
+  std::vector<Interval> blocks{{0, size}};
+  for (const int axis : axes) {
+    const std::int64_t parts = mesh.sizes[static_cast<std::size_t>(axis)];
+    std::vector<Interval> smaller;
+    for (const Interval& block : blocks) {
+      const std::int64_t base = block.size() / parts;
+      const std::int64_t longer = block.size() % parts;
+      std::int64_t begin = block.begin;
+      for (std::int64_t i = 0; i < parts; ++i) {
+        const std::int64_t end = begin + base + (i < longer ? 1 : 0);
+        smaller.push_back({begin, end});
+        begin = end;
+      }
+    }
+    blocks = std::move(smaller);
+  }
+  return blocks;
+}
+
+int part_of(const std::vector<int>& axes, const Mesh& mesh, int device) {
+  const std::vector<int> position = mesh.coordinates(device);
+  int part = 0;
+  for (const int axis : axes) {
+    const auto a = static_cast<std::size_t>(axis);
+    part = part * static_cast<int>(mesh.sizes[a]) + position[a];
+  }
+  return part;
+}
+
+bool has_halo(const Layout& layout, std::size_t dim) {
+  return dim < layout.halos.size() && !layout.halos[dim].empty();
+}
+
+void set_halo(Layout& layout, std::size_t dim, std::vector<Interval> intervals) {
+  layout.halos.resize(layout.dims.size());
+  layout.halos[dim] = std::move(intervals);
+  const bool any = std::any_of(layout.halos.begin(), layout.halos.end(),
+                               [](const auto& halo) { return !halo.empty(); });
+  if (!any) layout.halos.clear();
+}
+
+Layout without_halos(const Layout& layout) {
+  Layout plain = layout;
+  plain.halos.clear();
+  return plain;
+}
+
+std::vector<Interval> halo_of(const Reach& reach, std::int64_t size, std::int64_t extent,
+                              const std::vector<int>& axes, const Mesh& mesh) {
+  const std::vector<Interval> results = blocks_of(size, axes, mesh);
+  const std::vector<Interval> blocks = blocks_of(extent, axes, mesh);
+  std::vector<Interval> halo;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Interval needed = reach.of(results[i], extent);
+    halo.push_back(contains(blocks[i], needed) ? blocks[i] : needed);
+  }
+  if (halo == blocks) halo.clear();
+  return halo;
+}
+
+Interval interval_of(const Shape& shape, const Layout& layout, std::size_t dim, const Mesh& mesh,
+                     int device) {
+  if (has_halo(layout, dim)) {
+    return layout.halos[dim][static_cast<std::size_t>(part_of(layout.dims[dim], mesh, device))];
+  }
+  const Block block = block_of(shape[dim], layout.dims[dim], mesh, device);
+  return {block.offset, block.offset + block.size};
+}
+
 Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, int device) {
   Shape local;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    local.push_back(block_of(shape[d], layout.dims[d], mesh, device).size);
+    local.push_back(interval_of(shape, layout, d, mesh, device).size());
   }
   return local;
 }
@@ -114,14 +214,21 @@ Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, in
 Window local_window(const Shape& shape, const Layout& layout, const Mesh& mesh, int device) {
   Window window{shape, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    window.offset.push_back(block_of(shape[d], layout.dims[d], mesh, device).offset);
+    window.offset.push_back(interval_of(shape, layout, d, mesh, device).begin);
   }
   return window;
 }
 
 double mean_local_elements(const Shape& shape, const Layout& layout, const Mesh& mesh) {
-  auto elements = static_cast<double>(num_elements(shape));
-  for (const auto& axes : layout.dims) elements /= mesh.parts(axes);
+  double elements = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    double extent = static_cast<double>(shape[d]);
+    if (has_halo(layout, d)) {
+      extent = 0;
+      for (const Interval& part : layout.halos[d]) extent += static_cast<double>(part.size());
+    }
+    elements *= extent / static_cast<double>(mesh.parts(layout.dims[d]));
+  }
   return elements;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/reduction.h"
 #include "base/shape.h"
+#include "graph/reach.h"
 #include "sharding/mesh.h"
 
 namespace meshwork {
@@ -13,19 +14,23 @@ namespace meshwork {
 struct Layout {
   /// Mesh axes that shard each dimension, major first.
   std::vector<std::vector<int>> dims;
+  /// Empty, or for each dimension the interval that every part of it holds where that is not a
+  /// balanced block: a tile with its halo. Parts count with the first axis slowest.
+  std::vector<std::vector<Interval>> halos;
   /// Axes, ascending, over which the devices hold partial values still to be combined.
   std::vector<int> partial;
   Reduction reduction = Reduction::kSum;
 
   bool operator==(const Layout& other) const {
-    return dims == other.dims && partial == other.partial &&
+    return dims == other.dims && halos == other.halos && partial == other.partial &&
            (partial.empty() || reduction == other.reduction);
   }
 };
 
 Layout replicated(std::size_t rank);
 
-/// "[data, null]", "[[data, model], null] partial(x)", "[] partial_max(model)".
+/// "[data, null]", "[[data, model], null] partial(x)", "[] partial_max(model)",
+/// "[null, height{0:6 4:10}]": of 10 rows each half with one more.
 std::string to_string(const Layout& layout, const Mesh& mesh);
 
 /// Inverse of to_string.
@@ -42,6 +47,26 @@ struct Block {
   std::int64_t size = 0;
 };
 Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device);
+
+/// The blocks of all parts, the first axis slowest.
+std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh);
+
+/// Which part along `axes` a device holds.
+int part_of(const std::vector<int>& axes, const Mesh& mesh, int device);
+
+bool has_halo(const Layout& layout, std::size_t dim);
+void set_halo(Layout& layout, std::size_t dim, std::vector<Interval> intervals);
+/// The same without any halo.
+Layout without_halos(const Layout& layout);
+
+/// What every part of a windowed dimension of `extent` elements must hold where its factor, of
+/// `size`, is sharded by `axes`; empty if the blocks are enough.
+std::vector<Interval> halo_of(const Reach& reach, std::int64_t size, std::int64_t extent,
+                              const std::vector<int>& axes, const Mesh& mesh);
+
+/// What a device holds of dimension `dim` of a tensor.
+Interval interval_of(const Shape& shape, const Layout& layout, std::size_t dim, const Mesh& mesh,
+                     int device);
 
 /// Extents and place of the device's part of a tensor.
 Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);

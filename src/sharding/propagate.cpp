@@ -256,7 +256,9 @@ NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wante
   std::vector<AxisUse> uses(mesh.sizes.size());
   for (std::size_t d = 0; d < wanted.dims.size(); ++d) {
     const int factor = DimRule::major_factor(rule.output, d);
-    if (factor < 0 || !may_shard(rule, factor, wanted.dims[d], mesh)) continue;
+    // A tile with a halo is cut out of the whole.
+    if (factor < 0 || has_halo(wanted, d) || !may_shard(rule, factor, wanted.dims[d], mesh))
+      continue;
     for (const int axis : wanted.dims[d]) {
       uses[static_cast<std::size_t>(axis)] = {.kind = AxisUse::Kind::kFactor, .factor = factor};
     }

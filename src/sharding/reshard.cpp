@@ -10,12 +10,13 @@
 namespace meshwork {
 namespace {
 
-constexpr std::array<std::pair<StepKind, std::string_view>, 5> kNames{{
+constexpr std::array<std::pair<StepKind, std::string_view>, 6> kNames{{
     {StepKind::kSlice, "slice"},
     {StepKind::kAllReduce, "all_reduce"},
     {StepKind::kReduceScatter, "reduce_scatter"},
     {StepKind::kAllToAll, "all_to_all"},
     {StepKind::kAllGather, "all_gather"},
+    {StepKind::kHaloExchange, "halo_exchange"},
 }};
 
 bool is_prefix(const std::vector<int>& list, const std::vector<int>& of) {
@@ -29,19 +30,87 @@ int next_axis(const Layout& now, const Layout& to, std::size_t dim) {
   return is_prefix(have, want) && have.size() < want.size() ? want[have.size()] : -1;
 }
 
+/// The intervals of all parts of a dimension.
+std::vector<Interval> intervals_of(const Layout& layout, std::size_t dim, std::int64_t extent,
+                                   const Mesh& mesh) {
+  return has_halo(layout, dim) ? layout.halos[dim] : blocks_of(extent, layout.dims[dim], mesh);
+}
+
+/// Whether every device holds along `dim` all that it holds in `to`.
+bool holds(const Layout& from, const Layout& to, std::size_t dim, const Shape& shape,
+           const Mesh& mesh) {
+  const auto have = intervals_of(from, dim, shape[dim], mesh);
+  const auto want = intervals_of(to, dim, shape[dim], mesh);
+  return std::equal(have.begin(), have.end(), want.begin(), want.end(),
+                    [](const Interval& a, const Interval& b) { return contains(a, b); });
+}
+
+/// Whether a layout with halos can be cut down to `to`.
+bool can_cut(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh) {
+  if (from.dims != to.dims || from.partial != to.partial) return false;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!holds(from, to, d, shape, mesh)) return false;
+  }
+  return true;
+}
+
 /// Finds the next single-axis move, the ones that shrink the tensor first.
 class Planner {
  public:
-  Planner(Layout from, const Layout& to) : now_(std::move(from)), to_(to) {}
+  Planner(Layout from, const Layout& to, const Shape& shape, const Mesh& mesh)
+      : now_(std::move(from)), to_(without_halos(to)), goal_(to), shape_(shape), mesh_(mesh) {}
 
   std::vector<ReshardStep> run() {
-    while (!(now_ == to_)) {
-      MW_CHECK(scatter() || reduce() || slice() || exchange() || gather(), "reshard is stuck");
+    if (now_ == goal_) return {};
+    if (!now_.halos.empty()) {
+      MW_CHECK(can_cut(now_, goal_, shape_, mesh_), "{} does not hold {}", to_string(now_, mesh_),
+               to_string(goal_, mesh_));
+    } else {
+      slice_to_halos();
+      while (!(now_ == to_)) {
+        MW_CHECK(scatter() || reduce() || slice() || exchange() || gather(), "reshard is stuck");
+      }
     }
+    for (std::size_t d = 0; d < shape_.size(); ++d) finish(d);
     return std::move(steps_);
   }
 
  private:
+  /// Where a dimension is whole on every device, a tile with its halo is a slice of it.
+  void slice_to_halos() {
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      if (!has_halo(goal_, d) || !now_.dims[d].empty()) continue;
+      const auto& axes = goal_.dims[d];
+      if (std::any_of(axes.begin(), axes.end(), [&](int axis) {
+            return is_partial(now_, axis) || dim_of_axis(now_, axis) >= 0;
+          })) {
+        continue;
+      }
+      now_.dims[d] = axes;
+      set_halo(now_, d, goal_.halos[d]);
+      set_halo(to_, d, goal_.halos[d]);
+      steps_.push_back({.kind = StepKind::kSlice,
+                        .axes = axes,
+                        .dim = static_cast<int>(d),
+                        .to_dim = -1,
+                        .after = now_});
+    }
+  }
+
+  /// From tiles to the intervals that are wanted of a dimension.
+  void finish(std::size_t d) {
+    const auto have = intervals_of(now_, d, shape_[d], mesh_);
+    const auto want = intervals_of(goal_, d, shape_[d], mesh_);
+    if (have == want) return;
+    const bool cuts = holds(now_, goal_, d, shape_, mesh_);
+    set_halo(now_, d, has_halo(goal_, d) ? want : std::vector<Interval>{});
+    steps_.push_back({.kind = cuts ? StepKind::kSlice : StepKind::kHaloExchange,
+                      .axes = now_.dims[d],
+                      .dim = static_cast<int>(d),
+                      .to_dim = -1,
+                      .after = now_});
+  }
+
   bool scatter() {
     for (std::size_t d = 0; d < now_.dims.size(); ++d) {
       const int axis = next_axis(now_, to_, d);
@@ -114,7 +183,10 @@ class Planner {
   }
 
   Layout now_;
-  const Layout& to_;
+  Layout to_;  ///< the goal, with those halos only that are there
+  const Layout& goal_;
+  const Shape& shape_;
+  const Mesh& mesh_;
   std::vector<ReshardStep> steps_;
 };
 
@@ -135,10 +207,29 @@ StepKind step_kind(std::string_view name) {
   return StepKind::kSlice;
 }
 
-std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to) {
+std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to, const Shape& shape,
+                                       const Mesh& mesh) {
   MW_CHECK(from.dims.size() == to.dims.size());
-  return Planner(from, to).run();
+  return Planner(from, to, shape, mesh).run();
 }
+
+namespace {
+
+/// Of what devices hold after a halo exchange, the share that they did not hold before.
+double missing_share(const ReshardStep& step, const Shape& shape, const Mesh& mesh) {
+  const auto dim = static_cast<std::size_t>(step.dim);
+  const auto blocks = blocks_of(shape[dim], step.axes, mesh);
+  std::int64_t missing = 0;
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Interval& wanted = step.after.halos[dim][i];
+    missing += wanted.size() - intersection(wanted, blocks[i]).size();
+    all += wanted.size();
+  }
+  return all == 0 ? 0 : static_cast<double>(missing) / static_cast<double>(all);
+}
+
+}  // namespace
 
 double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t element_size,
                   const Mesh& mesh) {
@@ -157,6 +248,8 @@ double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t eleme
       return after * (parts - 1) / parts;
     case StepKind::kAllGather:
       return after * (parts - 1) / parts;
+    case StepKind::kHaloExchange:
+      return after * missing_share(step, shape, mesh);
   }
   return 0;
 }
@@ -164,7 +257,7 @@ double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t eleme
 double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
                      std::size_t element_size, const Mesh& mesh) {
   double bytes = 0;
-  for (const ReshardStep& step : reshard_steps(from, to)) {
+  for (const ReshardStep& step : reshard_steps(from, to, shape, mesh)) {
     bytes += step_bytes(step, shape, element_size, mesh);
   }
   return bytes;
@@ -173,6 +266,7 @@ double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
 Source nearest_layout(std::span<const Layout> available, const Layout& to, const TensorType& type,
                       const Mesh& mesh) {
   const auto reaches = [&](const Layout& from) {
+    if (!from.halos.empty()) return can_cut(from, to, type.shape, mesh);
     return std::all_of(to.partial.begin(), to.partial.end(),
                        [&](int axis) { return is_partial(from, axis); });
   };

@@ -9,7 +9,7 @@
 
 namespace meshwork {
 
-enum class StepKind { kSlice, kAllReduce, kReduceScatter, kAllToAll, kAllGather };
+enum class StepKind { kSlice, kAllReduce, kReduceScatter, kAllToAll, kAllGather, kHaloExchange };
 
 /// "slice", "all_reduce", ...
 std::string_view to_string(StepKind kind);
@@ -19,7 +19,8 @@ StepKind step_kind(std::string_view name);
 struct ReshardStep {
   StepKind kind = StepKind::kSlice;
   std::vector<int> axes;  ///< major first
-  int dim = -1;           ///< gathered (all_gather, all_to_all) or divided (slice, reduce_scatter)
+  int dim = -1;           ///< gathered (all_gather, all_to_all) or divided (slice, reduce_scatter),
+                          ///< or given a halo
   int to_dim = -1;        ///< divided by an all_to_all
   Layout after;
 };
@@ -28,8 +29,11 @@ struct ReshardStep {
 ///   partial -> sharded     reduce_scatter      sharded -> replicated   all_gather
 ///   partial -> replicated  all_reduce          sharded -> elsewhere    all_to_all
 ///                                              replicated -> sharded   slice
-/// `to` may be partial only where `from` is.
-std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to);
+/// Halos come last, a dimension after the other, so that what is exchanged along one holds the halo
+/// along those before it: tiles -> tiles with halos  halo_exchange. `to` may be partial only where
+/// `from` is; a layout with halos can only be cut down to what it holds.
+std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to, const Shape& shape,
+                                       const Mesh& mesh);
 
 /// Bytes that one device sends, on average, in a tensor of `shape` whose elements have
 /// `element_size` bytes, by algorithms that are optimal in bandwidth.

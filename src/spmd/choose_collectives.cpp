@@ -33,8 +33,8 @@ Partitioned choose_collectives(const Partitioned& program, const Mesh& mesh) {
       result.layouts.push_back(program.layouts[i]);
     } else {
       ValueId value = node.inputs[0];
-      for (ReshardStep& step :
-           reshard_steps(result.layouts[static_cast<std::size_t>(value)], program.layouts[i])) {
+      for (ReshardStep& step : reshard_steps(result.layouts[static_cast<std::size_t>(value)],
+                                             program.layouts[i], node.type.shape, mesh)) {
         Node move = node;
         move.inputs = {value};
         move.attrs = step_attrs(step, result.layouts[static_cast<std::size_t>(value)], mesh);

@@ -99,6 +99,8 @@ class Localizer {
         return all_gather(id, from, result, window);
       case StepKind::kAllToAll:
         return all_to_all(id, from, result, window);
+      case StepKind::kHaloExchange:
+        return halo_exchange(id, from, result, window);
     }
     return kNoValue;
   }
@@ -147,11 +149,11 @@ class Localizer {
   ValueId slice(ValueId id, ValueId from, const Shape& result, const Window& window) {
     const auto dim = static_cast<std::size_t>(source_.graph.node(id).attrs.integer("dim"));
     const Window old = local_window(shape(from), layout(from), mesh_, device_);
-    return helper(id, ops::kSlice, rename(from),
-                  {{"axis", static_cast<std::int64_t>(dim)},
-                   {"start", window.offset[dim] - old.offset[dim]},
-                   {"size", result[dim]}},
-                  result, &window);
+    const std::int64_t start = result[dim] == 0 ? 0 : window.offset[dim] - old.offset[dim];
+    return helper(
+        id, ops::kSlice, rename(from),
+        {{"axis", static_cast<std::int64_t>(dim)}, {"start", start}, {"size", result[dim]}}, result,
+        &window);
   }
 
   ValueId reduce_scatter(ValueId id, ValueId from, const Shape& result, const Window& window) {
@@ -195,6 +197,53 @@ class Localizer {
     }
     const ValueId flat = helper(id, ops::kAllToAll, packed, attrs, {num_elements(result)});
     return unpack(id, flat, result, gathered, received, window);
+  }
+
+  /// What member `owner` has of what member `reader` wants along `dim`.
+  Interval piece(ValueId from, ValueId to, std::size_t dim, int owner, int reader) const {
+    return intersection(interval_of(shape(to), layout(to), dim, mesh_, reader),
+                        interval_of(shape(from), layout(from), dim, mesh_, owner));
+  }
+
+  /// Every member sends the others what they miss of their tiles with halos; its own part of its
+  /// tile never leaves it. Members stand in the order of their tiles.
+  ValueId halo_exchange(ValueId id, ValueId from, const Shape& result, const Window& window) {
+    const Node& node = source_.graph.node(id);
+    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const Shape mine = local(from, device_);
+    const std::int64_t begin = interval_of(shape(from), layout(from), dim, mesh_, device_).begin;
+    const auto self = std::find(members_.begin(), members_.end(), device_);
+    const auto own = static_cast<std::size_t>(self - members_.begin());
+    Counts starts;
+    Counts sent;
+    Counts joined;
+    for (const int member : members_) {
+      const Interval out = piece(from, id, dim, device_, member);
+      starts.push_back(out.begin - begin);
+      sent.push_back(member == device_ ? 0 : out.size());
+      joined.push_back(piece(from, id, dim, member, device_).size());
+    }
+    const std::int64_t own_start = starts[own];
+    Counts received = joined;
+    received[own] = 0;
+    const Counts send_counts = counts(sent, mine, dim);
+    const Counts recv_counts = counts(received, result, dim);
+    const ValueId packed =
+        helper(id, ops::kHaloPack, rename(from),
+               {{"dim", static_cast<std::int64_t>(dim)}, {"starts", starts}, {"extents", sent}},
+               {sum(send_counts)});
+    const ValueId pieces =
+        helper(id, ops::kAllToAll, packed,
+               collective(node, {{"send_counts", send_counts}, {"recv_counts", recv_counts}}),
+               {sum(recv_counts)});
+    const ValueId whole = helper(id, ops::kHaloUnpack, rename(from),
+                                 {{"dim", static_cast<std::int64_t>(dim)},
+                                  {"start", own_start},
+                                  {"extents", joined},
+                                  {"own", static_cast<std::int64_t>(own)}},
+                                 result, &window);
+    result_.nodes[index(whole)].inputs.push_back(pieces);
+    return whole;
   }
 
   const Partitioned& source_;

@@ -16,6 +16,23 @@ void check_partial(const Partitioned& program, const Node& node, ValueId id, con
   }
 }
 
+/// Windowed dimensions of operand `i` come with the halo that the results need, others without.
+void check_halos(const Partitioned& program, const DimRule& rule, const Node& node, std::size_t i,
+                 const Mesh& mesh) {
+  const Layout& layout = program.layouts[static_cast<std::size_t>(node.inputs[i])];
+  const Shape& shape = program.graph.type(node.inputs[i]).shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::vector<Interval> wanted;
+    if (const auto& reach = rule.reaches[i][d]; reach && !layout.dims[d].empty()) {
+      const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], d));
+      wanted = halo_of(*reach, rule.factors[factor].size, shape[d], layout.dims[d], mesh);
+    }
+    const auto& have = has_halo(layout, d) ? layout.halos[d] : std::vector<Interval>{};
+    MW_CHECK(have == wanted, "{} takes {} with the wrong halo at {}", node.op->name,
+             to_string(layout, mesh), d);
+  }
+}
+
 /// A factor is sharded alike wherever it stands.
 void check_factors(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
   const DimRule rule = rule_of(program.graph, node);
@@ -36,7 +53,9 @@ void check_factors(const Partitioned& program, const Node& node, ValueId id, con
     }
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    check(rule.inputs[i], program.layouts[static_cast<std::size_t>(node.inputs[i])]);
+    const Layout& layout = program.layouts[static_cast<std::size_t>(node.inputs[i])];
+    check(rule.inputs[i], layout);
+    check_halos(program, rule, node, i, mesh);
   }
   check(rule.output, program.layouts[static_cast<std::size_t>(id)]);
 }

@@ -99,3 +99,30 @@ TEST_CASE("factor names go past the alphabet") {
   CHECK(factor_names(3) == "a b c");
   CHECK(factor_names(28).ends_with("y z a26 b27"));
 }
+
+TEST_CASE("a windowed dimension has the factor of the result and an extent of its own") {
+  const DimRule rule = parsed("n a~ c, [k] c f -> n a f", {{2, 9, 3}, {3, 3, 4}}, {2, 4, 4});
+  CHECK(rule.inputs[0] == DimRule::Operand{{0}, {1}, {2}});
+  CHECK(rule.factors[1].size == 4);
+  REQUIRE(rule.reaches.size() == 2);
+  CHECK(rule.reaches[0][1].has_value());
+  CHECK(!rule.reaches[0][0].has_value());
+  CHECK(!rule.reaches[1][0].has_value());
+}
+
+TEST_CASE("what windows reach") {
+  // Results o of stride 2, three wide, one element of padding: 2 o - 1 .. 2 o + 1.
+  const Reach forward{.up = 2, .down = 1, .first = 0, .last = 0, .begin = -1, .end = 1};
+  CHECK(forward.of({0, 2}, 9) == Interval{0, 4});
+  CHECK(forward.of({2, 5}, 9) == Interval{3, 9});
+  CHECK(forward.of({3, 3}, 9) == Interval{0, 0});
+  // Element i is read by the results o with 2 o - 1 <= i <= 2 o + 1.
+  const Reach backward{.up = 1, .down = 2, .first = -1, .last = 1, .begin = 0, .end = 0};
+  CHECK(backward.of({0, 1}, 5) == Interval{0, 1});
+  CHECK(backward.of({1, 2}, 5) == Interval{0, 2});
+  CHECK(backward.of({3, 6}, 5) == Interval{1, 4});
+  // An element that no result reads.
+  const Reach sparse{.up = 1, .down = 3, .first = 0, .last = 0, .begin = 0, .end = 0};
+  CHECK(sparse.of({1, 2}, 5) == Interval{0, 0});
+  CHECK(sparse.of({1, 4}, 5) == Interval{1, 2});
+}

@@ -191,10 +191,34 @@ void add_local(std::vector<OpCase>& cases) {
   }
 }
 
+void add_halos(std::vector<OpCase>& cases) {
+  // Rows 3 and 4 for one neighbour, row 0 for the other.
+  const Attrs rows{
+      {"dim", std::int64_t{1}}, {"starts", Integers{3, 0, 0}}, {"extents", Integers{2, 0, 1}}};
+  cases.push_back(make_case(ops::kHaloPack, {uniform({2, 5, 3})}, rows, float32({18})));
+  const Attrs none{
+      {"dim", std::int64_t{0}}, {"starts", Integers{0, 0}}, {"extents", Integers{0, 0}}};
+  cases.push_back(make_case(ops::kHaloPack, {uniform({4})}, none, float32({0})));
+  // A piece, all but the last row of the own part, a piece.
+  const Attrs joined{{"dim", std::int64_t{1}},
+                     {"start", std::int64_t{0}},
+                     {"extents", Integers{2, 4, 1}},
+                     {"own", std::int64_t{1}}};
+  cases.push_back(
+      make_case(ops::kHaloUnpack, {uniform({2, 5, 3}), uniform({18})}, joined, float32({2, 7, 3})));
+  const Attrs foreign{{"dim", std::int64_t{0}},
+                      {"start", std::int64_t{-3}},
+                      {"extents", Integers{0, 3}},
+                      {"own", std::int64_t{0}}};
+  cases.push_back(
+      make_case(ops::kHaloUnpack, {uniform({0, 2}), uniform({6})}, foreign, float32({3, 2})));
+}
+
 }  // namespace
 
 std::vector<OpCase> movement_cases() {
   std::vector<OpCase> cases;
+  add_halos(cases);
   add_leaves(cases);
   add_matrices(cases);
   add_reshapes(cases);

@@ -93,3 +93,51 @@ TEST_CASE("groups follow the order of their axes") {
   CHECK(kMesh.group(std::vector<int>{1, 0}, 5) == std::vector<int>{0, 4, 1, 5, 2, 6, 3, 7});
   CHECK(kMesh.group(std::vector<int>{}, 5) == std::vector<int>{5});
 }
+
+TEST_CASE("a tile with its halo is an interval of its own") {
+  // 10 rows over two devices, each with a row of the other.
+  const Layout tiles = parse_layout("[data{0:6 4:10}, model]", kMesh);
+  CHECK(to_string(tiles, kMesh) == "[data{0:6 4:10}, model]");
+  CHECK(has_halo(tiles, 0));
+  CHECK(!has_halo(tiles, 1));
+  CHECK(local_shape({10, 8}, tiles, kMesh, 0) == Shape{6, 2});
+  CHECK(local_window({10, 8}, tiles, kMesh, 5) == Window{{10, 8}, {4, 2}});
+  CHECK(mean_local_elements({10, 8}, tiles, kMesh) == doctest::Approx(12));
+  CHECK(without_halos(tiles) == parse_layout("[data, model]", kMesh));
+  CHECK(!(tiles == without_halos(tiles)));
+}
+
+TEST_CASE("the halo of two axes counts parts with the first axis slowest") {
+  const Layout tiles =
+      parse_layout("[[data, model]{0:2 0:3 1:4 2:5 3:6 4:7 5:8 6:8}, null]", kMesh);
+  CHECK(to_string(tiles, kMesh) == "[[data, model]{0:2 0:3 1:4 2:5 3:6 4:7 5:8 6:8}, null]");
+  for (int device = 0; device < 8; ++device) CHECK(part_of({0, 1}, kMesh, device) == device);
+  CHECK(interval_of({8, 3}, tiles, 0, kMesh, 6) == Interval{5, 8});
+}
+
+TEST_CASE("blocks_of lists the blocks of all parts") {
+  for (std::int64_t extent = 0; extent < 20; ++extent) {
+    const auto blocks = blocks_of(extent, {0, 1}, kMesh);
+    REQUIRE(blocks.size() == 8);
+    for (int device = 0; device < 8; ++device) {
+      const Block block = block_of(extent, {0, 1}, kMesh, device);
+      CHECK(blocks[static_cast<std::size_t>(device)] ==
+            Interval{block.offset, block.offset + block.size});
+    }
+  }
+}
+
+TEST_CASE("the halo of a window") {
+  const Mesh mesh{{"height"}, {2}};
+  const Reach three{.up = 1, .down = 1, .first = 0, .last = 0, .begin = -1, .end = 1};
+  CHECK(halo_of(three, 10, 10, {0}, mesh) == std::vector<Interval>{{0, 6}, {4, 10}});
+  // Windows of two, two apart: tiles of even size are enough.
+  const Reach pairs{.up = 2, .down = 1, .first = 0, .last = 0, .begin = 0, .end = 1};
+  CHECK(halo_of(pairs, 6, 12, {0}, mesh).empty());
+  // 5 results over two devices: 6 elements and 4, of 11 in tiles of 6 and 5.
+  CHECK(halo_of(pairs, 5, 11, {0}, mesh).empty());
+  CHECK(halo_of(pairs, 5, 10, {0}, mesh) == std::vector<Interval>{{0, 6}, {5, 10}});
+  // More devices than results: the others hold what they have.
+  const Mesh many{{"height"}, {4}};
+  CHECK(halo_of(three, 2, 2, {0}, many) == std::vector<Interval>{{0, 2}, {0, 2}, {2, 2}, {2, 2}});
+}

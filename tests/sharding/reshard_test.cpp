@@ -14,7 +14,7 @@ Layout layout(const char* text) { return parse_layout(text, kMesh); }
 
 std::string steps(const char* from, const char* to) {
   std::string text;
-  for (const ReshardStep& step : reshard_steps(layout(from), layout(to))) {
+  for (const ReshardStep& step : reshard_steps(layout(from), layout(to), {64, 64}, kMesh)) {
     if (!text.empty()) text += ", ";
     text += std::string(to_string(step.kind)) + "(";
     for (const int axis : step.axes) text += axis == 0 ? "d" : "m";
@@ -81,7 +81,7 @@ TEST_CASE("every layout can be reached from every layout, one step at a time") {
       if (!possible) continue;
       CAPTURE(to_string(from, kMesh));
       CAPTURE(to_string(to, kMesh));
-      const auto steps = reshard_steps(from, to);
+      const auto steps = reshard_steps(from, to, {64, 64}, kMesh);
       CHECK(steps.empty() == (from == to));
       CHECK(steps.size() <= 6);
       if (!steps.empty()) CHECK(steps.back().after == to);
@@ -109,4 +109,43 @@ TEST_CASE("the nearest of several layouts is the source") {
   CHECK(nearest_layout(there, layout("[data, null]"), type, kMesh).index == 1);
   CHECK(nearest_layout(there, layout("[null, data]"), type, kMesh).index == 2);
   CHECK(nearest_layout(there, layout("[null, null] partial(data)"), type, kMesh).index == 0);
+}
+
+TEST_CASE("tiles get their halos last, along one dimension after the other") {
+  // 64 rows over 2, 64 columns over 4
+  const char* tiles = "[data, model]";
+  const char* halos = "[data{0:33 31:64}, model{0:17 15:33 31:49 47:64}]";
+  CHECK(steps(tiles, halos) == "halo_exchange(d), halo_exchange(m)");
+  CHECK(steps(tiles, "[data{0:33 31:64}, model]") == "halo_exchange(d)");
+  CHECK(steps("[null, model]", "[data{0:33 31:64}, model]") == "slice(d)");
+  CHECK(steps("[null, null]", halos) == "slice(d), slice(m)");
+  CHECK(steps("[null, model]", halos) == "slice(d), halo_exchange(m)");
+  CHECK(steps("[null, data]", "[data{0:33 31:64}, null]") == "all_to_all(d), halo_exchange(d)");
+  CHECK(steps("[null, null] partial(data)", "[data{0:33 31:64}, null]") ==
+        "reduce_scatter(d), halo_exchange(d)");
+}
+
+TEST_CASE("what holds enough is cut, not exchanged") {
+  CHECK(steps("[data{0:33 31:64}, null]", "[data, null]") == "slice(d)");
+  CHECK(steps("[data{0:34 30:64}, null]", "[data{0:33 31:64}, null]") == "slice(d)");
+  CHECK(steps("[data, null]", "[data{0:30 34:64}, null]") == "slice(d)");
+}
+
+TEST_CASE("a halo costs what a device misses") {
+  const Shape shape{64, 32};
+  // Each half receives a row of 128 bytes.
+  CHECK(reshard_bytes(layout("[data, null]"), layout("[data{0:33 31:64}, null]"), shape, 4,
+                      kMesh) == doctest::Approx(128));
+  CHECK(reshard_bytes(layout("[null, null]"), layout("[data{0:33 31:64}, null]"), shape, 4,
+                      kMesh) == 0);
+  CHECK(reshard_bytes(layout("[data{0:33 31:64}, null]"), layout("[data, null]"), shape, 4,
+                      kMesh) == 0);
+}
+
+TEST_CASE("a layout with halos is a source only of what it holds") {
+  const std::vector<Layout> there{layout("[data, null]"), layout("[data{0:33 31:64}, null]")};
+  const TensorType type{DType::kFloat32, {64, 32}};
+  CHECK(nearest_layout(there, layout("[data{0:33 31:64}, null]"), type, kMesh).index == 1);
+  CHECK(nearest_layout(there, layout("[data{0:34 31:64}, null]"), type, kMesh).index == 0);
+  CHECK(nearest_layout(there, layout("[null, null]"), type, kMesh).index == 0);
 }

@@ -83,9 +83,31 @@ int agreed_factor(const CaseProgram& program, const std::vector<Layout>& layouts
   return agreed;
 }
 
-/// Collectives that the op needs where its operands agree: none, or one all-reduce of the result.
+/// One exchange for every operand in tiles that are not enough for its windows.
+std::vector<std::string> halo_exchanges(const CaseProgram& program, const DimRule& rule,
+                                        const std::vector<Layout>& layouts, const Mesh& mesh) {
+  std::vector<std::string> exchanges;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const Shape& shape = program.graph.type(program.inputs[i]).shape;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (layouts[i].dims[d].empty() || !rule.reaches[i][d]) continue;
+      const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], d));
+      const auto halo = halo_of(*rule.reaches[i][d], rule.factors[factor].size, shape[d],
+                                layouts[i].dims[d], mesh);
+      const auto blocks = blocks_of(shape[d], layouts[i].dims[d], mesh);
+      const bool misses =
+          !std::equal(halo.begin(), halo.end(), blocks.begin(),
+                      [](const Interval& a, const Interval& b) { return contains(b, a); });
+      if (misses) exchanges.emplace_back("all_to_all");
+    }
+  }
+  return exchanges;
+}
+
+/// Collectives that the op needs where its operands agree: none, or one all-reduce of the result,
+/// after the halos of windowed operands.
 void check_collectives(const CaseProgram& program, const std::vector<Layout>& layouts,
-                       const std::vector<std::string>& collectives) {
+                       const Mesh& mesh, const std::vector<std::string>& collectives) {
   const int factor = agreed_factor(program, layouts);
   if (factor == -1) return;
   const Node& node = program.graph.node(output_value(program.graph, "y"));
@@ -98,7 +120,8 @@ void check_collectives(const CaseProgram& program, const std::vector<Layout>& la
                       });
   if (merged) return;  // parts may be uneven
   const bool reduced = factor >= 0 && !DimRule::contains(rule.output, factor);
-  const std::vector<std::string> expected(reduced ? 1 : 0, "all_reduce");
+  std::vector<std::string> expected = halo_exchanges(program, rule, layouts, mesh);
+  if (reduced) expected.emplace_back("all_reduce");
   CHECK(collectives == expected);
 }
 
@@ -123,14 +146,14 @@ void check_all_layouts(const OpCase& op_case, const Mesh& mesh, int axis) {
     const PartitionedRun run = run_partitioned(program.graph, pinned, mesh, program.tensors);
     const double tolerance = std::max(op_case.tolerance, 2e-5);  // sums in another order
     CHECK(difference(run.outputs.at("y"), expected, tolerance) == "");
-    check_collectives(program, layouts, run.collectives);
+    check_collectives(program, layouts, mesh, run.collectives);
   } while (next(turn, choices));
 }
 
 bool moves_nothing_random(const OpCase& op_case) {
   const std::string_view name = op_case.op->name;
   return op_case.op->collective == Collective::kNone && name != "input" && name != "variable" &&
-         name != "pack" && name != "unpack";
+         name != "pack" && name != "unpack" && name != "halo_pack" && name != "halo_unpack";
 }
 
 void check_on(const Mesh& mesh, int axis) {
