@@ -1,14 +1,23 @@
 #include "model/scope.h"
 
+#include "base/check.h"
 #include "base/error.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
 
 namespace meshwork {
 
-ValueId Scope::variable(const std::string& name, const Shape& shape,
-                        const Initializer& initializer) {
+ValueId Scope::make(const std::string& name, const Shape& shape, const Initializer& initializer,
+                    bool trainable) {
   const std::string path = builder_.path() + "/" + name;
+  for (const Variable& known : builder_.graph().variables) {
+    if (known.path != path) continue;
+    if (builder_.shape(known.value) == shape) return known.value;
+    fail(
+        "{}: the layer is used twice, and the variable is {} for one use and {} for another; give "
+        "both inputs of the same shape",
+        path, to_string(builder_.shape(known.value)), to_string(shape));
+  }
   if (checked_elements(shape) < 0) {
     fail("{}: a variable of shape {} is too large", path, to_string(shape));
   }
@@ -17,11 +26,37 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
       builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", shape}});
   builder_.graph().variables.push_back({.value = value,
                                         .path = path,
-                                        .trainable = trainable_,
+                                        .trainable = trainable,
                                         .slot_of = {},
                                         .init = initial.op,
                                         .init_attrs = std::move(initial.attrs)});
   return value;
+}
+
+ValueId Scope::variable(const std::string& name, const Shape& shape,
+                        const Initializer& initializer) {
+  return make(name, shape, initializer, trainable_);
+}
+
+ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
+                             const Initializer& initializer) {
+  const ValueId variable = make(name, shape, initializer, false);
+  for (const Update& update : builder_.graph().updates) {
+    if (update.variable == variable) return update.value;
+  }
+  return variable;
+}
+
+void Scope::update(ValueId state, ValueId value) {
+  MW_CHECK(builder_.type(state) == builder_.type(value), "%{} updated by %{}", state, value);
+  if (!training_) return;
+  for (Update& update : builder_.graph().updates) {
+    if (update.variable != state && update.value != state) continue;
+    update.value = value;
+    return;
+  }
+  MW_CHECK(builder_.node(state).op == &ops::kVariable, "%{} is no variable", state);
+  builder_.graph().updates.push_back({state, value});
 }
 
 ValueId Scope::iteration() { return ops::input(builder_, "iteration", {DType::kInt64, {}}); }

@@ -24,6 +24,7 @@ std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh&
     row.bytes = num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, 0)});
     row.replicated = laid_out.layout == replicated(row.type.shape.size()) && mesh.num_devices() > 1;
     row.slot = !graph.variables[i].slot_of.empty();
+    row.trainable = graph.variables[i].trainable;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -38,6 +39,14 @@ VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots) {
     if (row.replicated) totals.replicated_bytes += row.bytes;
   }
   return totals;
+}
+
+std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows) {
+  std::int64_t count = 0;
+  for (const VariableRow& row : rows) {
+    if (!row.slot && !row.trainable) count += num_elements(row.type.shape);
+  }
+  return count;
 }
 
 GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,

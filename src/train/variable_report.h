@@ -18,6 +18,7 @@ struct VariableRow {
   std::int64_t bytes = 0;   ///< that the device with the largest part holds
   bool replicated = false;  ///< every device holds all of it, and there are several
   bool slot = false;        ///< state of the optimizer
+  bool trainable = true;    ///< a weight that the optimizer changes
 };
 
 /// Weights, then optimizer state, in the order of the program.
@@ -29,6 +30,9 @@ struct VariableTotals {
   std::int64_t replicated_bytes = 0;  ///< of these, what every device holds alike
 };
 VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots);
+
+/// Elements of the weights that are not trained: frozen, or state such as moving_mean.
+std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows);
 
 /// The program from which variables are read: that of training where the data is there and a
 /// `compile:` section, else the bare model. `missing` then says what was not there.

@@ -97,11 +97,11 @@ TEST_CASE("paths lists every weight, and totals with what is replicated") {
   CHECK(run.exit_code == 0);
   CHECK(run.err == "");
   CHECK(run.out ==
-        "path       shape   dtype    rule                layout         bytes/device\n"
-        "d1/kernel  [3, 7]  float32  d1/kernel (line 3)  [null, model]            48\n"
-        "d1/bias    [7]     float32  d1/bias (line 4)    [model]                  16\n"
-        "d2/kernel  [7, 5]  float32  d2/kernel (line 5)  [model, null]            80\n"
-        "d2/bias    [5]     float32  -                   [null]                   20\n"
+        "path       shape   dtype    trainable  rule                layout         bytes/device\n"
+        "d1/kernel  [3, 7]  float32  yes        d1/kernel (line 3)  [null, model]            48\n"
+        "d1/bias    [7]     float32  yes        d1/bias (line 4)    [model]                  16\n"
+        "d2/kernel  [7, 5]  float32  yes        d2/kernel (line 5)  [model, null]            80\n"
+        "d2/bias    [5]     float32  yes        -                   [null]                   20\n"
         "\n"
         "mesh data=2,model=2: 4 devices\n"
         "weights: 68 numbers, 164 bytes per device, of them 20 replicated (12.2 %)\n"

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kDetails = R"(Examples:
   meshwork paths configs/keras_guide.yaml
-      every weight: path, shape, type, the rule of the layout map that hit it, layout, bytes of one
-      device; then totals
+      every weight: path, shape, type, whether it is trained, the rule of the layout map that hit
+      it, layout, bytes of one device; then totals
   meshwork paths configs/keras_guide.yaml --mesh 1x8 --slots
       with the state of the optimizer
   meshwork paths configs/keras_guide.yaml --json | python3 -m json.tool
@@ -36,11 +36,13 @@ void print_totals(const std::vector<VariableRow>& rows, bool slots, const char* 
                                                static_cast<double>(totals.bytes);
   fmt::print("{}: {} numbers, {} bytes per device, of them {} replicated ({:.1f} %)\n", what,
              totals.parameters, totals.bytes, totals.replicated_bytes, share);
+  const std::int64_t frozen = non_trainable_parameters(rows);
+  if (!slots && frozen > 0) fmt::print("  of them {} are not trained\n", frozen);
 }
 
 void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool slots) {
   std::vector<std::vector<std::string>> lines{
-      {"path", "shape", "dtype", "rule", "layout", "bytes/device"}};
+      {"path", "shape", "dtype", "trainable", "rule", "layout", "bytes/device"}};
   for (const VariableRow& row : rows) {
     if (row.slot && !slots) continue;
     std::string rule = "-";
@@ -50,7 +52,7 @@ void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool sl
                          at.line > 0 ? fmt::format("line {}", at.line) : "command line");
     }
     lines.push_back({row.path, to_string(row.type.shape), std::string(to_string(row.type.dtype)),
-                     rule, row.layout, std::to_string(row.bytes)});
+                     row.trainable ? "yes" : "no", rule, row.layout, std::to_string(row.bytes)});
   }
   std::vector<std::size_t> widths(lines.front().size(), 0);
   for (const auto& line : lines) {
@@ -83,6 +85,7 @@ void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
     nlohmann::ordered_json entry{{"path", row.path},
                                  {"shape", row.type.shape},
                                  {"dtype", to_string(row.type.dtype)},
+                                 {"trainable", row.trainable},
                                  {"rule", nullptr},
                                  {"layout", row.layout},
                                  {"bytes_per_device", row.bytes},
