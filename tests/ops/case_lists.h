@@ -22,5 +22,6 @@ OpCase make_case(const OpDef& op, std::vector<CaseInput> inputs, Attrs attrs, Te
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> movement_cases();
+std::vector<OpCase> window_cases();
 
 }  // namespace meshwork

@@ -126,7 +126,7 @@ OpCase make_case(const OpDef& op, std::vector<CaseInput> inputs, Attrs attrs, Te
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all = elementwise_cases();
-    for (const auto& part : {reduce_cases(), movement_cases()}) {
+    for (const auto& part : {reduce_cases(), movement_cases(), window_cases()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -1,5 +1,7 @@
 #include "ops/case_lists.h"
 
+#include <numeric>
+
 namespace meshwork {
 namespace {
 
@@ -192,33 +194,51 @@ void add_local(std::vector<OpCase>& cases) {
 }
 
 void add_halos(std::vector<OpCase>& cases) {
-  // Rows 3 and 4 for one neighbour, row 0 for the other.
-  const Attrs rows{
-      {"dim", std::int64_t{1}}, {"starts", Integers{3, 0, 0}}, {"extents", Integers{2, 0, 1}}};
-  cases.push_back(make_case(ops::kHaloPack, {uniform({2, 5, 3})}, rows, float32({18})));
-  const Attrs none{
-      {"dim", std::int64_t{0}}, {"starts", Integers{0, 0}}, {"extents", Integers{0, 0}}};
-  cases.push_back(make_case(ops::kHaloPack, {uniform({4})}, none, float32({0})));
-  // A piece, all but the last row of the own part, a piece.
-  const Attrs joined{{"dim", std::int64_t{1}},
-                     {"start", std::int64_t{0}},
-                     {"extents", Integers{2, 4, 1}},
-                     {"own", std::int64_t{1}}};
-  cases.push_back(
-      make_case(ops::kHaloUnpack, {uniform({2, 5, 3}), uniform({18})}, joined, float32({2, 7, 3})));
-  const Attrs foreign{{"dim", std::int64_t{0}},
-                      {"start", std::int64_t{-3}},
-                      {"extents", Integers{0, 3}},
-                      {"own", std::int64_t{0}}};
-  cases.push_back(
-      make_case(ops::kHaloUnpack, {uniform({0, 2}), uniform({6})}, foreign, float32({3, 2})));
+  struct Pieces {
+    Shape shape;
+    std::int64_t dim;
+    std::vector<std::int64_t> starts, extents;
+  };
+  const std::vector<Pieces> packs{
+      {{7}, 0, {0, 5}, {2, 2}},
+      {{2, 5, 3}, 1, {0, 2, 0}, {1, 3, 0}},
+      {{2, 4}, 1, {1, 0, 2}, {2, 4, 1}},
+      {{3, 2}, 0, {0, 0}, {0, 0}},
+      {{0, 3}, 1, {1}, {2}},
+  };
+  for (const Pieces& p : packs) {
+    Shape piece = p.shape;
+    piece[static_cast<std::size_t>(p.dim)] =
+        std::accumulate(p.extents.begin(), p.extents.end(), std::int64_t{0});
+    cases.push_back(make_case(ops::kHaloPack, {uniform(p.shape)},
+                              {{"dim", p.dim}, {"starts", p.starts}, {"extents", p.extents}},
+                              float32({num_elements(piece)})));
+  }
+  struct Joined {
+    Shape shape;
+    std::int64_t dim, start, own;
+    std::vector<std::int64_t> extents;
+  };
+  const std::vector<Joined> joins{
+      {{5}, 0, 0, 1, {2, 5, 1}}, {{2, 4, 3}, 1, 1, 0, {3, 2}}, {{2, 3}, 1, 2, 2, {1, 0, 1, 4}},
+      {{3, 2}, 0, 0, 1, {2, 0}}, {{2, 0, 2}, 1, 0, 0, {0, 3}}, {{4, 2}, 0, 1, 0, {2}},
+  };
+  for (const Joined& j : joins) {
+    Shape result = j.shape, rest = j.shape;
+    const auto d = static_cast<std::size_t>(j.dim);
+    result[d] = std::accumulate(j.extents.begin(), j.extents.end(), std::int64_t{0});
+    rest[d] = result[d] - j.extents[static_cast<std::size_t>(j.own)];
+    cases.push_back(
+        make_case(ops::kHaloUnpack, {uniform(j.shape), uniform({num_elements(rest)})},
+                  {{"dim", j.dim}, {"start", j.start}, {"extents", j.extents}, {"own", j.own}},
+                  float32(result)));
+  }
 }
 
 }  // namespace
 
 std::vector<OpCase> movement_cases() {
   std::vector<OpCase> cases;
-  add_halos(cases);
   add_leaves(cases);
   add_matrices(cases);
   add_reshapes(cases);
@@ -228,6 +248,7 @@ std::vector<OpCase> movement_cases() {
   add_concatenations(cases);
   add_indexed(cases);
   add_local(cases);
+  add_halos(cases);
   return cases;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "graph/dim_rule.h"
 #include "ops/cases.h"
@@ -51,14 +52,16 @@ HostTensor rotated(HostTensor tensor) {
   return tensor;
 }
 
-/// Where a factor is cut: dimensions of the operands and of the result, -1 where it does not stand.
+/// Where a factor is cut: dimensions of the operands and of the result, -1 where it does not stand,
+/// and what is needed of an operand of which windows are read.
 struct Cut {
   std::vector<int> inputs;
+  std::vector<std::optional<Reach>> reaches;
   int output = -1;
   bool possible = true;
 };
 
-Cut cut_of(const DimRule& rule, int factor) {
+Cut cut_of(const OpDef& op, const OpArgs& args, const DimRule& rule, int factor) {
   const bool odd = rule.factors[static_cast<std::size_t>(factor)].size % 2 != 0;
   Cut result;
   const auto dim = [&](const DimRule::Operand& operand) {
@@ -68,7 +71,13 @@ Cut cut_of(const DimRule& rule, int factor) {
     if ((d < 0 && DimRule::contains(operand, factor)) || (merged && odd)) result.possible = false;
     return d;
   };
-  for (const auto& operand : rule.inputs) result.inputs.push_back(dim(operand));
+  for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
+    const int d = dim(rule.inputs[i]);
+    result.inputs.push_back(d);
+    const auto of_dim = static_cast<std::size_t>(d);
+    result.reaches.emplace_back();
+    if (d >= 0 && rule.reaches[i][of_dim]) result.reaches.back() = op.reach(args, i, of_dim);
+  }
   result.output = dim(rule.output);
   return result;
 }
@@ -94,6 +103,9 @@ void check_sharded(Backend& backend, const OpCase& op_case, const Cut& where, st
       const auto d = static_cast<std::size_t>(where.inputs[i]);
       if (where.inputs[i] < 0) {
         parts.push_back(whole_part(inputs[i]));
+      } else if (where.reaches[i]) {
+        const Interval need = where.reaches[i]->of({begin, end}, inputs[i].type.shape[d]);
+        parts.push_back(part_of(inputs[i], d, need.begin, need.size()));
       } else {
         const auto [offset, extent] = held(inputs[i].type.shape[d], size, begin, end);
         parts.push_back(part_of(inputs[i], d, offset, extent));
@@ -217,11 +229,12 @@ TEST_CASE("two devices that share a factor of the rule give what one device give
     INFO(op_case.name);
     std::vector<TensorType> types;
     for (const CaseInput& operand : op_case.inputs) types.push_back(operand.type);
-    const std::string text = op_case.op->rule({types, op_case.attrs, op_case.output});
+    const OpArgs args{types, op_case.attrs, op_case.output};
+    const std::string text = op_case.op->rule(args);
     const DimRule rule = parse_rule(text, types, op_case.output);
     for (std::size_t f = 0; f < rule.factors.size(); ++f) {
       const std::int64_t size = rule.factors[f].size;
-      const Cut where = cut_of(rule, static_cast<int>(f));
+      const Cut where = cut_of(*op_case.op, args, rule, static_cast<int>(f));
       if (rule.factors[f].whole || !where.possible) continue;
       INFO(text << " cut at " << rule.factors[f].name);
       ++checked;
