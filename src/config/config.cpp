@@ -40,7 +40,8 @@ void read_parallelism(Reader& reader, Config& config, const Overrides& overrides
       read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
   if (const Value* axes = reader.find("batch_axis")) {
     config.batch_axis = read_axes(*axes, config.mesh, "batch_axis");
-    if (config.batch_axis.empty()) fail_at(axes->at, "batch_axis is empty; name an axis");
+  } else {
+    config.batch_axis = {config.mesh.axes.front().first};
   }
   config.keep_gathered = reader.get("keep_gathered", config.keep_gathered);
 }

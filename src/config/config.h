@@ -84,7 +84,7 @@ struct Config {
   std::uint64_t seed = 1337;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
-  std::vector<std::string> batch_axis;          ///< empty: the first axis
+  std::vector<std::string> batch_axis;  ///< by default the first axis; none: [] in the file
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass

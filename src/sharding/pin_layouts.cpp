@@ -9,11 +9,7 @@ namespace {
 
 std::vector<int> batch_axes(const config::Config& config, const Mesh& mesh) {
   std::vector<int> axes;
-  if (config.batch_axis.empty()) {
-    axes.push_back(0);
-  } else {
-    for (const std::string& name : config.batch_axis) axes.push_back(mesh.axis(name));
-  }
+  for (const std::string& name : config.batch_axis) axes.push_back(mesh.axis(name));
   std::erase_if(axes, [&](int axis) {
     MW_CHECK(axis >= 0);
     return mesh.sizes[static_cast<std::size_t>(axis)] == 1;

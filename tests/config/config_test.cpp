@@ -14,7 +14,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.seed == 1337);
   CHECK(config.mesh.axes == Axes{{"data", -1}});
   CHECK(config.strategy == Strategy::kDataParallel);
-  CHECK(config.batch_axis.empty());
+  CHECK(config.batch_axis == std::vector<std::string>{"data"});
   CHECK(config.layout_map.empty());
   CHECK(!config.keep_gathered);
   CHECK(config.dataset.is_null());
@@ -81,6 +81,7 @@ TEST_CASE("defaults that follow from other keys") {
   CHECK(parse(kModel + "compile: {loss: mse}").compile->optimizer.name == "rmsprop");
   CHECK(parse(kModel + "compile: {loss: mse, metrics: mae}").compile->metrics.size() == 1);
   CHECK(parse(kModel + "batch_axis: data").batch_axis == std::vector<std::string>{"data"});
+  CHECK(parse(kModel + "batch_axis: []").batch_axis.empty());
   CHECK(parse(kModel + "fit:\nmesh:\nseed: null\n").seed == 1337);
 }
 
