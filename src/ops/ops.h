@@ -87,7 +87,7 @@ extern const OpDef kTranspose;    // {perm}
 // Local programs only (spmd/): what reshards become.
 extern const OpDef kAllGather;      // {axes, counts}
 extern const OpDef kAllReduce;      // {axes, reduction}
-extern const OpDef kAllToAll;       // {axes, send_counts, recv_counts}
+extern const OpDef kAllToAll;       // {axes, own, send_counts, recv_counts}
 extern const OpDef kReduceScatter;  // {axes, counts, reduction}
 extern const OpDef kHaloPack;       // {dim, starts, extents}: pieces along dim for the neighbours
 extern const OpDef kHaloUnpack;  // (x, pieces) {dim, start, extents, own}: the tile with its halo

@@ -18,23 +18,28 @@ std::int64_t joined_bytes(const Graph& program, const Instruction& instruction) 
   return bytes;
 }
 
-/// Bytes of the whole that a collective moves: what one device would hold had it everything.
-double whole_bytes(const Graph& program, const Node& node) {
-  const auto total = [&](std::string_view counts) {
-    const auto& list = node.attrs.integers(counts);
+/// Bytes that a device sends in a collective, by algorithms that are optimal in bandwidth.
+double sent_bytes(const Graph& program, const Node& node) {
+  if (node.op->collective == Collective::kNone) return 0;
+  const auto total = [&](const std::vector<std::int64_t>& list) {
     const auto elements = std::accumulate(list.begin(), list.end(), std::int64_t{0});
     return static_cast<double>(elements) * static_cast<double>(size_of(node.type.dtype));
   };
+  const auto members = static_cast<double>(node.attrs.integers("members").size());
+  const double others = (members - 1) / members;
   switch (node.op->collective) {
     case Collective::kNone:
       return 0;
     case Collective::kAllReduce:
-      return 2 * static_cast<double>(num_bytes(program.type(node.inputs[0])));
+      return 2 * static_cast<double>(num_bytes(program.type(node.inputs[0]))) * others;
     case Collective::kReduceScatter:
     case Collective::kAllGather:
-      return total("counts");
-    case Collective::kAllToAll:
-      return total("send_counts");
+      return total(node.attrs.integers("counts")) * others;
+    case Collective::kAllToAll: {
+      auto counts = node.attrs.integers("send_counts");
+      counts[static_cast<std::size_t>(node.attrs.integer("own"))] = 0;
+      return total(counts);
+    }
   }
   return 0;
 }
@@ -66,9 +71,8 @@ std::vector<Traffic> traffic(const Plan& plan) {
                               [&](const Traffic& t) { return t.op == first.op->name; });
     if (entry == result.end()) entry = result.insert(entry, {std::string(first.op->name), 0, 0});
     ++entry->calls;
-    const auto members = static_cast<double>(first.attrs.integers("members").size());
     for (const ValueId id : instruction.nodes) {
-      entry->bytes += whole_bytes(plan.program, plan.program.node(id)) * (members - 1) / members;
+      entry->bytes += sent_bytes(plan.program, plan.program.node(id));
     }
   }
   return result;

@@ -114,6 +114,16 @@ class Localizer {
     return attrs;
   }
 
+  /// The place of this device among the members.
+  std::int64_t own_place() const {
+    return std::find(members_.begin(), members_.end(), device_) - members_.begin();
+  }
+
+  Attrs exchange(const Node& node, const Counts& send_counts, const Counts& recv_counts) const {
+    return collective(
+        node, {{"own", own_place()}, {"send_counts", send_counts}, {"recv_counts", recv_counts}});
+  }
+
   /// Extents along `dim` of the parts that the members hold of a value.
   Counts extents(ValueId id, std::size_t dim) const {
     Counts result;
@@ -190,8 +200,7 @@ class Localizer {
     const Counts recv_counts = counts(received, result, gathered);
     MW_CHECK(sum(send_counts) == num_elements(mine) && sum(recv_counts) == num_elements(result));
     const ValueId packed = pack(id, rename(from), mine, divided, sent);
-    const Attrs attrs =
-        collective(node, {{"send_counts", send_counts}, {"recv_counts", recv_counts}});
+    const Attrs attrs = exchange(node, send_counts, recv_counts);
     if (is_outermost(result, gathered)) {
       return helper(id, ops::kAllToAll, packed, attrs, result, &window);
     }
@@ -212,8 +221,7 @@ class Localizer {
     const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
     const Shape mine = local(from, device_);
     const std::int64_t begin = interval_of(shape(from), layout(from), dim, mesh_, device_).begin;
-    const auto self = std::find(members_.begin(), members_.end(), device_);
-    const auto own = static_cast<std::size_t>(self - members_.begin());
+    const auto own = static_cast<std::size_t>(own_place());
     Counts starts;
     Counts sent;
     Counts joined;
@@ -232,10 +240,8 @@ class Localizer {
         helper(id, ops::kHaloPack, rename(from),
                {{"dim", static_cast<std::int64_t>(dim)}, {"starts", starts}, {"extents", sent}},
                {sum(send_counts)});
-    const ValueId pieces =
-        helper(id, ops::kAllToAll, packed,
-               collective(node, {{"send_counts", send_counts}, {"recv_counts", recv_counts}}),
-               {sum(recv_counts)});
+    const ValueId pieces = helper(id, ops::kAllToAll, packed,
+                                  exchange(node, send_counts, recv_counts), {sum(recv_counts)});
     const ValueId whole = helper(id, ops::kHaloUnpack, rename(from),
                                  {{"dim", static_cast<std::int64_t>(dim)},
                                   {"start", own_start},
