@@ -1,5 +1,7 @@
 #include "model/arguments.h"
 
+#include <algorithm>
+
 namespace meshwork {
 
 void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys) {
@@ -25,6 +27,10 @@ std::int64_t read_positive(config::Reader& args, std::string_view key) {
   return number;
 }
 
+std::int64_t read_positive_or(config::Reader& args, std::string_view key, std::int64_t fallback) {
+  return args.find(key) == nullptr ? fallback : read_positive(args, key);
+}
+
 double read_within(config::Reader& args, std::string_view key, double fallback, double low,
                    double high) {
   const config::Value* value = args.find(key);
@@ -44,6 +50,18 @@ std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::si
             -count, count - 1);
   }
   return given < 0 ? given + count : given;
+}
+
+std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fallback,
+                                    std::size_t rank) {
+  if (axes == nullptr || !axes->is_list()) return {read_axis(axes, fallback, rank)};
+  std::vector<std::int64_t> result;
+  for (const config::Value& axis : axes->list) result.push_back(read_axis(&axis, fallback, rank));
+  std::sort(result.begin(), result.end());
+  const auto twice = std::adjacent_find(result.begin(), result.end());
+  if (twice != result.end()) fail_at(axes->at, "axis names dimension {} twice", *twice);
+  if (result.empty()) fail_at(axes->at, "axis is an empty list; give at least one dimension");
+  return result;
 }
 
 std::int64_t checked_elements(const Shape& shape) {

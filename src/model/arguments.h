@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "base/shape.h"
 #include "config/value.h"
@@ -16,6 +17,8 @@ void refuse_dtype(config::Reader& args);
 
 /// An integer of at least 1.
 std::int64_t read_positive(config::Reader& args, std::string_view key);
+/// The same, or `fallback` if absent.
+std::int64_t read_positive_or(config::Reader& args, std::string_view key, std::int64_t fallback);
 
 /// A number in [low, high]; `fallback` if absent.
 double read_within(config::Reader& args, std::string_view key, double fallback, double low,
@@ -23,6 +26,9 @@ double read_within(config::Reader& args, std::string_view key, double fallback, 
 
 /// A dimension of `rank`, counted from the end if negative, read from `axis`.
 std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::size_t rank);
+/// One such dimension or a list of them, in order and without duplicates; an Error if it is empty.
+std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fallback,
+                                    std::size_t rank);
 
 /// The number of elements, or -1 if there are more than 2^46.
 std::int64_t checked_elements(const Shape& shape);

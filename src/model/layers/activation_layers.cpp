@@ -1,16 +1,63 @@
 // ReLU, LeakyReLU, ELU, Softmax: activations as layers of their own, and Identity
+#include <algorithm>
+
 #include "model/activations/activation.h"
+#include "model/arguments.h"
 #include "model/layers/layer.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
 namespace {
 
+void refuse_negative(config::Reader& args, std::string_view key) {
+  const auto number = args.get_real(key);
+  if (number && *number < 0) {
+    fail_at(args.at(), "{}: {} is {}; give 0 or more", args.what(), key, *number);
+  }
+}
+
 ValueId build_leaky_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
+  refuse_negative(args, "negative_slope");
   const double slope = args.get("negative_slope", 0.3);  // the activation's default is 0.2
   const ValueId positive = b.add(ops::kGreaterEqual, {inputs[0], ops::constant(b, 0.0)});
   return b.add(ops::kSelect, {positive, inputs[0], ops::scale(b, inputs[0], slope)});
+}
+
+ValueId build_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  refuse_negative(args, "negative_slope");
+  refuse_negative(args, "threshold");
+  return activations::kRelu.read(args)(scope.builder(), inputs[0]);
+}
+
+/// Softmax over several axes together: these moved to the end and made one.
+ValueId joint_softmax(GraphBuilder& b, ValueId x, const std::vector<std::int64_t>& axes) {
+  std::vector<std::int64_t> order;
+  const auto rank = static_cast<std::int64_t>(b.shape(x).size());
+  for (std::int64_t d = 0; d < rank; ++d) {
+    if (!std::binary_search(axes.begin(), axes.end(), d)) order.push_back(d);
+  }
+  const std::size_t kept = order.size();
+  order.insert(order.end(), axes.begin(), axes.end());
+  std::vector<std::int64_t> back(order.size());
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  }
+  const ValueId moved = ops::transpose(b, x, order);
+  const Shape shape = b.shape(moved);
+  const auto first = shape.begin() + static_cast<std::ptrdiff_t>(kept);
+  Shape merged(shape.begin(), first);
+  merged.push_back(num_elements(Shape(first, shape.end())));
+  const auto last = static_cast<std::int64_t>(kept);
+  const ValueId y = b.add(ops::kSoftmax, {ops::reshape(b, moved, merged)}, {{"axis", last}});
+  return ops::transpose(b, ops::reshape(b, y, shape), back);
+}
+
+ValueId build_softmax(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  if (axes.size() > 1) return joint_softmax(b, inputs[0], axes);
+  return b.add(ops::kSoftmax, {inputs[0]}, {{"axis", axes[0]}});
 }
 
 }  // namespace
@@ -29,21 +76,7 @@ const LayerDef kIdentity{
 };
 
 const LayerDef kLeakyRelu{.names = {"LeakyReLU"}, .build = build_leaky_relu};
-
-const LayerDef kRelu{
-    .names = {"ReLU"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return activations::kRelu.read(args)(scope.builder(), inputs[0]);
-        },
-};
-
-const LayerDef kSoftmax{
-    .names = {"Softmax"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return activations::kSoftmax.read(args)(scope.builder(), inputs[0]);
-        },
-};
+const LayerDef kRelu{.names = {"ReLU"}, .build = build_relu};
+const LayerDef kSoftmax{.names = {"Softmax"}, .build = build_softmax};
 
 }  // namespace meshwork::layers

@@ -1,0 +1,66 @@
+#include "model/layers/convolution.h"
+
+#include <algorithm>
+
+#include "model/arguments.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+
+ConvolutionArguments read_convolution(config::Reader& args, std::size_t rank, bool causal) {
+  ConvolutionArguments convolution;
+  convolution.windows.window = read_numbers(args, "kernel_size", rank, {});
+  convolution.windows.strides = read_numbers(args, "strides", rank, 1);
+  convolution.windows.padding = read_padding(args, causal);
+  convolution.windows.dilations = read_numbers(args, "dilation_rate", rank, 1);
+  convolution.activation = read_activation(args.find("activation"));
+  convolution.use_bias = args.get("use_bias", true);
+  convolution.bias_initializer = read_initializer(args.find("bias_initializer"), "zeros");
+  refuse_arguments(args, {"kernel_regularizer", "depthwise_regularizer", "pointwise_regularizer",
+                          "bias_regularizer", "kernel_constraint", "depthwise_constraint",
+                          "pointwise_constraint", "bias_constraint", "lora_rank", "lora_alpha",
+                          "quantization_config"});
+  return convolution;
+}
+
+void refuse_dilated_strides(const config::Reader& args, const Windows& windows) {
+  const auto above_one = [](std::int64_t number) { return number > 1; };
+  if (std::any_of(windows.strides.begin(), windows.strides.end(), above_one) &&
+      std::any_of(windows.dilations.begin(), windows.dilations.end(), above_one)) {
+    fail_at(args.at(), "{}: strides {} and dilation_rate {} are both above 1; give one of them",
+            args.what(), to_string(windows.strides), to_string(windows.dilations));
+  }
+}
+
+Attrs convolution_attrs(const Windows& windows, std::int64_t groups, const Shape& extents) {
+  return {{"strides", windows.strides},
+          {"padding", windows.before},
+          {"dilations", windows.dilations},
+          {"groups", groups},
+          {"extents", extents}};
+}
+
+Shape kernel_shape(const Windows& windows, std::int64_t in, std::int64_t out) {
+  Shape shape = windows.window;
+  shape.push_back(in);
+  shape.push_back(out);
+  return shape;
+}
+
+ValueId one_group_per_channel(GraphBuilder& b, ValueId kernel) {
+  Shape shape = b.shape(kernel);
+  shape.back() *= shape[shape.size() - 2];
+  shape[shape.size() - 2] = 1;
+  return ops::reshape(b, kernel, shape);
+}
+
+ValueId finish(Scope& scope, const ConvolutionArguments& convolution, ValueId y) {
+  GraphBuilder& b = scope.builder();
+  if (convolution.use_bias) {
+    const Shape filters = {b.shape(y).back()};
+    y = ops::add(b, y, scope.variable("bias", filters, convolution.bias_initializer));
+  }
+  return convolution.activation(b, y);
+}
+
+}  // namespace meshwork::layers

@@ -1,0 +1,58 @@
+#include "model/layers/normalization.h"
+
+#include "model/arguments.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+
+NormalizationArguments read_normalization(config::Reader& args) {
+  NormalizationArguments normalization;
+  normalization.epsilon = args.get("epsilon", 1e-3);
+  normalization.center = args.get("center", true);
+  normalization.scale = args.get("scale", true);
+  normalization.beta_initializer = read_initializer(args.find("beta_initializer"), "zeros");
+  normalization.gamma_initializer = read_initializer(args.find("gamma_initializer"), "ones");
+  refuse_arguments(
+      args, {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"});
+  if (normalization.epsilon < 0) {
+    fail_at(args.at(), "{}: epsilon is {}; give 0 or more", args.what(), normalization.epsilon);
+  }
+  return normalization;
+}
+
+ValueId scale_and_center(Scope& scope, const NormalizationArguments& normalization, ValueId x,
+                         const std::vector<std::int64_t>& axes) {
+  GraphBuilder& b = scope.builder();
+  Shape shape;
+  Shape spread(b.shape(x).size(), 1);
+  for (const std::int64_t axis : axes) {
+    const auto dim = static_cast<std::size_t>(axis);
+    shape.push_back(b.shape(x)[dim]);
+    spread[dim] = shape.back();
+  }
+  ValueId gamma = kNoValue;
+  ValueId beta = kNoValue;
+  if (normalization.scale) gamma = scope.variable("gamma", shape, normalization.gamma_initializer);
+  if (normalization.center) beta = scope.variable("beta", shape, normalization.beta_initializer);
+  if (axes.size() == 1 && gamma != kNoValue && beta != kNoValue) {
+    return b.add(ops::kScaleOffset, {x, gamma, beta}, {{"axis", axes[0]}});
+  }
+  if (gamma != kNoValue) x = ops::multiply(b, x, ops::reshape(b, gamma, spread));
+  if (beta != kNoValue) x = ops::add(b, x, ops::reshape(b, beta, spread));
+  return x;
+}
+
+ValueId standardize(GraphBuilder& b, ValueId x, const std::vector<std::int64_t>& axes,
+                    double epsilon) {
+  const ValueId centered = ops::subtract(b, x, ops::reduce_mean(b, x, axes, true));
+  const ValueId square = b.add(ops::kSquare, {centered});
+  const ValueId variance = ops::reduce_mean(b, square, axes, true);
+  return ops::multiply(b, centered, inverse_deviation(b, variance, epsilon));
+}
+
+ValueId inverse_deviation(GraphBuilder& b, ValueId variance, double epsilon) {
+  const ValueId deviation = b.add(ops::kSqrt, {ops::shift(b, variance, epsilon)});
+  return ops::divide(b, ops::constant(b, 1.0), deviation);
+}
+
+}  // namespace meshwork::layers

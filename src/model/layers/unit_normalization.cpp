@@ -1,0 +1,24 @@
+// y = x / |x|, the length over `axis`; 0 stays 0
+#include "model/arguments.h"
+#include "model/layers/layer.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+constexpr double kLeastSquare = 1e-24;  // Keras divides by no less than 1e-12
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const ValueId x = inputs[0];
+  const auto axes = read_axes(args.find("axis"), -1, b.shape(x).size());
+  const ValueId sum = ops::reduce_sum(b, b.add(ops::kSquare, {x}), axes, true);
+  const ValueId square = b.add(ops::kMaximum, {sum, ops::constant(b, kLeastSquare)});
+  return ops::divide(b, x, b.add(ops::kSqrt, {square}));
+}
+
+}  // namespace
+
+const LayerDef kUnitNormalization{.names = {"UnitNormalization"}, .build = build};
+
+}  // namespace meshwork::layers
