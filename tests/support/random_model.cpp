@@ -4,69 +4,10 @@
 
 #include <vector>
 
-#include "base/rng.h"
+#include "support/dice.h"
 
 namespace meshwork::testing {
 namespace {
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : seed_(seed) {}
-  int below(int count) {
-    const auto bits = philox(seed_, 0, next_++);
-    return static_cast<int>(bits[0] % static_cast<std::uint32_t>(count));
-  }
-  int between(int low, int high) { return low + below(high - low + 1); }
-  bool chance(int percent) { return below(100) < percent; }
-  template <class T>
-  const T& one_of(const std::vector<T>& list) {
-    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
-  }
-
- private:
-  std::uint64_t seed_;
-  std::uint64_t next_ = 0;
-};
-
-struct MeshShape {
-  std::vector<std::string> names;
-  std::string text;
-};
-
-MeshShape random_mesh(Dice& dice) {
-  static const std::vector<std::vector<int>> kShapes{
-      {2, 1}, {1, 2}, {3, 1}, {1, 3}, {2, 2}, {4, 1}, {1, 4}, {1, 5},    {5, 1}, {3, 2},   {2, 3},
-      {6, 1}, {7, 1}, {1, 7}, {2, 4}, {4, 2}, {8, 1}, {1, 8}, {2, 2, 2}, {1, 1}, {2, 3, 1}};
-  static const std::vector<std::string> kNames{"data", "model", "extra"};
-  MeshShape mesh;
-  const auto& shape = dice.one_of(kShapes);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    mesh.names.push_back(kNames[i]);
-    mesh.text += fmt::format("{}{}={}", i > 0 ? "," : "", kNames[i], shape[i]);
-  }
-  return mesh;
-}
-
-/// An entry for each dimension: axes are dealt out at random, none twice.
-std::string random_layout(Dice& dice, const MeshShape& mesh, int rank) {
-  std::vector<std::string> dims(static_cast<std::size_t>(rank));
-  std::vector<std::string> axes = mesh.names;
-  if (dice.chance(50)) std::swap(axes[0], axes[1]);
-  for (const std::string& axis : axes) {
-    const int dim = dice.below(rank + 1);  // the last one: nowhere
-    if (dim == rank) continue;
-    std::string& entry = dims[static_cast<std::size_t>(dim)];
-    entry += (entry.empty() ? "" : ", ") + axis;
-  }
-  std::string text;
-  for (const std::string& entry : dims) {
-    if (!text.empty()) text += ", ";
-    text += entry.empty()                          ? "null"
-            : entry.find(',') == std::string::npos ? entry
-                                                   : "[" + entry + "]";
-  }
-  return "[" + text + "]";
-}
 
 struct Loss {
   std::string text;

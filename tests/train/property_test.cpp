@@ -12,18 +12,16 @@ using namespace meshwork::testing;
 namespace {
 
 /// MESHWORK_TEST_MODELS, for builds in which each model takes long.
-std::uint64_t models_to_try() {
+std::uint64_t models_to_try(std::uint64_t usual) {
   const char* given = std::getenv("MESHWORK_TEST_MODELS");
-  return given == nullptr ? 240 : std::stoull(given);
+  return given == nullptr ? usual : std::stoull(given);
 }
 
-}  // namespace
-
-TEST_CASE("random models train alike on one device and on any mesh with any layouts") {
-  const std::uint64_t models = models_to_try();
+/// Trains the model of each seed on one device and on its mesh.
+void check_models(RandomModel (*make)(std::uint64_t seed), std::uint64_t models) {
   REQUIRE(models > 0);
   for (std::uint64_t seed = 1; seed <= models; ++seed) {
-    const RandomModel model = random_model(seed);
+    const RandomModel model = make(seed);
     CAPTURE(seed);
     CAPTURE(model.mesh);
     CAPTURE(model.layouts + model.text);
@@ -34,4 +32,14 @@ TEST_CASE("random models train alike on one device and on any mesh with any layo
     CHECK(weight_difference(one, many) < 1e-4);
     CHECK(one.metrics.size() == many.metrics.size());
   }
+}
+
+}  // namespace
+
+TEST_CASE("random models train alike on one device and on any mesh with any layouts") {
+  check_models(random_model, models_to_try(240));
+}
+
+TEST_CASE("random convolutional networks train alike, in tiles of space or any other layout") {
+  check_models(random_convnet, models_to_try(320));
 }
