@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace meshwork::cpu {
 
@@ -30,6 +32,13 @@ void for_each_range(std::int64_t count, const Body& body) {
   for_each_task(ceil_divide(count, kTaskElements), count, [&](std::int64_t task) {
     const std::int64_t begin = task * kTaskElements;
     body(begin, begin + kTaskElements < count ? begin + kTaskElements : count);
+  });
+}
+
+/// Sets bytes to 0.
+inline void set_zero(std::byte* data, std::int64_t bytes) {
+  for_each_range(bytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(data + begin, 0, static_cast<std::size_t>(end - begin));
   });
 }
 

@@ -1,0 +1,265 @@
+// moments:           y[0, c] = sum of x - shift[c], y[1, c] = sum of its square
+// scale_offset:      y = x scale[c] + offset[c]
+// scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
+#include <algorithm>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/simd.h"
+#include "backend/cpu/views.h"
+#include "base/check.h"
+
+namespace meshwork::cpu {
+namespace {
+
+/// Columns that are summed at a time: their sums stay in the first cache.
+constexpr std::int64_t kPart = 1024;
+/// Columns below which several rows are taken for one, so that few channels make long loops.
+constexpr std::int64_t kWide = 256;
+
+/// What is summed of x and b, which is the shift or dy.
+struct Moments {
+  [[gnu::always_inline]] static float first(float x, float shift) { return x - shift; }
+  [[gnu::always_inline]] static float second(float x, float shift) {
+    return (x - shift) * (x - shift);
+  }
+};
+
+struct Products {
+  [[gnu::always_inline]] static float first(float x, float dy) { return x * dy; }
+  [[gnu::always_inline]] static float second(float /*x*/, float dy) { return dy; }
+};
+
+/// Adds rows of x and b, `x_stride` and `b_stride` apart, to two rows of sums.
+template <class Terms>
+struct SumRowsLoop {
+  [[gnu::always_inline]] static void run(const float* x, std::int64_t x_stride, const float* b,
+                                         std::int64_t b_stride, std::int64_t rows, float* first,
+                                         float* second, std::int64_t columns) {
+    std::int64_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      const float *x0 = x + row * x_stride, *x1 = x0 + x_stride, *x2 = x1 + x_stride,
+                  *x3 = x2 + x_stride;
+      const float *b0 = b + row * b_stride, *b1 = b0 + b_stride, *b2 = b1 + b_stride,
+                  *b3 = b2 + b_stride;
+#pragma omp simd
+      for (std::int64_t c = 0; c < columns; ++c) {
+        first[c] += (Terms::first(x0[c], b0[c]) + Terms::first(x1[c], b1[c])) +
+                    (Terms::first(x2[c], b2[c]) + Terms::first(x3[c], b3[c]));
+        second[c] += (Terms::second(x0[c], b0[c]) + Terms::second(x1[c], b1[c])) +
+                     (Terms::second(x2[c], b2[c]) + Terms::second(x3[c], b3[c]));
+      }
+    }
+    for (; row < rows; ++row) {
+      const float *x0 = x + row * x_stride, *b0 = b + row * b_stride;
+#pragma omp simd
+      for (std::int64_t c = 0; c < columns; ++c) {
+        first[c] += Terms::first(x0[c], b0[c]);
+        second[c] += Terms::second(x0[c], b0[c]);
+      }
+    }
+  }
+};
+
+/// How sums over rows of channels are cut, which depends on the shape alone: blocks of rows, each
+/// of `together` rows of x, in parts of their columns.
+struct Blocks {
+  std::int64_t together, columns, part, parts, rows, block, count;
+
+  explicit Blocks(const AxisView& view)
+      : together(std::max<std::int64_t>(1, kWide / view.extent)),
+        columns(together * view.extent),
+        part(std::min(columns, kPart)),
+        parts(ceil_divide(columns, part)),
+        rows(ceil_divide(view.outer, together)),
+        block(std::max<std::int64_t>(32, kTaskElements / part)),
+        count(ceil_divide(rows, block)) {}
+};
+
+/// All that a launch needs; `b` is one row of channels where it is a shift, else like x.
+template <class Terms>
+struct Sums {
+  AxisView view;
+  bool shifts;
+  const float *x, *b;
+  float *y, *results;
+  decltype(vectorized<SumRowsLoop<Terms>>()) sum = vectorized<SumRowsLoop<Terms>>();
+
+  /// Sums of one block in `results`, [block, 2, channels].
+  void sum_block(const Blocks& blocks, std::int64_t task) const {
+    const std::int64_t begin = task % blocks.parts * blocks.part;
+    const std::int64_t count = std::min(blocks.part, blocks.columns - begin);
+    const std::int64_t block = task / blocks.parts;
+    const std::int64_t row = block * blocks.block;
+    const std::int64_t end = std::min(row + blocks.block, blocks.rows);
+    float first[kPart] = {}, second[kPart] = {}, shift[kPart];
+    if (shifts) {
+      for (std::int64_t c = 0; c < count; ++c) shift[c] = b[(begin + c) % view.extent];
+    }
+    const std::int64_t stride = shifts ? 0 : blocks.columns;
+    // The last row may hold fewer rows of x than the others.
+    const std::int64_t whole = std::min(end, view.outer / blocks.together);
+    const std::int64_t place = row * blocks.columns + begin;
+    sum(x + place, blocks.columns, shifts ? shift : b + place, stride,
+        std::max<std::int64_t>(0, whole - row), first, second, count);
+    if (whole < end) {
+      const std::int64_t last = whole * blocks.columns;
+      sum(x + last, 0, shifts ? shift : b + last, 0, 1, first, second,
+          view.outer * view.extent - last);
+    }
+    float* result = results + block * 2 * view.extent;
+    const std::int64_t channels = std::min(count, view.extent);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      float sums[2] = {0, 0};
+      for (std::int64_t i = c; i < count; i += view.extent) {
+        sums[0] += first[i];
+        sums[1] += second[i];
+      }
+      result[begin + c] = sums[0];
+      result[view.extent + begin + c] = sums[1];
+    }
+  }
+
+  /// Channels last.
+  void sum_rows() const {
+    const Blocks blocks(view);
+    for_each_task(blocks.count * blocks.parts, view.outer * view.extent,
+                  [&](std::int64_t task) { sum_block(blocks, task); });
+    for (std::int64_t i = 0; i < 2 * view.extent; ++i) {
+      double total = 0;
+      for (std::int64_t block = 0; block < blocks.count; ++block) {
+        total += static_cast<double>(results[block * 2 * view.extent + i]);
+      }
+      y[i] = static_cast<float>(total);
+    }
+  }
+
+  /// One channel, whose elements stand in runs.
+  void sum_runs(std::int64_t channel) const {
+    double totals[2] = {0, 0};
+    const std::int64_t stride = view.extent * view.inner;
+    for (std::int64_t begin = 0; begin < view.inner; begin += kPart) {
+      const std::int64_t count = std::min(kPart, view.inner - begin);
+      float first[kPart] = {}, second[kPart] = {}, shift[kPart];
+      if (shifts) std::fill_n(shift, count, b[channel]);
+      const std::int64_t place = channel * view.inner + begin;
+      sum(x + place, stride, shifts ? shift : b + place, shifts ? 0 : stride, view.outer, first,
+          second, count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        totals[0] += static_cast<double>(first[i]);
+        totals[1] += static_cast<double>(second[i]);
+      }
+    }
+    y[channel] = static_cast<float>(totals[0]);
+    y[view.extent + channel] = static_cast<float>(totals[1]);
+  }
+
+  void operator()() const {
+    if (view.inner == 1) return sum_rows();
+    for_each_task(view.extent, view.outer * view.extent * view.inner,
+                  [&](std::int64_t channel) { sum_runs(channel); });
+  }
+};
+
+AxisView view_of(const KernelArgs& args) {
+  MW_CHECK(args.output.type.dtype == DType::kFloat32);
+  return around_axis(args.inputs[0].type.shape, args.attrs.integer("axis"));
+}
+
+template <class Terms>
+Launch bind_sums(const KernelArgs& args, bool shifts) {
+  const AxisView view = view_of(args);
+  float* const y = args.output.as<float>();
+  if (view.outer * view.extent * view.inner == 0) {
+    return [y, count = 2 * view.extent] { std::fill_n(y, count, 0.0F); };
+  }
+  return Sums<Terms>{view,
+                     shifts,
+                     args.inputs[0].as<float>(),
+                     args.inputs[1].as<float>(),
+                     y,
+                     reinterpret_cast<float*>(args.workspace)};
+}
+
+/// y = x scale + offset, of rows of contiguous elements.
+struct ScaleRowsLoop {
+  [[gnu::always_inline]] static void run(const float* x, const float* scale, const float* offset,
+                                         float* y, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* x_row = x + row * columns;
+      float* y_row = y + row * columns;
+#pragma omp simd
+      for (std::int64_t c = 0; c < columns; ++c) y_row[c] = x_row[c] * scale[c] + offset[c];
+    }
+  }
+};
+
+struct ScaleRunLoop {
+  [[gnu::always_inline]] static void run(const float* x, float scale, float offset, float* y,
+                                         std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + offset;
+  }
+};
+
+struct Scale {
+  AxisView view;
+  const float *x, *scale, *offset;
+  float* y;
+  decltype(vectorized<ScaleRowsLoop>()) scale_rows = vectorized<ScaleRowsLoop>();
+  decltype(vectorized<ScaleRunLoop>()) scale_run = vectorized<ScaleRunLoop>();
+
+  /// Elements from `begin` to `end`, which are whole rows of channels: several together.
+  void rows(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t channels = view.extent;
+    if (channels >= kWide) {
+      return scale_rows(x + begin, scale, offset, y + begin, (end - begin) / channels, channels);
+    }
+    float scales[kWide], offsets[kWide];
+    const std::int64_t columns = kWide / channels * channels;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      scales[c] = scale[c % channels];
+      offsets[c] = offset[c % channels];
+    }
+    const std::int64_t whole = (end - begin) / columns;
+    scale_rows(x + begin, scales, offsets, y + begin, whole, columns);
+    const std::int64_t last = begin + whole * columns;
+    if (last < end) scale_rows(x + last, scales, offsets, y + last, 1, end - last);
+  }
+
+  void operator()() const {
+    const std::int64_t elements = view.outer * view.extent * view.inner;
+    if (elements == 0) return;
+    if (view.inner == 1) {
+      const std::int64_t task_elements =
+          std::max<std::int64_t>(1, kTaskElements / view.extent) * view.extent;
+      for_each_task(ceil_divide(elements, task_elements), elements, [&](std::int64_t task) {
+        rows(task * task_elements, std::min(elements, (task + 1) * task_elements));
+      });
+    } else {
+      for_each_task(view.outer * view.extent, elements, [&](std::int64_t run) {
+        const std::int64_t place = run * view.inner, c = run % view.extent;
+        scale_run(x + place, scale[c], offset[c], y + place, view.inner);
+      });
+    }
+  }
+};
+
+}  // namespace
+
+Launch moments(const KernelArgs& args) { return bind_sums<Moments>(args, true); }
+
+Launch scale_offset_sums(const KernelArgs& args) { return bind_sums<Products>(args, false); }
+
+std::int64_t channel_sums_workspace(const KernelArgs& args) {
+  const AxisView view = view_of(args);
+  if (view.inner != 1 || view.outer * view.extent == 0) return 0;
+  return Blocks(view).count * 2 * view.extent * static_cast<std::int64_t>(sizeof(float));
+}
+
+Launch scale_offset(const KernelArgs& args) {
+  return Scale{view_of(args), args.inputs[0].as<float>(), args.inputs[1].as<float>(),
+               args.inputs[2].as<float>(), args.output.as<float>()};
+}
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,301 @@
+// convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k, c,
+// f] convolution_input:  x[i, c] = sum over the o, k of which i is read, and f, of y[o, f] w[k, c,
+// f] convolution_kernel: w[k, c, f] = sum over o of x[o * stride - padding + k * dilation, c] y[o,
+// f] by the convolutions of oneDNN, which take images as they are, channels last, and kernels in a
+// format of their own, into which they are brought at each launch.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "backend/cpu/convolution_plan.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/onednn.h"
+#include "backend/cpu/parallel.h"
+#include "base/check.h"
+
+namespace meshwork::cpu {
+namespace {
+
+using Result = ConvolutionResult;
+using Dims = dnnl::memory::dims;
+
+constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+
+/// The tensors of a convolution by their parts in it: one of them is the result.
+struct Tensors {
+  TensorView x, w, y;
+  Result result;
+};
+
+dnnl::memory::desc describe_image(std::int64_t images, std::int64_t channels, const Dims& extents) {
+  Dims dims{images, channels};
+  dims.insert(dims.end(), extents.begin(), extents.end());
+  using Tag = dnnl::memory::format_tag;
+  return {dims, dnnl::memory::data_type::f32, extents.size() == 2 ? Tag::nhwc : Tag::ndhwc};
+}
+
+/// [(g,) f, c, k..] of the dense [k.., c, (g f)], or of any format where `dense` is false.
+dnnl::memory::desc describe_kernel(const ConvolutionPlan& plan, bool dense) {
+  const std::int64_t filters = plan.groups * plan.out;
+  Dims dims{plan.out, plan.in}, strides{1, filters};
+  Dims window_strides;
+  std::int64_t stride = plan.in * filters;
+  for (std::size_t d = plan.slides.size(); d-- > 0;) {
+    window_strides.insert(window_strides.begin(), stride);
+    stride *= plan.slides[d].window;
+  }
+  for (const Slide& slide : plan.slides) dims.push_back(slide.window);
+  strides.insert(strides.end(), window_strides.begin(), window_strides.end());
+  if (plan.groups > 1) {
+    dims.insert(dims.begin(), plan.groups);
+    strides.insert(strides.begin(), plan.out);
+  }
+  if (dense) return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+ConvolutionTypes types_of(const ConvolutionPlan& plan) {
+  Dims x, y;
+  ConvolutionTypes types;
+  for (std::size_t d = 0; d < plan.slides.size(); ++d) {
+    const Slide& slide = plan.slides[d];
+    x.push_back(slide.x);
+    y.push_back(slide.y);
+    types.strides.push_back(slide.stride);
+    types.dilations.push_back(slide.dilation - 1);
+    types.low.push_back(slide.padding);
+    types.high.push_back(plan.high[d]);
+  }
+  types.x = describe_image(plan.images, plan.groups * plan.in, x);
+  types.w = describe_kernel(plan, false);
+  types.y = describe_image(plan.images, plan.groups * plan.out, y);
+  return types;
+}
+
+std::string_view name_of(const dnnl::primitive_desc& primitive) {
+  return primitive.impl_info_str();
+}
+
+/// Implementations made for convolutions, not a naive one, nor one by way of a matrix product,
+/// which first copies each element as often as it is read.
+bool is_direct(const dnnl::primitive_desc& primitive) {
+  return !name_of(primitive).starts_with("ref") &&
+         name_of(primitive).find("gemm") == std::string_view::npos;
+}
+
+/// The matrix products of one place of the window at a time are what oneDNN tries first. Measured,
+/// its generated loops are up to twice as fast where these products are thin.
+bool prefers_loops(const ConvolutionPlan& plan) {
+  const bool dense = std::all_of(plan.slides.begin(), plan.slides.end(),
+                                 [](const Slide& slide) { return slide.stride == 1; });
+  return plan.depthwise() || plan.in <= 3 || (dense && plan.in <= 32);
+}
+
+/// A plan with what computes it.
+struct Product {
+  ConvolutionPlan plan;
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  ConvolutionTypes types;
+  dnnl::primitive_desc primitive;
+
+  Product(ConvolutionPlan the_plan, Result result)
+      : plan(std::move(the_plan)), types(types_of(plan)) {
+    primitive = make_convolution(engine, result, types, 0);
+    const bool products =
+        name_of(primitive).starts_with("brgconv:") || name_of(primitive).starts_with("brdgmm");
+    if (result == Result::kY && products && prefers_loops(plan)) {
+      const dnnl::primitive_desc next = make_convolution(engine, result, types, 1);
+      if (name_of(next).starts_with("jit")) primitive = next;
+    }
+    types.w = result == Result::kW ? primitive.diff_weights_desc(0) : primitive.weights_desc(0);
+  }
+};
+
+/// Few implementations take padding as wide as the window, and those are slow: then zeros are
+/// written around a copy.
+Product make_product(const Attrs& attrs, const Tensors& t) {
+  const auto plan = [&](bool with_zeros) {
+    return plan_convolution(attrs, t.x, t.w, t.y, with_zeros);
+  };
+  if (!plan(false).padded()) return Product(plan(false), t.result);
+  try {
+    Product product(plan(false), t.result);
+    if (is_direct(product.primitive)) return product;
+    Product with_zeros(plan(true), t.result);
+    return is_direct(with_zeros.primitive) ? with_zeros : product;
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+  }
+  return Product(plan(true), t.result);
+}
+
+std::int64_t bytes_of(const dnnl::memory::desc& desc) {
+  constexpr std::int64_t kAlignment = 64;
+  return ceil_divide(static_cast<std::int64_t>(desc.get_size()), kAlignment) * kAlignment;
+}
+
+/// Between the kernel as a dense tensor and in the format of the convolution.
+dnnl::reorder::primitive_desc make_reorder(const Product& product, Result result) {
+  const dnnl::memory::desc dense = describe_kernel(product.plan, true);
+  const dnnl::memory::desc& own = product.types.w;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const bool back = result == Result::kW;
+  return {product.engine, back ? own : dense, product.engine, back ? dense : own, attributes};
+}
+
+/// Where each part of the workspace begins, in bytes. Scratchpads are not used at once.
+struct Workspace {
+  bool reordered;
+  std::int64_t x = 0, w = 0, scratchpad = 0, end = 0;
+
+  Workspace(const Product& product, Result result)
+      : reordered(product.types.w != describe_kernel(product.plan, true)) {
+    w = x + (product.plan.copied ? bytes_of(product.types.x) : 0);
+    scratchpad = w + (reordered ? bytes_of(product.types.w) : 0);
+    end = scratchpad + bytes_of(product.primitive.scratchpad_desc());
+    if (reordered) {
+      const auto reorder = make_reorder(product, result);
+      end = std::max(end, scratchpad + bytes_of(reorder.scratchpad_desc()));
+    }
+  }
+};
+
+/// A primitive with its memory, ready to run without an allocation.
+struct Call {
+  dnnl::primitive primitive;
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+
+  Call(const dnnl::engine& engine, dnnl::primitive the_primitive,
+       const std::vector<std::tuple<int, dnnl::memory::desc, std::byte*>>& operands)
+      : primitive(std::move(the_primitive)) {
+    for (const auto& [name, type, data] : operands) {
+      memories.emplace_back(type, engine, type.get_size() > 0 ? data : nullptr);
+      arguments.push_back({name, memories.back().get()});
+    }
+  }
+
+  void run(const dnnl::stream& stream) const {
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                               arguments.data()),
+        "a convolution failed");
+  }
+};
+
+std::byte* at(std::byte* data, std::int64_t element) { return data + element * kFloat; }
+
+/// All that a launch does, in order; the copy goes to x where x is the result, else from it.
+struct Steps {
+  Result result;
+  dnnl::stream stream;
+  std::vector<Call> calls;
+  std::optional<StridedCopy> copy;
+  std::byte *x = nullptr, *stand_in = nullptr;
+  ConvolutionPlan plan;
+  std::int64_t x_bytes = 0;
+
+  void operator()() const {
+    if (copy && result != Result::kX) {
+      if (!plan.is_all_copied()) set_zero(stand_in, plan.copy_elements * kFloat);
+      copy->run(at(x, plan.copy_from), at(stand_in, plan.copy_to));
+    }
+    for (const Call& call : calls) call.run(stream);
+    if (copy && result == Result::kX) {
+      if (!plan.x_is_covered) set_zero(x, x_bytes);
+      copy->run(at(stand_in, plan.copy_to), at(x, plan.copy_from));
+    }
+  }
+};
+
+std::vector<Call> make_calls(const Product& product, const Tensors& t, std::byte* x,
+                             std::byte* workspace) {
+  const Workspace places(product, t.result);
+  const dnnl::engine& engine = product.engine;
+  std::byte* const w = places.reordered ? workspace + places.w : t.w.data;
+  std::byte* const scratchpad = workspace + places.scratchpad;
+  const bool of_x = t.result == Result::kX, of_w = t.result == Result::kW;
+  std::vector<Call> calls;
+  calls.push_back({engine,
+                   product.primitive,
+                   {{of_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, product.types.x, x},
+                    {of_w ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, product.types.w, w},
+                    {of_x || of_w ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, product.types.y, t.y.data},
+                    {DNNL_ARG_SCRATCHPAD, product.primitive.scratchpad_desc(), scratchpad}}});
+  if (!places.reordered) return calls;
+  const auto desc = make_reorder(product, t.result);
+  const dnnl::memory::desc dense = describe_kernel(product.plan, true);
+  const Call reorder(engine, dnnl::reorder(desc),
+                     {{DNNL_ARG_FROM, of_w ? product.types.w : dense, of_w ? w : t.w.data},
+                      {DNNL_ARG_TO, of_w ? dense : product.types.w, of_w ? t.w.data : w},
+                      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), scratchpad}});
+  calls.insert(of_w ? calls.end() : calls.begin(), reorder);
+  return calls;
+}
+
+std::vector<CopyDim> reversed(std::vector<CopyDim> dims) {
+  for (CopyDim& dim : dims) std::swap(dim.from, dim.to);
+  return dims;
+}
+
+bool is_empty(const Attrs& attrs, const Tensors& t) {
+  return plan_convolution(attrs, t.x, t.w, t.y, false).empty;
+}
+
+std::int64_t workspace_of(const Attrs& attrs, const Tensors& t) {
+  return is_empty(attrs, t) ? 0 : Workspace(make_product(attrs, t), t.result).end;
+}
+
+Launch bind(const KernelArgs& args, const Tensors& t) {
+  MW_CHECK(args.output.type.dtype == DType::kFloat32);
+  if (is_empty(args.attrs, t)) {
+    return [y = args.output.data, bytes = num_bytes(args.output.type)] { set_zero(y, bytes); };
+  }
+  const Product product = make_product(args.attrs, t);
+  const ConvolutionPlan& plan = product.plan;
+  Steps steps{t.result, dnnl::stream(product.engine), {}, {}, t.x.data, t.x.data,
+              plan,     num_bytes(t.x.type)};
+  if (plan.copied) {
+    steps.stand_in = args.workspace + Workspace(product, t.result).x;
+    steps.copy.emplace(t.result == Result::kX ? reversed(plan.copy) : plan.copy, DType::kFloat32);
+  }
+  steps.calls = make_calls(product, t, steps.stand_in, args.workspace);
+  return steps;
+}
+
+Tensors tensors_for_y(const KernelArgs& args) {
+  return {args.inputs[0], args.inputs[1], args.output, Result::kY};
+}
+
+Tensors tensors_for_x(const KernelArgs& args) {
+  return {args.output, args.inputs[1], args.inputs[0], Result::kX};
+}
+
+Tensors tensors_for_w(const KernelArgs& args) {
+  return {args.inputs[0], args.output, args.inputs[1], Result::kW};
+}
+
+}  // namespace
+
+Launch convolution(const KernelArgs& args) { return bind(args, tensors_for_y(args)); }
+
+std::int64_t convolution_workspace(const KernelArgs& args) {
+  return workspace_of(args.attrs, tensors_for_y(args));
+}
+
+Launch convolution_input(const KernelArgs& args) { return bind(args, tensors_for_x(args)); }
+
+std::int64_t convolution_input_workspace(const KernelArgs& args) {
+  return workspace_of(args.attrs, tensors_for_x(args));
+}
+
+Launch convolution_kernel(const KernelArgs& args) { return bind(args, tensors_for_w(args)); }
+
+std::int64_t convolution_kernel_workspace(const KernelArgs& args) {
+  return workspace_of(args.attrs, tensors_for_w(args));
+}
+
+}  // namespace meshwork::cpu

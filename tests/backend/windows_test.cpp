@@ -1,0 +1,508 @@
+// Convolutions, pools and their kin: naive kernels against another way to compute the same, fast
+// ones against naive ones, and parts of a tensor against the whole.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "backend/cpu/reference/index.h"
+#include "graph/dim_rule.h"
+#include "kernel_runner.h"
+#include "ops/case_lists.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+using meshwork::reference::for_each_index;
+using meshwork::reference::offset_of;
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Tensor tensor_of(const HostTensor& host) { return {host.type, {}, to_doubles(host)}; }
+
+std::vector<Tensor> draw_all(const OpCase& op_case) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+    inputs.push_back(tensor_of(draw(op_case, i)));
+  }
+  return inputs;
+}
+
+void check_close(const Tensor& actual, const Tensor& expected, double tolerance) {
+  REQUIRE(actual.type == expected.type);
+  for (std::size_t i = 0; i < actual.values.size(); ++i) {
+    const double a = actual.values[i], b = expected.values[i];
+    const bool close = a == b || (std::isnan(a) && std::isnan(b)) ||
+                       std::abs(a - b) <= tolerance * (1 + std::abs(b));
+    if (close) continue;
+    FAIL_CHECK("element ", i, " is ", a, " instead of ", b);
+    return;
+  }
+}
+
+Shape inner(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
+
+/// Where in its window result `o` finds the element `i`; {} where it does not.
+Shape place_in_window(const Attrs& attrs, const Shape& window, const Shape& o, const Shape& i) {
+  Shape place;
+  for (std::size_t d = 0; d < o.size(); ++d) {
+    const std::int64_t dilation =
+        attrs.find("dilations") != nullptr ? attrs.integers("dilations")[d] : 1;
+    const std::int64_t distance =
+        i[d] - o[d] * attrs.integers("strides")[d] + attrs.integers("padding")[d];
+    if (distance < 0 || distance % dilation != 0 || distance / dilation >= window[d]) return {};
+    place.push_back(distance / dilation);
+  }
+  return place;
+}
+
+/// body(x, k, y): offsets among the spatial elements, for every pair of elements of which one reads
+/// the other, found by going through all pairs.
+template <class Body>
+void for_each_pair(const Attrs& attrs, const Shape& x, const Shape& window, const Shape& y,
+                   const Body& body) {
+  for_each_index(y, [&](const Shape& o) {
+    for_each_index(x, [&](const Shape& i) {
+      const Shape k = place_in_window(attrs, window, o, i);
+      if (k.empty()) return;
+      body(offset_of(i, row_major_strides(x)), offset_of(k, row_major_strides(window)),
+           offset_of(o, row_major_strides(y)));
+    });
+  });
+}
+
+/// The operand or result of a case that is the image x, the kernel w or the image y.
+struct Convolution {
+  Tensor x, w, y;
+};
+
+Tensor zeros(const TensorType& type) {
+  return {type, {}, std::vector<double>(static_cast<std::size_t>(num_elements(type.shape)), 0)};
+}
+
+/// The three products of a convolution, each of the two other tensors.
+Convolution products(const Attrs& attrs, const Convolution& t) {
+  Convolution result{zeros(t.x.type), zeros(t.w.type), zeros(t.y.type)};
+  const Shape &x = t.x.type.shape, &w = t.w.type.shape, &y = t.y.type.shape;
+  const Shape window(w.begin(), w.end() - 2);
+  const std::int64_t in = w[w.size() - 2], out = w.back() / attrs.integer("groups");
+  const std::int64_t x_size = num_elements(inner(x)), y_size = num_elements(inner(y));
+  for_each_pair(attrs, inner(x), window, inner(y),
+                [&](std::int64_t i, std::int64_t k, std::int64_t o) {
+                  for_each_index({x[0], in, w.back()}, [&](const Shape& index) {
+                    const std::int64_t n = index[0], c = index[1], f = index[2];
+                    const auto at_x =
+                        static_cast<std::size_t>((n * x_size + i) * x.back() + f / out * in + c);
+                    const auto at_w = static_cast<std::size_t>((k * in + c) * w.back() + f);
+                    const auto at_y = static_cast<std::size_t>((n * y_size + o) * y.back() + f);
+                    result.y.values[at_y] += t.x.values[at_x] * t.w.values[at_w];
+                    result.x.values[at_x] += t.y.values[at_y] * t.w.values[at_w];
+                    result.w.values[at_w] += t.x.values[at_x] * t.y.values[at_y];
+                  });
+                });
+  return result;
+}
+
+bool is(const OpCase& op_case, const OpDef& op) { return op_case.op == &op; }
+
+/// A pool over single images and channels, by sorting out which elements a window has.
+Tensor pooled(const OpCase& op_case, const Tensor& x, const Tensor& y, bool max, bool gradient) {
+  const Shape &from = x.type.shape, &to = y.type.shape;
+  Tensor result = zeros(gradient ? x.type : y.type);
+  const std::int64_t channels = from.back();
+  const auto at = [&](std::int64_t n, std::int64_t size, std::int64_t i, std::int64_t c) {
+    return static_cast<std::size_t>((n * size + i) * channels + c);
+  };
+  std::vector<std::vector<std::int64_t>> windows(static_cast<std::size_t>(num_elements(inner(to))));
+  for_each_pair(op_case.attrs, inner(from), op_case.attrs.integers("window"), inner(to),
+                [&](std::int64_t i, std::int64_t, std::int64_t o) {
+                  windows[static_cast<std::size_t>(o)].push_back(i);
+                });
+  const std::int64_t x_size = num_elements(inner(from)), y_size = num_elements(inner(to));
+  for_each_index({from[0], y_size, channels}, [&](const Shape& index) {
+    const std::int64_t n = index[0], o = index[1], c = index[2];
+    std::vector<std::int64_t> elements = windows[static_cast<std::size_t>(o)];
+    if (max) {
+      const auto greatest =
+          std::max_element(elements.begin(), elements.end(), [&](std::int64_t a, std::int64_t b) {
+            return x.values[at(n, x_size, a, c)] < x.values[at(n, x_size, b, c)];
+          });
+      elements = {*greatest};
+    }
+    for (const std::int64_t i : elements) {
+      const std::size_t at_x = at(n, x_size, i, c), at_y = at(n, y_size, o, c);
+      (gradient ? result.values[at_x] : result.values[at_y]) +=
+          gradient ? y.values[at_y] : x.values[at_x];
+    }
+  });
+  return result;
+}
+
+Tensor naive(const OpCase& op_case, const std::vector<Tensor>& inputs) {
+  return run(*make_reference_backend(), op_case.op->name, inputs, op_case.output, op_case.attrs);
+}
+
+}  // namespace
+
+TEST_CASE("naive convolutions multiply what they should") {
+  int checked = 0;
+  for (const OpCase& op_case : window_cases()) {
+    INFO(op_case.name);
+    const std::vector<Tensor> in = draw_all(op_case);
+    Tensor expected;
+    if (is(op_case, ops::kConvolution)) {
+      expected = products(op_case.attrs, {in[0], in[1], zeros(op_case.output)}).y;
+    } else if (is(op_case, ops::kConvolutionInput)) {
+      expected = products(op_case.attrs, {zeros(op_case.output), in[1], in[0]}).x;
+    } else if (is(op_case, ops::kConvolutionKernel)) {
+      expected = products(op_case.attrs, {in[0], zeros(op_case.output), in[1]}).w;
+    } else {
+      continue;
+    }
+    ++checked;
+    check_close(naive(op_case, in), expected, 1e-6);
+  }
+  CHECK(checked > 60);
+}
+
+TEST_CASE("naive pools take what they should") {
+  int checked = 0;
+  for (const OpCase& op_case : window_cases()) {
+    INFO(op_case.name);
+    const std::vector<Tensor> in = draw_all(op_case);
+    const Tensor out = zeros(op_case.output);
+    Tensor expected;
+    if (is(op_case, ops::kSumPool)) {
+      expected = pooled(op_case, in[0], out, false, false);
+    } else if (is(op_case, ops::kSumPoolInput)) {
+      expected = pooled(op_case, out, in[0], false, true);
+    } else if (is(op_case, ops::kMaxPool)) {
+      expected = pooled(op_case, in[0], out, true, false);
+    } else if (is(op_case, ops::kMaxPoolInput)) {
+      expected = pooled(op_case, in[0], in[1], true, true);
+    } else {
+      continue;
+    }
+    ++checked;
+    check_close(naive(op_case, in), expected, 1e-6);
+  }
+  CHECK(checked > 50);
+}
+
+TEST_CASE("naive padding and sums over channels") {
+  const auto backend = make_reference_backend();
+  const TensorType two{DType::kFloat32, {2, 2}};
+  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor padded = run(*backend, "pad", {x}, {DType::kFloat32, {3, 4}},
+                            {{"low", Integers{1, -1}}, {"shape", Shape{3, 4}}});
+  CHECK(padded.values == std::vector<double>{0, 0, 0, 0, 2, 3, 0, 0, 5, 6, 0, 0});
+  const Attrs first{{"axis", std::int64_t{0}}};
+  CHECK(run(*backend, "moments", {x, floats({2}, {2, 4})}, two, first).values ==
+        std::vector<double>{0, 3, 2, 5});
+  CHECK(
+      run(*backend, "scale_offset", {x, floats({2}, {2, -1}), floats({2}, {1, 10})}, x.type, first)
+          .values == std::vector<double>{3, 5, 7, 6, 5, 4});
+  CHECK(run(*backend, "scale_offset_sums", {x, floats({2, 3}, {1, 0, 2, -1, 1, 1})}, two, first)
+            .values == std::vector<double>{7, 7, 3, 1});
+}
+
+TEST_CASE("fast kernels of windows and channels agree with naive ones on all cases") {
+  for (const OpCase& op_case : window_cases()) {
+    INFO(op_case.name);
+    std::vector<Tensor> inputs;
+    for (const CaseInput& input : op_case.inputs) {
+      inputs.push_back(some_tensor(input.type.dtype, input.type.shape, inputs.size() + 1));
+    }
+    // Products of multiples of 1/8 add up without rounding.
+    const std::vector<int> in_place =
+        op_case.op->in_place ? std::vector<int>{0} : std::vector<int>{};
+    check_fast(op_case.op->name, inputs, op_case.output, op_case.attrs, 0, in_place);
+  }
+}
+
+namespace {
+
+/// An image, a kernel, and the same numbers for both spatial dimensions.
+struct Layer {
+  Shape x;
+  std::int64_t filters;
+  std::int64_t window, stride, padding;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+
+void check_layer(const Layer& l) {
+  CAPTURE(fmt::format("{} -> {} {}x{} stride {} padding {} dilation {} groups {}", to_string(l.x),
+                      l.filters, l.window, l.window, l.stride, l.padding, l.dilation, l.groups));
+  Shape y{l.x[0]}, w;
+  for (std::size_t d = 1; d + 1 < l.x.size(); ++d) {
+    y.push_back((l.x[d] + 2 * l.padding - (l.window - 1) * l.dilation - 1) / l.stride + 1);
+    w.push_back(l.window);
+  }
+  const std::size_t rank = w.size();
+  y.push_back(l.filters);
+  w.push_back(l.x.back() / l.groups);
+  w.push_back(l.filters);
+  Attrs attrs{{"strides", Integers(rank, l.stride)},
+              {"padding", Integers(rank, l.padding)},
+              {"dilations", Integers(rank, l.dilation)},
+              {"groups", l.groups}};
+  const Tensor image = some_floats(l.x, 1), kernel = some_floats(w, 2), result = some_floats(y, 3);
+  check_fast("convolution", {image, kernel}, result.type, attrs);
+  check_fast("convolution_input", {result, kernel}, image.type, attrs);
+  check_fast("convolution_kernel", {image, result}, kernel.type, attrs);
+}
+
+}  // namespace
+
+TEST_CASE("fast convolutions agree with naive ones for all numbers of channels") {
+  for (const std::int64_t channels : {1, 3, 8, 12, 17, 32}) {
+    for (const std::int64_t filters : {1, 5, 8, 16, 24, 33}) {
+      check_layer({{2, 7, 9, channels}, filters, 3, 1, 1});
+    }
+    check_layer({{2, 9, 8, channels}, 12, 6, 2, 2});
+    check_layer({{2, 9, 8, channels}, 16, 1, 2, 0});
+    check_layer({{2, 9, 8, channels}, 16, 1, 1, 0});
+    check_layer({{2, 9, 8, channels}, 7, 2, 3, 0});
+    check_layer({{2, 9, 8, channels}, 16, 3, 1, 2, 2});
+    check_layer({{1, 9, 8, channels}, 6, 3, 2, 2, 2});
+    check_layer({{1, 4, 3, channels}, 6, 7, 1, 3});
+    check_layer({{2, 5, 6, channels}, 16, 2, 1, 4});
+    check_layer({{2, 5, 6, channels}, 6, 1, 1, 2});
+    check_layer({{1, 40, 40, channels}, 2, 31, 1, 15});
+    check_layer({{2, 50, channels}, 6, 5, 2, 2});
+    check_layer({{1, 4, 5, 6, channels}, 6, 3, 1, 1});
+    check_layer({{1, 4, 7, 6, channels}, 6, 3, 2, 1, 2});
+  }
+}
+
+TEST_CASE("fast convolutions in groups agree with naive ones") {
+  for (const std::int64_t groups : {2, 3, 5, 16}) {
+    for (const std::int64_t in : {1, 2, 5, 8, 16}) {
+      for (const std::int64_t out : {1, 2, 3, 16}) {
+        check_layer({{2, 6, 7, groups * in}, groups * out, 3, 1, 1, 1, groups});
+      }
+      check_layer({{1, 6, 7, groups * in}, groups * in, 3, 2, 1, 1, groups});
+      check_layer({{1, 6, 7, groups * in}, groups * in, 3, 1, 4, 2, groups});
+      check_layer({{2, 6, 7, groups * in}, groups * 4, 1, 1, 0, 1, groups});
+    }
+    check_layer({{2, 30, groups}, groups * 2, 4, 1, 0, 2, groups});
+    check_layer({{1, 3, 4, 5, groups}, groups, 3, 1, 1, 1, groups});
+  }
+}
+
+TEST_CASE("fast pools and sums over channels agree with naive ones on many elements") {
+  for (const std::int64_t channels : {1, 3, 12, 16, 100, 300}) {
+    const Shape x{5, 23, 21, channels}, y{5, 11, 10, channels};
+    const Tensor image = some_floats(x, 1), result = some_floats(y, 2);
+    const Attrs attrs{
+        {"window", Integers{3, 2}}, {"strides", Integers{2, 2}}, {"padding", Integers{0, 0}}};
+    check_fast("max_pool", {image}, result.type, attrs);
+    check_fast("max_pool_input", {image, result}, image.type, attrs);
+    check_fast("sum_pool", {image}, result.type, attrs);
+    check_fast("sum_pool_input", {result}, image.type, attrs);
+    check_fast("pad", {image}, {DType::kFloat32, {5, 24, 18, channels}},
+               {{"low", Integers{0, 2, -3, 0}}, {"shape", Shape{5, 24, 18, channels}}});
+  }
+  for (const std::int64_t channels : {1, 3, 12, 16, 255, 256, 257, 1025, 3000}) {
+    for (const std::int64_t rows : {1, 7, 333, 2000}) {
+      if (channels * rows > 1000000) continue;
+      const Tensor x = some_floats({rows, channels}, 1), dy = some_floats({rows, channels}, 2);
+      const Tensor a = some_floats({channels}, 3), b = some_floats({channels}, 4);
+      const Attrs last{{"axis", std::int64_t{1}}};
+      const TensorType sums{DType::kFloat32, {2, channels}};
+      check_fast("moments", {x, a}, sums, last);
+      check_fast("scale_offset_sums", {x, dy}, sums, last);
+      check_fast("scale_offset", {x, a, b}, x.type, last, 0, {0});
+      const Tensor z = some_floats({2, channels, rows}, 5),
+                   dz = some_floats({2, channels, rows}, 6);
+      check_fast("moments", {z, a}, sums, last);
+      check_fast("scale_offset_sums", {z, dz}, sums, last);
+      check_fast("scale_offset", {z, a, b}, z.type, last, 0, {0});
+    }
+  }
+}
+
+TEST_CASE("moments around a shift near the mean keep the variance of large numbers") {
+  constexpr std::int64_t kRows = 200000;
+  Tensor x = some_floats({kRows, 3}, 7);
+  for (double& value : x.values) value = 4096 + value / 64;
+  const Tensor shift = floats({3}, {4096, 4096, 4096});
+  const Tensor y = run(*make_cpu_backend(2), "moments", {x, shift}, {DType::kFloat32, {2, 3}},
+                       {{"axis", std::int64_t{1}}});
+  for (std::size_t c = 0; c < 3; ++c) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = c; i < x.values.size(); i += 3) mean += x.values[i] / kRows;
+    for (std::size_t i = c; i < x.values.size(); i += 3) {
+      variance += (x.values[i] - mean) * (x.values[i] - mean) / kRows;
+    }
+    const double offset = y.values[c] / kRows;
+    CHECK(y.values[3 + c] / kRows - offset * offset == doctest::Approx(variance).epsilon(1e-4));
+    CHECK(4096 + offset == doctest::Approx(mean).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("pools pass NaN on and give its gradient to the first") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = floats({1, 4, 1}, {1, nan, 3, nan});
+  const Attrs attrs{{"window", Integers{4}}, {"strides", Integers{1}}, {"padding", Integers{0}}};
+  for (const auto& backend : {make_reference_backend(), make_cpu_backend(1)}) {
+    const Tensor y = run(*backend, "max_pool", {x}, {DType::kFloat32, {1, 1, 1}}, attrs);
+    CHECK(std::isnan(y.values[0]));
+    const Tensor dx = run(*backend, "max_pool_input", {x, floats({1, 1, 1}, {5})}, x.type, attrs);
+    CHECK(dx.values == std::vector<double>{0, 5, 0, 0});
+    const Tensor low = floats({1, 2, 1}, {-HUGE_VAL, -HUGE_VAL});
+    const Attrs two{{"window", Integers{2}}, {"strides", Integers{1}}, {"padding", Integers{0}}};
+    const Tensor dlow =
+        run(*backend, "max_pool_input", {low, floats({1, 1, 1}, {5})}, low.type, two);
+    CHECK(dlow.values == std::vector<double>{5, 0});
+  }
+}
+
+namespace {
+
+Tensor part_of(const Tensor& whole, const std::vector<Interval>& where) {
+  Tensor part{{whole.type.dtype, {}}, whole_window(whole.type.shape), {}};
+  for (std::size_t d = 0; d < where.size(); ++d) {
+    part.type.shape.push_back(where[d].size());
+    part.window.offset[d] = where[d].begin;
+  }
+  const Shape strides = row_major_strides(whole.type.shape);
+  for_each_index(part.type.shape, [&](const Shape& index) {
+    part.values.push_back(whole.values[static_cast<std::size_t>(
+        offset_of(index, strides) + offset_of(part.window.offset, strides))]);
+  });
+  return part;
+}
+
+std::vector<Interval> all_of(const Shape& shape) {
+  std::vector<Interval> result;
+  for (const std::int64_t extent : shape) result.push_back({0, extent});
+  return result;
+}
+
+/// Uneven tiles, one of them empty.
+std::vector<Interval> tiles_of(std::int64_t extent) {
+  const std::int64_t a = std::min<std::int64_t>(1, extent), b = std::max(a, extent / 2),
+                     c = std::max(b, extent - 1);
+  return {{0, a}, {a, a}, {a, b}, {b, c}, {c, extent}};
+}
+
+/// How a case is cut into parts.
+struct Cutting {
+  const OpCase& op_case;
+  DimRule rule;
+  std::vector<std::vector<std::optional<Reach>>> reaches;
+  std::vector<Tensor> inputs;
+
+  explicit Cutting(const OpCase& the_case) : op_case(the_case), inputs(draw_all(the_case)) {
+    std::vector<TensorType> types;
+    for (const Tensor& input : inputs) types.push_back(input.type);
+    const OpArgs args{types, op_case.attrs, op_case.output};
+    rule = parse_rule(op_case.op->rule(args), types, op_case.output);
+    reaches = rule.reaches;
+    for (std::size_t i = 0; i < reaches.size(); ++i) {
+      for (std::size_t d = 0; d < reaches[i].size(); ++d) {
+        if (reaches[i][d]) reaches[i][d] = op_case.op->reach(args, i, d);
+      }
+    }
+  }
+
+  /// Factors along which windows move.
+  std::set<int> windowed() const {
+    std::set<int> factors;
+    for (std::size_t d = 0; d < reaches[0].size(); ++d) {
+      if (reaches[0][d]) factors.insert(DimRule::major_factor(rule.inputs[0], d));
+    }
+    return factors;
+  }
+
+  /// Parts of the operands for these tiles of factors, of windowed ones `more` elements more than
+  /// needed on either side.
+  std::vector<Tensor> parts(const std::map<int, Interval>& tiles, std::int64_t more) const {
+    std::vector<Tensor> result;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Shape& shape = inputs[i].type.shape;
+      std::vector<Interval> where = all_of(shape);
+      for (const auto& [factor, tile] : tiles) {
+        const int dim = DimRule::dim_of(rule.inputs[i], factor);
+        if (dim < 0) continue;
+        const auto d = static_cast<std::size_t>(dim);
+        if (!reaches[i][d]) {
+          where[d] = tile;
+        } else {
+          where[d] = reaches[i][d]->of(tile, shape[d]);
+          if (where[d].size() == 0) continue;
+          where[d] = intersection({where[d].begin - more, where[d].end + more}, {0, shape[d]});
+        }
+      }
+      result.push_back(part_of(inputs[i], where));
+    }
+    return result;
+  }
+
+  /// Checks one choice of tiles; returns the result, a partial one where the rule has none of the
+  /// factors on the right.
+  Tensor check(Backend& backend, const Tensor& whole, const std::map<int, Interval>& tiles,
+               std::int64_t more) const {
+    std::vector<Interval> where = all_of(op_case.output.shape);
+    for (const auto& [factor, tile] : tiles) {
+      const int dim = DimRule::dim_of(rule.output, factor);
+      if (dim >= 0) where[static_cast<std::size_t>(dim)] = tile;
+    }
+    const Tensor expected = part_of(whole, where);
+    const Tensor actual = run(backend, op_case.op->name, parts(tiles, more), expected.type,
+                              op_case.attrs, {.window = expected.window});
+    if (DimRule::contains(rule.output, tiles.begin()->first)) check_close(actual, expected, 1e-5);
+    return actual;
+  }
+};
+
+void check_tiles(Backend& backend, const Cutting& cutting, std::int64_t more) {
+  const Tensor whole = naive(cutting.op_case, cutting.inputs);
+  const std::set<int> factors = cutting.windowed();
+  Tensor sum = zeros(whole.type);
+  const auto extent = [&](int factor) {
+    return cutting.rule.factors[static_cast<std::size_t>(factor)].size;
+  };
+  const int first = *factors.begin(), last = *factors.rbegin();
+  for (const Interval& rows : tiles_of(extent(first))) {
+    for (const Interval& columns : tiles_of(extent(last))) {
+      std::map<int, Interval> tiles{{first, rows}};
+      if (first != last) tiles[last] = columns;
+      CAPTURE(fmt::format("rows {} to {}, columns {} to {}, {} more", rows.begin, rows.end,
+                          columns.begin, columns.end, more));
+      const Tensor part = cutting.check(backend, whole, tiles, more);
+      if (part.type == sum.type) {
+        for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += part.values[i];
+      }
+      if (first == last) break;
+    }
+  }
+  // A partial result: what the parts give together.
+  if (!DimRule::contains(cutting.rule.output, first)) check_close(sum, whole, 1e-5);
+}
+
+}  // namespace
+
+TEST_CASE("parts of windowed tensors give parts of the result") {
+  const auto reference = make_reference_backend(), fast = make_cpu_backend(1);
+  int checked = 0;
+  for (const OpCase& op_case : window_cases()) {
+    const Cutting cutting(op_case);
+    if (cutting.windowed().empty()) continue;
+    INFO(op_case.name);
+    ++checked;
+    for (const std::int64_t more : {0, 2}) {
+      check_tiles(*reference, cutting, more);
+      check_tiles(*fast, cutting, more);
+    }
+  }
+  CHECK(checked > 120);
+}
