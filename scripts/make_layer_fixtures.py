@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Records single layers of Keras 3, forward and backward: tests/fixtures/layers/calls.{yaml,npz}.
+
+The YAML file names the cases: each is a model as Meshwork reads it. The arrays of a case are
+
+    <case>/x, dy           its input, and weights for the sum of its output
+    <case>/initial/<path>  its variables
+    <case>/y               its output
+    <case>/dx              gradient of sum(y dy) with respect to x
+    <case>/grad/<path>     the same with respect to the trainable variables
+    <case>/update/<path>   the other variables after the call, in training
+
+Cases called `training_..` are called in training, the others in inference. Inputs are multiples of
+1/16, so that windows of pools hold equal elements, but never 0, where a ReLU has no gradient.
+Needs keras, jax (CPU) and PyYAML. Usage: make_layer_fixtures.py [tests/fixtures/layers]
+"""
+
+import os
+import sys
+
+from make_keras_fixtures import SEED, make_model, write_npz
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import yaml
+
+BATCH = 3
+
+# case -> input, layers
+CALLS = {
+    "conv1d": ([9, 3], {"Conv1D": {"filters": 4, "kernel_size": 3, "strides": 2}}),
+    "conv1d_causal": (
+        [9, 3],
+        {"Conv1D": {"filters": 4, "kernel_size": 3, "dilation_rate": 2, "padding": "causal"}},
+    ),
+    "conv1d_causal_strided": (
+        [9, 2],
+        {"Conv1D": {"filters": 3, "kernel_size": 4, "strides": 2, "padding": "causal"}},
+    ),
+    "conv1d_same": ([8, 2], {"Conv1D": {"filters": 3, "kernel_size": 4, "padding": "same"}}),
+    "conv2d": ([7, 6, 3], {"Conv2D": {"filters": 4, "kernel_size": [3, 2]}}),
+    "conv2d_same_strided": (
+        [8, 7, 3],
+        {
+            "Conv2D": {
+                "filters": 4,
+                "kernel_size": 6,
+                "strides": [2, 3],
+                "padding": "same",
+                "activation": "tanh",
+            }
+        },
+    ),
+    "conv2d_skipping": (
+        [9, 8, 2],
+        {"Conv2D": {"filters": 3, "kernel_size": [1, 2], "strides": 3, "padding": "same"}},
+    ),
+    "conv2d_dilated": (
+        [8, 8, 2],
+        {"Conv2D": {"filters": 3, "kernel_size": 3, "dilation_rate": [2, 3], "padding": "same"}},
+    ),
+    "conv2d_groups": (
+        [5, 5, 6],
+        {"Conv2D": {"filters": 9, "kernel_size": 3, "groups": 3, "use_bias": False}},
+    ),
+    "conv3d": (
+        [4, 5, 3, 2],
+        {"Conv3D": {"filters": 3, "kernel_size": [2, 3, 2], "strides": [1, 2, 1]}},
+    ),
+    "depthwise1d": (
+        [8, 3],
+        {"DepthwiseConv1D": {"kernel_size": 3, "depth_multiplier": 2, "strides": 2}},
+    ),
+    "depthwise2d": (
+        [6, 7, 3],
+        {"DepthwiseConv2D": {"kernel_size": 3, "depth_multiplier": 2, "padding": "same"}},
+    ),
+    "depthwise2d_dilated": (
+        [9, 9, 2],
+        {"DepthwiseConv2D": {"kernel_size": 3, "dilation_rate": 2, "activation": "sigmoid"}},
+    ),
+    "depthwise2d_one_channel": ([5, 5, 1], {"DepthwiseConv2D": {"kernel_size": 2}}),
+    "separable1d": (
+        [9, 3],
+        {"SeparableConv1D": {"filters": 4, "kernel_size": 3, "padding": "same"}},
+    ),
+    "separable2d": (
+        [7, 6, 3],
+        {
+            "SeparableConv2D": {
+                "filters": 5,
+                "kernel_size": 3,
+                "strides": 2,
+                "depth_multiplier": 2,
+                "padding": "same",
+            }
+        },
+    ),
+    "transpose1d": ([4, 3], {"Conv1DTranspose": {"filters": 2, "kernel_size": 3, "strides": 2}}),
+    "transpose2d_gaps": (
+        [3, 4, 2],
+        {"Conv2DTranspose": {"filters": 3, "kernel_size": 2, "strides": 3}},
+    ),
+    "transpose2d_same": (
+        [4, 3, 2],
+        {"Conv2DTranspose": {"filters": 3, "kernel_size": [3, 4], "strides": 2, "padding": "same"}},
+    ),
+    "transpose2d_same_gaps": (
+        [3, 3, 2],
+        {"Conv2DTranspose": {"filters": 2, "kernel_size": [1, 2], "strides": 3, "padding": "same"}},
+    ),
+    "transpose2d_output_padding": (
+        [3, 4, 2],
+        {
+            "Conv2DTranspose": {
+                "filters": 2,
+                "kernel_size": 3,
+                "strides": 3,
+                "output_padding": [1, 2],
+            }
+        },
+    ),
+    "transpose2d_same_output_padding": (
+        [4, 3, 2],
+        {
+            "Conv2DTranspose": {
+                "filters": 2,
+                "kernel_size": [3, 4],
+                "strides": 3,
+                "output_padding": [2, 0],
+                "padding": "same",
+            }
+        },
+    ),
+    "transpose2d_dilated": (
+        [4, 5, 2],
+        {
+            "Conv2DTranspose": {
+                "filters": 3,
+                "kernel_size": 3,
+                "dilation_rate": 2,
+                "padding": "same",
+                "activation": "relu",
+            }
+        },
+    ),
+    "transpose3d": (
+        [2, 3, 2, 2],
+        {"Conv3DTranspose": {"filters": 2, "kernel_size": 3, "strides": 2, "padding": "same"}},
+    ),
+    "max1d": ([9, 3], {"MaxPooling1D": {}}),
+    "max2d": ([7, 6, 3], {"MaxPooling2D": {"pool_size": [3, 2], "strides": 2}}),
+    "max2d_same": ([7, 6, 2], {"MaxPooling2D": {"pool_size": 3, "strides": 2, "padding": "same"}}),
+    "max2d_overlapping": ([6, 6, 2], {"MaxPooling2D": {"pool_size": 3, "strides": 1}}),
+    "max2d_skipping": ([8, 8, 2], {"MaxPooling2D": {"pool_size": 2, "strides": 3}}),
+    "max2d_huge": ([3, 4, 2], {"MaxPooling2D": {"pool_size": 99, "strides": 1, "padding": "same"}}),
+    "max3d": ([4, 4, 5, 2], {"MaxPooling3D": {}}),
+    "average1d_same": ([9, 3], {"AveragePooling1D": {"pool_size": 4, "padding": "same"}}),
+    "average2d": ([7, 6, 3], {"AveragePooling2D": {"pool_size": 2}}),
+    "average2d_same": (
+        [7, 6, 2],
+        {"AveragePooling2D": {"pool_size": [3, 2], "strides": [2, 3], "padding": "same"}},
+    ),
+    "average2d_overlapping": (
+        [5, 6, 2],
+        {"AveragePooling2D": {"pool_size": 4, "strides": 1, "padding": "same"}},
+    ),
+    "average2d_huge": (
+        [4, 3, 2],
+        {"AveragePooling2D": {"pool_size": 50, "strides": 2, "padding": "same"}},
+    ),
+    "average3d": ([4, 5, 2, 2], {"AveragePooling3D": {"pool_size": 2, "padding": "same"}}),
+    "global_average1d": ([5, 3], {"GlobalAveragePooling1D": {}}),
+    "global_average2d": ([5, 4, 3], {"GlobalAveragePooling2D": {"keepdims": True}}),
+    "global_max1d": ([5, 3], {"GlobalMaxPooling1D": {"keepdims": True}}),
+    "global_max2d": ([5, 4, 3], {"GlobalMaxPooling2D": {}}),
+    "global_max3d": ([2, 4, 3, 2], {"GlobalMaxPooling3D": {}}),
+    "batch_norm": ([4, 4, 3], {"BatchNormalization": {}}),
+    "batch_norm_axis": ([4, 5, 3], {"BatchNormalization": {"axis": 1, "epsilon": 0.01}}),
+    "training_batch_norm": ([4, 4, 3], {"BatchNormalization": {"momentum": 0.8}}),
+    "training_batch_norm_axis": (
+        [4, 5, 3],
+        {"BatchNormalization": {"axis": 2, "center": False, "epsilon": 0.1}},
+    ),
+    "training_batch_norm_plain": (
+        [6],
+        {"BatchNormalization": {"scale": False, "center": False}},
+    ),
+    "training_batch_norm_frozen": ([3, 4], {"BatchNormalization": {"trainable": False}}),
+    "layer_norm": ([4, 5, 3], {"LayerNormalization": {}}),
+    "layer_norm_axes": ([4, 5, 3], {"LayerNormalization": {"axis": [3, 1], "epsilon": 0.1}}),
+    "layer_norm_list": ([4, 5], {"LayerNormalization": {"axis": [-1], "scale": False}}),
+    "layer_norm_sample": ([4, 5], {"LayerNormalization": {"axis": [1, 2], "center": False}}),
+    "layer_norm_deviation": ([4, 5], {"LayerNormalization": {"rms_scaling": True}}),
+    "group_norm": ([4, 3, 6], {"GroupNormalization": {"groups": 3}}),
+    "group_norm_instances": ([4, 3, 4], {"GroupNormalization": {"groups": -1, "epsilon": 0.02}}),
+    "group_norm_axis": ([6, 4, 3], {"GroupNormalization": {"groups": 2, "axis": 1}}),
+    "group_norm_one": ([8], {"GroupNormalization": {"groups": 1, "scale": False}}),
+    "unit_norm": ([4, 5], {"UnitNormalization": {}}),
+    "unit_norm_axes": ([4, 5], {"UnitNormalization": {"axis": [1, 2]}}),
+    "zero_padding1d": ([4, 2], {"ZeroPadding1D": {"padding": [1, 3]}}),
+    "zero_padding2d": ([3, 4, 2], {"ZeroPadding2D": {"padding": [[1, 0], [2, 3]]}}),
+    "zero_padding2d_pair": ([3, 4, 2], {"ZeroPadding2D": {"padding": [0, 2]}}),
+    "zero_padding3d": ([2, 3, 2, 2], {"ZeroPadding3D": {}}),
+    "cropping1d": ([6, 2], {"Cropping1D": {}}),
+    "cropping2d": ([6, 5, 2], {"Cropping2D": {"cropping": [[1, 2], [0, 3]]}}),
+    "cropping3d": ([4, 3, 5, 2], {"Cropping3D": {"cropping": [1, 0, 2]}}),
+    "up1d": ([4, 3], {"UpSampling1D": {"size": 3}}),
+    "up2d": ([3, 4, 2], {"UpSampling2D": {"size": [2, 3]}}),
+    "up2d_bilinear": ([4, 3, 2], {"UpSampling2D": {"interpolation": "bilinear"}}),
+    "up2d_bilinear_odd": (
+        [3, 4, 2],
+        {"UpSampling2D": {"size": [3, 1], "interpolation": "bilinear"}},
+    ),
+    "up2d_bilinear_one": ([1, 2, 1], {"UpSampling2D": {"size": 4, "interpolation": "bilinear"}}),
+    "up2d_bicubic": ([4, 5, 2], {"UpSampling2D": {"interpolation": "bicubic"}}),
+    "up2d_bicubic_odd": ([3, 2, 2], {"UpSampling2D": {"size": 3, "interpolation": "bicubic"}}),
+    "up2d_bicubic_one": ([1, 2, 1], {"UpSampling2D": {"size": 4, "interpolation": "bicubic"}}),
+    "up3d": ([2, 2, 3, 2], {"UpSampling3D": {"size": [1, 2, 2]}}),
+    "relu": ([12], {"ReLU": {}}),
+    "relu_all": ([12], {"ReLU": {"max_value": 1.5, "negative_slope": 0.1, "threshold": 0.25}}),
+    "leaky_relu": ([12], {"LeakyReLU": {}}),
+    "prelu": ([3, 4, 2], {"PReLU": {}}),
+    "prelu_shared": ([3, 4, 2], {"PReLU": {"shared_axes": [1, 2]}}),
+    "elu": ([12], {"ELU": {"alpha": 0.7}}),
+    "softmax": ([4, 3], {"Softmax": {"axis": 1}}),
+    "softmax_axes": ([4, 3, 5], {"Softmax": {"axis": [1, 3]}}),
+    "permute": ([2, 3, 4], {"Permute": {"dims": [3, 1, 2]}}),
+    "repeat_vector": ([3], {"RepeatVector": {"n": 4}}),
+}
+
+
+def random_variable(rng, name, shape):
+    values = rng.integers(-8, 8, shape) / 16 + 1 / 32
+    return (values + 1 if name in ("gamma", "moving_variance") else values).astype(np.float32)
+
+
+def run(name, case):
+    shape, layer = case
+    keras.backend.clear_session()
+    rng = np.random.default_rng([SEED, *name.encode()])
+    ((layer_name, args),) = layer.items()
+    model = make_model({"input": shape, "layers": [{layer_name: {"name": "layer", **args}}]})
+    for variable in model.weights:
+        variable.assign(random_variable(rng, variable.name, variable.shape))
+    x = ((2 * rng.integers(-16, 16, (BATCH, *shape)) + 1) / 16).astype(np.float32)
+    dy = (rng.integers(-8, 8, (BATCH, *model.output_shape[1:])) / 8).astype(np.float32)
+    frozen = [v.value for v in model.non_trainable_variables]
+    training = name.startswith("training")
+
+    def weighted(weights, x):
+        y, rest = model.stateless_call(weights, frozen, x, training=training)
+        return jnp.sum(y * dy), (y, rest)
+
+    weights = [v.value for v in model.trainable_variables]
+    (_, (y, rest)), grads = jax.value_and_grad(weighted, argnums=(0, 1), has_aux=True)(weights, x)
+    arrays = {"x": x, "dy": dy, "y": y, "dx": grads[1]}
+    for variable in model.weights:
+        arrays[f"initial/{variable.path}"] = variable.value
+    for variable, grad in zip(model.trainable_variables, grads[0]):
+        arrays[f"grad/{variable.path}"] = grad
+    if training and model.layers[-1].trainable:
+        for variable, value in zip(model.non_trainable_variables, rest):
+            arrays[f"update/{variable.path}"] = value
+    for key, array in arrays.items():
+        assert np.all(np.isfinite(array)), f"{name}: {key} is not finite"
+    return {f"{name}/{key}": np.asarray(array, np.float32) for key, array in arrays.items()}
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures/layers"
+    os.makedirs(folder, exist_ok=True)
+    arrays, texts = {}, {}
+    for name, case in CALLS.items():
+        arrays.update(run(name, case))
+        ((layer, args),) = case[1].items()
+        texts[name] = {"input": case[0], "layers": [{layer: {"name": "layer", **args}}]}
+    with open(os.path.join(folder, "calls.yaml"), "w") as file:
+        for name, model in texts.items():
+            text = yaml.safe_dump(model, sort_keys=False, default_flow_style=True, width=1000)
+            file.write(f"{name}: '{text.strip()}'\n")
+    write_npz(os.path.join(folder, "calls.npz"), arrays)
+
+
+if __name__ == "__main__":
+    main()
