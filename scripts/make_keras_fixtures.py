@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Records ten training steps of Keras 3 for small models: tests/fixtures/<case>.{yaml,npz}.
+"""Records ten training steps of Keras 3 for small models: tests/fixtures/<case>.{yaml,npz}, and for
+networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}.
 
 Each case is one configuration file, as Meshwork reads it, and the arrays
 
     x, y              the data; step i takes rows [i * batch, (i + 1) * batch)
-    initial/<path>    weights before the first step
+    initial/<path>    variables before the first step
     losses            of each step, before its update
     metric/<name>     of each step, over its batch, before its update
-    final/<path>      weights after the last step
-    slot/<path>       state of the optimizer after the last step
+    final/<path>      variables after the last step
+    slot/<path>       state of the optimizer after the last step (not of networks)
     prediction        of the final weights for all of x
 
 Needs keras, jax (CPU) and PyYAML. Usage: make_keras_fixtures.py [tests/fixtures]
@@ -27,6 +28,8 @@ import jax
 import keras
 import numpy as np
 import yaml
+
+from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
 
 SEED = 20240607
 STEPS = 10
@@ -225,6 +228,15 @@ def make_cases():
     return cases
 
 
+def make_networks():
+    cases = {}
+    for name, network in NETWORKS.items():
+        optimizer = NETWORK_OPTIMIZERS.get(name, {"SGD": {"learning_rate": 0.05, "momentum": 0.9}})
+        loss = {SCCE: {"from_logits": True}}
+        cases[name] = (network, optimizer, loss, ["accuracy"], STEPS * BATCH)
+    return cases
+
+
 # ------------------------------------------------------------------------ Keras side
 
 
@@ -283,17 +295,31 @@ def make_labels(rng, samples, model, loss):
     return rng.normal(size=shape).astype(np.float32)
 
 
+def initial_value(rng, variable):
+    """Kernels that keep the size of what goes through them; variances and gammas around 1."""
+    shape = variable.shape
+    if variable.name == "moving_variance":
+        return rng.uniform(0.5, 1.5, shape)
+    if variable.name == "gamma":
+        return rng.normal(1.0, 0.1, shape)
+    if not variable.name.endswith("kernel"):
+        return rng.normal(scale=0.1, size=shape)
+    receptive = np.prod(shape[:-2]) * (1 if variable.name == "depthwise_kernel" else shape[-2])
+    return rng.normal(scale=0.5 if len(shape) == 2 else (2 / receptive) ** 0.5, size=shape)
+
+
 def run(name, case):
     model_spec, optimizer, loss, metrics, samples = case
     keras.backend.clear_session()
     rng = np.random.default_rng([SEED, *name.encode()])
     x = rng.normal(size=(samples, *model_spec["input"])).astype(np.float32)
+    if name in NETWORKS:
+        x = np.round(8 * x) / 8  # compresses to a fifth
     y = make_labels(rng, samples, model_spec, loss)
     model = make_model(model_spec)
     arrays = {"x": x, "y": y}
-    for variable in model.trainable_variables:
-        spread = 0.5 if variable.name == "kernel" else 0.1
-        variable.assign(rng.normal(scale=spread, size=variable.shape).astype(np.float32))
+    for variable in model.weights:
+        variable.assign(initial_value(rng, variable).astype(np.float32))
         arrays[f"initial/{variable.path}"] = np.asarray(variable.value)
     model.compile(
         optimizer=make_optimizer(optimizer),
@@ -309,9 +335,9 @@ def run(name, case):
     for key in logs[0]:
         if key != "loss":
             arrays[f"metric/{key}"] = np.array([log[key] for log in logs], np.float32)
-    for variable in model.trainable_variables:
+    for variable in model.weights:
         arrays[f"final/{variable.path}"] = np.asarray(variable.value)
-    for variable in model.optimizer.variables:
+    for variable in model.optimizer.variables if name not in NETWORKS else []:
         if variable.path.rpartition("/")[2] not in ("iteration", "learning_rate"):
             arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
     arrays["prediction"] = np.asarray(model(x))
@@ -357,18 +383,28 @@ of {batch} samples. {count} cases.
 - `schedule_<schedule>`: every learning rate schedule
 - `loss_<loss>`: every loss, with every metric at least once
 - `short_batch`: the last batch has {last} samples
+
+`networks/`: {networks} networks of convolutions, pools and normalizations, in the same form.
+
+`layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
 """
 
 
-def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures"
+def write_cases(folder, cases):
     os.makedirs(folder, exist_ok=True)
-    cases = make_cases()
     for name, case in cases.items():
         arrays = run(name, case)
         with open(os.path.join(folder, name + ".yaml"), "w") as file:
             file.write(config_text(case))
         write_npz(os.path.join(folder, name + ".npz"), arrays)
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures"
+    cases = make_cases()
+    networks = make_networks()
+    write_cases(folder, cases)
+    write_cases(os.path.join(folder, "networks"), networks)
     with open(os.path.join(folder, "README.md"), "w") as file:
         file.write(
             README.format(
@@ -381,6 +417,7 @@ def main():
                 batch=BATCH,
                 count=len(cases),
                 last=BATCH - 3,
+                networks=len(networks),
             )
         )
 

@@ -19,10 +19,12 @@ namespace {
 
 const std::filesystem::path kFixtures = "tests/fixtures";
 
-std::vector<std::string> fixture_names() {
+/// Names of the cases in a folder: "adam__classifier", "networks/convnet".
+std::vector<std::string> fixture_names(const std::filesystem::path& folder = {}) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kFixtures)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  for (const auto& entry : std::filesystem::directory_iterator(kFixtures / folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    names.push_back((folder / entry.path().stem()).string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -103,4 +105,14 @@ TEST_CASE("ten steps of every optimizer, loss and schedule are Keras's") {
 
 TEST_CASE("they are Keras's on a mesh, too") {
   for (const std::string& name : fixture_names()) check_against_keras(name, "3x1");
+}
+
+TEST_CASE("ten steps of convolutional networks are Keras's, moving statistics included") {
+  const auto names = fixture_names("networks");
+  CHECK(names.size() >= 7);
+  for (const std::string& name : names) check_against_keras(name, "1x1");
+}
+
+TEST_CASE("convolutional networks are Keras's on a mesh, too") {
+  for (const std::string& name : fixture_names("networks")) check_against_keras(name, "3x1");
 }

@@ -1,0 +1,208 @@
+"""The networks of make_keras_fixtures.py, as Meshwork's files list them.
+
+Where Adam trains, no bias stands before a batch normalization: its gradient would be 0 but for
+rounding, which Adam blows up.
+"""
+
+
+def convolution(name, filters, size, stride=1):
+    """A convolution of the guide: without bias, then batch normalization and ReLU."""
+    args = {"filters": filters, "kernel_size": size, "strides": stride, "padding": "same"}
+    return [
+        {"Conv2D": {"name": name, **args, "use_bias": False}},
+        {"BatchNormalization": {"name": f"{name}_norm", "scale": False, "center": True}},
+        {"ReLU": {"name": f"{name}_relu"}},
+    ]
+
+
+NETWORKS = {
+    "convnet": {
+        "input": [12, 12, 1],
+        "layers": [
+            {"Rescaling": {"name": "scaled", "scale": 0.5}},
+            *convolution("conv_1", 4, 3),
+            *convolution("conv_2", 6, 6, 2),
+            *convolution("conv_3", 8, 6, 2),
+            {"GlobalAveragePooling2D": {"name": "pool"}},
+            {"Dense": {"name": "hidden", "units": 16, "activation": "relu"}},
+            {"Dropout": {"name": "dropout", "rate": 0.0}},
+            {"Dense": {"name": "out", "units": 10}},
+        ],
+    },
+    "separable": {
+        "input": [9, 8, 2],
+        "layers": [
+            {"ZeroPadding2D": {"name": "pad", "padding": [[0, 1], [1, 2]]}},
+            {
+                "DepthwiseConv2D": {
+                    "name": "deep",
+                    "kernel_size": 3,
+                    "depth_multiplier": 2,
+                    "use_bias": False,
+                }
+            },
+            {"BatchNormalization": {"name": "norm_1", "momentum": 0.9}},
+            {"Activation": {"name": "relu_1", "activation": "relu6"}},
+            {
+                "SeparableConv2D": {
+                    "name": "separable",
+                    "filters": 6,
+                    "kernel_size": 3,
+                    "strides": 2,
+                    "padding": "same",
+                    "use_bias": False,
+                }
+            },
+            {"BatchNormalization": {"name": "norm_2", "momentum": 0.5}},
+            {"Conv2D": {"name": "grouped", "filters": 4, "kernel_size": 3, "groups": 2}},
+            {"PReLU": {"name": "prelu", "shared_axes": [1, 2]}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
+    "group_layer_norm": {
+        "input": [8, 7, 3],
+        "layers": [
+            {"Conv2D": {"name": "conv", "filters": 6, "kernel_size": 3, "padding": "same"}},
+            {"GroupNormalization": {"name": "groups", "groups": 3}},
+            {"ReLU": {"name": "relu"}},
+            {
+                "Conv2D": {
+                    "name": "dilated",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "dilation_rate": 2,
+                    "padding": "same",
+                }
+            },
+            {"LayerNormalization": {"name": "channels"}},
+            {"GroupNormalization": {"name": "instances", "groups": -1, "scale": False}},
+            {"LayerNormalization": {"name": "places", "axis": [1, 2], "epsilon": 0.01}},
+            {"GlobalMaxPooling2D": {"name": "pool"}},
+            {"LayerNormalization": {"name": "features", "center": False}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
+    "transposed": {
+        "input": [4, 5, 2],
+        "layers": [
+            {
+                "Conv2DTranspose": {
+                    "name": "up_1",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "strides": 2,
+                    "padding": "same",
+                    "activation": "tanh",
+                }
+            },
+            {"Conv2D": {"name": "conv_1", "filters": 3, "kernel_size": [2, 3], "strides": 2}},
+            {"UpSampling2D": {"name": "nearest", "size": [2, 3]}},
+            {"Conv2D": {"name": "conv_2", "filters": 3, "kernel_size": 3, "activation": "tanh"}},
+            {"UpSampling2D": {"name": "bilinear", "interpolation": "bilinear"}},
+            {"Cropping2D": {"name": "crop", "cropping": [[1, 0], [2, 1]]}},
+            {
+                "Conv2DTranspose": {
+                    "name": "up_2",
+                    "filters": 2,
+                    "kernel_size": 2,
+                    "strides": 3,
+                    "output_padding": 1,
+                }
+            },
+            {"AveragePooling2D": {"name": "pool", "pool_size": 5, "padding": "same"}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 3}},
+        ],
+    },
+    "pools": {
+        "input": [12, 11, 2],
+        "layers": [
+            {"Conv2D": {"name": "conv_1", "filters": 4, "kernel_size": 3, "padding": "same"}},
+            {
+                "MaxPooling2D": {
+                    "name": "max_1",
+                    "pool_size": 3,
+                    "strides": 2,
+                    "padding": "same",
+                }
+            },
+            {"LeakyReLU": {"name": "leaky"}},
+            {
+                "AveragePooling2D": {
+                    "name": "average_1",
+                    "pool_size": 3,
+                    "strides": 1,
+                    "padding": "same",
+                }
+            },
+            {"MaxPooling2D": {"name": "max_2", "pool_size": [2, 3], "strides": 1}},
+            {"AveragePooling2D": {"name": "average_2", "pool_size": 2, "strides": 1}},
+            {"MaxPooling2D": {"name": "max_3"}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
+    "residual": {
+        "input": [8, 8, 3],
+        "layers": [
+            {"Conv2D": {"name": "stem", "filters": 4, "kernel_size": 3, "padding": "same"}},
+            {"BatchNormalization": {"name": "norm_1"}},
+            {"ReLU": {"name": "relu_1"}},
+            {"Conv2D": {"name": "conv_2", "filters": 4, "kernel_size": 3, "padding": "same"}},
+            {"BatchNormalization": {"name": "norm_2", "trainable": False}},
+            {"Add": {"name": "sum", "inputs": ["relu_1", "norm_2"]}},
+            {"PReLU": {"name": "prelu"}},
+            {"Conv2D": {"name": "down", "filters": 6, "kernel_size": 1, "strides": 2}},
+            {"BatchNormalization": {"name": "norm_3", "axis": 1}},
+            {"GlobalAveragePooling2D": {"name": "pool"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
+    "sequence": {
+        "input": [20, 3],
+        "layers": [
+            {
+                "Conv1D": {
+                    "name": "causal",
+                    "filters": 6,
+                    "kernel_size": 3,
+                    "dilation_rate": 2,
+                    "padding": "causal",
+                    "activation": "relu",
+                }
+            },
+            {"MaxPooling1D": {"name": "max", "pool_size": 3, "strides": 2}},
+            {"BatchNormalization": {"name": "norm"}},
+            {
+                "SeparableConv1D": {
+                    "name": "separable",
+                    "filters": 5,
+                    "kernel_size": 3,
+                    "activation": "elu",
+                }
+            },
+            {"UpSampling1D": {"name": "up"}},
+            {"Conv1D": {"name": "strided", "filters": 4, "kernel_size": 5, "strides": 2}},
+            {"AveragePooling1D": {"name": "average", "pool_size": 2, "padding": "same"}},
+            {
+                "Conv1DTranspose": {
+                    "name": "transposed",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "strides": 2,
+                }
+            },
+            {"Permute": {"name": "permuted", "dims": [2, 1]}},
+            {"GlobalAveragePooling1D": {"name": "pool"}},
+            {"Dense": {"name": "hidden", "units": 4, "activation": "tanh"}},
+            {"RepeatVector": {"name": "repeated", "n": 2}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
+}
+NETWORK_OPTIMIZERS = {
+    "convnet": {"Adam": {"learning_rate": 0.005}},
+    "separable": {"Adam": {"learning_rate": 0.005}},
+}
