@@ -21,6 +21,12 @@ std::vector<bool> dependents(const Graph& graph, std::span<const ValueId> wrt, s
   return depends;
 }
 
+/// The first value counts of those that share a gradient.
+void note_gradient(GraphBuilder& b, ValueId gradient, ValueId of) {
+  Node& node = b.graph().nodes[static_cast<std::size_t>(gradient)];
+  if (node.phase == Phase::kBackward && node.gradient_of == kNoValue) node.gradient_of = of;
+}
+
 }  // namespace
 
 std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const ValueId> wrt) {
@@ -47,8 +53,10 @@ std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const Va
       if (parts[k] == kNoValue || !depends[input]) continue;
       MW_CHECK(b.type(parts[k]) == b.type(node.inputs[k]), "gradient of {} is {} for {}",
                node.op->name, to_string(b.type(parts[k])), to_string(b.type(node.inputs[k])));
+      note_gradient(b, parts[k], node.inputs[k]);
       gradient[input] =
           gradient[input] == kNoValue ? parts[k] : ops::add(b, gradient[input], parts[k]);
+      note_gradient(b, gradient[input], node.inputs[k]);
     }
   }
   b.set_path(saved_path);

@@ -80,6 +80,7 @@ Graph prune(const Graph& graph) {
     renamed[i] = static_cast<ValueId>(result.nodes.size());
     Node node = graph.nodes[i];
     for (ValueId& input : node.inputs) input = rename(input);
+    if (node.gradient_of != kNoValue) node.gradient_of = rename(node.gradient_of);
     result.nodes.push_back(std::move(node));
     if (!graph.windows.empty()) result.windows.push_back(graph.windows[i]);
   }

@@ -13,6 +13,13 @@ void add_unique(std::vector<int>& list, int item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
+/// Whether the op makes a factor: none of its operands has it.
+bool is_made(const DimRule& rule, int factor) {
+  return std::none_of(rule.inputs.begin(), rule.inputs.end(), [&](const auto& operand) {
+    return DimRule::contains(operand, factor);
+  });
+}
+
 /// Factors that operands and pin bring along an axis, in order; -1 stands for one that cannot be
 /// sharded.
 std::vector<int> brought_factors(const Site& site, int axis) {
@@ -28,6 +35,12 @@ std::vector<int> brought_factors(const Site& site, int axis) {
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
     if (site.inputs[i].flexible) continue;
     for (const Layout& layout : site.inputs[i].available) bring(site.rule.inputs[i], layout);
+  }
+  if (factors.empty() && site.like != nullptr) {
+    const int dim = dim_of_axis(*site.like, axis);
+    const int factor =
+        dim < 0 ? -1 : DimRule::major_factor(site.rule.output, static_cast<std::size_t>(dim));
+    if (factor >= 0 && is_made(site.rule, factor)) bring(site.rule.output, *site.like);
   }
   return factors;
 }

@@ -33,6 +33,8 @@ struct Site {
   std::vector<Operand> inputs;
   const Layout* pin = nullptr;
   const Mesh& mesh;
+  /// Of the forward value whose gradient the result is: it shards what no operand has.
+  const Layout* like = nullptr;
 };
 
 /// Axes that may use `factor` without breaking a merged dimension; false for a `[c]` factor, or one

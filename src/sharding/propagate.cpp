@@ -56,6 +56,7 @@ class Walk {
   ValueId visit(ValueId id) {
     Node node = source_.node(id);
     for (ValueId& input : node.inputs) input = renamed_[index(input)];
+    if (node.gradient_of != kNoValue) node.gradient_of = renamed_[index(node.gradient_of)];
     const Layout* pin = pins_[index(id)] ? &*pins_[index(id)] : nullptr;
     if (const bool split = arrives_split(node, pin); !split) return emit(std::move(node), pin);
 
@@ -131,7 +132,9 @@ class Walk {
               .rule = rule_of(result_.graph, node),
               .inputs = {},
               .pin = pin,
-              .mesh = mesh_};
+              .mesh = mesh_,
+              .like = nullptr};
+    if (node.gradient_of != kNoValue) site.like = &result_.nodes[index(node.gradient_of)].output;
     for (const ValueId input : node.inputs) {
       site.inputs.push_back({result_.nodes[index(input)].flexible, available(input, node.phase)});
     }
