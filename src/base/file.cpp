@@ -58,6 +58,10 @@ File File::open_to_write(const std::string& path) {
   return {path, open_fd(path, O_WRONLY, "open to write")};
 }
 
+File File::open_to_append(const std::string& path) {
+  return {path, open_fd(path, O_WRONLY | O_CREAT | O_APPEND, "open to write")};
+}
+
 File::File(File&& other) noexcept
     : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 

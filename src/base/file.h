@@ -19,6 +19,9 @@ class File {
   /// Opens an existing file for writing, as it is.
   static File open_to_write(const std::string& path);
 
+  /// Opens a file to add to its end; makes it if there is none.
+  static File open_to_append(const std::string& path);
+
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();

@@ -1,6 +1,18 @@
 #include "config/sections.h"
 
 namespace meshwork::config {
+namespace {
+
+/// One class, or a list of them.
+std::vector<ClassSpec> read_metrics(const Value* metrics) {
+  std::vector<ClassSpec> specs;
+  if (metrics == nullptr) return specs;
+  if (!metrics->is_list()) return {read_class(*metrics, "metric")};
+  for (const Value& metric : metrics->list) specs.push_back(read_class(metric, "metric"));
+  return specs;
+}
+
+}  // namespace
 
 CompileSpec read_compile(const Value& compile) {
   Reader reader(compile, "compile");
@@ -11,14 +23,8 @@ CompileSpec read_compile(const Value& compile) {
   if (const Value* optimizer = reader.find("optimizer")) {
     spec.optimizer = read_class(*optimizer, "optimizer");
   }
-  if (const Value* metrics = reader.find("metrics")) {
-    if (metrics->is_list()) {
-      for (const Value& metric : metrics->list)
-        spec.metrics.push_back(read_class(metric, "metric"));
-    } else {
-      spec.metrics.push_back(read_class(*metrics, "metric"));
-    }
-  }
+  spec.metrics = read_metrics(reader.find("metrics"));
+  spec.weighted_metrics = read_metrics(reader.find("weighted_metrics"));
   const Value* loss = reader.find("loss");
   reader.finish();
   spec.loss = read_class(loss != nullptr ? *loss : reader.require("loss"), "loss");

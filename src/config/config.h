@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,16 +63,31 @@ struct CompileSpec {
   ClassSpec optimizer;
   ClassSpec loss;
   std::vector<ClassSpec> metrics;
+  std::vector<ClassSpec> weighted_metrics;  ///< these take class and sample weights into account
+  Location at;
+};
+
+/// The weight of the samples of each class in the loss; 1 for a class that is not named.
+struct ClassWeights {
+  std::map<std::int64_t, double> by_class;
   Location at;
 };
 
 struct FitSpec {
-  std::int64_t batch_size = 32;  ///< global, whatever the mesh
-  std::int64_t epochs = 1;
+  std::int64_t batch_size = 32;     ///< global, whatever the mesh
+  bool batch_size_is_given = true;  ///< false: the default, which steps_per_epoch may change
+  std::int64_t epochs = 1;          ///< number of the last epoch, from 1
+  std::int64_t initial_epoch = 0;   ///< epochs that count as done
   bool validation = false;        ///< after every epoch, on the validation (else test) split;
                                   ///< true by default where validation_split takes one off
   double validation_split = 0.0;  ///< fraction taken off the end of the training data
   std::optional<std::int64_t> steps_per_epoch;
+  std::optional<std::int64_t> validation_steps;       ///< at most so many batches
+  std::optional<std::int64_t> validation_batch_size;  ///< default: batch_size
+  std::int64_t validation_freq = 1;                   ///< validate after every so many epochs,
+  std::vector<std::int64_t> validation_epochs;        ///< or after these, from 1, if there are any
+  std::optional<ClassWeights> class_weight;
+  std::vector<ClassSpec> callbacks;
   bool shuffle = true;
   bool log_steps = false;  ///< also write steps.csv: the loss of every step
   Location at;

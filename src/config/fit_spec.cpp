@@ -14,19 +14,43 @@ std::int64_t read_count(Reader& reader, std::string_view key, std::int64_t fallb
   return number;
 }
 
-}  // namespace
+std::optional<std::int64_t> read_optional_count(Reader& reader, std::string_view key) {
+  if (reader.find(key) == nullptr) return std::nullopt;
+  return read_count(reader, key, 1, 1);
+}
 
-FitSpec read_fit(const Value* fit, const Location& file) {
-  FitSpec spec;
-  spec.at = file;
-  if (fit == nullptr) return spec;
-  spec.at = fit->at;
-  Reader reader(*fit, "fit");
-  spec.batch_size = read_count(reader, "batch_size", spec.batch_size, 1);
+void read_epochs(Reader& reader, FitSpec& spec) {
   spec.epochs = read_count(reader, "epochs", spec.epochs, 0);
-  if (reader.find("steps_per_epoch") != nullptr) {
-    spec.steps_per_epoch = read_count(reader, "steps_per_epoch", 1, 1);
+  spec.initial_epoch = read_count(reader, "initial_epoch", spec.initial_epoch, 0);
+  if (spec.initial_epoch > spec.epochs) {
+    fail_at(reader.find("initial_epoch")->at,
+            "initial_epoch is {}, but epochs is {}; epochs is the number of the last epoch, those "
+            "before initial_epoch included",
+            spec.initial_epoch, spec.epochs);
   }
+}
+
+/// `validation_freq: 2` or `validation_freq: [1, 5, 10]`.
+void read_validation_freq(Reader& reader, FitSpec& spec) {
+  const Value* freq = reader.find("validation_freq");
+  if (freq == nullptr) return;
+  if (!freq->is_list()) {
+    spec.validation_freq = read_count(reader, "validation_freq", 1, 1);
+    return;
+  }
+  for (const Value& epoch : freq->list) {
+    spec.validation_epochs.push_back(epoch.as_integer("validation_freq"));
+    if (spec.validation_epochs.back() < 1) {
+      fail_at(epoch.at, "validation_freq names epoch {}; epochs count from 1",
+              spec.validation_epochs.back());
+    }
+  }
+  if (spec.validation_epochs.empty()) {
+    fail_at(freq->at, "validation_freq is empty; list epochs, or set validation: false");
+  }
+}
+
+void read_validation(Reader& reader, FitSpec& spec) {
   if (const Value* split = reader.find("validation_split")) {
     spec.validation_split = split->as_real("validation_split");
     if (spec.validation_split < 0.0 || spec.validation_split >= 1.0) {
@@ -35,6 +59,66 @@ FitSpec read_fit(const Value* fit, const Location& file) {
     }
   }
   spec.validation = reader.get("validation", spec.validation_split > 0.0);
+  spec.validation_steps = read_optional_count(reader, "validation_steps");
+  spec.validation_batch_size = read_optional_count(reader, "validation_batch_size");
+  read_validation_freq(reader, spec);
+}
+
+/// `class_weight: {0: 1.0, 3: 2.5}`.
+std::optional<ClassWeights> read_class_weight(Reader& reader) {
+  const Value* value = reader.find("class_weight");
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_map()) {
+    fail_at(value->at, "class_weight must be a map such as {{0: 1.0, 3: 2.5}}, not {}",
+            describe(*value));
+  }
+  ClassWeights weights{{}, value->at};
+  for (const Value::Entry& entry : value->map) {
+    Value key;
+    key.kind = Value::Kind::kScalar;
+    key.at = entry.at;
+    key.scalar = entry.key;
+    const std::int64_t number = key.as_integer("a key of class_weight");
+    const double weight = entry.value.as_real("class_weight");
+    if (!(weight >= 0)) {
+      fail_at(entry.value.at, "class_weight: the weight of class {} is {}; give 0 or more", number,
+              weight);
+    }
+    if (!weights.by_class.emplace(number, weight).second) {
+      fail_at(entry.at, "class_weight: class {} stands here twice", number);
+    }
+  }
+  return weights;
+}
+
+/// `[EarlyStopping: {patience: 2}, TerminateOnNaN]`.
+std::vector<ClassSpec> read_callbacks(Reader& reader) {
+  std::vector<ClassSpec> callbacks;
+  const Value* value = reader.find("callbacks");
+  if (value == nullptr) return callbacks;
+  if (!value->is_list()) {
+    fail_at(value->at, "callbacks must be a list of classes, not {}; begin each line with '- '",
+            describe(*value));
+  }
+  for (const Value& callback : value->list) callbacks.push_back(read_class(callback, "callback"));
+  return callbacks;
+}
+
+}  // namespace
+
+FitSpec read_fit(const Value* fit, const Location& file) {
+  FitSpec spec;
+  spec.at = file;
+  if (fit == nullptr) return spec;
+  spec.at = fit->at;
+  Reader reader(*fit, "fit");
+  spec.batch_size_is_given = reader.find("batch_size") != nullptr;
+  spec.batch_size = read_count(reader, "batch_size", spec.batch_size, 1);
+  read_epochs(reader, spec);
+  spec.steps_per_epoch = read_optional_count(reader, "steps_per_epoch");
+  read_validation(reader, spec);
+  spec.class_weight = read_class_weight(reader);
+  spec.callbacks = read_callbacks(reader);
   spec.shuffle = reader.get("shuffle", spec.shuffle);
   spec.log_steps = reader.get("log_steps", spec.log_steps);
   reader.finish();

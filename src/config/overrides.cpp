@@ -43,7 +43,8 @@ bool is_pattern_map(const Step& step) {
 
 bool is_class(const Step& step) {
   for (const char* shape :
-       {"model.layers.#", "compile.optimizer", "compile.loss", "compile.metrics.#"}) {
+       {"model.layers.#", "compile.optimizer", "compile.loss", "compile.metrics.#",
+        "compile.weighted_metrics.#", "fit.callbacks.#"}) {
     if (step.shape == shape) return true;
   }
   return false;
@@ -130,6 +131,22 @@ std::vector<std::string> layer_names(const Value& layers) {
   return names;
 }
 
+std::vector<std::string> callback_names(const Value& callbacks) {
+  std::vector<std::string> names;
+  for (const Value& callback : callbacks.list) {
+    const bool has_args = callback.is_map() && callback.map.size() == 1;
+    names.push_back(has_args ? callback.map[0].key : callback.scalar);
+  }
+  return names;
+}
+
+/// What elements of a list are called beside their numbers; "" for one without a name.
+std::vector<std::string> element_names(const Value& list, const std::string& shape) {
+  if (shape == "model.layers") return layer_names(list);
+  if (shape == "fit.callbacks") return callback_names(list);
+  return {};
+}
+
 std::optional<std::size_t> element_index(const std::string& part,
                                          const std::vector<std::string>& names, std::size_t count) {
   const auto named = std::find(names.begin(), names.end(), part);
@@ -140,8 +157,7 @@ std::optional<std::size_t> element_index(const std::string& part,
 }
 
 void assign_in_list(Value& node, Step step, const Value& value) {
-  const bool layers = step.shape == "model.layers";
-  const std::vector<std::string> names = layers ? layer_names(node) : std::vector<std::string>{};
+  const std::vector<std::string> names = element_names(node, step.shape);
   const std::string part = next_part(step, names);
   const auto index = element_index(part, names, node.list.size());
   if (!index) {

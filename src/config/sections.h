@@ -12,9 +12,10 @@ namespace meshwork::config {
 
 /// Carries out one `a.b.c=value` on the whole file:
 /// - the value is YAML; `null` removes the key;
-/// - elements of lists go by number, layers also by name (`model.layers.d1.units=300`);
-/// - what follows a layer, optimizer, loss or metric addresses its arguments, unless it is the
-///   name of a class (`compile.optimizer.SGD.momentum=0.9` also replaces an Adam);
+/// - elements of lists go by number, layers also by name (`model.layers.d1.units=300`), callbacks
+///   by class (`fit.callbacks.EarlyStopping.patience=3`);
+/// - what follows a layer, optimizer, loss, metric or callback addresses its arguments, unless it
+///   is the name of a class (`compile.optimizer.SGD.momentum=0.9` also replaces an Adam);
 /// - keys with dots need quotes (`layout_map."d.*/kernel"=[null, model]`) unless they exist
 /// already;
 /// - keys that are absent are made; whether they mean anything is left to the readers.
