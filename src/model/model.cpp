@@ -3,6 +3,7 @@
 #include "model/layer_graph.h"
 #include "model/losses/loss.h"
 #include "model/metrics/metric.h"
+#include "model/sample_weights.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -10,7 +11,7 @@ namespace {
 
 /// Adds loss and metrics as outputs.
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                   std::int64_t batch, ValueId predictions) {
+                   Mode mode, std::int64_t batch, ValueId predictions) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
@@ -23,8 +24,12 @@ void add_objective(GraphBuilder& b, const config::Config& config, const Signatur
   Shape shape = signature.label->shape;
   shape.insert(shape.begin(), batch);
   const ValueId labels = ops::input(b, signature.label->name, {signature.label->dtype, shape});
-  b.graph().outputs.push_back({"loss", add_loss(b, loss, labels, predictions)});
+  const ValueId weights = add_sample_weights(b, config, signature, mode, labels, predictions);
+  b.graph().outputs.push_back({"loss", add_loss(b, loss, labels, predictions, weights)});
   for (const Metric& metric : metrics) add_metric(b, metric, labels, predictions);
+  for (const Metric& metric : read_weighted_metrics(compile.weighted_metrics, metrics)) {
+    add_metric(b, metric, labels, predictions, weights);
+  }
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
   if (mode == Mode::kPredict) {
     graph.outputs.push_back({"prediction", predictions});
   } else {
-    add_objective(b, config, signature, batch, predictions);
+    add_objective(b, config, signature, mode, batch, predictions);
   }
   return graph;
 }
@@ -56,7 +61,17 @@ Signature stated_signature(const config::ModelSpec& model) {
 void check_compile(const config::Config& config) {
   if (!config.compile) return;
   read_loss(config.compile->loss);
-  read_metrics(config.compile->metrics);
+  logged_values(*config.compile);
+}
+
+std::vector<LoggedValue> logged_values(const config::CompileSpec& compile) {
+  const std::vector<Metric> metrics = read_metrics(compile.metrics);
+  std::vector<LoggedValue> values{{"loss", false}};
+  for (const Metric& metric : metrics) values.push_back({metric.name, metric.greater_is_better});
+  for (const Metric& metric : read_weighted_metrics(compile.weighted_metrics, metrics)) {
+    values.push_back({metric.name, metric.greater_is_better});
+  }
+  return values;
 }
 
 }  // namespace meshwork

@@ -21,6 +21,7 @@ struct Field {
 struct Signature {
   std::vector<Field> inputs;
   std::optional<Field> label;
+  std::optional<Field> sample_weight = {};  ///< of each sample in the loss
 };
 
 enum class Mode { kTrain, kEvaluate, kPredict };
@@ -44,5 +45,14 @@ Signature stated_signature(const config::ModelSpec& model);
 
 /// Checks the names and arguments of loss and metrics, without data.
 void check_compile(const config::Config& config);
+
+/// A number that training logs.
+struct LoggedValue {
+  std::string name;
+  bool greater_is_better = false;
+};
+
+/// The loss and all metrics of `compile`, without data.
+std::vector<LoggedValue> logged_values(const config::CompileSpec& compile);
 
 }  // namespace meshwork

@@ -37,8 +37,9 @@ struct LossDef {
 
 const std::vector<const LossDef*>& loss_registry();
 
-/// How the values of a batch become one number. A mean is over the values that count.
-enum class LossReduction { kMean, kSum };
+/// How the values of a batch become one number. A mean is over the values that count, whatever
+/// their weights; kWeightedMean divides by the sum of the weights instead.
+enum class LossReduction { kMean, kWeightedMean, kSum };
 
 struct Loss {
   CompareFunction compare;
@@ -50,8 +51,9 @@ struct Loss {
 /// Reads `mse`, `MeanSquaredError` or `Huber: {delta: 2}`.
 Loss read_loss(const config::ClassSpec& spec);
 
-/// The loss of the batch, a float32 scalar.
-ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions);
+/// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any.
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
+                 ValueId weights = kNoValue);
 
 /// Labels and predictions, both float32, of one shape and at least rank 2: where the ranks differ
 /// by a last dimension of one, it is put in or left out as in Keras. Else an Error.

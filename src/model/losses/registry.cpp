@@ -3,6 +3,7 @@
 #include "config/lookup.h"
 #include "model/arguments.h"
 #include "model/losses/loss.h"
+#include "model/sample_weights.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -11,10 +12,8 @@ namespace {
 LossReduction read_reduction(config::Reader& args) {
   const std::string word = args.get("reduction", "sum_over_batch_size");
   if (word == "sum") return LossReduction::kSum;
-  const std::vector<std::string> means = {"sum_over_batch_size", "mean", "mean_with_sample_weight"};
-  for (const std::string& mean : means) {
-    if (word == mean) return LossReduction::kMean;
-  }
+  if (word == "sum_over_batch_size" || word == "mean") return LossReduction::kMean;
+  if (word == "mean_with_sample_weight") return LossReduction::kWeightedMean;
   fail_at(args.at(), "{}: reduction '{}' gives no single number; give 'sum' or one of {}",
           args.what(), word, "'sum_over_batch_size', 'mean', 'mean_with_sample_weight'");
 }
@@ -54,18 +53,29 @@ Loss read_loss(const config::ClassSpec& spec) {
   return loss;
 }
 
-ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions) {
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
+                 ValueId weights) {
   const PathScope path(b, "loss");
   const Compared compared = loss.compare({b, labels, predictions, loss.at, loss.what});
-  const ValueId sum = sum_all(b, compared.values);
+  ValueId values = compared.values;
+  ValueId divisor = compared.valid;
+  if (weights != kNoValue) {
+    const WeightedValues weighted = weigh(b, compared, weights, loss.what);
+    values = weighted.values;
+    if (loss.reduction == LossReduction::kWeightedMean) divisor = weighted.weights;
+  }
+  const ValueId sum = sum_all(b, values);
   if (loss.reduction == LossReduction::kSum) return sum;
-  if (compared.valid == kNoValue) {
-    const auto count = static_cast<double>(num_elements(b.shape(compared.values)));
+  if (divisor == kNoValue) {
+    const auto count = static_cast<double>(num_elements(b.shape(values)));
     return ops::scale(b, sum, count == 0 ? 0 : 1 / count);
   }
-  // Nothing valid: the sum is 0, and so is the mean.
-  const ValueId count = sum_all(b, compared.valid);
-  return ops::divide(b, sum, b.add(ops::kMaximum, {count, ops::constant(b, 1.0)}));
+  // Nothing valid, or no weight: the sum is 0, and so is the mean.
+  const ValueId count = sum_all(b, divisor);
+  const ValueId zero = ops::constant(b, 0.0);
+  const ValueId one = ops::constant(b, 1.0);
+  const ValueId is_none = b.add(ops::kEqual, {count, zero});
+  return ops::divide(b, sum, b.add(ops::kSelect, {is_none, one, count}));
 }
 
 }  // namespace meshwork

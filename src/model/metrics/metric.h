@@ -15,6 +15,7 @@ namespace meshwork {
 struct MetricDef {
   std::vector<std::string_view> names;
   CompareFunction (*read)(config::Reader& args);
+  bool greater_is_better = true;  ///< a loss as a metric: less is
 };
 
 const std::vector<const MetricDef*>& metric_registry();
@@ -25,14 +26,22 @@ struct Metric {
   CompareFunction compare;
   config::Location at;
   std::string what;
+  bool greater_is_better = true;
 };
 
 /// Reads the metrics of `compile`; each must have a name of its own.
 std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs);
 
+/// Reads its weighted metrics: one that is called as one of `metrics` is logged as
+/// weighted_<name>, as in Keras.
+std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> specs,
+                                          std::span<const Metric> metrics);
+
 /// Adds the outputs `<name>/total` and `<name>/count`, float32 scalars: the sum over the samples
-/// of the batch, each the mean of its values, and the number of samples.
-void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions);
+/// of the batch, each the mean of its values, and the number of samples. With sample weights: the
+/// sum of the weighted values, and that of the weights.
+void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions,
+                ValueId weights = kNoValue);
 
 namespace metrics {
 extern const MetricDef kAccuracy;

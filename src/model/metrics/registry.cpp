@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "base/nearest.h"
 #include "model/arguments.h"
 #include "model/metrics/metric.h"
+#include "model/sample_weights.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -13,6 +15,7 @@ namespace {
 struct Found {
   CompareFunction (*read)(config::Reader& args);
   std::string name;
+  bool greater_is_better;
 };
 
 Found find_metric(const config::ClassSpec& spec) {
@@ -30,10 +33,10 @@ Found find_metric(const config::ClassSpec& spec) {
     return std::string(is_class ? names[1] : std::string_view(spec.name));
   };
   for (const MetricDef* def : metric_registry()) {
-    if (hit(def->names)) return {def->read, logged(def->names)};
+    if (hit(def->names)) return {def->read, logged(def->names), def->greater_is_better};
   }
   for (const LossDef* def : loss_registry()) {
-    if (hit(def->names)) return {def->read, logged(def->names)};
+    if (hit(def->names)) return {def->read, logged(def->names), false};
   }
   fail_at(spec.at, "there is no metric '{}'{}", spec.name, suggestion(spec.name, known));
 }
@@ -45,6 +48,7 @@ Metric read_metric(const config::ClassSpec& spec) {
   metric.what = fmt::format("metric {}", spec.name);
   config::Reader args(spec.args, metric.what);
   metric.name = args.get("name", found.name);
+  metric.greater_is_better = found.greater_is_better;
   refuse_dtype(args);
   metric.compare = found.read(args);
   args.finish();
@@ -52,6 +56,30 @@ Metric read_metric(const config::ClassSpec& spec) {
     fail_at(spec.at, "{}: name '{}' is empty or contains '/'", metric.what, metric.name);
   }
   return metric;
+}
+
+/// `before`: metrics whose names are taken, but for a prefix.
+std::vector<Metric> read_all(std::span<const config::ClassSpec> specs,
+                             std::span<const Metric> before) {
+  std::map<std::string, config::Location> seen;
+  for (const Metric& metric : before) seen.emplace(metric.name, metric.at);
+  std::vector<Metric> result;
+  for (const config::ClassSpec& spec : specs) {
+    Metric metric = read_metric(spec);
+    if (metric.name == "loss") {
+      fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
+    }
+    const bool clashes = std::any_of(before.begin(), before.end(),
+                                     [&](const Metric& m) { return m.name == metric.name; });
+    if (clashes) metric.name = "weighted_" + metric.name;
+    const auto [other, is_new] = seen.emplace(metric.name, spec.at);
+    if (!is_new) {
+      fail_at(spec.at, "{}: a metric '{}' stands at {} already; give this one another 'name'",
+              metric.what, metric.name, to_string(other->second));
+    }
+    result.push_back(std::move(metric));
+  }
+  return result;
 }
 
 }  // namespace
@@ -69,30 +97,28 @@ const std::vector<const MetricDef*>& metric_registry() {
 }
 
 std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs) {
-  std::vector<Metric> result;
-  std::map<std::string, config::Location> seen;
-  for (const config::ClassSpec& spec : specs) {
-    Metric metric = read_metric(spec);
-    if (metric.name == "loss") {
-      fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
-    }
-    const auto [other, is_new] = seen.emplace(metric.name, spec.at);
-    if (!is_new) {
-      fail_at(spec.at, "{}: a metric '{}' stands at {} already; give this one another 'name'",
-              metric.what, metric.name, to_string(other->second));
-    }
-    result.push_back(std::move(metric));
-  }
-  return result;
+  return read_all(specs, {});
 }
 
-void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions) {
+std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> specs,
+                                          std::span<const Metric> metrics) {
+  return read_all(specs, metrics);
+}
+
+void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions,
+                ValueId weights) {
   const PathScope path(b, metric.name);
-  const ValueId values = metric.compare({b, labels, predictions, metric.at, metric.what}).values;
-  const Shape shape = b.shape(values);
+  const Compared compared = metric.compare({b, labels, predictions, metric.at, metric.what});
+  if (weights != kNoValue) {
+    const WeightedMean mean = weighted_samples(b, compared, weights, metric.what);
+    b.graph().outputs.push_back({metric.name + "/total", mean.total});
+    b.graph().outputs.push_back({metric.name + "/count", mean.count});
+    return;
+  }
+  const Shape shape = b.shape(compared.values);
   std::vector<std::int64_t> axes(shape.size());
   std::iota(axes.begin(), axes.end(), 0);
-  ValueId total = ops::reduce_sum(b, values, std::move(axes), false);
+  ValueId total = ops::reduce_sum(b, compared.values, std::move(axes), false);
   const auto samples = static_cast<double>(shape[0]);
   const auto elements = static_cast<double>(num_elements(shape));
   if (elements != samples) total = ops::scale(b, total, samples / elements);

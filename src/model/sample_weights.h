@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+
+#include "model/losses/loss.h"
+#include "model/model.h"
+
+namespace meshwork {
+
+/// The name of the field of a dataset that weighs its samples.
+constexpr const char* kSampleWeight = "sample_weight";
+
+/// The weights of the samples of a batch, as a float32 value whose first dimension is the batch:
+/// what the field `sample_weight` of the data gives (in training and evaluation), or the weights
+/// of their classes (fit.class_weight, in training). kNoValue where there are neither; both are an
+/// Error.
+ValueId add_sample_weights(GraphBuilder& b, const config::Config& config,
+                           const Signature& signature, Mode mode, ValueId labels,
+                           ValueId predictions);
+
+/// Values of a loss times the weights of their samples. A weight per sample counts for each of its
+/// values; a last dimension of one that only one of the two has does not matter, as in Keras.
+struct WeightedValues {
+  ValueId values = kNoValue;
+  ValueId weights = kNoValue;  ///< 0 where a value does not count; broadcasts to the values
+};
+WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
+                     const std::string& what);
+
+/// Sums over the samples of a batch for a weighted mean: of weight times value, each the mean over
+/// a sample, and of the weights.
+struct WeightedMean {
+  ValueId total = kNoValue;
+  ValueId count = kNoValue;
+};
+WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId weights,
+                              const std::string& what);
+
+}  // namespace meshwork
