@@ -19,7 +19,7 @@ Mode mode_of(ProgramKind kind) {
   }
 }
 
-void append_backward_and_update(const config::Config& config, Graph& graph) {
+void append_backward_and_update(const config::Config& config, ProgramKind kind, Graph& graph) {
   GraphBuilder b(graph);
   std::vector<ValueId> weights;
   std::vector<std::size_t> indices;
@@ -40,24 +40,36 @@ void append_backward_and_update(const config::Config& config, Graph& graph) {
                     "model: the loss depends on no trainable variable; add a layer "
                     "with weights, such as Dense");
   }
-  add_optimizer(b, config.compile->optimizer, given);
+  if (kind == ProgramKind::kAccumulate) {
+    add_accumulation(b, config.compile->optimizer, given);
+  } else {
+    add_optimizer(b, config.compile->optimizer, given);
+  }
+}
+
+/// A program without nodes, but with the variables of `step`.
+Graph only_variables(const Graph& step) {
+  Graph graph;
+  for (const Variable& variable : step.variables) {
+    Variable copy = variable;
+    copy.value = static_cast<ValueId>(graph.nodes.size());
+    graph.nodes.push_back(step.node(variable.value));
+    graph.variables.push_back(copy);
+  }
+  return graph;
 }
 
 /// A program that gives every variable of `step` its initial value and does nothing else.
 Graph initialization(const Graph& step) {
-  Graph graph;
-  for (const Variable& variable : step.variables) {
-    Node node = step.node(variable.value);
-    Variable copy = variable;
-    copy.value = static_cast<ValueId>(graph.nodes.size());
-    graph.nodes.push_back(node);
-    graph.variables.push_back(copy);
+  Graph graph = only_variables(step);
+  for (const Variable& variable : graph.variables) {
     // A node of its own for each variable, so that none has to share a layout.
     const OpArgs args{.inputs = {}, .attrs = variable.init_attrs, .output = {}};
     const TensorType type = variable.init->infer(args);
+    const Node node = graph.node(variable.value);
     MW_CHECK(type == node.type, "'{}' is {}, but starts as {}", variable.path, to_string(node.type),
              to_string(type));
-    graph.updates.push_back({copy.value, static_cast<ValueId>(graph.nodes.size())});
+    graph.updates.push_back({variable.value, static_cast<ValueId>(graph.nodes.size())});
     graph.nodes.push_back({.op = variable.init,
                            .inputs = {},
                            .attrs = variable.init_attrs,
@@ -66,6 +78,18 @@ Graph initialization(const Graph& step) {
                            .phase = Phase::kUpdate});
   }
   return graph;
+}
+
+/// A program that gives every weight the value of its average and does nothing else.
+Graph averaging(const config::Config& config, const Graph& step) {
+  Graph graph = only_variables(step);
+  graph.updates = averages_in_place(graph, config.compile->optimizer);
+  return graph;
+}
+
+/// Whether a program has neither inputs nor layers.
+bool is_only_updates(ProgramKind kind) {
+  return kind == ProgramKind::kInitialize || kind == ProgramKind::kAverage;
 }
 
 void show(const Dump& dump, std::string_view stage, const std::function<std::string()>& text) {
@@ -101,8 +125,9 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
   Graph graph = build_model(config, signature, mode_of(kind), batch);
   verify(graph);
   show(dump, "forward", [&] { return print(graph); });
-  if (mode_of(kind) == Mode::kTrain) append_backward_and_update(config, graph);
+  if (mode_of(kind) == Mode::kTrain) append_backward_and_update(config, kind, graph);
   if (kind == ProgramKind::kInitialize) graph = initialization(graph);
+  if (kind == ProgramKind::kAverage) graph = averaging(config, graph);
   graph = prune(graph);
   verify(graph);
   show(dump, "step", [&] { return print(graph); });
@@ -112,7 +137,7 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       ProgramKind kind, std::int64_t batch, const Dump& dump) {
   const Graph graph = build_step(config, signature, kind, batch, dump);
-  if (kind != ProgramKind::kInitialize) check_rules_hit(graph, config);
+  if (!is_only_updates(kind)) check_rules_hit(graph, config);
   GlobalProgram program;
   const PinnedLayouts pinned = pin_layouts(graph, config, mesh);
   program.variables = pinned.variables;

@@ -18,6 +18,8 @@ enum class ProgramKind {
   kTrain,       ///< forward, backward, update
   kEvaluate,    ///< loss and metrics
   kPredict,     ///< the output of the model
+  kAccumulate,  ///< forward, backward; gradients are kept for the next kTrain
+  kAverage,     ///< puts the averages that the optimizer keeps in the place of the weights
 };
 
 /// Receives the text of a stage: "forward", "step", "layouts", "reshards", "collectives", "local",

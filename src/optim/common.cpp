@@ -25,16 +25,40 @@ std::optional<double> read_weight_decay(config::Reader& args, const OptimizerDef
   return decay;
 }
 
-void refuse_unsupported(config::Reader& args) {
-  if (args.get("use_ema", false)) {
-    fail_at(args.at(), "{}: use_ema is not supported yet; leave it out", args.what());
+void read_average(config::Reader& args, CommonArguments& common) {
+  const bool wanted = args.get("use_ema", false);
+  const double momentum = args.get("ema_momentum", 0.99);
+  const auto frequency = args.get_integer("ema_overwrite_frequency");
+  if (!wanted) return;  // then the two mean nothing, as in Keras
+  if (momentum < 0 || momentum > 1) {
+    fail_at(args.at(), "{}: ema_momentum is {}, not between 0 and 1", args.what(), momentum);
   }
-  args.get_real("ema_momentum");  // means nothing without use_ema
-  args.get_integer("ema_overwrite_frequency");
-  for (const char* key : {"gradient_accumulation_steps", "loss_scale_factor"}) {
-    if (const config::Value* value = args.find(key)) {
-      fail_at(value->at, "{}: {} is not supported yet; leave it out", args.what(), key);
-    }
+  if (frequency && *frequency < 1) {
+    fail_at(args.at(),
+            "{}: ema_overwrite_frequency is {}; give 1 or more, or leave it out to put the average "
+            "in place at the end only",
+            args.what(), *frequency);
+  }
+  common.ema_momentum = momentum;
+  common.ema_overwrites = frequency;
+}
+
+std::int64_t read_accumulation(config::Reader& args) {
+  const config::Value* value = args.find("gradient_accumulation_steps");
+  if (value == nullptr) return 1;
+  const std::int64_t steps = value->as_integer("gradient_accumulation_steps");
+  if (steps < 2) {
+    fail_at(value->at,
+            "{}: gradient_accumulation_steps is {}; give 2 or more, or leave it out to update in "
+            "every step",
+            args.what(), steps);
+  }
+  return steps;
+}
+
+void refuse_unsupported(config::Reader& args) {
+  if (const config::Value* value = args.find("loss_scale_factor")) {
+    fail_at(value->at, "{}: loss_scale_factor is not supported yet; leave it out", args.what());
   }
 }
 
@@ -107,6 +131,8 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
             "one",
             args.what());
   }
+  common.steps_per_update = read_accumulation(args);
+  read_average(args, common);
   refuse_unsupported(args);
   return common;
 }

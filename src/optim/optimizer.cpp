@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "base/nearest.h"
 #include "optim/common.h"
 #include "optim/rule.h"
 #include "optim/schedules/schedule.h"
+#include "optim/several_steps.h"
 
 namespace meshwork {
 namespace {
@@ -57,26 +59,86 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
   return optimizer;
 }
 
+/// Enters the update phase with all weights that have a gradient.
+std::vector<WeightUpdate> begin_updates(GraphBuilder& b, const CommonArguments& common,
+                                        std::span<const Gradient> gradients) {
+  b.set_phase(Phase::kUpdate);
+  b.set_path(common.name);
+  std::vector<WeightUpdate> updates;
+  for (const Gradient& gradient : gradients) {
+    if (gradient.value == kNoValue) continue;
+    updates.emplace_back(b, common.name, gradient.variable, gradient.value,
+                         common.steps_per_update);
+  }
+  return updates;
+}
+
 }  // namespace
 
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
                    std::span<const Gradient> gradients) {
   const Optimizer optimizer = read_optimizer(spec);
-  b.set_phase(Phase::kUpdate);
-  b.set_path(optimizer.common.name);
-  std::vector<WeightUpdate> updates;
-  for (const Gradient& gradient : gradients) {
-    if (gradient.value == kNoValue) continue;
-    updates.emplace_back(b, optimizer.common.name, gradient.variable, gradient.value);
-  }
+  std::vector<WeightUpdate> updates = begin_updates(b, optimizer.common, gradients);
+  const SeveralSteps slots = add_slots(updates, optimizer.common);
+  take_mean_gradients(updates, slots, optimizer.common);
   prepare(updates, optimizer.common);
-  for (WeightUpdate& update : updates) update.finish(optimizer.rule(update));
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    ValueId weight = optimizer.rule(updates[i]);
+    if (!slots.averages.empty()) {
+      weight = track_average(updates[i], slots.averages[i], weight, optimizer.common);
+    }
+    updates[i].finish(weight);
+  }
+}
+
+void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
+                      std::span<const Gradient> gradients) {
+  const CommonArguments common = read_optimizer(spec).common;
+  std::vector<WeightUpdate> updates = begin_updates(b, common, gradients);
+  const SeveralSteps slots = add_slots(updates, common);
+  accumulate(updates, slots);
+  for (std::size_t i = 0; i < slots.averages.size(); ++i) {
+    const ValueId variable = updates[i].variable();
+    const ValueId weight = track_average(updates[i], slots.averages[i], variable, common);
+    if (weight != variable) updates[i].finish(weight);
+  }
+}
+
+std::int64_t steps_per_update(const config::ClassSpec& spec) {
+  return read_optimizer(spec).common.steps_per_update;
+}
+
+bool averages_weights(const config::ClassSpec& spec) {
+  return read_optimizer(spec).common.ema_momentum.has_value();
+}
+
+std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpec& spec) {
+  const CommonArguments common = read_optimizer(spec).common;
+  std::vector<Update> updates;
+  if (!common.ema_momentum) return updates;
+  std::map<std::string, ValueId> known;
+  for (const Variable& variable : graph.variables) known.emplace(variable.path, variable.value);
+  for (const Variable& variable : graph.variables) {
+    const auto average = known.find(slot_path(common.name, variable.path, "average"));
+    const bool is_weight = variable.slot_of.empty();
+    if (is_weight && average != known.end()) {
+      updates.push_back({variable.value, average->second});
+    }
+  }
+  return updates;
 }
 
 void check_optimizer(const config::ClassSpec& spec) { read_optimizer(spec); }
 
 Schedule learning_rate_of(const config::ClassSpec& spec) {
   return read_optimizer(spec).learning_rate;
+}
+
+std::optional<config::ClassSpec> schedule_of(const config::ClassSpec& spec) {
+  config::Reader args(spec.args, fmt::format("optimizer {}", spec.name));
+  const config::Value* rate = args.find("learning_rate");
+  if (rate == nullptr || rate->is_real()) return std::nullopt;
+  return config::read_class(*rate, "learning_rate");
 }
 
 }  // namespace meshwork

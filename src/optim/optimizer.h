@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <vector>
 
 #include "config/config.h"
@@ -29,6 +31,20 @@ struct Gradient {
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
                    std::span<const Gradient> gradients);
 
+/// The same for the steps between updates, where the optimizer accumulates gradients over several:
+/// they add theirs to the sum, and leave the weights alone but for their average. The slots that
+/// they share with the program above have the same places in graph.variables.
+void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
+                      std::span<const Gradient> gradients);
+
+/// Of how many steps one is an update, the last of them: gradient_accumulation_steps, or 1.
+std::int64_t steps_per_update(const config::ClassSpec& spec);
+
+/// Whether the optimizer keeps an average of the weights (use_ema), and the updates that put it in
+/// the place of the weights of a training program.
+bool averages_weights(const config::ClassSpec& spec);
+std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpec& spec);
+
 /// Checks name and arguments, without a program.
 void check_optimizer(const config::ClassSpec& spec);
 
@@ -37,5 +53,8 @@ using Schedule = std::function<double(std::int64_t step)>;
 
 /// The learning rate that the optimizer's arguments, or its defaults, say.
 Schedule learning_rate_of(const config::ClassSpec& spec);
+
+/// The schedule that the arguments name; none where the learning rate is a number.
+std::optional<config::ClassSpec> schedule_of(const config::ClassSpec& spec);
 
 }  // namespace meshwork

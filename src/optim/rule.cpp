@@ -7,8 +7,11 @@
 namespace meshwork {
 
 WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
-                           ValueId gradient)
-    : b_(builder), optimizer_(std::move(optimizer)), gradient_(gradient) {
+                           ValueId gradient, std::int64_t steps_per_update)
+    : b_(builder),
+      optimizer_(std::move(optimizer)),
+      gradient_(gradient),
+      steps_per_update_(steps_per_update) {
   const Variable& weight = b_.graph().variables.at(variable);
   path_ = weight.path;
   variable_ = weight.value;
@@ -20,15 +23,19 @@ ValueId WeightUpdate::learning_rate() {
   return ops::input(b_, "learning_rate", {DType::kFloat32, {}});
 }
 
+ValueId WeightUpdate::iteration() {
+  return ops::cast(b_, ops::input(b_, "iteration", {DType::kInt64, {}}), DType::kFloat32);
+}
+
 ValueId WeightUpdate::step() {
-  const ValueId iteration = ops::input(b_, "iteration", {DType::kInt64, {}});
-  return ops::shift(b_, ops::cast(b_, iteration, DType::kFloat32), 1.0);
+  const ValueId steps = ops::shift(b_, iteration(), 1.0);
+  if (steps_per_update_ == 1) return steps;
+  // Updates are at whole multiples, which divide without rounding.
+  return ops::divide(b_, steps, ops::constant(b_, static_cast<double>(steps_per_update_)));
 }
 
 ValueId WeightUpdate::slot(const std::string& name) {
-  std::string flat = path_;
-  std::replace(flat.begin(), flat.end(), '/', '_');
-  const std::string path = optimizer_ + "/" + flat + "_" + name;
+  const std::string path = slot_path(optimizer_, path_, name);
   for (const Variable& variable : b_.graph().variables) {
     if (variable.path == path) {
       fail("{}: the optimizer state of two weights would have this path; rename a layer", path);
@@ -51,6 +58,13 @@ void WeightUpdate::update_slot(ValueId slot, ValueId value) {
 }
 
 void WeightUpdate::finish(ValueId value) { b_.graph().updates.push_back({variable_, value}); }
+
+std::string slot_path(const std::string& optimizer, const std::string& path,
+                      const std::string& name) {
+  std::string flat = path;
+  std::replace(flat.begin(), flat.end(), '/', '_');
+  return optimizer + "/" + flat + "_" + name;
+}
 
 double read_rate(config::Reader& args, std::string_view key, double fallback) {
   const double rate = args.get(key, fallback);

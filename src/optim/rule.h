@@ -15,9 +15,10 @@ namespace meshwork {
 /// once, as the builder shares equal nodes in the update phase.
 class WeightUpdate {
  public:
-  /// `optimizer`: its name, the first part of the paths of slots.
-  WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
-               ValueId gradient);
+  /// `optimizer`: its name, the first part of the paths of slots. `steps_per_update`: of so many
+  /// steps one is an update, the last.
+  WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable, ValueId gradient,
+               std::int64_t steps_per_update = 1);
 
   GraphBuilder& builder() { return b_; }
   ValueId gradient() const { return gradient_; }
@@ -27,9 +28,13 @@ class WeightUpdate {
   ValueId weight() const { return weight_; }
   void set_weight(ValueId weight) { weight_ = weight; }
   const std::string& path() const { return path_; }
+  /// What the weight is before the step.
+  ValueId variable() const { return variable_; }
 
   ValueId learning_rate();
-  /// Number of this step from 1, as float32.
+  /// Number of this step from 0, as float32.
+  ValueId iteration();
+  /// Number of this update from 1, as float32.
   ValueId step();
 
   /// What the slot holds before the step; made, with zeros, when it is asked for.
@@ -46,7 +51,12 @@ class WeightUpdate {
   ValueId variable_;
   ValueId weight_;
   ValueId gradient_;
+  std::int64_t steps_per_update_;
 };
+
+/// "adam/d1_kernel_momentum": where the slot `name` of the weight `path` is kept.
+std::string slot_path(const std::string& optimizer, const std::string& path,
+                      const std::string& name);
 
 /// Gives the new value of a weight, and of its slots.
 using UpdateRule = std::function<ValueId(WeightUpdate&)>;

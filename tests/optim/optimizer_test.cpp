@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "backend/backend.h"
 #include "base/error.h"
@@ -19,9 +20,12 @@ config::ClassSpec optimizer(const std::string& text) {
   return config::read_class(config::parse_yaml(text, "c.yaml"), "optimizer");
 }
 
+using AddUpdates = void (*)(GraphBuilder&, const config::ClassSpec&, std::span<const Gradient>);
+
 /// A program with weights of two elements at `paths`, gradients as inputs "g0", "g1", and the
 /// optimizer.
-Graph program(const std::string& text, const std::vector<std::string>& paths) {
+Graph program(const std::string& text, const std::vector<std::string>& paths,
+              AddUpdates add_updates = add_optimizer) {
   Graph graph;
   GraphBuilder b(graph);
   std::vector<Gradient> gradients;
@@ -39,9 +43,18 @@ Graph program(const std::string& text, const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     gradients.push_back({i, ops::input(b, "g" + std::to_string(i), type)});
   }
-  add_optimizer(b, optimizer(text), gradients);
+  add_updates(b, optimizer(text), gradients);
   verify(graph);
   return graph;
+}
+
+void feed_iteration(Interpreter& run, const Graph& graph, std::int64_t number) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+    if (graph.type(id).dtype != DType::kInt64) continue;
+    HostTensor iteration = host_tensor(graph.type(id));
+    iteration.as<std::int64_t>()[0] = number;
+    run.feed(id, iteration);
+  }
 }
 
 /// Section 13 of the reference: w0 = [1, -2], gradient of step s = s [0.1, -0.2].
@@ -56,16 +69,55 @@ std::vector<double> after(const std::string& text, int steps) {
     const auto s = static_cast<float>(step + 1);
     run.feed("g0", host_tensor({2}, std::vector<float>{s * 0.1F, s * -0.2F}));
     run.feed("learning_rate", host_tensor({}, std::vector<float>{static_cast<float>(rate(step))}));
-    for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-      if (graph.type(id).dtype != DType::kInt64) continue;
-      HostTensor iteration = host_tensor(graph.type(id));
-      iteration.as<std::int64_t>()[0] = step;
-      run.feed(id, iteration);
-    }
+    feed_iteration(run, graph, step);
     run.run();
     run.update();
   }
   return to_doubles(run.read("d/kernel"));
+}
+
+/// The first weight after each of the steps of section 13, where some only accumulate gradients.
+std::vector<double> every_step(const std::string& text, int steps) {
+  const std::int64_t per_update = steps_per_update(optimizer(text));
+  const Graph updates = program(text, {"d/kernel"});
+  const Graph accumulates = program(text, {"d/kernel"}, add_accumulation);
+  const auto backend = make_reference_backend();
+  std::map<std::string, HostTensor> variables{
+      {"d/kernel", host_tensor({2}, std::vector<float>{1, -2})}};
+  const Schedule rate = learning_rate_of(optimizer(text));
+  std::vector<double> result;
+  for (int step = 0; step < steps; ++step) {
+    const Graph& graph = (step + 1) % per_update == 0 ? updates : accumulates;
+    Interpreter run(graph, *backend);
+    run.initialize();
+    for (const Variable& variable : graph.variables) {
+      const auto known = variables.find(variable.path);
+      if (known != variables.end()) run.feed(known->first, known->second);
+    }
+    const auto s = static_cast<float>(step + 1);
+    run.feed("g0", host_tensor({2}, std::vector<float>{s * 0.1F, s * -0.2F}));
+    if (&graph == &updates) {
+      const auto now = static_cast<float>(rate(step));
+      run.feed("learning_rate", host_tensor({}, std::vector<float>{now}));
+    }
+    feed_iteration(run, graph, step);
+    run.run();
+    run.update();
+    for (const Variable& variable : graph.variables) {
+      variables[variable.path] = run.read(variable.value);
+    }
+    result.push_back(to_doubles(variables.at("d/kernel"))[0]);
+  }
+  return result;
+}
+
+void check_steps(const std::string& text, const std::vector<double>& expected) {
+  INFO(text);
+  const std::vector<double> found = every_step(text, static_cast<int>(expected.size()));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    INFO("step ", i + 1);
+    CHECK(std::abs(found[i] - expected[i]) < 5e-7);
+  }
 }
 
 void check_golden(const std::string& text, const std::vector<double>& one,
@@ -110,6 +162,67 @@ TEST_CASE("one weight has the same global norm as its own") {
   check_golden("SGD: {learning_rate: 0.1, global_clipnorm: 0.1}", {0.99552786, -1.99105573},
                {0.98658359, -1.97316718});
   check_golden("SGD: {learning_rate: 0.1, clipvalue: 0.15}", {0.99, -1.985}, {0.96, -1.955});
+}
+
+// Recorded from Keras 3.15 on jax.
+TEST_CASE("gradients of several steps make one update") {
+  check_steps("SGD: {learning_rate: 0.1, gradient_accumulation_steps: 2}",
+              {1.0, 0.985, 0.985, 0.95, 0.95});
+  check_steps("Adam: {learning_rate: 0.1, gradient_accumulation_steps: 3}",
+              {1.0, 1.0, 0.90000224, 0.90000224, 0.90000224, 0.80603302, 0.80603302});
+  check_steps(
+      "AdamW: {learning_rate: 0.1, weight_decay: 0.1, clipnorm: 0.05, "
+      "gradient_accumulation_steps: 2}",
+      {1.0, 0.89001483, 0.89001483, 0.78112566, 0.78112566});
+  // A schedule sees every step.
+  check_steps(
+      "SGD: {learning_rate: {PiecewiseConstantDecay: {boundaries: [1, 3], values: [0.1, 0.01, "
+      "0.5]}}, gradient_accumulation_steps: 2}",
+      {1.0, 0.98500001, 0.98500001, 0.98150003, 0.98150003, 0.70650005});
+}
+
+TEST_CASE("the average of the weights takes their place at times") {
+  check_steps(
+      "SGD: {learning_rate: 0.1, use_ema: true, ema_momentum: 0.5, ema_overwrite_frequency: 3}",
+      {0.99000001, 0.97000003, 0.96000004, 0.92000002, 0.87, 0.85750002, 0.78750002});
+  check_steps(
+      "SGD: {learning_rate: 0.1, gradient_accumulation_steps: 2, use_ema: true, ema_momentum: 0.5, "
+      "ema_overwrite_frequency: 2}",
+      {1.0, 0.98500001, 0.98500001, 0.96749997, 0.96749997, 0.91249996, 0.92624998, 0.88874996,
+       0.88874996});
+}
+
+TEST_CASE("programs that accumulate share the first slots of those that update") {
+  const std::string text = "Adam: {gradient_accumulation_steps: 3, use_ema: true}";
+  const Graph updates = program(text, {"d1/kernel", "d1/bias"});
+  const Graph accumulates = program(text, {"d1/kernel", "d1/bias"}, add_accumulation);
+  std::vector<std::string> paths;
+  for (const Variable& variable : accumulates.variables) paths.push_back(variable.path);
+  CHECK(paths == std::vector<std::string>{
+                     "d1/kernel", "d1/bias", "adam/d1_kernel_average", "adam/d1_bias_average",
+                     "adam/d1_kernel_gradient_accumulator", "adam/d1_bias_gradient_accumulator"});
+  REQUIRE(updates.variables.size() == 10);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    CHECK(updates.variables[i].path == paths[i]);
+    CHECK(updates.variables[i].slot_of == accumulates.variables[i].slot_of);
+  }
+  // Weights stay as they are between updates; only what is kept of them changes.
+  CHECK(accumulates.updates.size() == 4);
+  const std::vector<Update> in_place = averages_in_place(updates, optimizer(text));
+  REQUIRE(in_place.size() == 2);
+  CHECK(in_place[1].variable == updates.variables[1].value);
+  CHECK(in_place[1].value == updates.variables[3].value);
+  CHECK(averages_in_place(program("Adam", {"d/kernel"}), optimizer("Adam")).empty());
+}
+
+TEST_CASE("where a learning rate is a schedule") {
+  CHECK_FALSE(schedule_of(optimizer("Adam")));
+  CHECK_FALSE(schedule_of(optimizer("Adam: {learning_rate: 0.1}")));
+  const auto schedule = schedule_of(
+      optimizer("SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 1, decay_steps: 2}}}"));
+  REQUIRE(schedule);
+  CHECK(schedule->name == "CosineDecay");
+  CHECK(config::to_string(schedule->at) == "c.yaml:1:23");
 }
 
 TEST_CASE("slots are named and typed as in Keras") {
@@ -192,12 +305,18 @@ TEST_CASE("errors of optimizers") {
         "set; keep one");
   CHECK(error_of("SGD: {clipnorm: 0}") ==
         "c.yaml:1:6: optimizer SGD: clipnorm is 0; give more than 0, or leave it out");
-  CHECK(error_of("SGD: {use_ema: true}") ==
-        "c.yaml:1:6: optimizer SGD: use_ema is not supported yet; leave it out");
-  CHECK(error_of("SGD: {use_ema: false, gradient_accumulation_steps: null}").empty());
-  CHECK(error_of("SGD: {gradient_accumulation_steps: 2}") ==
-        "c.yaml:1:36: optimizer SGD: gradient_accumulation_steps is not supported yet; leave it "
-        "out");
+  CHECK(error_of("SGD: {use_ema: true, ema_momentum: 1.5}") ==
+        "c.yaml:1:6: optimizer SGD: ema_momentum is 1.5, not between 0 and 1");
+  CHECK(error_of("SGD: {use_ema: true, ema_overwrite_frequency: 0}") ==
+        "c.yaml:1:6: optimizer SGD: ema_overwrite_frequency is 0; give 1 or more, or leave it out "
+        "to put the average in place at the end only");
+  CHECK(error_of("SGD: {use_ema: false, ema_momentum: 2, gradient_accumulation_steps: null}") ==
+        "");
+  CHECK(error_of("SGD: {gradient_accumulation_steps: 1}") ==
+        "c.yaml:1:36: optimizer SGD: gradient_accumulation_steps is 1; give 2 or more, or leave it "
+        "out to update in every step");
+  CHECK(error_of("SGD: {loss_scale_factor: 2}") ==
+        "c.yaml:1:26: optimizer SGD: loss_scale_factor is not supported yet; leave it out");
   CHECK(error_of("SGD: {exclude_from_weight_decay: [\"(\"]}") ==
         "c.yaml:1:35: exclude_from_weight_decay: '(' is no regex: missing closing parenthesis at "
         "character 2");
