@@ -9,7 +9,7 @@ namespace meshwork {
 namespace {
 
 data::LoaderOptions in_order(const Session& session) {
-  return {.batch_size = session.job().config.fit.batch_size,
+  return {.batch_size = batch_size_of(session.job().config.fit, ProgramKind::kEvaluate),
           .shuffle = false,
           .seed = session.job().config.seed};
 }
@@ -45,6 +45,16 @@ data::Split evaluation_split(const Job& job, const std::string& name) {
   if (!name.empty()) return job.dataset->split(name);
   if (job.validation) return *job.validation;
   return job.dataset->split(job.dataset->validation_name().value_or("train"));
+}
+
+data::Split validation_part(const Job& job) {
+  data::Split split = *job.validation;
+  const config::FitSpec& fit = job.config.fit;
+  const std::int64_t batch = batch_size_of(fit, ProgramKind::kEvaluate);
+  if (fit.validation_steps && *fit.validation_steps <= split.samples / batch) {
+    split.samples = *fit.validation_steps * batch;
+  }
+  return split;
 }
 
 std::string weights_file(const std::string& from) {

@@ -26,6 +26,10 @@ class Evaluator {
 /// The split that evaluate and predict read: `name`, or validation, else test, else train.
 data::Split evaluation_split(const Job& job, const std::string& name);
 
+/// What fit validates on: validation_steps batches from the first one on, every time; all of them
+/// where there are no more. The job must have validation data.
+data::Split validation_part(const Job& job);
+
 /// "DIR" -> "DIR/final.safetensors"; a file stays as it is. Throws Error if there is none.
 std::string weights_file(const std::string& from);
 

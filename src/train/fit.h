@@ -19,12 +19,13 @@ struct FitResult {
   std::uint64_t digest = 0;
 };
 
-/// Adds to a job all programs that training runs.
+/// Checks the callbacks of a job, and adds all programs that training runs.
 void prepare_fit(Job& job);
 
 /// Trains as Keras's fit does, on one of the devices of the job; all of them call it. Writes
-/// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory. A loss
-/// that is no number ends the run with ExitCode::kTraining at the end of its epoch.
+/// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory, and
+/// what callbacks write. A loss that is no number ends the run with ExitCode::kTraining at the end
+/// of its epoch; then there are final weights only if a callback has restored earlier ones.
 FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
               std::ostream& out);
 

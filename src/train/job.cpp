@@ -11,6 +11,8 @@
 #include "comm/thread.h"
 #include "comm/topology.h"
 #include "graph/text.h"
+#include "model/sample_weights.h"
+#include "optim/optimizer.h"
 
 namespace meshwork {
 namespace {
@@ -38,6 +40,8 @@ Signature signature_of(const data::Split& split) {
     const Field entry{field.name, field.dtype, field.shape};
     if (field.name == kLabel) {
       signature.label = entry;
+    } else if (field.name == kSampleWeight) {
+      signature.sample_weight = entry;
     } else {
       signature.inputs.push_back(entry);
     }
@@ -68,6 +72,10 @@ Job make_job(config::Config config, int devices) {
     job.validation = job.dataset->split(*name);
   }
   job.signature = signature_of(job.train);
+  if (config.fit.steps_per_epoch && !config.fit.batch_size_is_given) {
+    const std::int64_t steps = *config.fit.steps_per_epoch;
+    config.fit.batch_size = (job.train.samples - 1) / steps + 1;
+  }
   job.config = std::move(config);
   return job;
 }
@@ -79,17 +87,25 @@ std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) 
   return sizes;
 }
 
+std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
+  const bool evaluates = kind == ProgramKind::kEvaluate;
+  return evaluates ? fit.validation_batch_size.value_or(fit.batch_size) : fit.batch_size;
+}
+
 void add_program(Job& job, ProgramKind kind, std::int64_t batch) {
   const ProgramKey key{kind, batch};
   if (job.programs.contains(key)) return;
-  // Initialization has no batch; one sample will do to build the model.
-  const std::int64_t size = kind == ProgramKind::kInitialize ? 1 : batch;
+  // Programs that only set variables have no batch; one sample will do to build the model.
+  const std::int64_t size = std::max<std::int64_t>(batch, 1);
   job.programs.emplace(key, compile(job.config, job.signature, job.mesh, kind, size));
 }
 
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {
-  for (const std::int64_t batch : batch_sizes(samples, job.config.fit.batch_size)) {
+  for (const std::int64_t batch : batch_sizes(samples, batch_size_of(job.config.fit, kind))) {
     add_program(job, kind, batch);
+    if (kind == ProgramKind::kTrain && steps_per_update(job.config.compile->optimizer) > 1) {
+      add_program(job, ProgramKind::kAccumulate, batch);
+    }
   }
 }
 

@@ -37,13 +37,18 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
-/// The fields of a split as the model sees them: "y" is the label, all others are inputs.
+/// The fields of a split as the model sees them: "y" is the label, "sample_weight" weighs the
+/// samples, all others are inputs.
 Signature signature_of(const data::Split& split);
 
 /// The sizes of the batches of one pass over `samples`: a full one and what is left over.
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
 
-/// Compiles programs of `kind` for every batch size of a split, once for all devices.
+/// The size of the batches that programs of a kind run over.
+std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind);
+
+/// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
+/// that train, also those that accumulate gradients, if the optimizer does.
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples);
 void add_program(Job& job, ProgramKind kind, std::int64_t batch);
 

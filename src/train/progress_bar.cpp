@@ -153,6 +153,13 @@ void ProgressBar::update(std::int64_t step, const Logs& logs) {
   if (step == 1) after_first_step_ = now;
 }
 
+void ProgressBar::print(const std::string& line) {
+  if (line_open_) out_ << '\n';
+  out_ << line << '\n' << std::flush;
+  line_open_ = false;
+  drawn_width_ = 0;
+}
+
 void ProgressBar::finish(const Logs& logs) {
   if (verbose_ == 0) return;
   remember(logs);

@@ -46,6 +46,9 @@ class ProgressBar {
   /// `step` steps are done. Draws at most once in 0.05 s.
   void update(std::int64_t step, const Logs& logs);
 
+  /// Prints a line of its own, whatever `verbose` is, below one that is still being drawn.
+  void print(const std::string& line);
+
   /// The bar is complete; `logs` may bring new names (val_loss).
   void finish(const Logs& logs);
 

@@ -1,14 +1,19 @@
 #include "train/runner.h"
 
 #include "base/check.h"
+#include "optim/optimizer.h"
 
 namespace meshwork {
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
     : session_(session), kind_(kind) {
+  if (kind == ProgramKind::kTrain) {
+    steps_per_update_ = steps_per_update(session.job().config.compile->optimizer);
+  }
   name_metrics();
   for (const auto& [key, program] : session.job().programs) {
-    if (key.kind == kind) bound_.emplace(key.batch, bind(key.batch, split));
+    const bool accumulates = kind == ProgramKind::kTrain && key.kind == ProgramKind::kAccumulate;
+    if (key.kind == kind || accumulates) bound_.emplace(key, bind(key, split));
   }
 }
 
@@ -25,8 +30,7 @@ void Runner::name_metrics() {
   }
 }
 
-Runner::Bound Runner::bind(std::int64_t batch, const data::Split& split) const {
-  const ProgramKey key{kind_, batch};
+Runner::Bound Runner::bind(const ProgramKey& key, const data::Split& split) const {
   Bound bound;
   bound.executable = &session_.executable(key);
   for (const data::Field& field : split.fields) {
@@ -44,6 +48,12 @@ Runner::Bound Runner::bind(std::int64_t batch, const data::Split& split) const {
   return bound;
 }
 
+const Runner::Bound& Runner::bound(const ProgramKey& key) const {
+  const auto found = bound_.find(key);
+  MW_CHECK(found != bound_.end(), "a batch of {}", key.batch);
+  return found->second;
+}
+
 double Runner::read(const TensorView& scalar) const {
   float value = 0;
   session_.backend().copy_to_host(&value, scalar.data, sizeof value);
@@ -51,10 +61,9 @@ double Runner::read(const TensorView& scalar) const {
 }
 
 void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
-  const auto found = bound_.find(batch.size);
-  MW_CHECK(found != bound_.end() && found->second.fields.size() == batch.fields.size(),
-           "a batch of {}", batch.size);
-  const Bound& bound = found->second;
+  const bool updates = (iteration + 1) % steps_per_update_ == 0;
+  const Bound& bound = this->bound({updates ? kind_ : ProgramKind::kAccumulate, batch.size});
+  MW_CHECK(bound.fields.size() == batch.fields.size());
   const auto fill = [&](const TensorView& input, const void* host) {
     if (input.data != nullptr) {
       session_.backend().copy_to_device(input.data, host, num_bytes(input.type));
@@ -101,9 +110,7 @@ TensorView Runner::output(const std::string& name) const {
 
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
-    const auto found = bound_.find(batch);
-    MW_CHECK(found != bound_.end(), "a batch of {}", batch);
-    const TensorView& view = found->second.fields[field];
+    const TensorView& view = bound({kind_, batch}).fields[field];
     return data::LocalPart{view.window, view.type.shape};
   };
 }

@@ -16,7 +16,8 @@ class Runner {
  public:
   Runner(const Session& session, ProgramKind kind, const data::Split& split);
 
-  /// One step. `iteration` counts steps from 0 over the whole run.
+  /// One step. `iteration` counts steps from 0 over the whole run: where the optimizer accumulates
+  /// gradients over several, it says whether this one is an update.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
   /// The loss of the last step.
@@ -48,13 +49,15 @@ class Runner {
     double count = 0;
   };
 
-  Bound bind(std::int64_t batch, const data::Split& split) const;
+  Bound bind(const ProgramKey& key, const data::Split& split) const;
+  const Bound& bound(const ProgramKey& key) const;
   void name_metrics();
   double read(const TensorView& scalar) const;
 
   const Session& session_;
   ProgramKind kind_;
-  std::map<std::int64_t, Bound> bound_;
+  std::int64_t steps_per_update_ = 1;
+  std::map<ProgramKey, Bound> bound_;
   const Bound* last_ = nullptr;
   double loss_ = 0;
   Mean loss_mean_{"loss"};

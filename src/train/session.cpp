@@ -103,4 +103,23 @@ void Session::save_weights(const std::string& file) const {
 
 std::uint64_t Session::weights_digest() const { return digest(weights_, weight_parts(), world()); }
 
+WeightsCopy Session::copy_weights() const {
+  WeightsCopy copy;
+  for (const TensorView& view : weight_views_) {
+    copy.emplace_back(static_cast<std::size_t>(num_bytes(view.type)));
+    backend_->copy_to_host(copy.back().data(), view.data, num_bytes(view.type));
+  }
+  return copy;
+}
+
+void Session::restore_weights(const WeightsCopy& copy) {
+  MW_CHECK(copy.size() == weight_views_.size());
+  for (std::size_t i = 0; i < copy.size(); ++i) {
+    const TensorView& view = weight_views_[i];
+    backend_->copy_to_device(view.data, copy[i].data(), num_bytes(view.type));
+  }
+}
+
+void Session::take_averages() { executable({ProgramKind::kAverage, 0}).run(); }
+
 }  // namespace meshwork

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "train/tensor_part.h"
 
 namespace meshwork {
+
+/// A device's part of every weight, in host memory, to come back to.
+using WeightsCopy = std::vector<std::vector<std::byte>>;
 
 /// What one device holds during a job: its plans, one arena for all of them, its part of the
 /// variables. All devices make the same calls in the same order.
@@ -35,6 +39,13 @@ class Session {
   /// Writes them, each device its part.
   void save_weights(const std::string& file) const;
   std::uint64_t weights_digest() const;
+
+  /// Keeps the weights of now, and goes back to them. No device needs another for it.
+  WeightsCopy copy_weights() const;
+  void restore_weights(const WeightsCopy& copy);
+  /// Puts the averages that the optimizer keeps in the place of the weights; the program for it
+  /// must be among the job's.
+  void take_averages();
 
   const Job& job() const { return job_; }
   Communicator& world() const { return groups_.world(); }

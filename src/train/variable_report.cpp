@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "optim/optimizer.h"
+#include "train/callbacks/callback.h"
 
 namespace meshwork {
 
@@ -54,6 +55,7 @@ GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh
   if (config.compile) {
     check_compile(config);
     check_optimizer(config.compile->optimizer);
+    check_callbacks(config);
   }
   try {
     const Job job = make_job(config, devices);

@@ -1,0 +1,112 @@
+// A row per epoch, byte for byte as Keras writes it through Python's csv module
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "train/callbacks/monitor.h"
+
+namespace meshwork::callbacks {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+void create_parent(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::error_code code;
+  if (!parent.empty()) std::filesystem::create_directories(parent, code);
+  if (code) {
+    fail(ExitCode::kFile, "{}: cannot create the directory: {}", parent.string(), code.message());
+  }
+}
+
+class CsvLogger : public Callback {
+ public:
+  explicit CsvLogger(config::Reader& args)
+      : filename_(args.require("filename").as_string("filename")),
+        separator_(args.get("separator", ",")),
+        appends_(args.get("append", false)) {
+    if (filename_.empty()) {
+      fail_at(args.at(), "{}: filename is empty; name a file such as log.csv", args.what());
+    }
+    if (separator_.size() != 1 || separator_.find_first_of("\"\r\n") == 0) {
+      fail_at(args.find("separator")->at, "{}: separator '{}' must be one character", args.what(),
+              separator_);
+    }
+  }
+
+  void begin_training(Training& training) override {
+    training.together([&] {
+      if (!training.is_first) return;
+      const std::string path = in_run_directory(training, filename_);
+      create_parent(path);
+      if (!appends_) {
+        file_ = File::create(path);
+        return;
+      }
+      file_ = File::open_to_append(path);
+      writes_header_ = file_->size() == 0;
+    });
+  }
+
+  void end_epoch(std::int64_t epoch, Logs& logs, Training&) override {
+    if (!file_) return;
+    std::string text;
+    if (columns_.empty()) {
+      columns_ = columns_of(logs);
+      if (writes_header_) text += header();
+    }
+    text += std::to_string(epoch);
+    for (const std::string& name : columns_) {
+      const auto value = logs.find(name);
+      text += separator_ + (value == logs.end() ? "NA" : cell(python_text(value->second)));
+    }
+    file_->append(text.append(kLineEnd));
+  }
+
+ private:
+  /// The names of the first epoch; their twins of validation, too, if it had none.
+  static std::vector<std::string> columns_of(const Logs& logs) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : logs) names.push_back(name);
+    const bool validated = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      return name.starts_with("val_");
+    });
+    if (validated) return names;
+    const std::size_t count = names.size();
+    for (std::size_t i = 0; i < count; ++i) names.push_back("val_" + names[i]);
+    return names;
+  }
+
+  std::string header() const {
+    std::string text = "epoch";
+    for (const std::string& name : columns_) text += separator_ + cell(name);
+    return text.append(kLineEnd);
+  }
+
+  /// A cell, in quotes where it needs them.
+  std::string cell(const std::string& text) const {
+    if (text.find_first_of("\"\r\n" + separator_) == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+  }
+
+  std::string filename_;
+  std::string separator_;
+  bool appends_;
+  bool writes_header_ = true;
+  std::optional<File> file_;  ///< of the first device
+  std::vector<std::string> columns_;
+};
+
+std::unique_ptr<Callback> read(config::Reader& args, const CallbackContext&) {
+  return std::make_unique<CsvLogger>(args);
+}
+
+}  // namespace
+
+const CallbackDef kCsvLogger{
+    .names = {"CSVLogger", "csv_logger"}, .sets_learning_rate = false, .read = read};
+
+}  // namespace meshwork::callbacks

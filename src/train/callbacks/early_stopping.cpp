@@ -1,0 +1,71 @@
+// Stops when the monitored number has not improved for `patience` epochs
+#include <fmt/format.h>
+
+#include "train/callbacks/monitor.h"
+
+namespace meshwork::callbacks {
+namespace {
+
+class EarlyStopping : public Callback {
+ public:
+  EarlyStopping(config::Reader& args, const CallbackContext& context)
+      : monitor_(args, context, args.get("min_delta", 0.0)),
+        patience_(read_count(args, "patience", 0)),
+        verbose_(read_verbose(args)),
+        baseline_(args.get_real("baseline")),
+        restores_(args.get("restore_best_weights", false)),
+        start_(read_count(args, "start_from_epoch", 0)) {}
+
+  void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
+    const auto value = monitor_.find(logs);
+    if (!value || epoch < start_) return;
+    ++wait_;
+    if (monitor_.improves(*value, best_)) {
+      best_ = value;
+      best_epoch_ = epoch;
+      if (restores_) best_weights_ = training.copy_weights();
+      // What is better than all before, but not than the baseline, gives no more time.
+      if (!baseline_ || monitor_.improves(*value, baseline_)) wait_ = 0;
+    } else if (wait_ >= patience_ && epoch > 0) {
+      stopped_epoch_ = epoch;
+      training.stop = true;
+    }
+  }
+
+  void end_training(Training& training) override {
+    if (stopped_epoch_ && verbose_) {
+      training.say(fmt::format("Epoch {}: early stopping", *stopped_epoch_ + 1));
+    }
+    if (!best_weights_) return;
+    if (verbose_) {
+      training.say(fmt::format("Restoring model weights from the end of the best epoch: {}.",
+                               best_epoch_ + 1));
+    }
+    training.restore_weights(*best_weights_);
+    training.restored = true;
+  }
+
+ private:
+  Monitor monitor_;
+  std::int64_t patience_;
+  bool verbose_;
+  std::optional<double> baseline_;
+  bool restores_;
+  std::int64_t start_;
+  std::int64_t wait_ = 0;
+  std::optional<double> best_;
+  std::int64_t best_epoch_ = 0;
+  std::optional<WeightsCopy> best_weights_;
+  std::optional<std::int64_t> stopped_epoch_;
+};
+
+std::unique_ptr<Callback> read(config::Reader& args, const CallbackContext& context) {
+  return std::make_unique<EarlyStopping>(args, context);
+}
+
+}  // namespace
+
+const CallbackDef kEarlyStopping{
+    .names = {"EarlyStopping", "early_stopping"}, .sets_learning_rate = false, .read = read};
+
+}  // namespace meshwork::callbacks

@@ -1,0 +1,91 @@
+#include "train/callbacks/file_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "train/callbacks/monitor.h"
+
+namespace meshwork {
+namespace {
+
+template <class Number>
+std::string show(const std::string& spec, Number number) {
+  return fmt::format(fmt::runtime("{" + spec + "}"), number);
+}
+
+/// Python's way to show a number that has no format is not fmt's.
+std::string show_real(const std::string& spec, double value) {
+  return spec.size() <= 1 ? python_text(value) : show(spec, without_nan_sign(value));
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+FileName::FileName(const config::Value& text, const std::string& what,
+                   const std::vector<std::string>& counts, const std::vector<std::string>& logs)
+    : text_(text.as_string("filepath")), parts_(1) {
+  const auto broken = [&](const std::string& why) {
+    fail_at(text.at, "{}: filepath '{}': {}; write fields as in '{{epoch:02d}}-{{loss:.2f}}'", what,
+            text_, why);
+  };
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    const char c = text_[i];
+    const bool doubled = i + 1 < text_.size() && text_[i + 1] == c;
+    if (c != '{' && c != '}') {
+      parts_.back().text += c;
+    } else if (doubled) {
+      parts_.back().text += c;
+      ++i;
+    } else if (c == '}') {
+      broken("a '}' ends no field");
+    } else {
+      const std::size_t end = text_.find_first_of("{}", i + 1);
+      if (end == std::string::npos || text_[end] != '}') broken("a '{' begins a field without end");
+      const std::string inside = text_.substr(i + 1, end - i - 1);
+      const std::size_t colon = std::min(inside.find(':'), inside.size());
+      parts_.back().field = inside.substr(0, colon);
+      parts_.back().spec = inside.substr(colon);
+      parts_.emplace_back();
+      i = end;
+    }
+  }
+  std::vector<std::string> known = counts;
+  known.insert(known.end(), logs.begin(), logs.end());
+  for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const bool is_count = contains(counts, part.field);
+    if (!is_count && !contains(logs, part.field)) {
+      fail_at(text.at, "{}: filepath '{}': there is no '{}' to put in{}", what, text_, part.field,
+              suggestion(part.field, known));
+    }
+    try {
+      is_count ? show(part.spec, std::int64_t{1}) : show_real(part.spec, 0.5);
+    } catch (const fmt::format_error& error) {
+      broken(fmt::format("'{}' does not fit {} ({})", part.spec, part.field, error.what()));
+    }
+  }
+}
+
+std::string FileName::format(const std::map<std::string, std::int64_t>& counts,
+                             const Logs& logs) const {
+  std::string result;
+  for (const Part& part : parts_) {
+    result += part.text;
+    if (part.field.empty()) continue;
+    const auto count = counts.find(part.field);
+    const auto log = logs.find(part.field);
+    MW_CHECK(count != counts.end() || log != logs.end(), "'{}' in '{}'", part.field, text_);
+    result += count != counts.end() ? show(part.spec, count->second)
+                                    : show_real(part.spec, log->second);
+  }
+  return result;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "train/logs.h"
+
+namespace meshwork {
+
+/// A file name with Python's replacement fields: "{epoch:02d}-{val_loss:.2f}.safetensors". `{{` and
+/// `}}` stand for braces.
+class FileName {
+ public:
+  /// `counts` are the names of whole numbers, `logs` those of reals; an Error with the place for a
+  /// field that is neither, and for a format that does not fit its field.
+  FileName(const config::Value& text, const std::string& what,
+           const std::vector<std::string>& counts, const std::vector<std::string>& logs);
+
+  /// The file name for these values; all fields must be among them.
+  std::string format(const std::map<std::string, std::int64_t>& counts, const Logs& logs) const;
+
+ private:
+  /// Text, then a field; the last has no field.
+  struct Part {
+    std::string text;
+    std::string field;
+    std::string spec;  ///< ":02d"
+  };
+
+  std::string text_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace meshwork

@@ -1,0 +1,72 @@
+#include <filesystem>
+
+#include "config/lookup.h"
+#include "model/model.h"
+#include "optim/optimizer.h"
+#include "train/callbacks/callback.h"
+
+namespace meshwork {
+namespace {
+
+const CallbackDef& find_callback(const config::ClassSpec& spec) {
+  return config::look_up(callback_registry(), spec, "callback");
+}
+
+/// An optimizer with a schedule lets nobody else set its learning rate.
+void refuse_schedule(const config::ClassSpec& spec, const config::Config& config) {
+  const auto schedule = schedule_of(config.compile->optimizer);
+  if (!schedule) return;
+  fail_at(spec.at,
+          "callback {} sets the learning rate, but that of the optimizer follows the schedule {} "
+          "at {}; give the optimizer a number, or remove the callback",
+          spec.name, schedule->name, config::to_string(schedule->at));
+}
+
+}  // namespace
+
+const std::vector<const CallbackDef*>& callback_registry() {
+  static const std::vector<const CallbackDef*> registry = {
+      &callbacks::kCsvLogger,         &callbacks::kEarlyStopping,
+      &callbacks::kLearningRateScheduler, &callbacks::kModelCheckpoint,
+      &callbacks::kReduceLrOnPlateau, &callbacks::kTerminateOnNan,
+  };
+  return registry;
+}
+
+std::vector<KnownLog> known_logs(const config::Config& config) {
+  std::vector<KnownLog> logs;
+  const std::vector<LoggedValue> values = logged_values(*config.compile);
+  for (const LoggedValue& value : values) logs.push_back({value.name, value.greater_is_better});
+  if (config.fit.validation) {
+    for (const LoggedValue& value : values) {
+      logs.push_back({"val_" + value.name, value.greater_is_better});
+    }
+  }
+  for (const config::ClassSpec& spec : config.fit.callbacks) {
+    if (!find_callback(spec).sets_learning_rate) continue;
+    logs.push_back({"learning_rate", std::nullopt});
+    break;
+  }
+  return logs;
+}
+
+std::vector<std::unique_ptr<Callback>> make_callbacks(const config::Config& config) {
+  const CallbackContext context{config, known_logs(config)};
+  std::vector<std::unique_ptr<Callback>> callbacks;
+  for (const config::ClassSpec& spec : config.fit.callbacks) {
+    const CallbackDef& def = find_callback(spec);
+    if (def.sets_learning_rate) refuse_schedule(spec, config);
+    config::Reader args(spec.args, fmt::format("callback {}", spec.name));
+    callbacks.push_back(def.read(args, context));
+    args.finish();
+  }
+  return callbacks;
+}
+
+void check_callbacks(const config::Config& config) { make_callbacks(config); }
+
+std::string in_run_directory(const Training& training, const std::string& path) {
+  return (std::filesystem::path(training.run_directory) / path).string();
+}
+
+}  // namespace meshwork

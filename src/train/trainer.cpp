@@ -1,0 +1,181 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "train/run_directory.h"
+#include "train/together.h"
+
+namespace meshwork {
+namespace {
+
+data::LoaderOptions loader_options(const Job& job) {
+  const config::FitSpec& fit = job.config.fit;
+  data::LoaderOptions options{.batch_size = fit.batch_size,
+                              .shuffle = fit.shuffle,
+                              .seed = job.config.seed,
+                              .steps_per_epoch = fit.steps_per_epoch};
+  // An epoch that counts as done has had its part of the data.
+  const std::int64_t steps =
+      fit.steps_per_epoch.value_or((job.train.samples - 1) / fit.batch_size + 1);
+  options.first_step = fit.initial_epoch * steps;
+  return options;
+}
+
+/// `epoch` counts from 0.
+bool is_validated(const config::FitSpec& fit, std::int64_t epoch) {
+  const auto& epochs = fit.validation_epochs;
+  if (epochs.empty()) return (epoch + 1) % fit.validation_freq == 0;
+  return std::find(epochs.begin(), epochs.end(), epoch + 1) != epochs.end();
+}
+
+/// The logs of the first device, on all: replicas may differ in their last bits where machines do.
+void share(Logs& logs, Communicator& comm) {
+  std::vector<double> values;
+  for (const auto& [name, value] : logs) values.push_back(value);
+  comm.broadcast(values.data(), values.size() * sizeof(double), 0);
+  std::size_t i = 0;
+  for (auto& [name, value] : logs) value = values[i++];
+}
+
+std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step) {
+  return fmt::format(
+      "epoch {}, step {}: the loss is {}; lower the learning rate, clip gradients (clipnorm), or "
+      "look for bad values in the data",
+      epoch + 1, step, without_nan_sign(loss));
+}
+
+void create_parent(const std::string& file) {
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  std::error_code code;
+  if (!parent.empty()) std::filesystem::create_directories(parent, code);
+  if (code) {
+    fail(ExitCode::kFile, "{}: cannot create the directory: {}", parent.string(), code.message());
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(Session& session, int verbose, std::ostream& out)
+    : session_(session),
+      config_(session.job().config),
+      bar_(out, session.is_first() ? verbose : 0, terminal_of(1)),
+      training_(make_training()),
+      callbacks_(make_callbacks(config_)),
+      known_logs_(known_logs(config_)),
+      files_(open_files()),
+      runner_(session, ProgramKind::kTrain, session.job().train),
+      loader_(session.job().train, loader_options(session.job()), runner_.parts()) {
+  const Schedule rate = learning_rate_of(config_.compile->optimizer);
+  training_.learning_rate = static_cast<float>(rate(0));
+  if (schedule_of(config_.compile->optimizer)) schedule_ = rate;
+  if (session.job().validation) evaluator_.emplace(session, validation_part(session.job()));
+  has_batch_callbacks_ =
+      std::any_of(callbacks_.begin(), callbacks_.end(),
+                  [](const auto& callback) { return callback->wants_batches(); });
+}
+
+Trainer::Files Trainer::open_files() const {
+  Files files;
+  together(session_.world(), [&] {
+    if (!session_.is_first()) return;
+    create_run_directory(config_.run_directory, config_.text);
+    std::vector<std::string> columns;
+    for (const KnownLog& log : known_logs_) columns.push_back(log.name);
+    files.metrics.emplace(config_.run_directory + "/metrics.csv", columns);
+    if (config_.fit.log_steps) files.steps.emplace(config_.run_directory + "/steps.csv");
+  });
+  return files;
+}
+
+Training Trainer::make_training() {
+  Training training;
+  training.is_first = session_.is_first();
+  training.run_directory = config_.run_directory;
+  training.say = [this](const std::string& line) {
+    if (session_.is_first()) bar_.print(line);
+  };
+  training.together = [this](const std::function<void()>& work) {
+    together(session_.world(), work);
+  };
+  training.save_weights = [this](const std::string& file) {
+    together(session_.world(), [&] {
+      if (session_.is_first()) create_parent(file);
+    });
+    session_.save_weights(file);
+  };
+  training.copy_weights = [this] { return session_.copy_weights(); };
+  training.restore_weights = [this](const WeightsCopy& copy) { session_.restore_weights(copy); };
+  return training;
+}
+
+TrainerResult Trainer::run() {
+  TrainerResult result;
+  for (const auto& callback : callbacks_) callback->begin_training(training_);
+  for (std::int64_t epoch = config_.fit.initial_epoch; epoch < config_.fit.epochs; ++epoch) {
+    result.logs = run_epoch(epoch);
+    const double loss = result.logs.at("loss");
+    if (!std::isfinite(loss)) {
+      result.failure = describe_failure(loss, epoch, bad_step_.value_or(1));
+      break;
+    }
+    if (training_.stop) break;
+  }
+  const bool is_well = result.failure.empty();
+  const bool averages = averages_weights(config_.compile->optimizer);
+  if (is_well && averages && iteration_ > 0) {
+    session_.take_averages();
+  }
+  for (const auto& callback : callbacks_) callback->end_training(training_);
+  result.is_usable = is_well || training_.restored;
+  return result;
+}
+
+Logs Trainer::run_epoch(std::int64_t epoch) {
+  for (const auto& callback : callbacks_) callback->begin_epoch(epoch, training_);
+  const std::int64_t steps = loader_.steps_per_epoch();
+  bar_.begin_epoch(epoch, config_.fit.epochs, steps);
+  runner_.reset();
+  bad_step_.reset();
+  for (std::int64_t step = 1; step <= steps && !training_.stop; ++step) run_step(epoch, step);
+  Logs logs = runner_.logs();
+  if (evaluator_ && is_validated(config_.fit, epoch)) validate(logs);
+  if (logs_learning_rate()) logs["learning_rate"] = static_cast<double>(training_.learning_rate);
+  share(logs, session_.world());
+  for (const auto& callback : callbacks_) callback->end_epoch(epoch, logs, training_);
+  bar_.finish(logs);
+  if (files_.metrics) files_.metrics->add(epoch, logs);
+  return logs;
+}
+
+void Trainer::run_step(std::int64_t epoch, std::int64_t step) {
+  const double rate =
+      schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
+  runner_.step(loader_.next(), iteration_, rate);
+  if (files_.steps) files_.steps->add(iteration_, runner_.loss());
+  ++iteration_;
+  if (!bad_step_ && !std::isfinite(runner_.loss())) bad_step_ = step;
+  if (has_batch_callbacks_) {
+    Logs logs = runner_.logs();
+    share(logs, session_.world());
+    for (const auto& callback : callbacks_) {
+      if (callback->wants_batches()) callback->end_batch(epoch, step - 1, logs, training_);
+    }
+  }
+  if (session_.is_first()) bar_.update(step, runner_.logs());
+}
+
+void Trainer::validate(Logs& logs) {
+  for (const auto& [name, value] : evaluator_->run()) logs["val_" + name] = value;
+}
+
+bool Trainer::logs_learning_rate() const {
+  return std::any_of(known_logs_.begin(), known_logs_.end(),
+                     [](const KnownLog& log) { return log.name == "learning_rate"; });
+}
+
+}  // namespace meshwork
