@@ -5,6 +5,8 @@ networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}.
 Each case is one configuration file, as Meshwork reads it, and the arrays
 
     x, y              the data; step i takes rows [i * batch, (i + 1) * batch)
+    sample_weight     where a case has it; then, and with class_weight:
+    weight_sums       the sum of the weights of each batch
     initial/<path>    variables before the first step
     losses            of each step, before its update
     metric/<name>     of each step, over its batch, before its update
@@ -103,6 +105,17 @@ OPTIMIZERS = {
     "sgd_momentum": {"SGD": {"learning_rate": 0.05, "momentum": 0.9}},
     "sgd_nesterov": {"SGD": {"learning_rate": 0.05, "momentum": 0.9, "nesterov": True}},
     "sgd_decay": {"SGD": {"learning_rate": 0.1, "weight_decay": 0.05}},
+    "sgd_accumulate_average": {
+        "SGD": {
+            "learning_rate": 0.1,
+            "momentum": 0.9,
+            "weight_decay": 0.05,
+            "gradient_accumulation_steps": 2,
+            "use_ema": True,
+            "ema_momentum": 0.6,
+            "ema_overwrite_frequency": 2,
+        }
+    },
     "sgd_global_clipnorm": {"SGD": {"learning_rate": 0.1, "global_clipnorm": 0.3}},
     "rmsprop": {"RMSprop": {"learning_rate": 0.01}},
     "rmsprop_full": {
@@ -112,6 +125,17 @@ OPTIMIZERS = {
     "adam_amsgrad": {"Adam": {"learning_rate": 0.02, "beta_2": 0.5, "amsgrad": True}},
     "adam_clipnorm": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipnorm": 0.1}},
     "adam_clipvalue": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipvalue": 0.02}},
+    "adam_accumulate": {
+        "Adam": {"learning_rate": 0.02, "clipnorm": 0.1, "gradient_accumulation_steps": 4}
+    },
+    "adam_average": {
+        "Adam": {
+            "learning_rate": 0.02,
+            "use_ema": True,
+            "ema_momentum": 0.8,
+            "ema_overwrite_frequency": 3,
+        }
+    },
     "adamw": {"AdamW": {"learning_rate": 0.02}},
     "adamw_exclude": {
         "AdamW": {
@@ -206,25 +230,65 @@ LOSSES = {
     ),
 }
 
+# What a case has beside: class_weight or, drawn for each sample, sample_weight; weighted_metrics.
+WEIGHTED = {
+    "sparse": (
+        CLASSIFIER,
+        {SCCE: {"from_logits": True}},
+        {"class_weight": {0: 0.5, 2: 3.0, 4: 0.0}, "weighted_metrics": ["accuracy"]},
+    ),
+    "one_hot": (
+        PROBABILITIES,
+        "categorical_crossentropy",
+        {"class_weight": {1: 2.5, 3: 0.25}, "weighted_metrics": ["accuracy"]},
+    ),
+    "binary": (
+        GATE_LOGITS,
+        {"BinaryCrossentropy": {"from_logits": True}},
+        {"class_weight": {1: 4.0}, "weighted_metrics": ["accuracy"]},
+    ),
+    "samples": (
+        CLASSIFIER,
+        {SCCE: {"from_logits": True}},
+        {"sample_weight": True, "weighted_metrics": ["accuracy"]},
+    ),
+    "samples_mean": (
+        REGRESSOR,
+        {"MeanSquaredError": {"reduction": "mean_with_sample_weight"}},
+        {"sample_weight": True, "weighted_metrics": ["mae"]},
+    ),
+    "samples_sum": (REGRESSOR, {"Huber": {"reduction": "sum"}}, {"sample_weight": True}),
+    "samples_ignore": (
+        CLASSIFIER,
+        {SCCE: {"from_logits": True, "ignore_class": 2}},
+        {"sample_weight": True},
+    ),
+}
+
 
 def make_cases():
-    """name -> (model, optimizer, loss, metrics, samples)"""
+    """name -> (model, optimizer, loss, metrics, samples, weights)"""
     cases = {}
     samples = STEPS * BATCH
     for name, optimizer in OPTIMIZERS.items():
         loss = {SCCE: {"from_logits": True}}
-        cases[f"{name}__classifier"] = (CLASSIFIER, optimizer, loss, ["accuracy"], samples)
-        cases[f"{name}__regressor"] = (REGRESSOR, optimizer, "mse", ["mae"], samples)
+        cases[f"{name}__classifier"] = (CLASSIFIER, optimizer, loss, ["accuracy"], samples, {})
+        cases[f"{name}__regressor"] = (REGRESSOR, optimizer, "mse", ["mae"], samples, {})
     for name, schedule in SCHEDULED.items():
         optimizer = {"SGD": {"learning_rate": schedule, "momentum": 0.5}}
-        cases[f"schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples)
+        cases[f"schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples, {})
     for name, (model, loss, metrics) in LOSSES.items():
         # Under mae the gradient of a bias can be 0 but for rounding, which Adam would blow up.
         optimizer = {"SGD" if "mae" in name else "Adam": {"learning_rate": 0.02}}
-        cases[f"loss_{name}"] = (model, optimizer, loss, metrics, samples)
+        cases[f"loss_{name}"] = (model, optimizer, loss, metrics, samples, {})
+    for name, (model, loss, weights) in WEIGHTED.items():
+        metrics = weights.get("weighted_metrics", [])
+        optimizer = {"Adam": {"learning_rate": 0.02}}
+        cases[f"weights_{name}"] = (model, optimizer, loss, metrics, samples, weights)
     # The last batch has 5 samples.
     short = samples - 3
-    cases["short_batch"] = (BRANCHES, "adam", {SCCE: {"from_logits": True}}, ["accuracy"], short)
+    loss = {SCCE: {"from_logits": True}}
+    cases["short_batch"] = (BRANCHES, "adam", loss, ["accuracy"], short, {})
     return cases
 
 
@@ -308,8 +372,19 @@ def initial_value(rng, variable):
     return rng.normal(scale=0.5 if len(shape) == 2 else (2 / receptive) ** 0.5, size=shape)
 
 
+def weights_of(rng, y, weights):
+    """sample_weight as given, and the weights that come out of it or of the classes"""
+    utils = keras.src.trainers.data_adapters.data_adapter_utils
+    if "class_weight" in weights:
+        return None, utils.class_weight_to_sample_weights(y, weights["class_weight"])
+    if "sample_weight" in weights:
+        drawn = rng.choice([0.0, 0.5, 1.0, 2.5], len(y)).astype(np.float32)
+        return drawn, drawn
+    return None, None
+
+
 def run(name, case):
-    model_spec, optimizer, loss, metrics, samples = case
+    model_spec, optimizer, loss, metrics, samples, weights = case
     keras.backend.clear_session()
     rng = np.random.default_rng([SEED, *name.encode()])
     x = rng.normal(size=(samples, *model_spec["input"])).astype(np.float32)
@@ -318,6 +393,12 @@ def run(name, case):
     y = make_labels(rng, samples, model_spec, loss)
     model = make_model(model_spec)
     arrays = {"x": x, "y": y}
+    sample_weight, all_weights = weights_of(rng, y, weights)
+    if sample_weight is not None:
+        arrays["sample_weight"] = sample_weight
+    if all_weights is not None:
+        sums = [all_weights[i : i + BATCH].sum() for i in range(0, samples, BATCH)]
+        arrays["weight_sums"] = np.array(sums, np.float32)
     for variable in model.weights:
         variable.assign(initial_value(rng, variable).astype(np.float32))
         arrays[f"initial/{variable.path}"] = np.asarray(variable.value)
@@ -325,12 +406,18 @@ def run(name, case):
         optimizer=make_optimizer(optimizer),
         loss=make_scorer(loss, keras.losses),
         metrics=[make_scorer(m, keras.metrics) for m in metrics],
+        weighted_metrics=[
+            make_scorer(m, keras.metrics) for m in weights.get("weighted_metrics", [])
+        ],
     )
     logs = []
     for begin in range(0, samples, BATCH):
         model.reset_metrics()
         rows = slice(begin, begin + BATCH)
-        logs.append(model.train_on_batch(x[rows], y[rows], return_dict=True))
+        given = {"class_weight": weights.get("class_weight")}
+        if sample_weight is not None:
+            given = {"sample_weight": sample_weight[rows]}
+        logs.append(model.train_on_batch(x[rows], y[rows], return_dict=True, **given))
     arrays["losses"] = np.array([log["loss"] for log in logs], np.float32)
     for key in logs[0]:
         if key != "loss":
@@ -350,12 +437,16 @@ def run(name, case):
 
 
 def config_text(case):
-    model_spec, optimizer, loss, metrics, _ = case
+    model_spec, optimizer, loss, metrics, _, weights = case
     config = {
         "model": model_spec,
         "compile": {"optimizer": optimizer, "loss": loss, "metrics": metrics},
         "fit": {"batch_size": BATCH, "epochs": 1, "shuffle": False},
     }
+    if "weighted_metrics" in weights:
+        config["compile"]["weighted_metrics"] = weights["weighted_metrics"]
+    if "class_weight" in weights:
+        config["fit"]["class_weight"] = weights["class_weight"]
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data):
@@ -382,6 +473,7 @@ of {batch} samples. {count} cases.
 - `<optimizer>__classifier`, `<optimizer>__regressor`: every optimizer on two models
 - `schedule_<schedule>`: every learning rate schedule
 - `loss_<loss>`: every loss, with every metric at least once
+- `weights_<what>`: class and sample weights, with weighted metrics
 - `short_batch`: the last batch has {last} samples
 
 `networks/`: {networks} networks of convolutions, pools and normalizations, in the same form.

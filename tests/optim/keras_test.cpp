@@ -43,7 +43,8 @@ Field field_of(const std::string& name, const HostTensor& tensor) {
   return {name, tensor.type.dtype, {shape.begin() + 1, shape.end()}};
 }
 
-Graph training_step(const config::Config& config, const Signature& signature, std::int64_t batch) {
+Graph training_step(const config::Config& config, const Signature& signature, std::int64_t batch,
+                    bool updates) {
   Graph graph = build_model(config, signature, Mode::kTrain, batch);
   GraphBuilder b(graph);
   std::vector<ValueId> weights;
@@ -51,7 +52,7 @@ Graph training_step(const config::Config& config, const Signature& signature, st
   const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights);
   std::vector<Gradient> list;
   for (std::size_t i = 0; i < found.size(); ++i) list.push_back({i, found[i]});
-  add_optimizer(b, config.compile->optimizer, list);
+  (updates ? add_optimizer : add_accumulation)(b, config.compile->optimizer, list);
   verify(graph);
   return graph;
 }
@@ -75,13 +76,18 @@ void feed_number(Interpreter& run, const Graph& graph, const std::string& name, 
   }
 }
 
-void train_step(const Graph& graph, Backend& backend, const HostTensor& x, const HostTensor& y,
-                double rate, double step, Training& training) {
+/// The fields of a batch by their names.
+using Fields = std::map<std::string, HostTensor>;
+
+void train_step(const Graph& graph, Backend& backend, const Fields& fields, double rate,
+                double step, Training& training) {
   Interpreter run(graph, backend);
   run.initialize();
-  for (const auto& [path, value] : training.variables) run.feed(path, value);
-  run.feed("x", x);
-  run.feed("y", y);
+  for (const Variable& variable : graph.variables) {
+    const auto known = training.variables.find(variable.path);
+    if (known != training.variables.end()) run.feed(known->first, known->second);
+  }
+  for (const auto& [name, value] : fields) run.feed(name, value);
   feed_number(run, graph, "learning_rate", rate);
   feed_number(run, graph, "iteration", step);
   run.run();
@@ -101,19 +107,30 @@ void train_step(const Graph& graph, Backend& backend, const HostTensor& x, const
 Training train(const std::string& name, Backend& backend) {
   const std::string npz = kFolder + name + ".npz";
   const config::Config config = config::load_config(kFolder + name + ".yaml", {});
-  const HostTensor x = read_npz(npz, "x");
-  const HostTensor y = read_npz(npz, "y");
+  Fields data;
+  Signature signature;
+  for (const char* field : {"x", "y", "sample_weight"}) {
+    if (!npz_names(npz, field).empty()) data[field] = read_npz(npz, field);
+  }
+  signature.inputs = {field_of("x", data.at("x"))};
+  signature.label = field_of("y", data.at("y"));
+  if (data.contains("sample_weight")) {
+    signature.sample_weight = field_of("sample_weight", data.at("sample_weight"));
+  }
   Training training;
   for (const std::string& array : npz_names(npz, "initial/")) {
     training.variables[array.substr(8)] = read_npz(npz, array);
   }
   const Schedule rate = learning_rate_of(config.compile->optimizer);
-  const std::int64_t samples = x.type.shape[0];
+  const std::int64_t per_update = steps_per_update(config.compile->optimizer);
+  const std::int64_t samples = data.at("x").type.shape[0];
   for (std::int64_t begin = 0, step = 0; begin < samples; ++step) {
     const std::int64_t end = std::min(begin + config.fit.batch_size, samples);
-    const Graph graph = training_step(config, {{field_of("x", x)}, field_of("y", y)}, end - begin);
-    train_step(graph, backend, rows(x, begin, end), rows(y, begin, end), rate(step),
-               static_cast<double>(step), training);
+    const bool updates = (step + 1) % per_update == 0;
+    const Graph graph = training_step(config, signature, end - begin, updates);
+    Fields batch;
+    for (const auto& [name, field] : data) batch[name] = rows(field, begin, end);
+    train_step(graph, backend, batch, rate(step), static_cast<double>(step), training);
     begin = end;
   }
   return training;
