@@ -31,6 +31,9 @@ class Walk {
     for (std::size_t i = 0; i < graph.variables.size(); ++i) {
       pin(graph.variables[i].value, pinned.variables[i].layout);
       result_.variables.push_back(pinned.variables[i].layout);
+    }
+    // After all variables: one may take the value of another, which stays where it is.
+    for (std::size_t i = 0; i < graph.variables.size(); ++i) {
       for (const Update& update : graph.updates) {
         if (update.variable == graph.variables[i].value) {
           pin(update.value, pinned.variables[i].layout);

@@ -28,7 +28,7 @@ class Inserter {
     result.variables = graph.variables;
     for (Variable& variable : result.variables) variable.value = first(variable.value);
     for (const Update& update : graph.updates) {
-      const Layout& layout = result_.layouts[index(first(update.variable))];
+      const Layout layout = result_.layouts[index(first(update.variable))];  // want() adds to them
       result.updates.push_back(
           {first(update.variable), want(update.value, layout, Phase::kUpdate)});
     }
