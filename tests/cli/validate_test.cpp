@@ -78,6 +78,13 @@ TEST_CASE("mistakes end with their place and exit code 2") {
   CHECK(error("c.yaml --mesh 8") ==
         "meshwork: command line: '--mesh 8': gives 1 size, but the mesh at c.yaml:1:7 has 2 (data, "
         "model); give as many, or name the axes\n");
+  CHECK(error("c.yaml fit.callbacks=[EarlyStopping]") ==
+        "meshwork: command line: 'fit.callbacks=[EarlyStopping]': callback EarlyStopping: monitor "
+        "'val_loss' needs validation, and there is none; set fit.validation or validation_split, "
+        "or monitor 'loss'\n");
+  CHECK(error("c.yaml 'fit.callbacks=[ReduceLROnPlateau: {monitor: los}]'") ==
+        "meshwork: command line: 'fit.callbacks=[ReduceLROnPlateau: {monitor: los}]': callback "
+        "ReduceLROnPlateau: the run logs no 'los' to monitor; nearest: 'loss'\n");
   CHECK(error("c.yaml d.yaml") ==
         "meshwork: command line: 'd.yaml': is no assignment; write "
         "key=value, such as fit.epochs=3\n");
