@@ -132,6 +132,78 @@ void time_elementwise(Backend& backend, std::int64_t rows, std::int64_t columns)
               {{"key", std::int64_t{42}}, {"low", 0.0}, {"high", 1.0}});
 }
 
+/// A square layer of a convolutional network: padding so that every stride-th element has a result.
+struct Layer {
+  std::int64_t images, extent, channels, filters, window, stride;
+  std::int64_t groups = 1;
+};
+
+/// The three products of a layer.
+void time_convolution(Backend& backend, const Layer& l) {
+  const std::int64_t extent = (l.extent + l.stride - 1) / l.stride;
+  const std::int64_t padding =
+      std::max<std::int64_t>(0, (extent - 1) * l.stride + l.window - l.extent) / 2;
+  const auto both = [](std::int64_t value) { return std::vector<std::int64_t>{value, value}; };
+  const Attrs attrs{{"strides", both(l.stride)},
+                    {"padding", both(padding)},
+                    {"dilations", both(1)},
+                    {"groups", l.groups}};
+  const Shape x{l.images, l.extent, l.extent, l.channels}, y{l.images, extent, extent, l.filters};
+  const Shape w{l.window, l.window, l.channels / l.groups, l.filters};
+  const double multiplications =
+      static_cast<double>(num_elements(y)) * static_cast<double>(num_elements(w) / l.filters);
+  fmt::print("  {:>18} -> {:3} {}x{} stride {} groups {:2}", to_string(x), l.filters, l.window,
+             l.window, l.stride, l.groups);
+  const auto time = [&](const std::string& op, const std::vector<Shape>& inputs,
+                        const Shape& output) {
+    const double seconds = best_time(bind(backend, op, inputs, output, attrs).launch);
+    fmt::print(" {:9.1f} us {:6.1f} GFLOP/s", seconds * 1e6, 2e-9 * multiplications / seconds);
+  };
+  time("convolution", {x, w}, y);
+  time("convolution_input", {y, w}, x);
+  time("convolution_kernel", {x, y}, w);
+  fmt::print("\n");
+}
+
+void time_convolutions(Backend& backend) {
+  fmt::print("  convolutions: y, gradient of x, gradient of w\n");
+  for (const Layer& layer : std::vector<Layer>{{64, 28, 1, 12, 3, 1},
+                                               {64, 28, 12, 24, 6, 2},
+                                               {64, 14, 24, 32, 6, 2},
+                                               {128, 28, 1, 16, 3, 1},
+                                               {128, 32, 3, 16, 3, 1},
+                                               {128, 28, 16, 16, 3, 1},
+                                               {128, 28, 16, 32, 3, 2},
+                                               {128, 28, 16, 32, 1, 2},
+                                               {128, 14, 32, 32, 3, 1},
+                                               {128, 14, 32, 64, 3, 2},
+                                               {128, 7, 64, 64, 3, 1},
+                                               {128, 14, 64, 16, 1, 1},
+                                               {64, 28, 8, 8, 3, 1},
+                                               {64, 28, 32, 32, 3, 1, 32},
+                                               {64, 28, 12, 24, 3, 1, 12},
+                                               {64, 28, 32, 32, 3, 1, 2}}) {
+    time_convolution(backend, layer);
+  }
+}
+
+void time_pools(Backend& backend, std::int64_t channels) {
+  const auto both = [](std::int64_t value) { return std::vector<std::int64_t>{value, value}; };
+  const Attrs pool{{"window", both(2)}, {"strides", both(2)}, {"padding", both(0)}};
+  const Shape x{128, 28, 28, channels}, y{128, 14, 14, channels}, c{channels};
+  time_kernel(backend, "max_pool", {x}, y, pool);
+  time_kernel(backend, "max_pool_input", {x, y}, x, pool);
+  time_kernel(backend, "sum_pool", {x}, y, pool);
+  time_kernel(backend, "sum_pool_input", {y}, x, pool);
+  const Shape padded{128, 32, 32, channels};
+  time_kernel(backend, "pad", {x}, padded,
+              {{"low", std::vector<std::int64_t>{0, 2, 2, 0}}, {"shape", padded}});
+  const Attrs last{{"axis", std::int64_t{3}}};
+  time_kernel(backend, "moments", {x, c}, {2, channels}, last);
+  time_kernel(backend, "scale_offset", {x, c, c}, x, last);
+  time_kernel(backend, "scale_offset_sums", {x, x}, {2, channels}, last);
+}
+
 }  // namespace
 
 int main() {
@@ -146,6 +218,9 @@ int main() {
     time_elementwise(*backend, 128, 200);
     time_elementwise(*backend, 128, 10);
     time_elementwise(*backend, 512, 4096);
+    time_convolutions(*backend);
+    time_pools(*backend, 12);
+    time_pools(*backend, 64);
     if (cores == 1) break;
   }
   return 0;

@@ -262,9 +262,9 @@ void check_layer(const Layer& l) {
 }  // namespace
 
 TEST_CASE("fast convolutions agree with naive ones for all numbers of channels") {
-  for (const std::int64_t channels : {1, 3, 8, 12, 17, 32}) {
-    for (const std::int64_t filters : {1, 5, 8, 16, 24, 33}) {
-      check_layer({{2, 7, 9, channels}, filters, 3, 1, 1});
+  for (const std::int64_t channels : {1, 3, 12, 32}) {
+    for (const std::int64_t filters : {1, 8, 12, 33}) {
+      check_layer({{2, 5, 7, channels}, filters, 3, 1, 1});
     }
     check_layer({{2, 9, 8, channels}, 12, 6, 2, 2});
     check_layer({{2, 9, 8, channels}, 16, 1, 2, 0});
@@ -275,18 +275,18 @@ TEST_CASE("fast convolutions agree with naive ones for all numbers of channels")
     check_layer({{1, 4, 3, channels}, 6, 7, 1, 3});
     check_layer({{2, 5, 6, channels}, 16, 2, 1, 4});
     check_layer({{2, 5, 6, channels}, 6, 1, 1, 2});
-    check_layer({{1, 40, 40, channels}, 2, 31, 1, 15});
     check_layer({{2, 50, channels}, 6, 5, 2, 2});
     check_layer({{1, 4, 5, 6, channels}, 6, 3, 1, 1});
     check_layer({{1, 4, 7, 6, channels}, 6, 3, 2, 1, 2});
   }
+  check_layer({{1, 35, 33, 2}, 2, 31, 1, 15});
 }
 
 TEST_CASE("fast convolutions in groups agree with naive ones") {
-  for (const std::int64_t groups : {2, 3, 5, 16}) {
-    for (const std::int64_t in : {1, 2, 5, 8, 16}) {
-      for (const std::int64_t out : {1, 2, 3, 16}) {
-        check_layer({{2, 6, 7, groups * in}, groups * out, 3, 1, 1, 1, groups});
+  for (const std::int64_t groups : {2, 5, 16}) {
+    for (const std::int64_t in : {1, 3, 8}) {
+      for (const std::int64_t out : {1, 2, 8}) {
+        check_layer({{2, 5, 6, groups * in}, groups * out, 3, 1, 1, 1, groups});
       }
       check_layer({{1, 6, 7, groups * in}, groups * in, 3, 2, 1, 1, groups});
       check_layer({{1, 6, 7, groups * in}, groups * in, 3, 1, 4, 2, groups});

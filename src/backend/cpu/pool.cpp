@@ -21,6 +21,9 @@ constexpr std::size_t kSpatial = 3;
 /// Channels whose greatest elements are looked for at a time.
 constexpr std::int64_t kChannels = 256;
 
+/// Elements of a window that are taken in one go: those of the most common pool, 2 x 2.
+constexpr int kTogether = 4;
+
 /// A pool in three spatial dimensions, the missing ones in front, of extent one.
 struct Pool {
   std::int64_t images = 0;
@@ -60,6 +63,12 @@ struct Taps {
     first[d] = o * slide.stride - slide.padding;
     begin[d] = first[d] < 0 ? -first[d] : 0;
     end[d] = slide.x - first[d] < slide.window ? slide.x - first[d] : slide.window;
+  }
+
+  [[gnu::always_inline]] std::int64_t count() const {
+    std::int64_t taps = 1;
+    for (std::size_t d = 0; d < kSpatial; ++d) taps *= end[d] > begin[d] ? end[d] - begin[d] : 0;
+    return taps;
   }
 
   /// body(i0, i1, i2) for the elements of x, in order.
@@ -105,16 +114,38 @@ struct FoldWindowsLoop {
       for_each_in_row(
           pool, row, [&](const Taps& taps, std::int64_t place) __attribute__((always_inline)) {
             float* result = y + place * channels;
+            const float* elements[kTogether];
+            int waiting = 0;
             for (std::int64_t c = 0; c < channels; ++c) result[c] = nothing;
             taps.for_each([&](std::int64_t i0, std::int64_t i1, std::int64_t i2)
                               __attribute__((always_inline)) {
-                                const float* element = image + pixel(pool, i0, i1, i2) * channels;
-#pragma omp simd
-                                for (std::int64_t c = 0; c < channels; ++c) {
-                                  result[c] = Op::apply(result[c], element[c]);
+                                elements[waiting++] = image + pixel(pool, i0, i1, i2) * channels;
+                                if (waiting == kTogether) {
+                                  fold_together(elements, result, channels);
+                                  waiting = 0;
                                 }
                               });
+            for (int i = 0; i < waiting; ++i) {
+              const float* element = elements[i];
+#pragma omp simd
+              for (std::int64_t c = 0; c < channels; ++c) {
+                result[c] = Op::apply(element[c], result[c]);
+              }
+            }
           });
+    }
+  }
+
+ private:
+  // One after the other, the element first: whether it is NaN is then asked of what was loaded, not
+  // of what was chosen, which compilers would not vectorize.
+  [[gnu::always_inline]] static void fold_together(const float* const* elements, float* result,
+                                                   std::int64_t channels) {
+    const float *a = elements[0], *b = elements[1], *c = elements[2], *d = elements[3];
+#pragma omp simd
+    for (std::int64_t i = 0; i < channels; ++i) {
+      const float two = Op::apply(b[i], Op::apply(a[i], result[i]));
+      result[i] = Op::apply(d[i], Op::apply(c[i], two));
     }
   }
 };
@@ -140,18 +171,28 @@ struct SpreadLoop {
   }
 };
 
+/// Whether `value` takes the place of `best` as the first of the greatest; NaN is the greatest.
+[[gnu::always_inline]] inline bool is_greater(float value, float best) {
+  return (value > best) | ((value != value) & (best == best));
+}
+
 /// Adds dy to the first of the greatest elements of its window, in one image.
 struct SpreadToFirstLoop {
   [[gnu::always_inline]] static void run(const Pool& pool, const float* x, const float* dy,
                                          float* dx) {
-    for (std::int64_t i = 0; i < pool.part_pixels() * pool.channels; ++i) dx[i] = 0;
+    const std::int64_t channels = pool.channels;
+    for (std::int64_t i = 0; i < pool.part_pixels() * channels; ++i) dx[i] = 0;
     const std::int64_t rows = pool.slides[0].y * pool.slides[1].y;
     for (std::int64_t row = 0; row < rows; ++row) {
       for_each_in_row(
           pool, row, [&](const Taps& taps, std::int64_t place) __attribute__((always_inline)) {
-            for (std::int64_t c = 0; c < pool.channels; c += kChannels) {
-              const std::int64_t rest = pool.channels - c;
-              spread(pool, taps, x + c, dy + place * pool.channels + c, dx + c,
+            if (taps.count() == kTogether &&
+                spread_together(pool, taps, x, dy + place * channels, dx)) {
+              return;
+            }
+            for (std::int64_t c = 0; c < channels; c += kChannels) {
+              const std::int64_t rest = channels - c;
+              spread(pool, taps, x + c, dy + place * channels + c, dx + c,
                      rest < kChannels ? rest : kChannels);
             }
           });
@@ -159,37 +200,76 @@ struct SpreadToFirstLoop {
   }
 
  private:
+  /// Where an element of x lies in dx; -1 if elsewhere.
+  [[gnu::always_inline]] static std::int64_t part_pixel(const Pool& pool, std::int64_t i0,
+                                                        std::int64_t i1, std::int64_t i2) {
+    const std::int64_t j0 = i0 + pool.shift[0], j1 = i1 + pool.shift[1], j2 = i2 + pool.shift[2];
+    const bool inside = j0 >= 0 && j0 < pool.extents[0] && j1 >= 0 && j1 < pool.extents[1] &&
+                        j2 >= 0 && j2 < pool.extents[2];
+    return inside ? (j0 * pool.extents[1] + j1) * pool.extents[2] + j2 : -1;
+  }
+
+  /// The window of a common pool in one go; false if not all of it lies in dx.
+  [[gnu::always_inline]] static bool spread_together(const Pool& pool, const Taps& taps,
+                                                     const float* x, const float* dy, float* dx) {
+    const float* from[kTogether];
+    float* to[kTogether];
+    int tap = 0;
+    bool inside = true;
+    taps.for_each([&](std::int64_t i0, std::int64_t i1, std::int64_t i2)
+                      __attribute__((always_inline)) {
+                        const std::int64_t place = part_pixel(pool, i0, i1, i2);
+                        inside = inside && place >= 0;
+                        from[tap] = x + pixel(pool, i0, i1, i2) * pool.channels;
+                        to[tap++] = dx + place * pool.channels;
+                      });
+    if (!inside) return false;
+    const float *a = from[0], *b = from[1], *c = from[2], *d = from[3];
+    float *to_a = to[0], *to_b = to[1], *to_c = to[2], *to_d = to[3];
+#pragma omp simd
+    for (std::int64_t i = 0; i < pool.channels; ++i) {
+      const bool b_wins = is_greater(b[i], a[i]), d_wins = is_greater(d[i], c[i]);
+      const float ab = b_wins ? b[i] : a[i], cd = d_wins ? d[i] : c[i];
+      const bool nan_ab = (a[i] != a[i]) | (b[i] != b[i]), nan_cd = (c[i] != c[i]) | (d[i] != d[i]);
+      const bool behind = (cd > ab) | (nan_cd & !nan_ab);
+      const float upper = behind ? 0.0F : dy[i], lower = behind ? dy[i] : 0.0F;
+      to_a[i] += b_wins ? 0.0F : upper;
+      to_b[i] += b_wins ? upper : 0.0F;
+      to_c[i] += d_wins ? 0.0F : lower;
+      to_d[i] += d_wins ? lower : 0.0F;
+    }
+    return true;
+  }
+
   [[gnu::always_inline]] static void spread(const Pool& pool, const Taps& taps, const float* x,
                                             const float* dy, float* dx, std::int64_t count) {
     float greatest[kChannels];
     std::int32_t first[kChannels];
     std::int32_t tap = 0;
-    taps.for_each([&](std::int64_t i0, std::int64_t i1,
-                      std::int64_t i2) __attribute__((always_inline)) {
-      const float* element = x + pixel(pool, i0, i1, i2) * pool.channels;
-      const bool begins = tap == 0;
+    taps.for_each([&](std::int64_t i0, std::int64_t i1, std::int64_t i2)
+                      __attribute__((always_inline)) {
+                        const float* element = x + pixel(pool, i0, i1, i2) * pool.channels;
+                        const bool begins = tap == 0;
 #pragma omp simd
-      for (std::int64_t c = 0; c < count; ++c) {
-        const float value = element[c], best = greatest[c];
-        const bool taken = begins | (value > best) | ((value != value) & (best == best));
-        greatest[c] = taken ? value : best;
-        first[c] = taken ? tap : first[c];
-      }
-      ++tap;
-    });
+                        for (std::int64_t c = 0; c < count; ++c) {
+                          const bool taken = begins | is_greater(element[c], greatest[c]);
+                          greatest[c] = taken ? element[c] : greatest[c];
+                          first[c] = taken ? tap : first[c];
+                        }
+                        ++tap;
+                      });
     tap = 0;
-    taps.for_each([&](std::int64_t i0, std::int64_t i1,
-                      std::int64_t i2) __attribute__((always_inline)) {
-      const std::int64_t j0 = i0 + pool.shift[0], j1 = i1 + pool.shift[1], j2 = i2 + pool.shift[2];
-      const bool inside = j0 >= 0 && j0 < pool.extents[0] && j1 >= 0 && j1 < pool.extents[1] &&
-                          j2 >= 0 && j2 < pool.extents[2];
-      if (inside) {
-        float* element = dx + ((j0 * pool.extents[1] + j1) * pool.extents[2] + j2) * pool.channels;
+    taps.for_each([&](std::int64_t i0, std::int64_t i1, std::int64_t i2)
+                      __attribute__((always_inline)) {
+                        const std::int64_t place = part_pixel(pool, i0, i1, i2);
+                        if (place >= 0) {
+                          float* element = dx + place * pool.channels;
 #pragma omp simd
-        for (std::int64_t c = 0; c < count; ++c) element[c] += first[c] == tap ? dy[c] : 0.0F;
-      }
-      ++tap;
-    });
+                          for (std::int64_t c = 0; c < count; ++c)
+                            element[c] += first[c] == tap ? dy[c] : 0.0F;
+                        }
+                        ++tap;
+                      });
   }
 };
 
