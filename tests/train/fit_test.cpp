@@ -255,6 +255,10 @@ TEST_CASE("a loss that is no number: the epoch has its row, the run fails") {
     CHECK(steps("ended" + mesh) == 2);
     CHECK(cells_of(read_text(directory.file("ended" + mesh + "/metrics.csv"))).size() == 2);
     CHECK_FALSE(has_weights("ended" + mesh));
+    const Outcome at_once =
+        run("at_once", "EarlyStopping: {monitor: loss, restore_best_weights: true}");
+    CHECK(at_once.error.find("best epoch") == std::string::npos);
+    CHECK_FALSE(has_weights("at_once" + mesh));
     CHECK(run("raised", "TerminateOnNaN: {raise_error: true}")
               .error.starts_with("NaN or Inf loss encountered at batch 1; "));
   }

@@ -17,11 +17,11 @@ namespace meshwork {
 /// What a callback sees of a run and may do to it, on one of its devices. Logs and learning rate
 /// are the same on all of them, so all callbacks decide alike.
 struct Training {
-  float learning_rate = 0;     ///< of the steps to come; has no effect on an optimizer's schedule
-  bool stop = false;           ///< set: this epoch is the last, and ends now
-  bool restored = false;       ///< set: the weights are those of an earlier epoch
-  bool is_first = true;        ///< this device writes files for all
-  std::string run_directory;   ///< where relative paths start
+  float learning_rate = 0;    ///< of the steps to come; has no effect on an optimizer's schedule
+  bool stop = false;          ///< set: this epoch is the last, and ends now
+  bool restored = false;      ///< set: the weights are those of an earlier epoch, and numbers
+  bool is_first = true;       ///< this device writes files for all
+  std::string run_directory;  ///< where relative paths start
   std::function<void(const std::string& line)> say;  ///< prints a line, on the first device
   std::function<void(const std::string& file)> save_weights;  ///< all devices together
   std::function<WeightsCopy()> copy_weights;

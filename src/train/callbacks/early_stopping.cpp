@@ -1,6 +1,8 @@
 // Stops when the monitored number has not improved for `patience` epochs
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "train/callbacks/monitor.h"
 
 namespace meshwork::callbacks {
@@ -24,6 +26,7 @@ class EarlyStopping : public Callback {
       best_ = value;
       best_epoch_ = epoch;
       if (restores_) best_weights_ = training.copy_weights();
+      best_is_sound_ = std::isfinite(logs.at("loss"));
       // What is better than all before, but not than the baseline, gives no more time.
       if (!baseline_ || monitor_.improves(*value, baseline_)) wait_ = 0;
     } else if (wait_ >= patience_ && epoch > 0) {
@@ -42,7 +45,8 @@ class EarlyStopping : public Callback {
                                best_epoch_ + 1));
     }
     training.restore_weights(*best_weights_);
-    training.restored = true;
+    // Keras takes a first epoch of NaNs for the best so far.
+    training.restored = best_is_sound_;
   }
 
  private:
@@ -55,6 +59,7 @@ class EarlyStopping : public Callback {
   std::int64_t wait_ = 0;
   std::optional<double> best_;
   std::int64_t best_epoch_ = 0;
+  bool best_is_sound_ = false;
   std::optional<WeightsCopy> best_weights_;
   std::optional<std::int64_t> stopped_epoch_;
 };

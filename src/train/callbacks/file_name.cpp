@@ -82,8 +82,8 @@ std::string FileName::format(const std::map<std::string, std::int64_t>& counts,
     const auto count = counts.find(part.field);
     const auto log = logs.find(part.field);
     MW_CHECK(count != counts.end() || log != logs.end(), "'{}' in '{}'", part.field, text_);
-    result += count != counts.end() ? show(part.spec, count->second)
-                                    : show_real(part.spec, log->second);
+    result +=
+        count != counts.end() ? show(part.spec, count->second) : show_real(part.spec, log->second);
   }
   return result;
 }

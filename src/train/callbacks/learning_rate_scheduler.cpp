@@ -57,8 +57,7 @@ EpochSchedule from_list(const config::Value& list) {
 
 EpochSchedule read_epoch_schedule(const config::Value& value) {
   if (value.is_list()) return from_list(value);
-  const bool is_table =
-      value.is_map() && std::any_of(value.map.begin(), value.map.end(), is_epoch);
+  const bool is_table = value.is_map() && std::any_of(value.map.begin(), value.map.end(), is_epoch);
   if (is_table) return from_table(value);
   const Schedule schedule = read_schedule(&value, 0);
   return [schedule](std::int64_t epoch, double) { return schedule(epoch); };

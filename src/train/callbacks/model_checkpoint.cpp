@@ -63,9 +63,10 @@ class ModelCheckpoint : public Callback {
     if (!best_only) {
       monitor_.reset();
     } else if (every_ && monitor_->name().starts_with("val_")) {
-      fail_at(args.at(),
-              "{}: '{}' is known only at the end of an epoch; set save_freq: epoch, or monitor '{}'",
-              args.what(), monitor_->name(), monitor_->name().substr(4));
+      fail_at(
+          args.at(),
+          "{}: '{}' is known only at the end of an epoch; set save_freq: epoch, or monitor '{}'",
+          args.what(), monitor_->name(), monitor_->name().substr(4));
     }
   }
 
@@ -103,9 +104,10 @@ class ModelCheckpoint : public Callback {
     }
     const auto value = monitor_->find(logs);
     if (!value) {
-      training.say(fmt::format("Epoch {}: can save the best model only with {}, which was not "
-                               "computed; saving model to {}",
-                               epoch, monitor_->name(), file));
+      training.say(
+          fmt::format("Epoch {}: can save the best model only with {}, which was not "
+                      "computed; saving model to {}",
+                      epoch, monitor_->name(), file));
       return true;
     }
     const std::string best = best_ ? fmt::format("{:.5f}", without_nan_sign(*best_)) : "None";

@@ -60,7 +60,8 @@ bool Monitor::improves(double value, std::optional<double> reference) const {
 
 std::int64_t read_count(config::Reader& args, std::string_view key, std::int64_t fallback) {
   const std::int64_t count = args.get(key, fallback);
-  if (count < 0) fail_at(args.find(key)->at, "{}: {} is {}; give 0 or more", args.what(), key, count);
+  if (count < 0)
+    fail_at(args.find(key)->at, "{}: {} is {}; give 0 or more", args.what(), key, count);
   return count;
 }
 

@@ -26,9 +26,12 @@ void refuse_schedule(const config::ClassSpec& spec, const config::Config& config
 
 const std::vector<const CallbackDef*>& callback_registry() {
   static const std::vector<const CallbackDef*> registry = {
-      &callbacks::kCsvLogger,         &callbacks::kEarlyStopping,
-      &callbacks::kLearningRateScheduler, &callbacks::kModelCheckpoint,
-      &callbacks::kReduceLrOnPlateau, &callbacks::kTerminateOnNan,
+      &callbacks::kCsvLogger,
+      &callbacks::kEarlyStopping,
+      &callbacks::kLearningRateScheduler,
+      &callbacks::kModelCheckpoint,
+      &callbacks::kReduceLrOnPlateau,
+      &callbacks::kTerminateOnNan,
   };
   return registry;
 }
