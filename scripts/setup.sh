@@ -10,8 +10,10 @@ required=(
   libcli11-dev
   libdnnl-dev
   libfmt-dev
+  libjpeg-dev
   libopenmpi-dev
   libpcre2-dev
+  libpng-dev
   librandom123-dev
   libxxhash-dev
   libyaml-cpp-dev

@@ -89,7 +89,9 @@ struct FitSpec {
   std::optional<ClassWeights> class_weight;
   std::vector<ClassSpec> callbacks;
   bool shuffle = true;
-  bool log_steps = false;  ///< also write steps.csv: the loss of every step
+  bool drop_remainder = false;  ///< leave out what fills no batch at the end of a pass
+  std::int64_t prefetch = 2;    ///< batches that are read ahead
+  bool log_steps = false;       ///< also write steps.csv: the loss of every step
   Location at;
 };
 

@@ -120,6 +120,13 @@ FitSpec read_fit(const Value* fit, const Location& file) {
   spec.class_weight = read_class_weight(reader);
   spec.callbacks = read_callbacks(reader);
   spec.shuffle = reader.get("shuffle", spec.shuffle);
+  spec.drop_remainder = reader.get("drop_remainder", spec.drop_remainder);
+  spec.prefetch = read_count(reader, "prefetch", spec.prefetch, 1);
+  constexpr std::int64_t kMostPrefetch = 1024;
+  if (spec.prefetch > kMostPrefetch) {
+    fail_at(reader.find("prefetch")->at, "prefetch is {} batches; it must be at most {}",
+            spec.prefetch, kMostPrefetch);
+  }
   spec.log_steps = reader.get("log_steps", spec.log_steps);
   reader.finish();
   return spec;

@@ -16,7 +16,41 @@ namespace {
 /// Whole numbers stay whole for the target y; everything else is float32.
 DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
   const bool is_label = spec.name == "y" && spec.one_hot == 0 && info.integers;
-  return is_label && spec.scale == 1.0 && spec.offset == 0.0 ? DType::kInt32 : DType::kFloat32;
+  const bool is_raw = spec.scale == 1.0 && spec.offset == 0.0 && spec.mean.empty();
+  return is_label && is_raw && spec.augment.empty() ? DType::kInt32 : DType::kFloat32;
+}
+
+/// The shape of the description, or that of the file.
+Shape sample_shape(const FieldSpec& spec, const SourceInfo& info) {
+  const Shape stored(info.shape.begin() + 1, info.shape.end());
+  if (!spec.shape || num_elements(stored) == 0) return stored;  // emptiness is told later
+  checked_elements(fmt::format("{}: field '{}'", config::to_string(spec.at), spec.name),
+                   *spec.shape, sizeof(float));
+  if (num_elements(*spec.shape) == num_elements(stored)) return *spec.shape;
+  config::fail_at(spec.at, "field '{}': shape {} has {} numbers, but samples of {} have {}: {}",
+                  spec.name, to_string(*spec.shape), num_elements(*spec.shape), info.name,
+                  num_elements(stored), to_string(stored));
+}
+
+Normalization make_normalization(const FieldSpec& spec, const Shape& shape) {
+  const std::size_t count = spec.mean.size();
+  if (count > 1 && (shape.empty() || shape.back() != static_cast<std::int64_t>(count))) {
+    config::fail_at(
+        spec.at,
+        "field '{}': mean and std have {} numbers, but samples of shape {} have {}; "
+        "give one for each, or one for all",
+        spec.name, count, to_string(shape),
+        shape.empty() ? std::string("no channels") : fmt::format("{} channels", shape.back()));
+  }
+  return {{spec.mean.begin(), spec.mean.end()}, {spec.std.begin(), spec.std.end()}};
+}
+
+void check_augment(const FieldSpec& spec, const Shape& shape) {
+  if (spec.augment.empty() || shape.size() == 2 || shape.size() == 3) return;
+  config::fail_at(spec.at,
+                  "field '{}': augment is for images [height, width] or [height, width, channels], "
+                  "but samples have shape {}",
+                  spec.name, to_string(shape));
 }
 
 Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source) {
@@ -29,8 +63,10 @@ Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source) {
   if (spec.one_hot > 0) {
     source = one_hot(std::move(source), {DType::kInt32, spec.scale, spec.offset}, spec.one_hot);
   }
-  const Shape& shape = source->info().shape;
-  field.shape.assign(shape.begin() + 1, shape.end());
+  field.shape = sample_shape(spec, source->info());
+  field.normalization = make_normalization(spec, field.shape);
+  check_augment(spec, field.shape);
+  field.augment = spec.augment;
   field.source = std::move(source);
   return field;
 }
@@ -105,10 +141,8 @@ const Split& Dataset::split(std::string_view name) const {
 
 Split Dataset::open(const SplitSpec& spec) const {
   const auto directories = search_directories(spec_.name, spec_.at.file, spec_.directories);
-  const OpenContext context{[&](const std::string& file, const config::Location& at) {
-                              return find_file(file, directories, at, spec_.hint);
-                            },
-                            seed_};
+  const OpenContext context{
+      .directories = directories, .hint = spec_.hint, .seed = seed_, .cache = spec_.cache};
   Split split{.name = spec.name, .first = 0, .samples = 0, .fields = {}};
   for (std::size_t i = 0; i < spec_.fields.size(); ++i) {
     split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context)));

@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "data/description.h"
+#include "data/normalization.h"
 
 namespace meshwork::data {
 
@@ -23,6 +24,8 @@ struct Field {
   Shape shape;                           ///< of one sample: [28, 28], [] for a label
   std::shared_ptr<const Source> source;  ///< shared by all devices of the process
   Conversion conversion;
+  Normalization normalization = {};
+  std::vector<ImageOp> augment = {};  ///< for training batches
 };
 
 /// A range of samples. Copies are cheap and share what was read.

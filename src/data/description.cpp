@@ -15,8 +15,10 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 9> kReserved{
-    "name", "format", "directories", "splits", "take", "hint", "seed", "header", "delimiter"};
+constexpr std::array<std::string_view, 15> kReserved{
+    "name",       "format",     "directories", "splits",        "take",
+    "hint",       "cache",      "seed",        "header",        "delimiter",
+    "color_mode", "image_size", "class_names", "interpolation", "crop_to_aspect_ratio"};
 
 /// The fields that the first split given as a map names, else x and y.
 std::vector<std::string> field_names(const Value& splits) {
@@ -55,8 +57,70 @@ std::optional<DType> read_dtype(Reader& options) {
   fail_at(value->at, "dtype of a field must be float32 or int32, not '{}'", name);
 }
 
+/// One number for all channels, or a list of one for each.
+std::vector<double> read_channels(Reader& options, std::string_view key) {
+  const Value* value = options.find(key);
+  if (value == nullptr) return {};
+  if (!value->is_list()) return {value->as_real(key)};
+  std::vector<double> numbers;
+  for (const Value& item : value->list) numbers.push_back(item.as_real(key));
+  if (numbers.empty()) fail_at(value->at, "{} must hold a number for each channel", key);
+  return numbers;
+}
+
+void read_normalization(FieldSpec& field, Reader& options) {
+  field.mean = read_channels(options, "mean");
+  field.std = read_channels(options, "std");
+  if (field.mean.empty() && field.std.empty()) return;
+  for (const double std : field.std) {
+    if (!(std > 0)) {
+      fail_at(options.find("std")->at, "std must be positive, not {}", std);
+    }
+  }
+  const std::size_t length = std::max(field.mean.size(), field.std.size());
+  if (field.mean.size() <= 1) field.mean.resize(length, field.mean.empty() ? 0 : field.mean[0]);
+  if (field.std.size() <= 1) field.std.resize(length, field.std.empty() ? 1 : field.std[0]);
+  if (field.mean.size() != field.std.size()) {
+    fail_at(options.find("std")->at, "mean has {} numbers, std {}; give one for each channel",
+            field.mean.size(), field.std.size());
+  }
+}
+
+void read_shape(FieldSpec& field, Reader& options) {
+  const Value* value = options.find("shape");
+  if (value == nullptr) return;
+  field.shape = value->as_shape("shape");
+  for (const std::int64_t extent : *field.shape) {
+    if (extent < 1)
+      fail_at(value->at, "shape {} has the extent {}", to_string(*field.shape), extent);
+  }
+}
+
+/// What has no meaning for whole numbers or one-hot vectors.
+void check_together(const FieldSpec& field, Reader& options) {
+  for (const char* key : {"mean", "std", "augment"}) {
+    const Value* value = options.find(key);
+    if (value == nullptr) continue;
+    if (field.dtype == DType::kInt32) {
+      fail_at(value->at, "{} needs dtype float32, but field '{}' is int32", key, field.name);
+    }
+    if (field.one_hot > 0) {
+      fail_at(value->at, "field '{}' has one_hot labels, for which there is no {}", field.name,
+              key);
+    }
+  }
+  if (field.one_hot > 0 && field.shape) {
+    fail_at(options.find("shape")->at,
+            "field '{}' has one_hot labels, whose shape is that of the labels and the classes",
+            field.name);
+  }
+}
+
 FieldSpec read_field(const std::string& name, Reader& options) {
-  FieldSpec field{.name = name, .dtype = read_dtype(options), .at = options.at()};
+  FieldSpec field;
+  field.name = name;
+  field.dtype = read_dtype(options);
+  field.at = options.at();
   field.scale = options.get("scale", 1.0);
   field.offset = options.get("offset", 0.0);
   if (const Value* classes = options.find("one_hot")) {
@@ -65,6 +129,10 @@ FieldSpec read_field(const std::string& name, Reader& options) {
       fail_at(classes->at, "one_hot must be the number of classes, not {}", field.one_hot);
     }
   }
+  read_normalization(field, options);
+  read_shape(field, options);
+  if (const Value* augment = options.find("augment")) field.augment = read_augment(*augment);
+  check_together(field, options);
   return field;
 }
 
@@ -131,6 +199,7 @@ DatasetSpec read_description(const Value& description) {
   spec.format = format.name;
   spec.directories = read_directories(keys);
   spec.hint = keys.get("hint", "");
+  if (const Value* cache = keys.find("cache")) spec.cache = cache->as_bool("cache");
   const Value* take = keys.find("take");
   const Value& splits = keys.require("splits");
   if (!splits.is_map()) {

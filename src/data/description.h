@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "data/augment/augment.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data {
@@ -16,7 +17,11 @@ struct FieldSpec {
   std::optional<DType> dtype;  ///< as written; default_dtype() where it is not
   double scale = 1.0;          ///< value = raw * scale + offset
   double offset = 0.0;
-  std::int64_t one_hot = 0;  ///< number of classes; 0: no one-hot vectors
+  std::vector<double> mean;      ///< then value = (value - mean) / std, for each channel or for all
+  std::vector<double> std;       ///< both empty, or both of one length
+  std::optional<Shape> shape;    ///< of one sample, where it is not that of the file
+  std::vector<ImageOp> augment;  ///< for training batches, in this order
+  std::int64_t one_hot = 0;      ///< number of classes; 0: no one-hot vectors
   config::Location at;
 };
 
@@ -30,22 +35,39 @@ struct SplitSpec {
 /// A dataset description, checked without touching a file of data:
 ///
 ///     name: fashion_mnist              # its folder in $MESHWORK_DATA
-///     format: idx                      # csv, idx, npy, npz, synthetic
+///     format: idx                      # cifar10, cifar100, csv, idx, images, npy, npz, synthetic
 ///     directories: [/usr/share/datasets/fashion-mnist]
 ///     splits:                          # train, validation, test: a file (or more) per field
 ///       train: {x: train-images-idx3-ubyte.gz, y: train-labels-idx1-ubyte.gz}
 ///       test: {x: t10k-images-idx3-ubyte.gz, y: t10k-labels-idx1-ubyte.gz}
 ///     x: {scale: 0.00392156862745098, offset: 0, dtype: float32}
 ///     y: {dtype: int32}                # or one_hot: 10
+///     cache: true                      # keep what was decoded; by default up to 1 GiB per field
 ///     take: 1003                       # at most the first 1003 samples; or {train: 1003}
 ///     hint: apt install dataset-fashion-mnist
 ///
-/// A split may also be one file that holds all fields (`train: iris.csv`): these are x and y.
+/// A split may also be one file that holds all fields (`train: iris.csv`): these are x and y. A
+/// file may be a list, or a pattern (`part-*.npz`): the samples of all files, one after the other.
+///
+/// Of a field with images [height, width] or [height, width, channels]:
+///
+///     x:
+///       scale: 0.00392156862745098
+///       mean: [0.491, 0.482, 0.447]    # per channel (the last dimension), or one for all
+///       std: [0.247, 0.243, 0.262]
+///       shape: [28, 28, 1]             # of a sample, with as many numbers as the file has
+///       augment:                       # training batches only, after all of the above
+///         - RandomFlip: {mode: horizontal}
+///         - RandomCrop: {padding: 4}
+///
+/// `cache` is a matter of images and of packed .npz files. Files of the other formats are mapped
+/// (idx, npy, cifar), or kept unpacked (csv and all gzip files), whatever it says.
 struct DatasetSpec {
   std::string name;
   std::string format;
   std::vector<std::string> directories;  ///< as written
   std::string hint;
+  std::optional<bool> cache;
   std::vector<FieldSpec> fields;
   std::vector<SplitSpec> splits;
   config::Location at;

@@ -1,10 +1,12 @@
 #include "data/find_file.h"
 
 #include <fmt/ranges.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 
@@ -29,6 +31,63 @@ std::vector<std::string> spellings(const std::string& file) {
   constexpr std::string_view kPacked = ".gz";
   if (file.ends_with(kPacked)) return {file, file.substr(0, file.size() - kPacked.size())};
   return {file, file + std::string(kPacked)};
+}
+
+/// An absolute path is looked for only there.
+std::vector<std::string> places_of(const std::string& file,
+                                   const std::vector<std::string>& directories) {
+  if (fs::path(file).is_absolute()) return {""};
+  return directories;
+}
+
+std::optional<std::string> existing_file(const std::string& file,
+                                         const std::vector<std::string>& directories) {
+  for (const std::string& directory : places_of(file, directories)) {
+    for (const std::string& spelling : spellings(file)) {
+      const fs::path path = (fs::path(directory) / spelling).lexically_normal();
+      std::error_code ignored;
+      if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) return path.string();
+    }
+  }
+  return std::nullopt;
+}
+
+/// A directory as part of a pattern that stands for itself.
+std::string escaped(const std::string& directory) {
+  std::string text;
+  for (const char c : directory) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+/// Files that fit, sorted.
+std::vector<std::string> matches(const std::string& directory, const std::string& pattern) {
+  const std::string whole = directory.empty() ? pattern : escaped(directory) + "/" + pattern;
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(whole.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const fs::path path = fs::path(found.gl_pathv[i]).lexically_normal();
+      std::error_code ignored;
+      if (!fs::is_directory(path, ignored)) paths.push_back(path.string());
+    }
+  }
+  ::globfree(&found);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// `wanted`: "neither 'a' nor 'a.gz'".
+[[noreturn]] void fail_missing(const std::string& wanted, const std::string& file,
+                               const std::vector<std::string>& directories,
+                               const config::Location& at, const std::string& hint) {
+  const bool is_set = !expand(std::string("$") + kDataVariable).empty();
+  fail(ExitCode::kFile, "{}: found {}{}{}{}", config::to_string(at), wanted,
+       fs::path(file).is_absolute() ? "" : fmt::format(" in {}", fmt::join(directories, ", ")),
+       is_set ? "" : "; MESHWORK_DATA, where data sets can be kept, is not set",
+       hint.empty() ? "" : "; hint: " + hint);
 }
 
 }  // namespace
@@ -58,21 +117,36 @@ std::vector<std::string> search_directories(const std::string& name,
 
 std::string find_file(const std::string& file, const std::vector<std::string>& directories,
                       const config::Location& at, const std::string& hint) {
-  std::vector<std::string> places = directories;
-  if (fs::path(file).is_absolute()) places = {""};
-  for (const std::string& directory : places) {
-    for (const std::string& spelling : spellings(file)) {
-      const fs::path path = (fs::path(directory) / spelling).lexically_normal();
-      std::error_code ignored;
-      if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) return path.string();
+  if (const auto path = existing_file(file, directories)) return *path;
+  fail_missing(fmt::format("neither '{}'", fmt::join(spellings(file), "' nor '")), file,
+               directories, at, hint);
+}
+
+std::vector<std::string> find_files(const std::string& pattern,
+                                    const std::vector<std::string>& directories,
+                                    const config::Location& at, const std::string& hint) {
+  if (pattern.find_first_of("*?[") == std::string::npos) {
+    return {find_file(pattern, directories, at, hint)};
+  }
+  if (const auto path = existing_file(pattern, directories)) return {*path};
+  for (const std::string& directory : places_of(pattern, directories)) {
+    for (const std::string& spelling : spellings(pattern)) {
+      std::vector<std::string> paths = matches(directory, spelling);
+      if (!paths.empty()) return paths;
     }
   }
-  const bool is_set = !expand(std::string("$") + kDataVariable).empty();
-  fail(ExitCode::kFile, "{}: found neither '{}'{}{}{}", config::to_string(at),
-       fmt::join(spellings(file), "' nor '"),
-       fs::path(file).is_absolute() ? "" : fmt::format(" in {}", fmt::join(places, ", ")),
-       is_set ? "" : "; MESHWORK_DATA, where data sets can be kept, is not set",
-       hint.empty() ? "" : "; hint: " + hint);
+  fail_missing(fmt::format("no file whose name fits '{}'", pattern), pattern, directories, at,
+               hint);
+}
+
+std::string find_folder(const std::string& name, const std::vector<std::string>& directories,
+                        const config::Location& at, const std::string& hint) {
+  for (const std::string& directory : places_of(name, directories)) {
+    const fs::path path = (fs::path(directory) / name / "").lexically_normal().parent_path();
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) return path.string();
+  }
+  fail_missing(fmt::format("no folder '{}'", name), name, directories, at, hint);
 }
 
 }  // namespace meshwork::data

@@ -21,4 +21,15 @@ std::vector<std::string> search_directories(const std::string& name,
 std::string find_file(const std::string& file, const std::vector<std::string>& directories,
                       const config::Location& at, const std::string& hint);
 
+/// The paths of all files of the first directory that has any whose names fit `pattern`, in the
+/// order of their names as bytes: "part-*.npz", "data_batch_[1-5].bin", "*/x.npy". A name without
+/// `*`, `?` and `[`, or one under which a file exists, is that file. Errors as of find_file.
+std::vector<std::string> find_files(const std::string& pattern,
+                                    const std::vector<std::string>& directories,
+                                    const config::Location& at, const std::string& hint);
+
+/// The path of the folder `name` in the first directory that has it. Errors as of find_file.
+std::string find_folder(const std::string& name, const std::vector<std::string>& directories,
+                        const config::Location& at, const std::string& hint);
+
 }  // namespace meshwork::data

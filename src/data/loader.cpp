@@ -12,7 +12,6 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::int64_t kAhead = 2;
 constexpr std::align_val_t kAlignment{64};
 
 struct FreeAligned {
@@ -75,18 +74,23 @@ PartOf whole_parts(const Split& split) {
 Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& part_of)
     : split_(split), options_(options) {
   MW_CHECK(split.samples > 0 && options.batch_size > 0 && options.first_step >= 0);
-  MW_CHECK(options.steps_per_epoch.value_or(1) > 0);
+  MW_CHECK(options.steps_per_epoch.value_or(1) > 0 && options.prefetch > 0);
+  MW_CHECK(!options.drop_remainder || split.samples >= options.batch_size);
   const std::int64_t full = std::min(options.batch_size, split.samples);
-  steps_per_pass_ = (split.samples - 1) / full + 1;
+  steps_per_pass_ = options.drop_remainder ? split.samples / full : (split.samples - 1) / full + 1;
   steps_per_epoch_ = options.steps_per_epoch.value_or(steps_per_pass_);
-  for (const std::int64_t size : {full, split.samples - (steps_per_pass_ - 1) * full}) {
+  const std::int64_t last = std::min(full, split.samples - (steps_per_pass_ - 1) * full);
+  for (const Field& field : split.fields) {
+    readers_.emplace_back(field, options.seed, options.augment);
+  }
+  for (const std::int64_t size : {full, last}) {
     Plan plan{size, {}};
     for (std::size_t i = 0; i < split.fields.size(); ++i) {
       plan.fields.push_back(plan_field(split.fields[i], part_of(i, size), size));
     }
     plans_.push_back(std::move(plan));
   }
-  slots_.resize(kAhead + 1);
+  slots_.resize(static_cast<std::size_t>(options.prefetch) + 1);
   for (Slot& slot : slots_) {
     for (std::size_t i = 0; i < split.fields.size(); ++i) {
       slot.buffers.push_back(
@@ -114,16 +118,16 @@ const Batch& Loader::next() {
   const std::int64_t number = taken_++;
   lock.unlock();
   changed_.notify_all();
-  return slots_[static_cast<std::size_t>(number % (kAhead + 1))].batch;
+  return slots_[static_cast<std::size_t>(number) % slots_.size()].batch;
 }
 
 void Loader::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    // Batch taken_ - 1 is in use; the slot of batch filled_ is that of filled_ - kAhead - 1.
-    changed_.wait(lock, [&] { return stop_ || filled_ < taken_ + kAhead; });
+    // Batch taken_ - 1 is in use; its slot comes round after `prefetch` others.
+    changed_.wait(lock, [&] { return stop_ || filled_ < taken_ + options_.prefetch; });
     if (stop_) return;
-    Slot& slot = slots_[static_cast<std::size_t>(filled_ % (kAhead + 1))];
+    Slot& slot = slots_[static_cast<std::size_t>(filled_) % slots_.size()];
     const std::int64_t step = options_.first_step + filled_;
     lock.unlock();
     try {
@@ -153,17 +157,19 @@ void Loader::order_rows(std::int64_t pass) {
 }
 
 void Loader::fill(Slot& slot, std::int64_t step) {
+  const std::int64_t pass = step / steps_per_pass_;
   const std::int64_t in_pass = step % steps_per_pass_;
-  order_rows(step / steps_per_pass_);
+  order_rows(pass);
   const Plan& plan = plans_[in_pass == steps_per_pass_ - 1 ? 1 : 0];
-  const auto rows = std::span<const std::int64_t>(order_).subspan(
-      static_cast<std::size_t>(in_pass * plans_[0].size), static_cast<std::size_t>(plan.size));
+  const std::span<const std::int64_t> order(order_);
   slot.batch.size = plan.size;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
     const FieldPlan& field = plan.fields[i];
-    const auto mine = rows.subspan(static_cast<std::size_t>(field.part.window.offset[0]),
-                                   static_cast<std::size_t>(field.part.shape[0]));
-    read_rows(split_.fields[i], mine, field.runs, slot.buffers[i].get());
+    const std::int64_t first = in_pass * plans_[0].size + field.part.window.offset[0];
+    const Rows rows{order.subspan(static_cast<std::size_t>(first),
+                                  static_cast<std::size_t>(field.part.shape[0])),
+                    pass, first};
+    readers_[i].read(rows, field.runs, slot.buffers[i].get());
     slot.batch.fields[i].part = field.part;  // of the same rank as before: nothing is allocated
   }
 }

@@ -13,6 +13,7 @@
 
 #include "data/dataset.h"
 #include "data/runs.h"
+#include "data/sample_reader.h"
 
 namespace meshwork::data {
 
@@ -34,6 +35,9 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps_per_epoch = {};  ///< default: one pass over the data
   std::int64_t first_step = 0;  ///< steps done before, in a run that is resumed
+  bool drop_remainder = false;  ///< leave out the samples of a pass that fill no batch
+  std::int64_t prefetch = 2;    ///< batches that are kept ready
+  bool augment = false;         ///< as the fields say: for training
 };
 
 /// A device's part of one field: dense row-major float32 or int32, 64-byte aligned.
@@ -53,16 +57,17 @@ struct Batch {
   std::vector<FieldBatch> fields;
 };
 
-/// The batches of one device, read and converted by a thread that keeps two ready.
+/// The batches of one device, read, converted and augmented by a thread that keeps some ready.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the
-/// samples left over, never dropped or padded. An epoch is one pass, or `steps_per_epoch` batches
-/// of the same stream: it then goes on in the next epoch where it stopped, over as many
-/// (reshuffled) passes as it takes. Keras, too, goes on, but stops an epoch short when its data
-/// runs out; here every epoch has all of its steps.
+/// samples left over, never padded, and dropped only if the options say so. An epoch is one pass,
+/// or `steps_per_epoch` batches of the same stream: it then goes on in the next epoch where it
+/// stopped, over as many (reshuffled) passes as it takes. Keras, too, goes on, but stops an epoch
+/// short when its data runs out; here every epoch has all of its steps.
 class Loader {
  public:
-  /// `part_of` is called here only, for the sizes of a full and of the last batch.
+  /// `part_of` is called here only, for the sizes of a full and of the last batch. With
+  /// drop_remainder there must be samples for one batch.
   Loader(const Split& split, const LoaderOptions& options, const PartOf& part_of);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -86,9 +91,10 @@ class Loader {
   LoaderOptions options_;
   std::int64_t steps_per_pass_;
   std::int64_t steps_per_epoch_;
-  std::vector<Plan> plans_;          ///< for a full batch, and for the last one of a pass
-  std::vector<Slot> slots_;          ///< a ring: one in use, the others ready or being filled
-  std::vector<std::int64_t> order_;  ///< of pass order_pass_
+  std::vector<Plan> plans_;            ///< for a full batch, and for the last one of a pass
+  std::vector<SampleReader> readers_;  ///< one per field
+  std::vector<Slot> slots_;            ///< a ring: one in use, the others ready or being filled
+  std::vector<std::int64_t> order_;    ///< of pass order_pass_
   std::int64_t order_pass_ = -1;
 
   std::mutex mutex_;

@@ -5,6 +5,20 @@
 
 namespace meshwork::data {
 
+namespace {
+
+/// Elements [start, start + count) of a sample.
+void read_elements(const Field& field, std::int64_t row, std::int64_t start, std::int64_t count,
+                   std::int64_t sample, std::byte* out) {
+  field.source->read(row * sample + start, count, field.conversion, out);
+  if (!field.normalization.empty()) {
+    normalize(field.normalization, start,
+              {reinterpret_cast<float*>(out), static_cast<std::size_t>(count)});
+  }
+}
+
+}  // namespace
+
 Runs runs_of(const Shape& global, const Shape& offset, const Shape& local) {
   MW_CHECK(offset.size() == global.size() && local.size() == global.size());
   for (std::size_t i = 0; i < global.size(); ++i) {
@@ -25,7 +39,7 @@ void read_rows(const Field& field, std::span<const std::int64_t> rows, const Run
   const auto run_bytes = static_cast<std::size_t>(runs.length) * size_of(field.dtype);
   for (const std::int64_t row : rows) {
     for (const std::int64_t start : runs.starts) {
-      field.source->read(row * sample + start, runs.length, field.conversion, out);
+      read_elements(field, row, start, runs.length, sample, out);
       out += run_bytes;
     }
   }

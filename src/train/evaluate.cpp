@@ -11,7 +11,8 @@ namespace {
 data::LoaderOptions in_order(const Session& session) {
   return {.batch_size = batch_size_of(session.job().config.fit, ProgramKind::kEvaluate),
           .shuffle = false,
-          .seed = session.job().config.seed};
+          .seed = session.job().config.seed,
+          .prefetch = session.job().config.fit.prefetch};
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "train/trainer.h"
 
 namespace meshwork {
-
 void prepare_fit(Job& job) {
   check_callbacks(job.config);
   add_program(job, ProgramKind::kInitialize, 0);

@@ -76,6 +76,12 @@ Job make_job(config::Config config, int devices) {
     const std::int64_t steps = *config.fit.steps_per_epoch;
     config.fit.batch_size = (job.train.samples - 1) / steps + 1;
   }
+  if (config.fit.drop_remainder && job.train.samples < config.fit.batch_size) {
+    config::fail_at(config.fit.at,
+                    "fit: drop_remainder leaves no batch: {} samples to train on do not fill one "
+                    "of {}; lower batch_size",
+                    job.train.samples, config.fit.batch_size);
+  }
   job.config = std::move(config);
   return job;
 }
@@ -101,7 +107,10 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch) {
 }
 
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {
-  for (const std::int64_t batch : batch_sizes(samples, batch_size_of(job.config.fit, kind))) {
+  const config::FitSpec& fit = job.config.fit;
+  std::vector<std::int64_t> sizes = batch_sizes(samples, batch_size_of(fit, kind));
+  if (kind == ProgramKind::kTrain && fit.drop_remainder) sizes.resize(1);
+  for (const std::int64_t batch : sizes) {
     add_program(job, kind, batch);
     if (kind == ProgramKind::kTrain && steps_per_update(job.config.compile->optimizer) > 1) {
       add_program(job, ProgramKind::kAccumulate, batch);

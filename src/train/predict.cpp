@@ -40,7 +40,8 @@ class Predictor {
         loader_(split,
                 {.batch_size = session.job().config.fit.batch_size,
                  .shuffle = false,
-                 .seed = session.job().config.seed},
+                 .seed = session.job().config.seed,
+                 .prefetch = session.job().config.fit.prefetch},
                 runner_.parts()) {}
 
   void run(data::NpyWriter& writer, ProgressBar& bar) {

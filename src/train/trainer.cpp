@@ -18,11 +18,14 @@ data::LoaderOptions loader_options(const Job& job) {
   data::LoaderOptions options{.batch_size = fit.batch_size,
                               .shuffle = fit.shuffle,
                               .seed = job.config.seed,
-                              .steps_per_epoch = fit.steps_per_epoch};
+                              .steps_per_epoch = fit.steps_per_epoch,
+                              .drop_remainder = fit.drop_remainder,
+                              .prefetch = fit.prefetch,
+                              .augment = true};
   // An epoch that counts as done has had its part of the data.
-  const std::int64_t steps =
-      fit.steps_per_epoch.value_or((job.train.samples - 1) / fit.batch_size + 1);
-  options.first_step = fit.initial_epoch * steps;
+  const std::int64_t full = job.train.samples / fit.batch_size;
+  const std::int64_t last = !fit.drop_remainder && job.train.samples % fit.batch_size != 0 ? 1 : 0;
+  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(full + last);
   return options;
 }
 

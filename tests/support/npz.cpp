@@ -33,9 +33,7 @@ HostTensor read_npz(const std::string& file, const std::string& array) {
   config::Reader dataset(description, "dataset");
   config::Reader options(description, "field");
   const data::FieldEntry entry{"train", "x", value, {"x"}, description, dataset, options};
-  const data::OpenContext context{
-      .find_file = [](const std::string& name, const config::Location&) { return name; }};
-  const auto source = data::kNpz.parse(entry)(context);
+  const auto source = data::kNpz.parse(entry)({.directories = {"."}});
   const DType dtype = source->info().integers ? DType::kInt32 : DType::kFloat32;
   HostTensor tensor = host_tensor({dtype, source->info().shape});
   source->read(0, num_elements(source->info().shape), {.dtype = dtype}, tensor.bytes.data());

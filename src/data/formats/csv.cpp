@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
+#include "data/formats/concatenated.h"
 #include "data/formats/csv_reader.h"
 
 namespace meshwork::data {
@@ -245,9 +246,9 @@ Opener parse(const FieldEntry& entry) {
       spec.classes.push_back(text.as_string("classes"));
     }
   }
-  return [file = file_of(entry), at = entry.value.at, spec](const OpenContext& context) {
-    return open_csv(context.find_file(file, at), spec);
-  };
+  return open_files(files_of(entry), [spec](const std::string& path, const OpenContext&) {
+    return open_csv(path, spec);
+  });
 }
 
 }  // namespace

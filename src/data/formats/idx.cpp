@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/formats/array_source.h"
+#include "data/formats/concatenated.h"
 
 namespace meshwork::data {
 namespace {
@@ -65,11 +66,11 @@ ArrayHeader read_header(const FileBytes& file) {
 }
 
 Opener parse(const FieldEntry& entry) {
-  return [name = file_of(entry), at = entry.value.at](const OpenContext& context) {
-    auto file = std::make_unique<FileBytes>(context.find_file(name, at));
+  return open_files(files_of(entry), [](const std::string& path, const OpenContext&) {
+    auto file = std::make_unique<FileBytes>(path);
     const ArrayHeader header = read_header(*file);
     return open_array(std::move(file), header);
-  };
+  });
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // numpy.savez's .npz: a zip archive of .npy files, stored or deflated. An entry is
-// {file: mnist.npz, array: x_train}; `array` is the field's name unless given.
+// {file: mnist.npz, array: x_train}; `array` is the field's name unless given. Arrays are unpacked
+// when first needed and kept, with `cache: false` (or beyond what is kept by default) only those
+// used last; of arrays that are stored just the wanted rows are read then.
 #include <zip.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -11,6 +14,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
+#include "data/formats/concatenated.h"
 #include "data/formats/npy_header.h"
 
 namespace meshwork::data {
@@ -28,6 +32,12 @@ struct CloseEntry {
 using Archive = std::unique_ptr<zip_t, CloseArchive>;
 using Entry = std::unique_ptr<zip_file_t, CloseEntry>;
 
+[[noreturn]] void fail_archive(const std::string& path, zip_error_t* error) {
+  const std::string reason = zip_error_strerror(error);
+  zip_error_fini(error);
+  fail(ExitCode::kFile, "{}: cannot open the .npz archive: {}", path, reason);
+}
+
 Archive open_archive(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {  // a named pipe would make libzip wait
     fail(ExitCode::kFile, "{}: not a regular file", path);
@@ -36,9 +46,23 @@ Archive open_archive(const std::string& path) {
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return Archive(archive);
   zip_error_t error;
   zip_error_init_with_code(&error, code);
-  const std::string reason = zip_error_strerror(&error);
+  fail_archive(path, &error);
+}
+
+/// `file` must outlive the archive.
+Archive open_mapped(const MappedFile& file, const std::string& path) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* source =
+      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, &error);
+  if (source == nullptr) fail_archive(path, &error);
+  zip_t* archive = zip_open_from_source(source, ZIP_RDONLY, &error);
+  if (archive == nullptr) {
+    zip_source_free(source);
+    fail_archive(path, &error);
+  }
   zip_error_fini(&error);
-  fail(ExitCode::kFile, "{}: cannot open the .npz archive: {}", path, reason);
+  return Archive(archive);
 }
 
 struct ArrayInArchive {
@@ -62,17 +86,23 @@ std::uint64_t locate(zip_t* archive, const ArrayInArchive& where) {
        suggestion(where.array, known));
 }
 
-std::uint64_t entry_size(zip_t* archive, std::uint64_t index, const ArrayInArchive& where) {
+struct EntryInfo {
+  std::uint64_t index = 0;
+  std::uint64_t size = 0;
+  bool is_stored = false;  ///< not packed
+};
+
+EntryInfo look_at(zip_t* archive, std::uint64_t index, const ArrayInArchive& where) {
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   zip_stat_t status;
-  if (zip_stat_index(archive, index, 0, &status) != 0 || (status.valid & ZIP_STAT_SIZE) == 0 ||
-      (status.valid & ZIP_STAT_COMP_SIZE) == 0) {
+  if (zip_stat_index(archive, index, 0, &status) != 0 || (status.valid & kNeeded) != kNeeded) {
     fail(ExitCode::kFile, "{}: {}", where.name(), zip_strerror(archive));
   }
   if (status.size / kBestRatio > status.comp_size) {
     fail(ExitCode::kFile, "{}: {} bytes cannot come from {} packed ones; is the file damaged?",
          where.name(), status.size, status.comp_size);
   }
-  return status.size;
+  return {index, status.size, status.comp_method == ZIP_CM_STORE};
 }
 
 /// The first `count` bytes of an entry, fewer if it ends. Reading to the end checks the checksum.
@@ -95,9 +125,24 @@ HeapBytes read_entry(zip_t* archive, std::uint64_t index, std::size_t count,
   return bytes;
 }
 
-class NpzSource : public Source {
+/// Reads a whole array, and with it checks its checksum.
+HeapBytes unpack(const ArrayInArchive& where, const ArrayHeader& header) {
+  const Archive archive = open_archive(where.path);
+  const auto elements = static_cast<std::size_t>(num_elements(header.shape));
+  const std::size_t size = header.offset + elements * size_of(header.element.type);
+  // One byte more than needed, to meet the end and with it the checksum.
+  HeapBytes bytes = read_entry(archive.get(), locate(archive.get(), where), size + 1, where);
+  if (bytes.size != size) {
+    fail(ExitCode::kFile, "{}: {} bytes, but shape {} needs {}; fetch the file again", where.name(),
+         bytes.size, to_string(header.shape), size);
+  }
+  return bytes;
+}
+
+/// Unpacked once, then kept.
+class KeptSource : public Source {
  public:
-  NpzSource(ArrayInArchive where, const ArrayHeader& header)
+  KeptSource(ArrayInArchive where, const ArrayHeader& header)
       : Source({where.name(), header.shape, is_integer(header.element.type)}),
         where_(std::move(where)),
         header_(header) {}
@@ -112,24 +157,11 @@ class NpzSource : public Source {
     if (!is_read_.load(std::memory_order_acquire)) {
       const std::lock_guard lock(mutex_);
       if (!is_read_.load(std::memory_order_relaxed)) {
-        load();
+        bytes_ = unpack(where_, header_);
         is_read_.store(true, std::memory_order_release);
       }
     }
     return bytes_.span().subspan(header_.offset);
-  }
-
-  void load() const {
-    const Archive archive = open_archive(where_.path);
-    const auto elements = static_cast<std::size_t>(num_elements(header_.shape));
-    const std::size_t size = header_.offset + elements * size_of(header_.element.type);
-    // One byte more than needed, to meet the end and with it the checksum.
-    HeapBytes bytes = read_entry(archive.get(), locate(archive.get(), where_), size + 1, where_);
-    if (bytes.size != size) {
-      fail(ExitCode::kFile, "{}: {} bytes, but shape {} needs {}; fetch the file again",
-           where_.name(), bytes.size, to_string(header_.shape), size);
-    }
-    bytes_ = std::move(bytes);
   }
 
   ArrayInArchive where_;
@@ -139,12 +171,123 @@ class NpzSource : public Source {
   mutable std::atomic<bool> is_read_ = false;
 };
 
-std::unique_ptr<Source> open_npz(const ArrayInArchive& where) {
+/// The arrays unpacked last, of all files of a field. Readers of neighbouring rows meet two files
+/// at most.
+class RecentArrays {
+ public:
+  std::shared_ptr<const HeapBytes> get(const ArrayInArchive& where, const ArrayHeader& header) {
+    const std::lock_guard lock(mutex_);
+    for (const Known& known : known_) {
+      if (known.bytes && known.path == where.path) return known.bytes;
+    }
+    known_[0] = std::move(known_[1]);
+    known_[1] = {};  // gone before the next one comes
+    known_[1] = {where.path, std::make_shared<const HeapBytes>(unpack(where, header))};
+    return known_[1].bytes;
+  }
+
+ private:
+  struct Known {
+    std::string path;
+    std::shared_ptr<const HeapBytes> bytes;
+  };
+  std::mutex mutex_;
+  std::array<Known, 2> known_;
+};
+
+/// Unpacked when needed, and not kept.
+class PassingSource : public Source {
+ public:
+  PassingSource(ArrayInArchive where, const ArrayHeader& header,
+                std::shared_ptr<RecentArrays> recent)
+      : Source({where.name(), header.shape, is_integer(header.element.type)}),
+        where_(std::move(where)),
+        header_(header),
+        recent_(std::move(recent)) {}
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    const std::shared_ptr<const HeapBytes> bytes = recent_->get(where_, header_);
+    read_array(info(), bytes->span().subspan(header_.offset), header_.element, begin, count,
+               conversion, out);
+  }
+
+  bool decodes_samples() const override { return true; }
+
+ private:
+  ArrayInArchive where_;
+  ArrayHeader header_;
+  std::shared_ptr<RecentArrays> recent_;
+};
+
+/// Stored in the archive as it is: just what is asked for is read. The checksum, which is over all
+/// of the array, is not looked at.
+class StoredSource : public Source {
+ public:
+  StoredSource(ArrayInArchive where, const ArrayHeader& header)
+      : Source({where.name(), header.shape, is_integer(header.element.type)}),
+        where_(std::move(where)),
+        header_(header),
+        file_(where_.path),
+        archive_(open_mapped(file_, where_.path)),
+        entry_(zip_fopen_index(archive_.get(), locate(archive_.get(), where_), 0)),
+        raw_(HeapBytes::of_size(kChunk * size_of(header.element.type))) {
+    if (!entry_) fail(ExitCode::kFile, "{}: {}", where_.name(), zip_strerror(archive_.get()));
+  }
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t size = size_of(header_.element.type);
+    if (zip_fseek(entry_.get(),
+                  static_cast<zip_int64_t>(header_.offset + static_cast<std::size_t>(begin) * size),
+                  SEEK_SET) != 0) {
+      fail_entry();
+    }
+    auto* to = static_cast<std::byte*>(out);
+    for (std::int64_t done = 0; done < count; done += kChunk) {
+      const std::int64_t some = std::min(kChunk, count - done);
+      fetch(static_cast<std::size_t>(some) * size);
+      const std::int64_t good =
+          convert(raw_.data.get(), header_.element, some, conversion, to + 4 * done);
+      if (good == some) continue;
+      const std::byte* bad = raw_.data.get() + static_cast<std::size_t>(good) * size;
+      fail_not_int32(info(), begin + done + good, value_at(bad, header_.element), conversion);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kChunk = 4096;
+
+  void fetch(std::size_t bytes) const {
+    for (std::size_t have = 0; have < bytes;) {
+      const zip_int64_t got = zip_fread(entry_.get(), raw_.data.get() + have, bytes - have);
+      if (got < 0) fail_entry();
+      if (got == 0) fail(ExitCode::kFile, "{}: cut off; fetch the file again", where_.name());
+      have += static_cast<std::size_t>(got);
+    }
+  }
+
+  [[noreturn]] void fail_entry() const {
+    fail(ExitCode::kFile, "{}: {}; fetch the file again", where_.name(),
+         zip_file_strerror(entry_.get()));
+  }
+
+  ArrayInArchive where_;
+  ArrayHeader header_;
+  MappedFile file_;  // keeps no descriptor open, of which there may be too few for all files
+  Archive archive_;
+  Entry entry_;
+  mutable std::mutex mutex_;  ///< entry_ has one position
+  HeapBytes raw_;
+};
+
+std::unique_ptr<Source> open_npz(const ArrayInArchive& where, const OpenContext& context,
+                                 const std::shared_ptr<RecentArrays>& recent) {
   const Archive archive = open_archive(where.path);
-  const std::uint64_t index = locate(archive.get(), where);
-  const std::uint64_t size = entry_size(archive.get(), index, where);
-  const HeapBytes head =
-      read_entry(archive.get(), index, std::min<std::uint64_t>(size, kNpyHeaderLimit), where);
+  const EntryInfo entry = look_at(archive.get(), locate(archive.get(), where), where);
+  const HeapBytes head = read_entry(archive.get(), entry.index,
+                                    std::min<std::uint64_t>(entry.size, kNpyHeaderLimit), where);
   const ArrayHeader header = parse_npy_header(where.name(), head.span());
   if (header.shape.empty()) {
     fail(ExitCode::kFile, "{}: a single number, not an array of samples", where.name());
@@ -152,21 +295,29 @@ std::unique_ptr<Source> open_npz(const ArrayInArchive& where) {
   const std::size_t element = size_of(header.element.type);
   const auto elements =
       static_cast<std::uint64_t>(checked_elements(where.name(), header.shape, element));
-  if (size != header.offset + elements * element) {
+  if (entry.size != header.offset + elements * element) {
     fail(ExitCode::kFile, "{}: {} bytes, but shape {} of {} needs {}; fetch the file again",
-         where.name(), size, to_string(header.shape), name_of(header.element.type),
+         where.name(), entry.size, to_string(header.shape), name_of(header.element.type),
          header.offset + elements * element);
   }
-  return std::make_unique<NpzSource>(where, header);
+  if (context.keeps(static_cast<std::int64_t>(entry.size))) {
+    return std::make_unique<KeptSource>(where, header);
+  }
+  if (entry.is_stored) return std::make_unique<StoredSource>(where, header);
+  return std::make_unique<PassingSource>(where, header, recent);
 }
 
 Opener parse(const FieldEntry& entry) {
   config::Reader keys = keys_of(entry);
   const std::string array = keys.get("array", entry.field);
-  const std::string file = file_of(entry, keys);
+  FileNames files = files_of(entry, keys);
   keys.finish();
-  return [file, array, at = entry.value.at](const OpenContext& context) {
-    return open_npz({context.find_file(file, at), array});
+  return [files = std::move(files), array](const OpenContext& context) {
+    const auto open = [&, recent = std::make_shared<RecentArrays>()](const std::string& path,
+                                                                     const OpenContext& each) {
+      return open_npz({path, array}, each, recent);
+    };
+    return open_files(files, open)(context);
   };
 }
 

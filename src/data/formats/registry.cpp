@@ -5,9 +5,12 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::array<const Format*, 5> kFormats{
+constexpr std::array<const Format*, 8> kFormats{
+    &kCifar10,    //
+    &kCifar100,   //
     &kCsv,        //
     &kIdx,        //
+    &kImages,     //
     &kNpy,        //
     &kNpz,        //
     &kSynthetic,  //

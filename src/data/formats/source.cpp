@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/find_file.h"
 
 namespace meshwork::data {
 
@@ -11,23 +12,32 @@ config::Reader keys_of(const FieldEntry& entry) {
           fmt::format("splits.{}.{}", entry.split, entry.field)};
 }
 
-std::string file_of(const FieldEntry& entry, config::Reader& keys) {
+FileNames files_of(const FieldEntry& entry, config::Reader& keys) {
   const std::string what = fmt::format("splits.{}.{}", entry.split, entry.field);
-  std::string file;
-  if (entry.value.is_scalar()) {
-    file = entry.value.as_string(what);
-  } else if (entry.value.is_map()) {
-    file = keys.require("file").as_string(what + ".file");
+  const config::Value& value = entry.value.is_map() ? keys.require("file") : entry.value;
+  FileNames files{{}, value.at};
+  if (value.is_scalar()) files.names.push_back(value.as_string(what));
+  for (const config::Value& item : value.list) files.names.push_back(item.as_string(what));
+  if (files.names.empty()) config::fail_at(value.at, "{} must name a file", what);
+  for (const std::string& name : files.names) {
+    if (name.empty()) config::fail_at(value.at, "{} must name a file, not ''", what);
   }
-  if (file.empty()) config::fail_at(entry.value.at, "{} must name a file", what);
-  return file;
+  return files;
 }
 
-std::string file_of(const FieldEntry& entry) {
+FileNames files_of(const FieldEntry& entry) {
   config::Reader keys = keys_of(entry);
-  std::string file = file_of(entry, keys);
+  FileNames files = files_of(entry, keys);
   keys.finish();
-  return file;
+  return files;
+}
+
+std::string OpenContext::find_file(const std::string& file, const config::Location& at) const {
+  return data::find_file(file, directories, at, hint);
+}
+
+bool OpenContext::keeps(std::int64_t bytes_of_file) const {
+  return cache.value_or(bytes_of_file <= kCachedByDefault / files);
 }
 
 std::int64_t checked_elements(const std::string& name, const Shape& shape, std::size_t size) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct SourceInfo {
   bool integers = false;  ///< holds whole numbers only
 };
 
+/// What is kept in memory where a description does not say `cache`.
+constexpr std::int64_t kCachedByDefault = std::int64_t{1} << 30;
+
 /// An opened array of n samples. Opening reads a header; the payload is read when the first
 /// element is. Any number of threads may read at a time.
 class Source {
@@ -38,15 +42,26 @@ class Source {
   virtual void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
                     void* out) const = 0;
 
+  /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
+  virtual bool decodes_samples() const { return false; }
+
  private:
   SourceInfo info_;
 };
 
 /// What an opener may use.
 struct OpenContext {
-  /// Path of a file named in the description; throws Error that lists the places looked at.
-  std::function<std::string(const std::string& file, const config::Location& at)> find_file;
+  std::vector<std::string> directories = {};  ///< where files are looked for, as of find_file
+  std::string hint = {};                      ///< how the user gets the files
   std::uint64_t seed = 0;
+  std::optional<bool> cache = {};  ///< `cache` of the description
+  std::int64_t files = 1;          ///< of which the array is made
+
+  std::string find_file(const std::string& file, const config::Location& at) const;
+
+  /// Whether decoded data is kept: as the description says, else if all files, should they be
+  /// alike, need no more than kCachedByDefault.
+  bool keeps(std::int64_t bytes_of_file) const;
 };
 
 /// Opens an array whose description has been checked already.
@@ -75,8 +90,11 @@ struct Format {
 const Format* find_format(std::string_view name);
 std::vector<std::string> format_names();
 
+extern const Format kCifar10;
+extern const Format kCifar100;
 extern const Format kCsv;
 extern const Format kIdx;
+extern const Format kImages;
 extern const Format kNpy;
 extern const Format kNpz;
 extern const Format kSynthetic;
@@ -84,10 +102,15 @@ extern const Format kSynthetic;
 /// The keys of an entry that is a map; no keys for a mere file name.
 config::Reader keys_of(const FieldEntry& entry);
 
-/// A file named in a description: `train.npy`, or `{file: train.npy}` with keys of the format.
-std::string file_of(const FieldEntry& entry, config::Reader& keys);
+/// The files named in a description: `train.npy`, a pattern `part-*.npy`, or a list of these; or
+/// `{file: ...}` with keys of the format.
+struct FileNames {
+  std::vector<std::string> names;  ///< at least one
+  config::Location at;
+};
+FileNames files_of(const FieldEntry& entry, config::Reader& keys);
 /// The same where the format has no keys of its own.
-std::string file_of(const FieldEntry& entry);
+FileNames files_of(const FieldEntry& entry);
 
 /// Elements of a shape read from a file, and never an overflow: Error if negative or if the
 /// array would have more than 2^62 bytes.

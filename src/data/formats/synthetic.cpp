@@ -24,20 +24,21 @@ struct SyntheticSpec {
   std::string path;  ///< "train/x"
 };
 
-/// An array up to this size is drawn once and kept; a larger one is drawn as it is read.
+/// By default an array up to this size is drawn once and kept; a larger one is drawn as it is read.
 constexpr std::int64_t kKeptElements = std::int64_t{1} << 24;
 
 class SyntheticSource : public Source {
  public:
-  SyntheticSource(const SyntheticSpec& spec, std::uint64_t seed)
+  SyntheticSource(const SyntheticSpec& spec, const OpenContext& context)
       : Source({"synthetic " + spec.path, spec.shape, spec.draw == Draw::kIntegers}),
         spec_(spec),
-        key_(random_key(spec.seed.value_or(seed), spec.path)),
-        elements_(num_elements(spec.shape)) {}
+        key_(random_key(spec.seed.value_or(context.seed), spec.path)),
+        elements_(num_elements(spec.shape)),
+        keeps_(context.cache.value_or(elements_ <= kKeptElements)) {}
 
   void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
             void* out) const override {
-    if (elements_ <= kKeptElements) {
+    if (keeps_) {
       read_array(info(), kept(), stored(), begin, count, conversion, out);
       return;
     }
@@ -101,6 +102,7 @@ class SyntheticSource : public Source {
   SyntheticSpec spec_;
   std::uint64_t key_;
   std::int64_t elements_;
+  bool keeps_;
   mutable std::mutex mutex_;
   mutable HeapBytes values_;
   mutable std::atomic<bool> is_drawn_ = false;
@@ -155,7 +157,7 @@ Opener parse(const FieldEntry& entry) {
     spec.seed = static_cast<std::uint64_t>(*seed);
   }
   return [spec](const OpenContext& context) {
-    return std::make_unique<SyntheticSource>(spec, context.seed);
+    return std::make_unique<SyntheticSource>(spec, context);
   };
 }
 

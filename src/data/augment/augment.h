@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/value.h"
+
+namespace meshwork::data {
+
+/// An image as it is augmented: dense float32 [height, width, channels].
+struct ImageShape {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+
+  std::int64_t elements() const { return height * width * channels; }
+};
+
+/// What an operation draws for one image: uniform in [0, 1).
+using Draws = std::array<float, 4>;
+
+/// Writes the changed image `from` to `to`, of the same shape; they do not overlap. Must be a
+/// function of its arguments alone, and allocate nothing.
+using ImageFunction =
+    std::function<void(const ImageShape& shape, const Draws& draws, const float* from, float* to)>;
+
+/// An operation of a description's `augment`, its arguments read.
+struct ImageOp {
+  std::string name;                   ///< "RandomFlip"
+  std::optional<std::uint64_t> seed;  ///< instead of the run's
+  ImageFunction apply;
+};
+
+/// A class of operations, by Keras's name and with Keras's arguments.
+struct ImageOpDef {
+  std::vector<std::string_view> names;  ///< "RandomFlip"
+  /// Reads the arguments; `seed` is read by the caller.
+  ImageFunction (*parse)(config::Reader& args);
+};
+
+extern const ImageOpDef kRandomCrop;
+extern const ImageOpDef kRandomFlip;
+extern const ImageOpDef kRandomRotation;
+extern const ImageOpDef kRandomTranslation;
+extern const ImageOpDef kRandomZoom;
+
+/// All classes, sorted by name.
+const std::vector<const ImageOpDef*>& image_ops();
+
+/// Reads `augment: [RandomFlip: {mode: horizontal}, ...]`; one operation needs no list. Throws a
+/// configuration Error with place for what is unknown or wrong.
+std::vector<ImageOp> read_augment(const config::Value& augment);
+
+}  // namespace meshwork::data

@@ -1,0 +1,90 @@
+#include "data/augment/sampling.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/nearest.h"
+
+namespace meshwork::data {
+namespace {
+
+/// The value of `key` among named ones.
+template <class T, std::size_t n>
+T read_choice(config::Reader& keys, std::string_view key, T fallback,
+              const std::array<std::pair<std::string_view, T>, n>& choices) {
+  const config::Value* value = keys.find(key);
+  if (value == nullptr) return fallback;
+  const std::string word = value->as_string(key);
+  std::vector<std::string> known;
+  for (const auto& [name, choice] : choices) {
+    if (name == word) return choice;
+    known.emplace_back(name);
+  }
+  config::fail_at(value->at, "{}: unknown {} '{}'{}", keys.what(), key, word,
+                  suggestion(word, known));
+}
+
+}  // namespace
+
+void read_fill(config::Reader& args, FillMode default_mode, Sampling& sampling) {
+  constexpr std::array<std::pair<std::string_view, FillMode>, 4> kModes{{
+      {"reflect", FillMode::kReflect},
+      {"constant", FillMode::kConstant},
+      {"wrap", FillMode::kWrap},
+      {"nearest", FillMode::kNearest},
+  }};
+  sampling.fill_mode = read_choice(args, "fill_mode", default_mode, kModes);
+  sampling.fill_value = static_cast<float>(args.get("fill_value", 0.0));
+}
+
+Interpolation read_interpolation(config::Reader& keys) {
+  constexpr std::array<std::pair<std::string_view, Interpolation>, 2> kChoices{{
+      {"bilinear", Interpolation::kBilinear},
+      {"nearest", Interpolation::kNearest},
+  }};
+  return read_choice(keys, "interpolation", Interpolation::kBilinear, kChoices);
+}
+
+std::int64_t source_index(std::int64_t index, std::int64_t size, FillMode mode) {
+  if (index >= 0 && index < size) return index;
+  switch (mode) {
+    case FillMode::kConstant:
+      break;
+    case FillMode::kNearest:
+      return index < 0 ? 0 : size - 1;
+    case FillMode::kWrap: {
+      const std::int64_t rest = index % size;
+      return rest < 0 ? rest + size : rest;
+    }
+    case FillMode::kReflect: {
+      std::int64_t rest = index % (2 * size);
+      if (rest < 0) rest += 2 * size;
+      return rest < size ? rest : 2 * size - 1 - rest;
+    }
+  }
+  return -1;
+}
+
+Range read_factor(const config::Value& value, std::string_view key, double least, bool open) {
+  const auto number = [&](const config::Value& item) {
+    const double factor = item.as_real(key);
+    if (factor <= 1 && (open ? factor > least : factor >= least)) return factor;
+    config::fail_at(item.at, "{} must be {} {} and at most 1, not {}", key,
+                    open ? "more than" : "at least", least, factor);
+  };
+  if (!value.is_list()) {
+    const double factor = std::abs(number(value));
+    return {-factor, factor};
+  }
+  if (value.list.size() != 2) {
+    config::fail_at(value.at, "{} must be a number, or a list of a lower and an upper one", key);
+  }
+  const double first = number(value.list[0]);
+  const double second = number(value.list[1]);
+  return {std::min(first, second), std::max(first, second)};
+}
+
+}  // namespace meshwork::data

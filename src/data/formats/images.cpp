@@ -1,0 +1,426 @@
+// Folders of PNG and JPEG images, a subfolder per class, as
+// keras.utils.image_dataset_from_directory reads them:
+//
+//     format: images
+//     splits: {train: train, test: test}    # folders
+//     color_mode: rgb                       # grayscale, rgba
+//     image_size: [128, 128]                # only needed where images have different sizes
+//     interpolation: bilinear               # nearest
+//     crop_to_aspect_ratio: false
+//     class_names: [cat, dog]               # by default all subfolders, sorted
+//
+// Field x is the images, y their classes; others say `part: image` or `part: label`. Without a
+// field of labels all images below the folder are read, whatever their subfolders.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/nearest.h"
+#include "data/find_file.h"
+#include "data/formats/array_source.h"
+#include "data/image/folder.h"
+#include "data/image/resize.h"
+
+namespace meshwork::data {
+namespace {
+
+struct ImagesSpec {
+  std::string folder;  ///< as written
+  config::Location at;
+  std::vector<std::string> all_folders;  ///< of this field in all splits
+  std::vector<std::string> classes;      ///< as written; empty: the subfolders
+  config::Location classes_at;
+  bool has_labels = true;  ///< some field is the labels
+  ColorMode color = ColorMode::kRgb;
+  std::optional<ResizeOptions> resize;
+};
+
+/// Memory in which one image is decoded.
+struct Workspace {
+  std::vector<std::byte> file;
+  std::vector<std::byte> pixels;
+  std::vector<float> resized;
+};
+
+/// Workspaces that wait for the next reader: as many as there were readers at a time.
+class Workspaces {
+ public:
+  std::unique_ptr<Workspace> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      idle_.reserve(++made_);
+      return std::make_unique<Workspace>();
+    }
+    auto workspace = std::move(idle_.back());
+    idle_.pop_back();
+    return workspace;
+  }
+
+  void give_back(std::unique_ptr<Workspace> workspace) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(workspace));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+/// A workspace while one image is read.
+class Borrowed {
+ public:
+  explicit Borrowed(Workspaces& owner) : owner_(owner), workspace_(owner.take()) {}
+  ~Borrowed() { owner_.give_back(std::move(workspace_)); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Workspace& operator*() { return *workspace_; }
+
+ private:
+  Workspaces& owner_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+/// Decoded samples, each written by whoever needs it first.
+class Cache {
+ public:
+  Cache(std::size_t samples, std::size_t sample_bytes)
+      : sample_bytes_(sample_bytes),
+        bytes_(HeapBytes::of_size(samples * sample_bytes)),
+        states_(std::make_unique<std::atomic<State>[]>(samples)) {}
+
+  /// nullptr where the sample is not there yet.
+  const std::byte* find(std::size_t sample) const {
+    const bool is_ready = states_[sample].load(std::memory_order_acquire) == State::kReady;
+    return is_ready ? bytes_.data.get() + sample * sample_bytes_ : nullptr;
+  }
+
+  /// Keeps a sample, unless another thread is about to.
+  void keep(std::size_t sample, const std::byte* data) {
+    State expected = State::kEmpty;
+    if (!states_[sample].compare_exchange_strong(expected, State::kTaken)) return;
+    std::copy_n(data, sample_bytes_, bytes_.data.get() + sample * sample_bytes_);
+    states_[sample].store(State::kReady, std::memory_order_release);
+  }
+
+ private:
+  enum class State : unsigned char { kEmpty, kTaken, kReady };
+
+  std::size_t sample_bytes_;
+  HeapBytes bytes_;  // a large block takes memory page by page, as it is written
+  std::unique_ptr<std::atomic<State>[]> states_;
+};
+
+Shape shape_of(const std::vector<std::string>& files, const ImageSize& size, ColorMode color) {
+  return {static_cast<std::int64_t>(files.size()), size.height, size.width, channels_of(color)};
+}
+
+class ImageSource : public Source {
+ public:
+  /// `name` is that of the folder; without `resize` all images have the size `size`.
+  ImageSource(const std::string& name, std::vector<std::string> files, ColorMode color,
+              const ImageSize& size, const std::optional<ResizeOptions>& resize,
+              const OpenContext& context)
+      : Source({name, shape_of(files, size, color), !resize}),
+        files_(std::move(files)),
+        color_(color),
+        size_(size),
+        resize_(resize),
+        element_{resize ? Stored::kFloat32 : Stored::kUInt8, false},
+        elements_(size.height * size.width * channels_of(color)) {
+    const auto item = size_of(element_.type);
+    const std::int64_t bytes =
+        checked_elements(name, info().shape, item) * static_cast<std::int64_t>(item);
+    if (context.keeps(bytes)) {
+      cache_.emplace(files_.size(), static_cast<std::size_t>(elements_) * item);
+    }
+  }
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    auto* to = static_cast<std::byte*>(out);
+    while (count > 0) {
+      const std::int64_t sample = begin / elements_;
+      const std::int64_t first = begin % elements_;
+      const std::int64_t some = std::min(count, elements_ - first);
+      read_part(static_cast<std::size_t>(sample), first, some, conversion, to);
+      begin += some;
+      count -= some;
+      to += 4 * some;
+    }
+  }
+
+  bool decodes_samples() const override { return !cache_; }
+
+ private:
+  void read_part(std::size_t sample, std::int64_t first, std::int64_t count,
+                 const Conversion& conversion, std::byte* out) const {
+    if (const std::byte* known = cache_ ? cache_->find(sample) : nullptr) {
+      convert_part(sample, known, first, count, conversion, out);
+      return;
+    }
+    Borrowed workspace(workspaces_);
+    const std::byte* decoded = decode(sample, *workspace);
+    if (cache_) cache_->keep(sample, decoded);
+    convert_part(sample, decoded, first, count, conversion, out);
+  }
+
+  /// The sample as elements; it lies in the workspace.
+  const std::byte* decode(std::size_t sample, Workspace& workspace) const {
+    const std::string& path = files_[sample];
+    const File file = File::open(path);
+    workspace.file.resize(file.size());
+    file.read_at(workspace.file.data(), workspace.file.size(), 0);
+    const ImageSize size = decode_image(path, workspace.file, color_, workspace.pixels);
+    if (!resize_) {
+      if (size == size_) return workspace.pixels.data();
+      fail(ExitCode::kFile, "{}: {}, but it was {} before; do not change the data while it is read",
+           path, to_string(size), to_string(size_));
+    }
+    workspace.resized.resize(static_cast<std::size_t>(elements_));
+    resize(size, channels_of(color_), workspace.pixels.data(), *resize_, workspace.resized.data());
+    return reinterpret_cast<const std::byte*>(workspace.resized.data());
+  }
+
+  void convert_part(std::size_t sample, const std::byte* elements, std::int64_t first,
+                    std::int64_t count, const Conversion& conversion, std::byte* out) const {
+    const auto item = static_cast<std::int64_t>(size_of(element_.type));
+    const std::byte* from = elements + first * item;
+    const std::int64_t done = convert(from, element_, count, conversion, out);
+    if (done == count) return;
+    const std::int64_t index = static_cast<std::int64_t>(sample) * elements_ + first + done;
+    fail_not_int32(info(), index, value_at(from + done * item, element_), conversion);
+  }
+
+  std::vector<std::string> files_;
+  ColorMode color_;
+  ImageSize size_;
+  std::optional<ResizeOptions> resize_;
+  Element element_;
+  std::int64_t elements_;  ///< of a sample
+  mutable Workspaces workspaces_;
+  mutable std::optional<Cache> cache_;
+};
+
+class LabelSource : public Source {
+ public:
+  LabelSource(const std::string& name, std::vector<std::int32_t> labels)
+      : Source({name, {static_cast<std::int64_t>(labels.size())}, true}),
+        labels_(std::move(labels)) {}
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    read_array(info(), std::as_bytes(std::span(labels_)), {Stored::kInt32, false}, begin, count,
+               conversion, out);
+  }
+
+ private:
+  std::vector<std::int32_t> labels_;
+};
+
+std::vector<std::string> subfolders(const std::string& folder) {
+  std::vector<std::string> names = class_names(folder);
+  if (!names.empty()) return names;
+  fail(ExitCode::kFile,
+       "{}: no subfolders, of which there must be one for each class; for images without labels "
+       "leave the field y out: splits: {{train: {{x: folder}}}}",
+       folder);
+}
+
+/// The classes of all splits, which must agree: a class that one of them lacks would give other
+/// numbers to those after it. A split that is not there does not count.
+std::vector<std::string> common_classes(const ImagesSpec& spec, const std::string& folder,
+                                        const OpenContext& context) {
+  const std::vector<std::string> mine = subfolders(folder);
+  for (const std::string& other : spec.all_folders) {
+    std::string path;
+    try {
+      path = find_folder(other, context.directories, spec.at, context.hint);
+    } catch (const Error&) {
+      continue;
+    }
+    const std::vector<std::string> theirs = class_names(path);
+    std::vector<std::string> alone;
+    std::set_symmetric_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                                  std::back_inserter(alone));
+    if (alone.empty()) continue;
+    const bool is_mine = std::find(mine.begin(), mine.end(), alone[0]) != mine.end();
+    fail(ExitCode::kFile,
+         "{}: has a subfolder '{}', but {} has none, so that classes would get different numbers; "
+         "give class_names: [...]",
+         is_mine ? folder : path, alone[0], is_mine ? path : folder);
+  }
+  return mine;
+}
+
+void check_classes(const ImagesSpec& spec, const std::string& folder) {
+  const std::vector<std::string> known = subfolders(folder);
+  for (const std::string& name : spec.classes) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    fail(ExitCode::kFile, "{}: class_names: no subfolder '{}' in {}{}",
+         config::to_string(spec.classes_at), name, folder, suggestion(name, known));
+  }
+}
+
+ImageFolder list(const ImagesSpec& spec, const std::string& folder, const OpenContext& context) {
+  if (!spec.has_labels) return list_images(folder);
+  if (spec.classes.empty()) return list_images(folder, common_classes(spec, folder, context));
+  check_classes(spec, folder);
+  return list_images(folder, spec.classes);
+}
+
+/// The size of all images, from their headers.
+ImageSize common_size(const std::vector<std::string>& files) {
+  std::optional<ImageSize> common;
+  for (const std::string& path : files) {
+    const MappedFile file(path);
+    const ImageSize size = image_size(path, file.bytes());
+    if (!common) common = size;
+    if (size == *common) continue;
+    fail(ExitCode::kFile,
+         "{}: {}, but {} is {}; give image_size: [height, width] to make all images alike", path,
+         to_string(size), files.front(), to_string(*common));
+  }
+  return *common;
+}
+
+std::unique_ptr<Source> open_images(const ImagesSpec& spec, const OpenContext& context) {
+  const std::string folder = find_folder(spec.folder, context.directories, spec.at, context.hint);
+  ImageFolder images = list(spec, folder, context);
+  const ImageSize size = spec.resize ? spec.resize->size : common_size(images.files);
+  return std::make_unique<ImageSource>(folder, std::move(images.files), spec.color, size,
+                                       spec.resize, context);
+}
+
+std::unique_ptr<Source> open_labels(const ImagesSpec& spec, const OpenContext& context) {
+  const std::string folder = find_folder(spec.folder, context.directories, spec.at, context.hint);
+  return std::make_unique<LabelSource>(folder, list(spec, folder, context).labels);
+}
+
+ColorMode read_color(config::Reader& dataset) {
+  const config::Value* value = dataset.find("color_mode");
+  if (value == nullptr) return ColorMode::kRgb;
+  const std::string name = value->as_string("color_mode");
+  if (name == "grayscale") return ColorMode::kGrayscale;
+  if (name == "rgb") return ColorMode::kRgb;
+  if (name == "rgba") return ColorMode::kRgba;
+  config::fail_at(value->at, "unknown color_mode '{}'{}", name,
+                  suggestion(name, {"grayscale", "rgb", "rgba"}));
+}
+
+std::optional<ResizeOptions> read_resize(config::Reader& dataset) {
+  ResizeOptions options;
+  options.interpolation = read_interpolation(dataset);
+  options.crop_to_aspect_ratio = dataset.get("crop_to_aspect_ratio", false);
+  const config::Value* value = dataset.find("image_size");
+  if (value == nullptr) {
+    for (const char* key : {"interpolation", "crop_to_aspect_ratio"}) {
+      if (const config::Value* useless = dataset.find(key)) {
+        config::fail_at(useless->at, "{} says how images are resized; give image_size, too", key);
+      }
+    }
+    return std::nullopt;
+  }
+  Shape size = value->as_shape("image_size");
+  if (size.size() == 1) size.push_back(size[0]);  // a square, as in Keras
+  if (size.size() != 2) config::fail_at(value->at, "image_size must be [height, width]");
+  constexpr std::int64_t kMostExtent = 65536;
+  for (const std::int64_t extent : size) {
+    if (extent >= 1 && extent <= kMostExtent) continue;
+    config::fail_at(value->at, "image_size must be between 1 and {}, not {}", kMostExtent, extent);
+  }
+  options.size = {size[0], size[1]};
+  if (size[0] > kMostPixels / size[1]) {
+    config::fail_at(value->at, "image_size {} is more than {} pixels", to_string(options.size),
+                    kMostPixels);
+  }
+  return options;
+}
+
+std::vector<std::string> read_classes(const config::Value& value) {
+  if (!value.is_list() || value.list.empty()) {
+    config::fail_at(value.at, "class_names must be a list of subfolders");
+  }
+  std::vector<std::string> names;
+  for (const config::Value& item : value.list) {
+    names.push_back(item.as_string("class_names"));
+    if (std::count(names.begin(), names.end(), names.back()) > 1) {
+      config::fail_at(item.at, "class_names has '{}' twice", names.back());
+    }
+  }
+  return names;
+}
+
+/// "image" or "label".
+std::string part_of(const std::string& field, const config::Value* given,
+                    const config::Location& at) {
+  if (given == nullptr && field == "x") return "image";
+  if (given == nullptr && field == "y") return "label";
+  if (given == nullptr) {
+    config::fail_at(at,
+                    "field '{}' must say what it is of the images; write {}: {{part: image}}, "
+                    "or {{part: label}}",
+                    field, field);
+  }
+  std::string part = given->as_string("part");
+  if (part == "image" || part == "label") return part;
+  config::fail_at(given->at, "images have no part '{}'{}", part,
+                  suggestion(part, {"image", "label"}));
+}
+
+bool has_labels(const FieldEntry& entry) {
+  return std::any_of(entry.fields.begin(), entry.fields.end(), [&](const std::string& field) {
+    const config::Value::Entry* options = entry.description.find(field);
+    const config::Value::Entry* part = options ? options->value.find("part") : nullptr;
+    return part_of(field, part ? &part->value : nullptr, entry.value.at) == "label";
+  });
+}
+
+/// The folders of this field in all splits that name one.
+std::vector<std::string> folders_of(const FieldEntry& entry) {
+  std::vector<std::string> folders;
+  for (const config::Value::Entry& split : entry.description.find("splits")->value.map) {
+    const config::Value* value = &split.value;
+    if (value->is_map()) {
+      const config::Value::Entry* field = value->find(entry.field);
+      value = field ? &field->value : nullptr;
+    }
+    if (value != nullptr && value->is_scalar()) folders.push_back(value->scalar);
+  }
+  return folders;
+}
+
+Opener parse(const FieldEntry& entry) {
+  ImagesSpec spec;
+  const std::string what = fmt::format("splits.{}.{}", entry.split, entry.field);
+  spec.folder = entry.value.as_string(what);
+  spec.at = entry.value.at;
+  if (spec.folder.empty()) config::fail_at(spec.at, "{} must name a folder", what);
+  spec.all_folders = folders_of(entry);
+  const std::string part = part_of(entry.field, entry.options.find("part"), spec.at);
+  spec.has_labels = has_labels(entry);
+  spec.color = read_color(entry.dataset);
+  spec.resize = read_resize(entry.dataset);
+  if (const config::Value* classes = entry.dataset.find("class_names")) {
+    spec.classes = read_classes(*classes);
+    spec.classes_at = classes->at;
+    if (!spec.has_labels) {
+      config::fail_at(classes->at, "class_names are for labels, but no field is the labels");
+    }
+  }
+  return [spec, open = part == "image" ? open_images : open_labels](const OpenContext& context) {
+    return open(spec, context);
+  };
+}
+
+}  // namespace
+
+const Format kImages{.name = "images", .parse = parse};
+
+}  // namespace meshwork::data

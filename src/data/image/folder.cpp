@@ -1,0 +1,110 @@
+#include "data/image/folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace meshwork::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kRead{".jpeg", ".jpg", ".png"};
+constexpr std::array<std::string_view, 2> kNotRead{".bmp", ".gif"};
+
+template <std::size_t n>
+bool has_ending(std::string name, const std::array<std::string_view, n>& endings) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+[[noreturn]] void fail_folder(const std::string& folder, const std::error_code& code) {
+  fail(ExitCode::kFile, "{}: cannot read the folder: {}", folder, code.message());
+}
+
+/// Calls `visit` with every entry.
+template <class Visit>
+void for_each_entry(const std::string& folder, Visit visit) {
+  std::error_code code;
+  fs::directory_iterator entry(folder, code);
+  while (!code && entry != fs::directory_iterator()) {
+    visit(*entry);
+    entry.increment(code);
+  }
+  if (code) fail_folder(folder, code);
+}
+
+/// `folder` and all folders below it, as paths, sorted.
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> folders{folder};
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    for_each_entry(std::string(folders[i]), [&](const fs::directory_entry& entry) {
+      std::error_code ignored;
+      if (!entry.is_symlink(ignored) && entry.is_directory(ignored)) {
+        folders.push_back(entry.path().string());
+      }
+    });
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+void add_images(const std::string& folder, std::vector<std::string>& files) {
+  for (const std::string& one : folders_in(folder)) {
+    const std::size_t before = files.size();
+    for_each_entry(one, [&](const fs::directory_entry& entry) {
+      const std::string path = entry.path().string();
+      std::error_code ignored;
+      if (has_ending(path, kRead) && !entry.is_directory(ignored)) files.push_back(path);
+      if (has_ending(path, kNotRead)) {
+        fail(ExitCode::kFile,
+             "{}: images are read from PNG and JPEG files only; convert it, or take it away", path);
+      }
+    });
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+}
+
+void check_found(const std::string& folder, const ImageFolder& images) {
+  if (!images.files.empty()) return;
+  fail(ExitCode::kFile, "{}: no images (.png, .jpg, .jpeg) in this folder", folder);
+}
+
+}  // namespace
+
+std::vector<std::string> class_names(const std::string& folder) {
+  std::vector<std::string> names;
+  for_each_entry(folder, [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    std::error_code ignored;
+    if (entry.is_directory(ignored) && !name.starts_with('.')) names.push_back(name);
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ImageFolder list_images(const std::string& folder, const std::vector<std::string>& classes) {
+  ImageFolder images;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    add_images((fs::path(folder) / classes[i]).string(), images.files);
+    images.labels.resize(images.files.size(), static_cast<std::int32_t>(i));
+  }
+  check_found(folder, images);
+  return images;
+}
+
+ImageFolder list_images(const std::string& folder) {
+  ImageFolder images;
+  add_images(folder, images.files);
+  check_found(folder, images);
+  return images;
+}
+
+}  // namespace meshwork::data
