@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Records what Keras 3 makes of small images: tests/fixtures/images/cases.{yaml,npz}.
+
+cases.yaml lists
+
+    augment   an operation as Meshwork's files write it, whose factors leave nothing to chance
+    resize    arguments of keras.ops.image.resize
+    image     array that it was given
+    result    array that came out
+
+Needs keras, jax (CPU) and PyYAML. Usage: make_image_fixtures.py [tests/fixtures/images]
+"""
+
+import io
+import os
+import sys
+import zipfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import keras
+import numpy as np
+import yaml
+
+OPERATIONS = [
+    ("RandomRotation", {"factor": [0.08, 0.08]}),
+    ("RandomRotation", {"factor": [-0.3, -0.3]}),
+    ("RandomTranslation", {"height_factor": [0.3, 0.3], "width_factor": [-0.45, -0.45]}),
+    ("RandomTranslation", {"height_factor": [-0.25, -0.25], "width_factor": [0.9, 0.9]}),
+    ("RandomZoom", {"height_factor": [-0.4, -0.4]}),
+    ("RandomZoom", {"height_factor": [0.7, 0.7], "width_factor": [0.21, 0.21]}),
+]
+FILLS = [
+    {},
+    {"fill_mode": "constant", "fill_value": 0.625},
+    {"fill_mode": "nearest"},
+    {"fill_mode": "wrap"},
+    {"fill_mode": "reflect", "interpolation": "nearest"},
+    {"fill_mode": "constant", "interpolation": "nearest"},
+]
+RESIZES = [
+    {"size": [3, 4]},
+    {"size": [11, 9]},
+    {"size": [1, 1]},
+    {"size": [7, 5]},
+    {"size": [4, 9], "interpolation": "nearest"},
+    {"size": [12, 3], "interpolation": "nearest"},
+    {"size": [4, 8], "crop_to_aspect_ratio": True},
+    {"size": [9, 2], "crop_to_aspect_ratio": True, "interpolation": "nearest"},
+]
+
+
+def write_npz(path, arrays):
+    """As numpy.savez_compressed, but the same bytes on every run."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for key, value in arrays.items():
+            text = io.BytesIO()
+            np.save(text, value)
+            archive.writestr(zipfile.ZipInfo(key + ".npy"), text.getvalue(), zipfile.ZIP_DEFLATED)
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures/images"
+    os.makedirs(folder, exist_ok=True)
+    rng = np.random.default_rng(20240607)
+    arrays = {
+        "small": rng.random((7, 5, 3), dtype=np.float32),
+        "grey": rng.random((6, 8, 1), dtype=np.float32),
+        "bytes": rng.integers(0, 256, (7, 5, 3), dtype=np.uint8),
+    }
+    cases = []
+
+    def add(case, result):
+        case["result"] = f"result_{len(cases)}"
+        arrays[case["result"]] = np.asarray(result, dtype=np.float32)
+        cases.append(case)
+
+    for number, (name, arguments) in enumerate(OPERATIONS):
+        for fill in FILLS:
+            image = "grey" if number % 2 else "small"
+            everything = arguments | fill
+            layer = getattr(keras.layers, name)(**everything)
+            add({"augment": {name: everything}, "image": image}, layer(arrays[image], training=True))
+    for arguments in RESIZES:
+        image = arrays["bytes"].astype("float32")
+        add({"resize": arguments, "image": "bytes"}, keras.ops.image.resize(image, **arguments))
+
+    with open(os.path.join(folder, "cases.yaml"), "w") as file:
+        file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")
+        for case in cases:
+            text = yaml.safe_dump(case, default_flow_style=True, sort_keys=False, width=1000)
+            file.write("- " + text)
+    write_npz(os.path.join(folder, "cases.npz"), arrays)
+
+
+if __name__ == "__main__":
+    main()

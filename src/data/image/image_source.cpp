@@ -1,0 +1,191 @@
+#include "data/image/image_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/formats/file_bytes.h"
+
+namespace meshwork::data {
+namespace {
+
+/// Memory in which one image is decoded.
+struct Workspace {
+  std::vector<std::byte> file;
+  std::vector<std::byte> pixels;
+  std::vector<float> resized;
+};
+
+/// Workspaces that wait for the next reader: as many as there were readers at a time.
+class Workspaces {
+ public:
+  std::unique_ptr<Workspace> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      idle_.reserve(++made_);
+      return std::make_unique<Workspace>();
+    }
+    auto workspace = std::move(idle_.back());
+    idle_.pop_back();
+    return workspace;
+  }
+
+  void give_back(std::unique_ptr<Workspace> workspace) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(workspace));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+/// A workspace while one image is read.
+class Borrowed {
+ public:
+  explicit Borrowed(Workspaces& owner) : owner_(owner), workspace_(owner.take()) {}
+  ~Borrowed() { owner_.give_back(std::move(workspace_)); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Workspace& operator*() { return *workspace_; }
+
+ private:
+  Workspaces& owner_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+/// Decoded samples, each written by whoever needs it first.
+class Cache {
+ public:
+  Cache(std::size_t samples, std::size_t sample_bytes)
+      : sample_bytes_(sample_bytes),
+        bytes_(HeapBytes::of_size(samples * sample_bytes)),
+        states_(std::make_unique<std::atomic<State>[]>(samples)) {}
+
+  /// nullptr where the sample is not there yet.
+  const std::byte* find(std::size_t sample) const {
+    const bool is_ready = states_[sample].load(std::memory_order_acquire) == State::kReady;
+    return is_ready ? bytes_.data.get() + sample * sample_bytes_ : nullptr;
+  }
+
+  /// Keeps a sample, unless another thread is about to.
+  void keep(std::size_t sample, const std::byte* data) {
+    State expected = State::kEmpty;
+    if (!states_[sample].compare_exchange_strong(expected, State::kTaken)) return;
+    std::copy_n(data, sample_bytes_, bytes_.data.get() + sample * sample_bytes_);
+    states_[sample].store(State::kReady, std::memory_order_release);
+  }
+
+ private:
+  enum class State : unsigned char { kEmpty, kTaken, kReady };
+
+  std::size_t sample_bytes_;
+  HeapBytes bytes_;  // a large block takes memory page by page, as it is written
+  std::unique_ptr<std::atomic<State>[]> states_;
+};
+
+Shape shape_of(const std::vector<std::string>& files, const ImageSize& size, ColorMode color) {
+  return {static_cast<std::int64_t>(files.size()), size.height, size.width, channels_of(color)};
+}
+
+class ImageSource : public Source {
+ public:
+  /// `name` is that of the folder; without `resize` all images have the size `size`.
+  ImageSource(const std::string& name, std::vector<std::string> files, ColorMode color,
+              const ImageSize& size, const std::optional<ResizeOptions>& resize,
+              const OpenContext& context)
+      : Source({name, shape_of(files, size, color), !resize}),
+        files_(std::move(files)),
+        color_(color),
+        size_(size),
+        resize_(resize),
+        element_{resize ? Stored::kFloat32 : Stored::kUInt8, false},
+        elements_(size.height * size.width * channels_of(color)) {
+    const auto item = size_of(element_.type);
+    const std::int64_t bytes =
+        checked_elements(name, info().shape, item) * static_cast<std::int64_t>(item);
+    if (context.keeps(bytes)) {
+      cache_.emplace(files_.size(), static_cast<std::size_t>(elements_) * item);
+    }
+  }
+
+  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
+            void* out) const override {
+    auto* to = static_cast<std::byte*>(out);
+    while (count > 0) {
+      const std::int64_t sample = begin / elements_;
+      const std::int64_t first = begin % elements_;
+      const std::int64_t some = std::min(count, elements_ - first);
+      read_part(static_cast<std::size_t>(sample), first, some, conversion, to);
+      begin += some;
+      count -= some;
+      to += 4 * some;
+    }
+  }
+
+  bool decodes_samples() const override { return !cache_; }
+
+ private:
+  void read_part(std::size_t sample, std::int64_t first, std::int64_t count,
+                 const Conversion& conversion, std::byte* out) const {
+    if (const std::byte* known = cache_ ? cache_->find(sample) : nullptr) {
+      convert_part(sample, known, first, count, conversion, out);
+      return;
+    }
+    Borrowed workspace(workspaces_);
+    const std::byte* decoded = decode(sample, *workspace);
+    if (cache_) cache_->keep(sample, decoded);
+    convert_part(sample, decoded, first, count, conversion, out);
+  }
+
+  /// The sample as elements; it lies in the workspace.
+  const std::byte* decode(std::size_t sample, Workspace& workspace) const {
+    const std::string& path = files_[sample];
+    const File file = File::open(path);
+    workspace.file.resize(file.size());
+    file.read_at(workspace.file.data(), workspace.file.size(), 0);
+    const ImageSize size = decode_image(path, workspace.file, color_, workspace.pixels);
+    if (!resize_) {
+      if (size == size_) return workspace.pixels.data();
+      fail(ExitCode::kFile, "{}: {}, but it was {} before; do not change the data while it is read",
+           path, to_string(size), to_string(size_));
+    }
+    workspace.resized.resize(static_cast<std::size_t>(elements_));
+    resize(size, channels_of(color_), workspace.pixels.data(), *resize_, workspace.resized.data());
+    return reinterpret_cast<const std::byte*>(workspace.resized.data());
+  }
+
+  void convert_part(std::size_t sample, const std::byte* elements, std::int64_t first,
+                    std::int64_t count, const Conversion& conversion, std::byte* out) const {
+    const auto item = static_cast<std::int64_t>(size_of(element_.type));
+    const std::byte* from = elements + first * item;
+    const std::int64_t done = convert(from, element_, count, conversion, out);
+    if (done == count) return;
+    const std::int64_t index = static_cast<std::int64_t>(sample) * elements_ + first + done;
+    fail_not_int32(info(), index, value_at(from + done * item, element_), conversion);
+  }
+
+  std::vector<std::string> files_;
+  ColorMode color_;
+  ImageSize size_;
+  std::optional<ResizeOptions> resize_;
+  Element element_;
+  std::int64_t elements_;  ///< of a sample
+  mutable Workspaces workspaces_;
+  mutable std::optional<Cache> cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_image_source(const std::string& name, std::vector<std::string> files,
+                                          ColorMode color, const ImageSize& size,
+                                          const std::optional<ResizeOptions>& resize,
+                                          const OpenContext& context) {
+  return std::make_unique<ImageSource>(name, std::move(files), color, size, resize, context);
+}
+
+}  // namespace meshwork::data

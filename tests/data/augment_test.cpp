@@ -1,0 +1,210 @@
+#include "data/augment/augment.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/rng.h"
+#include "config/yaml.h"
+#include "data/augment/augmenter.h"
+#include "data/files.h"
+#include "data/image/resize.h"
+#include "support/npz.h"
+
+using namespace meshwork;
+using namespace meshwork::test;
+using data::ImageShape;
+
+namespace {
+
+std::vector<data::ImageOp> ops_of(const std::string& text) {
+  return data::read_augment(config::parse_yaml(text, "d.yaml"));
+}
+
+std::vector<float> apply(const std::string& text, const ImageShape& shape,
+                         const std::vector<float>& image, const data::Draws& draws) {
+  std::vector<float> result(image.size(), -1.F);
+  ops_of(text).at(0).apply(shape, draws, image.data(), result.data());
+  return result;
+}
+
+std::string bad(const std::string& text) {
+  return error_of([&] { ops_of(text); }, ExitCode::kConfiguration);
+}
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 1.F);
+  return values;
+}
+
+const std::string kFixtures = "tests/fixtures/images/cases";
+
+}  // namespace
+
+TEST_CASE("rotation, translation and zoom are those of Keras, for every way to fill") {
+  const config::Value cases = config::load_yaml(kFixtures + ".yaml");
+  int compared = 0;
+  for (const config::Value& known : cases.list) {
+    const config::Value::Entry* augment = known.find("augment");
+    if (augment == nullptr) continue;
+    CAPTURE(config::to_yaml(known));
+    const auto array = [&](const char* key) {
+      return read_npz(kFixtures + ".npz", known.find(key)->value.scalar);
+    };
+    const HostTensor image = array("image");
+    const Shape& shape = image.type.shape;
+    HostTensor result = host_tensor(image.type);
+    const auto ops = data::read_augment(augment->value);
+    for (const float draw : {0.F, 0.3F, 0.99F}) {  // factors of no width: all draws are one
+      ops.at(0).apply({shape[0], shape[1], shape[2]}, {draw, 1 - draw, 0, 0},
+                      image.as<float>().data(), result.as<float>().data());
+      CHECK(difference(result, array("result"), 2e-6) == "");
+    }
+    ++compared;
+  }
+  CHECK(compared == 36);
+}
+
+TEST_CASE("images are resized as Keras resizes them") {
+  const config::Value cases = config::load_yaml(kFixtures + ".yaml");
+  int compared = 0;
+  for (const config::Value& known : cases.list) {
+    const config::Value::Entry* arguments = known.find("resize");
+    if (arguments == nullptr) continue;
+    CAPTURE(config::to_yaml(known));
+    config::Reader keys(arguments->value, "resize");
+    const Shape size = keys.require("size").as_shape("size");
+    data::ResizeOptions options{.size = {size[0], size[1]}};
+    options.interpolation = data::read_interpolation(keys);
+    options.crop_to_aspect_ratio = keys.get("crop_to_aspect_ratio", false);
+    const HostTensor bytes = read_npz(kFixtures + ".npz", "bytes");
+    std::vector<std::byte> pixels;
+    for (const std::int32_t value : bytes.as<std::int32_t>()) pixels.push_back(std::byte(value));
+    const Shape& from = bytes.type.shape;
+    HostTensor result = host_tensor({DType::kFloat32, {size[0], size[1], from[2]}});
+    data::resize({from[0], from[1]}, from[2], pixels.data(), options, result.as<float>().data());
+    CHECK(difference(result, read_npz(kFixtures + ".npz", known.find("result")->value.scalar),
+                     2e-6) == "");
+    ++compared;
+  }
+  CHECK(compared == 8);
+}
+
+TEST_CASE("flips: one coin for an image") {
+  const ImageShape shape{2, 3, 2};
+  const std::vector<float> image = counting(12);
+  const std::vector<float> horizontal{5, 6, 3, 4, 1, 2, 11, 12, 9, 10, 7, 8};
+  const std::vector<float> vertical{7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6};
+  const std::vector<float> both{11, 12, 9, 10, 7, 8, 5, 6, 3, 4, 1, 2};
+  CHECK(apply("RandomFlip: {mode: horizontal}", shape, image, {0.5F}) == horizontal);
+  CHECK(apply("RandomFlip: {mode: horizontal}", shape, image, {0.51F}) == image);
+  CHECK(apply("random_flip: {mode: vertical}", shape, image, {0.F}) == vertical);
+  CHECK(apply("RandomFlip", shape, image, {0.2F}) == both);
+  CHECK(apply("RandomFlip", shape, image, {0.7F}) == image);
+}
+
+TEST_CASE("a crop keeps the size and shifts by at most the padding") {
+  const ImageShape shape{3, 2, 1};
+  const std::vector<float> image = counting(6);  // rows 1 2, 3 4, 5 6
+  const std::string crop = "RandomCrop: {padding: 1}";
+  CHECK(apply(crop, shape, image, {0.5F, 0.5F}) == image);
+  CHECK(apply(crop, shape, image, {0.F, 0.F}) == std::vector<float>{0, 0, 0, 1, 0, 3});
+  CHECK(apply(crop, shape, image, {0.999F, 0.4F}) == std::vector<float>{3, 4, 5, 6, 0, 0});
+  CHECK(apply("RandomCrop: {padding: [0, 1], fill_value: -2.5}", shape, image, {0.F, 0.99F}) ==
+        std::vector<float>{2, -2.5F, 4, -2.5F, 6, -2.5F});
+  CHECK(apply("RandomCrop: {padding: [2, 0], fill_mode: reflect}", shape, image, {0.F, 0.F}) ==
+        std::vector<float>{3, 4, 1, 2, 1, 2});
+  CHECK(apply("RandomCrop: {padding: 0}", shape, image, {0.9F, 0.9F}) == image);
+  // Far outside of the image there is nothing but the fill value.
+  CHECK(apply("RandomCrop: {padding: 2147483647}", shape, image, {0.F, 0.F}) ==
+        std::vector<float>(6, 0.F));
+  std::map<std::vector<float>, int> counts;
+  for (std::uint64_t i = 0; i < 900; ++i) {
+    ++counts[apply(crop, shape, image, {uniform_at(5, 0, 2 * i), uniform_at(5, 0, 2 * i + 1)})];
+  }
+  CHECK(counts.size() == 9);
+  for (const auto& [result, count] : counts) CHECK((count > 60 && count < 140));
+}
+
+TEST_CASE("a quarter turn is counter-clockwise, a translation goes down and right") {
+  const ImageShape shape{2, 2, 1};
+  const std::vector<float> image{1, 2, 3, 4};
+  const auto turned = apply("RandomRotation: {factor: [0.25, 0.25]}", shape, image, {0.F});
+  const std::vector<float> expected{2, 4, 1, 3};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(turned[i] == doctest::Approx(expected[i]));
+  CHECK(apply("RandomTranslation: {height_factor: [0.5, 0.5], width_factor: 0, fill_mode: "
+              "constant, fill_value: 9}",
+              shape, image, {0.F}) == std::vector<float>{9, 9, 1, 2});
+  CHECK(apply("RandomTranslation: {height_factor: 0, width_factor: 0.5, fill_mode: constant}",
+              shape, image, {0.F, 0.F}) == std::vector<float>{2, 0, 4, 0});
+}
+
+TEST_CASE("mistakes in augment are found with their place") {
+  CHECK(contains(bad("[RandomFlop: {}]"),
+                 "d.yaml:1:2: there is no augmentation 'RandomFlop'; nearest: 'RandomFlip'"));
+  CHECK(contains(bad("RandomFlip: {mod: vertical}"),
+                 "augment: RandomFlip has no key 'mod'; nearest: 'mode'"));
+  CHECK(contains(bad("RandomFlip: {mode: vertcal}"),
+                 "d.yaml:1:20: augment: RandomFlip: unknown mode 'vertcal'; nearest: 'vertical'"));
+  CHECK(contains(bad("RandomCrop"), "augment: RandomCrop needs the key 'padding'"));
+  CHECK(contains(bad("RandomCrop: {height: 24, width: 24}"),
+                 "augment: RandomCrop has no height: it keeps the size of the image; give"));
+  CHECK(contains(bad("RandomCrop: {padding: -1}"), "padding must be a number of pixels, not -1"));
+  CHECK(contains(bad("RandomCrop: {padding: [1]}"), "or a list [vertical, horizontal]"));
+  CHECK(contains(bad("RandomRotation"), "augment: RandomRotation needs the key 'factor'"));
+  CHECK(contains(bad("RandomRotation: {factor: 1.5}"),
+                 "factor must be at least -1 and at most 1, not 1.5"));
+  CHECK(contains(bad("RandomRotation: {factor: .nan}"), "factor must be"));
+  CHECK(contains(bad("RandomRotation: {factor: [0.1]}"), "a list of a lower and an upper one"));
+  CHECK(contains(bad("RandomRotation: {factor: 0.1, fill_mode: mirror}"),
+                 "augment: RandomRotation: unknown fill_mode 'mirror'"));
+  CHECK(contains(bad("RandomRotation: {factor: 0.1, interpolation: cubic}"),
+                 "augment: RandomRotation: unknown interpolation 'cubic'"));
+  CHECK(contains(bad("RandomTranslation: {height_factor: 0.1}"), "needs the key 'width_factor'"));
+  CHECK(contains(bad("RandomZoom: {height_factor: [-1, 0]}"),
+                 "height_factor must be more than -1 and at most 1, not -1"));
+  CHECK(contains(bad("RandomFlip: {seed: -1}"), "seed"));
+  CHECK(contains(bad("[[RandomFlip]]"), "augment must be the name of a class"));
+  CHECK(ops_of("[]").empty());
+}
+
+TEST_CASE("what is drawn depends on seed, field, place of the operation, pass and sample alone") {
+  const std::string text = "[RandomTranslation: {height_factor: 0.5, width_factor: 0.5}]";
+  const Shape shape{4, 4};
+  const auto drawn = [&](const std::string& ops, const std::string& field, std::uint64_t seed,
+                         std::int64_t pass, std::int64_t position) {
+    data::Augmenter augmenter(ops_of(ops), field, shape, seed);
+    std::vector<float> image = counting(16);
+    const float* result = augmenter(image.data(), pass, position);
+    return std::vector<float>(result, result + 16);
+  };
+  const auto first = drawn(text, "x", 1, 0, 7);
+  CHECK(drawn(text, "x", 1, 0, 7) == first);
+  std::set<std::vector<float>> all{
+      first,
+      drawn(text, "x", 2, 0, 7),
+      drawn(text, "x", 1, 1, 7),
+      drawn(text, "x", 1, 0, 8),
+      drawn(text, "z", 1, 0, 7),
+      drawn("[RandomFlip: {mode: vertical, seed: 3}, " + text.substr(1), "x", 1, 0, 7)};
+  CHECK(all.size() == 6);
+  const std::string seeded = "RandomTranslation: {height_factor: 0.5, width_factor: 0.5, seed: 1}";
+  CHECK(drawn(seeded, "x", 99, 0, 7) == first);
+
+  // One augmenter, many samples: none leaves anything behind for the next.
+  data::Augmenter augmenter(ops_of("[RandomFlip, RandomRotation: {factor: 0.2}, " + text.substr(1)),
+                            "x", shape, 1);
+  for (int round = 0; round < 2; ++round) {
+    for (const std::int64_t position : {3, 0, 11}) {
+      std::vector<float> image = counting(16);
+      const float* result = augmenter(image.data(), 2, position);
+      CHECK(std::vector<float>(result, result + 16) ==
+            drawn("[RandomFlip, RandomRotation: {factor: 0.2}, " + text.substr(1), "x", 1, 2,
+                  position));
+    }
+  }
+}
