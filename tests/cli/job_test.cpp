@@ -241,3 +241,12 @@ TEST_CASE("--dump prints a stage and runs nothing") {
   CHECK(complaint(folder, "fit c.yaml --dump ''", 2) == "--dump: no stage given; see --help");
   CHECK(complaint(folder, "fit c.yaml --verbose 3", 2).starts_with("--verbose: "));
 }
+
+TEST_CASE("drop_remainder trains on full batches only") {
+  const JobFolder folder;
+  CHECK(output(folder, "fit c.yaml fit.drop_remainder=true fit.epochs=1").find("2/2 - ") !=
+        std::string::npos);
+  CHECK(complaint(folder, "fit c.yaml fit.drop_remainder=true fit.batch_size=21", 2)
+            .find("fit: drop_remainder leaves no batch: 20 samples to train on do not fill one of "
+                  "21; lower batch_size") != std::string::npos);
+}

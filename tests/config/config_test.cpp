@@ -23,6 +23,8 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.fit.epochs == 1);
   CHECK(!config.fit.validation);
   CHECK(config.fit.shuffle);
+  CHECK(!config.fit.drop_remainder);
+  CHECK(config.fit.prefetch == 2);
   CHECK(config.run_directory == "runs/c");
 }
 
@@ -43,7 +45,7 @@ compile:
   loss: mse
   metrics: [accuracy, TopK: {k: 5}]
 fit: {batch_size: 7, epochs: 0, steps_per_epoch: 9, validation_split: 0.25, shuffle: false,
-      log_steps: true}
+      log_steps: true, drop_remainder: true, prefetch: 5}
 run_directory: out
 )");
   CHECK(config.seed == ~0ULL);
@@ -71,6 +73,8 @@ run_directory: out
   CHECK(config.fit.validation_split == 0.25);
   CHECK(!config.fit.shuffle);
   CHECK(config.fit.log_steps);
+  CHECK(config.fit.drop_remainder);
+  CHECK(config.fit.prefetch == 5);
   CHECK(config.run_directory == "out");
 }
 

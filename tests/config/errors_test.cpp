@@ -195,6 +195,9 @@ TEST_CASE("errors of compile and fit") {
       {"fit: {validation_split: nan}", "c.yaml:5:25: validation_split must be a number, not 'nan'"},
       {"fit: {shuffle: batch}", "c.yaml:5:16: shuffle must be true or false, not 'batch'"},
       {"fit: {validation: \"true\"}", "c.yaml:5:19: validation must be true or false, not 'true'"},
+      {"fit: {drop_remainder: 1}", "c.yaml:5:23: drop_remainder must be true or false, not '1'"},
+      {"fit: {prefetch: 0}", "c.yaml:5:17: prefetch is 0; it must be at least 1"},
+      {"fit: {prefetch: 5000}", "c.yaml:5:17: prefetch is 5000 batches; it must be at most 1024"},
       {"fit: {log_steps: 2}", "c.yaml:5:18: log_steps must be true or false, not '2'"},
   });
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "data/files.h"
+#include "data/image_files.h"
 #include "data/shuffle.h"
 
 using namespace meshwork;
@@ -228,13 +229,27 @@ TEST_CASE("many devices read one packed file at a time") {
 
 TEST_CASE("a warm loader allocates nothing") {
   const TempDir dir;
-  const data::Dataset opened = numbered(dir, 10);
-  const data::Split& train = opened.split("train");
-  data::Loader loader(train, {.batch_size = 4, .shuffle = true, .steps_per_epoch = {}},
-                      sharded(train, 2, 1, true));
-  for (int step = 0; step < 9; ++step) loader.next();
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until the thread waits
-  const std::int64_t before = allocations;
-  for (int step = 0; step < 100; ++step) loader.next();
-  CHECK(allocations == before);
+  numbered(dir, 10);
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "train/" + std::to_string(i % 2) + "/" + std::to_string(i);
+    dir.write(name + ".png", png(4, 6, smooth_pixels(4, 6, 3, i)));
+  }
+  const std::string augment =
+      "x: {mean: [1, 2, 3], augment: [RandomFlip, RandomCrop: {padding: 1},"
+      " RandomRotation: {factor: 0.1}, RandomZoom: {height_factor: 0.1}]}}";
+  for (const std::string& text :
+       {std::string("{format: idx, splits: {train: {x: x, y: y}}}"),
+        "{format: images, splits: {train: train}, " + augment,
+        "{format: images, image_size: [5, 5], splits: {train: train}, " + augment}) {
+    CAPTURE(text);
+    const data::Dataset opened = dataset(dir, text);
+    const data::Split& train = opened.split("train");
+    data::Loader loader(train, {.batch_size = 4, .shuffle = true, .augment = true},
+                        sharded(train, 2, 1, true));
+    for (int step = 0; step < 60; ++step) loader.next();  // until every image has been decoded
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until the thread waits
+    const std::int64_t before = allocations;
+    for (int step = 0; step < 100; ++step) loader.next();
+    CHECK(allocations == before);
+  }
 }

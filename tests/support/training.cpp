@@ -55,7 +55,9 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
     data::Loader loader(job.train,
                         {.batch_size = job.config.fit.batch_size,
                          .shuffle = options.shuffle,
-                         .seed = job.config.seed},
+                         .seed = job.config.seed,
+                         .drop_remainder = job.config.fit.drop_remainder,
+                         .augment = true},
                         runner.parts());
     const Schedule rate = learning_rate_of(job.config.compile->optimizer);
     std::vector<double> losses;

@@ -82,3 +82,34 @@ fit: {batch_size: 4}
     CHECK(one.metrics.at("accuracy") == doctest::Approx(many.metrics.at("accuracy")));
   }
 }
+
+TEST_CASE("augmented images are the same on every mesh, whoever holds which tile of them") {
+  const std::string text = R"(
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [22, 6, 5, 2]}, y: {normal: [22, 3]}}}
+  x: {augment: [RandomFlip, RandomCrop: {padding: 1}, RandomRotation: {factor: 0.1}]}
+model:
+  input: [6, 5, 2]
+  layers:
+    - Flatten:
+    - Dense: {name: a, units: 3}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 8, drop_remainder: true}
+mesh: {data: 1, height: 1, width: 1}
+)";
+  const std::string tiled = text + R"(
+strategy: model_parallel
+layout_map: {input/output: [data, height, width, null]}
+)";
+  const Trajectory one = train(text, {.steps = 5});
+  std::string plain = text;
+  plain.replace(plain.find("x: {augment"), plain.find("\nmodel") - plain.find("x: {augment"), "");
+  CHECK(loss_difference(one, train(plain, {.steps = 5})) > 1e-3);
+  for (const char* mesh : {"3x1x1", "1x2x1", "1x1x3", "2x2x2"}) {
+    CAPTURE(mesh);
+    CHECK(loss_difference(one, train(text, {.mesh = mesh, .steps = 5})) < 1e-5);
+    CHECK(loss_difference(one, train(tiled, {.mesh = mesh, .steps = 5})) < 1e-5);
+  }
+}

@@ -152,7 +152,7 @@ class JpegReader {
     fail(ExitCode::kFile, "{}: damaged JPEG image: {}; fetch the file again", name_, jpeg_.message);
   }
 
-  std::string name_;
+  const std::string& name_;
   Jpeg jpeg_{};
 };
 

@@ -137,7 +137,7 @@ class PngReader {
     fail(ExitCode::kFile, "{}: damaged PNG image: {}; fetch the file again", name_, input_.message);
   }
 
-  std::string name_;
+  const std::string& name_;
   Input input_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;

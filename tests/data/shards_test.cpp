@@ -1,0 +1,159 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "data/files.h"
+#include "data/loader.h"
+#include "data/runs.h"
+
+using namespace meshwork;
+using namespace meshwork::test;
+
+namespace {
+
+/// A .npz of samples first..last-1: x [n, 2] of 10 * sample + i, y of the sample.
+std::string write_shard(const TempDir& dir, const std::string& name, int first, int last,
+                        bool deflate) {
+  std::vector<std::int32_t> x;
+  std::vector<std::int32_t> y;
+  for (int i = first; i < last; ++i) {
+    x.insert(x.end(), {10 * i, 10 * i + 1});
+    y.push_back(i);
+  }
+  const std::string count = std::to_string(last - first);
+  write_zip(dir.file(name),
+            {{"x.npy", npy(npy_dict("<i4", "(" + count + ", 2)"), bytes_of(x))},
+             {"y.npy", npy(npy_dict("<i4", "(" + count + ",)"), bytes_of(y))}},
+            deflate);
+  return dir.file(name);
+}
+
+std::vector<std::int32_t> counting(int count) {
+  std::vector<std::int32_t> values;
+  for (int i = 0; i < count; ++i) values.push_back(i);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("shards of npz are one array, however they are named and kept") {
+  for (const bool deflate : {false, true}) {
+    const TempDir dir;
+    write_shard(dir, "part-b.npz", 3, 4, deflate);
+    write_shard(dir, "part-a.npz", 0, 3, deflate);
+    write_shard(dir, "part-c.npz", 4, 4, deflate);  // none in it
+    write_shard(dir, "part-d.npz", 4, 9, deflate);
+    for (const char* files :
+         {"'part-*.npz'", "['part-[ab].npz', 'part-[cd].npz']",
+          "[part-a.npz, part-b.npz, part-c.npz, part-d.npz]", "{file: 'part-?.npz'}"}) {
+      for (const char* cache : {"", ", cache: true", ", cache: false"}) {
+        CAPTURE(files);
+        CAPTURE(cache);
+        const data::Dataset opened =
+            dataset(dir, "{format: npz, splits: {train: {x: " + std::string(files) +
+                             ", y: " + files + "}}" + cache + "}");
+        CHECK(opened.describe() == "train: 9 samples, x float32 [2], y int32 []\n");
+        const data::Split& train = opened.split("train");
+        CHECK(ints(train, "y") == counting(9));
+        CHECK(floats(train, "x") == std::vector<float>{0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51,
+                                                       60, 61, 70, 71, 80, 81});
+        std::vector<float> some(3);
+        const data::Runs second = data::runs_of({2}, {1}, {1});
+        data::read_rows(*train.find("x"), std::vector<std::int64_t>{8, 3, 0}, second,
+                        reinterpret_cast<std::byte*>(some.data()));
+        CHECK(some == std::vector<float>{81, 31, 1});
+      }
+    }
+    const data::Dataset both =
+        dataset(dir, "{format: npz, splits: {train: [part-d.npz, part-a.npz]}}");
+    CHECK(ints(both.split("train"), "y") == std::vector<std::int32_t>{4, 5, 6, 7, 8, 0, 1, 2});
+  }
+}
+
+TEST_CASE("a shard is unpacked when one of its rows is needed") {
+  const TempDir dir;
+  write_shard(dir, "0.npz", 0, 4, true);
+  const std::string payload(5000, 'a');
+  write_zip(dir.file("1.npz"),
+            {{"x.npy", npy(npy_dict("|u1", "(2500, 2)"), payload)},
+             {"y.npy", npy(npy_dict("|u1", "(2500,)"), payload.substr(2500))}},
+            false);
+  std::string bytes = read_file(dir.file("1.npz"));
+  bytes[4000] = 'b';
+  dir.write("1.npz", bytes);
+  const std::string text = "{format: npz, splits: {train: '?.npz'}}";
+  const data::Dataset opened = dataset(dir, text);
+  const data::Split& train = opened.split("train");
+  data::Loader loader(train, {.batch_size = 4, .prefetch = 1}, data::whole_parts(train));
+  CHECK(loader.next().fields[0].as<float>()[7] == 31.F);
+  CHECK(contains(error_of([&] { loader.next(); }),
+                 dir.file("1.npz") + ": array 'x': CRC error; fetch the file again"));
+}
+
+TEST_CASE("many devices read shards that are not kept") {
+  for (const bool deflate : {false, true}) {
+    const TempDir dir;
+    for (int i = 0; i < 6; ++i) {
+      write_shard(dir, std::to_string(i) + ".npz", 10 * i, 10 * i + 10, deflate);
+    }
+    const data::Dataset opened =
+        dataset(dir, "{format: npz, cache: false, splits: {train: '?.npz'}}");
+    std::atomic<int> right = 0;
+    std::vector<std::thread> devices;
+    for (int device = 0; device < 4; ++device) {
+      devices.emplace_back([&] {
+        const data::Split& train = opened.split("train");
+        data::Loader loader(train, {.batch_size = 15}, data::whole_parts(train));
+        for (int step = 0; step < 8; ++step) {
+          const data::Batch& batch = loader.next();
+          for (int i = 0; i < 15; ++i) {
+            right += batch.fields[1].as<std::int32_t>()[i] == 15 * (step % 4) + i;
+          }
+        }
+      });
+    }
+    for (std::thread& device : devices) device.join();
+    CHECK(right == 4 * 8 * 15);
+  }
+}
+
+TEST_CASE("every format takes lists and patterns") {
+  const TempDir dir;
+  dir.write("a-1", idx(8, {2}, "ab"));
+  dir.write("a-2.gz", gzip(idx(8, {1}, "c")));
+  const data::Dataset packed = dataset(dir, "{format: idx, splits: {train: {y: [a-1, a-2]}}}");
+  CHECK(ints(packed.split("train"), "y") == std::vector<std::int32_t>{97, 98, 99});
+  dir.write("n/1.npy", npy(npy_dict("|u1", "(2,)"), "ab"));
+  dir.write("n/2.npy", npy(npy_dict("<f4", "(1,)"), bytes_of(std::vector<float>{0.5F})));
+  const data::Dataset mixed = dataset(dir, "{format: npy, splits: {train: {y: 'n/*.npy'}}}");
+  CHECK(floats(mixed.split("train"), "y") == std::vector<float>{97, 98, 0.5F});
+  dir.write("1.csv", "a,b\n1,2\n");
+  dir.write("2.csv", "a,b\n3,4\n5,6\n");
+  const data::Dataset table = dataset(dir, "{format: csv, splits: {train: {x: '?.csv'}}}");
+  CHECK(floats(table.split("train"), "x") == std::vector<float>{1, 2, 3, 4, 5, 6});
+  dir.write("[1].npy", npy(npy_dict("|u1", "(1,)"), "z"));  // a file has such a name
+  const data::Dataset literal = dataset(dir, "{format: npy, splits: {train: {y: '[1].npy'}}}");
+  CHECK(ints(literal.split("train"), "y") == std::vector<std::int32_t>{122});
+}
+
+TEST_CASE("shards that do not fit together, or are missing, are errors") {
+  const TempDir dir;
+  dir.write("1.npy", npy(npy_dict("|u1", "(1, 2)"), "ab"));
+  dir.write("2.npy", npy(npy_dict("|u1", "(1, 3)"), "abc"));
+  const auto failure = [&](const std::string& files, ExitCode code = ExitCode::kFile) {
+    return error_of(
+        [&] { dataset(dir, "{format: npy, splits: {train: {x: " + files + "}}}").describe(); },
+        code);
+  };
+  CHECK(contains(failure("'?.npy'"), dir.file("2.npy") + ": shape [1, 3], but " +
+                                         dir.file("1.npy") + " has shape [1, 2]; files of one"));
+  CHECK(contains(failure("'x*.npy'"),
+                 "d.yaml:1:35: found no file whose name fits 'x*.npy' in " + dir.path()));
+  CHECK(contains(failure("[1.npy, 3.npy]"), "found neither '3.npy' nor '3.npy.gz'"));
+  CHECK(contains(failure("[]", ExitCode::kConfiguration), "splits.train.x must name a file"));
+  CHECK(contains(failure("['']", ExitCode::kConfiguration), "must name a file, not ''"));
+  std::filesystem::create_directory(dir.file("folder.npy"));
+  CHECK(contains(failure("'f*.npy'"), "found no file whose name fits 'f*.npy'"));
+}
