@@ -1,0 +1,99 @@
+// The network of the guide "Multi-GPU distributed training with JAX", with its dropout and with
+// augmented images: ten steps on every kind of mesh.
+#include <doctest/doctest.h>
+
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+const std::string kConvnet = R"(
+dataset:
+  name: images
+  format: synthetic
+  splits: {train: {x: {uniform: [60, 28, 28, 1]}, y: {integers: [60], below: 10}}}
+  x:
+    augment:
+      - RandomFlip: {mode: horizontal}
+      - RandomTranslation: {height_factor: 0.1, width_factor: 0.1}
+model:
+  input: [28, 28, 1]
+  layers:
+    - Conv2D: {name: stem, filters: 12, kernel_size: 3, padding: same, use_bias: false}
+    - BatchNormalization: {scale: false, center: true}
+    - ReLU: {name: relu_1}
+    - Conv2D: {name: middle, filters: 24, kernel_size: 6, strides: 2, use_bias: false}
+    - BatchNormalization: {scale: false, center: true}
+    - ReLU: {name: relu_2}
+    - Conv2D: {name: large_k, filters: 32, kernel_size: 6, padding: same, strides: 2, use_bias: false}
+    - BatchNormalization: {scale: false, center: true}
+    - ReLU: {name: relu_3}
+    - GlobalAveragePooling2D:
+    - Dense: {name: hidden, units: 256, activation: relu}
+    - Dropout: {rate: 0.5}
+    - Dense: {name: logits, units: 10}
+compile:
+  optimizer: {Adam: {learning_rate: 0.001}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {batch_size: 13}
+)";
+
+struct Case {
+  std::string mesh;
+  std::string layouts;  ///< the layout map; "" for none
+};
+
+const std::string kSpace = "input/output: [data, height, width, null]";
+const std::string kFilters = "(stem|middle|large_k)/kernel: [null, null, null, model]";
+const std::string kChannels = "(middle|large_k)/kernel: [null, null, model, null]";
+const std::string kDense =
+    "hidden/kernel: [null, model], hidden/bias: [model], logits/kernel: [model, null]";
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> kCases{
+      {"data=2", ""},
+      {"data=3", ""},
+      {"data=4", ""},
+      {"data=6", ""},
+      {"data=8", ""},
+      {"data=1,height=2,width=1", kSpace},
+      {"data=1,height=1,width=3", kSpace},
+      {"data=1,height=2,width=2", kSpace},
+      {"data=2,height=3,width=1", kSpace},
+      {"data=2,height=2,width=2", kSpace},
+      {"data=1,height=8,width=1", kSpace},
+      {"data=1,model=2", kFilters},
+      {"data=1,model=3", kChannels + ", " + kDense},
+      {"data=2,model=2", kFilters + ", " + kDense},
+      {"data=2,model=3", kFilters},
+      {"data=2,model=4", kChannels},
+      {"data=1,height=2,width=1,model=2", kSpace + ", " + kFilters + ", " + kDense},
+      {"data=2,height=1,width=2,model=2", kSpace + ", " + kChannels},
+      // One dimension in tiles over two axes; a layer that leaves its tiles again.
+      {"data=1,height=2,width=3",
+       "input/output: [data, [height, width], null, null], "
+       "relu_2/output: [[data, height, width], null, null, null]"},
+      {"data=1,height=2,width=2", "relu_1/output: [data, null, [width, height], null]"},
+  };
+  return kCases;
+}
+
+}  // namespace
+
+TEST_CASE("ten steps of the guide's convnet are the same on every mesh and layout") {
+  const Trajectory one = train("mesh: {data: 1}\n" + kConvnet, {.steps = 10});
+  CHECK(one.losses.back() < one.losses.front());
+  for (const Case& c : cases()) {
+    CAPTURE(c.mesh);
+    CAPTURE(c.layouts);
+    const std::string strategy =
+        c.layouts.empty() ? "" : "strategy: model_parallel\nlayout_map: {" + c.layouts + "}\n";
+    const Trajectory many =
+        train("mesh: {data: 1}\n" + strategy + kConvnet, {.mesh = c.mesh, .steps = 10});
+    CHECK(loss_difference(one, many) < 1e-5);
+    CHECK(weight_difference(one, many) < 1e-4);
+  }
+}
