@@ -20,10 +20,7 @@ TensorType infer(const OpArgs& args) {
     fail("cannot convolve {} channels in {} groups with a kernel of {}", x.back(), groups,
          to_string(w));
   }
-  TensorType result{args.inputs[0].dtype, {x.front()}};
-  result.shape.insert(result.shape.end(), extents.begin(), extents.end());
-  result.shape.push_back(w.back());
-  return result;
+  return image_type(args, w.back());
 }
 
 std::string rule(const OpArgs& args) {
@@ -42,11 +39,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   const ValueId x = node.inputs[0];
   const ValueId w = node.inputs[1];
-  Attrs of_kernel = node.attrs;
-  const Shape kernel = b.shape(w);
-  of_kernel.set("extents", Shape(kernel.begin(), kernel.end() - 2));
   return {b.add(kConvolutionInput, {dy, w}, with_extents(node.attrs, b.shape(x))),
-          b.add(kConvolutionKernel, {x, dy}, of_kernel)};
+          b.add(kConvolutionKernel, {x, dy}, with_kernel_extents(node.attrs, b.shape(w)))};
 }
 
 double flops(const OpArgs& args) {

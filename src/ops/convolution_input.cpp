@@ -22,10 +22,7 @@ TensorType infer(const OpArgs& args) {
     fail("cannot convolve {} channels in {} groups, transposed, with a kernel of {}", y.back(),
          groups, to_string(w));
   }
-  TensorType result{args.inputs[0].dtype, {y.front()}};
-  result.shape.insert(result.shape.end(), extents.begin(), extents.end());
-  result.shape.push_back(w[w.size() - 2] * groups);
-  return result;
+  return image_type(args, w[w.size() - 2] * groups);
 }
 
 std::string rule(const OpArgs& args) {
@@ -44,11 +41,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dx) {
   const Node node = b.node(self);
   const ValueId y = node.inputs[0];
   const ValueId w = node.inputs[1];
-  Attrs of_kernel = node.attrs;
-  const Shape kernel = b.shape(w);
-  of_kernel.set("extents", Shape(kernel.begin(), kernel.end() - 2));
   return {b.add(kConvolution, {dx, w}, with_extents(node.attrs, b.shape(y))),
-          b.add(kConvolutionKernel, {dx, y}, of_kernel)};
+          b.add(kConvolutionKernel, {dx, y}, with_kernel_extents(node.attrs, b.shape(w)))};
 }
 
 double flops(const OpArgs& args) {

@@ -31,6 +31,12 @@ ConvolutionTexts convolution_texts(std::size_t spatial, std::int64_t groups, std
   return texts;
 }
 
+Attrs with_kernel_extents(const Attrs& attrs, const Shape& w) {
+  Attrs result = attrs;
+  result.set("extents", Shape(w.begin(), w.end() - 2));
+  return result;
+}
+
 double convolution_flops(const Shape& y, const Shape& w) {
   const std::int64_t filters = std::max<std::int64_t>(w.back(), 1);
   return 2.0 * static_cast<double>(num_elements(y)) *

@@ -18,6 +18,9 @@ struct ConvolutionTexts {
 ConvolutionTexts convolution_texts(std::size_t spatial, std::int64_t groups, std::int64_t in,
                                    std::int64_t out, bool x_windowed);
 
+/// The attributes of a convolution, but with the extents of its kernel, of shape `w`.
+Attrs with_kernel_extents(const Attrs& attrs, const Shape& w);
+
 /// 2 * elements of y * (elements of a kernel of one filter).
 double convolution_flops(const Shape& y, const Shape& w);
 

@@ -63,9 +63,14 @@ TensorType infer_pool(const OpArgs& args) {
   const auto& extents = args.attrs.integers("extents");
   MW_CHECK(x.size() == extents.size() + 2, "{} has not {} spatial dimensions", to_string(x),
            extents.size());
-  TensorType result{args.inputs[0].dtype, {x.front()}};
+  return image_type(args, x.back());
+}
+
+TensorType image_type(const OpArgs& args, std::int64_t channels) {
+  const auto& extents = args.attrs.integers("extents");
+  TensorType result{args.inputs[0].dtype, {args.inputs[0].shape.front()}};
   result.shape.insert(result.shape.end(), extents.begin(), extents.end());
-  result.shape.push_back(x.back());
+  result.shape.push_back(channels);
   return result;
 }
 

@@ -43,7 +43,10 @@ TensorType infer_pool(const OpArgs& args);
 /// One per element of each window.
 double pool_flops(const OpArgs& args);
 
-/// The attributes of a pool, but with the extents of another result.
+/// The type of an image of `channels` whose other extents are those of operand 0 and the attribute.
+TensorType image_type(const OpArgs& args, std::int64_t channels);
+
+/// The same attributes, but with the extents of another image.
 Attrs with_extents(const Attrs& attrs, const Shape& shape);
 
 }  // namespace meshwork::ops

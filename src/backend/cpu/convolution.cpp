@@ -1,7 +1,8 @@
-// convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k, c,
-// f] convolution_input:  x[i, c] = sum over the o, k of which i is read, and f, of y[o, f] w[k, c,
-// f] convolution_kernel: w[k, c, f] = sum over o of x[o * stride - padding + k * dilation, c] y[o,
-// f] by the convolutions of oneDNN, which take images as they are, channels last, and kernels in a
+// convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k c f]
+// convolution_input:  x[i, c] = sum over f and the o, k that read i of y[o, f] w[k c f]
+// convolution_kernel: w[k c f] = sum over o of x[o * stride - padding + k * dilation, c] y[o, f]
+//
+// By the convolutions of oneDNN, which take images as they are, channels last, and kernels in a
 // format of their own, into which they are brought at each launch.
 #include <algorithm>
 #include <optional>
