@@ -89,6 +89,21 @@ TEST_CASE("only regular files are opened for reading, and a pipe is not waited f
         "3: " + directory.file("absent") + ": cannot open to write: No such file or directory");
 }
 
+TEST_CASE("open_to_append makes a file, and adds to the one that is there") {
+  const test::TempDirectory directory;
+  const std::string path = directory.file("log.csv");
+  File::open_to_append(path).append("a\n");
+  {
+    File file = File::open_to_append(path);
+    CHECK(file.size() == 2);
+    file.append("b\n");
+    file.append("c\n");
+  }
+  CHECK(test::read_text(path) == "a\nb\nc\n");
+  CHECK(test::error_of([&] { File::open_to_append(directory.path()); }) ==
+        "3: " + directory.path() + ": cannot open to write: Is a directory");
+}
+
 TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") {
   const test::TempDirectory directory;
   const std::string path = directory.file("config.yaml");

@@ -188,6 +188,22 @@ TEST_CASE("in a narrow terminal the live line is shortened, the last line whole"
         "accuracy: 0.5000 - loss: 2.3026");
 }
 
+TEST_CASE("a printed line stands below the bar, which is drawn anew") {
+  Stage stage;
+  stage.bar.print("before");
+  CHECK(stage.take() == "before\n");
+  stage.bar.begin(469);
+  stage.update(5, 1, {{"loss", 2.3026}, {"accuracy", 0.5}});
+  CHECK(stage.take() == kFirst);
+  stage.bar.print("Epoch 1: done");
+  CHECK(stage.take() == "\nEpoch 1: done\n");
+  stage.update(5.4, 3, {{"loss", 2.0}, {"accuracy", 0.55}});
+  CHECK(stage.take() == kThird);
+  Stage silent(0);
+  silent.bar.print("said all the same");
+  CHECK(silent.take() == "said all the same\n");
+}
+
 TEST_CASE("a bar that is given up ends its line") {
   std::ostringstream out;
   {

@@ -31,45 +31,46 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 FileName::FileName(const config::Value& text, const std::string& what,
                    const std::vector<std::string>& counts, const std::vector<std::string>& logs)
     : text_(text.as_string("filepath")), parts_(1) {
-  const auto broken = [&](const std::string& why) {
+  const Refuse refuse = [&](const std::string& why) {
     fail_at(text.at, "{}: filepath '{}': {}; write fields as in '{{epoch:02d}}-{{loss:.2f}}'", what,
             text_, why);
   };
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    const char c = text_[i];
-    const bool doubled = i + 1 < text_.size() && text_[i + 1] == c;
-    if (c != '{' && c != '}') {
-      parts_.back().text += c;
-    } else if (doubled) {
-      parts_.back().text += c;
-      ++i;
-    } else if (c == '}') {
-      broken("a '}' ends no field");
-    } else {
-      const std::size_t end = text_.find_first_of("{}", i + 1);
-      if (end == std::string::npos || text_[end] != '}') broken("a '{' begins a field without end");
-      const std::string inside = text_.substr(i + 1, end - i - 1);
-      const std::size_t colon = std::min(inside.find(':'), inside.size());
-      parts_.back().field = inside.substr(0, colon);
-      parts_.back().spec = inside.substr(colon);
-      parts_.emplace_back();
-      i = end;
-    }
-  }
+  split(refuse);
   std::vector<std::string> known = counts;
   known.insert(known.end(), logs.begin(), logs.end());
-  for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    const bool is_count = contains(counts, part.field);
-    if (!is_count && !contains(logs, part.field)) {
+  for (const Part& part : parts_) {
+    if (&part == &parts_.back()) break;
+    if (!contains(known, part.field)) {
       fail_at(text.at, "{}: filepath '{}': there is no '{}' to put in{}", what, text_, part.field,
               suggestion(part.field, known));
     }
     try {
-      is_count ? show(part.spec, std::int64_t{1}) : show_real(part.spec, 0.5);
+      contains(counts, part.field) ? show(part.spec, std::int64_t{1}) : show_real(part.spec, 0.5);
     } catch (const fmt::format_error& error) {
-      broken(fmt::format("'{}' does not fit {} ({})", part.spec, part.field, error.what()));
+      refuse(fmt::format("'{}' does not fit {} ({})", part.spec, part.field, error.what()));
     }
+  }
+}
+
+void FileName::split(const Refuse& refuse) {
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    const char c = text_[i];
+    const bool is_brace = c == '{' || c == '}';
+    const bool is_doubled = i + 1 < text_.size() && text_[i + 1] == c;
+    if (!is_brace || is_doubled) {
+      parts_.back().text += c;
+      if (is_brace) ++i;
+      continue;
+    }
+    if (c == '}') refuse("a '}' ends no field");
+    const std::size_t end = text_.find_first_of("{}", i + 1);
+    if (end == std::string::npos || text_[end] != '}') refuse("a '{' begins a field without end");
+    const std::string inside = text_.substr(i + 1, end - i - 1);
+    const std::size_t colon = std::min(inside.find(':'), inside.size());
+    parts_.back().field = inside.substr(0, colon);
+    parts_.back().spec = inside.substr(colon);
+    parts_.emplace_back();
+    i = end;
   }
 }
 

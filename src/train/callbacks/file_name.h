@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class FileName {
     std::string field;
     std::string spec;  ///< ":02d"
   };
+
+  using Refuse = std::function<void(const std::string& why)>;  ///< throws
+  void split(const Refuse& refuse);
 
   std::string text_;
   std::vector<Part> parts_;
