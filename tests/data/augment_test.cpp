@@ -127,7 +127,7 @@ TEST_CASE("a crop keeps the size and shifts by at most the padding") {
     ++counts[apply(crop, shape, image, {uniform_at(5, 0, 2 * i), uniform_at(5, 0, 2 * i + 1)})];
   }
   CHECK(counts.size() == 9);
-  for (const auto& [result, count] : counts) CHECK((count > 60 && count < 140));
+  for (const auto& entry : counts) CHECK((entry.second > 60 && entry.second < 140));
 }
 
 TEST_CASE("a quarter turn is counter-clockwise, a translation goes down and right") {
