@@ -74,11 +74,13 @@ void check_same_as_virtual_devices(const Run& run) {
 }  // namespace
 
 TEST_CASE("mpirun trains as virtual devices do, to the last bit, on every mesh") {
-  for (const Run& run : {Run{"keras_guide.yaml", "1x1", 1}, Run{"keras_guide.yaml", "2x1", 2},
-                         Run{"keras_guide.yaml", "2x2", 4}, Run{"keras_guide.yaml", "8x1", 8},
-                         Run{"keras_guide.yaml", "4x2", 8}, Run{"keras_guide.yaml", "2x4", 8},
-                         Run{"keras_guide.yaml", "1x8", 8}, Run{"uneven.yaml", "2x1", 2},
-                         Run{"uneven.yaml", "3x2", 6}, Run{"uneven.yaml", "8x1", 8}}) {
+  for (const Run& run :
+       {Run{"keras_guide.yaml", "1x1", 1}, Run{"keras_guide.yaml", "2x1", 2},
+        Run{"keras_guide.yaml", "2x2", 4}, Run{"keras_guide.yaml", "8x1", 8},
+        Run{"keras_guide.yaml", "4x2", 8}, Run{"keras_guide.yaml", "2x4", 8},
+        Run{"keras_guide.yaml", "1x8", 8}, Run{"uneven.yaml", "2x1", 2},
+        Run{"uneven.yaml", "3x2", 6}, Run{"uneven.yaml", "8x1", 8}, Run{"tiles.yaml", "1x1x2", 2},
+        Run{"tiles.yaml", "1x3x2", 6}, Run{"tiles.yaml", "2x2x2", 8}}) {
     check_same_as_virtual_devices(run);
   }
 }

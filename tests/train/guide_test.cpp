@@ -1,4 +1,4 @@
-// The two configurations that ship, on every mesh they are meant for.
+// Configurations that ship and need no files, on every mesh they are meant for.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -20,9 +20,10 @@ std::string text_of(const std::string& file) {
 
 /// Every step of a whole run.
 void check_against_one_device(const std::string& file, std::int64_t steps,
-                              const std::vector<std::string>& meshes) {
+                              const std::vector<std::string>& meshes,
+                              const std::string& one_device = "1x1") {
   const std::string text = text_of(file);
-  const Trajectory one = train(text, {.mesh = "1x1", .steps = steps});
+  const Trajectory one = train(text, {.mesh = one_device, .steps = steps});
   CHECK(one.losses.back() < one.losses.front());
   for (const std::string& mesh : meshes) {
     CAPTURE(mesh);
@@ -40,4 +41,9 @@ TEST_CASE("the guide's losses are the same in every step on every mesh") {
 
 TEST_CASE("so are those with a batch, layers and a mesh of which nothing divides anything") {
   check_against_one_device("configs/uneven.yaml", 2 * 21, {"3x2", "2x3", "5x1", "1x7"});
+}
+
+TEST_CASE("so are those of images in tiles that are uneven, narrower than a window, or empty") {
+  check_against_one_device("configs/tiles.yaml", 2 * 11,
+                           {"1x3x2", "1x2x2", "2x2x2", "1x1x5", "1x8x1", "3x1x2"}, "1x1x1");
 }
