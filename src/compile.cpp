@@ -135,7 +135,8 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
 }
 
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Dump& dump) {
+                      ProgramKind kind, std::int64_t batch, const Dump& dump,
+                      CompileTrace* trace) {
   const Graph graph = build_step(config, signature, kind, batch, dump);
   if (!is_only_updates(kind)) check_rules_hit(graph, config);
   GlobalProgram program;
@@ -153,6 +154,7 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
   program.partitioned = choose_collectives(agreed, mesh);
   verify(program.partitioned, mesh);
   show(dump, "collectives", [&] { return print_partitioned(program.partitioned, mesh); });
+  if (trace != nullptr) *trace = {pinned, laid_out, agreed};
   return program;
 }
 

@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 #include "model/model.h"
+#include "plan/explain.h"
 #include "plan/plan.h"
 #include "sharding/layout_map.h"
 #include "spmd/partition.h"
@@ -40,9 +41,10 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
                  std::int64_t batch, const Dump& dump = {});
 
 /// Config and mesh -> what all devices run. Pure: every device gets the same.
-/// Errors of the user's layouts are found here.
+/// Errors of the user's layouts are found here. `trace` is told what was found on the way.
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Dump& dump = {});
+                      ProgramKind kind, std::int64_t batch, const Dump& dump = {},
+                      CompileTrace* trace = nullptr);
 
 /// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,

@@ -4,6 +4,7 @@ namespace meshwork::cli {
 
 extern const Command kDevices;
 extern const Command kEvaluate;
+extern const Command kExplain;
 extern const Command kFit;
 extern const Command kPaths;
 extern const Command kPredict;
@@ -11,7 +12,7 @@ extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit, &kEvaluate, &kPredict, &kPaths, &kValidate, &kDevices,
+      &kFit, &kEvaluate, &kPredict, &kPaths, &kExplain, &kValidate, &kDevices,
   };
   return list;
 }

@@ -44,6 +44,8 @@ class LayoutMap {
 struct PinnedLayouts {
   std::vector<LayoutMatch> variables;              ///< of graph.variables, in order
   std::vector<std::pair<ValueId, Layout>> values;  ///< inputs and `<layer>/output` keys
+  /// The rules among these, by the name of the layer output that they hit.
+  std::vector<std::pair<std::string, config::LayoutRule>> output_rules;
 };
 
 /// Lays out the variables, inputs and named outputs of a program: the batch dimension of every

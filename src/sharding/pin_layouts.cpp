@@ -23,6 +23,7 @@ void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
   for (const NamedValue& output : graph.layer_outputs) {
     const LayoutMatch match = map.find(output.name, graph.type(output.value).shape.size(), mesh);
     if (!match.rule) continue;
+    pinned.output_rules.emplace_back(output.name, *match.rule);
     const auto same = std::find_if(pinned.values.begin(), pinned.values.end(),
                                    [&](const auto& pin) { return pin.first == output.value; });
     if (same == pinned.values.end()) {

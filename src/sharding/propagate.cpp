@@ -226,6 +226,9 @@ class Walk {
     for (const Update& update : source_.updates) {
       graph.updates.push_back({rename(update.variable), rename(update.value)});
     }
+    for (const Update& gradient : source_.gradients) {
+      graph.gradients.push_back({rename(gradient.variable), rename(gradient.value)});
+    }
     for (const NamedValue& output : source_.outputs) {
       graph.outputs.push_back({output.name, rename(output.value)});
     }

@@ -32,6 +32,11 @@ class Inserter {
       result.updates.push_back(
           {first(update.variable), want(update.value, layout, Phase::kUpdate)});
     }
+    for (const Update& gradient : graph.gradients) {
+      if (!made_[index(gradient.value)].empty()) {
+        result.gradients.push_back({first(gradient.variable), first(gradient.value)});
+      }
+    }
     for (const NamedValue& output : graph.outputs) {
       Layout layout = source_.nodes[index(output.value)].output;
       layout.partial.clear();

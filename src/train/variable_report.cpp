@@ -51,7 +51,7 @@ std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows) {
 }
 
 GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
-                                 std::string& missing) {
+                                 std::string& missing, CompileTrace* trace) {
   if (config.compile) {
     check_compile(config);
     check_optimizer(config.compile->optimizer);
@@ -61,7 +61,7 @@ GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh
     const Job job = make_job(config, devices);
     mesh = job.mesh;
     const ProgramKind kind = config.compile ? ProgramKind::kTrain : ProgramKind::kPredict;
-    return compile(job.config, job.signature, mesh, kind, config.fit.batch_size);
+    return compile(job.config, job.signature, mesh, kind, config.fit.batch_size, {}, trace);
   } catch (const Error& error) {
     const bool no_data = error.code() == ExitCode::kFile || config.dataset.is_null();
     if (!no_data) throw;
@@ -69,7 +69,7 @@ GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh
   }
   mesh = make_mesh(config.mesh, devices);
   return compile(config, stated_signature(config.model), mesh, ProgramKind::kPredict,
-                 config.fit.batch_size);
+                 config.fit.batch_size, {}, trace);
 }
 
 }  // namespace meshwork

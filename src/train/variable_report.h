@@ -35,8 +35,9 @@ VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots);
 std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows);
 
 /// The program from which variables are read: that of training where the data is there and a
-/// `compile:` section, else the bare model. `missing` then says what was not there.
+/// `compile:` section, else the bare model. `missing` then says what was not there. `trace` as in
+/// compile().
 GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
-                                 std::string& missing);
+                                 std::string& missing, CompileTrace* trace = nullptr);
 
 }  // namespace meshwork

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/config_arguments.h"
+#include "cli/explain_text.h"
+#include "cli/rank.h"
+#include "comm/launch.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork explain configs/keras_guide.yaml
+      the model as Keras's model.summary() prints it, with the layouts of outputs and weights
+  meshwork explain configs/keras_guide.yaml d1/kernel
+      which device holds which part of a weight, the rule that says so, and what that sends
+  meshwork explain configs/keras_guide.yaml d2/output --mesh 4x2
+  meshwork explain configs/keras_guide.yaml d1/kernel/gradient
+  meshwork explain configs/keras_guide.yaml input/output
+  meshwork explain configs/keras_guide.yaml d1
+      a layer, or a block: all of its variables, gradients, optimizer state, and its output
+
+PATH is a path that 'meshwork paths --slots' lists, <layer>/output, <variable>/gradient, or a layer.
+Needs no devices. Without the data it explains prediction instead of training.)";
+
+struct ExplainArguments {
+  std::shared_ptr<ConfigArguments> config;
+  std::string colour = "auto";
+  bool json = false;
+  bool ascii = false;
+};
+
+/// Takes PATH out of what follows CONFIG: the word without '='; "" if there is none.
+std::string take_path(std::vector<std::string>& words) {
+  const auto is_path = [](const std::string& word) { return word.find('=') == std::string::npos; };
+  const auto first = std::find_if(words.begin(), words.end(), is_path);
+  if (first == words.end()) return "";
+  std::string path = *first;
+  words.erase(first);
+  if (const auto second = std::find_if(words.begin(), words.end(), is_path);
+      second != words.end()) {
+    fail("command line: explain takes one PATH, not '{}' and '{}'; name a layer for all in it",
+         path, *second);
+  }
+  return path;
+}
+
+ColourWish wish_of(const std::string& word) {
+  if (word == "always") return ColourWish::kAlways;
+  return word == "never" ? ColourWish::kNever : ColourWish::kAuto;
+}
+
+ExitCode run(const ExplainArguments& arguments) {
+  ConfigArguments words = *arguments.config;
+  const std::string path = take_path(words.overrides.assignments);
+  const config::Config config = load(words);
+  const JobLaunch launch = launch_from_environment();
+  Mesh mesh;
+  std::string missing;
+  CompileTrace trace;
+  const GlobalProgram program =
+      program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing, &trace);
+  const Pen pen = pen_for(STDOUT_FILENO, wish_of(arguments.colour), arguments.ascii);
+  std::string text;
+  if (path.empty()) {
+    const ModelSummary summary = summarize(config, program, trace, mesh);
+    text = arguments.json ? summary_json(summary, mesh) : summary_text(summary, config, mesh, pen);
+  } else {
+    const Explanation explanation = explain(trace, config, mesh, path);
+    text = arguments.json ? explain_json(explanation, mesh)
+                          : explain_text(explanation, config, mesh, pen);
+  }
+  if (launched_rank() != 0) return ExitCode::kOk;
+  fmt::print("{}", text);
+  if (!missing.empty() && !arguments.json) {
+    fmt::print("\nwithout data, hence without gradients and optimizer: {}\n", missing);
+  }
+  return ExitCode::kOk;
+}
+
+Run add(CLI::App& app) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  arguments->config = add_config_arguments(app);
+  app.get_option("key=value")
+      ->description("[PATH]: what to explain; and changes to CONFIG: fit.batch_size=64");
+  app.add_flag("--json", arguments->json, "the same as JSON");
+  app.add_option("--color", arguments->colour,
+                 "always, never, or auto: on a terminal, unless NO_COLOR is set")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  app.add_flag("--ascii", arguments->ascii, "draw with + - | only");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kExplain{
+    .name = "explain",
+    .usage = "CONFIG [PATH] [key=value ...] [options]",
+    .summary = "the model with its layouts, or who holds what of a tensor, why, and what it sends",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

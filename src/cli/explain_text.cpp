@@ -1,0 +1,376 @@
+#include "cli/explain_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/draw/devices.h"
+#include "cli/draw/tensor.h"
+
+namespace meshwork::cli {
+namespace {
+
+std::string show_shape(const Shape& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string show_size(double bytes) {
+  if (bytes < 1024) return fmt::format("{:.0f} bytes", bytes);
+  return fmt::format("{} bytes ({})", show_count(static_cast<std::int64_t>(bytes + 0.5)),
+                     show_bytes(bytes));
+}
+
+/// Halos are told apart; with many parts they would fill lines.
+std::string show_layout(const Layout& layout, const Mesh& mesh) {
+  return to_string(without_halos(layout), mesh) + (layout.halos.empty() ? "" : " with a halo");
+}
+
+std::string axis_name(int axis, const Mesh& mesh) {
+  return mesh.names[static_cast<std::size_t>(axis)];
+}
+
+std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (const int axis : axes) names.push_back(axis_name(axis, mesh));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string show_rule(const config::LayoutRule& rule) {
+  return fmt::format("'{}' ({})", rule.pattern, config::to_string(rule.at));
+}
+
+std::string phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
+  }
+  return "";
+}
+
+/// "mesh data=2,model=4: 8 devices; device = 4 data + model".
+std::string show_mesh(const Mesh& mesh) {
+  std::vector<std::string> terms;
+  std::int64_t stride = 1;
+  for (std::size_t a = mesh.names.size(); a-- > 0;) {
+    if (mesh.sizes[a] > 1) {
+      terms.insert(terms.begin(),
+                   stride == 1 ? mesh.names[a] : fmt::format("{} {}", stride, mesh.names[a]));
+    }
+    stride *= mesh.sizes[a];
+  }
+  std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
+                                 mesh.num_devices() == 1 ? "" : "s");
+  if (terms.size() > 1) text += fmt::format("; device = {}", fmt::join(terms, " + "));
+  return text;
+}
+
+/// Writes the lines of one value.
+class Writer {
+ public:
+  Writer(const Explanation& explanation, const config::Config& config, const Mesh& mesh,
+         const Pen& pen)
+      : explanation_(explanation), config_(config), mesh_(mesh), pen_(pen) {}
+
+  std::string run() {
+    text_ = show_mesh(mesh_) + "\n";
+    for (const ValueExplanation& value : explanation_.values) {
+      const ValueExplanation* same = weight_of(value);
+      same != nullptr ? write_same(value, *same) : write(value);
+    }
+    if (!explanation_.inside.empty()) {
+      text_ += "\n" + bold("Between its ops", pen_) + "\n";
+      double bytes = 0;
+      for (const std::size_t i : explanation_.inside) {
+        write_move(explanation_.moves[i], what(explanation_.moves[i]));
+        bytes += explanation_.moves[i].bytes;
+      }
+      write_total(bytes, explanation_.inside.size());
+    }
+    return finished(text_, pen_);
+  }
+
+ private:
+  void field(const std::string& name, const std::string& value) {
+    constexpr std::size_t kName = 12;
+    const auto width = static_cast<std::size_t>(std::max(pen_.width, 40)) - kName - 2;
+    std::string head = name;
+    for (const std::string& line : wrap(value, width)) {
+      text_ += "  " + pad(head, kName) + line + "\n";
+      head.clear();
+    }
+  }
+
+  /// Among several values, the weight whose picture that of a slot or gradient would repeat.
+  const ValueExplanation* weight_of(const ValueExplanation& value) const {
+    if (value.kind != ValueKind::kSlot && value.kind != ValueKind::kGradient) return nullptr;
+    for (const ValueExplanation& other : explanation_.values) {
+      const bool own = value.kind == ValueKind::kSlot ? value.like == other.path
+                                                      : value.path == other.path + "/gradient";
+      if (own && other.layout == value.layout) return &other;
+    }
+    return nullptr;
+  }
+
+  void write_same(const ValueExplanation& value, const ValueExplanation& weight) {
+    text_ += fmt::format("\n{}  {}, held as {}\n", bold(value.path, pen_), describe(value.kind),
+                         weight.path);
+  }
+
+  void write(const ValueExplanation& value) {
+    const Shape& shape = value.type.shape;
+    text_ += fmt::format("\n{}  {}\n", bold(value.path, pen_), describe(value.kind));
+    field("tensor", fmt::format("{} {}, {}", to_string(value.type.dtype), show_shape(shape),
+                                show_size(static_cast<double>(num_bytes(value.type)))));
+    if (value.local) {
+      field("layout", "none: it depends on no data, and every device computes the part it needs");
+      return;
+    }
+    field("layout", to_string(value.layout, mesh_));
+    write_reason(value);
+    write_local_shapes(value);
+    write_picture(value);
+    write_moves(value);
+  }
+
+  void write_reason(const ValueExplanation& value) {
+    if (value.rule && value.like.empty()) {
+      field("rule", (value.optimizer_rule ? "optimizer_layout: " : "") + show_rule(*value.rule));
+      return;
+    }
+    if (value.kind == ValueKind::kSlot) {
+      field("rule", "none of its own: as its weight " + value.like +
+                        (value.rule ? ", by rule " + show_rule(*value.rule) : ""));
+    } else if (value.kind == ValueKind::kGradient) {
+      field("follows", "kept as " + value.like + ", with which it is used");
+    } else if (value.kind != ValueKind::kOutput) {
+      const bool unused =
+          config_.strategy == config::Strategy::kDataParallel && !config_.layout_map.empty();
+      field("rule",
+            unused ? "none: replicated, as strategy data_parallel says" : "no rule: replicated");
+    } else if (value.origins.empty()) {
+      field("follows", "no rule, and no operand brings an axis: replicated");
+    }
+    for (const AxisOrigin& origin : value.origins) {
+      field(&origin == &value.origins.front() ? "follows" : "", show_origin(value, origin));
+    }
+  }
+
+  std::string show_origin(const ValueExplanation& value, const AxisOrigin& origin) const {
+    const std::string own = dim_name(value.path, value.type.shape.size(), origin.dim);
+    std::string text = fmt::format("{} splits {}: ", axis_name(origin.axis, mesh_), own);
+    if (!origin.through.empty()) {
+      text += fmt::format("it comes with {} of {}",
+                          dim_name(origin.through, origin.through_rank, origin.through_dim),
+                          origin.through);
+    }
+    const bool known = origin.through == origin.root;
+    const std::string join = origin.through.empty() ? "" : known ? ", " : ", in the end ";
+    switch (origin.kind) {
+      case AxisOrigin::Kind::kBatch:
+        return text + join + fmt::format("from the data '{}', whose batch it splits", origin.root);
+      case AxisOrigin::Kind::kVariable:
+      case AxisOrigin::Kind::kOutput: {
+        const std::string place =
+            known ? ""
+                  : fmt::format("from {} of {}, ",
+                                dim_name(origin.root, origin.root_rank, origin.root_dim),
+                                origin.root);
+        const std::string rule = origin.rule ? "by rule " + show_rule(*origin.rule) : "by no rule";
+        return text + join + place + rule;
+      }
+      case AxisOrigin::Kind::kScattered:
+        return text + join + fmt::format("sums over it in layer '{}' are scattered", origin.root);
+      case AxisOrigin::Kind::kChosen:
+        return text + join + fmt::format("layer '{}' computes it so for what follows", origin.root);
+    }
+    return text;
+  }
+
+  void write_local_shapes(const ValueExplanation& value) {
+    Shape largest;
+    Shape smallest;
+    for (std::size_t d = 0; d < value.type.shape.size(); ++d) {
+      const auto blocks = blocks_of(value.type.shape[d], value.layout.dims[d], mesh_);
+      const auto [low, high] = std::minmax_element(
+          blocks.begin(), blocks.end(),
+          [](const Interval& a, const Interval& b) { return a.size() < b.size(); });
+      smallest.push_back(low->size());
+      largest.push_back(high->size());
+    }
+    const auto bytes = [&](const Shape& shape) {
+      return show_size(static_cast<double>(num_bytes({value.type.dtype, shape})));
+    };
+    std::string text = fmt::format("{}, {}", show_shape(largest), bytes(largest));
+    if (smallest != largest) {
+      text += fmt::format("; the smallest {}, {}", show_shape(smallest), bytes(smallest));
+    }
+    field("per device", text);
+    if (!value.layout.partial.empty()) {
+      field("partial", fmt::format("each device has a {} over {} that is still to be combined",
+                                   value.layout.reduction == Reduction::kMax ? "maximum" : "sum",
+                                   axis_names(value.layout.partial, mesh_)));
+    }
+  }
+
+  void write_picture(const ValueExplanation& value) {
+    TensorPicture picture{value.type.shape, value.layout, {}};
+    const std::size_t rank = picture.shape.size();
+    for (std::size_t d = 0; d < rank; ++d) picture.dims.push_back(dim_name(value.path, rank, d));
+    const PictureDims dims = picture_dims(picture.shape, picture.layout, mesh_);
+    if (rank > 2) {
+      const auto rows = static_cast<std::size_t>(dims.rows);
+      const auto columns = static_cast<std::size_t>(dims.columns);
+      field("picture", fmt::format("{} (dimension {}) and {} (dimension {}){}", picture.dims[rows],
+                                   rows, picture.dims[columns], columns, others(picture, dims)));
+    }
+    text_ += "\n" + draw_tensor(picture, mesh_, pen_) + "\n";
+    const DeviceSet empty = empty_devices(picture.shape, picture.layout, mesh_);
+    if (empty.count > 0) {
+      field("empty", fmt::format("{} {} nothing: there are more parts than elements",
+                                 empty.count == 1 ? "device" : "devices", to_string(empty)));
+    }
+  }
+
+  static std::string others(const TensorPicture& picture, const PictureDims& dims) {
+    std::vector<std::string> names;
+    for (const std::size_t d : dims.others) {
+      names.push_back(fmt::format("{} (dimension {})", picture.dims[d], d));
+    }
+    if (names.empty()) return "";
+    return fmt::format("; one picture for each part of {}", fmt::join(names, " and "));
+  }
+
+  void write_moves(const ValueExplanation& value) {
+    if (value.moves.empty()) {
+      field("sends", "nothing: no step moves it");
+      return;
+    }
+    field("sends", "bytes of one device, on average, in a step");
+    double bytes = 0;
+    for (const CausedMove& caused : value.moves) {
+      const Move& move = explanation_.moves[caused.move];
+      write_move(move, what(move, caused.cause));
+      write_halos(value, caused, move);
+      bytes += move.bytes;
+    }
+    write_total(bytes, value.moves.size());
+  }
+
+  void write_total(double bytes, std::size_t moves) {
+    if (moves > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
+  }
+
+  static std::string what(const Move& move, MoveCause cause = MoveCause::kInside) {
+    const std::string name = !move.name.empty() ? move.name
+                             : move.maker.empty()
+                                 ? fmt::format("a result of {}", move.op)
+                                 : fmt::format("a result of {} in {}", move.op, move.maker);
+    switch (cause) {
+      case MoveCause::kItself:
+        return "it";
+      case MoveCause::kGradient:
+        return "its gradient";
+      case MoveCause::kNewValue:
+        return "its new value";
+      case MoveCause::kSum:
+        return name + ", a sum over it";
+      case MoveCause::kInside:
+        return name;
+    }
+    return name;
+  }
+
+  void write_move(const Move& move, const std::string& what) {
+    const std::string layer = move.layer.empty() ? "input" : move.layer;
+    text_ += fmt::format("    {}, {}: {}\n", phase_name(move.phase), layer, what);
+    std::vector<std::string> others;
+    for (const std::string& reader : move.readers) {
+      if (reader != move.layer && !reader.empty()) others.push_back(reader);
+    }
+    text_ += fmt::format(
+        "      {} -> {}{}\n", show_layout(move.from, mesh_), show_layout(move.to, mesh_),
+        others.empty() || others.size() > 3 ? ""
+                                            : fmt::format(", for {}", fmt::join(others, ", ")));
+    for (std::size_t i = 0; i < move.steps.size(); ++i) {
+      const ReshardStep& step = move.steps[i];
+      const std::string size =
+          step.kind == StepKind::kSlice ? "nothing sent" : show_size(move.step_bytes[i]);
+      text_ += fmt::format("      {} over {}: {}\n", to_string(step.kind),
+                           axis_names(step.axes, mesh_), size);
+    }
+  }
+
+  /// Where it is needed with a halo: how far that reaches into the neighbours.
+  void write_halos(const ValueExplanation& value, const CausedMove& caused, const Move& move) {
+    if (caused.cause != MoveCause::kItself) return;
+    for (std::size_t d = 0; d < move.to.halos.size(); ++d) {
+      if (!has_halo(move.to, d)) continue;
+      const std::string name = dim_name(value.path, value.type.shape.size(), d);
+      const HaloPicture picture{name, value.type.shape[d], move.to.dims[d],
+                                blocks_of(value.type.shape[d], move.to.dims[d], mesh_),
+                                move.to.halos[d]};
+      std::int64_t before = 0;
+      std::int64_t after = 0;
+      for (std::size_t i = 0; i < picture.kept.size(); ++i) {
+        if (picture.held[i].size() == 0) continue;
+        before = std::max(before, picture.kept[i].begin - picture.held[i].begin);
+        after = std::max(after, picture.held[i].end - picture.kept[i].end);
+      }
+      text_ += fmt::format("      halo along {}: {} before and {} after each part\n", name, before,
+                           after);
+      text_ += draw_halo(picture, mesh_, pen_);
+    }
+  }
+
+  const Explanation& explanation_;
+  const config::Config& config_;
+  const Mesh& mesh_;
+  const Pen& pen_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string describe(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kWeight:
+      return "trained weight";
+    case ValueKind::kState:
+      return "weight that is not trained";
+    case ValueKind::kSlot:
+      return "state of the optimizer";
+    case ValueKind::kGradient:
+      return "gradient";
+    case ValueKind::kOutput:
+      return "output of a layer";
+  }
+  return "";
+}
+
+std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim) {
+  static const std::array<std::array<const char*, 4>, 4> kOutputs{{
+      {"batch"},
+      {"batch", "features"},
+      {"batch", "steps", "features"},
+      {"batch", "height", "width", "channels"},
+  }};
+  const bool output = path.ends_with("/output") || path == "prediction";
+  if (output && rank >= 1 && rank <= 4) return kOutputs[rank - 1][dim];
+  if (output && dim == 0) return "batch";
+  if (!output && rank == 1) return "elements";
+  if (!output && rank == 2) return dim == 0 ? "rows" : "columns";
+  return fmt::format("dimension {}", dim);
+}
+
+std::string explain_text(const Explanation& explanation, const config::Config& config,
+                         const Mesh& mesh, const Pen& pen) {
+  return Writer(explanation, config, mesh, pen).run();
+}
+
+}  // namespace meshwork::cli

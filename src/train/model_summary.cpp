@@ -1,0 +1,96 @@
+#include "train/model_summary.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/names.h"
+
+namespace meshwork {
+namespace {
+
+/// Inputs and layers with their names and what they take.
+std::vector<SummaryRow> layers_of(const config::ModelSpec& model) {
+  std::vector<SummaryRow> rows;
+  for (const config::InputSpec& input : model.inputs) {
+    SummaryRow& row = rows.emplace_back();
+    row.name = input.name;
+    row.class_name = "InputLayer";
+  }
+  AutoNames names;
+  for (const config::LayerSpec& spec : model.layers) {
+    const std::string before = rows.empty() ? "" : rows.back().name;
+    SummaryRow& row = rows.emplace_back();
+    row.name = spec.name.empty() ? names.next(spec.layer.name) : spec.name;
+    row.class_name = spec.layer.name;
+    row.inputs = spec.inputs.empty() ? std::vector<std::string>{before} : spec.inputs;
+  }
+  return rows;
+}
+
+/// The layer that a variable belongs to: the longest name that its path begins with.
+SummaryRow* owner_of(const std::string& path, std::vector<SummaryRow>& rows) {
+  SummaryRow* owner = nullptr;
+  for (SummaryRow& row : rows) {
+    const bool owns = path.starts_with(row.name + "/");
+    if (owns && (owner == nullptr || row.name.size() > owner->name.size())) owner = &row;
+  }
+  return owner;
+}
+
+void add_variables(const GlobalProgram& program, const Mesh& mesh, std::vector<SummaryRow>& rows) {
+  const Graph& graph = program.partitioned.graph;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const Variable& variable = graph.variables[i];
+    SummaryRow* owner = variable.slot_of.empty() ? owner_of(variable.path, rows) : nullptr;
+    if (owner == nullptr) continue;
+    owner->parameters += num_elements(graph.type(variable.value).shape);
+    owner->variables.emplace_back(variable.path.substr(owner->name.size() + 1),
+                                  to_string(program.variables[i].layout, mesh));
+  }
+}
+
+void add_outputs(const LaidOut& laid_out, const Mesh& mesh, std::vector<SummaryRow>& rows) {
+  std::map<std::string, ValueId> outputs;
+  for (const NamedValue& output : laid_out.graph.layer_outputs) {
+    outputs.emplace(output.name, output.value);
+  }
+  for (SummaryRow& row : rows) {
+    const auto found = outputs.find(row.name + "/output");
+    if (found == outputs.end()) continue;
+    const auto id = static_cast<std::size_t>(found->second);
+    row.shape = laid_out.graph.type(found->second).shape;
+    if (!laid_out.nodes[id].flexible) row.layout = to_string(laid_out.nodes[id].output, mesh);
+  }
+}
+
+bool is_list(const std::vector<SummaryRow>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool fits = i == 0 ? rows[i].inputs.empty()
+                             : rows[i].inputs == std::vector<std::string>{rows[i - 1].name};
+    if (!fits) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ModelSummary summarize(const config::Config& config, const GlobalProgram& program,
+                       const CompileTrace& trace, const Mesh& mesh) {
+  ModelSummary summary;
+  summary.rows = layers_of(config.model);
+  add_variables(program, mesh, summary.rows);
+  add_outputs(trace.laid_out, mesh, summary.rows);
+  summary.is_list = is_list(summary.rows);
+  const auto rows = variable_rows(program, mesh);
+  summary.weights = totals_of(rows, false);
+  summary.slots = totals_of(rows, true);
+  summary.non_trainable = non_trainable_parameters(rows);
+  for (const Move& move : moves_of(trace.agreed, mesh)) {
+    summary.sent += move.bytes;
+    summary.moves += std::count_if(move.steps.begin(), move.steps.end(),
+                                   [](const auto& step) { return step.kind != StepKind::kSlice; });
+  }
+  return summary;
+}
+
+}  // namespace meshwork
