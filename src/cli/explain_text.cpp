@@ -53,7 +53,7 @@ std::string phase_name(Phase phase) {
   return "";
 }
 
-/// "mesh data=2,model=4: 8 devices; device = 4 data + model".
+/// "mesh data=2,model=4: 8 devices, device = 4 data + model".
 std::string show_mesh(const Mesh& mesh) {
   std::vector<std::string> terms;
   std::int64_t stride = 1;
@@ -66,8 +66,8 @@ std::string show_mesh(const Mesh& mesh) {
   }
   std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
                                  mesh.num_devices() == 1 ? "" : "s");
-  if (terms.size() > 1) text += fmt::format("; device = {}", fmt::join(terms, " + "));
-  return text;
+  if (terms.size() > 1) text += fmt::format(", device = {}", fmt::join(terms, " + "));
+  return text + "; boxes name the devices that hold a part";
 }
 
 /// Writes the lines of one value.
@@ -124,7 +124,8 @@ class Writer {
 
   void write(const ValueExplanation& value) {
     const Shape& shape = value.type.shape;
-    text_ += fmt::format("\n{}  {}\n", bold(value.path, pen_), describe(value.kind));
+    text_ += fmt::format("\n{}  {}\n", bold(value.path, pen_),
+                         is_input(value) ? "input of the model" : describe(value.kind));
     field("tensor", fmt::format("{} {}, {}", to_string(value.type.dtype), show_shape(shape),
                                 show_size(static_cast<double>(num_bytes(value.type)))));
     if (value.local) {
@@ -136,6 +137,13 @@ class Writer {
     write_local_shapes(value);
     write_picture(value);
     write_moves(value);
+  }
+
+  bool is_input(const ValueExplanation& value) const {
+    const auto& inputs = config_.model.inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const config::InputSpec& input) {
+      return value.path == input.name + "/output";
+    });
   }
 
   void write_reason(const ValueExplanation& value) {
@@ -232,8 +240,9 @@ class Writer {
     text_ += "\n" + draw_tensor(picture, mesh_, pen_) + "\n";
     const DeviceSet empty = empty_devices(picture.shape, picture.layout, mesh_);
     if (empty.count > 0) {
-      field("empty", fmt::format("{} {} nothing: there are more parts than elements",
-                                 empty.count == 1 ? "device" : "devices", to_string(empty)));
+      field("empty", fmt::format("{} {} nothing, for there are more parts than elements",
+                                 (empty.count == 1 ? "device " : "devices ") + to_string(empty),
+                                 empty.count == 1 ? "holds" : "hold"));
     }
   }
 
@@ -255,7 +264,7 @@ class Writer {
     double bytes = 0;
     for (const CausedMove& caused : value.moves) {
       const Move& move = explanation_.moves[caused.move];
-      write_move(move, what(move, caused.cause));
+      write_move(move, what(value, move, caused.cause));
       write_halos(value, caused, move);
       bytes += move.bytes;
     }
@@ -266,11 +275,14 @@ class Writer {
     if (moves > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
   }
 
-  static std::string what(const Move& move, MoveCause cause = MoveCause::kInside) {
-    const std::string name = !move.name.empty() ? move.name
-                             : move.maker.empty()
-                                 ? fmt::format("a result of {}", move.op)
-                                 : fmt::format("a result of {} in {}", move.op, move.maker);
+  /// What is moved, when it has no other name.
+  static std::string what(const Move& move) {
+    if (!move.name.empty()) return move.name;
+    if (move.maker.empty()) return fmt::format("a result of {}", move.op);
+    return fmt::format("a result of {} in {}", move.op, move.maker);
+  }
+
+  std::string what(const ValueExplanation& value, const Move& move, MoveCause cause) const {
     switch (cause) {
       case MoveCause::kItself:
         return "it";
@@ -279,11 +291,21 @@ class Writer {
       case MoveCause::kNewValue:
         return "its new value";
       case MoveCause::kSum:
-        return name + ", a sum over it";
+        return fmt::format("{}, which adds up over its {}", what(move), summed(value, move));
       case MoveCause::kInside:
-        return name;
+        return what(move);
     }
-    return name;
+    return "";
+  }
+
+  /// The dimension of `value` over which an op adds up, as far as its own layout tells.
+  std::string summed(const ValueExplanation& value, const Move& move) const {
+    for (const int axis : move.from.partial) {
+      const int dim = dim_of_axis(value.layout, axis);
+      if (is_partial(move.to, axis) || dim < 0) continue;
+      return dim_name(value.path, value.type.shape.size(), static_cast<std::size_t>(dim));
+    }
+    return "parts";
   }
 
   void write_move(const Move& move, const std::string& what) {

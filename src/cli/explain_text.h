@@ -25,7 +25,7 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh);
 /// "dimension 2".
 std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim);
 
-/// "kernel/gradient of d1", "the output of layer d1".
+/// "trained weight", "output of a layer".
 std::string describe(ValueKind kind);
 
 }  // namespace meshwork::cli

@@ -1,6 +1,7 @@
 #include "plan/explain.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -26,24 +27,34 @@ ValueKind kind_of(const Variable& variable) {
   return variable.trainable ? ValueKind::kWeight : ValueKind::kState;
 }
 
-ValueId gradient_of(const Graph& graph, ValueId variable) {
-  const auto found = std::find_if(graph.gradients.begin(), graph.gradients.end(),
-                                  [&](const Update& g) { return g.variable == variable; });
-  return found == graph.gradients.end() ? kNoValue : found->value;
+/// Gradients by the value of their variable.
+std::map<ValueId, ValueId> gradients_of(const Graph& graph) {
+  std::map<ValueId, ValueId> gradients;
+  for (const Update& gradient : graph.gradients) {
+    gradients.emplace(gradient.variable, gradient.value);
+  }
+  return gradients;
+}
+
+ValueId find(const std::map<ValueId, ValueId>& values, ValueId id) {
+  const auto found = values.find(id);
+  return found == values.end() ? kNoValue : found->second;
 }
 
 void add_variables(const CompileTrace& trace, std::vector<Named>& values) {
   const Graph& laid_out = trace.laid_out.graph;
   const Graph& agreed = trace.agreed.graph;
+  const auto gradients = gradients_of(laid_out);
+  const auto kept_gradients = gradients_of(agreed);
   for (std::size_t i = 0; i < laid_out.variables.size(); ++i) {
     const Variable& variable = laid_out.variables[i];
     const ValueId kept = agreed.variables[i].value;
     const int number = static_cast<int>(i);
     values.push_back({variable.path, kind_of(variable), variable.value, kept, number});
-    const ValueId gradient = gradient_of(laid_out, variable.value);
+    const ValueId gradient = find(gradients, variable.value);
     if (gradient == kNoValue) continue;
     values.push_back({variable.path + "/gradient", ValueKind::kGradient, gradient,
-                      gradient_of(agreed, kept), number});
+                      find(kept_gradients, kept), number});
   }
 }
 
@@ -51,13 +62,14 @@ void add_variables(const CompileTrace& trace, std::vector<Named>& values) {
 std::vector<Named> named_values(const CompileTrace& trace) {
   std::vector<Named> values;
   add_variables(trace, values);
-  const auto& kept = trace.agreed.graph.layer_outputs;
+  std::map<std::string, ValueId> kept;
+  for (const NamedValue& output : trace.agreed.graph.layer_outputs) {
+    kept.emplace(output.name, output.value);
+  }
   for (const NamedValue& output : trace.laid_out.graph.layer_outputs) {
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](const NamedValue& other) {
-      return other.name == output.name;
-    });
+    const auto same = kept.find(output.name);
     values.push_back({output.name, ValueKind::kOutput, output.value,
-                      same == kept.end() ? kNoValue : same->value});
+                      same == kept.end() ? kNoValue : same->second});
   }
   return values;
 }
@@ -91,7 +103,10 @@ void add_prefixes(const std::string& path, std::vector<std::string>& paths) {
 class Explainer {
  public:
   Explainer(const CompileTrace& trace, const config::Config& config, const Mesh& mesh)
-      : trace_(trace), config_(config), values_(named_values(trace)) {
+      : trace_(trace),
+        config_(config),
+        values_(named_values(trace)),
+        gradients_(gradients_of(trace.agreed.graph)) {
     result_.moves = moves_of(trace.agreed, mesh);
     users_.resize(graph().nodes.size());
     move_of_.resize(graph().nodes.size(), 0);
@@ -206,7 +221,7 @@ class Explainer {
     const ValueId maker = without_reshards(named.agreed);
     add_reshards(maker, MoveCause::kItself, found, value);
     if (value.kind == ValueKind::kWeight || value.kind == ValueKind::kState) {
-      const ValueId gradient = gradient_of(graph(), named.agreed);
+      const ValueId gradient = find(gradients_, named.agreed);
       if (gradient != kNoValue) {
         add_reshards(without_reshards(gradient), MoveCause::kGradient, found, value);
       }
@@ -297,6 +312,7 @@ class Explainer {
   const CompileTrace& trace_;
   const config::Config& config_;
   std::vector<Named> values_;
+  std::map<ValueId, ValueId> gradients_;  ///< in the agreed program
   Explanation result_;
   std::vector<std::vector<ValueId>> users_;  ///< of every value of the agreed program
   std::vector<std::size_t> move_of_;         ///< of every reshard of it

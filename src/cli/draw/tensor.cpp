@@ -144,7 +144,7 @@ class Panels {
     const double form = static_cast<double>(extent(dims_.rows)) /
                         static_cast<double>(std::max<std::int64_t>(extent(dims_.columns), 1)) / 2;
     const double wide = dims_.others.empty() ? 40 : 24;
-    const double high = std::clamp(wide * form, 3.0, 12.0);
+    const double high = std::clamp(wide * form, 3.0, 9.0);
     const double narrow = std::clamp(high / form, 12.0, wide);
     const std::size_t edges = columns_.size() - 1;
     share_out(columns_, std::min(static_cast<std::size_t>(narrow), room), least,
