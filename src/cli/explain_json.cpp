@@ -138,7 +138,10 @@ Json value_json(const ValueExplanation& value, const Explanation& explanation, c
 }  // namespace
 
 std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
-  Json json{{"mesh", mesh_json(mesh)}, {"values", Json::array()}, {"inside", Json::array()}};
+  Json json{{"mesh", mesh_json(mesh)},
+            {"training", explanation.training},
+            {"values", Json::array()},
+            {"inside", Json::array()}};
   for (const ValueExplanation& value : explanation.values) {
     json["values"].push_back(value_json(value, explanation, mesh));
   }
@@ -149,7 +152,7 @@ std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
 }
 
 std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
-  Json json{{"mesh", mesh_json(mesh)}, {"layers", Json::array()}};
+  Json json{{"mesh", mesh_json(mesh)}, {"training", summary.training}, {"layers", Json::array()}};
   for (const SummaryRow& row : summary.rows) {
     Json layer{{"name", row.name},
                {"class", row.class_name},
@@ -161,7 +164,9 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
     for (std::size_t d = 0; d < row.shape.size(); ++d) {
       layer["output_shape"].push_back(d == 0 ? Json(nullptr) : Json(row.shape[d]));
     }
-    for (const auto& [name, layout] : row.variables) layer["variables"][name] = layout;
+    for (const SummaryRow::Weight& weight : row.variables) {
+      layer["variables"][weight.name] = weight.layout;
+    }
     json["layers"].push_back(std::move(layer));
   }
   const std::int64_t weights = summary.weights.parameters;

@@ -67,7 +67,7 @@ std::string show_mesh(const Mesh& mesh) {
   std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
                                  mesh.num_devices() == 1 ? "" : "s");
   if (terms.size() > 1) text += fmt::format(", device = {}", fmt::join(terms, " + "));
-  return text + "; boxes name the devices that hold a part";
+  return text;
 }
 
 /// Writes the lines of one value.
@@ -78,7 +78,8 @@ class Writer {
       : explanation_(explanation), config_(config), mesh_(mesh), pen_(pen) {}
 
   std::string run() {
-    text_ = show_mesh(mesh_) + "\n";
+    lines(0, show_mesh(mesh_));
+    lines(0, "boxes name the devices that hold a part");
     for (const ValueExplanation& value : explanation_.values) {
       const ValueExplanation* same = weight_of(value);
       same != nullptr ? write_same(value, *same) : write(value);
@@ -96,6 +97,14 @@ class Writer {
   }
 
  private:
+  /// Text as a paragraph with `indent` columns before it.
+  void lines(std::size_t indent, const std::string& text) {
+    const std::size_t width = static_cast<std::size_t>(std::max(pen_.width, 40)) - indent;
+    for (const std::string& line : wrap(text, width)) {
+      text_ += std::string(indent, ' ') + line + "\n";
+    }
+  }
+
   void field(const std::string& name, const std::string& value) {
     constexpr std::size_t kName = 12;
     const auto width = static_cast<std::size_t>(std::max(pen_.width, 40)) - kName - 2;
@@ -164,38 +173,67 @@ class Writer {
     } else if (value.origins.empty()) {
       field("follows", "no rule, and no operand brings an axis: replicated");
     }
-    for (const AxisOrigin& origin : value.origins) {
-      field(&origin == &value.origins.front() ? "follows" : "", show_origin(value, origin));
+    bool first = true;
+    for (const auto& group : grouped(value.origins)) {
+      field(first ? "follows" : "", show_origins(value, group));
+      first = false;
     }
   }
 
-  std::string show_origin(const ValueExplanation& value, const AxisOrigin& origin) const {
-    const std::string own = dim_name(value.path, value.type.shape.size(), origin.dim);
-    std::string text = fmt::format("{} splits {}: ", axis_name(origin.axis, mesh_), own);
-    if (!origin.through.empty()) {
-      text += fmt::format("it comes with {} of {}",
-                          dim_name(origin.through, origin.through_rank, origin.through_dim),
-                          origin.through);
-    }
-    const bool known = origin.through == origin.root;
-    const std::string join = origin.through.empty() ? "" : known ? ", " : ", in the end ";
-    switch (origin.kind) {
-      case AxisOrigin::Kind::kBatch:
-        return text + join + fmt::format("from the data '{}', whose batch it splits", origin.root);
-      case AxisOrigin::Kind::kVariable:
-      case AxisOrigin::Kind::kOutput: {
-        const std::string place =
-            known ? ""
-                  : fmt::format("from {} of {}, ",
-                                dim_name(origin.root, origin.root_rank, origin.root_dim),
-                                origin.root);
-        const std::string rule = origin.rule ? "by rule " + show_rule(*origin.rule) : "by no rule";
-        return text + join + place + rule;
+  /// Those that came the same way stand together.
+  static std::vector<std::vector<AxisOrigin>> grouped(const std::vector<AxisOrigin>& origins) {
+    std::vector<std::vector<AxisOrigin>> groups;
+    for (const AxisOrigin& origin : origins) {
+      const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+        const AxisOrigin& other = group.front();
+        return other.kind == origin.kind && other.root == origin.root &&
+               other.through == origin.through;
+      });
+      if (same == groups.end()) {
+        groups.push_back({origin});
+      } else {
+        same->push_back(origin);
       }
+    }
+    return groups;
+  }
+
+  static std::string listed(const std::vector<std::string>& words) {
+    if (words.size() < 2) return words.empty() ? "" : words.front();
+    const std::vector<std::string> head(words.begin(), words.end() - 1);
+    return fmt::format("{} and {}", fmt::join(head, ", "), words.back());
+  }
+
+  /// "data splits batch and model splits features: this comes with ..".
+  std::string show_origins(const ValueExplanation& value,
+                           const std::vector<AxisOrigin>& group) const {
+    std::vector<std::string> splits;
+    std::vector<std::string> through;
+    std::vector<std::string> root;
+    for (const AxisOrigin& origin : group) {
+      splits.push_back(fmt::format("{} splits {}", axis_name(origin.axis, mesh_),
+                                   dim_name(value.path, value.type.shape.size(), origin.dim)));
+      through.push_back(dim_name(origin.through, origin.through_rank, origin.through_dim));
+      root.push_back(dim_name(origin.root, origin.root_rank, origin.root_dim));
+    }
+    const AxisOrigin& first = group.front();
+    std::string text = listed(splits) + ": ";
+    const bool named = !first.through.empty();
+    if (named) text += fmt::format("this comes with {} of {}, ", listed(through), first.through);
+    if (named && first.through != first.root) text += "in the end ";
+    switch (first.kind) {
+      case AxisOrigin::Kind::kBatch:
+        return text + fmt::format("from the data '{}', whose batch it splits", first.root);
+      case AxisOrigin::Kind::kVariable:
+      case AxisOrigin::Kind::kOutput:
+        if (first.through != first.root) {
+          text += fmt::format("from {} of {}, ", listed(root), first.root);
+        }
+        return text + (first.rule ? "by rule " + show_rule(*first.rule) : "by no rule");
       case AxisOrigin::Kind::kScattered:
-        return text + join + fmt::format("sums over it in layer '{}' are scattered", origin.root);
+        return text + fmt::format("sums over it in layer '{}' are scattered", first.root);
       case AxisOrigin::Kind::kChosen:
-        return text + join + fmt::format("layer '{}' computes it so for what follows", origin.root);
+        return text + fmt::format("layer '{}' computes it so for what follows", first.root);
     }
     return text;
   }
@@ -232,10 +270,8 @@ class Writer {
     for (std::size_t d = 0; d < rank; ++d) picture.dims.push_back(dim_name(value.path, rank, d));
     const PictureDims dims = picture_dims(picture.shape, picture.layout, mesh_);
     if (rank > 2) {
-      const auto rows = static_cast<std::size_t>(dims.rows);
-      const auto columns = static_cast<std::size_t>(dims.columns);
-      field("picture", fmt::format("{} (dimension {}) and {} (dimension {}){}", picture.dims[rows],
-                                   rows, picture.dims[columns], columns, others(picture, dims)));
+      field("picture", fmt::format("{} by {}{}", numbered(picture, dims.rows),
+                                   numbered(picture, dims.columns), others(picture, dims)));
     }
     text_ += "\n" + draw_tensor(picture, mesh_, pen_) + "\n";
     const DeviceSet empty = empty_devices(picture.shape, picture.layout, mesh_);
@@ -246,21 +282,26 @@ class Writer {
     }
   }
 
+  /// "height (dimension 1)".
+  static std::string numbered(const TensorPicture& picture, int dim) {
+    const std::string number = fmt::format("dimension {}", dim);
+    const std::string& name = picture.dims[static_cast<std::size_t>(dim)];
+    return name == number ? name : fmt::format("{} ({})", name, number);
+  }
+
   static std::string others(const TensorPicture& picture, const PictureDims& dims) {
     std::vector<std::string> names;
-    for (const std::size_t d : dims.others) {
-      names.push_back(fmt::format("{} (dimension {})", picture.dims[d], d));
-    }
+    for (const std::size_t d : dims.others) names.push_back(numbered(picture, static_cast<int>(d)));
     if (names.empty()) return "";
-    return fmt::format("; one picture for each part of {}", fmt::join(names, " and "));
+    return fmt::format("; one picture for each part of {}", listed(names));
   }
 
   void write_moves(const ValueExplanation& value) {
     if (value.moves.empty()) {
-      field("sends", "nothing: no step moves it");
+      field("sends", fmt::format("nothing in a {}", run_name()));
       return;
     }
-    field("sends", "bytes of one device, on average, in a step");
+    field("sends", fmt::format("in a {}, bytes of one device on average:", run_name()));
     double bytes = 0;
     for (const CausedMove& caused : value.moves) {
       const Move& move = explanation_.moves[caused.move];
@@ -270,6 +311,8 @@ class Writer {
     }
     write_total(bytes, value.moves.size());
   }
+
+  std::string run_name() const { return explanation_.training ? "training step" : "prediction"; }
 
   void write_total(double bytes, std::size_t moves) {
     if (moves > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
@@ -310,21 +353,20 @@ class Writer {
 
   void write_move(const Move& move, const std::string& what) {
     const std::string layer = move.layer.empty() ? "input" : move.layer;
-    text_ += fmt::format("    {}, {}: {}\n", phase_name(move.phase), layer, what);
+    lines(4, fmt::format("{}, {}: {}", phase_name(move.phase), layer, what));
     std::vector<std::string> others;
     for (const std::string& reader : move.readers) {
       if (reader != move.layer && !reader.empty()) others.push_back(reader);
     }
-    text_ += fmt::format(
-        "      {} -> {}{}\n", show_layout(move.from, mesh_), show_layout(move.to, mesh_),
-        others.empty() || others.size() > 3 ? ""
-                                            : fmt::format(", for {}", fmt::join(others, ", ")));
+    const bool few = !others.empty() && others.size() <= 3;
+    lines(6, fmt::format("{} -> {}{}", show_layout(move.from, mesh_), show_layout(move.to, mesh_),
+                         few ? ", for " + listed(others) : ""));
     for (std::size_t i = 0; i < move.steps.size(); ++i) {
       const ReshardStep& step = move.steps[i];
       const std::string size =
           step.kind == StepKind::kSlice ? "nothing sent" : show_size(move.step_bytes[i]);
-      text_ += fmt::format("      {} over {}: {}\n", to_string(step.kind),
-                           axis_names(step.axes, mesh_), size);
+      lines(6, fmt::format("{} over {}: {}", to_string(step.kind), axis_names(step.axes, mesh_),
+                           size));
     }
   }
 
@@ -344,8 +386,7 @@ class Writer {
         before = std::max(before, picture.kept[i].begin - picture.held[i].begin);
         after = std::max(after, picture.held[i].end - picture.kept[i].end);
       }
-      text_ += fmt::format("      halo along {}: {} before and {} after each part\n", name, before,
-                           after);
+      lines(6, fmt::format("halo: {} with {} before and {} after each part", name, before, after));
       text_ += draw_halo(picture, mesh_, pen_);
     }
   }

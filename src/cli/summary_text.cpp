@@ -18,9 +18,19 @@ std::string show_shape(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
+/// A line for each that is sharded, then the others.
 std::string show_variables(const SummaryRow& row) {
   std::vector<std::string> lines;
-  for (const auto& [name, layout] : row.variables) lines.push_back(name + " " + layout);
+  std::vector<std::string> whole;
+  for (const SummaryRow::Weight& weight : row.variables) {
+    if (weight.replicated) {
+      whole.push_back(weight.name);
+    } else {
+      lines.push_back(weight.name + " " + weight.layout);
+    }
+  }
+  if (lines.empty()) return whole.empty() ? "-" : "replicated";
+  if (!whole.empty()) lines.push_back(fmt::format("{} replicated", fmt::join(whole, ", ")));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
@@ -42,9 +52,11 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   text += fmt::format(" Per device: {} of weights, {} of optimizer state\n",
                       show_bytes(static_cast<double>(summary.weights.bytes)),
                       show_bytes(static_cast<double>(summary.slots.bytes)));
-  text += fmt::format(" Mesh {}, {} device{}; a step sends {} per device in {} collective{}\n",
-                      to_string(mesh), mesh.num_devices(), mesh.num_devices() == 1 ? "" : "s",
-                      show_bytes(summary.sent), summary.moves, summary.moves == 1 ? "" : "s");
+  const int devices = mesh.num_devices();
+  text += fmt::format(" Mesh {}: {} device{}\n", to_string(mesh), devices, devices == 1 ? "" : "s");
+  text += fmt::format(" A {} sends {} per device in {} collective{}\n",
+                      summary.training ? "training step" : "prediction", show_bytes(summary.sent),
+                      summary.moves, summary.moves == 1 ? "" : "s");
   return text;
 }
 
@@ -56,7 +68,7 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
       {"Layer (type)", Align::kLeft}, {"Output Shape", Align::kLeft}, {"Param #", Align::kRight}};
   if (!summary.is_list) columns.push_back({"Connected to", Align::kLeft});
   columns.push_back({"Layout", Align::kLeft});
-  columns.push_back({"Weights", Align::kLeft});
+  columns.push_back({"Weights' layout", Align::kLeft});
   std::vector<std::vector<std::string>> rows;
   for (const SummaryRow& row : summary.rows) {
     std::vector<std::string>& cells = rows.emplace_back();
@@ -67,7 +79,7 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
       cells.push_back(row.inputs.empty() ? "-" : fmt::format("{}", fmt::join(row.inputs, "\n")));
     }
     cells.push_back(row.layout.empty() ? "-" : row.layout);
-    cells.push_back(row.variables.empty() ? "-" : show_variables(row));
+    cells.push_back(show_variables(row));
   }
   const std::string name = std::filesystem::path(config.file).stem().string();
   return bold(fmt::format("Model: \"{}\"", name), pen) + "\n" + draw_table(columns, rows, pen) +

@@ -108,6 +108,7 @@ class Explainer {
         values_(named_values(trace)),
         gradients_(gradients_of(trace.agreed.graph)) {
     result_.moves = moves_of(trace.agreed, mesh);
+    result_.training = !trace.agreed.graph.updates.empty();
     users_.resize(graph().nodes.size());
     move_of_.resize(graph().nodes.size(), 0);
     std::size_t moves = 0;

@@ -96,6 +96,7 @@ struct ValueExplanation {
 struct Explanation {
   std::vector<Move> moves;  ///< of the whole program
   std::vector<ValueExplanation> values;
+  bool training = false;            ///< of a training step, not a prediction
   std::vector<std::size_t> inside;  ///< of a layer: its moves that belong to none of the values
 };
 

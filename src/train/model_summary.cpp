@@ -44,8 +44,9 @@ void add_variables(const GlobalProgram& program, const Mesh& mesh, std::vector<S
     SummaryRow* owner = variable.slot_of.empty() ? owner_of(variable.path, rows) : nullptr;
     if (owner == nullptr) continue;
     owner->parameters += num_elements(graph.type(variable.value).shape);
-    owner->variables.emplace_back(variable.path.substr(owner->name.size() + 1),
-                                  to_string(program.variables[i].layout, mesh));
+    const Layout& layout = program.variables[i].layout;
+    owner->variables.push_back({variable.path.substr(owner->name.size() + 1),
+                                to_string(layout, mesh), layout == replicated(layout.dims.size())});
   }
 }
 
@@ -77,6 +78,7 @@ bool is_list(const std::vector<SummaryRow>& rows) {
 ModelSummary summarize(const config::Config& config, const GlobalProgram& program,
                        const CompileTrace& trace, const Mesh& mesh) {
   ModelSummary summary;
+  summary.training = !trace.agreed.graph.updates.empty();
   summary.rows = layers_of(config.model);
   add_variables(program, mesh, summary.rows);
   add_outputs(trace.laid_out, mesh, summary.rows);

@@ -17,13 +17,19 @@ struct SummaryRow {
   std::int64_t parameters = 0;
   std::vector<std::string> inputs;  ///< names of the layers it takes
   std::string layout;               ///< of the output, "" if the program does not keep it
-  /// Of each variable by its name in the layer: {"kernel", "[null, model]"}.
-  std::vector<std::pair<std::string, std::string>> variables;
+  /// Of each variable its name in the layer, and its layout, "[null, model]".
+  struct Weight {
+    std::string name;
+    std::string layout;
+    bool replicated = false;
+  };
+  std::vector<Weight> variables;
 };
 
 struct ModelSummary {
   std::vector<SummaryRow> rows;
-  bool is_list = true;  ///< every layer takes the one before it, and that alone
+  bool training = false;  ///< of a training step, not a prediction
+  bool is_list = true;    ///< every layer takes the one before it, and that alone
   VariableTotals weights;
   VariableTotals slots;
   std::int64_t non_trainable = 0;  ///< parameters among the weights

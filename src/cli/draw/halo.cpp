@@ -44,7 +44,7 @@ std::string draw_halo(const HaloPicture& picture, const Mesh& mesh, const Pen& p
   }
   std::string text;
   for (const auto& line : lines) {
-    std::string row = "  ";
+    std::string row(8, ' ');
     for (std::size_t c = 0; c < line.size(); ++c) {
       std::size_t width = 0;
       for (const auto& other : lines) width = std::max(width, width_of(other[c]));

@@ -47,8 +47,8 @@ struct HaloPicture {
 
 /// A bar for every part: what it keeps (█), what it fetches from its neighbours (░).
 ///
-///     0-13   ██████████████░·············   needs 0-14    devices 0,1
-///     14-27  ·············░██████████████   needs 13-27   devices 2,3
+///         0-13    ██████████████░·············   needs 0-14    devices 0,1
+///         14-27   ·············░██████████████   needs 13-27   devices 2,3
 std::string draw_halo(const HaloPicture& picture, const Mesh& mesh, const Pen& pen);
 
 /// "0-13", "5" for a single index, "none" for an empty interval.
