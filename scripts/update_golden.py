@@ -14,17 +14,20 @@ import sys
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build").resolve()
-    subprocess.run(["ninja", "-C", build, "tests/compile_test"], check=True)
-    golden = root / "tests" / "golden"
-    for text in golden.glob("*.txt"):
-        text.unlink()
-    subprocess.run(
-        [build / "tests" / "compile_test", "--minimal"],
-        cwd=root,
-        env={**os.environ, "MESHWORK_UPDATE_GOLDEN": "1"},
-        check=True,
-    )
-    return subprocess.run(["git", "--no-pager", "diff", "--stat", golden], cwd=root).returncode
+    folders = {"compile_test": root / "tests" / "golden",
+               "cli_test": root / "tests" / "cli" / "pictures"}
+    subprocess.run(["ninja", "-C", build, *(f"tests/{test}" for test in folders)], check=True)
+    for test, folder in folders.items():
+        for text in folder.glob("*.txt"):
+            text.unlink()
+        subprocess.run(
+            [build / "tests" / test, "--minimal", "--test-case=every*"],
+            cwd=root,
+            env={**os.environ, "MESHWORK_UPDATE_GOLDEN": "1"},
+            check=True,
+        )
+    return subprocess.run(["git", "--no-pager", "diff", "--stat", *folders.values()],
+                          cwd=root).returncode
 
 
 if __name__ == "__main__":

@@ -166,10 +166,9 @@ class Writer {
     } else if (value.kind == ValueKind::kGradient) {
       field("follows", "kept as " + value.like + ", with which it is used");
     } else if (value.kind != ValueKind::kOutput) {
-      const bool unused =
-          config_.strategy == config::Strategy::kDataParallel && !config_.layout_map.empty();
-      field("rule",
-            unused ? "none: replicated, as strategy data_parallel says" : "no rule: replicated");
+      const bool parallel = config_.strategy == config::Strategy::kDataParallel;
+      field("rule", parallel ? "none: strategy data_parallel replicates every weight"
+                             : "no rule: replicated");
     } else if (value.origins.empty()) {
       field("follows", "no rule, and no operand brings an axis: replicated");
     }
@@ -328,7 +327,7 @@ class Writer {
   std::string what(const ValueExplanation& value, const Move& move, MoveCause cause) const {
     switch (cause) {
       case MoveCause::kItself:
-        return "it";
+        return value.path;
       case MoveCause::kGradient:
         return "its gradient";
       case MoveCause::kNewValue:
@@ -386,7 +385,8 @@ class Writer {
         before = std::max(before, picture.kept[i].begin - picture.held[i].begin);
         after = std::max(after, picture.held[i].end - picture.kept[i].end);
       }
-      lines(6, fmt::format("halo: {} with {} before and {} after each part", name, before, after));
+      lines(6,
+            fmt::format("halo of {}: up to {} before and {} after each part", name, before, after));
       text_ += draw_halo(picture, mesh_, pen_);
     }
   }

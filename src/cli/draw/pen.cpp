@@ -139,6 +139,21 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = begin;
+    while (end < text.size() && text[end] != ' ' && text[end] != '\n' &&
+           kBreakAfter.find(text[end]) == std::string_view::npos) {
+      ++end;
+    }
+    const bool stays = end < text.size() && text[end] != ' ' && text[end] != '\n';
+    longest = std::max(longest, width_of(text.substr(begin, end - begin)) + (stays ? 1 : 0));
+    begin = end + 1;
+  }
+  return longest;
+}
+
 std::string on_colour(std::string_view text, std::size_t index, const Pen& pen) {
   if (pen.colours == Colours::kNone) return std::string(text);
   const Rgb rgb = colour(index);

@@ -37,6 +37,9 @@ std::string pad(std::string_view text, std::size_t width, Align align = Align::k
 /// Line feeds are kept.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// Columns of the longest piece that wrap() leaves whole if it can.
+std::size_t longest_word(std::string_view text);
+
 /// Text on the background colour number `index`; colours of near numbers are unlike.
 std::string on_colour(std::string_view text, std::size_t index, const Pen& pen);
 std::string bold(std::string_view text, const Pen& pen);

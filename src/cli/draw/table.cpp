@@ -18,21 +18,32 @@ std::size_t widest_line(const std::string& cell) {
   return widest;
 }
 
-/// Every column as wide as its widest cell, then the widest ones narrower until all fit.
+/// Every column as wide as its widest cell, then the widest ones narrower until all fit; those
+/// whose words would be broken last.
 Widths choose_widths(const std::vector<Column>& columns,
                      const std::vector<std::vector<std::string>>& rows, std::size_t limit) {
   Widths widths;
+  Widths words;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     std::size_t width = width_of(columns[c].title);
-    for (const auto& row : rows) width = std::max(width, widest_line(row[c]));
+    std::size_t word = longest_word(columns[c].title);
+    for (const auto& row : rows) {
+      width = std::max(width, widest_line(row[c]));
+      word = std::max(word, longest_word(row[c]));
+    }
     widths.push_back(width);
+    words.push_back(word);
   }
   // Each has a space before and after it and a line before it; a last line ends the table.
-  const auto total = [&] {
-    return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 3 * widths.size() + 1;
-  };
-  while (total() > limit) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
+  std::size_t total =
+      std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 3 * widths.size() + 1;
+  for (; total > limit; --total) {
+    std::size_t* widest = nullptr;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      const bool roomy = widths[c] > words[c];
+      if (roomy && (widest == nullptr || widths[c] > *widest)) widest = &widths[c];
+    }
+    if (widest == nullptr) widest = &*std::max_element(widths.begin(), widths.end());
     if (*widest <= kNarrowest) break;
     --*widest;
   }

@@ -11,7 +11,7 @@
 namespace meshwork::cli {
 namespace {
 
-constexpr std::size_t kMaxRows = 16;    // of boxes
+constexpr std::size_t kMaxRows = 12;    // of boxes
 constexpr std::size_t kMaxPanels = 16;  // pictures of one tensor
 constexpr std::size_t kGap = 3;         // columns between pictures side by side
 constexpr std::size_t kIndent = 2;
@@ -146,9 +146,11 @@ class Panels {
     const double wide = dims_.others.empty() ? 40 : 24;
     const double high = std::clamp(wide * form, 3.0, 9.0);
     const double narrow = std::clamp(high / form, 12.0, wide);
-    const std::size_t edges = columns_.size() - 1;
-    share_out(columns_, std::min(static_cast<std::size_t>(narrow), room), least,
-              room > edges ? room - edges : room);
+    const bool all = std::all_of(columns_.begin(), columns_.end(),
+                                 [](const Stripe& column) { return column.part >= 0; });
+    const std::size_t lost = columns_.size() - 1 + (all ? 0 : 1);  // between boxes
+    const std::size_t inside = room > lost ? room - lost : 1;
+    share_out(columns_, std::min(static_cast<std::size_t>(narrow), inside), least, inside);
     std::size_t lines = 1;
     for (const Stripe& column : columns_) {
       if (column.part >= 0) lines = std::max(lines, wrap(longest, column.size - 2).size());
@@ -183,22 +185,17 @@ class Panels {
   }
 
   std::vector<std::string> heading() const {
+    if (dims_.columns < 0) return {};
     std::size_t width = columns_.size() - 1;
     for (const Stripe& column : columns_) width += column.size;
-    std::vector<std::string> lines;
-    if (dims_.columns >= 0) {
-      lines.push_back(std::string(left_ + 1, ' ') +
-                      pad(name(dims_.columns), width, Align::kCentre));
-    }
+    const std::string title = pad(name(dims_.columns), width, Align::kCentre);
     std::string labels =
         dims_.rows < 0 ? "" : pad(name(dims_.rows), left_ - 1, Align::kRight) + " ";
     for (const Stripe& column : columns_) {
-      const bool known = column.part >= 0 && dims_.columns >= 0;
-      const std::string label = known ? show_range(column.interval) : column.part < 0 ? "…" : "";
+      const std::string label = column.part < 0 ? "…" : show_range(column.interval);
       labels += " " + pad(label, column.size, Align::kCentre);
     }
-    lines.push_back(std::move(labels));
-    return lines;
+    return {std::string(left_ + 1, ' ') + title, labels};
   }
 
   void add_row(const Coordinates& fixed, const Stripe& row, std::vector<std::string>& lines) const {
@@ -277,22 +274,26 @@ class Panels {
   std::size_t left_ = 0;  ///< columns before the boxes
 };
 
+/// The dimension beside `dim` with which it makes a picture: the larger one, but not the first, for
+/// all samples of a batch are alike.
+std::size_t neighbour(const Shape& shape, std::size_t dim) {
+  if (dim + 1 == shape.size()) return dim - 1;
+  if (dim < 2) return dim + 1;
+  return shape[dim - 1] >= shape[dim + 1] ? dim - 1 : dim + 1;
+}
+
 }  // namespace
 
 PictureDims picture_dims(const Shape& shape, const Layout& layout, const Mesh& mesh) {
   PictureDims dims;
   if (shape.size() == 1) dims.columns = 0;
   if (shape.size() < 2) return dims;
-  std::vector<std::size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
   const auto parts = [&](std::size_t d) { return mesh.parts(layout.dims[d]); };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (parts(a) != parts(b)) return parts(a) > parts(b);
-    // All images of a batch are alike: their own dimensions say more.
-    if (parts(a) == 1 && shape[a] != shape[b]) return shape[a] > shape[b];
-    return a > b;
-  });
-  if (parts(order[0]) == 1) order = {shape.size() - 1, shape.size() - 2};
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return parts(a) > parts(b); });
+  if (parts(order[0]) > 1 && parts(order[1]) == 1) order[1] = neighbour(shape, order[0]);
   dims.rows = static_cast<int>(std::min(order[0], order[1]));
   dims.columns = static_cast<int>(std::max(order[0], order[1]));
   for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -16,8 +16,9 @@ struct TensorPicture {
 };
 
 /// Which dimensions a picture shows: one line of boxes for a vector, else the two dimensions that
-/// are divided into most parts (then the larger, then the later one), as rows and columns. Others
-/// that are divided, too, give a picture for each of their parts.
+/// are divided into most parts (of equals the last ones), as rows and columns; where one alone is
+/// divided, that and the larger one beside it. Others that are divided, too, give a picture for
+/// each of their parts.
 struct PictureDims {
   int rows = -1;
   int columns = -1;

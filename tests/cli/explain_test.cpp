@@ -1,0 +1,190 @@
+// The command `explain`.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+Finished explain(const JobFolder& folder, const std::string& arguments,
+                 const std::string& environment = "COLUMNS=100") {
+  return run_program("explain " + arguments,
+                     "cd '" + folder.path.string() +
+                         "' && env -u MESHWORK_DATA -u NO_COLOR -u COLORTERM " + environment);
+}
+
+}  // namespace
+
+TEST_CASE("explain without a path is Keras's summary with layouts") {
+  const JobFolder folder;
+  const Finished run = explain(folder, "c.yaml");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err == "");
+  CHECK(run.out ==
+        "Model: \"c\"\n"
+        "┏━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━┓\n"
+        "┃ Layer (type)       ┃ Output Shape ┃ Param # ┃ Layout        ┃ Weights' layout      ┃\n"
+        "┡━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━┩\n"
+        "│ input (InputLayer) │ (None, 3)    │       0 │ [data, null]  │ -                    │\n"
+        "├────────────────────┼──────────────┼─────────┼───────────────┼──────────────────────┤\n"
+        "│ d1 (Dense)         │ (None, 7)    │      28 │ [data, model] │ kernel [null, model] │\n"
+        "│                    │              │         │               │ bias [model]         │\n"
+        "├────────────────────┼──────────────┼─────────┼───────────────┼──────────────────────┤\n"
+        "│ d2 (Dense)         │ (None, 5)    │      40 │ [data, null]  │ kernel [model, null] │\n"
+        "│                    │              │         │               │ bias replicated      │\n"
+        "└────────────────────┴──────────────┴─────────┴───────────────┴──────────────────────┘\n"
+        " Total params: 204 (816.00 B)\n"
+        " Trainable params: 68 (272.00 B)\n"
+        " Non-trainable params: 0 (0.00 B)\n"
+        " Optimizer params: 136 (544.00 B)\n"
+        " Per device: 164.00 B of weights, 328.00 B of optimizer state\n"
+        " Mesh data=2,model=2: 4 devices\n"
+        " A training step sends 234.00 B per device in 7 collectives\n");
+}
+
+TEST_CASE("a model that is no list says what is connected to what, within the width") {
+  const JobFolder folder;
+  folder.write("graph.yaml", R"(mesh: {data: 2}
+model:
+  input: [6]
+  layers:
+    - Dense: {name: a_layer_with_a_long_name, units: 6}
+    - Dense: {name: b, units: 6, inputs: input}
+    - Add: {name: sum, inputs: [a_layer_with_a_long_name, b]}
+)");
+  const Finished run = explain(folder, "graph.yaml --ascii", "COLUMNS=70");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("| Connected ") != std::string::npos);
+  CHECK(run.out.find("| a_layer_") != std::string::npos);
+  CHECK(run.out.find(" A prediction sends 0.00 B per device in 0 collectives\n") !=
+        std::string::npos);
+  CHECK(
+      run.out.find("without data, hence without gradients and optimizer: graph.yaml: no dataset") !=
+      std::string::npos);
+  const std::string table = run.out.substr(0, run.out.find(" Total"));
+  for (std::size_t at = 0; at < table.size();) {
+    const std::size_t end = table.find('\n', at);
+    CHECK(end - at <= 70);
+    at = end + 1;
+  }
+}
+
+TEST_CASE("explain draws a weight, names its rule, and counts what it sends") {
+  const JobFolder folder;
+  const Finished run = explain(folder, "c.yaml d2/kernel");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out ==
+        "mesh data=2,model=2: 4 devices, device = 2 data + model\n"
+        "boxes name the devices that hold a part\n"
+        "\n"
+        "d2/kernel  trained weight\n"
+        "  tensor      float32 (7, 5), 140 bytes\n"
+        "  layout      [model, null]\n"
+        "  rule        'd2/kernel' (c.yaml:5:3)\n"
+        "  per device  (4, 5), 80 bytes; the smallest (3, 5), 60 bytes\n"
+        "\n"
+        "          columns\n"
+        "  rows      0-4\n"
+        "       ┌────────────┐\n"
+        "       │            │\n"
+        "       │            │\n"
+        "   0-3 │    0,2     │\n"
+        "       │            │\n"
+        "       │            │\n"
+        "       ├────────────┤\n"
+        "       │            │\n"
+        "   4-6 │    1,3     │\n"
+        "       │            │\n"
+        "       └────────────┘\n"
+        "\n"
+        "  sends       in a training step, bytes of one device on average:\n"
+        "    forward, d2: a result of einsum in d2, which adds up over its rows\n"
+        "      [data, null] partial(model) -> [data, null]\n"
+        "      all_reduce over model: 80 bytes\n"
+        "    backward, d2: its gradient\n"
+        "      [model, null] partial(data) -> [model, null], for adam\n"
+        "      all_reduce over data: 70 bytes\n"
+        "    in all 150 bytes\n");
+}
+
+TEST_CASE("explain says why an output is laid out so, and of no rule") {
+  const JobFolder folder;
+  const std::string output = explain(folder, "c.yaml d1/output").out;
+  CHECK(output.find("follows     data splits batch: this comes with batch of input/output, in the "
+                    "end from the data\n              'x', whose batch it splits\n"
+                    "              model splits features: this comes with columns of d1/kernel, by "
+                    "rule 'd1/kernel'\n              (c.yaml:3:3)\n") != std::string::npos);
+  const std::string bias = explain(folder, "c.yaml d2/bias").out;
+  CHECK(bias.find("rule        no rule: replicated\n") != std::string::npos);
+  CHECK(bias.find("│                  0-3                   │") != std::string::npos);
+  const std::string parallel =
+      explain(folder, "c.yaml d1/kernel strategy=data_parallel layout_map=null").out;
+  CHECK(parallel.find("rule        none: strategy data_parallel replicates every weight\n") !=
+        std::string::npos);
+  const std::string empty =
+      explain(folder, "c.yaml d2/bias --mesh 1x8 'layout_map={d2/bias: [model]}'").out;
+  CHECK(empty.find("empty       devices 5-7 hold nothing") != std::string::npos);
+}
+
+TEST_CASE("explain takes a layer, and overrides before and after the path") {
+  const JobFolder folder;
+  const Finished layer = explain(folder, "c.yaml --mesh 1x4 d1 fit.batch_size=4");
+  CHECK(layer.exit_code == 0);
+  CHECK(layer.out.find("\nd1/kernel  trained weight\n") != std::string::npos);
+  CHECK(layer.out.find("\nadam/d1_kernel_momentum  state of the optimizer, held as d1/kernel\n") !=
+        std::string::npos);
+  CHECK(layer.out.find("float32 (4, 7), 112 bytes") != std::string::npos);
+  const Finished wrong = explain(folder, "c.yaml d1/kernl");
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.out == "");
+  CHECK(wrong.err ==
+        "meshwork: command line: 'd1/kernl' is no variable, gradient, layer or layer's output; "
+        "nearest: 'd1/kernel', 'd2/kernel'\n");
+  CHECK(explain(folder, "c.yaml d1 d2").err.find("takes one PATH, not 'd1' and 'd2'") !=
+        std::string::npos);
+  CHECK(explain(folder, "c.yaml d1 --color=green").exit_code == 2);
+}
+
+TEST_CASE("colour only where it is wished, or a terminal is there") {
+  const JobFolder folder;
+  const auto has_escape = [](const Finished& run) {
+    CHECK(run.exit_code == 0);
+    return run.out.find('\x1b') != std::string::npos;
+  };
+  CHECK(!has_escape(explain(folder, "c.yaml d1/kernel")));
+  CHECK(!has_escape(explain(folder, "c.yaml d1/kernel --color never")));
+  CHECK(has_escape(explain(folder, "c.yaml d1/kernel --color always")));
+  CHECK(has_escape(explain(folder, "c.yaml d1/kernel --color always", "NO_COLOR=1")));
+  CHECK(explain(folder, "c.yaml d1/kernel --color always").out.find("\x1b[30;48;5;") !=
+        std::string::npos);
+  CHECK(explain(folder, "c.yaml d1/kernel --color always", "COLORTERM=truecolor")
+            .out.find("\x1b[30;48;2;") != std::string::npos);
+}
+
+TEST_CASE("explain --json can be read by a program") {
+  const JobFolder folder;
+  const auto report = nlohmann::json::parse(explain(folder, "c.yaml d2/kernel --json").out);
+  const auto& value = report.at("values").at(0);
+  CHECK(report.at("training") == true);
+  CHECK(value.at("path") == "d2/kernel");
+  CHECK(value.at("layout") == "[model, null]");
+  CHECK(value.at("rule_at") == "c.yaml:5:3");
+  REQUIRE(value.at("devices").size() == 4);
+  CHECK(value.at("devices").at(1).at("offset") == nlohmann::json({4, 0}));
+  CHECK(value.at("devices").at(1).at("bytes") == 60);
+  double sent = 0;
+  for (const auto& move : value.at("moves")) sent += move.at("bytes_per_device").get<double>();
+  CHECK(value.at("sent_per_device") == sent);
+  CHECK(value.at("moves").at(0).at("collectives").at(0).at("kind") == "all_reduce");
+
+  const auto summary = nlohmann::json::parse(explain(folder, "c.yaml --json").out);
+  CHECK(summary.at("layers").size() == 3);
+  CHECK(summary.at("layers").at(1).at("class") == "Dense");
+  CHECK(summary.at("layers").at(1).at("output_shape").at(0).is_null());
+  CHECK(summary.at("layers").at(1).at("variables").at("kernel") == "[null, model]");
+  CHECK(summary.at("totals").at("parameters") == 68);
+  CHECK(summary.at("totals").at("optimizer") == 136);
+}
