@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Rewrites the golden texts of the compiler's stages, tests/golden/<case>.<stage>.txt.
+"""Rewrites the golden texts: the compiler's stages, tests/golden/<case>.<stage>.txt, and the pictures
+of `meshwork explain`, tests/cli/pictures/<case>.txt.
 
   scripts/update_golden.py [BUILD]    BUILD: the build directory, build by default
 
-A change of the compiler shows itself in `git diff tests/golden`; that diff is to be read like code.
+A change of the compiler shows itself in `git diff tests`; that diff is to be read like code.
 """
 import os
 import pathlib

@@ -129,6 +129,30 @@ TEST_CASE("explain says why an output is laid out so, and of no rule") {
   CHECK(empty.find("empty       devices 5-7 hold nothing") != std::string::npos);
 }
 
+TEST_CASE("explain shows the halos that a convolution fetches, and of tiles who holds which") {
+  const JobFolder folder;
+  folder.write("tiles.yaml", R"(mesh: {data: 2, height: 2, width: 2}
+layout_map: {input/output: [data, height, width, null]}
+model:
+  input: [9, 6, 2]
+  layers:
+    - Conv2D: {name: conv, filters: 4, kernel_size: 3, padding: same}
+    - GlobalAveragePooling2D: {name: mean}
+fit: {batch_size: 4}
+)");
+  const Finished run = explain(folder, "tiles.yaml input/output");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("batch 0-1 ") != std::string::npos);
+  CHECK(run.out.find("batch 2-3\n") != std::string::npos);
+  CHECK(run.out.find("      halo of height: up to 1 before and 1 after each part\n"
+                     "        0-4   █████░···   needs 0-5   devices 0,1,4,5\n"
+                     "        5-8   ····░████   needs 4-8   devices 2,3,6,7\n") !=
+        std::string::npos);
+  CHECK(run.out.find("in a prediction, bytes of one device on average") != std::string::npos);
+  const std::string mean = explain(folder, "tiles.yaml mean/output").out;
+  CHECK(mean.find("all_reduce over height, width") != std::string::npos);
+}
+
 TEST_CASE("explain takes a layer, and overrides before and after the path") {
   const JobFolder folder;
   const Finished layer = explain(folder, "c.yaml --mesh 1x4 d1 fit.batch_size=4");
