@@ -200,6 +200,8 @@ CALLS = {
     "group_norm_one": ([8], {"GroupNormalization": {"groups": 1, "scale": False}}),
     "unit_norm": ([4, 5], {"UnitNormalization": {}}),
     "unit_norm_axes": ([4, 5], {"UnitNormalization": {"axis": [1, 2]}}),
+    "rms_norm": ([4, 5], {"RMSNormalization": {}}),
+    "rms_norm_axes": ([4, 3, 5], {"RMSNormalization": {"axis": [3, 2], "epsilon": 0.1}}),
     "zero_padding1d": ([4, 2], {"ZeroPadding1D": {"padding": [1, 3]}}),
     "zero_padding2d": ([3, 4, 2], {"ZeroPadding2D": {"padding": [[1, 0], [2, 3]]}}),
     "zero_padding2d_pair": ([3, 4, 2], {"ZeroPadding2D": {"padding": [0, 2]}}),

@@ -10,9 +10,9 @@ namespace meshwork::layers {
 namespace {
 
 void refuse_negative(config::Reader& args, std::string_view key) {
-  const auto number = args.get_real(key);
-  if (number && *number < 0) {
-    fail_at(args.at(), "{}: {} is {}; give 0 or more", args.what(), key, *number);
+  const config::Value* number = args.find(key);
+  if (number != nullptr && number->as_real(key) < 0) {
+    fail_at(number->at, "{}: {} is {}; give 0 or more", args.what(), key, number->scalar);
   }
 }
 

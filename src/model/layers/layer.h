@@ -71,6 +71,7 @@ extern const LayerDef kRelu;
 extern const LayerDef kRepeatVector;
 extern const LayerDef kRescaling;
 extern const LayerDef kReshape;
+extern const LayerDef kRmsNormalization;
 extern const LayerDef kSeparableConv1D;
 extern const LayerDef kSeparableConv2D;
 extern const LayerDef kSoftmax;

@@ -16,6 +16,9 @@ struct NormalizationArguments {
   Initializer gamma_initializer;
 };
 
+/// What is added to a variance; 0 or more.
+double read_epsilon(config::Reader& args, double fallback);
+
 /// Reads these and refuses regularizers and constraints.
 NormalizationArguments read_normalization(config::Reader& args);
 

@@ -7,13 +7,14 @@ namespace meshwork::layers {
 namespace {
 
 /// The shape of a sample, 1 along the shared axes.
-Shape alpha_shape(const config::Value* shared, const Shape& input) {
+Shape alpha_shape(config::Reader& args, const Shape& input) {
+  const config::Value* shared = args.find("shared_axes");
   Shape shape(input.begin() + 1, input.end());
   if (shared == nullptr) return shape;
   for (const std::int64_t axis : shared->as_shape("shared_axes")) {
     if (axis < 1 || axis > static_cast<std::int64_t>(shape.size())) {
-      fail_at(shared->at, "shared_axes has {}; give 1 to {}, where 0 would be the batch", axis,
-              shape.size());
+      fail_at(shared->at, "{}: shared_axes has {}; give 1 to {}, where 0 would be the batch",
+              args.what(), axis, shape.size());
     }
     shape[static_cast<std::size_t>(axis - 1)] = 1;
   }
@@ -23,7 +24,7 @@ Shape alpha_shape(const config::Value* shared, const Shape& input) {
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
-  const Shape shape = alpha_shape(args.find("shared_axes"), b.shape(x));
+  const Shape shape = alpha_shape(args, b.shape(x));
   const auto initializer = read_initializer(args.find("alpha_initializer"), "zeros");
   refuse_arguments(args, {"alpha_regularizer", "alpha_constraint"});
   const ValueId alpha = scope.variable("alpha", shape, initializer);

@@ -52,6 +52,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kRepeatVector,
       &layers::kRescaling,
       &layers::kReshape,
+      &layers::kRmsNormalization,
       &layers::kSeparableConv1D,
       &layers::kSeparableConv2D,
       &layers::kSoftmax,

@@ -1,0 +1,32 @@
+// y = scale x / sqrt(mean of x^2 + epsilon), the mean over `axis` of each sample
+#include "model/arguments.h"
+#include "model/layers/normalization.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const ValueId x = inputs[0];
+  const Shape shape = b.shape(x);
+  const auto axes = read_axes(args.find("axis"), -1, shape.size());
+  const double epsilon = read_epsilon(args, 1e-6);
+  Shape extents;
+  Shape spread(shape.size(), 1);
+  for (const std::int64_t axis : axes) {
+    const auto dim = static_cast<std::size_t>(axis);
+    extents.push_back(shape[dim]);
+    spread[dim] = shape[dim];
+  }
+  const ValueId scale = scope.variable("scale", extents, read_initializer(nullptr, "ones"));
+  const ValueId square = ops::reduce_mean(b, b.add(ops::kSquare, {x}), axes, true);
+  const ValueId y = ops::multiply(b, x, inverse_deviation(b, square, epsilon));
+  return ops::multiply(b, y, ops::reshape(b, scale, spread));
+}
+
+}  // namespace
+
+const LayerDef kRmsNormalization{.names = {"RMSNormalization"}, .build = build};
+
+}  // namespace meshwork::layers
