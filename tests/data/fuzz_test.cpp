@@ -29,6 +29,8 @@ std::vector<Case> cases(const TempDir& dir) {
   constexpr const char* kIdx = "{format: idx, splits: {train: {x: f}}}";
   constexpr const char* kNpy = "{format: npy, splits: {train: {x: f}}}";
   constexpr const char* kNpz = "{format: npz, splits: {train: {x: f}}}";
+  constexpr const char* kRows = "{format: npz, cache: false, splits: {train: {x: f}}}";
+  constexpr const char* kCifar = "{format: cifar10, splits: {train: {x: f}}}";
   constexpr const char* kCsv = "{format: csv, splits: {train: {x: f}}}";
   return {{"idx", idx_file, kIdx},
           {"idx.gz", gzip(idx_file), kIdx},
@@ -36,6 +38,9 @@ std::vector<Case> cases(const TempDir& dir) {
           {"npy.gz", gzip(npy_file), kNpy},
           {"npz stored", zip_bytes(dir, false), kNpz},
           {"npz deflated", zip_bytes(dir, true), kNpz},
+          {"npz stored, by rows", zip_bytes(dir, false), kRows},
+          {"npz deflated, not kept", zip_bytes(dir, true), kRows},
+          {"cifar.gz", gzip(std::string(2 * 3073, 'a')), kCifar},
           {"csv", csv_file, kCsv},
           {"csv.gz", gzip(csv_file), kCsv}};
 }
