@@ -9,10 +9,20 @@
 namespace meshwork::config {
 namespace {
 
+/// The first layout that a layer gives itself.
+const LayoutRule* layout_of_layer(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.layouts.empty()) return &layer.layouts[0];
+  }
+  return nullptr;
+}
+
 void read_strategy(Reader& reader, Config& config) {
   const Value* map = reader.find("layout_map");
   const Value* strategy = reader.find("strategy");
-  config.strategy = map != nullptr ? Strategy::kModelParallel : Strategy::kDataParallel;
+  const LayoutRule* of_layer = layout_of_layer(config.model);
+  const bool has_layouts = map != nullptr || of_layer != nullptr;
+  config.strategy = has_layouts ? Strategy::kModelParallel : Strategy::kDataParallel;
   if (strategy != nullptr) {
     const std::string word = strategy->as_string("strategy");
     if (word != "data_parallel" && word != "model_parallel") {
@@ -20,7 +30,7 @@ void read_strategy(Reader& reader, Config& config) {
               suggestion(word, {"data_parallel", "model_parallel"}));
     }
     const bool model = word == "model_parallel";
-    if (model && map == nullptr) {
+    if (model && !has_layouts) {
       fail_at(strategy->at,
               "strategy model_parallel needs a layout_map; {{}} is one without rules");
     }
@@ -29,12 +39,18 @@ void read_strategy(Reader& reader, Config& config) {
               "strategy data_parallel takes no layout_map; remove it (on the command "
               "line: layout_map=null), or write model_parallel");
     }
+    if (!model && of_layer != nullptr) {
+      fail_at(
+          strategy->at,
+          "strategy data_parallel takes no layouts, but a layer has its {}_layout at {}; remove "
+          "it, or write model_parallel",
+          of_layer->pattern, to_string(of_layer->at));
+    }
   }
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
-void read_parallelism(Reader& reader, Config& config, const Overrides& overrides) {
-  config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
+void read_parallelism(Reader& reader, Config& config) {
   read_strategy(reader, config);
   config.optimizer_layout =
       read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
@@ -77,15 +93,23 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   Config config;
   config.file = file;
   if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
-  read_parallelism(reader, config, overrides);
+  config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
+  // Keys are asked for first, so that a misspelt one is named before what it has left out.
+  for (const char* key :
+       {"layout_map", "strategy", "optimizer_layout", "batch_axis", "keep_gathered"}) {
+    reader.find(key);
+  }
   const Value* dataset = reader.find("dataset");
+  const Value* blocks = reader.find("blocks");
   const Value* model = reader.find("model");
   const Value* compile = reader.find("compile");
   const Value* fit = reader.find("fit");
   config.run_directory = read_run_directory(reader, file);
   reader.finish();
-  config.model = read_model(model != nullptr ? *model : reader.require("model"));
-  if (compile != nullptr) config.compile = read_compile(*compile);
+  config.model =
+      read_model(model != nullptr ? *model : reader.require("model"), blocks, config.mesh);
+  read_parallelism(reader, config);
+  if (compile != nullptr) config.compile = read_compile(*compile, config.model);
   config.fit = read_fit(fit, whole);
   if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
   config.text = resolved_text(std::move(root), config.mesh);

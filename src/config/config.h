@@ -40,10 +40,26 @@ struct LayoutRule {
   Location at;
 };
 
+/// A block around a layer, and the place where it is used.
+struct BlockUse {
+  std::string block;
+  Location at;
+};
+
+/// " (in block 'residual', used at c.yaml:20:7)" for each, the innermost first: how an error about
+/// what stands in blocks ends.
+std::string in_blocks(const std::vector<BlockUse>& blocks);
+
+/// A layer of the model, all blocks written out, in an order in which it can be built.
 struct LayerSpec {
-  ClassSpec layer;
-  std::string name;                 ///< "" where Keras's automatic name is wanted
-  std::vector<std::string> inputs;  ///< names of layers; empty: the layer before
+  ClassSpec layer;                  ///< of an empty name where a block ends: gives its input on
+  std::string name;                 ///< one of a kind: "dense_1", in blocks "stage_2/conv2d"
+  std::string path;                 ///< of its variables and its output; a layer that is used
+                                    ///< again has the path of its first use, all others their name
+  std::vector<std::string> inputs;  ///< names of inputs and layers
+  bool trainable = true;            ///< false if it or a block around it says so
+  std::vector<LayoutRule> layouts;  ///< of `kernel_layout: ..`; the pattern is "kernel"
+  std::vector<BlockUse> blocks;     ///< around it, the innermost first
   Location at;
 };
 
@@ -53,17 +69,43 @@ struct InputSpec {
   Location at;
 };
 
+struct OutputSpec {
+  std::string name;   ///< as the file calls it
+  std::string layer;  ///< name of the layer (or input) whose output it is
+  Location at;
+};
+
+/// A regular expression over paths (path_pattern.h).
+struct PathRule {
+  std::string pattern;
+  Location at;
+};
+
 struct ModelSpec {
   std::vector<InputSpec> inputs;
   std::vector<LayerSpec> layers;
+  std::vector<OutputSpec> outputs;  ///< the last layer unless given
+  std::vector<PathRule> freeze;     ///< layers and variables that are not trained
   Location at;
+};
+
+/// What one output of the model is trained for and judged by.
+struct ObjectiveSpec {
+  std::string output;             ///< as in ModelSpec::outputs
+  std::optional<ClassSpec> loss;  ///< none: the output is not trained for
+  double weight = 1;              ///< of the loss in the sum
+  std::vector<ClassSpec> metrics;
+  std::vector<ClassSpec> weighted_metrics;
+  std::string label;  ///< the field of the data; "": the one called as the output, or else `y`
+  Location at;        ///< of the loss, or of `compile`
 };
 
 struct CompileSpec {
   ClassSpec optimizer;
-  ClassSpec loss;
-  std::vector<ClassSpec> metrics;
+  ClassSpec loss;                           ///< of the first output that has one
+  std::vector<ClassSpec> metrics;           ///< of all outputs
   std::vector<ClassSpec> weighted_metrics;  ///< these take class and sample weights into account
+  std::vector<ObjectiveSpec> objectives;    ///< of every output, in order
   Location at;
 };
 

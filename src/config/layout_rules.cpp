@@ -14,16 +14,19 @@ std::vector<std::string> read_entry(const Value& entry, const MeshSpec& mesh,
   return read_axes(entry, mesh, what);
 }
 
-LayoutRule read_rule(const Value::Entry& entry, const MeshSpec& mesh, const std::string& what) {
-  if (!entry.value.is_list()) {
-    fail_at(entry.value.at,
+}  // namespace
+
+LayoutRule read_layout(const Value& layout, const std::string& pattern, const Location& at,
+                       const MeshSpec& mesh, const std::string& what) {
+  if (!layout.is_list()) {
+    fail_at(layout.at,
             "{} must be a list with null, an axis or a list of axes for each dimension, such as "
             "[null, {}], not {}",
-            what, mesh.axes.back().first, describe(entry.value));
+            what, mesh.axes.back().first, describe(layout));
   }
-  LayoutRule rule{entry.key, {}, entry.at};
+  LayoutRule rule{pattern, {}, at};
   std::vector<std::string> used;
-  for (const Value& dim : entry.value.list) {
+  for (const Value& dim : layout.list) {
     rule.dims.push_back(read_entry(dim, mesh, what));
     for (const std::string& axis : rule.dims.back()) {
       if (std::find(used.begin(), used.end(), axis) != used.end()) {
@@ -35,8 +38,6 @@ LayoutRule read_rule(const Value::Entry& entry, const MeshSpec& mesh, const std:
   return rule;
 }
 
-}  // namespace
-
 std::vector<LayoutRule> read_layout_rules(const Value* rules, const MeshSpec& mesh,
                                           std::string_view what) {
   if (rules == nullptr) return {};
@@ -46,7 +47,8 @@ std::vector<LayoutRule> read_layout_rules(const Value* rules, const MeshSpec& me
   std::vector<LayoutRule> result;
   for (const Value::Entry& entry : rules->map) {
     if (entry.key.empty()) fail_at(entry.at, "{}: a pattern is empty", what);
-    result.push_back(read_rule(entry, mesh, fmt::format("{}: '{}'", what, entry.key)));
+    result.push_back(read_layout(entry.value, entry.key, entry.at, mesh,
+                                 fmt::format("{}: '{}'", what, entry.key)));
   }
   return result;
 }

@@ -41,10 +41,24 @@ bool is_pattern_map(const Step& step) {
   return step.shape == "layout_map" || step.shape == "optimizer_layout";
 }
 
+/// The layers of the model, or of a block.
+bool is_layer_list(const Step& step) {
+  if (step.shape == "model.layers") return true;
+  return step.shape.starts_with("blocks.") && step.shape.ends_with(".layers") &&
+         std::count(step.shape.begin(), step.shape.end(), '.') == 2;
+}
+
+bool is_layer(const Step& step) {
+  if (!step.shape.ends_with(".#")) return false;
+  Step list = step;
+  list.shape.resize(step.shape.size() - 2);
+  return is_layer_list(list);
+}
+
 bool is_class(const Step& step) {
-  for (const char* shape :
-       {"model.layers.#", "compile.optimizer", "compile.loss", "compile.metrics.#",
-        "compile.weighted_metrics.#", "fit.callbacks.#"}) {
+  if (is_layer(step)) return true;
+  for (const char* shape : {"compile.optimizer", "compile.loss", "compile.metrics.#",
+                            "compile.weighted_metrics.#", "fit.callbacks.#"}) {
     if (step.shape == shape) return true;
   }
   return false;
@@ -141,9 +155,9 @@ std::vector<std::string> callback_names(const Value& callbacks) {
 }
 
 /// What elements of a list are called beside their numbers; "" for one without a name.
-std::vector<std::string> element_names(const Value& list, const std::string& shape) {
-  if (shape == "model.layers") return layer_names(list);
-  if (shape == "fit.callbacks") return callback_names(list);
+std::vector<std::string> element_names(const Value& list, const Step& step) {
+  if (is_layer_list(step)) return layer_names(list);
+  if (step.shape == "fit.callbacks") return callback_names(list);
   return {};
 }
 
@@ -157,7 +171,7 @@ std::optional<std::size_t> element_index(const std::string& part,
 }
 
 void assign_in_list(Value& node, Step step, const Value& value) {
-  const std::vector<std::string> names = element_names(node, step.shape);
+  const std::vector<std::string> names = element_names(node, step);
   const std::string part = next_part(step, names);
   const auto index = element_index(part, names, node.list.size());
   if (!index) {

@@ -33,8 +33,18 @@ std::vector<std::string> read_axes(const Value& value, const MeshSpec& mesh, std
 std::vector<LayoutRule> read_layout_rules(const Value* rules, const MeshSpec& mesh,
                                           std::string_view what);
 
-ModelSpec read_model(const Value& model);
-CompileSpec read_compile(const Value& compile);
+/// One layout, such as [null, model], as a rule of `pattern`, written at `at`; `what` names it in
+/// errors.
+LayoutRule read_layout(const Value& layout, const std::string& pattern, const Location& at,
+                       const MeshSpec& mesh, const std::string& what);
+
+/// The model, with all blocks written out.
+ModelSpec read_model(const Value& model, const Value* blocks, const MeshSpec& mesh);
+
+/// `loss`, `metrics`, `loss_weights` and `labels` may be given for all outputs of the model: as
+/// maps by the names of the outputs, or as lists in their order. One loss alone is that of every
+/// output.
+CompileSpec read_compile(const Value& compile, const ModelSpec& model);
 FitSpec read_fit(const Value* fit, const Location& file);
 
 /// The description of a dataset, which may be written in place or be a file of its own:

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/nearest.h"
 #include "model/layer_graph.h"
 #include "ops/ops.h"
@@ -5,15 +7,22 @@
 namespace meshwork {
 namespace {
 
-/// The field of the data that feeds an input of the model.
+bool is_among(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The field of the data that feeds an input of the model: of its name, or the only one.
 const Field& field_for(const config::InputSpec& input, const Signature& signature,
-                       std::size_t model_inputs) {
-  if (model_inputs == 1 && signature.inputs.size() == 1) return signature.inputs[0];
+                       const std::vector<std::string>& labels, std::size_t model_inputs) {
   std::vector<std::string> names;
+  std::vector<const Field*> candidates;
   for (const Field& field : signature.inputs) {
     if (field.name == input.name) return field;
     names.push_back(field.name);
+    if (!is_among(field.name, labels)) candidates.push_back(&field);
   }
+  if (model_inputs == 1 && candidates.size() == 1) return *candidates[0];
+  if (model_inputs == 1 && signature.inputs.size() == 1) return signature.inputs[0];
   fail_at(input.at, "input '{}': the dataset gives no such field{}", input.name,
           suggestion(input.name, names));
 }
@@ -35,10 +44,11 @@ Shape with_batch(Shape shape, std::int64_t batch) {
 }  // namespace
 
 std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& model,
-                                   const Signature& signature, std::int64_t batch) {
+                                   const Signature& signature,
+                                   const std::vector<std::string>& labels, std::int64_t batch) {
   std::vector<ModelInput> result;
   for (const config::InputSpec& input : model.inputs) {
-    const Field& field = field_for(input, signature, model.inputs.size());
+    const Field& field = field_for(input, signature, labels, model.inputs.size());
     if (!same_but_for_last_one(input.shape, field.shape)) {
       fail_at(input.at,
               "input '{}' is {}, but samples of '{}' in the dataset are {}; write input: {}",
@@ -49,7 +59,7 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
     value = ops::cast(b, value, DType::kFloat32);
     value = ops::reshape(b, value, with_batch(input.shape, batch));
     b.graph().layer_outputs.push_back({input.name + "/output", value});
-    result.push_back({input.name, value, input.at});
+    result.push_back({input.name, value});
   }
   return result;
 }

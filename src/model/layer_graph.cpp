@@ -1,72 +1,15 @@
 #include "model/layer_graph.h"
 
-#include <set>
+#include <algorithm>
 
 #include "base/nearest.h"
 #include "config/lookup.h"
 #include "model/arguments.h"
+#include "model/freeze.h"
 #include "model/layers/layer.h"
-#include "model/names.h"
 
 namespace meshwork {
 namespace {
-
-/// An input or layer under its name.
-struct Named {
-  std::string name;
-  ValueId value = kNoValue;
-  config::Location at;
-  bool used = false;
-};
-
-/// Inputs and the layers so far, in order.
-class Layers {
- public:
-  void add(const std::string& name, ValueId value, const config::Location& at) {
-    items_.push_back({name, value, at});
-  }
-
-  /// An Error if the name is taken, or cannot be part of a path.
-  void check_name(const std::string& name, const config::Location& at) const {
-    if (name.empty() || name.find('/') != std::string::npos) {
-      fail_at(at, "a layer cannot be called '{}'; give a name without '/'", name);
-    }
-    for (const Named& item : items_) {
-      if (item.name != name) continue;
-      fail_at(at, "the name '{}' is taken by what stands at {}; give one of them another 'name'",
-              name, to_string(item.at));
-    }
-  }
-
-  ValueId use(const std::string& name, const config::Location& at) {
-    std::vector<std::string> known;
-    for (Named& item : items_) {
-      known.push_back(item.name);
-      if (item.name != name) continue;
-      item.used = true;
-      return item.value;
-    }
-    fail_at(at, "no input or layer '{}' stands before this layer{}", name, suggestion(name, known));
-  }
-
-  ValueId use_last(const config::Location& at) {
-    if (items_.empty()) fail_at(at, "no input stands before the first layer; give model an input");
-    items_.back().used = true;
-    return items_.back().value;
-  }
-
-  const std::vector<Named>& items() const { return items_; }
-
- private:
-  std::vector<Named> items_;
-};
-
-std::vector<ValueId> inputs_of(const config::LayerSpec& spec, Layers& layers) {
-  if (spec.inputs.empty()) return {layers.use_last(spec.at)};
-  std::vector<ValueId> result;
-  for (const std::string& name : spec.inputs) result.push_back(layers.use(name, spec.at));
-  return result;
-}
 
 void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::string& what,
                  std::size_t count) {
@@ -80,52 +23,90 @@ void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::
   }
 }
 
-ValueId build_layer(Scope& scope, const config::LayerSpec& spec, const std::string& name,
-                    Layers& layers) {
-  const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-  config::Reader args(spec.layer.args, fmt::format("layer '{}' ({})", name, spec.layer.name));
-  scope.set_trainable(args.get("trainable", true));
-  refuse_dtype(args);
-  refuse_arguments(args, {"activity_regularizer"});
-  const std::vector<ValueId> inputs = inputs_of(spec, layers);
-  check_count(spec, def, args.what(), inputs.size());
-  const PathScope path(scope.builder(), name);
-  const ValueId output = def.build(scope, args, inputs);
-  args.finish();
-  if (checked_elements(scope.builder().shape(output)) < 0) {
-    fail_at(spec.at, "{}: its output would have more than 2^46 elements", args.what());
+/// Every `<variable>_layout` must be that of a variable of the layer, or of its output.
+void check_layouts(const config::LayerSpec& spec, const Graph& graph, const std::string& what) {
+  const std::string prefix = spec.path + "/";
+  std::vector<std::string> known;
+  for (const Variable& variable : graph.variables) {
+    const std::string& path = variable.path;
+    if (path.starts_with(prefix)) known.push_back(path.substr(prefix.size()) + "_layout");
   }
-  return output;
+  known.push_back("output_layout");
+  for (const config::LayoutRule& rule : spec.layouts) {
+    const std::string key = rule.pattern + "_layout";
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    fail_at(rule.at, "{} has no variable '{}'{}", what, rule.pattern, suggestion(key, known));
+  }
 }
 
-void check_all_used(const Layers& layers) {
-  for (std::size_t i = 0; i + 1 < layers.items().size(); ++i) {
-    const Named& item = layers.items()[i];
-    if (!item.used) {
-      fail_at(item.at, "no layer takes '{}'; name it in the 'inputs' of a later one, or remove it",
-              item.name);
-    }
+/// Builds the layers of a model, one after the other.
+class Layers {
+ public:
+  Layers(Scope& scope, const config::ModelSpec& model) : scope_(scope), freeze_(model.freeze) {
+    scope_.set_frozen([this](const std::string& path) { return freeze_.freezes_variable(path); });
   }
-}
+  ~Layers() { scope_.set_frozen({}); }
+  Layers(const Layers&) = delete;
+  Layers& operator=(const Layers&) = delete;
+
+  void add_input(const ModelInput& input) { values_[input.name] = input.value; }
+
+  void add(const config::LayerSpec& spec) {
+    std::vector<ValueId> inputs;
+    for (const std::string& name : spec.inputs) inputs.push_back(values_.at(name));
+    ValueId output = inputs[0];
+    try {
+      if (!spec.layer.name.empty()) output = build(spec, inputs);
+    } catch (const Error& error) {
+      if (spec.blocks.empty()) throw;
+      throw Error(error.code(), error.what() + config::in_blocks(spec.blocks));
+    }
+    values_[spec.name] = output;
+    scope_.builder().graph().layer_outputs.push_back({spec.path + "/output", output});
+  }
+
+  ValueId value(const std::string& name) const { return values_.at(name); }
+  const FreezeRules& freeze() const { return freeze_; }
+
+ private:
+  ValueId build(const config::LayerSpec& spec, std::span<const ValueId> inputs) {
+    const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
+    config::Reader args(spec.layer.args,
+                        fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
+    refuse_dtype(args);
+    refuse_arguments(args, {"activity_regularizer"});
+    check_count(spec, def, args.what(), inputs.size());
+    const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
+    scope_.enter_layer({.at = spec.at, .trainable = trainable, .use = uses_[spec.path]++});
+    const PathScope path(scope_.builder(), spec.path);
+    const ValueId output = def.build(scope_, args, inputs);
+    args.finish();
+    if (checked_elements(scope_.builder().shape(output)) < 0) {
+      fail_at(spec.at, "{}: its output would have more than 2^46 elements", args.what());
+    }
+    check_layouts(spec, scope_.builder().graph(), args.what());
+    return output;
+  }
+
+  Scope& scope_;
+  FreezeRules freeze_;
+  std::map<std::string, ValueId> values_;
+  std::map<std::string, int> uses_;  ///< of a path, so far
+};
 
 }  // namespace
 
-ValueId add_layers(Scope& scope, const config::ModelSpec& model,
-                   const std::vector<ModelInput>& inputs) {
-  Layers layers;
-  AutoNames names;
-  for (const ModelInput& input : inputs) layers.add(input.name, input.value, input.at);
-  ValueId last = kNoValue;
-  for (const config::LayerSpec& spec : model.layers) {
-    const std::string name = spec.name.empty() ? names.next(spec.layer.name) : spec.name;
-    layers.check_name(name, spec.at);
-    last = build_layer(scope, spec, name, layers);
-    layers.add(name, last, spec.at);
-    scope.builder().graph().layer_outputs.push_back({name + "/output", last});
+std::vector<ValueId> add_layers(Scope& scope, const config::ModelSpec& model,
+                                const std::vector<ModelInput>& inputs) {
+  Layers layers(scope, model);
+  for (const ModelInput& input : inputs) layers.add_input(input);
+  for (const config::LayerSpec& spec : model.layers) layers.add(spec);
+  layers.freeze().check_all_hit(model, scope.builder().graph());
+  std::vector<ValueId> outputs;
+  for (const config::OutputSpec& output : model.outputs) {
+    outputs.push_back(layers.value(output.layer));
   }
-  if (last == kNoValue) fail_at(model.at, "the model has no layers; list at least one");
-  check_all_used(layers);
-  return last;
+  return outputs;
 }
 
 }  // namespace meshwork

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,17 @@ namespace meshwork {
 struct ModelInput {
   std::string name;
   ValueId value = kNoValue;
-  config::Location at;
 };
 
-/// The inputs of the program and what the model makes of them.
+/// The inputs of the program and what the model makes of them. Fields called as one of `labels` go
+/// to an input only by its name.
 std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& model,
-                                   const Signature& signature, std::int64_t batch);
+                                   const Signature& signature,
+                                   const std::vector<std::string>& labels, std::int64_t batch);
 
-/// Builds the layers in order, records the output of each, and gives that of the last.
-ValueId add_layers(Scope& scope, const config::ModelSpec& model,
-                   const std::vector<ModelInput>& inputs);
+/// Builds the layers in order and records the output of each; gives those of the model. An Error
+/// about a layer in a block ends with the places where the block is used.
+std::vector<ValueId> add_layers(Scope& scope, const config::ModelSpec& model,
+                                const std::vector<ModelInput>& inputs);
 
 }  // namespace meshwork

@@ -1,49 +1,39 @@
 #include "model/model.h"
 
 #include "model/layer_graph.h"
-#include "model/losses/loss.h"
-#include "model/metrics/metric.h"
-#include "model/sample_weights.h"
-#include "ops/ops.h"
+#include "model/objective.h"
 
 namespace meshwork {
 namespace {
 
-/// Adds loss and metrics as outputs.
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                   Mode mode, std::int64_t batch, ValueId predictions) {
+                   Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
-  const config::CompileSpec& compile = *config.compile;
-  if (!signature.label) {
-    fail_at(compile.loss.at, "loss {} needs labels, and the dataset gives none", compile.loss.name);
-  }
-  const Loss loss = read_loss(compile.loss);
-  const std::vector<Metric> metrics = read_metrics(compile.metrics);
-  Shape shape = signature.label->shape;
-  shape.insert(shape.begin(), batch);
-  const ValueId labels = ops::input(b, signature.label->name, {signature.label->dtype, shape});
-  const ValueId weights = add_sample_weights(b, config, signature, mode, labels, predictions);
-  b.graph().outputs.push_back({"loss", add_loss(b, loss, labels, predictions, weights)});
-  for (const Metric& metric : metrics) add_metric(b, metric, labels, predictions);
-  for (const Metric& metric : read_weighted_metrics(compile.weighted_metrics, metrics)) {
-    add_metric(b, metric, labels, predictions, weights);
-  }
+  add_objectives(b, config, signature, mode, batch, predictions);
 }
 
 }  // namespace
+
+std::string prediction_name(const config::ModelSpec& model, std::size_t output) {
+  if (model.outputs.size() == 1) return "prediction";
+  return model.outputs[output].name + "/prediction";
+}
 
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
                   std::int64_t batch) {
   Graph graph;
   GraphBuilder b(graph);
   Scope scope(b, config.seed, mode == Mode::kTrain);
-  const std::vector<ModelInput> inputs = add_inputs(b, config.model, signature, batch);
-  const ValueId predictions = add_layers(scope, config.model, inputs);
-  graph.layer_outputs.push_back({"prediction", predictions});
+  const std::vector<ModelInput> inputs =
+      add_inputs(b, config.model, signature, label_names(config), batch);
+  const std::vector<ValueId> predictions = add_layers(scope, config.model, inputs);
+  if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0]});
   if (mode == Mode::kPredict) {
-    graph.outputs.push_back({"prediction", predictions});
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      graph.outputs.push_back({prediction_name(config.model, i), predictions[i]});
+    }
   } else {
     add_objective(b, config, signature, mode, batch, predictions);
   }
@@ -59,17 +49,20 @@ Signature stated_signature(const config::ModelSpec& model) {
 }
 
 void check_compile(const config::Config& config) {
-  if (!config.compile) return;
-  read_loss(config.compile->loss);
-  logged_values(*config.compile);
+  if (config.compile) read_objectives(config);
 }
 
-std::vector<LoggedValue> logged_values(const config::CompileSpec& compile) {
-  const std::vector<Metric> metrics = read_metrics(compile.metrics);
+std::vector<LoggedValue> logged_values(const config::Config& config) {
   std::vector<LoggedValue> values{{"loss", false}};
-  for (const Metric& metric : metrics) values.push_back({metric.name, metric.greater_is_better});
-  for (const Metric& metric : read_weighted_metrics(compile.weighted_metrics, metrics)) {
-    values.push_back({metric.name, metric.greater_is_better});
+  for (const Objective& objective : read_objectives(config)) {
+    if (objective.loss && !objective.loss_name.empty()) {
+      values.push_back({objective.loss_name, false});
+    }
+    for (const auto* metrics : {&objective.metrics, &objective.weighted_metrics}) {
+      for (const Metric& metric : *metrics) {
+        values.push_back({metric.name, metric.greater_is_better});
+      }
+    }
   }
   return values;
 }

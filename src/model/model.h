@@ -31,14 +31,21 @@ enum class Mode { kTrain, kEvaluate, kPredict };
 /// Inputs: every field by its name, [batch, shape..], and "iteration", an int64 scalar, where a
 /// layer draws random numbers. A field goes to the model's input of the same name, or to the only
 /// one. Its samples must have the shape that the file states, but for a last dimension of one.
+/// Labels are the field "y"; of several outputs each takes the field of its name, or else "y", or
+/// the one that the file names.
 ///
 /// Outputs: "loss" and of each metric "<name>/total" and "<name>/count" (kTrain, kEvaluate), or
 /// "prediction" (kPredict), which is always among the layer outputs, as are the inputs of the model
-/// ("input/output": float32, in the shape that the file states).
+/// ("input/output": float32, in the shape that the file states). A model of several outputs also
+/// has "<output>_loss/total" and "/count", and predicts "<output>/prediction" for each.
 ///
 /// Throws Error with the place of whatever in the file does not go together.
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
                   std::int64_t batch);
+
+/// The name of an output of the program that predicts: "prediction", of several outputs
+/// "digit/prediction".
+std::string prediction_name(const config::ModelSpec& model, std::size_t output);
 
 /// The signature that the file itself states: float32 inputs, no label. For checks without data.
 Signature stated_signature(const config::ModelSpec& model);
@@ -52,7 +59,7 @@ struct LoggedValue {
   bool greater_is_better = false;
 };
 
-/// The loss and all metrics of `compile`, without data.
-std::vector<LoggedValue> logged_values(const config::CompileSpec& compile);
+/// The losses and all metrics of `compile`, which must be there, without data.
+std::vector<LoggedValue> logged_values(const config::Config& config);
 
 }  // namespace meshwork

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
 
@@ -13,13 +14,13 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
   for (const Variable& known : builder_.graph().variables) {
     if (known.path != path) continue;
     if (builder_.shape(known.value) == shape) return known.value;
-    fail(
-        "{}: the layer is used twice, and the variable is {} for one use and {} for another; give "
-        "both inputs of the same shape",
-        path, to_string(builder_.shape(known.value)), to_string(shape));
+    fail_at(layer_.at,
+            "'{}' is {}, but would have to be {} for this use of the layer; give all its uses "
+            "inputs of one shape",
+            path, to_string(builder_.shape(known.value)), to_string(shape));
   }
   if (checked_elements(shape) < 0) {
-    fail("{}: a variable of shape {} is too large", path, to_string(shape));
+    fail_at(layer_.at, "'{}': a variable of shape {} is too large", path, to_string(shape));
   }
   InitialValue initial = initializer({.shape = shape, .seed = seed_, .path = path});
   const ValueId value =
@@ -35,7 +36,8 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
 
 ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
-  return make(name, shape, initializer, trainable_);
+  const bool frozen = !layer_.trainable || (frozen_ && frozen_(builder_.path() + "/" + name));
+  return make(name, shape, initializer, !frozen);
 }
 
 ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
@@ -57,6 +59,13 @@ void Scope::update(ValueId state, ValueId value) {
   }
   MW_CHECK(builder_.node(state).op == &ops::kVariable, "%{} is no variable", state);
   builder_.graph().updates.push_back({state, value});
+}
+
+std::int64_t Scope::random_key(std::optional<std::int64_t> seed) const {
+  std::string path = builder_.path();
+  if (layer_.use > 0) path += fmt::format("#{}", layer_.use);
+  return static_cast<std::int64_t>(
+      meshwork::random_key(seed ? static_cast<std::uint64_t>(*seed) : seed_, path));
 }
 
 ValueId Scope::iteration() { return ops::input(builder_, "iteration", {DType::kInt64, {}}); }

@@ -1,12 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
+#include "config/value.h"
 #include "graph/builder.h"
 #include "model/initializers/initializer.h"
 
 namespace meshwork {
+
+/// The layer that is being built.
+struct LayerFacts {
+  config::Location at = {};
+  bool trainable = true;
+  int use = 0;  ///< how often it has been used before: more than 0 for a shared layer
+};
 
 /// What a layer needs to build itself: the builder, which carries the layer's path, and the facts
 /// of the run.
@@ -21,8 +31,12 @@ class Scope {
 
   /// Whether the layer is trained: false where it, a block around it or a rule of `freeze` says
   /// so. Such a layer behaves as in inference where Keras's does (BatchNormalization).
-  bool trainable() const { return trainable_; }
-  void set_trainable(bool trainable) { trainable_ = trainable; }
+  bool trainable() const { return layer_.trainable; }
+  void enter_layer(const LayerFacts& layer) { layer_ = layer; }
+  /// Variables, by their paths, that are not trained though their layer is.
+  void set_frozen(std::function<bool(const std::string& path)> frozen) {
+    frozen_ = std::move(frozen);
+  }
 
   /// A new float32 variable `<path>/<name>`, trained if the layer is. Its initial value is an op
   /// of its own and no part of the program. Throws Error if the initializer is not for such a
@@ -38,6 +52,10 @@ class Scope {
   /// In evaluation and prediction nothing happens. Types must be the same.
   void update(ValueId state, ValueId value);
 
+  /// The key of the layer's stream of random numbers, for random_uniform and its kin; each use of a
+  /// shared layer has its own. `seed`, the layer's own argument, takes the place of the run's.
+  std::int64_t random_key(std::optional<std::int64_t> seed = std::nullopt) const;
+
   /// The number of the step, from 0: the input "iteration", int64.
   ValueId iteration();
 
@@ -48,7 +66,8 @@ class Scope {
   GraphBuilder& builder_;
   std::uint64_t seed_;
   bool training_;
-  bool trainable_ = true;
+  LayerFacts layer_;
+  std::function<bool(const std::string& path)> frozen_;
 };
 
 }  // namespace meshwork

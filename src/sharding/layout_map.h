@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "config/path_pattern.h"
 #include "graph/graph.h"
 #include "sharding/layout.h"
 
@@ -23,9 +23,6 @@ class LayoutMap {
  public:
   /// Compiles the patterns (PCRE2); a bad one is an Error with its place. `key` names the map.
   LayoutMap(const std::vector<config::LayoutRule>& rules, std::string key);
-  ~LayoutMap();
-  LayoutMap(LayoutMap&&) noexcept;
-  LayoutMap& operator=(LayoutMap&&) noexcept;
 
   /// Layout of the tensor at `path`; a rule with too many entries is an Error.
   LayoutMatch find(const std::string& path, std::size_t rank, const Mesh& mesh) const;
@@ -35,10 +32,17 @@ class LayoutMap {
   void check_all_hit(const std::vector<std::string>& paths) const;
 
  private:
-  struct Pattern;
+  struct Pattern {
+    config::LayoutRule rule;
+    config::PathPattern whole;
+  };
   std::vector<Pattern> patterns_;
   std::string key_;
 };
+
+/// The layout that a rule gives to `path`; too many entries are an Error. `what` names the rule.
+LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,
+                      const std::string& path, std::size_t rank, const Mesh& mesh);
 
 /// What the user asked for, applied to a program: the layouts that propagation never moves.
 struct PinnedLayouts {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -17,23 +18,6 @@ std::vector<int> batch_axes(const config::Config& config, const Mesh& mesh) {
   return axes;
 }
 
-/// A pattern may be meant for an output (its last word is `output`) or for variables.
-void pin_outputs(const Graph& graph, const LayoutMap& map, const Mesh& mesh,
-                 PinnedLayouts& pinned) {
-  for (const NamedValue& output : graph.layer_outputs) {
-    const LayoutMatch match = map.find(output.name, graph.type(output.value).shape.size(), mesh);
-    if (!match.rule) continue;
-    pinned.output_rules.emplace_back(output.name, *match.rule);
-    const auto same = std::find_if(pinned.values.begin(), pinned.values.end(),
-                                   [&](const auto& pin) { return pin.first == output.value; });
-    if (same == pinned.values.end()) {
-      pinned.values.emplace_back(output.value, match.layout);
-    } else {
-      same->second = match.layout;
-    }
-  }
-}
-
 const std::vector<config::LayoutRule>& variable_rules(const config::Config& config) {
   static const std::vector<config::LayoutRule> kNone;
   return config.strategy == config::Strategy::kModelParallel ? config.layout_map : kNone;
@@ -45,6 +29,81 @@ LayoutMap variable_map(const config::Config& config) {
 
 LayoutMap slot_map(const config::Config& config) {
   return LayoutMap(config.optimizer_layout, "optimizer_layout");
+}
+
+/// What lays out variables and outputs: the layout map, and the layouts of single layers.
+class Rules {
+ public:
+  Rules(const config::Config& config, const Mesh& mesh) : map_(variable_map(config)), mesh_(mesh) {
+    for (const config::LayerSpec& layer : config.model.layers) {
+      for (const config::LayoutRule& rule : layer.layouts) {
+        own_.emplace(layer.path + "/" + rule.pattern, rule);
+      }
+    }
+  }
+
+  LayoutMatch find(const std::string& path, std::size_t rank) const {
+    LayoutMatch match = map_.find(path, rank, mesh_);
+    const auto own = own_.find(path);
+    if (own == own_.end()) return match;
+    config::LayoutRule rule = own->second;
+    rule.pattern += "_layout";
+    if (match.rule) {
+      config::fail_at(rule.at,
+                      "{}: '{}' is laid out by layout_map: '{}' at {}, too; keep one of them",
+                      rule.pattern, path, match.rule->pattern, config::to_string(match.rule->at));
+    }
+    return layout_of(rule, rule.pattern, path, rank, mesh_);
+  }
+
+ private:
+  LayoutMap map_;
+  std::map<std::string, config::LayoutRule> own_;  ///< by path
+  const Mesh& mesh_;
+};
+
+/// The input of the program that `value` is but for its type and a last dimension of one; kNoValue
+/// if there is none.
+ValueId raw_input(const Graph& graph, ValueId value) {
+  const Node* node = &graph.node(value);
+  while (node->op->name == "cast" || node->op->name == "reshape") {
+    Shape from = graph.type(node->inputs[0]).shape;
+    Shape to = node->type.shape;
+    if (from.size() != to.size()) (from.size() < to.size() ? from : to).push_back(1);
+    if (from != to) return kNoValue;
+    value = node->inputs[0];
+    node = &graph.node(value);
+  }
+  return node->op->name == "input" ? value : kNoValue;
+}
+
+void pin(ValueId value, const Layout& layout, PinnedLayouts& pinned) {
+  const auto same = std::find_if(pinned.values.begin(), pinned.values.end(),
+                                 [&](const auto& other) { return other.first == value; });
+  if (same == pinned.values.end()) {
+    pinned.values.emplace_back(value, layout);
+  } else {
+    same->second = layout;
+  }
+}
+
+/// Each device reads of a field of the data what it needs of the input of the model.
+void pin_raw_input(const Graph& graph, ValueId value, Layout layout, PinnedLayouts& pinned) {
+  const ValueId raw = raw_input(graph, value);
+  if (raw == kNoValue) return;
+  layout.dims.resize(graph.type(raw).shape.size());
+  pin(raw, layout, pinned);
+}
+
+/// A pattern may be meant for an output (its last word is `output`) or for variables.
+void pin_outputs(const Graph& graph, const Rules& rules, PinnedLayouts& pinned) {
+  for (const NamedValue& output : graph.layer_outputs) {
+    const LayoutMatch match = rules.find(output.name, graph.type(output.value).shape.size());
+    if (!match.rule) continue;
+    pinned.output_rules.emplace_back(output.name, *match.rule);
+    pin(output.value, match.layout, pinned);
+    pin_raw_input(graph, output.value, match.layout, pinned);
+  }
 }
 
 /// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
@@ -66,7 +125,7 @@ void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
 }  // namespace
 
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh) {
-  const LayoutMap map = variable_map(config);
+  const Rules rules(config, mesh);
   const LayoutMap slots = slot_map(config);
 
   PinnedLayouts pinned;
@@ -77,13 +136,13 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
     layout.dims[0] = batch_axes(config, mesh);
     pinned.values.emplace_back(id, std::move(layout));
   }
-  pin_outputs(graph, map, mesh, pinned);
+  pin_outputs(graph, rules, pinned);
 
   std::vector<std::string> weights;
   for (const Variable& variable : graph.variables) {
     const std::size_t rank = graph.type(variable.value).shape.size();
     if (variable.slot_of.empty()) {
-      const LayoutMatch match = map.find(variable.path, rank, mesh);
+      const LayoutMatch match = rules.find(variable.path, rank);
       pinned.variables.push_back({match.rule, match.layout});
       weights.push_back(variable.path);
       continue;

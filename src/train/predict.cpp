@@ -1,12 +1,13 @@
 #include "train/predict.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "data/npy_writer.h"
+#include "graph/op_def.h"
 #include "sharding/layout.h"
 #include "train/progress_bar.h"
 #include "train/together.h"
@@ -14,9 +15,24 @@
 namespace meshwork {
 namespace {
 
+/// The graph of the programs that predict.
+const Graph& prediction_graph(const Job& job) {
+  for (const auto& [key, program] : job.programs) {
+    if (key.kind == ProgramKind::kPredict) return program.partitioned.graph;
+  }
+  MW_CHECK(false, "no program predicts");
+}
+
+/// The split without fields that no input of the model takes, such as labels.
 data::Split inputs_of(const Job& job, const data::Split& split) {
   std::vector<std::string> names;
-  for (const Field& field : job.signature.inputs) names.push_back(field.name);
+  for (const Node& node : prediction_graph(job).nodes) {
+    if (node.op->name != "input") continue;
+    const std::string& name = node.attrs.text("name");
+    const bool is_field = std::any_of(split.fields.begin(), split.fields.end(),
+                                      [&](const data::Field& field) { return field.name == name; });
+    if (is_field) names.push_back(name);
+  }
   return data::select_fields(split, names);
 }
 
@@ -30,11 +46,13 @@ void create_parent_directory(const std::string& file) {
   }
 }
 
-/// Runs over a split and hands every batch of local predictions to a writer.
+/// Runs over a split and hands every batch of local predictions to the writers, one per file.
 class Predictor {
  public:
-  Predictor(const Session& session, const data::Split& split)
+  Predictor(const Session& session, const data::Split& split,
+            const std::vector<PredictionFile>& files)
       : session_(session),
+        files_(files),
         samples_(split.samples),
         runner_(session, ProgramKind::kPredict, split),
         loader_(split,
@@ -44,13 +62,15 @@ class Predictor {
                  .prefetch = session.job().config.fit.prefetch},
                 runner_.parts()) {}
 
-  void run(data::NpyWriter& writer, ProgressBar& bar) {
+  void run(std::vector<data::NpyWriter>& writers, ProgressBar& bar) {
     std::int64_t first = 0;
     bar.begin(loader_.steps_per_epoch());
     for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
       const data::Batch& batch = loader_.next();
       runner_.step(batch);
-      write(writer, first, batch.size);
+      for (std::size_t i = 0; i < files_.size(); ++i) {
+        write(files_[i].output, writers[i], first, batch.size);
+      }
       first += batch.size;
       bar.update(step, {});
     }
@@ -58,13 +78,14 @@ class Predictor {
   }
 
  private:
-  void write(data::NpyWriter& writer, std::int64_t first, std::int64_t batch) {
+  void write(const std::string& output, data::NpyWriter& writer, std::int64_t first,
+             std::int64_t batch) {
     const Partitioned& program =
         session_.job().programs.at({ProgramKind::kPredict, batch}).partitioned;
-    const ValueId id = output_value(program.graph, "prediction");
+    const ValueId id = output_value(program.graph, output);
     const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
     if (!is_first_replica(layout, session_.job().mesh, session_.world().rank())) return;
-    const TensorView view = runner_.output("prediction");
+    const TensorView view = runner_.output(output);
     Window window = view.window;
     window.global[0] = samples_;
     window.offset[0] += first;
@@ -74,6 +95,7 @@ class Predictor {
   }
 
   const Session& session_;
+  const std::vector<PredictionFile>& files_;
   std::int64_t samples_;
   Runner runner_;
   data::Loader loader_;
@@ -86,38 +108,54 @@ void prepare_predict(Job& job, const data::Split& split) {
   add_programs(job, ProgramKind::kPredict, split.samples);
 }
 
-Shape prediction_shape(const Job& job, const data::Split& split) {
-  for (const auto& [key, program] : job.programs) {
-    if (key.kind != ProgramKind::kPredict) continue;
-    const Graph& graph = program.partitioned.graph;
-    Shape shape = graph.type(output_value(graph, "prediction")).shape;
-    shape[0] = split.samples;
-    return shape;
+std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& split,
+                                             const std::string& file) {
+  const Graph& graph = prediction_graph(job);
+  const config::ModelSpec& model = job.config.model;
+  std::vector<PredictionFile> files;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+    PredictionFile entry{prediction_name(model, i), file, {}};
+    entry.shape = graph.type(output_value(graph, entry.output)).shape;
+    entry.shape[0] = split.samples;
+    if (model.outputs.size() > 1) {
+      std::filesystem::path path(file);
+      path.replace_filename(path.stem().string() + "_" + model.outputs[i].name +
+                            path.extension().string());
+      entry.file = path.string();
+    }
+    files.push_back(std::move(entry));
   }
-  MW_CHECK(false, "no program predicts");
-  return {};
+  return files;
 }
 
 void predict(const Job& job, const DeviceContext& context, const data::Split& split,
-             const std::string& weights, const std::string& file, int verbose, std::ostream& out) {
+             const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
+             std::ostream& out) {
   check_same_programs(job, context.world);
   Session session(job, context);
   session.load_weights(weights);
-  const Shape shape = prediction_shape(job, split);
-  std::optional<data::NpyWriter> writer;
+  std::vector<data::NpyWriter> writers;
   together(session.world(), [&] {
     if (!session.is_first()) return;
-    create_parent_directory(file);
-    writer.emplace(data::NpyWriter::create(file, DType::kFloat32, shape));
+    for (const PredictionFile& entry : files) {
+      create_parent_directory(entry.file);
+      writers.push_back(data::NpyWriter::create(entry.file, DType::kFloat32, entry.shape));
+    }
   });
   together(session.world(), [&] {
-    if (!session.is_first()) writer.emplace(data::NpyWriter::join(file, DType::kFloat32, shape));
+    if (session.is_first()) return;
+    for (const PredictionFile& entry : files) {
+      writers.push_back(data::NpyWriter::join(entry.file, DType::kFloat32, entry.shape));
+    }
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));
-  Predictor(session, inputs_of(job, split)).run(*writer, bar);
-  together(session.world(), [&] { writer->close(); });
+  Predictor(session, inputs_of(job, split), files).run(writers, bar);
   together(session.world(), [&] {
-    if (session.is_first()) writer->publish();
+    for (data::NpyWriter& writer : writers) writer.close();
+  });
+  together(session.world(), [&] {
+    if (!session.is_first()) return;
+    for (data::NpyWriter& writer : writers) writer.publish();
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "train/evaluate.h"
 
@@ -10,12 +11,22 @@ namespace meshwork {
 /// Adds the programs that predict over the inputs of a split.
 void prepare_predict(Job& job, const data::Split& split);
 
-/// Shape of all predictions of a split: samples first.
-Shape prediction_shape(const Job& job, const data::Split& split);
+/// One file of predictions.
+struct PredictionFile {
+  std::string output;  ///< of the program: "prediction", or "digit/prediction"
+  std::string file;
+  Shape shape;  ///< samples of the split first
+};
 
-/// Writes the outputs of the model for every sample of a split, in order, to a .npy file of
+/// The files for every output of the model: `file` itself, or if there are several outputs, one for
+/// each: "predictions.npy" becomes "predictions_digit.npy".
+std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& split,
+                                             const std::string& file);
+
+/// Writes the outputs of the model for every sample of a split, in order, to .npy files of
 /// float32; each device writes the rows it computed. All devices of the job call it.
 void predict(const Job& job, const DeviceContext& context, const data::Split& split,
-             const std::string& weights, const std::string& file, int verbose, std::ostream& out);
+             const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
+             std::ostream& out);
 
 }  // namespace meshwork

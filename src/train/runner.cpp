@@ -6,7 +6,7 @@
 namespace meshwork {
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
-    : session_(session), kind_(kind) {
+    : session_(session), kind_(kind), fields_(split.fields) {
   if (kind == ProgramKind::kTrain) {
     steps_per_update_ = steps_per_update(session.job().config.compile->optimizer);
   }
@@ -111,7 +111,10 @@ TensorView Runner::output(const std::string& name) const {
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];
-    return data::LocalPart{view.window, view.type.shape};
+    if (view.data != nullptr) return data::LocalPart{view.window, view.type.shape};
+    Shape global = fields_[field].shape;
+    global.insert(global.begin(), batch);
+    return data::LocalPart{whole_window(global), Shape(global.size(), 0)};
   };
 }
 

@@ -29,7 +29,8 @@ class Runner {
   /// An output of the last step that is no scalar.
   TensorView output(const std::string& name) const;
 
-  /// Which part of each field this device wants, for a loader.
+  /// Which part of each field this device wants, for a loader; of one that no program reads,
+  /// nothing.
   data::PartOf parts() const;
 
  private:
@@ -56,6 +57,7 @@ class Runner {
 
   const Session& session_;
   ProgramKind kind_;
+  std::vector<data::Field> fields_;  ///< of the split
   std::int64_t steps_per_update_ = 1;
   std::map<ProgramKey, Bound> bound_;
   const Bound* last_ = nullptr;

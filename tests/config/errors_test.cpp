@@ -260,13 +260,13 @@ TEST_CASE("errors of layers") {
       {"- Dense: {name: input}",
        "c.yaml:4:21: the name 'input' stands twice, first at c.yaml:2:10; rename one"},
       {"- Dense: {name: d2, inputs: d1}\n    - Dense: {name: d1}",
-       "c.yaml:4:33: layer 'd2' (Dense): no input or named layer 'd1' stands before it; known: "
+       "c.yaml:4:33: layer 'd2' (Dense): no input or layer 'd1' stands before it; known: "
        "'input'"},
       {"- Dense: {name: d2, inputs: d2}",
-       "c.yaml:4:33: layer 'd2' (Dense): no input or named layer 'd2' stands before it; known: "
+       "c.yaml:4:33: layer 'd2' (Dense): no input or layer 'd2' stands before it; known: "
        "'input'"},
       {"- Dense: {name: left}\n    - Add: {inputs: [left, imput]}",
-       "c.yaml:5:28: Add: no input or named layer 'imput' stands before it; nearest: 'input'"},
+       "c.yaml:5:28: Add: no input or layer 'imput' stands before it; nearest: 'input'"},
       {"- Add: {inputs: []}", "c.yaml:4:21: Add: inputs is empty; name a layer, or leave it out"},
       {"- Add: {inputs: {a: b}}", "c.yaml:4:21: inputs must be a word, not a map"},
   });

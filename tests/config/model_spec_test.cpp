@@ -26,9 +26,10 @@ model:
   CHECK(model.layers[0].layer.name == "Flatten");
   CHECK(model.layers[0].layer.args.is_null());
   CHECK(model.layers[1].layer.args.is_null());
-  CHECK(model.layers[0].name.empty());
+  CHECK(model.layers[0].name == "flatten");
+  CHECK(model.layers[1].name == "flatten_1");
   CHECK(model.layers[2].name == "d1");
-  CHECK(model.layers[2].inputs.empty());
+  CHECK(model.layers[2].inputs == Names{"flatten_1"});
   CHECK(model.layers[2].layer.args.keys() == Names{"units"});
   CHECK(to_string(model.layers[2].at) == "c.yaml:7:7");
   CHECK(model.layers[3].name == "1");
@@ -57,7 +58,7 @@ model:
   CHECK(model.layers[1].inputs == Names{"right"});
   CHECK(model.layers[2].inputs == Names{"a", "b"});
   CHECK(model.layers[2].layer.args.keys().empty());
-  CHECK(model.layers[3].inputs.empty());
+  CHECK(model.layers[3].inputs == Names{"add"});
 }
 
 TEST_CASE("Input layers stand in the list") {
@@ -76,6 +77,6 @@ model:
   CHECK(model.inputs[0].name == "left");
   REQUIRE(model.layers.size() == 4);
   CHECK(model.layers[0].inputs == Names{"left"});
-  CHECK(model.layers[1].inputs.empty());
+  CHECK(model.layers[1].inputs == Names{"a"});
   CHECK(model.layers[2].inputs == Names{"right"});
 }

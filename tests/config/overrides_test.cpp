@@ -65,7 +65,7 @@ TEST_CASE("layers go by name and by number, with or without their class") {
   CHECK(with({"model.layers.0.data_format=x"}).model.layers[0].layer.args.keys() ==
         Names{"data_format"});
   const Config replaced = with({"model.layers.d1={Dense: {units: 1}}"});
-  CHECK(replaced.model.layers[1].name.empty());
+  CHECK(replaced.model.layers[1].name == "dense");
   CHECK(units(replaced, 1) == 1);
   const Config removed = with({"model.layers.d1=null"});
   REQUIRE(removed.model.layers.size() == 3);

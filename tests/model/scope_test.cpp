@@ -57,7 +57,7 @@ TEST_CASE("variables of a layer that is not trainable are not trained") {
   GraphBuilder b(graph);
   Scope scope(b, 1, true);
   CHECK(scope.trainable());
-  scope.set_trainable(false);
+  scope.enter_layer({.trainable = false});
   const PathScope path(b, "d");
   scope.variable("kernel", {2, 3}, zeros());
   CHECK_FALSE(graph.variables[0].trainable);
@@ -67,11 +67,12 @@ TEST_CASE("a variable that is used for two shapes is an error") {
   Graph graph;
   GraphBuilder b(graph);
   Scope scope(b, 1, true);
+  scope.enter_layer({.at = {"c.yaml", 7, 5}});
   const PathScope path(b, "d");
   CHECK(scope.variable("kernel", {2, 3}, zeros()) == scope.variable("kernel", {2, 3}, zeros()));
   CHECK(graph.variables.size() == 1);
   CHECK_THROWS_WITH_AS(scope.variable("kernel", {4, 3}, zeros()),
-                       "d/kernel: the layer is used twice, and the variable is [2, 3] for one use "
-                       "and [4, 3] for another; give both inputs of the same shape",
+                       "c.yaml:7:5: 'd/kernel' is [2, 3], but would have to be [4, 3] for this use "
+                       "of the layer; give all its uses inputs of one shape",
                        Error);
 }

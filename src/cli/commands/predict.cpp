@@ -14,6 +14,7 @@ constexpr const char* kDetails = R"text(Examples:
   meshwork predict configs/fashion_mnist.yaml --from runs/fashion_mnist
       writes runs/fashion_mnist/predictions.npy: a row per test image, in the order of the data
   meshwork predict configs/fashion_mnist.yaml --from runs/fashion_mnist --split train --output p.npy
+      a model of several outputs writes a file for each: predictions_digit.npy, ...
   python3 -c "import numpy; print(numpy.load('p.npy').argmax(1)[:10])")text";
 
 struct PredictArguments {
@@ -34,10 +35,12 @@ ExitCode run(const PredictArguments& arguments) {
   prepare_predict(job, split);
   const std::string file =
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
+  const std::vector<PredictionFile> files = prediction_files(job, split, file);
   run_on_devices(job, [&](DeviceContext& context) {
-    predict(job, context, split, weights, file, arguments.weights->job->verbose, std::cout);
-    if (context.world.rank() == 0) {
-      fmt::print("wrote {}: float32{}\n", file, to_string(prediction_shape(job, split)));
+    predict(job, context, split, weights, files, arguments.weights->job->verbose, std::cout);
+    if (context.world.rank() != 0) return;
+    for (const PredictionFile& entry : files) {
+      fmt::print("wrote {}: float32{}\n", entry.file, to_string(entry.shape));
     }
   });
   return ExitCode::kOk;
@@ -47,7 +50,8 @@ Run add(CLI::App& app) {
   auto arguments = std::make_shared<PredictArguments>();
   arguments->weights = add_weights_arguments(app);
   app.add_option("--output", arguments->output,
-                 "the file to write; by default predictions.npy in the run directory")
+                 "the file to write (one for each of several outputs: FILE_<output>); by default "
+                 "predictions.npy in the run directory")
       ->type_name("FILE");
   return [arguments] { return run(*arguments); };
 }

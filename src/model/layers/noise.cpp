@@ -1,15 +1,12 @@
 #include "model/layers/noise.h"
 
-#include "base/rng.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
 
 std::int64_t read_stream(Scope& scope, config::Reader& args) {
-  const auto own = args.get_integer("seed");
-  const std::uint64_t seed = own ? static_cast<std::uint64_t>(*own) : scope.seed();
-  return static_cast<std::int64_t>(random_key(seed, scope.builder().path()));
+  return scope.random_key(args.get_integer("seed"));
 }
 
 double read_rate(config::Reader& args, std::string_view key) {

@@ -51,9 +51,10 @@ struct Loss {
 /// Reads `mse`, `MeanSquaredError` or `Huber: {delta: 2}`.
 Loss read_loss(const config::ClassSpec& spec);
 
-/// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any.
+/// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any. Its
+/// nodes stand under the path `name`.
 ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
-                 ValueId weights = kNoValue);
+                 ValueId weights = kNoValue, std::string_view name = "loss");
 
 /// Labels and predictions, both float32, of one shape and at least rank 2: where the ranks differ
 /// by a last dimension of one, it is put in or left out as in Keras. Else an Error.

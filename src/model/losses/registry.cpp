@@ -54,8 +54,8 @@ Loss read_loss(const config::ClassSpec& spec) {
 }
 
 ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
-                 ValueId weights) {
-  const PathScope path(b, "loss");
+                 ValueId weights, std::string_view name) {
+  const PathScope path(b, name);
   const Compared compared = loss.compare({b, labels, predictions, loss.at, loss.what});
   ValueId values = compared.values;
   ValueId divisor = compared.valid;

@@ -38,7 +38,7 @@ const std::vector<const CallbackDef*>& callback_registry() {
 
 std::vector<KnownLog> known_logs(const config::Config& config) {
   std::vector<KnownLog> logs;
-  const std::vector<LoggedValue> values = logged_values(*config.compile);
+  const std::vector<LoggedValue> values = logged_values(config);
   for (const LoggedValue& value : values) logs.push_back({value.name, value.greater_is_better});
   if (config.fit.validation) {
     for (const LoggedValue& value : values) {

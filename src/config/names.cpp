@@ -1,4 +1,4 @@
-#include "model/names.h"
+#include "config/names.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,474 @@
+#include "config/expand_layers.h"
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "config/layer_list.h"
+#include "config/sections.h"
+
+namespace meshwork::config {
+namespace {
+
+constexpr std::size_t kMaxLayers = 100'000;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::string_view kLayout = "_layout";
+
+/// One element of a list of layers, parameters replaced, read as far as all layers are alike.
+struct Element {
+  ClassSpec layer;  ///< without the keys below
+  Value name;
+  std::vector<std::string> inputs;
+  bool trainable = true;
+  bool left_out = false;
+  std::vector<LayoutRule> layouts;
+  std::int64_t index = 0;  ///< among the repetitions
+  std::string base_name;   ///< that the first repetition was given
+};
+
+std::string describe_element(const ClassSpec& layer, const Value& name) {
+  if (!name.is_scalar()) return layer.name;
+  return fmt::format("layer '{}' ({})", name.scalar, layer.name);
+}
+
+/// `use: d1` as `use: {layer: d1}`.
+Value with_arguments(const Value& element) {
+  const bool short_use = element.is_map() && element.map.size() == 1 &&
+                         element.map[0].key == "use" && element.map[0].value.is_scalar();
+  if (!short_use) return element;
+  Value result = element;
+  Value& use = result.map[0].value;
+  const Value layer = use;
+  use = Value{};
+  use.at = layer.at;
+  use.insert("layer", layer.at).value = layer;
+  return result;
+}
+
+class Expansion {
+ public:
+  Expansion(const ModelText& text, ModelSpec& model) : text_(text), model_(model) {}
+
+  void run(const Value& layers, const Value* outputs) {
+    LayerList list("model");
+    list.parameters = text_.parameters;
+    for (const InputSpec& input : model_.inputs) add_input(input, list);
+    list.last = model_.inputs.size() == 1 ? model_.inputs[0].name : "";
+    write_out(layers, list);
+    if (model_.layers.empty()) {
+      fail_at(layers.at, "the model has no layers; list at least one");
+    }
+    read_outputs(outputs, list);
+    check_all_taken();
+  }
+
+ private:
+  /// Of an input or layer, for check_all_taken.
+  struct Taken {
+    std::string name;
+    Location at;
+    std::vector<BlockUse> blocks;
+    bool taken = false;
+  };
+
+  void add_input(const InputSpec& input, LayerList& list) {
+    NamedLayer named{input.name, input.at, input.at};
+    list.add(input.name, named);
+    remember(input.name, input.at, {});
+    ++list.inputs;
+  }
+
+  void remember(const std::string& name, const Location& at, const std::vector<BlockUse>& blocks) {
+    places_[name] = taken_.size();
+    taken_.push_back({name, at, blocks});
+  }
+
+  void take(const std::string& name) { taken_[places_.at(name)].taken = true; }
+
+  void check_all_taken() const {
+    for (const Taken& item : taken_) {
+      if (item.taken) continue;
+      fail_at(item.at,
+              "no layer takes '{}'; name it in the 'inputs' of a later one, or remove it{}",
+              item.name, in_blocks(item.blocks));
+    }
+  }
+
+  void read_outputs(const Value* outputs, LayerList& list) {
+    if (outputs == nullptr) {
+      add_output(local_name_of(list.last, list), list.last, model_.at);
+      return;
+    }
+    const Value names = substitute(*outputs, list.parameters);
+    const std::vector<Value> words = names.is_list() ? names.list : std::vector<Value>{names};
+    if (words.empty()) fail_at(names.at, "outputs is empty; name a layer, or leave it out");
+    for (const Value& word : words) {
+      const std::string name = word.as_string("outputs");
+      const NamedLayer& layer = look_up(name, word.at, "outputs", "stands in the model", list);
+      add_output(name, layer.name, word.at);
+    }
+  }
+
+  void add_output(const std::string& name, const std::string& layer, const Location& at) {
+    for (const OutputSpec& other : model_.outputs) {
+      if (other.name == name) fail_at(at, "outputs names '{}' twice; remove one", name);
+    }
+    take(layer);
+    model_.outputs.push_back({name, layer, at});
+  }
+
+  static std::string local_name_of(const std::string& name, const LayerList& list) {
+    for (const std::string& local : list.known()) {
+      if (list.find(local)->name == name) return local;
+    }
+    return name;
+  }
+
+  const NamedLayer& look_up(const std::string& name, const Location& at, const std::string& what,
+                            const char* where, const LayerList& list) const {
+    if (const NamedLayer* found = list.find(name)) return *found;
+    fail_at(at, "{}: no input or layer '{}' {}{}", what, name, where,
+            suggestion(name, list.known()));
+  }
+
+  void write_out(const Value& layers, LayerList& list) {
+    if (!layers.is_list()) {
+      fail_at(layers.at,
+              "layers must be a list, each element a layer, such as - Dense: {{units: 10}}, not {}",
+              describe(layers));
+    }
+    for (const Value& item : layers.list) {
+      // An element may be a parameter as a whole: a layer that the block was given.
+      write_out_element(with_arguments(item.is_scalar() ? substitute(item, list.parameters) : item),
+                        list);
+    }
+  }
+
+  void write_out_element(Value item, LayerList& list) {
+    const bool has_arguments = item.is_map() && item.map.size() == 1 && item.map[0].value.is_map();
+    const Value repeat = has_arguments ? item.map[0].value.take("repeat") : Value{};
+    if (repeat.is_null()) {
+      write_out_one(read_element(substitute(item, list.parameters), list, {}), list);
+      return;
+    }
+    const Value given = substitute(repeat, list.parameters);
+    const std::int64_t count = given.as_integer("repeat");
+    if (count < 0) fail_at(given.at, "repeat is {}; give 0 or more", count);
+    Parameters parameters = list.parameters;
+    std::optional<std::string> base_name;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Value index;
+      index.kind = Value::Kind::kScalar;
+      index.scalar = std::to_string(i);
+      parameters["index"] = index;
+      Element element = read_element(substitute(item, parameters), list, i);
+      if (!base_name) base_name = element.name.scalar;
+      element.base_name = *base_name;
+      write_out_one(std::move(element), list);
+    }
+  }
+
+  /// Reads the keys that all layers have. `index`: the number of the repetition.
+  Element read_element(const Value& item, LayerList& list, std::optional<std::int64_t> index) {
+    Element element;
+    element.layer = read_class(item, "a layer");
+    if (++count_ > kMaxLayers) {
+      fail_at(element.layer.at, "the model has more than {} layers, with repetitions", kMaxLayers);
+    }
+    Value& args = element.layer.args;
+    element.index = index.value_or(0);
+    element.name = args.take("name");
+    if (!element.name.is_null()) element.name.as_string("name");
+    if (element.layer.name == "Input") return element;
+    const Value condition = args.take("if");
+    element.left_out = !condition.is_null() && !condition.as_bool("if");
+    const Value trainable = args.take("trainable");
+    element.trainable = trainable.is_null() || trainable.as_bool("trainable");
+    read_element_inputs(args.take("inputs"), element, list);
+    if (!element.left_out) take_layouts(element);
+    return element;
+  }
+
+  void read_element_inputs(const Value& inputs, Element& element, const LayerList& list) {
+    const std::string what = describe_element(element.layer, element.name);
+    if (inputs.is_null()) {
+      element.inputs = {last_of(list, element.layer.at, what)};
+      return;
+    }
+    const std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
+    if (words.empty()) {
+      fail_at(inputs.at, "{}: inputs is empty; name a layer, or leave it out", what);
+    }
+    for (const Value& word : words) {
+      const std::string name = word.as_string("inputs");
+      element.inputs.push_back(look_up(name, word.at, what, "stands before it", list).name);
+    }
+    if (element.index > 0) element.inputs[0] = list.last;
+  }
+
+  /// What stands before a layer that names no inputs.
+  static std::string last_of(const LayerList& list, const Location& at, const std::string& what) {
+    if (!list.last.empty()) return list.last;
+    if (list.inputs == 0) {
+      fail_at(at, "no input stands before {}; give model the key 'input', its sample shape", what);
+    }
+    fail_at(at, "{} is the first layer and the {} has {} inputs; say which with 'inputs'", what,
+            list.what(), list.inputs);
+  }
+
+  void take_layouts(Element& element) const {
+    if (text_.blocks.contains(element.layer.name)) {
+      // Whatever else ends in _layout is a parameter of the block.
+      take_layout("output_layout", element);
+      return;
+    }
+    for (const std::string& key : element.layer.args.keys()) {
+      if (key.size() > kLayout.size() && key.ends_with(kLayout)) take_layout(key, element);
+    }
+  }
+
+  void take_layout(const std::string& key, Element& element) const {
+    const Value::Entry* entry = element.layer.args.find(key);
+    if (entry == nullptr) return;
+    const Location at = entry->at;
+    const Value layout = element.layer.args.take(key);
+    if (layout.is_null()) return;
+    const std::string what =
+        fmt::format("{}: {}", describe_element(element.layer, element.name), key);
+    element.layouts.push_back(
+        read_layout(layout, key.substr(0, key.size() - kLayout.size()), at, text_.mesh, what));
+  }
+
+  void write_out_one(Element element, LayerList& list) {
+    if (element.layer.name == "Input") {
+      write_out_input(element, list);
+    } else if (element.left_out) {
+      leave_out(element, list);
+    } else if (element.layer.name == "use") {
+      use_again(element, list);
+    } else if (const auto block = text_.blocks.find(element.layer.name);
+               block != text_.blocks.end()) {
+      NamedLayer named = name_element(element, list);
+      named.block = &block->second;
+      named.arguments = bind_parameters(block->second, element.layer.args, element.layer.at);
+      write_out_block(named, element, list);
+      list.add(local_name(named.name, list), named);
+    } else {
+      NamedLayer named = name_element(element, list);
+      named.layer = static_cast<int>(model_.layers.size());
+      add_layer({element.layer, named.name, named.path, element.inputs,
+                 list.trainable && element.trainable, element.layouts, list.blocks,
+                 element.layer.at});
+      list.add(local_name(named.name, list), named);
+      list.last = named.name;
+    }
+  }
+
+  void write_out_input(const Element& element, LayerList& list) {
+    if (!list.blocks.empty()) {
+      fail_at(element.layer.at,
+              "Input cannot stand in a block; give the block inputs: [a, b], names of what it "
+              "takes");
+    }
+    Reader reader(element.layer.args, "Input");
+    const Value* shape = reader.find("shape");
+    reader.finish();
+    const InputSpec input{element.name.is_null() ? "input" : element.name.scalar,
+                          read_input_shape(shape != nullptr ? *shape : reader.require("shape")),
+                          element.layer.at};
+    add_input(input, list);
+    model_.inputs.push_back(input);
+    list.last = input.name;
+  }
+
+  /// Its name, if it has one, stands for its first input.
+  static void leave_out(const Element& element, LayerList& list) {
+    list.last = element.inputs[0];
+    if (element.name.is_null()) return;
+    list.add(given_name(element), {element.inputs[0], element.layer.at, element.name.at});
+  }
+
+  /// The name that the file gives; a repeated one that stays the same counts on.
+  static std::string given_name(const Element& element) {
+    const bool counts = element.index > 0 && element.name.scalar == element.base_name;
+    return counts ? fmt::format("{}_{}", element.name.scalar, element.index) : element.name.scalar;
+  }
+
+  static std::string local_name(const std::string& name, const LayerList& list) {
+    return name.substr(list.prefix.size());
+  }
+
+  static NamedLayer name_element(const Element& element, LayerList& list) {
+    const bool given = !element.name.is_null();
+    const Location& at = element.layer.at;
+    const Location& name_at = given ? element.name.at : at;
+    const std::string local = given ? given_name(element) : list.next_name(element.layer.name);
+    list.check(local, at, name_at);
+    NamedLayer named{list.prefix + local, at, name_at};
+    named.path = list.path_prefix + local;
+    named.trainable = list.trainable && element.trainable;
+    return named;
+  }
+
+  void add_layer(LayerSpec layer) {
+    for (const std::string& input : layer.inputs) take(input);
+    remember(layer.name, layer.at, layer.blocks);
+    model_.layers.push_back(std::move(layer));
+  }
+
+  /// One more use of a layer or block: other names, the same paths.
+  void use_again(const Element& element, LayerList& list) {
+    Reader reader(element.layer.args, "use");
+    const Value* layer = reader.find("layer");
+    reader.finish();
+    const Value& word = layer != nullptr ? *layer : reader.require("layer");
+    const std::string name = word.as_string("use");
+    const NamedLayer first = look_up(name, word.at, "use", "stands before it", list);
+    Element again = element;
+    again.trainable = first.trainable;
+    if (again.name.is_null()) {
+      again.name.kind = Value::Kind::kScalar;
+      again.name.scalar = list.next_use(name);
+      again.name.at = word.at;
+      again.index = 0;
+    }
+    if (!again.layouts.empty()) {
+      fail_at(again.layouts[0].at, "use: '{}' has its layouts where it stands first, at {}", name,
+              to_string(first.at));
+    }
+    if (first.block == nullptr && first.layer < 0) {
+      if (list.find(name)->name == first.name && is_input(first.name)) {
+        fail_at(word.at, "use: '{}' is an input, not a layer", name);
+      }
+      leave_out(again, list);
+      return;
+    }
+    NamedLayer named = name_element(again, list);
+    named.path = first.path;
+    named.trainable = first.trainable;
+    named.block = first.block;
+    named.arguments = first.arguments;
+    named.layer = first.layer;
+    if (first.block != nullptr) {
+      write_out_block(named, again, list);
+    } else {
+      LayerSpec copy = model_.layers[static_cast<std::size_t>(first.layer)];
+      copy.name = named.name;
+      copy.inputs = again.inputs;
+      copy.layouts.clear();
+      copy.blocks = list.blocks;
+      copy.at = named.at;
+      add_layer(std::move(copy));
+      list.last = named.name;
+    }
+    list.add(local_name(named.name, list), named);
+  }
+
+  bool is_input(const std::string& name) const {
+    return std::any_of(model_.inputs.begin(), model_.inputs.end(),
+                       [&](const InputSpec& input) { return input.name == name; });
+  }
+
+  void check_no_recursion(const BlockSpec& block, const Location& at,
+                          const LayerList& outer) const {
+    if (outer.blocks.size() >= kMaxDepth) {
+      fail_at(at, "blocks stand in each other more than {} deep", kMaxDepth);
+    }
+    for (const BlockUse& around : outer.blocks) {
+      if (around.block == block.name) {
+        fail_at(at, "block '{}' contains itself; a block may only use others", block.name);
+      }
+    }
+  }
+
+  void write_out_block(const NamedLayer& named, const Element& element, LayerList& outer) {
+    const BlockSpec& block = *named.block;
+    check_no_recursion(block, named.at, outer);
+    if (element.inputs.size() != block.inputs.size()) {
+      fail_at(named.at, "block '{}' takes {} input{}, not {}; see {}", block.name,
+              block.inputs.size(), block.inputs.size() == 1 ? "" : "s", element.inputs.size(),
+              to_string(block.inputs[0].at));
+    }
+    LayerList list(fmt::format("block '{}'", block.name));
+    list.prefix = named.name + "/";
+    list.path_prefix = named.path + "/";
+    list.trainable = named.trainable;
+    list.parameters = named.arguments;
+    list.inputs = block.inputs.size();
+    list.blocks = outer.blocks;
+    list.blocks.insert(list.blocks.begin(), {block.name, named.at});
+    std::string output;
+    try {
+      for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+        const BlockSpec::Input& input = block.inputs[i];
+        list.add(input.name, {element.inputs[i], input.at, input.at});
+      }
+      if (list.inputs == 1) list.last = element.inputs[0];
+      write_out(block.layers, list);
+      output = output_of(block, list);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what() + in_blocks({{block.name, named.at}}));
+    }
+    LayerSpec end;
+    end.layer.at = end.at = named.at;
+    end.name = named.name;
+    end.path = named.path;
+    end.inputs = {output};
+    end.trainable = list.trainable;
+    end.layouts = element.layouts;
+    end.blocks = list.blocks;
+    add_layer(std::move(end));
+    outer.last = named.name;
+  }
+
+  std::string output_of(const BlockSpec& block, const LayerList& list) const {
+    if (!block.output.is_null()) {
+      const Value word = substitute(block.output, list.parameters);
+      return look_up(word.as_string("output"), word.at, list.what(), "stands in it", list).name;
+    }
+    if (list.last.empty()) {
+      fail_at(block.at, "block '{}' has no layers, and several inputs; name its output",
+              block.name);
+    }
+    return list.last;
+  }
+
+  const ModelText& text_;
+  ModelSpec& model_;
+  std::vector<Taken> taken_;
+  std::map<std::string, std::size_t> places_;  ///< in taken_
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+std::string in_blocks(const std::vector<BlockUse>& blocks) {
+  std::string text;
+  for (const BlockUse& use : blocks) {
+    text += fmt::format(" (in block '{}', used at {})", use.block, to_string(use.at));
+  }
+  return text;
+}
+
+void expand_layers(const Value& layers, const Value* outputs, const ModelText& text,
+                   ModelSpec& model) {
+  Expansion(text, model).run(layers, outputs);
+}
+
+Shape read_input_shape(const Value& value) {
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+  const Shape shape = value.as_shape("input shape");
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 1) {
+      fail_at(value.at, "input shape {} has an extent less than 1; leave out the batch dimension",
+              meshwork::to_string(shape));
+    }
+    if (extent > kMaxElements / elements) {
+      fail_at(value.at, "input shape {} has more than 2^40 elements", meshwork::to_string(shape));
+    }
+    elements *= extent;
+  }
+  return shape;
+}
+
+}  // namespace meshwork::config

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "config/blocks.h"
+#include "config/config.h"
+
+namespace meshwork::config {
+
+/// What a model is written out from.
+struct ModelText {
+  const Blocks& blocks;
+  const Parameters& parameters;
+  const MeshSpec& mesh;
+};
+
+/// Writes `layers`, a list, out into `model`, whose inputs stand there already: replaces
+/// parameters, repeats, enters blocks, finds what each layer takes. `outputs` (null: the last
+/// layer) names what the model gives. Every layer must be taken by another or be an output.
+///
+/// Keys of every element of a list, beside the arguments of its class:
+///   name       a repeated one counts on: stage, stage_1, stage_2
+///   inputs     names; default: what stands before it
+///   if         false: left out, its name stands for its first input
+///   repeat     so many, each taking the one before as its first input; `$index` counts from 0
+///   trainable  false: its variables, and those in the block, are not trained
+///   <variable>_layout, output_layout
+/// `use: name` stands for one more use of a layer or block of the same list.
+void expand_layers(const Value& layers, const Value* outputs, const ModelText& text,
+                   ModelSpec& model);
+
+/// `Input: {shape: [28, 28, 1], name: image}`, or the shape that a key of `inputs` gives.
+Shape read_input_shape(const Value& value);
+
+}  // namespace meshwork::config

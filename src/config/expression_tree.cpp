@@ -1,0 +1,220 @@
+#include "config/expression_tree.h"
+
+#include <algorithm>
+#include <array>
+
+#include "config/expression.h"
+
+namespace meshwork::config {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Location& at) : text_(text), at_(at) { next(); }
+
+  Expression whole() {
+    Expression result = conditional();
+    if (kind_ != Kind::kEnd) wrong("an operator");
+    return result;
+  }
+
+ private:
+  enum class Kind { kEnd, kNumber, kText, kWord, kSymbol };
+
+  template <class... Args>
+  [[noreturn]] void complain(fmt::format_string<Args...> format, Args&&... args) const {
+    fail_at(at_, "expression '{}': {}", text_, fmt::format(format, std::forward<Args>(args)...));
+  }
+  [[noreturn]] void wrong(std::string_view wanted) const {
+    if (kind_ == Kind::kEnd) complain("{} is missing at the end", wanted);
+    complain("{} is wanted where '{}' stands", wanted, token_);
+  }
+
+  /// Reads the next token.
+  void next() {
+    while (end_ < text_.size() && text_[end_] == ' ') ++end_;
+    const std::size_t begin = end_;
+    if (begin == text_.size()) {
+      kind_ = Kind::kEnd;
+      token_ = {};
+      return;
+    }
+    const char c = text_[begin];
+    const auto run = [&](auto accepts) {
+      while (end_ < text_.size() && accepts(text_[end_])) ++end_;
+    };
+    if (is_letter(c)) {
+      kind_ = Kind::kWord;
+      run([](char d) { return is_letter(d) || is_digit(d); });
+    } else if (is_digit(c)) {
+      kind_ = Kind::kNumber;
+      run([](char d) { return is_digit(d) || is_letter(d) || d == '.'; });
+    } else if (c == '\'' || c == '"') {
+      kind_ = Kind::kText;
+      end_ = text_.find(c, begin + 1);
+      if (end_ == std::string_view::npos) complain("the quote {} is not closed", c);
+      ++end_;
+    } else {
+      kind_ = Kind::kSymbol;
+      end_ = begin + symbol_length(text_.substr(begin));
+    }
+    token_ = text_.substr(begin, end_ - begin);
+  }
+
+  std::size_t symbol_length(std::string_view rest) const {
+    for (const char* two : {"**", "//", "==", "!=", "<=", ">="}) {
+      if (rest.starts_with(two)) return 2;
+    }
+    if (std::string_view("+-*/%<>()[]").find(rest[0]) == std::string_view::npos) {
+      complain("'{}' means nothing here", rest[0]);
+    }
+    return 1;
+  }
+
+  bool is(std::string_view token) const {
+    return (kind_ == Kind::kSymbol || kind_ == Kind::kWord) && token_ == token;
+  }
+  bool take(std::string_view token) {
+    if (!is(token)) return false;
+    next();
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!take(token)) wrong(fmt::format("'{}'", token));
+  }
+
+  static Expression apply(std::string_view op, std::vector<Expression> parts) {
+    Expression result;
+    result.op = op;
+    result.parts = std::move(parts);
+    return result;
+  }
+
+  Expression conditional() {
+    if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
+    Expression result = binary(0);
+    if (take("if")) {
+      Expression condition = binary(0);
+      expect("else");
+      Expression otherwise = conditional();
+      result = apply("if", {std::move(result), std::move(condition), std::move(otherwise)});
+    }
+    --depth_;
+    return result;
+  }
+
+  /// Operators by how tightly they bind; those of a row from left to right.
+  static const std::vector<std::vector<std::string_view>>& levels() {
+    static const std::vector<std::vector<std::string_view>> kLevels = {
+        {"or"}, {"and"}, {"==", "!=", "<", "<=", ">", ">="}, {"+", "-"}, {"*", "//", "/", "%"}};
+    return kLevels;
+  }
+
+  Expression binary(std::size_t level) {
+    constexpr std::size_t kComparison = 2;
+    if (level == levels().size()) return prefix();
+    if (level == kComparison && is("not")) {
+      next();
+      if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
+      Expression result = apply("not", {binary(level)});
+      --depth_;
+      return result;
+    }
+    Expression left = binary(level + 1);
+    while (true) {
+      const auto& row = levels()[level];
+      const auto op = std::find_if(row.begin(), row.end(), [&](auto word) { return is(word); });
+      if (op == row.end()) return left;
+      next();
+      left = apply(*op, {std::move(left), binary(level + 1)});
+    }
+  }
+
+  Expression prefix() {
+    if (!take("-")) return power();
+    if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
+    Expression result = apply("negate", {prefix()});
+    --depth_;
+    return result;
+  }
+
+  /// Binds more tightly than the sign before it, and from right to left.
+  Expression power() {
+    Expression base = element();
+    if (!take("**")) return base;
+    if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
+    Expression result = apply("**", {std::move(base), prefix()});
+    --depth_;
+    return result;
+  }
+
+  Expression element() {
+    Expression result = primary();
+    while (take("[")) {
+      result = apply("list[]", {std::move(result), conditional()});
+      expect("]");
+    }
+    return result;
+  }
+
+  Expression primary() {
+    if (take("(")) {
+      Expression inner = conditional();
+      expect(")");
+      return inner;
+    }
+    if (take("len")) {
+      expect("(");
+      Expression list = conditional();
+      expect(")");
+      return apply("len", {std::move(list)});
+    }
+    const bool literal = is("true") || is("false") || is("null");
+    if (kind_ == Kind::kNumber || kind_ == Kind::kText || literal) return take_literal();
+    if (kind_ != Kind::kWord || is_expression_word(token_)) wrong("a value");
+    Expression name = apply("name", {});
+    name.name = token_;
+    next();
+    return name;
+  }
+
+  Expression take_literal() {
+    Expression result = apply("literal", {});
+    result.literal.at = at_;
+    if (!is("null")) result.literal.kind = Value::Kind::kScalar;
+    result.literal.scalar = token_;
+    if (kind_ == Kind::kText) {
+      result.literal.scalar = token_.substr(1, token_.size() - 2);
+      result.literal.quoted = true;
+    } else if (kind_ == Kind::kNumber && !result.literal.is_real()) {
+      complain("'{}' is no number", token_);
+    }
+    next();
+    return result;
+  }
+
+  std::string_view text_;
+  const Location& at_;
+  std::size_t end_ = 0;  ///< of the token
+  Kind kind_ = Kind::kEnd;
+  std::string_view token_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+bool is_expression_word(std::string_view word) {
+  constexpr std::array kWords = {"and", "else", "false", "if", "len", "not", "null", "or", "true"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+Expression parse_expression(std::string_view text, const Location& at) {
+  return Parser(text, at).whole();
+}
+
+}  // namespace meshwork::config

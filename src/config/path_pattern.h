@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+namespace meshwork::config {
+
+/// A regular expression (PCRE2) over paths such as "stage_1/conv2d/kernel", as a configuration
+/// writes it. A point hits '/', too, so DTensor's keys (`d1.kernel`, `feature.*kernel`) work.
+class PathPattern {
+ public:
+  /// `key` names the section in errors: "layout_map". A text that is no regex is an Error.
+  PathPattern(std::string text, const Location& at, std::string key);
+
+  /// Whether it matches the whole path.
+  bool matches(const std::string& path) const;
+  /// Throws the Error of a pattern that matches none of `paths`: "'d1/kernal' matches `nothing`",
+  /// with the nearest path, and with what it would match as a part or in DTensor.
+  [[noreturn]] void fail_unmatched(const std::vector<std::string>& paths,
+                                   const std::string& nothing) const;
+
+  const std::string& text() const { return text_; }
+  const Location& at() const { return at_; }
+
+ private:
+  struct Code;
+  std::shared_ptr<const Code> compile(const std::string& text, unsigned options) const;
+  bool run(const Code& code, const std::string& path) const;
+
+  std::string text_;
+  Location at_;
+  std::string key_;
+  std::shared_ptr<const Code> whole_;
+};
+
+}  // namespace meshwork::config

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/losses/loss.h"
+#include "model/metrics/metric.h"
+#include "model/model.h"
+
+namespace meshwork {
+
+/// What one output is trained for and judged by, checked.
+struct Objective {
+  std::optional<Loss> loss;
+  double weight = 1;
+  std::vector<Metric> metrics;  ///< as they are logged: of one of several outputs, "digit_mae"
+  std::vector<Metric> weighted_metrics;
+  std::string loss_name;  ///< as it is logged beside the sum: "digit_loss"; "" for one output
+  std::string output;
+  std::string label;  ///< the field that the file names, or ""
+  config::Location at;
+};
+
+/// Reads losses and metrics of all outputs from `compile`, which must be there; names in the logs
+/// must be unique. Class weights are for a single output.
+std::vector<Objective> read_objectives(const config::Config& config);
+
+/// The fields that hold labels, in the order of the objectives; none for those that have neither
+/// loss nor metrics. One that the data does not give is an Error.
+std::vector<std::optional<Field>> label_fields(const std::vector<Objective>& objectives,
+                                               const Signature& signature);
+
+/// Names that fields of labels may have, whether the data gives them or not.
+std::vector<std::string> label_names(const config::Config& config);
+
+/// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum; of each output with a
+/// loss, if there are several, its own; metrics.
+void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
+                    Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions);
+
+}  // namespace meshwork
