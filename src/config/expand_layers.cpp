@@ -2,48 +2,13 @@
 
 #include <algorithm>
 
-#include "base/nearest.h"
-#include "config/layer_list.h"
-#include "config/sections.h"
+#include "config/layer_element.h"
 
 namespace meshwork::config {
 namespace {
 
 constexpr std::size_t kMaxLayers = 100'000;
 constexpr std::size_t kMaxDepth = 64;
-constexpr std::string_view kLayout = "_layout";
-
-/// One element of a list of layers, parameters replaced, read as far as all layers are alike.
-struct Element {
-  ClassSpec layer;  ///< without the keys below
-  Value name;
-  std::vector<std::string> inputs;
-  bool trainable = true;
-  bool left_out = false;
-  std::vector<LayoutRule> layouts;
-  std::int64_t index = 0;  ///< among the repetitions
-  std::string base_name;   ///< that the first repetition was given
-};
-
-std::string describe_element(const ClassSpec& layer, const Value& name) {
-  if (!name.is_scalar()) return layer.name;
-  return fmt::format("layer '{}' ({})", name.scalar, layer.name);
-}
-
-/// `use: d1` as `use: {layer: d1}`.
-Value with_arguments(const Value& element) {
-  const bool short_use = element.is_map() && element.map.size() == 1 &&
-                         element.map[0].key == "use" && element.map[0].value.is_scalar();
-  if (!short_use) return element;
-  Value result = element;
-  Value& use = result.map[0].value;
-  const Value layer = use;
-  use = Value{};
-  use.at = layer.at;
-  use.insert("layer", layer.at).value = layer;
-  return result;
-}
-
 class Expansion {
  public:
   Expansion(const ModelText& text, ModelSpec& model) : text_(text), model_(model) {}
@@ -103,7 +68,7 @@ class Expansion {
     if (words.empty()) fail_at(names.at, "outputs is empty; name a layer, or leave it out");
     for (const Value& word : words) {
       const std::string name = word.as_string("outputs");
-      const NamedLayer& layer = look_up(name, word.at, "outputs", "stands in the model", list);
+      const NamedLayer& layer = look_up(list, name, word.at, "outputs", "stands in the model");
       add_output(name, layer.name, word.at);
     }
   }
@@ -123,13 +88,6 @@ class Expansion {
     return name;
   }
 
-  const NamedLayer& look_up(const std::string& name, const Location& at, const std::string& what,
-                            const char* where, const LayerList& list) const {
-    if (const NamedLayer* found = list.find(name)) return *found;
-    fail_at(at, "{}: no input or layer '{}' {}{}", what, name, where,
-            suggestion(name, list.known()));
-  }
-
   void write_out(const Value& layers, LayerList& list) {
     if (!layers.is_list()) {
       fail_at(layers.at,
@@ -147,7 +105,7 @@ class Expansion {
     const bool has_arguments = item.is_map() && item.map.size() == 1 && item.map[0].value.is_map();
     const Value repeat = has_arguments ? item.map[0].value.take("repeat") : Value{};
     if (repeat.is_null()) {
-      write_out_one(read_element(substitute(item, list.parameters), list, {}), list);
+      write_out_one(counted(substitute(item, list.parameters), list, 0), list);
       return;
     }
     const Value given = substitute(repeat, list.parameters);
@@ -160,85 +118,22 @@ class Expansion {
       index.kind = Value::Kind::kScalar;
       index.scalar = std::to_string(i);
       parameters["index"] = index;
-      Element element = read_element(substitute(item, parameters), list, i);
+      LayerElement element = counted(substitute(item, parameters), list, i);
       if (!base_name) base_name = element.name.scalar;
       element.base_name = *base_name;
       write_out_one(std::move(element), list);
     }
   }
 
-  /// Reads the keys that all layers have. `index`: the number of the repetition.
-  Element read_element(const Value& item, LayerList& list, std::optional<std::int64_t> index) {
-    Element element;
-    element.layer = read_class(item, "a layer");
+  LayerElement counted(const Value& item, const LayerList& list, std::int64_t index) {
+    LayerElement element = read_element(item, list, text_, index);
     if (++count_ > kMaxLayers) {
       fail_at(element.layer.at, "the model has more than {} layers, with repetitions", kMaxLayers);
     }
-    Value& args = element.layer.args;
-    element.index = index.value_or(0);
-    element.name = args.take("name");
-    if (!element.name.is_null()) element.name.as_string("name");
-    if (element.layer.name == "Input") return element;
-    const Value condition = args.take("if");
-    element.left_out = !condition.is_null() && !condition.as_bool("if");
-    const Value trainable = args.take("trainable");
-    element.trainable = trainable.is_null() || trainable.as_bool("trainable");
-    read_element_inputs(args.take("inputs"), element, list);
-    if (!element.left_out) take_layouts(element);
     return element;
   }
 
-  void read_element_inputs(const Value& inputs, Element& element, const LayerList& list) {
-    const std::string what = describe_element(element.layer, element.name);
-    if (inputs.is_null()) {
-      element.inputs = {last_of(list, element.layer.at, what)};
-      return;
-    }
-    const std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
-    if (words.empty()) {
-      fail_at(inputs.at, "{}: inputs is empty; name a layer, or leave it out", what);
-    }
-    for (const Value& word : words) {
-      const std::string name = word.as_string("inputs");
-      element.inputs.push_back(look_up(name, word.at, what, "stands before it", list).name);
-    }
-    if (element.index > 0) element.inputs[0] = list.last;
-  }
-
-  /// What stands before a layer that names no inputs.
-  static std::string last_of(const LayerList& list, const Location& at, const std::string& what) {
-    if (!list.last.empty()) return list.last;
-    if (list.inputs == 0) {
-      fail_at(at, "no input stands before {}; give model the key 'input', its sample shape", what);
-    }
-    fail_at(at, "{} is the first layer and the {} has {} inputs; say which with 'inputs'", what,
-            list.what(), list.inputs);
-  }
-
-  void take_layouts(Element& element) const {
-    if (text_.blocks.contains(element.layer.name)) {
-      // Whatever else ends in _layout is a parameter of the block.
-      take_layout("output_layout", element);
-      return;
-    }
-    for (const std::string& key : element.layer.args.keys()) {
-      if (key.size() > kLayout.size() && key.ends_with(kLayout)) take_layout(key, element);
-    }
-  }
-
-  void take_layout(const std::string& key, Element& element) const {
-    const Value::Entry* entry = element.layer.args.find(key);
-    if (entry == nullptr) return;
-    const Location at = entry->at;
-    const Value layout = element.layer.args.take(key);
-    if (layout.is_null()) return;
-    const std::string what =
-        fmt::format("{}: {}", describe_element(element.layer, element.name), key);
-    element.layouts.push_back(
-        read_layout(layout, key.substr(0, key.size() - kLayout.size()), at, text_.mesh, what));
-  }
-
-  void write_out_one(Element element, LayerList& list) {
+  void write_out_one(LayerElement element, LayerList& list) {
     if (element.layer.name == "Input") {
       write_out_input(element, list);
     } else if (element.left_out) {
@@ -263,7 +158,7 @@ class Expansion {
     }
   }
 
-  void write_out_input(const Element& element, LayerList& list) {
+  void write_out_input(const LayerElement& element, LayerList& list) {
     if (!list.blocks.empty()) {
       fail_at(element.layer.at,
               "Input cannot stand in a block; give the block inputs: [a, b], names of what it "
@@ -281,27 +176,23 @@ class Expansion {
   }
 
   /// Its name, if it has one, stands for its first input.
-  static void leave_out(const Element& element, LayerList& list) {
+  static void leave_out(const LayerElement& element, LayerList& list) {
     list.last = element.inputs[0];
     if (element.name.is_null()) return;
-    list.add(given_name(element), {element.inputs[0], element.layer.at, element.name.at});
-  }
-
-  /// The name that the file gives; a repeated one that stays the same counts on.
-  static std::string given_name(const Element& element) {
-    const bool counts = element.index > 0 && element.name.scalar == element.base_name;
-    return counts ? fmt::format("{}_{}", element.name.scalar, element.index) : element.name.scalar;
+    NamedLayer named{element.inputs[0], element.layer.at, element.name.at};
+    named.left_out = true;
+    list.add(element.given_name(), named);
   }
 
   static std::string local_name(const std::string& name, const LayerList& list) {
     return name.substr(list.prefix.size());
   }
 
-  static NamedLayer name_element(const Element& element, LayerList& list) {
+  static NamedLayer name_element(const LayerElement& element, LayerList& list) {
     const bool given = !element.name.is_null();
     const Location& at = element.layer.at;
     const Location& name_at = given ? element.name.at : at;
-    const std::string local = given ? given_name(element) : list.next_name(element.layer.name);
+    const std::string local = given ? element.given_name() : list.next_name(element.layer.name);
     list.check(local, at, name_at);
     NamedLayer named{list.prefix + local, at, name_at};
     named.path = list.path_prefix + local;
@@ -316,14 +207,14 @@ class Expansion {
   }
 
   /// One more use of a layer or block: other names, the same paths.
-  void use_again(const Element& element, LayerList& list) {
+  void use_again(const LayerElement& element, LayerList& list) {
     Reader reader(element.layer.args, "use");
     const Value* layer = reader.find("layer");
     reader.finish();
     const Value& word = layer != nullptr ? *layer : reader.require("layer");
     const std::string name = word.as_string("use");
-    const NamedLayer first = look_up(name, word.at, "use", "stands before it", list);
-    Element again = element;
+    const NamedLayer first = look_up(list, name, word.at, "use", "stands before it");
+    LayerElement again = element;
     again.trainable = first.trainable;
     if (again.name.is_null()) {
       again.name.kind = Value::Kind::kScalar;
@@ -335,12 +226,12 @@ class Expansion {
       fail_at(again.layouts[0].at, "use: '{}' has its layouts where it stands first, at {}", name,
               to_string(first.at));
     }
-    if (first.block == nullptr && first.layer < 0) {
-      if (list.find(name)->name == first.name && is_input(first.name)) {
-        fail_at(word.at, "use: '{}' is an input, not a layer", name);
-      }
+    if (first.left_out) {
       leave_out(again, list);
       return;
+    }
+    if (first.block == nullptr && first.layer < 0) {
+      fail_at(word.at, "use: '{}' is an input, not a layer", name);
     }
     NamedLayer named = name_element(again, list);
     named.path = first.path;
@@ -363,11 +254,6 @@ class Expansion {
     list.add(local_name(named.name, list), named);
   }
 
-  bool is_input(const std::string& name) const {
-    return std::any_of(model_.inputs.begin(), model_.inputs.end(),
-                       [&](const InputSpec& input) { return input.name == name; });
-  }
-
   void check_no_recursion(const BlockSpec& block, const Location& at,
                           const LayerList& outer) const {
     if (outer.blocks.size() >= kMaxDepth) {
@@ -380,7 +266,7 @@ class Expansion {
     }
   }
 
-  void write_out_block(const NamedLayer& named, const Element& element, LayerList& outer) {
+  void write_out_block(const NamedLayer& named, const LayerElement& element, LayerList& outer) {
     const BlockSpec& block = *named.block;
     check_no_recursion(block, named.at, outer);
     if (element.inputs.size() != block.inputs.size()) {
@@ -423,7 +309,7 @@ class Expansion {
   std::string output_of(const BlockSpec& block, const LayerList& list) const {
     if (!block.output.is_null()) {
       const Value word = substitute(block.output, list.parameters);
-      return look_up(word.as_string("output"), word.at, list.what(), "stands in it", list).name;
+      return look_up(list, word.as_string("output"), word.at, list.what(), "stands in it").name;
     }
     if (list.last.empty()) {
       fail_at(block.at, "block '{}' has no layers, and several inputs; name its output",

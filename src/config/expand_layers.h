@@ -1,16 +1,8 @@
 #pragma once
 
-#include "config/blocks.h"
-#include "config/config.h"
+#include "config/layer_element.h"
 
 namespace meshwork::config {
-
-/// What a model is written out from.
-struct ModelText {
-  const Blocks& blocks;
-  const Parameters& parameters;
-  const MeshSpec& mesh;
-};
 
 /// Writes `layers`, a list, out into `model`, whose inputs stand there already: replaces
 /// parameters, repeats, enters blocks, finds what each layer takes. `outputs` (null: the last

@@ -100,7 +100,8 @@ class Evaluator {
     if (a.is_null() || b.is_null()) return a.is_null() && b.is_null();
     if (is_number(a) && is_number(b)) return sign_of_difference(a, b) == 0;
     if (a.is_bool() && b.is_bool()) return a.as_bool("") == b.as_bool("");
-    return a.scalar == b.scalar;
+    const bool both_words = !is_number(a) && !is_number(b) && !a.is_bool() && !b.is_bool();
+    return both_words && a.scalar == b.scalar;
   }
 
   int sign_of_difference(const Value& a, const Value& b) const {

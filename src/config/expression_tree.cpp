@@ -53,7 +53,16 @@ class Parser {
       run([](char d) { return is_letter(d) || is_digit(d); });
     } else if (is_digit(c)) {
       kind_ = Kind::kNumber;
-      run([](char d) { return is_digit(d) || is_letter(d) || d == '.'; });
+      const auto accepts = [](char d) { return is_digit(d) || is_letter(d) || d == '.'; };
+      run(accepts);
+      // The sign of an exponent: 1e-3.
+      const char last = text_[end_ - 1];
+      const bool has_sign = (last == 'e' || last == 'E') && end_ < text_.size() &&
+                            (text_[end_] == '-' || text_[end_] == '+');
+      if (has_sign) {
+        ++end_;
+        run(accepts);
+      }
     } else if (c == '\'' || c == '"') {
       kind_ = Kind::kText;
       end_ = text_.find(c, begin + 1);

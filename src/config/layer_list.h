@@ -16,10 +16,11 @@ struct NamedLayer {
   Location at;       ///< where the layer stands
   Location name_at;  ///< where its name stands
   /// How it can be used again; of a layer, its place in model.layers. Neither for inputs, and for
-  /// layers that an `if` has left out.
+  /// what an `if` has left out.
   const BlockSpec* block = nullptr;
   Parameters arguments = {};  ///< of the block
   int layer = -1;
+  bool left_out = false;
   bool trainable = true;
   std::string path = {};
 };

@@ -108,6 +108,7 @@ std::string next_part(const Step& step, const std::vector<std::string>& known) {
 }
 
 void assign(Value& node, Step step, const Value& value);
+void assign_in_map(Value& node, Step step, const Value& value);
 
 /// A map of one class without arguments.
 Value bare_class(const std::string& name, const Location& at) {
@@ -123,6 +124,11 @@ void assign_in_class(Value& node, Step step, const Value& value) {
   if (node.is_scalar()) node = bare_class(node.scalar, node.at);
   const std::string part = next_part(step, node.keys());
   const bool same = node.find(part) != nullptr;
+  if (same && node.map.size() > 1) {
+    // The loss of each output.
+    assign_in_map(node, std::move(step), value);
+    return;
+  }
   const bool other = !same && part[0] >= 'A' && part[0] <= 'Z';
   if (other) node = bare_class(part, step.at);
   if (node.is_null()) {

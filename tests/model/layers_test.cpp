@@ -169,5 +169,5 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "c.yaml:3:19: layer 'dense' (Dense) needs samples of one dimension or more, not []; put a "
         "Reshape before it");
   CHECK(layers_error("[1000]", "Dense: {units: 1000000000000}") ==
-        "c.yaml:3:19: 'dense/kernel': a variable of shape [1000, 1000000000000] is too large");
+        "c.yaml:3:12: 'dense/kernel': a variable of shape [1000, 1000000000000] is too large");
 }

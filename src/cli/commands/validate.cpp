@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/command.h"
@@ -39,13 +40,20 @@ std::string plural(std::size_t count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
+/// Without the ends of blocks.
+std::size_t num_layers(const config::ModelSpec& model) {
+  return static_cast<std::size_t>(
+      std::count_if(model.layers.begin(), model.layers.end(),
+                    [](const config::LayerSpec& layer) { return !layer.layer.name.empty(); }));
+}
+
 /// "mesh (data=2, model=4); model_parallel, 2 rules; 4 layers; dataset mnist; Adam; 3 epochs".
 std::string summarize(const config::Config& config) {
   const bool model_parallel = config.strategy == config::Strategy::kModelParallel;
   std::string text = fmt::format("mesh {}; {}", config::to_string(config.mesh),
                                  model_parallel ? "model_parallel" : "data_parallel");
   if (model_parallel) text += ", " + plural(config.layout_map.size(), "layout rule");
-  text += "; " + plural(config.model.layers.size(), "layer");
+  text += "; " + plural(num_layers(config.model), "layer");
   if (config.dataset.is_map()) {
     const config::Value::Entry* name = config.dataset.find("name");
     text += "; dataset " + (name != nullptr ? name->value.scalar : std::string("in place"));

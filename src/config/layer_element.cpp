@@ -1,0 +1,112 @@
+#include "config/layer_element.h"
+
+#include "base/nearest.h"
+#include "config/sections.h"
+
+namespace meshwork::config {
+namespace {
+
+constexpr std::string_view kLayout = "_layout";
+
+std::string describe_element(const LayerElement& element) {
+  if (!element.name.is_scalar()) return element.layer.name;
+  return fmt::format("layer '{}' ({})", element.name.scalar, element.layer.name);
+}
+
+/// What stands before a layer that names no inputs.
+std::string last_of(const LayerList& list, const Location& at, const std::string& what) {
+  if (!list.last.empty()) return list.last;
+  if (list.inputs == 0) {
+    fail_at(at, "no input stands before {}; give model the key 'input', its sample shape", what);
+  }
+  fail_at(at, "{} is the first layer and the {} has {} inputs; say which with 'inputs'", what,
+          list.what(), list.inputs);
+}
+
+void read_inputs(const Value& inputs, const LayerList& list, LayerElement& element) {
+  const std::string what = describe_element(element);
+  if (inputs.is_null()) {
+    element.inputs = {last_of(list, element.layer.at, what)};
+    return;
+  }
+  const std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
+  if (words.empty()) {
+    fail_at(inputs.at, "{}: inputs is empty; name a layer, or leave it out", what);
+  }
+  for (const Value& word : words) {
+    const std::string name = word.as_string("inputs");
+    element.inputs.push_back(look_up(list, name, word.at, what, "stands before it").name);
+  }
+  if (element.index > 0) element.inputs[0] = list.last;
+}
+
+void take_layout(const std::string& key, const MeshSpec& mesh, LayerElement& element) {
+  const Value::Entry* entry = element.layer.args.find(key);
+  if (entry == nullptr) return;
+  const Location at = entry->at;
+  const Value layout = element.layer.args.take(key);
+  if (layout.is_null()) return;
+  const std::string what = fmt::format("{}: {}", describe_element(element), key);
+  element.layouts.push_back(
+      read_layout(layout, key.substr(0, key.size() - kLayout.size()), at, mesh, what));
+}
+
+void take_layouts(const ModelText& text, LayerElement& element) {
+  if (text.blocks.contains(element.layer.name)) {
+    // Whatever else ends in _layout is a parameter of the block.
+    take_layout("output_layout", text.mesh, element);
+    return;
+  }
+  for (const std::string& key : element.layer.args.keys()) {
+    const bool is_layout = key.size() > kLayout.size() && key.ends_with(kLayout);
+    if (is_layout) take_layout(key, text.mesh, element);
+  }
+}
+
+}  // namespace
+
+std::string LayerElement::given_name() const {
+  const bool counts = index > 0 && name.scalar == base_name;
+  return counts ? fmt::format("{}_{}", name.scalar, index) : name.scalar;
+}
+
+LayerElement read_element(const Value& item, const LayerList& list, const ModelText& text,
+                          std::int64_t index) {
+  LayerElement element;
+  element.layer = read_class(item, "a layer");
+  element.index = index;
+  Value& args = element.layer.args;
+  element.name = args.take("name");
+  if (!element.name.is_null()) element.name.as_string("name");
+  if (element.layer.name == "Input") return element;
+  const Value condition = args.take("if");
+  element.left_out = !condition.is_null() && !condition.as_bool("if");
+  if (element.layer.name != "use") {
+    const Value trainable = args.take("trainable");
+    element.trainable = trainable.is_null() || trainable.as_bool("trainable");
+  }
+  read_inputs(args.take("inputs"), list, element);
+  if (!element.left_out) take_layouts(text, element);
+  return element;
+}
+
+const NamedLayer& look_up(const LayerList& list, const std::string& name, const Location& at,
+                          const std::string& what, const char* where) {
+  if (const NamedLayer* found = list.find(name)) return *found;
+  fail_at(at, "{}: no input or layer '{}' {}{}", what, name, where, suggestion(name, list.known()));
+}
+
+Value with_arguments(const Value& element) {
+  const bool short_use = element.is_map() && element.map.size() == 1 &&
+                         element.map[0].key == "use" && element.map[0].value.is_scalar();
+  if (!short_use) return element;
+  Value result = element;
+  Value& use = result.map[0].value;
+  const Value layer = use;
+  use = Value{};
+  use.at = layer.at;
+  use.insert("layer", layer.at).value = layer;
+  return result;
+}
+
+}  // namespace meshwork::config
