@@ -118,6 +118,7 @@ void read_labels(const Value* labels, const std::vector<std::string>& outputs, C
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (given[i].is_null()) continue;
     spec.objectives[i].label = given[i].as_string("labels");
+    spec.objectives[i].label_at = given[i].at;
     if (spec.objectives[i].label.empty()) {
       fail_at(given[i].at, "labels: the name of a field of the data is empty");
     }
@@ -143,7 +144,7 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model) {
   reader.finish();
   const std::vector<std::string> outputs = names_of(model.outputs);
   for (const std::string& output : outputs) {
-    spec.objectives.push_back({output, {}, 1, {}, {}, {}, compile.at});
+    spec.objectives.push_back({output, {}, 1, {}, {}, {}, compile.at, compile.at});
   }
   read_losses(loss != nullptr ? *loss : reader.require("loss"), outputs, spec);
   read_weights(weights, outputs, spec);

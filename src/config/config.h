@@ -97,7 +97,8 @@ struct ObjectiveSpec {
   std::vector<ClassSpec> metrics;
   std::vector<ClassSpec> weighted_metrics;
   std::string label;  ///< the field of the data; "": the one called as the output, or else `y`
-  Location at;        ///< of the loss, or of `compile`
+  Location label_at;
+  Location at;  ///< of the loss, or of `compile`
 };
 
 struct CompileSpec {

@@ -29,13 +29,13 @@ void check_layouts(const config::LayerSpec& spec, const Graph& graph, const std:
   std::vector<std::string> known;
   for (const Variable& variable : graph.variables) {
     const std::string& path = variable.path;
-    if (path.starts_with(prefix)) known.push_back(path.substr(prefix.size()) + "_layout");
+    if (path.starts_with(prefix)) known.push_back(path.substr(prefix.size()));
   }
-  known.push_back("output_layout");
+  known.push_back("output");
   for (const config::LayoutRule& rule : spec.layouts) {
-    const std::string key = rule.pattern + "_layout";
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    fail_at(rule.at, "{} has no variable '{}'{}", what, rule.pattern, suggestion(key, known));
+    if (std::find(known.begin(), known.end(), rule.pattern) != known.end()) continue;
+    fail_at(rule.at, "{} has no variable '{}' to be laid out{}", what, rule.pattern,
+            suggestion(rule.pattern, known));
   }
 }
 

@@ -50,7 +50,7 @@ const Field* find_field(const Signature& signature, const std::string& name) {
   std::vector<std::string> known;
   for (const Field& field : signature.inputs) known.push_back(field.name);
   if (!objective.label.empty()) {
-    fail_at(objective.at, "labels: the dataset has no field '{}'{}", objective.label,
+    fail_at(objective.label_at, "labels: the dataset has no field '{}'{}", objective.label,
             suggestion(objective.label, known));
   }
   const std::string what = objective.loss              ? objective.loss->what
@@ -92,6 +92,7 @@ std::vector<Objective> read_objectives(const config::Config& config) {
     objective.weighted_metrics = read_weighted_metrics(spec.weighted_metrics, objective.metrics);
     objective.output = spec.output;
     objective.label = spec.label;
+    objective.label_at = spec.label_at;
     objective.at = spec.at;
     if (several) {
       objective.loss_name = spec.output + "_loss";

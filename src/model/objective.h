@@ -19,6 +19,7 @@ struct Objective {
   std::string loss_name;  ///< as it is logged beside the sum: "digit_loss"; "" for one output
   std::string output;
   std::string label;  ///< the field that the file names, or ""
+  config::Location label_at;
   config::Location at;
 };
 

@@ -15,13 +15,21 @@ layout_map:
   d1/kernel: [null, [model]]
 optimizer_layout: {d1/.*: [data]}
 dataset: {format: csv, splits: {train: a.csv}}
+blocks:
+  r: {params: {n: 3, m: $(n * 2 - 1)}, inputs: [x, y], output: s,
+      layers: [ReLU: {name: r$m, if: $(n == 3 or m < 2), inputs: x}, Add: {name: s, inputs: [x, y]}]}
 model:
+  params: {w: [4, 8], k: r}
   inputs: {a: [28, 28, 1], b: 4}
+  outputs: [d1, use]
+  freeze: [d1, r/.*]
   layers:
-    - Dense: {name: d1, units: 200, inputs: [a]}
-    - Dropout
-    - Add: {inputs: [d1, b]}
-compile: {optimizer: {Adam: {learning_rate: 0.001}}, loss: mse, metrics: [accuracy]}
+    - Dense: {name: d1, units: '$(w[-1] ** 2)', inputs: [a], kernel_layout: [null, data]}
+    - Dropout: {repeat: 2}
+    - Add: {inputs: [dropout_1, b]}
+    - $k: {n: $(len(w) if index > 0 else 3), repeat: 2, inputs: [add, b], trainable: false}
+    - use: {layer: r, inputs: [r_1, d1], name: use}
+compile: {optimizer: {Adam: {learning_rate: 0.001}}, loss: {d1: mse, use: mae}, loss_weights: [1, 2], metrics: [[accuracy], []]}
 fit: {batch_size: 16, epochs: 3, validation_split: 0.5}
 )";
 
@@ -38,7 +46,7 @@ class Dice {
 
 /// One slip: a letter lost, replaced or put in, or a stretch of the file lost.
 std::string slip(std::string text, Dice& dice) {
-  constexpr std::string_view kLetters = "{}[]:,-. \n'\"x/=09*&#|~";
+  constexpr std::string_view kLetters = "{}[]():,-. \n'\"x/=09*&#|~$%";
   const std::size_t at = dice.below(text.size());
   const char letter = kLetters[dice.below(kLetters.size())];
   switch (dice.below(4)) {
@@ -69,6 +77,8 @@ TEST_CASE("slips in a file") {
     CHECK((error.empty() || error.starts_with("c.yaml:")));
   }
 }
+
+TEST_CASE("the file without slips is all right") { CHECK(parse_error(kFile) == ""); }
 
 TEST_CASE("slips in assignments") {
   Dice dice;
