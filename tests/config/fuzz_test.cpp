@@ -17,7 +17,7 @@ optimizer_layout: {d1/.*: [data]}
 dataset: {format: csv, splits: {train: a.csv}}
 blocks:
   r: {params: {n: 3, m: $(n * 2 - 1)}, inputs: [x, y], output: s,
-      layers: [ReLU: {name: r$m, if: $(n == 3 or m < 2), inputs: x}, Add: {name: s, inputs: [x, y]}]}
+      layers: [ReLU: {name: r$m, if: $(n == 3 or m < 2), inputs: x}, Add: {name: s, inputs: [r$m, y]}]}
 model:
   params: {w: [4, 8], k: r}
   inputs: {a: [28, 28, 1], b: 4}
