@@ -3,26 +3,36 @@
 #include <algorithm>
 #include <map>
 
-#include "model/names.h"
-
 namespace meshwork {
 namespace {
 
-/// Inputs and layers with their names and what they take.
+/// Inputs and layers by their paths, with what they take. The ends of blocks are no layers of their
+/// own; a layer that is used again is one row, connected to all that it takes.
 std::vector<SummaryRow> layers_of(const config::ModelSpec& model) {
   std::vector<SummaryRow> rows;
+  std::map<std::string, std::string> givers;  // whose output a name stands for
   for (const config::InputSpec& input : model.inputs) {
     SummaryRow& row = rows.emplace_back();
     row.name = input.name;
     row.class_name = "InputLayer";
+    givers[input.name] = input.name;
   }
-  AutoNames names;
   for (const config::LayerSpec& spec : model.layers) {
-    const std::string before = rows.empty() ? "" : rows.back().name;
-    SummaryRow& row = rows.emplace_back();
-    row.name = spec.name.empty() ? names.next(spec.layer.name) : spec.name;
-    row.class_name = spec.layer.name;
-    row.inputs = spec.inputs.empty() ? std::vector<std::string>{before} : spec.inputs;
+    std::vector<std::string> inputs;
+    for (const std::string& input : spec.inputs) inputs.push_back(givers.at(input));
+    if (spec.layer.name.empty()) {
+      givers[spec.name] = inputs.front();
+      continue;
+    }
+    givers[spec.name] = spec.path;
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const SummaryRow& r) { return r.name == spec.path; });
+    if (row == rows.end()) {
+      row = rows.insert(row, SummaryRow{});
+      row->name = spec.path;
+      row->class_name = spec.layer.name;
+    }
+    row->inputs.insert(row->inputs.end(), inputs.begin(), inputs.end());
   }
   return rows;
 }
