@@ -81,10 +81,13 @@ double mean_over(const std::vector<float>& steps, const std::vector<float>& coun
   return total / count;
 }
 
-void check_against_keras(const std::string& name, const std::string& mesh) {
+/// `layout`: keys of the configuration that the case has not.
+void check_against_keras(const std::string& name, const std::string& mesh,
+                         const std::string& layout = "") {
   CAPTURE(name);
   CAPTURE(mesh);
-  const std::string text = with_dataset(name);
+  CAPTURE(layout);
+  const std::string text = with_dataset(name) + layout;
   const Job job = job_of(text, mesh);
   Trajectory keras;
   for (const float loss : read_array(name, "losses")) keras.losses.push_back(loss);
@@ -132,4 +135,17 @@ TEST_CASE("ten steps of convolutional networks are Keras's, moving statistics in
 
 TEST_CASE("convolutional networks are Keras's on a mesh, too") {
   for (const std::string& name : fixture_names("networks")) check_against_keras(name, "3x1");
+}
+
+TEST_CASE("convolutional networks are Keras's where images are split in space") {
+  for (const std::string& name : fixture_names("networks")) {
+    const bool images = name != "networks/sequence";
+    const std::string split = fmt::format(
+        "strategy: model_parallel\nbatch_axis: data\nlayout_map:\n"
+        "  input/output: [data, rows{}]\n",
+        images ? ", columns, null" : ", null");
+    const std::string mesh =
+        images ? "mesh: {data: 1, rows: 3, columns: 2}\n" : "mesh: {data: 2, rows: 3}\n";
+    check_against_keras(name, "", mesh + split);
+  }
 }
