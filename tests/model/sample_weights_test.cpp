@@ -200,7 +200,7 @@ TEST_CASE("a weighted metric that another is called like gets a prefix") {
     std::string text;
     const config::Config config = config_of(
         "model: {input: [1], layers: [Flatten]}\ncompile: {loss: mse, " + metrics + "}\n");
-    for (const LoggedValue& value : logged_values(*config.compile)) {
+    for (const LoggedValue& value : logged_values(config)) {
       text += value.name + (value.greater_is_better ? "+ " : "- ");
     }
     return text;

@@ -346,7 +346,8 @@ TEST_CASE("layers whose results would be too large say so") {
   CHECK(layer_error("[1000, 1000, 1]",
                     "Conv2D: {filters: 1000000000, kernel_size: 65536, "
                     "padding: same}") ==
-        "conv2d/kernel: a variable of shape [65536, 65536, 1, 1000000000] is too large");
+        "c.yaml:4:7: 'conv2d/kernel': a variable of shape [65536, 65536, 1, 1000000000] is too "
+        "large");
   CHECK(layer_error("[4]", "RepeatVector: {n: 4611686018427387904}") ==
         "c.yaml:4:21: layer 'repeat_vector' (RepeatVector): its output would have more than 2^46 "
         "elements");

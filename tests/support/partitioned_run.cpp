@@ -37,44 +37,75 @@ std::vector<std::string> collectives_of(const Plan& plan) {
   return names;
 }
 
-PartitionedRun run_partitioned(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
-                               const std::map<std::string, HostTensor>& inputs) {
+namespace {
+
+Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh) {
   const Partitioned agreed = insert_reshards(propagate(graph, pinned, mesh, {}), mesh, {});
   verify(agreed, mesh);
-  const Partitioned program = choose_collectives(agreed, mesh);
+  Partitioned program = choose_collectives(agreed, mesh);
   verify(program, mesh);
+  return program;
+}
 
-  PartitionedRun result;
-  for (const NamedValue& output : graph.outputs) {
-    result.outputs[output.name] = host_tensor(graph.type(output.value));
+/// One device of many, with what it keeps from program to program.
+struct Device {
+  Communicator& world;
+  const Mesh& mesh;
+  std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  CommunicatorGroups groups{world};
+};
+
+/// Runs the device's part of a program and puts its parts of the outputs into `result`.
+void run_on(Device& device, const Partitioned& program,
+            const std::map<std::string, HostTensor>& inputs, std::mutex& mutex,
+            PartitionedRun& result) {
+  Backend& backend = *device.backend;
+  const WorkspaceQuery workspace = [&](const Graph& local, const Node& node) {
+    return kernel_workspace(backend, local, node);
+  };
+  Graph local = prune(localize(program, device.mesh, device.world.rank()));
+  verify(local);
+  const Plan plan = make_plan(std::move(local), workspace);
+  const auto arena = backend.allocate(plan.arena_bytes);
+  const Executable executable(plan, backend, device.groups, arena.get());
+  for (const auto& [name, tensor] : inputs) {
+    HostTensor copy = tensor;
+    const TensorView view = executable.input(name);
+    MW_CHECK(view.data != nullptr, "no input '{}'", name);
+    exchange(view, copy, true);
+  }
+  executable.run();
+  const std::lock_guard lock(mutex);
+  for (auto& [name, tensor] : result.outputs) exchange(executable.output(name), tensor, false);
+  if (device.world.rank() == 0) {
+    result.traffic = traffic(plan);
+    result.collectives = collectives_of(plan);
+  }
+}
+
+}  // namespace
+
+std::vector<PartitionedRun> run_partitioned(const Graph& graph,
+                                            const std::vector<PinnedLayouts>& layouts,
+                                            const Mesh& mesh,
+                                            const std::map<std::string, HostTensor>& inputs) {
+  std::vector<Partitioned> programs;
+  std::vector<PartitionedRun> results;
+  for (const PinnedLayouts& pinned : layouts) {
+    programs.push_back(partition(graph, pinned, mesh));
+    PartitionedRun& result = results.emplace_back();
+    for (const NamedValue& output : graph.outputs) {
+      result.outputs[output.name] = host_tensor(graph.type(output.value));
+    }
   }
   std::mutex mutex;
   run_devices(mesh.num_devices(), [&](Communicator& world) {
-    const auto backend = make_cpu_backend(1);
-    const WorkspaceQuery workspace = [&](const Graph& local, const Node& node) {
-      return kernel_workspace(*backend, local, node);
-    };
-    Graph local = prune(localize(program, mesh, world.rank()));
-    verify(local);
-    const Plan plan = make_plan(std::move(local), workspace);
-    const auto arena = backend->allocate(plan.arena_bytes);
-    CommunicatorGroups groups(world);
-    const Executable executable(plan, *backend, groups, arena.get());
-    for (const auto& [name, tensor] : inputs) {
-      HostTensor copy = tensor;
-      const TensorView view = executable.input(name);
-      MW_CHECK(view.data != nullptr, "no input '{}'", name);
-      exchange(view, copy, true);
-    }
-    executable.run();
-    const std::lock_guard lock(mutex);
-    for (auto& [name, tensor] : result.outputs) exchange(executable.output(name), tensor, false);
-    if (world.rank() == 0) {
-      result.traffic = traffic(plan);
-      result.collectives = collectives_of(plan);
+    Device device{.world = world, .mesh = mesh};
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      run_on(device, programs[i], inputs, mutex, results[i]);
     }
   });
-  return result;
+  return results;
 }
 
 }  // namespace meshwork::testing

@@ -17,10 +17,13 @@ struct PartitionedRun {
   std::vector<std::string> collectives;  ///< of device 0, in order: "all_reduce", ...
 };
 
-/// Partitions a program for a mesh with the given layouts, runs it on virtual devices with the fast
-/// kernels, and gathers its outputs. `inputs` are global tensors by the names of the input nodes.
-PartitionedRun run_partitioned(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
-                               const std::map<std::string, HostTensor>& inputs);
+/// Partitions a program for a mesh with each of the given layouts, runs these one after the other
+/// on virtual devices with the fast kernels, and gathers their outputs. `inputs` are global tensors
+/// by the names of the input nodes.
+std::vector<PartitionedRun> run_partitioned(const Graph& graph,
+                                            const std::vector<PinnedLayouts>& layouts,
+                                            const Mesh& mesh,
+                                            const std::map<std::string, HostTensor>& inputs);
 
 /// Collectives of device 0's plan that send anything.
 std::vector<std::string> collectives_of(const Plan& plan);
