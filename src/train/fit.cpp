@@ -9,6 +9,7 @@
 #include "train/trainer.h"
 
 namespace meshwork {
+
 void prepare_fit(Job& job) {
   check_callbacks(job.config);
   add_program(job, ProgramKind::kInitialize, 0);

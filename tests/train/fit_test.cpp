@@ -227,6 +227,33 @@ TEST_CASE("accumulated gradients and averages at once, in the middle of a run, o
                    directory);
 }
 
+TEST_CASE(
+    "moving statistics go on in the steps that only accumulate, and come back with the best") {
+  const auto text = [](const std::string& arguments, const std::string& fit) {
+    std::string all = text_of("{SGD: {learning_rate: " + arguments + "}}", fit);
+    const std::string before = "    - Dense: {name: b";
+    return all.insert(all.find(before), "    - BatchNormalization: {name: n}\n");
+  };
+  const TempDirectory directory;
+  check_every_mesh(text("0.1, gradient_accumulation_steps: 4, use_ema: true",
+                        "epochs: 3, batch_size: 8, validation: true, callbacks: [ModelCheckpoint: "
+                        "{filepath: best.safetensors, save_best_only: true, mode: max}, "
+                        "EarlyStopping: {mode: max, patience: 5, restore_best_weights: true}]"),
+                   directory);
+  CHECK(read_text(directory.file("2x2/final.safetensors")) ==
+        read_text(directory.file("2x2/best.safetensors")));
+  // Nine steps without an update move the statistics, and nothing else.
+  const std::string none = "epochs: 0, batch_size: 8";
+  const std::string three = "epochs: 3, batch_size: 8";
+  fit_on(text("0.1", none), "2x2", directory.file("initial"));
+  fit_on(text("0.1, gradient_accumulation_steps: 10", three), "2x2", directory.file("moved"));
+  fit_on(text("0.0", three), "2x2", directory.file("still"));
+  CHECK(read_text(directory.file("moved/final.safetensors")) ==
+        read_text(directory.file("still/final.safetensors")));
+  CHECK(read_text(directory.file("moved/final.safetensors")) !=
+        read_text(directory.file("initial/final.safetensors")));
+}
+
 TEST_CASE("a loss that is no number: the epoch has its row, the run fails") {
   const TempDirectory directory;
   const std::string hot = "{SGD: {learning_rate: 1e30}}";
