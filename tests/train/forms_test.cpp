@@ -1,6 +1,8 @@
 // Models of several outputs, of shared and of frozen layers, trained; data split in space.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "support/training.h"
 
 using namespace meshwork;
@@ -119,6 +121,71 @@ fit: {batch_size: 6}
   }
   CHECK(slots ==
         std::vector<std::string>{"b/bias", "b/bias", "c/kernel", "c/kernel", "c/bias", "c/bias"});
+}
+
+TEST_CASE("a frozen BatchNormalization runs as in inference, one whose gamma is frozen does not") {
+  const auto text = [](const std::string& freeze) {
+    return with_mesh(R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [12, 4]}, y: {normal: [12, 3]}}}}
+blocks:
+  stem: {layers: [Dense: {name: d, units: 5}, BatchNormalization: {name: bn}]}
+model:
+  input: [4]
+  freeze: )" + freeze +
+                     R"(
+  layers: [stem, Dense: {name: head, units: 3}]
+compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
+fit: {batch_size: 6}
+)");
+  };
+  const Trajectory start = train(text("[]"), {.steps = 0});
+  const Trajectory free = train(text("[]"), {.steps = 2});
+  CHECK(free.weights.at("stem/bn/moving_mean") != start.weights.at("stem/bn/moving_mean"));
+  for (const char* rule : {"stem/bn", "'stem/bn/.*'", "stem", "'stem.*'"}) {
+    CAPTURE(rule);
+    const Trajectory frozen = train(text(rule), {.mesh = "2x2", .steps = 2});
+    for (const char* name : {"gamma", "beta", "moving_mean", "moving_variance"}) {
+      const std::string path = std::string("stem/bn/") + name;
+      CHECK(frozen.weights.at(path) == start.weights.at(path));
+    }
+    // With the statistics it starts with it changes next to nothing; those of a batch do.
+    CHECK(std::abs(frozen.losses[0] - free.losses[0]) > 1e-3);
+    CHECK(frozen.weights.at("head/kernel") != start.weights.at("head/kernel"));
+  }
+  const Trajectory gamma = train(text("'.*/gamma'"), {.steps = 2});
+  CHECK(gamma.weights.at("stem/bn/gamma") == start.weights.at("stem/bn/gamma"));
+  CHECK(gamma.weights.at("stem/bn/beta") != start.weights.at("stem/bn/beta"));
+  CHECK(gamma.weights.at("stem/bn/moving_mean") != start.weights.at("stem/bn/moving_mean"));
+  CHECK(gamma.losses[0] == free.losses[0]);
+}
+
+TEST_CASE("a BatchNormalization that is used twice moves its statistics twice in a step") {
+  const auto text = [](const std::string& second) {
+    return with_mesh(R"(
+dataset: {name: t, format: synthetic, splits: {train: {a: {normal: [9, 4]}, b: {normal: [9, 4]}, y: {normal: [9, 4]}}}}
+model:
+  inputs: {a: [4], b: [4]}
+  layers:
+    - BatchNormalization: {name: first, momentum: 0.5, inputs: a}
+    - )" + second + R"(
+    - Add: {inputs: [first, second]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 9}
+)");
+  };
+  const Trajectory apart =
+      train(text("BatchNormalization: {name: second, momentum: 0.5, inputs: b}"), {.steps = 1});
+  for (const char* mesh : {"1x1", "3x1"}) {
+    const Trajectory shared =
+        train(text("use: {layer: first, name: second, inputs: b}"), {.mesh = mesh, .steps = 1});
+    CHECK(shared.weights.size() == 4);
+    const auto& a = apart.weights.at("first/moving_mean");  // half the mean of the batch
+    const auto& b = apart.weights.at("second/moving_mean");
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      CHECK(shared.weights.at("first/moving_mean")[i] ==
+            doctest::Approx(0.5F * a[i] + b[i]).epsilon(1e-4));
+    }
+  }
 }
 
 TEST_CASE("every device reads its tile of the data, and the numbers stay") {
