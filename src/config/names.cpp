@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cctype>
+#include <utility>
+
 namespace meshwork {
 namespace {
 
@@ -23,8 +27,26 @@ std::string snake_case(std::string_view class_name) {
   return result;
 }
 
+std::string without_alias(std::string_view class_name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSpellings{{
+      {"AvgPool", "AveragePooling"},
+      {"MaxPool", "MaxPooling"},
+      {"Convolution", "Conv"},
+  }};
+  std::string result(class_name);
+  for (const auto& [alias, meant] : kSpellings) {
+    const std::size_t at = result.find(alias);
+    const std::size_t end = at == std::string::npos ? at : at + alias.size();
+    // A number of dimensions follows: "MaxPool2D", not "MaxPooling2D".
+    const bool is_alias =
+        end < result.size() && std::isdigit(static_cast<unsigned char>(result[end])) != 0;
+    if (is_alias) return result.replace(at, alias.size(), meant);
+  }
+  return result;
+}
+
 std::string AutoNames::next(std::string_view class_name) {
-  const std::string prefix = snake_case(class_name);
+  const std::string prefix = snake_case(without_alias(class_name));
   const int count = used_[prefix]++;
   return count == 0 ? prefix : fmt::format("{}_{}", prefix, count);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "model/build.h"
+#include "model/layers/layer.h"
 
 using namespace meshwork;
 
@@ -43,4 +44,22 @@ model:
     - Dense: {units: 2}
 )") == "c.yaml:6:7: the name 'dense' is taken by what stands at c.yaml:5:7; give one of them "
        "another 'name'");
+}
+
+TEST_CASE("another spelling of a class gives the same names") {
+  CHECK(without_alias("MaxPool2D") == "MaxPooling2D");
+  CHECK(without_alias("MaxPooling2D") == "MaxPooling2D");
+  CHECK(without_alias("MyConvolution") == "MyConvolution");
+  for (const LayerDef* def : layer_registry()) {
+    for (const std::string_view name : def->names) {
+      CHECK(without_alias(name) == def->names.front());
+    }
+  }
+  const Graph graph = build(R"(
+model:
+  input: [8, 8, 1]
+  layers: [Conv2D: {filters: 2, kernel_size: 3}, Convolution2D: {filters: 2, kernel_size: 3}, Flatten]
+)");
+  CHECK(variable_paths(graph) == std::vector<std::string>{"conv2d/kernel", "conv2d/bias",
+                                                          "conv2d_1/kernel", "conv2d_1/bias"});
 }
