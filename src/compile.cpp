@@ -135,8 +135,7 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
 }
 
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Dump& dump,
-                      CompileTrace* trace) {
+                      ProgramKind kind, std::int64_t batch, const Dump& dump, CompileTrace* trace) {
   const Graph graph = build_step(config, signature, kind, batch, dump);
   if (!is_only_updates(kind)) check_rules_hit(graph, config);
   GlobalProgram program;

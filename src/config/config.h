@@ -121,9 +121,9 @@ struct FitSpec {
   bool batch_size_is_given = true;  ///< false: the default, which steps_per_epoch may change
   std::int64_t epochs = 1;          ///< number of the last epoch, from 1
   std::int64_t initial_epoch = 0;   ///< epochs that count as done
-  bool validation = false;        ///< after every epoch, on the validation (else test) split;
-                                  ///< true by default where validation_split takes one off
-  double validation_split = 0.0;  ///< fraction taken off the end of the training data
+  bool validation = false;          ///< after every epoch, on the validation (else test) split;
+                                    ///< true by default where validation_split takes one off
+  double validation_split = 0.0;    ///< fraction taken off the end of the training data
   std::optional<std::int64_t> steps_per_epoch;
   std::optional<std::int64_t> validation_steps;       ///< at most so many batches
   std::optional<std::int64_t> validation_batch_size;  ///< default: batch_size
@@ -145,7 +145,7 @@ struct Config {
   std::uint64_t seed = 1337;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
-  std::vector<std::string> batch_axis;  ///< by default the first axis; none: [] in the file
+  std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass

@@ -39,8 +39,8 @@ struct Node {
   TensorType type;   ///< of the value it gives
   std::string path;  ///< the layer it belongs to: "d1", "block_3/attention"
   Phase phase = Phase::kForward;
-  /// The forward value whose gradient this one is, or part of it, in a program for all devices: where
-  /// nothing else says how to shard a dimension, it is sharded as there.
+  /// The forward value whose gradient this one is, or part of it, in a program for all devices:
+  /// where nothing else says how to shard a dimension, it is sharded as there.
   ValueId gradient_of = kNoValue;
 };
 

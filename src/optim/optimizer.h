@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include <vector>
 
 #include "config/config.h"
 #include "graph/builder.h"

@@ -15,9 +15,8 @@ void add_unique(std::vector<int>& list, int item) {
 
 /// Whether the op makes a factor: none of its operands has it.
 bool is_made(const DimRule& rule, int factor) {
-  return std::none_of(rule.inputs.begin(), rule.inputs.end(), [&](const auto& operand) {
-    return DimRule::contains(operand, factor);
-  });
+  return std::none_of(rule.inputs.begin(), rule.inputs.end(),
+                      [&](const auto& operand) { return DimRule::contains(operand, factor); });
 }
 
 /// Factors that operands and pin bring along an axis, in order; -1 stands for one that cannot be

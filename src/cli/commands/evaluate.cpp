@@ -25,8 +25,8 @@ ExitCode run(const WeightsArguments& arguments) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }
   if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kEvaluate,
-                batch_size_of(job.config.fit, ProgramKind::kEvaluate), arguments.job->dump);
+    print_stage(job, ProgramKind::kEvaluate, batch_size_of(job.config.fit, ProgramKind::kEvaluate),
+                arguments.job->dump);
     return ExitCode::kOk;
   }
   const std::string file = weights_file(arguments.from);
