@@ -38,9 +38,9 @@ struct PathPattern::Code {
   pcre2_code* code;
 };
 
-PathPattern::PathPattern(std::string text, const Location& at, std::string key)
+PathPattern::PathPattern(std::string text, const Location& at, std::string key, Extent extent)
     : text_(std::move(text)), at_(at), key_(std::move(key)) {
-  whole_ = compile(text_, PCRE2_ANCHORED | PCRE2_ENDANCHORED);
+  code_ = compile(text_, extent == Extent::kWhole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0);
 }
 
 std::shared_ptr<const PathPattern::Code> PathPattern::compile(const std::string& text,
@@ -70,7 +70,7 @@ bool PathPattern::run(const Code& code, const std::string& path) const {
           pcre2_message(result));
 }
 
-bool PathPattern::matches(const std::string& path) const { return run(*whole_, path); }
+bool PathPattern::matches(const std::string& path) const { return run(*code_, path); }
 
 void PathPattern::fail_unmatched(const std::vector<std::string>& paths,
                                  const std::string& nothing) const {

@@ -12,10 +12,13 @@ namespace meshwork::config {
 /// writes it. A point hits '/', too, so DTensor's keys (`d1.kernel`, `feature.*kernel`) work.
 class PathPattern {
  public:
-  /// `key` names the section in errors: "layout_map". A text that is no regex is an Error.
-  PathPattern(std::string text, const Location& at, std::string key);
+  /// What it must match: the whole path, or any part of it.
+  enum class Extent { kWhole, kPart };
 
-  /// Whether it matches the whole path.
+  /// `key` names the section in errors: "layout_map". A text that is no regex is an Error.
+  PathPattern(std::string text, const Location& at, std::string key,
+              Extent extent = Extent::kWhole);
+
   bool matches(const std::string& path) const;
   /// Throws the Error of a pattern that matches none of `paths`: "'d1/kernal' matches `nothing`",
   /// with the nearest path, and with what it would match as a part or in DTensor.
@@ -33,7 +36,7 @@ class PathPattern {
   std::string text_;
   Location at_;
   std::string key_;
-  std::shared_ptr<const Code> whole_;
+  std::shared_ptr<const Code> code_;
 };
 
 }  // namespace meshwork::config

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/path_pattern.h"
 
 namespace meshwork {
 
@@ -20,8 +19,9 @@ class LeafPatterns {
   bool match(const std::string& path) const;
 
  private:
-  struct Compiled;
-  std::vector<std::shared_ptr<const Compiled>> patterns_;
+  void add(const config::Value& pattern);
+
+  std::vector<config::PathPattern> patterns_;
 };
 
 }  // namespace meshwork

@@ -318,6 +318,7 @@ TEST_CASE("errors of optimizers") {
   CHECK(error_of("SGD: {loss_scale_factor: 2}") ==
         "c.yaml:1:26: optimizer SGD: loss_scale_factor is not supported yet; leave it out");
   CHECK(error_of("SGD: {exclude_from_weight_decay: [\"(\"]}") ==
-        "c.yaml:1:35: exclude_from_weight_decay: '(' is no regex: missing closing parenthesis at "
+        "c.yaml:1:35: exclude_from_weight_decay: '(' is not a regular expression: missing closing "
+        "parenthesis at "
         "character 2");
 }
