@@ -137,6 +137,16 @@ void File::close() {
   if (::close(fd) != 0 && errno != EINTR) fail_system(path_, "write", errno);
 }
 
+void create_parent_directory(const std::string& file, std::string_view remedy) {
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  std::error_code code;
+  if (!parent.empty()) std::filesystem::create_directories(parent, code);
+  if (code) {
+    fail(ExitCode::kFile, "{}: cannot create the directory: {}{}", parent.string(), code.message(),
+         remedy);
+  }
+}
+
 void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
   const auto parent = std::filesystem::path(to).parent_path();

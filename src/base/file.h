@@ -49,6 +49,10 @@ class File {
   int fd_ = -1;
 };
 
+/// Makes the directory in which `file` is to stand, with its parents. An Error of ExitCode::kFile
+/// ends with `remedy`: "; name another with --output".
+void create_parent_directory(const std::string& file, std::string_view remedy = "");
+
 /// Gives the file `from` the name `to`, in one step, also across a crash.
 void rename_file(const std::string& from, const std::string& to);
 

@@ -10,6 +10,8 @@
 namespace meshwork {
 namespace {
 
+using Marks = DimRule::Marks;
+
 /// Reads one rule text; the sizes of factors are filled in as shapes reveal them.
 class Parser {
  public:
@@ -34,7 +36,7 @@ class Parser {
   }
 
   /// The marks of the operands that were read last.
-  const std::vector<std::vector<std::optional<Reach>>>& reaches() const { return reaches_; }
+  const std::vector<Marks>& reaches() const { return reaches_; }
 
   bool arrow() {
     skip();
@@ -90,11 +92,9 @@ class Parser {
 
   std::string_view text_;
   DimRule& rule_;
-  std::vector<std::vector<std::optional<Reach>>> reaches_;
+  std::vector<Marks> reaches_;
   std::size_t position_ = 0;
 };
-
-using Marks = std::vector<std::optional<Reach>>;
 
 /// Solves for sizes: a dimension with one unknown factor gives it. False if nothing was learnt.
 bool learn_sizes(DimRule& rule, const DimRule::Operand& operand, const Marks& marks,

@@ -17,9 +17,8 @@ namespace meshwork {
 ///   b [c] -> b [c]         `[c]` must be whole on every device
 ///   n h w -> n (h w)       a merged dimension; its first factor may be sharded in equal parts
 ///   a b, 1 b -> a b        `1`: an extent of one that is broadcast, never sharded
-///   n h~ w~ c -> n h w c   `~`: results need a window of the dimension; where its factor is
-///   sharded
-///                          the neighbours' elements are fetched (a halo), by the op's `reach`
+///   n h~ w~ c -> n h w c   `~`: results need a window of the dimension, by the op's `reach`; where
+///                          its factor is sharded, neighbours' elements are fetched (a halo)
 ///   -> a b                 an op without operands; it may be sharded where a layout is given
 struct DimRule {
   struct Factor {
@@ -34,8 +33,9 @@ struct DimRule {
   std::vector<Factor> factors;
   std::vector<Operand> inputs;
   Operand output;
-  /// Of each dimension of each input that is marked `~`.
-  std::vector<std::vector<std::optional<Reach>>> reaches;
+  /// Of each dimension of an input that is marked `~`.
+  using Marks = std::vector<std::optional<Reach>>;
+  std::vector<Marks> reaches;  ///< of every input
 
   /// The factor that sharding dimension `dim` of `operand` shards, or -1: its first factor.
   static int major_factor(const Operand& operand, std::size_t dim);

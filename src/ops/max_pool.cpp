@@ -5,10 +5,6 @@
 namespace meshwork::ops {
 namespace {
 
-Reach reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
-  return forward_reach(window_of(args.attrs, dim - 1));
-}
-
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   const ValueId x = node.inputs[0];
@@ -21,7 +17,7 @@ const OpDef kMaxPool{
     .name = "max_pool",
     .infer = infer_pool,
     .rule = pool_rule,
-    .reach = reach,
+    .reach = pool_reach,
     .grad = grad,
     .flops = pool_flops,
 };

@@ -8,8 +8,8 @@ namespace {
 
 /// x and dy: the windows of an element, and all that these windows read.
 Reach reach(const OpArgs& args, std::size_t operand, std::size_t dim) {
-  const Window1d window = window_of(args.attrs, dim - 1);
-  return operand == 0 ? neighbour_reach(window) : backward_reach(window);
+  return operand == 0 ? neighbour_reach(window_of(args.attrs, dim - 1))
+                      : pool_input_reach(args, operand, dim);
 }
 
 }  // namespace

@@ -5,10 +5,6 @@
 namespace meshwork::ops {
 namespace {
 
-Reach reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
-  return forward_reach(window_of(args.attrs, dim - 1));
-}
-
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   return {b.add(kSumPoolInput, {dy}, with_extents(node.attrs, b.shape(node.inputs[0])))};
@@ -20,7 +16,7 @@ const OpDef kSumPool{
     .name = "sum_pool",
     .infer = infer_pool,
     .rule = pool_rule,
-    .reach = reach,
+    .reach = pool_reach,
     .grad = grad,
     .flops = pool_flops,
     .linear = Linear::kJointly,

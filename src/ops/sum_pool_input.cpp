@@ -6,10 +6,6 @@
 namespace meshwork::ops {
 namespace {
 
-Reach reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
-  return backward_reach(window_of(args.attrs, dim - 1));
-}
-
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dx) {
   const Node node = b.node(self);
   return {b.add(kSumPool, {dx}, with_extents(node.attrs, b.shape(node.inputs[0])))};
@@ -21,7 +17,7 @@ const OpDef kSumPoolInput{
     .name = "sum_pool_input",
     .infer = infer_pool,
     .rule = pool_rule,
-    .reach = reach,
+    .reach = pool_input_reach,
     .grad = grad,
     .flops = pool_flops,
     .linear = Linear::kJointly,

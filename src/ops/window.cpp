@@ -45,6 +45,14 @@ Window1d window_of(const Attrs& attrs, std::size_t i) {
   return window_of(attrs, i, attrs.integers("window")[i]);
 }
 
+Reach pool_reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
+  return forward_reach(window_of(args.attrs, dim - 1));
+}
+
+Reach pool_input_reach(const OpArgs& args, std::size_t /*operand*/, std::size_t dim) {
+  return backward_reach(window_of(args.attrs, dim - 1));
+}
+
 std::string pool_rule(const OpArgs& args) {
   const std::size_t spatial = args.attrs.integers("extents").size();
   std::string operand = "n";

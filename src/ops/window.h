@@ -36,6 +36,10 @@ Window1d window_of(const Attrs& attrs, std::size_t i, std::int64_t extent);
 /// The same of a pool, which has its extent among the attributes.
 Window1d window_of(const Attrs& attrs, std::size_t i);
 
+/// `reach` of a pool, and of the op that is its gradient.
+Reach pool_reach(const OpArgs& args, std::size_t operand, std::size_t dim);
+Reach pool_input_reach(const OpArgs& args, std::size_t operand, std::size_t dim);
+
 /// "n a~ b~ c -> n a b c" for two spatial dimensions: the rule of a pool.
 std::string pool_rule(const OpArgs& args);
 /// [n, extents.., channels] for the operand [n, .., channels].

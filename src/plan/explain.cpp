@@ -219,29 +219,24 @@ class Explainer {
 
   void add_moves(const Named& named, ValueExplanation& value) const {
     std::set<ValueId> found;
-    const ValueId maker = without_reshards(named.agreed);
+    const ValueId maker = without_reshards(graph(), named.agreed);
     add_reshards(maker, MoveCause::kItself, found, value);
     if (value.kind == ValueKind::kWeight || value.kind == ValueKind::kState) {
       const ValueId gradient = find(gradients_, named.agreed);
       if (gradient != kNoValue) {
-        add_reshards(without_reshards(gradient), MoveCause::kGradient, found, value);
+        add_reshards(without_reshards(graph(), gradient), MoveCause::kGradient, found, value);
       }
     }
     if (value.kind != ValueKind::kGradient) {
       for (const Update& update : graph().updates) {
         if (update.variable != named.agreed) continue;
-        add_reshards(without_reshards(update.value), MoveCause::kNewValue, found, value);
+        add_reshards(without_reshards(graph(), update.value), MoveCause::kNewValue, found, value);
       }
     }
     if (value.kind == ValueKind::kWeight || value.kind == ValueKind::kOutput) {
       add_sums(maker, found, value);
     }
     if (value.kind == ValueKind::kOutput) add_inside(maker, found, value);
-  }
-
-  ValueId without_reshards(ValueId id) const {
-    while (graph().node(id).op == &kReshard) id = graph().node(id).inputs[0];
-    return id;
   }
 
   void add(ValueId reshard, MoveCause cause, std::set<ValueId>& found,

@@ -9,12 +9,6 @@ namespace {
 
 std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
 
-/// The node that computes what reshards bring into other layouts.
-ValueId producer(const Graph& graph, ValueId id) {
-  while (graph.node(id).op == &kReshard) id = graph.node(id).inputs[0];
-  return id;
-}
-
 /// Names of values, by the node that computes them; the first name of several.
 std::map<ValueId, std::string> names_of(const Graph& graph) {
   std::map<ValueId, std::string> names;
@@ -24,16 +18,16 @@ std::map<ValueId, std::string> names_of(const Graph& graph) {
     paths.emplace(variable.value, variable.path);
   }
   for (const NamedValue& output : graph.layer_outputs) {
-    names.emplace(producer(graph, output.value), output.name);
+    names.emplace(without_reshards(graph, output.value), output.name);
   }
   for (const Update& gradient : graph.gradients) {
-    names.emplace(producer(graph, gradient.value), paths[gradient.variable] + "/gradient");
+    names.emplace(without_reshards(graph, gradient.value), paths[gradient.variable] + "/gradient");
   }
   for (const Update& update : graph.updates) {
-    names.emplace(producer(graph, update.value), "new " + paths[update.variable]);
+    names.emplace(without_reshards(graph, update.value), "new " + paths[update.variable]);
   }
   for (const NamedValue& output : graph.outputs) {
-    names.emplace(producer(graph, output.value), output.name);
+    names.emplace(without_reshards(graph, output.value), output.name);
   }
   return names;
 }
@@ -48,7 +42,7 @@ Move move_of(const Partitioned& agreed, ValueId id, const Mesh& mesh,
              const std::map<ValueId, std::string>& names) {
   const Node& node = agreed.graph.node(id);
   Move move;
-  move.value = producer(agreed.graph, id);
+  move.value = without_reshards(agreed.graph, id);
   const Node& maker = agreed.graph.node(move.value);
   if (const auto name = names.find(move.value); name != names.end()) move.name = name->second;
   move.op = maker.op->name;

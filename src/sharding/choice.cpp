@@ -102,14 +102,9 @@ Layout operand_layout(const DimRule::Operand& operand,
 
 /// The halos of operand `i`, whose dimensions are laid out.
 void add_halos(const Site& site, std::size_t i, Layout& layout) {
-  const DimRule& rule = site.rule;
   const Shape& shape = site.graph.type(site.node.inputs[i]).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (!rule.reaches[i][d] || layout.dims[d].empty()) continue;
-    const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], d));
-    set_halo(layout, d,
-             halo_of(*rule.reaches[i][d], rule.factors[factor].size, shape[d], layout.dims[d],
-                     site.mesh));
+    set_halo(layout, d, operand_halo(site.rule, i, d, shape, layout.dims[d], site.mesh));
   }
 }
 
@@ -129,6 +124,15 @@ bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, co
     return true;
   };
   return fits(rule.output) && std::all_of(rule.inputs.begin(), rule.inputs.end(), fits);
+}
+
+std::vector<Interval> operand_halo(const DimRule& rule, std::size_t i, std::size_t dim,
+                                   const Shape& shape, const std::vector<int>& axes,
+                                   const Mesh& mesh) {
+  const auto& reach = rule.reaches[i][dim];
+  if (!reach || axes.empty()) return {};
+  const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], dim));
+  return halo_of(*reach, rule.factors[factor].size, shape[dim], axes, mesh);
 }
 
 std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {

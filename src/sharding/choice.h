@@ -41,6 +41,12 @@ struct Site {
 /// that is not the first of its dimension everywhere.
 bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh);
 
+/// The halo that operand `i` of a node, of `shape`, must have along `dim` where `axes` shard it;
+/// empty where its blocks are enough.
+std::vector<Interval> operand_halo(const DimRule& rule, std::size_t i, std::size_t dim,
+                                   const Shape& shape, const std::vector<int>& axes,
+                                   const Mesh& mesh);
+
 /// What each axis may do at a node, in order of preference.
 std::vector<std::vector<AxisUse>> axis_choices(const Site& site);
 

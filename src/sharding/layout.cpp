@@ -119,18 +119,26 @@ bool is_partial(const Layout& layout, int axis) {
   return std::find(layout.partial.begin(), layout.partial.end(), axis) != layout.partial.end();
 }
 
+namespace {
+
+/// Part number `index` of `parts` balanced parts; the first ones have one more.
+Interval part_of_block(const Interval& block, std::int64_t parts, std::int64_t index) {
+  const std::int64_t base = block.size() / parts;
+  const std::int64_t longer = block.size() % parts;
+  const std::int64_t begin = block.begin + index * base + std::min(index, longer);
+  return {begin, begin + base + (index < longer ? 1 : 0)};
+}
+
+}  // namespace
+
 Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device) {
   const std::vector<int> position = mesh.coordinates(device);
-  Block block{0, size};
+  Interval block{0, size};
   for (const int axis : axes) {
-    const std::int64_t parts = mesh.sizes[static_cast<std::size_t>(axis)];
-    const std::int64_t index = position[static_cast<std::size_t>(axis)];
-    const std::int64_t base = block.size / parts;
-    const std::int64_t longer = block.size % parts;  // the first parts have one more
-    block.offset += index * base + std::min(index, longer);
-    block.size = base + (index < longer ? 1 : 0);
+    const auto a = static_cast<std::size_t>(axis);
+    block = part_of_block(block, mesh.sizes[a], position[a]);
   }
-  return block;
+  return {block.begin, block.size()};
 }
 
 std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh) {
@@ -139,14 +147,7 @@ std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes,
     const std::int64_t parts = mesh.sizes[static_cast<std::size_t>(axis)];
     std::vector<Interval> smaller;
     for (const Interval& block : blocks) {
-      const std::int64_t base = block.size() / parts;
-      const std::int64_t longer = block.size() % parts;
-      std::int64_t begin = block.begin;
-      for (std::int64_t i = 0; i < parts; ++i) {
-        const std::int64_t end = begin + base + (i < longer ? 1 : 0);
-        smaller.push_back({begin, end});
-        begin = end;
-      }
+      for (std::int64_t i = 0; i < parts; ++i) smaller.push_back(part_of_block(block, parts, i));
     }
     blocks = std::move(smaller);
   }

@@ -138,6 +138,11 @@ const OpDef kReshard{
     .linear = Linear::kJointly,
 };
 
+ValueId without_reshards(const Graph& graph, ValueId id) {
+  while (graph.node(id).op == &kReshard) id = graph.node(id).inputs[0];
+  return id;
+}
+
 Partitioned insert_reshards(const LaidOut& laid_out, const Mesh& mesh,
                             const PropagateOptions& options) {
   return Inserter(laid_out, mesh, options).run();

@@ -231,7 +231,6 @@ class Localizer {
       sent.push_back(member == device_ ? 0 : out.size());
       joined.push_back(piece(from, id, dim, member, device_).size());
     }
-    const std::int64_t own_start = starts[own];
     Counts received = joined;
     received[own] = 0;
     const Counts send_counts = counts(sent, mine, dim);
@@ -244,7 +243,7 @@ class Localizer {
                                   exchange(node, send_counts, recv_counts), {sum(recv_counts)});
     const ValueId whole = helper(id, ops::kHaloUnpack, rename(from),
                                  {{"dim", static_cast<std::int64_t>(dim)},
-                                  {"start", own_start},
+                                  {"start", starts[own]},
                                   {"extents", joined},
                                   {"own", static_cast<std::int64_t>(own)}},
                                  result, &window);

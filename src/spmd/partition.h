@@ -17,6 +17,9 @@ struct Partitioned {
 /// collective has been chosen.
 extern const OpDef kReshard;
 
+/// The value that reshards bring into the layout of `id`: `id` itself unless it is a reshard.
+ValueId without_reshards(const Graph& graph, ValueId id);
+
 /// Makes reshards nodes where a consumer wants another layout than is there; one reshard serves all
 /// consumers of the same layout. A gathered weight is gathered again in every phase, so that it can
 /// be freed in between, unless `keep_gathered`. Flexible values are computed as they are wanted.

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
+#include "sharding/choice.h"
 #include "spmd/partition.h"
 
 namespace meshwork {
@@ -22,11 +23,7 @@ void check_halos(const Partitioned& program, const DimRule& rule, const Node& no
   const Layout& layout = program.layouts[static_cast<std::size_t>(node.inputs[i])];
   const Shape& shape = program.graph.type(node.inputs[i]).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::vector<Interval> wanted;
-    if (const auto& reach = rule.reaches[i][d]; reach && !layout.dims[d].empty()) {
-      const auto factor = static_cast<std::size_t>(DimRule::major_factor(rule.inputs[i], d));
-      wanted = halo_of(*reach, rule.factors[factor].size, shape[d], layout.dims[d], mesh);
-    }
+    const auto wanted = operand_halo(rule, i, d, shape, layout.dims[d], mesh);
     const auto& have = has_halo(layout, d) ? layout.halos[d] : std::vector<Interval>{};
     MW_CHECK(have == wanted, "{} takes {} with the wrong halo at {}", node.op->name,
              to_string(layout, mesh), d);

@@ -11,14 +11,6 @@ namespace {
 
 std::string show_number(double value) { return fmt::format("{:.9g}", without_nan_sign(value)); }
 
-/// A cell, in quotes where it needs them (RFC 4180).
-std::string show_name(const std::string& name) {
-  if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::vector<std::string> columns_for(const Logs& logs, const std::vector<std::string>& expected) {
   std::vector<std::string> columns = expected;
   for (const auto& [name, value] : logs) columns.push_back(name);
@@ -29,6 +21,13 @@ std::vector<std::string> columns_for(const Logs& logs, const std::vector<std::st
 
 }  // namespace
 
+std::string csv_cell(const std::string& text, char separator) {
+  if (text.find_first_of(std::string("\"\r\n") + separator) == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 MetricsLog::MetricsLog(const std::string& path, std::vector<std::string> expected)
     : file_(File::create(path)), expected_(std::move(expected)) {}
 
@@ -37,7 +36,7 @@ void MetricsLog::add(std::int64_t epoch, const Logs& logs) {
   if (!columns_) {
     columns_ = columns_for(logs, expected_);
     text = "epoch";
-    for (const std::string& name : *columns_) text += ',' + show_name(name);
+    for (const std::string& name : *columns_) text += ',' + csv_cell(name, ',');
     text += '\n';
   }
   text += std::to_string(epoch);

@@ -10,6 +10,9 @@
 
 namespace meshwork {
 
+/// A cell of a table whose cells are `separator` apart, in quotes where it needs them (RFC 4180).
+std::string csv_cell(const std::string& text, char separator);
+
 /// A row per epoch, as Keras's CSVLogger writes it: `epoch`, which counts from 0, and the names of
 /// the first epoch's logs in alphabetical order; NA where an epoch has no value for a name.
 ///

@@ -6,21 +6,10 @@
 #include "train/progress_bar.h"
 
 namespace meshwork {
-namespace {
-
-data::LoaderOptions in_order(const Session& session) {
-  return {.batch_size = batch_size_of(session.job().config.fit, ProgramKind::kEvaluate),
-          .shuffle = false,
-          .seed = session.job().config.seed,
-          .prefetch = session.job().config.fit.prefetch};
-}
-
-}  // namespace
-
 Evaluator::Evaluator(const Session& session, const data::Split& split)
     : session_(session),
       runner_(session, ProgramKind::kEvaluate, split),
-      loader_(split, in_order(session), runner_.parts()) {}
+      loader_(split, runner_.in_order(), runner_.parts()) {}
 
 Logs Evaluator::run() {
   runner_.reset();

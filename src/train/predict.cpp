@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "base/check.h"
-#include "base/error.h"
+#include "base/file.h"
 #include "data/npy_writer.h"
 #include "graph/op_def.h"
 #include "sharding/layout.h"
@@ -36,16 +35,6 @@ data::Split inputs_of(const Job& job, const data::Split& split) {
   return data::select_fields(split, names);
 }
 
-void create_parent_directory(const std::string& file) {
-  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
-  std::error_code code;
-  if (!parent.empty()) std::filesystem::create_directories(parent, code);
-  if (code) {
-    fail(ExitCode::kFile, "{}: cannot create the directory: {}; name another with --output",
-         parent.string(), code.message());
-  }
-}
-
 /// Runs over a split and hands every batch of local predictions to the writers, one per file.
 class Predictor {
  public:
@@ -55,12 +44,7 @@ class Predictor {
         files_(files),
         samples_(split.samples),
         runner_(session, ProgramKind::kPredict, split),
-        loader_(split,
-                {.batch_size = session.job().config.fit.batch_size,
-                 .shuffle = false,
-                 .seed = session.job().config.seed,
-                 .prefetch = session.job().config.fit.prefetch},
-                runner_.parts()) {}
+        loader_(split, runner_.in_order(), runner_.parts()) {}
 
   void run(std::vector<data::NpyWriter>& writers, ProgressBar& bar) {
     std::int64_t first = 0;
@@ -138,7 +122,7 @@ void predict(const Job& job, const DeviceContext& context, const data::Split& sp
   together(session.world(), [&] {
     if (!session.is_first()) return;
     for (const PredictionFile& entry : files) {
-      create_parent_directory(entry.file);
+      create_parent_directory(entry.file, "; name another with --output");
       writers.push_back(data::NpyWriter::create(entry.file, DType::kFloat32, entry.shape));
     }
   });

@@ -108,6 +108,14 @@ TensorView Runner::output(const std::string& name) const {
   return last_->executable->output(name);
 }
 
+data::LoaderOptions Runner::in_order() const {
+  const config::Config& config = session_.job().config;
+  return {.batch_size = batch_size_of(config.fit, kind_),
+          .shuffle = false,
+          .seed = config.seed,
+          .prefetch = config.fit.prefetch};
+}
+
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];

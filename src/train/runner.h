@@ -29,6 +29,9 @@ class Runner {
   /// An output of the last step that is no scalar.
   TensorView output(const std::string& name) const;
 
+  /// How a loader gives the split once, as it stands, in batches for the programs.
+  data::LoaderOptions in_order() const;
+
   /// Which part of each field this device wants, for a loader; of one that no program reads,
   /// nothing.
   data::PartOf parts() const;

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
-#include "base/error.h"
+#include "base/file.h"
 #include "train/run_directory.h"
 #include "train/together.h"
 
@@ -50,15 +49,6 @@ std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step)
       "epoch {}, step {}: the loss is {}; lower the learning rate, clip gradients (clipnorm), or "
       "look for bad values in the data",
       epoch + 1, step, without_nan_sign(loss));
-}
-
-void create_parent(const std::string& file) {
-  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
-  std::error_code code;
-  if (!parent.empty()) std::filesystem::create_directories(parent, code);
-  if (code) {
-    fail(ExitCode::kFile, "{}: cannot create the directory: {}", parent.string(), code.message());
-  }
 }
 
 }  // namespace
@@ -107,7 +97,7 @@ Training Trainer::make_training() {
   };
   training.save_weights = [this](const std::string& file) {
     together(session_.world(), [&] {
-      if (session_.is_first()) create_parent(file);
+      if (session_.is_first()) create_parent_directory(file);
     });
     session_.save_weights(file);
   };

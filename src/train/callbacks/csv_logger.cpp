@@ -1,24 +1,14 @@
 // A row per epoch, byte for byte as Keras writes it through Python's csv module
 #include <algorithm>
-#include <filesystem>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "train/callbacks/monitor.h"
+#include "train/csv_log.h"
 
 namespace meshwork::callbacks {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
-
-void create_parent(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  std::error_code code;
-  if (!parent.empty()) std::filesystem::create_directories(parent, code);
-  if (code) {
-    fail(ExitCode::kFile, "{}: cannot create the directory: {}", parent.string(), code.message());
-  }
-}
 
 class CsvLogger : public Callback {
  public:
@@ -39,7 +29,7 @@ class CsvLogger : public Callback {
     training.together([&] {
       if (!training.is_first) return;
       const std::string path = in_run_directory(training, filename_);
-      create_parent(path);
+      create_parent_directory(path);
       if (!appends_) {
         file_ = File::create(path);
         return;
@@ -59,7 +49,8 @@ class CsvLogger : public Callback {
     text += std::to_string(epoch);
     for (const std::string& name : columns_) {
       const auto value = logs.find(name);
-      text += separator_ + (value == logs.end() ? "NA" : cell(python_text(value->second)));
+      text += separator_ +
+              (value == logs.end() ? "NA" : csv_cell(python_text(value->second), separator_[0]));
     }
     file_->append(text.append(kLineEnd));
   }
@@ -80,16 +71,8 @@ class CsvLogger : public Callback {
 
   std::string header() const {
     std::string text = "epoch";
-    for (const std::string& name : columns_) text += separator_ + cell(name);
+    for (const std::string& name : columns_) text += separator_ + csv_cell(name, separator_[0]);
     return text.append(kLineEnd);
-  }
-
-  /// A cell, in quotes where it needs them.
-  std::string cell(const std::string& text) const {
-    if (text.find_first_of("\"\r\n" + separator_) == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
   }
 
   std::string filename_;
