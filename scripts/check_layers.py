@@ -11,7 +11,7 @@ import re
 import sys
 
 # In the order in which data passes through them. compile.h and compile.cpp stand in src itself.
-ORDER = ["base", "config", "graph", "ops", "model", "autodiff", "optim", "sharding", "spmd", "plan",
+ORDER = ["base", "config", "graph", "ops", "model", "autodiff", "optim", "sharding", "spmd", "rewrite", "plan",
          "compile", "comm", "backend", "exec", "data", "train", "cli"]
 
 # Folders that may see less than all that is above them.

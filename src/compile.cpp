@@ -1,12 +1,19 @@
 #include "compile.h"
 
+#include <algorithm>
+
 #include "autodiff/gradients.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "graph/text.h"
 #include "optim/optimizer.h"
+#include "rewrite/rewrite.h"
 
 namespace meshwork {
 namespace {
+
+/// Computing elementwise nodes together, which the plan does, goes by this name.
+const std::string kChains = "chains";
 
 Mode mode_of(ProgramKind kind) {
   switch (kind) {
@@ -92,6 +99,20 @@ bool is_only_updates(ProgramKind kind) {
   return kind == ProgramKind::kInitialize || kind == ProgramKind::kAverage;
 }
 
+/// Names of the fusions that are not switched off.
+std::vector<std::string> wanted_fusions(const config::FusionSpec& spec) {
+  std::vector<std::string> known{kChains};
+  for (const RewriteDef* def : rewrites()) known.emplace_back(def->name);
+  std::vector<std::string> wanted = spec.all ? known : std::vector<std::string>{};
+  for (const auto& [name, is_wanted, at] : spec.choices) {
+    if (std::ranges::count(known, name) == 0) {
+      config::fail_at(at, "fusion: there is no '{}'{}", name, suggestion(name, known));
+    }
+    if (!is_wanted) std::erase(wanted, name);
+  }
+  return wanted;
+}
+
 void show(const Dump& dump, std::string_view stage, const std::function<std::string()>& text) {
   if (dump) dump(stage, text());
 }
@@ -115,8 +136,8 @@ std::string print_partitioned(const Partitioned& program, const Mesh& mesh) {
 }  // namespace
 
 const std::vector<std::string>& stages() {
-  static const std::vector<std::string> kStages{"forward",     "step",  "layouts", "reshards",
-                                                "collectives", "local", "plan"};
+  static const std::vector<std::string> kStages{"forward",     "step",  "layouts",   "reshards",
+                                                "collectives", "local", "rewritten", "plan"};
   return kStages;
 }
 
@@ -139,6 +160,7 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
   const Graph graph = build_step(config, signature, kind, batch, dump);
   if (!is_only_updates(kind)) check_rules_hit(graph, config);
   GlobalProgram program;
+  program.fusions = wanted_fusions(config.fusion);
   const PinnedLayouts pinned = pin_layouts(graph, config, mesh);
   program.variables = pinned.variables;
   const PropagateOptions options{.keep_gathered = config.keep_gathered};
@@ -162,7 +184,12 @@ Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int devi
   Graph local = prune(localize(program.partitioned, mesh, device));
   verify(local);
   show(dump, "local", [&] { return print(local); });
-  Plan plan = make_plan(std::move(local), workspace, reserved);
+  local = rewrite(std::move(local), program.fusions);
+  verify(local);
+  show(dump, "rewritten", [&] { return print(local); });
+  Plan plan =
+      make_plan(std::move(local), workspace,
+                {.chains = std::ranges::count(program.fusions, kChains) > 0, .reserved = reserved});
   show(dump, "plan", [&] { return to_string(plan); });
   return plan;
 }

@@ -24,7 +24,7 @@ enum class ProgramKind {
 };
 
 /// Receives the text of a stage: "forward", "step", "layouts", "reshards", "collectives", "local",
-/// "plan".
+/// "rewritten", "plan".
 using Dump = std::function<void(std::string_view stage, const std::string& text)>;
 
 /// Names of the stages, in order.
@@ -34,6 +34,7 @@ const std::vector<std::string>& stages();
 struct GlobalProgram {
   Partitioned partitioned;
   std::vector<LayoutMatch> variables;  ///< of its graph.variables
+  std::vector<std::string> fusions;    ///< names of those to be done
 };
 
 /// The graph of a step before any device is thought of.

@@ -32,6 +32,22 @@ struct KernelArgs {
   std::byte* workspace = nullptr;
 };
 
+/// Elementwise nodes of one shape, to be computed in one pass over it; memory for scratch is asked
+/// for with links whose outputs have no data.
+struct ChainArgs {
+  struct Link {
+    std::string_view op;
+    Attrs attrs;
+    /// Below inputs.size(): an input of the chain; above: the link of that number minus it.
+    std::vector<std::size_t> operands;
+    TensorView output;
+    bool is_read = false;  ///< by others: it is written to the output
+  };
+  std::vector<TensorView> inputs;  ///< each once
+  std::vector<Link> links;         ///< operands first
+  std::byte* workspace = nullptr;
+};
+
 /// A bound kernel: pointers, shapes and primitives are fixed; calling it computes the output.
 using Launch = std::function<void()>;
 
@@ -53,12 +69,21 @@ class Backend {
   /// Kernel of an op; nullptr if the backend has none.
   virtual const KernelDef* find(std::string_view op) const = 0;
 
+  /// A chain, link by link through memory where the backend knows nothing better. The output of a
+  /// link may stand where an input of its type stands that no later link reads.
+  virtual Launch bind_chain(const ChainArgs& args) const;
+  /// Bytes of scratch for it.
+  virtual std::int64_t chain_workspace(const ChainArgs& args) const;
+
   /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough.
   virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
 
   virtual void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) = 0;
   virtual void copy_to_host(void* host, const std::byte* device, std::int64_t bytes) = 0;
 };
+
+/// The kernel of an op; an Error that names `path` if the backend has none.
+const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path);
 
 /// Kernels on oneDNN and vectorized loops, and naive ones where there is nothing better.
 /// `threads`: how many threads one device computes with, set for the calling thread.

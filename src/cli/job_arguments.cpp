@@ -86,8 +86,8 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
     if (name == stage && launched_rank() == 0) fmt::print("{}", text);
   };
   const auto backend = make_cpu_backend(1);
-  const WorkspaceQuery workspace = [&](const Graph& program, const Node& node) {
-    return kernel_workspace(*backend, program, node);
+  const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
+    return kernel_workspace(*backend, program, instruction);
   };
   const GlobalProgram program = compile(job.config, job.signature, job.mesh, kind, batch, dump);
   compile_for_device(program, job.mesh, 0, workspace, 0, dump);

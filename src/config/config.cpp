@@ -62,6 +62,25 @@ void read_parallelism(Reader& reader, Config& config) {
   config.keep_gathered = reader.get("keep_gathered", config.keep_gathered);
 }
 
+FusionSpec read_fusion(const Value* value) {
+  FusionSpec fusion;
+  if (value == nullptr) return fusion;
+  if (value->is_scalar()) {
+    fusion.all = value->as_bool("fusion");
+    return fusion;
+  }
+  if (!value->is_map()) {
+    fail_at(value->at,
+            "fusion must be true, false or a map of names, such as {{chains: false}}, not "
+            "{}",
+            describe(*value));
+  }
+  for (const Value::Entry& entry : value->map) {
+    fusion.choices.push_back({entry.key, entry.value.as_bool("fusion: " + entry.key), entry.at});
+  }
+  return fusion;
+}
+
 std::string read_run_directory(Reader& reader, const std::string& file) {
   const Value* directory = reader.find("run_directory");
   if (directory == nullptr) return "runs/" + std::filesystem::path(file).stem().string();
@@ -104,6 +123,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   const Value* model = reader.find("model");
   const Value* compile = reader.find("compile");
   const Value* fit = reader.find("fit");
+  config.fusion = read_fusion(reader.find("fusion"));
   config.run_directory = read_run_directory(reader, file);
   reader.finish();
   config.model =

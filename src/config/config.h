@@ -138,6 +138,17 @@ struct FitSpec {
   Location at;
 };
 
+/// Which of the compiler's fusions are done: all, unless `fusion:` says otherwise.
+struct FusionSpec {
+  struct Choice {
+    std::string name;
+    bool wanted = true;
+    Location at;
+  };
+  bool all = true;              ///< `fusion: false` switches off all
+  std::vector<Choice> choices;  ///< `fusion: {chains: false}`
+};
+
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
@@ -149,6 +160,7 @@ struct Config {
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass
+  FusionSpec fusion;
   /// A map: the description of the dataset, its `name` included; null if the file names none. Its
   /// place is in the file of the description, from whose folder relative paths in it start.
   Value dataset;

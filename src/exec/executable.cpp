@@ -9,16 +9,34 @@
 namespace meshwork {
 namespace {
 
-const KernelDef& find_kernel(const Backend& backend, const Node& node) {
-  const KernelDef* kernel = backend.find(node.op->name);
-  if (kernel == nullptr) {
-    fail("no {} kernel for op '{}' ({})", backend.name(), node.op->name, node.path);
-  }
-  return *kernel;
-}
-
 Reduction reduction_of(const Node& node) {
   return node.attrs.text("reduction") == "max" ? Reduction::kMax : Reduction::kSum;
+}
+
+/// The links of an instruction; which of them others read is not yet said.
+template <class View>
+ChainArgs chain_args(const Graph& program, const Instruction& instruction, const View& view) {
+  ChainArgs args;
+  std::map<ValueId, std::size_t> inputs, links;
+  for (const ValueId id : instruction.nodes) links.emplace(id, links.size());
+  for (const ValueId id : instruction.nodes) {
+    for (const ValueId input : program.node(id).inputs) {
+      if (links.contains(input) || inputs.contains(input)) continue;
+      inputs.emplace(input, args.inputs.size());
+      args.inputs.push_back(view(input));
+    }
+  }
+  for (const ValueId id : instruction.nodes) {
+    const Node& node = program.node(id);
+    ChainArgs::Link link{node.op->name, node.attrs, {}, view(id), false};
+    for (const ValueId input : node.inputs) {
+      const auto found = links.find(input);
+      link.operands.push_back(found != links.end() ? inputs.size() + found->second
+                                                   : inputs.at(input));
+    }
+    args.links.push_back(std::move(link));
+  }
+  return args;
 }
 
 }  // namespace
@@ -35,10 +53,11 @@ Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& g
   for (const Instruction& instruction : plan.instructions) {
     const ValueId id = instruction.nodes.front();
     const OpDef& op = *plan.program.node(id).op;
-    if (instruction.nodes.size() > 1) {
-      launches_.push_back(joined_all_reduce(instruction));
-    } else if (op.collective != Collective::kNone) {
-      launches_.push_back(collective(id));
+    const bool is_joined = instruction.nodes.size() > 1;
+    if (op.collective != Collective::kNone) {
+      launches_.push_back(is_joined ? joined_all_reduce(instruction) : collective(id));
+    } else if (is_joined) {
+      launches_.push_back(chain(instruction));
     } else if (!op.view) {
       launches_.push_back(kernel(instruction, id));
     }
@@ -53,9 +72,10 @@ Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& g
 
 TensorView Executable::view(ValueId id) const {
   const auto i = static_cast<std::size_t>(id);
+  const bool has_place = plan_.offsets[i] != Plan::kNoPlace;
   return {.type = plan_.program.type(id),
           .window = plan_.program.windows[i],
-          .data = arena_ + plan_.offsets[i]};
+          .data = has_place ? arena_ + plan_.offsets[i] : nullptr};
 }
 
 TensorView Executable::input(std::string_view name) const {
@@ -77,7 +97,14 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
                   .attrs = node.attrs,
                   .workspace = arena_ + instruction.workspace};
   for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
-  return find_kernel(backend_, node).bind(args);
+  return find_kernel(backend_, node.op->name, node.path).bind(args);
+}
+
+Launch Executable::chain(const Instruction& instruction) const {
+  ChainArgs args = chain_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
+  for (ChainArgs::Link& link : args.links) link.is_read = link.output.data != nullptr;
+  args.workspace = arena_ + instruction.workspace;
+  return backend_.bind_chain(args);
 }
 
 Launch Executable::collective(ValueId id) const {
@@ -145,19 +172,22 @@ Launch Executable::joined_all_reduce(const Instruction& instruction) const {
   };
 }
 
-std::int64_t kernel_workspace(const Backend& backend, const Graph& program, const Node& node) {
-  const KernelDef& kernel = find_kernel(backend, node);
-  if (kernel.workspace == nullptr) return 0;
+std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
+                              const Instruction& instruction) {
   const auto view = [&](ValueId id) {
     return TensorView{.type = program.type(id),
                       .window = program.windows[static_cast<std::size_t>(id)],
                       .data = nullptr};
   };
-  KernelArgs args{.inputs = {}, .output = {}, .attrs = node.attrs, .workspace = nullptr};
+  if (instruction.nodes.size() > 1) {
+    return backend.chain_workspace(chain_args(program, instruction, view));
+  }
+  const ValueId id = instruction.nodes.front();
+  const Node& node = program.node(id);
+  const KernelDef& kernel = find_kernel(backend, node.op->name, node.path);
+  if (kernel.workspace == nullptr) return 0;
+  KernelArgs args{.inputs = {}, .output = view(id), .attrs = node.attrs, .workspace = nullptr};
   for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
-  args.output = {.type = node.type, .window = {}, .data = nullptr};
-  const auto id = static_cast<ValueId>(&node - program.nodes.data());
-  args.output = view(id);
   return kernel.workspace(args);
 }
 

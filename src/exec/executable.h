@@ -44,6 +44,7 @@ class Executable {
 
  private:
   Launch kernel(const Instruction& instruction, ValueId id) const;
+  Launch chain(const Instruction& instruction) const;
   Launch collective(ValueId id) const;
   Launch joined_all_reduce(const Instruction& instruction) const;
 
@@ -54,7 +55,8 @@ class Executable {
   std::vector<Launch> launches_;
 };
 
-/// Scratch bytes that `backend` wants for a node; an Error if it has no kernel for the op.
-std::int64_t kernel_workspace(const Backend& backend, const Graph& program, const Node& node);
+/// Scratch bytes that `backend` wants for a kernel or a chain; an Error if it has none for the op.
+std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
+                              const Instruction& instruction);
 
 }  // namespace meshwork

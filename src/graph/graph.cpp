@@ -72,17 +72,26 @@ Graph prune(const Graph& graph) {
     for (const ValueId input : graph.nodes[i].inputs) need(input);
   }
 
+  std::vector<ValueId> order;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (needed[i]) order.push_back(static_cast<ValueId>(i));
+  }
+  return in_order(graph, order);
+}
+
+Graph in_order(const Graph& graph, std::span<const ValueId> order) {
   Graph result;
   std::vector<ValueId> renamed(graph.nodes.size(), kNoValue);
   const auto rename = [&](ValueId id) { return renamed[static_cast<std::size_t>(id)]; };
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!needed[i]) continue;
-    renamed[i] = static_cast<ValueId>(result.nodes.size());
-    Node node = graph.nodes[i];
+  for (const ValueId id : order) {
+    renamed[static_cast<std::size_t>(id)] = static_cast<ValueId>(result.nodes.size());
+    result.nodes.push_back(graph.node(id));
+    if (!graph.windows.empty())
+      result.windows.push_back(graph.windows[static_cast<std::size_t>(id)]);
+  }
+  for (Node& node : result.nodes) {
     for (ValueId& input : node.inputs) input = rename(input);
     if (node.gradient_of != kNoValue) node.gradient_of = rename(node.gradient_of);
-    result.nodes.push_back(std::move(node));
-    if (!graph.windows.empty()) result.windows.push_back(graph.windows[i]);
   }
   result.variables = graph.variables;
   for (Variable& variable : result.variables) variable.value = rename(variable.value);

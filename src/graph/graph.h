@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,5 +93,9 @@ void verify(const Graph& graph);
 
 /// The same graph without the nodes that no output and no update needs. Variables and inputs stay.
 Graph prune(const Graph& graph);
+
+/// The same graph with the nodes `order` alone, in that order; inputs stand before their uses.
+/// Names of values that are left out go with them, variables and outputs may not.
+Graph in_order(const Graph& graph, std::span<const ValueId> order);
 
 }  // namespace meshwork

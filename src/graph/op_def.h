@@ -58,7 +58,10 @@ struct OpDef {
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.
   bool settle = false;
-  bool in_place = false;  ///< elementwise: the result may take the place of an operand of its type
+  bool in_place = false;  ///< the result may take the place of an operand of its type
+  /// An element of the result depends on one element of each operand, broadcast as in numpy or
+  /// along `axis`: such nodes may be computed together, in one pass.
+  bool elementwise = false;
   Collective collective = Collective::kNone;
   bool view = false;  ///< the bytes of the result are those of input 0, in the same order
 };

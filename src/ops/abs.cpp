@@ -18,6 +18,7 @@ const OpDef kAbs{
     .rule = elementwise_rule,
     .grad = grad,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

@@ -19,6 +19,7 @@ const OpDef kAdd{
     .grad = grad,
     .linear = Linear::kJointly,
     .in_place = true,
+    .elementwise = true,
 };
 
 ValueId add(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kAdd, {x, y}); }

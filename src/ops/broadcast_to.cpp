@@ -34,6 +34,7 @@ const OpDef kBroadcastTo{
     .grad = grad,
     .flops = no_flops,
     .linear = Linear::kJointly,
+    .elementwise = true,
 };
 
 ValueId broadcast_to(GraphBuilder& b, ValueId x, Shape shape) {

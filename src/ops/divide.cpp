@@ -22,6 +22,7 @@ const OpDef kDivide{
     .grad = grad,
     .linear = Linear::kFirst,
     .in_place = true,
+    .elementwise = true,
 };
 
 ValueId divide(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kDivide, {x, y}); }

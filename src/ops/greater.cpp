@@ -9,6 +9,7 @@ const OpDef kGreater{
     .infer = infer_comparison,
     .rule = elementwise_rule,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

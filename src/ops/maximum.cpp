@@ -23,6 +23,7 @@ const OpDef kMaximum{
     .rule = elementwise_rule,
     .grad = grad,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

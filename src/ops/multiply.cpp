@@ -21,6 +21,7 @@ const OpDef kMultiply{
     .grad = grad,
     .linear = Linear::kEach,
     .in_place = true,
+    .elementwise = true,
 };
 
 ValueId multiply(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMultiply, {x, y}); }

@@ -18,6 +18,7 @@ const OpDef kNegate{
     .grad = grad,
     .linear = Linear::kJointly,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

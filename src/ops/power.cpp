@@ -30,6 +30,7 @@ const OpDef kPower{
     .rule = elementwise_rule,
     .grad = grad,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

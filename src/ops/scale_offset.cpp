@@ -40,6 +40,7 @@ const OpDef kScaleOffset{
     .grad = grad,
     .flops = flops,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

@@ -9,6 +9,7 @@ const OpDef kSign{
     .infer = infer_unary,
     .rule = elementwise_rule,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

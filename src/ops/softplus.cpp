@@ -18,6 +18,7 @@ const OpDef kSoftplus{
     .rule = elementwise_rule,
     .grad = grad,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

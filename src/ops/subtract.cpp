@@ -21,6 +21,7 @@ const OpDef kSubtract{
     .grad = grad,
     .linear = Linear::kJointly,
     .in_place = true,
+    .elementwise = true,
 };
 
 ValueId subtract(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kSubtract, {x, y}); }

@@ -19,6 +19,7 @@ const OpDef kTanh{
     .rule = elementwise_rule,
     .grad = grad,
     .in_place = true,
+    .elementwise = true,
 };
 
 }  // namespace meshwork::ops

@@ -41,8 +41,7 @@ class Memory {
     pack();
     plan_.offsets.resize(graph_.nodes.size());
     for (std::size_t v = 0; v < buffer_.size(); ++v) {
-      MW_CHECK(buffer_[v] >= 0, "%{} has no place", v);
-      plan_.offsets[v] = buffers_[slot(buffer_[v])].offset;
+      plan_.offsets[v] = buffer_[v] < 0 ? Plan::kNoPlace : buffers_[slot(buffer_[v])].offset;
     }
     for (const auto& [i, b] : workspaces)
       plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
@@ -118,11 +117,30 @@ class Memory {
     if (writer < 0 || num_bytes(node.type) != num_bytes(graph_.type(update.variable))) return false;
     const int last_read = last_use_[slot(update.variable)];
     if (last_read < writer) return true;
-    const bool reads_elsewhere =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-          return root_[slot(input)] == update.variable && graph_.type(input) != node.type;
-        });
-    return last_read == writer && node.op->in_place && !reads_elsewhere;
+    return last_read == writer && may_replace(root, writer, [&](ValueId input) {
+             return root_[slot(input)] == update.variable;
+           });
+  }
+
+  /// Whether `id` may be written over the operands of instruction `i` for which `is_replaced`: it
+  /// reads them, if at all, element by element, and nothing in the instruction reads them later.
+  template <class Predicate>
+  bool may_replace(ValueId id, int i, const Predicate& is_replaced) const {
+    if (!graph_.node(id).op->in_place) return false;
+    const TensorType& type = graph_.type(id);
+    for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
+      for (const ValueId input : graph_.node(reader).inputs) {
+        if (is_replaced(input) && (reader > id || graph_.type(input) != type)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether nothing but nodes of its own instruction reads a value.
+  bool is_internal(ValueId id, int i) const {
+    const Node& node = graph_.node(id);
+    return instruction_size(i) > 1 && node.op->collective == Collective::kNone &&
+           last_use_[slot(id)] == i;
   }
 
   void place_inputs() {
@@ -137,11 +155,12 @@ class Memory {
     const Node& node = graph_.node(id);
     const ValueId root = root_[slot(id)];
     int& mine = buffer_[slot(id)];
+    if (is_internal(id, i)) return;
     if (root != id) {
       mine = buffer_[slot(root)];
     } else if (const auto home = home_.find(id); home != home_.end()) {
       mine = home->second;
-    } else if (const int reused = reusable_operand(node, i); reused >= 0) {
+    } else if (const int reused = reusable_operand(id, i); reused >= 0) {
       mine = reused;
     } else {
       mine = new_buffer(num_bytes(node.type), i);
@@ -151,13 +170,20 @@ class Memory {
   }
 
   /// Buffer of an operand that dies here and may hold the result, or -1.
-  int reusable_operand(const Node& node, int i) const {
-    if (!node.op->in_place || instruction_size(i) != 1) return -1;
-    for (const ValueId input : node.inputs) {
-      const int candidate = buffer_[slot(input)];
-      const Buffer& buffer = buffers_[slot(candidate)];
-      const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
-      if (transient && graph_.type(input) == node.type && buffer.last == i) return candidate;
+  int reusable_operand(ValueId id, int i) const {
+    const Node& node = graph_.node(id);
+    if (!node.op->in_place) return -1;
+    for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
+      if (reader > id) break;
+      for (const ValueId input : graph_.node(reader).inputs) {
+        const int candidate = buffer_[slot(input)];
+        if (candidate < 0 || graph_.type(input) != node.type) continue;
+        const Buffer& buffer = buffers_[slot(candidate)];
+        const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
+        if (!transient || buffer.last != i || made_by_[slot(input)] == i) continue;
+        const auto is_replaced = [&](ValueId other) { return buffer_[slot(other)] == candidate; };
+        if (may_replace(id, i, is_replaced)) return candidate;
+      }
     }
     return -1;
   }

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "plan/chains.h"
 
 namespace meshwork {
 namespace {
@@ -46,19 +47,25 @@ double sent_bytes(const Graph& program, const Node& node) {
 
 }  // namespace
 
-Plan make_plan(Graph program, const WorkspaceQuery& workspace, std::int64_t reserved) {
+Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options) {
   Plan plan;
+  Chained chained;
+  if (options.chains) {
+    chained = find_chains(program);
+    program = std::move(chained.program);
+  }
   plan.program = std::move(program);
-  plan.instructions = schedule(plan.program);
+  plan.instructions = schedule(plan.program, chained.chain);
   for (Instruction& instruction : plan.instructions) {
-    const Node& node = plan.program.node(instruction.nodes.front());
-    if (instruction.nodes.size() > 1) {
+    const OpDef& op = *plan.program.node(instruction.nodes.front()).op;
+    const bool is_collective = op.collective != Collective::kNone;
+    if (is_collective && instruction.nodes.size() > 1) {
       instruction.workspace_bytes = joined_bytes(plan.program, instruction);
-    } else if (node.op->collective == Collective::kNone && !node.op->view && workspace) {
-      instruction.workspace_bytes = workspace(plan.program, node);
+    } else if (!is_collective && !op.view && workspace) {
+      instruction.workspace_bytes = workspace(plan.program, instruction);
     }
   }
-  lay_out_memory(plan, reserved);
+  lay_out_memory(plan, options.reserved);
   return plan;
 }
 
@@ -82,7 +89,8 @@ std::string to_string(const Plan& plan) {
   std::string text;
   auto out = std::back_inserter(text);
   const auto value = [&](ValueId id) {
-    return fmt::format("%{}@{}", id, plan.offsets[static_cast<std::size_t>(id)]);
+    const std::int64_t offset = plan.offsets[static_cast<std::size_t>(id)];
+    return offset == Plan::kNoPlace ? fmt::format("%{}", id) : fmt::format("%{}@{}", id, offset);
   };
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     for (const ValueId id : plan.instructions[i].nodes) {

@@ -9,8 +9,8 @@
 
 namespace meshwork {
 
-/// One step of a program: a kernel or a collective. Several nodes stand together only where small
-/// all-reduces are joined into one.
+/// One step of a program: a kernel or a collective. Several nodes stand together where small
+/// all-reduces are joined into one, and where a chain of elementwise nodes is computed in one pass.
 struct Instruction {
   std::vector<ValueId> nodes;
   std::int64_t workspace = 0;  ///< offset of scratch memory in the arena
@@ -27,24 +27,34 @@ struct FinalCopy {
 /// first and keep their places in every program over the same variables; nothing else is placed
 /// among the first `reserved` bytes, where programs with more variables have theirs.
 struct Plan {
+  static constexpr std::int64_t kNoPlace = -1;
+
   Graph program;  ///< local
   std::vector<Instruction> instructions;
-  std::vector<std::int64_t> offsets;  ///< of each value in the arena, in bytes
+  /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its chain read.
+  std::vector<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
   std::int64_t arena_bytes = 0;     ///< all of it
 };
 
-/// What planning asks of the backend: scratch bytes of a node of a local program.
-using WorkspaceQuery = std::function<std::int64_t(const Graph& program, const Node& node)>;
+/// What planning asks of the backend: scratch bytes of an instruction of a local program.
+using WorkspaceQuery =
+    std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
+
+struct PlanOptions {
+  bool chains = true;  ///< compute chains of elementwise nodes in one pass
+  std::int64_t reserved = 0;
+};
 
 /// Orders instructions, joins small all-reduces, lays out memory from lifetimes.
-Plan make_plan(Graph program, const WorkspaceQuery& workspace, std::int64_t reserved = 0);
+Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options = {});
 
 /// Order of execution: program order, but all-reduces of at most kSmallBytes wait until one of
-/// their results is needed, and then go out together (those over the same devices).
+/// their results is needed, and then go out together (those over the same devices). Nodes that
+/// follow each other with the same number in `chain` are one instruction; empty: none are.
 constexpr std::int64_t kSmallBytes = 64 * 1024;
-std::vector<Instruction> schedule(const Graph& program);
+std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain = {});
 
 /// Gives every value a place; see Plan.
 void lay_out_memory(Plan& plan, std::int64_t reserved);

@@ -12,8 +12,8 @@ namespace meshwork {
 
 Session::Session(const Job& job, const DeviceContext& context)
     : job_(job), groups_(context.world), backend_(make_cpu_backend(context.threads)) {
-  const WorkspaceQuery workspace = [&](const Graph& program, const Node& node) {
-    return kernel_workspace(*backend_, program, node);
+  const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
+    return kernel_workspace(*backend_, program, instruction);
   };
   // The program that initializes comes first and has all variables.
   for (const auto& [key, global] : job.programs) {

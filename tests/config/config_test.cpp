@@ -17,6 +17,8 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.batch_axis == std::vector<std::string>{"data"});
   CHECK(config.layout_map.empty());
   CHECK(!config.keep_gathered);
+  CHECK(config.fusion.all);
+  CHECK(config.fusion.choices.empty());
   CHECK(config.dataset.is_null());
   CHECK(!config.compile.has_value());
   CHECK(config.fit.batch_size == 32);
@@ -40,6 +42,7 @@ layout_map:
   scale: []
 optimizer_layout: {d1/.*: [data]}
 keep_gathered: true
+fusion: {chains: false}
 compile:
   optimizer: {Adam: {learning_rate: 0.5}}
   loss: mse
@@ -61,6 +64,10 @@ run_directory: out
   CHECK(config.layout_map[2].dims.empty());
   CHECK(config.optimizer_layout.at(0).dims == Dims{{"data"}});
   CHECK(config.keep_gathered);
+  CHECK(config.fusion.all);
+  REQUIRE(config.fusion.choices.size() == 1);
+  CHECK(config.fusion.choices[0].name == "chains");
+  CHECK(!config.fusion.choices[0].wanted);
   REQUIRE(config.compile.has_value());
   CHECK(config.compile->optimizer.name == "Adam");
   CHECK(config.compile->optimizer.args.find("learning_rate")->value.as_real("x") == 0.5);

@@ -78,6 +78,11 @@ TEST_CASE("errors of single keys") {
        "c.yaml:5:13: batch_axis must be an axis of the mesh or a list of them, not a map"},
       {"batch_axis: [data, data]", "c.yaml:5:20: batch_axis: axis 'data' stands twice"},
       {"keep_gathered: 1", "c.yaml:5:16: keep_gathered must be true or false, not '1'"},
+      {"fusion: 1", "c.yaml:5:9: fusion must be true or false, not '1'"},
+      {"fusion: [chains]",
+       "c.yaml:5:9: fusion must be true, false or a map of names, such as {chains: false}, not a "
+       "list"},
+      {"fusion: {chains: 2}", "c.yaml:5:18: fusion: chains must be true or false, not '2'"},
       {"run_directory: [a]", "c.yaml:5:16: run_directory must be a word, not a list"},
       {"run_directory: ''", "c.yaml:5:16: run_directory is empty; name a folder"},
   });

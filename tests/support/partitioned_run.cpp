@@ -60,8 +60,8 @@ void run_on(Device& device, const Partitioned& program,
             const std::map<std::string, HostTensor>& inputs, std::mutex& mutex,
             PartitionedRun& result) {
   Backend& backend = *device.backend;
-  const WorkspaceQuery workspace = [&](const Graph& local, const Node& node) {
-    return kernel_workspace(backend, local, node);
+  const WorkspaceQuery workspace = [&](const Graph& local, const Instruction& instruction) {
+    return kernel_workspace(backend, local, instruction);
   };
   Graph local = prune(localize(program, device.mesh, device.world.rank()));
   verify(local);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/backend.h"
+#include "backend/cpu/chain.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/reference/kernels.h"
 #include "base/check.h"
@@ -83,13 +84,23 @@ class CpuBackend : public Backend {
   std::vector<std::span<const KernelDef>> lists_;
 };
 
+/// The fast kernels, with the naive ones for what they leave out.
+class FastCpuBackend final : public CpuBackend {
+ public:
+  FastCpuBackend() : CpuBackend("cpu", {cpu::kernels(), reference::kernels()}) {}
+
+  Launch bind_chain(const ChainArgs& args) const override { return cpu::bind_chain(args); }
+  std::int64_t chain_workspace(const ChainArgs& args) const override {
+    return cpu::chain_workspace(args);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
   MW_CHECK(threads >= 1, "{} threads", threads);
   omp_set_num_threads(threads);
-  return std::make_unique<CpuBackend>(
-      "cpu", std::vector<std::span<const KernelDef>>{cpu::kernels(), reference::kernels()});
+  return std::make_unique<FastCpuBackend>();
 }
 
 std::unique_ptr<Backend> make_reference_backend() {

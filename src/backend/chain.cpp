@@ -1,0 +1,58 @@
+#include "backend/backend.h"
+#include "base/check.h"
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t padded_bytes(const TensorType& type) {
+  return (num_bytes(type) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// The kernel of a link, with what others do not read in the workspace.
+KernelArgs args_of(const ChainArgs& chain, std::vector<TensorView>& values, std::size_t link,
+                   std::int64_t& used) {
+  const ChainArgs::Link& l = chain.links[link];
+  KernelArgs args{.inputs = {}, .output = l.output, .attrs = l.attrs, .workspace = nullptr};
+  for (const std::size_t operand : l.operands) args.inputs.push_back(values.at(operand));
+  if (!l.is_read) {
+    args.output.data = chain.workspace == nullptr ? nullptr : chain.workspace + used;
+    used += padded_bytes(l.output.type);
+  }
+  values.push_back(args.output);
+  return args;
+}
+
+}  // namespace
+
+const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path) {
+  const KernelDef* kernel = backend.find(op);
+  if (kernel == nullptr) fail("no {} kernel for op '{}' ({})", backend.name(), op, path);
+  return *kernel;
+}
+
+Launch Backend::bind_chain(const ChainArgs& chain) const {
+  std::vector<TensorView> values = chain.inputs;
+  std::int64_t used = 0;
+  std::vector<Launch> launches;
+  for (std::size_t i = 0; i < chain.links.size(); ++i) {
+    const KernelDef& kernel = find_kernel(*this, chain.links[i].op, "a chain");
+    MW_CHECK(kernel.workspace == nullptr, "'{}' is no op for a chain", kernel.op);
+    launches.push_back(kernel.bind(args_of(chain, values, i, used)));
+  }
+  return [launches] {
+    for (const Launch& launch : launches) launch();
+  };
+}
+
+std::int64_t Backend::chain_workspace(const ChainArgs& chain) const {
+  std::int64_t bytes = 0;
+  for (const ChainArgs::Link& link : chain.links) {
+    if (!link.is_read) bytes += padded_bytes(link.output.type);
+  }
+  return bytes;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,239 @@
+#include "backend/cpu/chain.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "backend/cpu/chain_steps.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/spread.h"
+#include "base/check.h"
+
+namespace meshwork::cpu {
+namespace {
+
+/// Elements of a tile, at most, unless an operand repeats after somewhat more: a few tiles fill
+/// half of a first-level cache.
+constexpr std::int64_t kTile = 1024;
+constexpr std::int64_t kLongestTile = 2 * kTile;
+
+/// Where a step finds an operand or leaves its result.
+struct Place {
+  enum class Kind {
+    kWhole,   ///< in memory, as large as the chain
+    kScalar,  ///< in memory, one element
+    kRow,     ///< in memory, `period` elements that repeat; no tile lies across their end
+    kTile,    ///< tile number `tile` of the thread
+    kShared,  ///< tile number `tile` of those that are filled once for all
+  };
+  Kind kind = Kind::kWhole;
+  float* data = nullptr;
+  std::int64_t period = 0;
+  std::size_t tile = 0;
+};
+
+/// Broadcasts an operand into a tile before the steps run.
+struct Fill {
+  Spread spread;
+  const float* operand;
+  std::size_t tile;
+};
+
+struct Step {
+  ChainStep run;
+  std::array<Place, 3> operands;
+  std::size_t operand_count;
+  unsigned repeats;
+  Place result;
+};
+
+class Chain {
+ public:
+  explicit Chain(const ChainArgs& args)
+      : count_(num_elements(args.links.back().output.type.shape)),
+        shape_(args.links.back().output.type.shape),
+        workspace_(reinterpret_cast<float*>(args.workspace)) {
+    tile_ = tile_for(args);
+    for (std::size_t i = 0; i < args.links.size(); ++i) add_step(args, i);
+  }
+
+  std::int64_t workspace_bytes() const {
+    const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads());
+    const std::size_t tiles = shared_.size() + threads * tiles_;
+    return static_cast<std::int64_t>(tiles * stride() * sizeof(float));
+  }
+
+  void operator()() const {
+    if (count_ == 0) return;
+    for (std::size_t i = 0; i < shared_.size(); ++i) {
+      shared_[i].spread.fill(shared_[i].operand, 0, std::min(tile_, count_), shared_tile(i));
+    }
+    const std::int64_t tiles_of_task = std::max<std::int64_t>(1, kTaskElements / tile_);
+    const std::int64_t tiles = ceil_divide(count_, tile_);
+    for_each_task(ceil_divide(tiles, tiles_of_task), count_, [&](std::int64_t task) {
+      const std::int64_t end = std::min(tiles, (task + 1) * tiles_of_task);
+      float* const memory = thread_tiles();
+      for (std::int64_t tile = task * tiles_of_task; tile < end; ++tile) {
+        run_tile(tile * tile_, std::min(tile_, count_ - tile * tile_), memory);
+      }
+    });
+  }
+
+ private:
+  /// A scale along a dimension is broadcast as if it had ones behind.
+  static Shape broadcast_shape(const ChainArgs::Link& link, std::size_t operand, Shape shape) {
+    if (link.op == "scale_offset" && operand > 0) {
+      const auto rank = static_cast<std::int64_t>(link.output.type.shape.size());
+      shape.insert(shape.end(), static_cast<std::size_t>(rank - 1 - link.attrs.integer("axis")), 1);
+    }
+    return shape;
+  }
+
+  /// A multiple of the periods of all operands where there is a short one, else kTile.
+  std::int64_t tile_for(const ChainArgs& args) const {
+    std::int64_t together = 1;
+    for (const ChainArgs::Link& link : args.links) {
+      for (std::size_t o = 0; o < link.operands.size(); ++o) {
+        if (link.operands[o] >= args.inputs.size()) continue;
+        const Shape& shape = args.inputs[link.operands[o]].type.shape;
+        const std::int64_t period = Spread(broadcast_shape(link, o, shape), shape_).period();
+        if (period == 0 || period > kLongestTile) continue;
+        const std::int64_t both = std::lcm(together, period);
+        if (both <= kLongestTile) together = both;
+      }
+    }
+    return std::max<std::int64_t>(1, kTile / together) * together;
+  }
+
+  void add_step(const ChainArgs& args, std::size_t number) {
+    const ChainArgs::Link& link = args.links[number];
+    Step step{find_chain_step(link.op), {}, link.operands.size(), 0, {}};
+    MW_CHECK(step.run != nullptr && step.operand_count <= step.operands.size(), "'{}' in a chain",
+             link.op);
+    MW_CHECK(link.output.type.dtype == DType::kFloat32 && link.output.type.shape == shape_);
+    for (std::size_t o = 0; o < link.operands.size(); ++o) {
+      const std::size_t from = link.operands[o];
+      Place& place = step.operands[o];
+      place = from < args.inputs.size() ? place_of_input(args, link, o)
+                                        : results_.at(from - args.inputs.size());
+      if (place.kind == Place::Kind::kScalar) step.repeats |= 1U << o;
+    }
+    for (const std::size_t from : link.operands) {
+      if (from >= args.inputs.size()) release(args, from, number);
+    }
+    if (link.is_read) {
+      step.result.data = link.output.as<float>();
+    } else {
+      step.result = {.kind = Place::Kind::kTile, .tile = take_tile()};
+    }
+    results_.push_back(step.result);
+    steps_.push_back(step);
+  }
+
+  Place place_of_input(const ChainArgs& args, const ChainArgs::Link& link, std::size_t operand) {
+    const std::size_t input = link.operands[operand];
+    const TensorView& view = args.inputs[input];
+    MW_CHECK(view.type.dtype == DType::kFloat32);
+    const Shape shape = broadcast_shape(link, operand, view.type.shape);
+    const auto known = places_.find({input, shape});
+    if (known != places_.end()) return known->second;
+    const Spread spread(shape, shape_);
+    Place place{.data = view.as<float>(), .period = spread.period()};
+    if (spread.is_scalar()) {
+      place.kind = Place::Kind::kScalar;
+    } else if (!spread.is_dense()) {
+      if (place.period > 0 && place.period % tile_ == 0) {
+        place.kind = Place::Kind::kRow;
+      } else if (place.period > 0 && tile_ % place.period == 0) {
+        place.kind = Place::Kind::kShared;
+        place.tile = shared_.size();
+        shared_.push_back({spread, place.data, place.tile});
+      } else {
+        place.kind = Place::Kind::kTile;
+        place.tile = tiles_++;  // of its own: it is filled before the first step
+        fills_.push_back({spread, place.data, place.tile});
+      }
+    }
+    places_.emplace(std::pair(input, shape), place);
+    return place;
+  }
+
+  std::size_t take_tile() {
+    if (free_.empty()) return tiles_++;
+    const std::size_t tile = free_.back();
+    free_.pop_back();
+    return tile;
+  }
+
+  /// Frees the tile of an operand that no later link reads.
+  void release(const ChainArgs& args, std::size_t operand, std::size_t reader) {
+    const Place& place = results_.at(operand - args.inputs.size());
+    if (place.kind != Place::Kind::kTile) return;
+    for (std::size_t later = reader + 1; later < args.links.size(); ++later) {
+      const auto& operands = args.links[later].operands;
+      if (std::find(operands.begin(), operands.end(), operand) != operands.end()) return;
+    }
+    if (std::find(free_.begin(), free_.end(), place.tile) == free_.end()) {
+      free_.push_back(place.tile);
+    }
+  }
+
+  std::size_t stride() const { return static_cast<std::size_t>(ceil_divide(tile_, 16) * 16); }
+  float* shared_tile(std::size_t tile) const { return workspace_ + tile * stride(); }
+  float* thread_tiles() const {
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+    return workspace_ + (shared_.size() + thread * tiles_) * stride();
+  }
+
+  float* find(const Place& place, std::int64_t begin, float* memory) const {
+    switch (place.kind) {
+      case Place::Kind::kWhole:
+        return place.data + begin;
+      case Place::Kind::kScalar:
+        return place.data;
+      case Place::Kind::kRow:
+        return place.data + begin % place.period;
+      case Place::Kind::kTile:
+        return memory + place.tile * stride();
+      case Place::Kind::kShared:
+        return shared_tile(place.tile);
+    }
+    return nullptr;
+  }
+
+  void run_tile(std::int64_t begin, std::int64_t count, float* memory) const {
+    for (const Fill& fill : fills_) {
+      fill.spread.fill(fill.operand, begin, count, memory + fill.tile * stride());
+    }
+    for (const Step& step : steps_) {
+      std::array<const float*, 3> operands{};
+      for (std::size_t o = 0; o < step.operand_count; ++o) {
+        operands[o] = find(step.operands[o], begin, memory);
+      }
+      step.run(operands.data(), step.repeats, find(step.result, begin, memory), count);
+    }
+  }
+
+  std::int64_t count_;
+  Shape shape_;
+  std::int64_t tile_ = kTile;
+  float* workspace_;
+  std::map<std::pair<std::size_t, Shape>, Place> places_;  ///< of inputs as they are broadcast
+  std::vector<Place> results_;                             ///< of links
+  std::vector<Fill> shared_;
+  std::vector<Fill> fills_;
+  std::vector<Step> steps_;
+  std::size_t tiles_ = 0;  ///< of each thread
+  std::vector<std::size_t> free_;
+};
+
+}  // namespace
+
+Launch bind_chain(const ChainArgs& args) { return Chain(args); }
+
+std::int64_t chain_workspace(const ChainArgs& args) { return Chain(args).workspace_bytes(); }
+
+}  // namespace meshwork::cpu

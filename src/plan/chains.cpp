@@ -1,0 +1,132 @@
+#include "plan/chains.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+/// Beyond so many nodes the intermediate results of a pass no longer stay in the first cache.
+constexpr std::size_t kMaxLinks = 48;
+
+bool is_link(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  const auto is_real = [&](ValueId value) { return program.type(value).dtype == DType::kFloat32; };
+  return node.op->elementwise && is_real(id) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), is_real);
+}
+
+/// What the backward pass alone needs is not computed in the forward pass: it would have to be
+/// kept. Extents of one device do not count: all devices must come to the same order of
+/// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
+/// elementwise.
+bool belong_together(const Graph& program, ValueId first, ValueId second) {
+  const auto global = [&](ValueId id) -> const Shape& {
+    return program.windows[static_cast<std::size_t>(id)].global;
+  };
+  return global(first) == global(second) && program.node(first).phase == program.node(second).phase;
+}
+
+/// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
+/// which each can run.
+class ChainFinder {
+ public:
+  explicit ChainFinder(const Graph& program) : program_(program) {
+    const auto count = static_cast<int>(program.nodes.size());
+    for (int i = 0; i < count; ++i) {
+      units_.push_back({i});
+      unit_of_.push_back(i);
+      order_.push_back(i);
+      position_.push_back(i);
+    }
+    seen_.assign(units_.size(), -1);
+  }
+
+  Chained run() {
+    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+      if (!is_link(program_, id)) continue;
+      for (const ValueId input : program_.node(id).inputs) {
+        if (is_link(program_, input) && belong_together(program_, input, id)) {
+          join(unit_of_[slot(input)], unit_of_[slot(id)]);
+        }
+      }
+    }
+    std::vector<ValueId> order;
+    Chained result;
+    for (const int unit : order_) {
+      for (const ValueId id : units_[slot(unit)]) {
+        order.push_back(id);
+        result.chain.push_back(unit);
+      }
+    }
+    result.program = in_order(program_, order);
+    return result;
+  }
+
+ private:
+  static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
+
+  /// Joins unit `first` to `second`, which reads it, unless another unit stands between.
+  void join(int first, int second) {
+    if (first == second) return;
+    if (units_[slot(first)].size() + units_[slot(second)].size() > kMaxLinks) return;
+    if (!find_needed(first, second)) return;
+    std::vector<ValueId>& nodes = units_[slot(second)];
+    for (const ValueId id : units_[slot(first)]) {
+      unit_of_[slot(id)] = second;
+      nodes.push_back(id);
+    }
+    units_[slot(first)].clear();
+    std::sort(nodes.begin(), nodes.end());
+    reorder(first, second);
+  }
+
+  /// Marks the units behind `first` that `second` needs; false if one of them needs `first`.
+  bool find_needed(int first, int second) {
+    ++search_;
+    std::vector<int> open{second};
+    while (!open.empty()) {
+      const int unit = open.back();
+      open.pop_back();
+      for (const ValueId id : units_[slot(unit)]) {
+        for (const ValueId input : program_.node(id).inputs) {
+          const int other = unit_of_[slot(input)];
+          if (other == first && unit != second) return false;
+          const bool is_between = position_[slot(other)] > position_[slot(first)];
+          if (!is_between || other == unit || seen_[slot(other)] == search_) continue;
+          seen_[slot(other)] = search_;
+          open.push_back(other);
+        }
+      }
+    }
+    return true;
+  }
+
+  /// From the place of `first` on: what `second` needs, the two together, the others.
+  void reorder(int first, int second) {
+    const auto begin = order_.begin() + position_[slot(first)];
+    const auto end = order_.begin() + position_[slot(second)] + 1;
+    const auto place = [&](int unit) {
+      return unit == second ? 1 : unit == first || seen_[slot(unit)] != search_ ? 2 : 0;
+    };
+    std::stable_sort(begin, end, [&](int a, int b) { return place(a) < place(b); });
+    for (auto unit = begin; unit != end; ++unit) {
+      position_[slot(*unit)] = static_cast<int>(unit - order_.begin());
+    }
+  }
+
+  const Graph& program_;
+  std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
+  std::vector<int> unit_of_;                 ///< of each node
+  std::vector<int> order_;
+  std::vector<int> position_;  ///< of each unit in the order
+  std::vector<int> seen_;      ///< number of the search that last met a unit
+  int search_ = 0;
+};
+
+}  // namespace
+
+Chained find_chains(const Graph& program) { return ChainFinder(program).run(); }
+
+}  // namespace meshwork

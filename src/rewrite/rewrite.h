@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// A change of the program of one device that leaves its results what they are, apart from the
+/// order of sums: one file, one line in the list of registry.cpp. `fusion: {NAME: false}` in the
+/// configuration switches it off. It decides by what is the same on all devices (ops, attributes,
+/// global shapes), not by local extents: all must come to the same order of collectives.
+struct RewriteDef {
+  std::string_view name;
+  /// Changes nodes where they stand; nodes that nobody reads any more are removed behind it.
+  void (*run)(Graph& program);
+};
+
+/// All of them, in the order in which they are done.
+const std::vector<const RewriteDef*>& rewrites();
+
+/// The program after the rewrites that `names` has.
+Graph rewrite(Graph program, std::span<const std::string> names);
+
+/// Of each value, how many nodes, updates and outputs read it.
+std::vector<int> count_readers(const Graph& program);
+
+namespace rewriting {
+extern const RewriteDef kFoldConstants;
+}  // namespace rewriting
+
+}  // namespace meshwork

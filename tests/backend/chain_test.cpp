@@ -1,0 +1,185 @@
+// Chains of elementwise ops in one pass against the same, op by op.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "backend/backend.h"
+#include "backend/cpu/chain_steps.h"
+#include "ops/ops.h"
+#include "support/dice.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+/// A chain with memory for all that it names.
+struct BoundChain {
+  ChainArgs args;
+  std::vector<std::vector<float>> memory;
+
+  TensorView add(const Shape& shape, Dice& dice) {
+    std::vector<float> values(static_cast<std::size_t>(num_elements(shape)) + 1);
+    for (float& value : values) value = static_cast<float>(dice.between(-40, 40)) / 8;
+    memory.push_back(std::move(values));
+    return {.type = {DType::kFloat32, shape},
+            .window = whole_window(shape),
+            .data = reinterpret_cast<std::byte*>(memory.back().data())};
+  }
+};
+
+/// [.., 1, ..] or without leading dimensions: what broadcasts to `shape`.
+Shape broadcast_operand(Dice& dice, Shape shape) {
+  for (std::int64_t& extent : shape) {
+    if (dice.chance(30)) extent = 1;
+  }
+  if (dice.chance(30))
+    shape.erase(shape.begin(), shape.begin() + dice.below(static_cast<int>(shape.size()) + 1));
+  return shape;
+}
+
+std::vector<const OpDef*> elementwise_ops() {
+  std::vector<const OpDef*> found;
+  for (const OpDef* op : ops::registry()) {
+    if (op->elementwise) found.push_back(op);
+  }
+  return found;
+}
+
+std::size_t operands_of(const OpDef& op) {
+  constexpr std::array<std::string_view, 12> kBinary{
+      "add",     "divide",  "equal",    "greater", "greater_equal",
+      "maximum", "minimum", "multiply", "power",   "subtract"};
+  if (op.name == "select" || op.name == "scale_offset") return 3;
+  return std::ranges::count(kBinary, op.name) > 0 ? 2 : 1;
+}
+
+/// Links of random ops over random operands: results of earlier links and inputs of all kinds.
+BoundChain random_chain(Dice& dice, const Shape& shape, int length) {
+  const auto known = elementwise_ops();
+  BoundChain chain;
+  chain.memory.reserve(200);
+  std::vector<ChainArgs::Link> links;
+  for (int l = 0; l < length; ++l) {
+    const OpDef& op = *known[static_cast<std::size_t>(dice.below(static_cast<int>(known.size())))];
+    const bool scales = op.name == "scale_offset";
+    if (scales && shape.empty()) continue;
+    const auto axis =
+        scales ? static_cast<std::size_t>(dice.below(static_cast<int>(shape.size()))) : 0;
+    ChainArgs::Link link{op.name, {}, {}, {}, true};
+    if (scales) link.attrs = {{"axis", static_cast<std::int64_t>(axis)}};
+    for (std::size_t o = 0; o < operands_of(op); ++o) {
+      if (!links.empty() && dice.chance(50) && !(scales && o > 0)) {
+        // Numbers of links are told apart from those of inputs when all inputs are known.
+        link.operands.push_back(
+            1000 + static_cast<std::size_t>(dice.below(static_cast<int>(links.size()))));
+        continue;
+      }
+      // Some operand has the shape of the result.
+      const bool is_last = o + 1 == operands_of(op);
+      const bool may_repeat = op.name == "broadcast_to" || !is_last;
+      const Shape operand = scales && o > 0         ? Shape{shape[axis]}
+                            : scales || !may_repeat ? shape
+                                                    : broadcast_operand(dice, shape);
+      link.operands.push_back(chain.args.inputs.size());
+      chain.args.inputs.push_back(chain.add(operand, dice));
+    }
+    links.push_back(std::move(link));
+  }
+  for (ChainArgs::Link& link : links) {
+    for (std::size_t& operand : link.operands) {
+      if (operand >= 1000) operand += chain.args.inputs.size() - 1000;
+    }
+    link.output = chain.add(shape, dice);
+  }
+  for (std::size_t l = 0; l + 1 < links.size(); ++l) links[l].is_read = dice.chance(40);
+  chain.args.links = std::move(links);
+  return chain;
+}
+
+std::vector<float> run(const BoundChain& chain, bool in_one_pass, int threads) {
+  const auto backend = make_cpu_backend(threads);
+  ChainArgs args = chain.args;
+  const std::int64_t bytes =
+      in_one_pass ? backend->chain_workspace(args) : backend->Backend::chain_workspace(args);
+  const auto workspace = backend->allocate(bytes);
+  args.workspace = workspace.get();
+  const Launch launch =
+      in_one_pass ? backend->bind_chain(args) : backend->Backend::bind_chain(args);
+  std::vector<float> results;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    launch();
+    for (const ChainArgs::Link& link : args.links) {
+      if (!link.is_read) continue;
+      float* y = link.output.as<float>();
+      const std::int64_t count = num_elements(link.output.type.shape);
+      results.insert(results.end(), y, y + count);
+      std::fill_n(y, count, -1.0F);
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op has a step in chains") {
+  for (const OpDef* op : elementwise_ops()) {
+    CAPTURE(op->name);
+    const bool found = cpu::find_chain_step(op->name) != nullptr;
+    CHECK(found);
+  }
+  const bool is_link = cpu::find_chain_step("einsum") != nullptr;
+  CHECK(!is_link);
+}
+
+TEST_CASE("chains give the bits that their ops give one by one, whatever the threads") {
+  const std::vector<Shape> shapes{{},        {1},       {7},        {64},
+                                  {3, 4},    {130, 10}, {33, 48},   {5, 7, 12},
+                                  {1000, 1}, {2, 4096}, {9, 1500},  {8, 28, 28, 12},
+                                  {0, 5},    {4, 0},    {17, 1023}, {66000}};
+  for (int seed = 0; seed < 160; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Shape& shape = shapes[static_cast<std::size_t>(seed) % shapes.size()];
+    const BoundChain chain = random_chain(dice, shape, dice.between(2, 12));
+    if (chain.args.links.empty()) continue;
+    CAPTURE(seed);
+    CAPTURE(to_string(shape));
+    const std::vector<float> expected = run(chain, false, 1);
+    for (const int threads : {1, 2}) {
+      const std::vector<float> found = run(chain, true, threads);
+      REQUIRE(found.size() == expected.size());
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool both_nan = std::isnan(found[i]) && std::isnan(expected[i]);
+        const bool same =
+            std::bit_cast<std::uint32_t>(found[i]) == std::bit_cast<std::uint32_t>(expected[i]);
+        different += both_nan || same ? 0 : 1;
+      }
+      CHECK(different == 0);
+    }
+  }
+}
+
+TEST_CASE("the result of a link may take the place of an input that no later link reads") {
+  Dice dice(7);
+  BoundChain chain;
+  chain.memory.reserve(10);
+  const Shape shape{300, 11};
+  for (int i = 0; i < 2; ++i) chain.args.inputs.push_back(chain.add(shape, dice));
+  const std::vector<float> a = chain.memory[0], b = chain.memory[1];
+  chain.args.links.push_back({"multiply", {}, {0, 1}, chain.add(shape, dice), false});
+  chain.args.links.push_back({"add", {}, {0, 2}, chain.args.inputs[0], true});
+  chain.args.links.push_back({"subtract", {}, {3, 1}, chain.args.inputs[1], true});
+  const auto backend = make_cpu_backend(1);
+  const auto workspace = backend->allocate(backend->chain_workspace(chain.args));
+  chain.args.workspace = workspace.get();
+  backend->bind_chain(chain.args)();
+  bool right = true;
+  for (std::size_t i = 0; i + 1 < a.size(); ++i) {
+    const float sum = a[i] + a[i] * b[i];
+    right = right && chain.memory[0][i] == sum && chain.memory[1][i] == sum - b[i];
+  }
+  CHECK(right);
+  CHECK(chain.memory[0].back() == a.back());
+}
