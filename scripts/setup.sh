@@ -10,6 +10,7 @@ required=(
   libcli11-dev
   libdnnl-dev
   libfmt-dev
+  libisal-dev
   libjpeg-dev
   libopenmpi-dev
   libpcre2-dev

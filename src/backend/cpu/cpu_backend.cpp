@@ -1,7 +1,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -12,11 +11,10 @@
 #include "backend/cpu/reference/kernels.h"
 #include "base/check.h"
 #include "base/error.h"
+#include "base/huge_pages.h"
 
 namespace meshwork {
 namespace {
-
-constexpr std::size_t kAlignment = 64;
 
 /// Bytes that can be had without swapping, as the system estimates them; the greatest number where
 /// it does not.
@@ -63,12 +61,9 @@ class CpuBackend : public Backend {
     // The system promises more than it has, and kills who takes it at its word.
     const std::int64_t available = available_memory();
     if (bytes > available) fail_short_of_memory(bytes, available);
-    const std::size_t padded = std::max(
-        kAlignment, (static_cast<std::size_t>(bytes) + kAlignment - 1) & ~(kAlignment - 1));
-    void* memory = std::aligned_alloc(kAlignment, padded);
+    std::shared_ptr<std::byte> memory = zeroed_pages(static_cast<std::size_t>(bytes));
     if (memory == nullptr) fail_short_of_memory(bytes, available);
-    std::memset(memory, 0, padded);
-    return {static_cast<std::byte*>(memory), [](std::byte* data) { std::free(data); }};
+    return memory;
   }
 
   void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) override {

@@ -2,31 +2,22 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 
+#include "data/formats/mapped_file.h"
+
 namespace meshwork::data {
 
-/// A file mapped read-only into memory. Throws Error with ExitCode::kFile if it is no regular
-/// file or cannot be read.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
-/// Bytes on the heap, not cleared.
+/// Bytes on the heap, not cleared, many of them in huge pages.
 struct HeapBytes {
-  std::unique_ptr<std::byte[]> data;
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte[], Free> data;
   std::size_t size = 0;
 
   static HeapBytes of_size(std::size_t size);
@@ -40,7 +31,7 @@ class FileBytes {
  public:
   explicit FileBytes(const std::string& path);
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
 
   /// The first `count` bytes, fewer if there are no more.
   HeapBytes head(std::size_t count) const;
@@ -53,7 +44,6 @@ class FileBytes {
   std::span<const std::byte> all() const;
 
  private:
-  std::string path_;
   MappedFile file_;
   bool gzip_ = false;
   std::size_t expected_ = 0;

@@ -1,10 +1,11 @@
 #include "data/formats/gunzip.h"
 
-#include <zlib.h>
+#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -12,54 +13,79 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;  // zlib counts in 32 bits
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;  // ISA-L counts in 32 bits
 
-/// zlib's state, freed whatever happens.
+std::string_view reason(int status) {
+  switch (status) {
+    case ISAL_INVALID_BLOCK:
+      return "invalid block";
+    case ISAL_INVALID_SYMBOL:
+      return "invalid symbol";
+    case ISAL_INVALID_LOOKBACK:
+      return "invalid distance";
+    case ISAL_INVALID_WRAPPER:
+      return "invalid header";
+    case ISAL_UNSUPPORTED_METHOD:
+      return "unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "incorrect checksum";
+    default:
+      return "no reason given";
+  }
+}
+
+/// The state of decompressing one file.
 class Inflater {
  public:
-  explicit Inflater(const std::string& name) : name_(name) {
-    constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) {
-      fail(ExitCode::kFile, "{}: no memory to decompress it", name_);
-    }
+  Inflater(const MappedFile& file, std::size_t chunk) : file_(file), chunk_(chunk) {
+    begin_member();
   }
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
 
-  /// Decompresses from `in` to `out`, both advanced. False when the file is over.
-  bool step(std::span<const std::byte>& in, std::span<std::byte>& out) {
-    const auto take = static_cast<uInt>(std::min(in.size(), kMostAtOnce));
-    const auto room = static_cast<uInt>(std::min(out.size(), kMostAtOnce));
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-    stream_.avail_in = take;
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = room;
-    const int status = inflate(&stream_, Z_NO_FLUSH);
-    in = in.subspan(take - stream_.avail_in);
-    out = out.subspan(room - stream_.avail_out);
-    if (status == Z_STREAM_END) return next_member(in);
-    if (status == Z_OK && (!in.empty() || stream_.avail_out == 0)) return true;
-    if (in.empty() && (status == Z_OK || status == Z_BUF_ERROR)) {
-      fail(ExitCode::kFile, "{}: the gzip data is cut off; fetch the file again", name_);
-    }
-    fail(ExitCode::kFile, "{}: the gzip data is damaged ({}); fetch the file again", name_,
-         stream_.msg == nullptr ? "no reason given" : stream_.msg);
+  /// Decompresses more of the file to `out`, which is advanced. False when the file is over.
+  bool step(std::span<std::byte>& out) {
+    const std::span<const std::byte> in = file_.bytes().subspan(done_, std::min(chunk_, left()));
+    const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMostAtOnce));
+    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
+    state_->avail_in = static_cast<std::uint32_t>(in.size());
+    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_->avail_out = room;
+    const int status = isal_inflate(state_.get());
+    if (status != ISAL_DECOMP_OK) fail_damaged(reason(status));
+    done_ += in.size() - state_->avail_in;
+    file_.forget(done_);
+    out = out.subspan(room - state_->avail_out);
+    if (state_->block_state == ISAL_BLOCK_FINISH) return next_member();
+    if (left() > 0 || state_->avail_out == 0) return true;
+    fail(ExitCode::kFile, "{}: the gzip data is cut off; fetch the file again", file_.path());
   }
 
  private:
-  bool next_member(std::span<const std::byte> in) {
-    if (in.empty()) return false;
-    if (!is_gzip(in)) {
+  std::size_t left() const { return file_.bytes().size() - done_; }
+
+  bool next_member() {
+    if (left() == 0) return false;
+    if (!is_gzip(file_.bytes().subspan(done_))) {
       fail(ExitCode::kFile, "{}: {} bytes of garbage after the gzip data; fetch the file again",
-           name_, in.size());
+           file_.path(), left());
     }
-    inflateReset(&stream_);
+    begin_member();
     return true;
   }
 
-  const std::string& name_;
-  z_stream stream_{};
+  void begin_member() {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP;
+  }
+
+  [[noreturn]] void fail_damaged(std::string_view why) const {
+    fail(ExitCode::kFile, "{}: the gzip data is damaged ({}); fetch the file again", file_.path(),
+         why);
+  }
+
+  const MappedFile& file_;
+  std::size_t chunk_;
+  std::size_t done_ = 0;  ///< bytes of the file
+  std::unique_ptr<inflate_state> state_ = std::make_unique<inflate_state>();
 };
 
 }  // namespace
@@ -68,22 +94,21 @@ bool is_gzip(std::span<const std::byte> file) {
   return file.size() >= 2 && file[0] == std::byte{0x1F} && file[1] == std::byte{0x8B};
 }
 
-std::size_t gunzip(const std::string& name, std::span<const std::byte> file,
-                   std::span<std::byte> out) {
-  Inflater inflater(name);
+std::size_t gunzip(const MappedFile& file, std::span<std::byte> out, std::size_t chunk) {
+  Inflater inflater(file, chunk);
   std::span<std::byte> room = out;
-  while (!room.empty() && inflater.step(file, room)) {
+  while (!room.empty() && inflater.step(room)) {
   }
   return out.size() - room.size();
 }
 
-std::size_t gunzip_size(const std::string& name, std::span<const std::byte> file) {
-  Inflater inflater(name);
+std::size_t gunzip_size(const MappedFile& file) {
+  Inflater inflater(file, kGzipChunk);
   std::vector<std::byte> buffer(std::size_t{1} << 18U);
   std::size_t size = 0;
   for (bool more = true; more;) {
     std::span<std::byte> room = buffer;
-    more = inflater.step(file, room);
+    more = inflater.step(room);
     size += buffer.size() - room.size();
   }
   return size;

@@ -1,0 +1,38 @@
+#include "base/huge_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace meshwork {
+namespace {
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+void prefer_huge_pages(void* begin, std::size_t bytes) {
+  const std::size_t page = page_size();
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const std::size_t skip = (page - address % page) % page;
+  if (bytes < kHugePage + skip) return;
+  // Only advice: a system that knows no huge pages goes on with small ones.
+  madvise(static_cast<std::byte*>(begin) + skip, (bytes - skip) / page * page, MADV_HUGEPAGE);
+}
+
+std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes) {
+  const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;  // to begin with a huge page
+  const std::size_t mapped = std::max<std::size_t>(bytes, 1) + slack;
+  if (mapped < bytes) return nullptr;
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t skip = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
+  std::byte* begin = static_cast<std::byte*>(memory) + skip;
+  prefer_huge_pages(begin, bytes);
+  return {begin, [memory, mapped](std::byte*) { munmap(memory, mapped); }};
+}
+
+}  // namespace meshwork

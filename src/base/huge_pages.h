@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace meshwork {
+
+/// What the system clears and maps at once where it can, instead of pages of 4 KiB.
+constexpr std::size_t kHugePage = std::size_t{1} << 21U;
+
+/// Lets the system take huge pages for those that lie within these bytes. Changes no results.
+void prefer_huge_pages(void* begin, std::size_t bytes);
+
+/// Zeroed memory at the start of a page, of huge ones if it is large, which takes no resident
+/// memory before it is touched. Null if there is none; never null for 0 bytes.
+std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes);
+
+}  // namespace meshwork

@@ -1,0 +1,52 @@
+#include "data/formats/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace meshwork::data {
+namespace {
+
+[[noreturn]] void fail_system(const std::string& path, const char* action) {
+  fail(ExitCode::kFile, "{}: cannot {}: {}", path, action, std::strerror(errno));
+}
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() { close(fd); }
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  // O_NONBLOCK: a named pipe must not make us wait for a writer.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) fail_system(path, "open");
+  struct stat status {};
+  if (fstat(file.fd, &status) != 0) fail_system(path, "stat");
+  if (!S_ISREG(status.st_mode)) fail(ExitCode::kFile, "{}: not a regular file", path);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return;  // mmap refuses
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (data == MAP_FAILED) fail_system(path, "map");
+  bytes_ = {static_cast<const std::byte*>(data), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::forget(std::size_t count) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t whole = count >= bytes_.size() ? bytes_.size() : count / page * page;
+  if (whole > 0) madvise(const_cast<std::byte*>(bytes_.data()), whole, MADV_DONTNEED);
+}
+
+}  // namespace meshwork::data
