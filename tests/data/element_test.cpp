@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/rng.h"
 #include "data/files.h"
 
 using namespace meshwork;
@@ -60,6 +61,31 @@ TEST_CASE("every stored type converts from both byte orders") {
   CHECK(special[0] == std::numeric_limits<float>::infinity());
   CHECK(special[1] == -std::numeric_limits<float>::infinity());
   CHECK(std::isnan(special[2]));
+}
+
+TEST_CASE("long runs convert to what their elements convert to one by one") {
+  std::string raw;
+  for (std::uint64_t i = 0; raw.size() < 1003 * 8; ++i)
+    raw += bytes_of<std::uint32_t>({philox(3, 0, i)[0]});
+  const auto* bytes = reinterpret_cast<const std::byte*>(raw.data()) + 1;  // of no alignment
+  for (const Stored type :
+       {Stored::kUInt8, Stored::kInt8, Stored::kUInt16, Stored::kInt16, Stored::kUInt32,
+        Stored::kInt32, Stored::kUInt64, Stored::kInt64, Stored::kFloat16}) {
+    for (const bool swapped : {false, true}) {
+      CAPTURE(name_of(type));
+      CAPTURE(swapped);
+      const Conversion conversion{DType::kFloat32, 1 / 255.0, -0.25};
+      std::vector<float> out(1001);
+      REQUIRE(convert(bytes, {type, swapped}, 1001, conversion, out.data()) == 1001);
+      bool same = true;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const double value = value_at(bytes + i * size_of(type), {type, swapped});
+        const auto expected = static_cast<float>(value * conversion.scale + conversion.offset);
+        same = same && (out[i] == expected || (std::isnan(out[i]) && std::isnan(expected)));
+      }
+      CHECK(same);
+    }
+  }
 }
 
 TEST_CASE("a scale of 1/255 gives the bits of a float32 division") {

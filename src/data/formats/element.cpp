@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/simd.h"
 
 namespace meshwork::data {
 namespace {
@@ -28,23 +29,38 @@ struct Half {
   }
 };
 
-template <class T, bool kSwapped>
-T load(const std::byte* raw) {
-  std::array<std::byte, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), raw, sizeof(T));
-  if constexpr (kSwapped) std::reverse(bytes.begin(), bytes.end());
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
+/// The unsigned integer of so many bytes.
+template <std::size_t kSize>
+using Bits = std::conditional_t<
+    kSize == 1, std::uint8_t,
+    std::conditional_t<kSize == 2, std::uint16_t,
+                       std::conditional_t<kSize == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class Word>
+[[gnu::always_inline]] inline Word reversed(Word bits) {
+  if constexpr (sizeof(Word) == 2) return __builtin_bswap16(bits);
+  if constexpr (sizeof(Word) == 4) return __builtin_bswap32(bits);
+  if constexpr (sizeof(Word) == 8) return __builtin_bswap64(bits);
+  return bits;
 }
 
 template <class T, bool kSwapped>
-void to_float32(const std::byte* raw, std::int64_t count, double scale, double offset, float* out) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = load<T, kSwapped>(raw + i * static_cast<std::int64_t>(sizeof(T)));
-    out[i] = static_cast<float>(static_cast<double>(value) * scale + offset);
-  }
+[[gnu::always_inline]] inline T load(const std::byte* raw) {
+  Bits<sizeof(T)> bits;
+  std::memcpy(&bits, raw, sizeof(T));
+  return std::bit_cast<T>(kSwapped ? reversed(bits) : bits);
 }
+
+template <class T, bool kSwapped>
+struct ToFloat32 {
+  [[gnu::always_inline]] static void run(const std::byte* raw, std::int64_t count, double scale,
+                                         double offset, float* out) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T value = load<T, kSwapped>(raw + i * static_cast<std::int64_t>(sizeof(T)));
+      out[i] = static_cast<float>(static_cast<double>(value) * scale + offset);
+    }
+  }
+};
 
 /// A value to int32, where it is whole (to 1e-6 of it, for scales such as 0.1) and fits.
 bool round_to_int32(double value, std::int32_t& out) {
@@ -116,8 +132,8 @@ std::int64_t convert_as(const std::byte* raw, std::int64_t count, const Conversi
                                  static_cast<std::int32_t*>(out));
   }
   MW_CHECK(conversion.dtype == DType::kFloat32);
-  to_float32<T, kSwapped>(raw, count, conversion.scale, conversion.offset,
-                          static_cast<float*>(out));
+  static const auto to_float32 = vectorized<ToFloat32<T, kSwapped>>();
+  to_float32(raw, count, conversion.scale, conversion.offset, static_cast<float*>(out));
   return count;
 }
 

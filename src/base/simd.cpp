@@ -1,6 +1,6 @@
-#include "backend/cpu/simd.h"
+#include "base/simd.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 Isa machine_isa() {
 #if defined(__x86_64__)
@@ -13,4 +13,4 @@ Isa machine_isa() {
   return Isa::kBaseline;
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork
