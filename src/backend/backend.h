@@ -78,6 +78,9 @@ class Backend {
   /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough.
   virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
 
+  /// Lets `write` fill device memory through memory of the host, which may be the same.
+  virtual void fill(std::byte* device, std::int64_t bytes,
+                    const std::function<void(std::byte* host)>& write) = 0;
   virtual void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) = 0;
   virtual void copy_to_host(void* host, const std::byte* device, std::int64_t bytes) = 0;
 };

@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -90,7 +91,9 @@ Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& p
     }
     plans_.push_back(std::move(plan));
   }
-  slots_.resize(static_cast<std::size_t>(options.prefetch) + 1);
+  is_direct_ = std::all_of(readers_.begin(), readers_.end(),
+                           [](const SampleReader& reader) { return reader.reads_memory(); });
+  slots_.resize(is_direct_ ? 1 : static_cast<std::size_t>(options.prefetch) + 1);
   for (Slot& slot : slots_) {
     for (std::size_t i = 0; i < split.fields.size(); ++i) {
       slot.buffers.push_back(
@@ -99,7 +102,11 @@ Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& p
     }
   }
   order_.resize(static_cast<std::size_t>(split.samples));
-  thread_ = std::thread([this] { run(); });
+  if (is_direct_) {
+    preparation_.emplace(split);
+  } else {
+    thread_ = std::thread([this] { run(); });
+  }
 }
 
 Loader::~Loader() {
@@ -108,17 +115,54 @@ Loader::~Loader() {
     stop_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
-const Batch& Loader::next() {
+std::int64_t Loader::advance() {
+  if (is_direct_) {
+    preparation_.reset();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return plan_of(options_.first_step + taken_++).size;
+  }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return filled_ > taken_ || failure_ != nullptr; });
   if (filled_ == taken_) std::rethrow_exception(failure_);
   const std::int64_t number = taken_++;
   lock.unlock();
   changed_.notify_all();
-  return slots_[static_cast<std::size_t>(number) % slots_.size()].batch;
+  return slot_of(number).batch.size;
+}
+
+void Loader::read(std::size_t field, std::byte* out) {
+  MW_CHECK(taken_ > 0, "read() before advance()");
+  const std::int64_t step = options_.first_step + taken_ - 1;
+  if (!is_direct_) {
+    const std::int64_t bytes = plan_of(step).fields[field].bytes;
+    if (bytes > 0) {
+      std::memcpy(out, slot_of(taken_ - 1).buffers[field].get(), static_cast<std::size_t>(bytes));
+    }
+    return;
+  }
+  try {
+    read(step, field, out);
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+const Batch& Loader::next() {
+  advance();
+  Slot& slot = slot_of(taken_ - 1);
+  if (is_direct_) {
+    describe(slot, plan_of(options_.first_step + taken_ - 1));
+    for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(i, slot.buffers[i].get());
+  }
+  return slot.batch;
+}
+
+Loader::Slot& Loader::slot_of(std::int64_t number) {
+  return slots_[static_cast<std::size_t>(number) % slots_.size()];
 }
 
 void Loader::run() {
@@ -127,7 +171,7 @@ void Loader::run() {
     // Batch taken_ - 1 is in use; its slot comes round after `prefetch` others.
     changed_.wait(lock, [&] { return stop_ || filled_ < taken_ + options_.prefetch; });
     if (stop_) return;
-    Slot& slot = slots_[static_cast<std::size_t>(filled_) % slots_.size()];
+    Slot& slot = slot_of(filled_);
     const std::int64_t step = options_.first_step + filled_;
     lock.unlock();
     try {
@@ -156,22 +200,32 @@ void Loader::order_rows(std::int64_t pass) {
   order_pass_ = pass;
 }
 
-void Loader::fill(Slot& slot, std::int64_t step) {
+const Loader::Plan& Loader::plan_of(std::int64_t step) const {
+  return plans_[step % steps_per_pass_ == steps_per_pass_ - 1 ? 1 : 0];
+}
+
+void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {
   const std::int64_t pass = step / steps_per_pass_;
-  const std::int64_t in_pass = step % steps_per_pass_;
   order_rows(pass);
-  const Plan& plan = plans_[in_pass == steps_per_pass_ - 1 ? 1 : 0];
+  const FieldPlan& plan = plan_of(step).fields[field];
+  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + plan.part.window.offset[0];
   const std::span<const std::int64_t> order(order_);
+  const Rows rows{
+      order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(plan.part.shape[0])),
+      pass, first};
+  readers_[field].read(rows, plan.runs, out);
+}
+
+void Loader::describe(Slot& slot, const Plan& plan) {
   slot.batch.size = plan.size;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
-    const FieldPlan& field = plan.fields[i];
-    const std::int64_t first = in_pass * plans_[0].size + field.part.window.offset[0];
-    const Rows rows{order.subspan(static_cast<std::size_t>(first),
-                                  static_cast<std::size_t>(field.part.shape[0])),
-                    pass, first};
-    readers_[i].read(rows, field.runs, slot.buffers[i].get());
-    slot.batch.fields[i].part = field.part;  // of the same rank as before: nothing is allocated
+    slot.batch.fields[i].part = plan.fields[i].part;  // of the same rank: nothing is allocated
   }
+}
+
+void Loader::fill(Slot& slot, std::int64_t step) {
+  describe(slot, plan_of(step));
+  for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(step, i, slot.buffers[i].get());
 }
 
 }  // namespace meshwork::data

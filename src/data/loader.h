@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/preparation.h"
 #include "data/runs.h"
 #include "data/sample_reader.h"
 
@@ -58,6 +59,9 @@ struct Batch {
 };
 
 /// The batches of one device, read, converted and augmented by a thread that keeps some ready.
+/// Where there is nothing to do but to convert numbers in memory, no thread does it but the
+/// caller's, and right into the place where the batch is wanted: that takes no longer than to fetch
+/// it from where another thread has put it.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the
 /// samples left over, never padded, and dropped only if the options say so. An epoch is one pass,
@@ -75,9 +79,18 @@ class Loader {
 
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
 
-  /// The next batch, which holds until the next call. Throws what the reading thread threw, again
-  /// at every later call.
+  /// Goes on to the next batch, the first one at first. Returns its size. Throws what went wrong in
+  /// reading, here or in read(), again at every later call.
+  std::int64_t advance();
+
+  /// Writes this device's part of a field of the batch to `out`, dense and row-major.
+  void read(std::size_t field, std::byte* out);
+
+  /// Goes on to the next batch and has it all in memory of the loader, until the next call.
   const Batch& next();
+
+  /// Whether read() does all the work, on the thread that calls it.
+  bool is_direct() const { return is_direct_; }
 
  private:
   struct Plan;
@@ -85,7 +98,11 @@ class Loader {
 
   void run();
   void order_rows(std::int64_t pass);
+  const Plan& plan_of(std::int64_t step) const;
+  void read(std::int64_t step, std::size_t field, std::byte* out);
+  static void describe(Slot& slot, const Plan& plan);
   void fill(Slot& slot, std::int64_t step);
+  Slot& slot_of(std::int64_t number);
 
   Split split_;
   LoaderOptions options_;
@@ -93,8 +110,10 @@ class Loader {
   std::int64_t steps_per_epoch_;
   std::vector<Plan> plans_;            ///< for a full batch, and for the last one of a pass
   std::vector<SampleReader> readers_;  ///< one per field
-  std::vector<Slot> slots_;            ///< a ring: one in use, the others ready or being filled
-  std::vector<std::int64_t> order_;    ///< of pass order_pass_
+  bool is_direct_;
+  std::optional<Preparation> preparation_;  ///< of a direct loader, until the first batch
+  std::vector<Slot> slots_;          ///< a ring: one in use, the others ready or being filled
+  std::vector<std::int64_t> order_;  ///< of pass order_pass_
   std::int64_t order_pass_ = -1;
 
   std::mutex mutex_;

@@ -31,6 +31,9 @@ class OneHotSource : public Source {
     }
   }
 
+  void prepare() const override { source_->prepare(); }
+  bool reads_memory() const override { return source_->reads_memory(); }
+
  private:
   /// [.., classes] flattened: element i belongs to label i / classes.
   template <class T>

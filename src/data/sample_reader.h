@@ -26,6 +26,9 @@ class SampleReader {
   /// `seed` is the run's; `augment` is for training batches.
   SampleReader(const Field& field, std::uint64_t seed, bool augment);
 
+  /// Whether it takes no longer than to convert numbers in memory, once the source is prepared.
+  bool reads_memory() const { return !augmenter_ && field_.source->reads_memory(); }
+
   /// Writes the runs of every row to `out`, one after the other. Allocates nothing from the second
   /// call on.
   void read(const Rows& rows, const Runs& runs, std::byte* out);

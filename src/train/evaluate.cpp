@@ -14,7 +14,7 @@ Evaluator::Evaluator(const Session& session, const data::Split& split)
 Logs Evaluator::run() {
   runner_.reset();
   for (std::int64_t step = 0; step < loader_.steps_per_epoch(); ++step) {
-    runner_.step(loader_.next());
+    runner_.step(loader_);
   }
   return runner_.logs();
 }
@@ -24,8 +24,8 @@ Logs Evaluator::run(std::ostream& out, int verbose) {
   bar.begin(loader_.steps_per_epoch());
   runner_.reset();
   for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
-    runner_.step(loader_.next());
-    bar.update(step, runner_.logs());
+    runner_.step(loader_);
+    bar.update(step, [&] { return runner_.logs(); });
   }
   bar.finish(runner_.logs());
   return runner_.logs();

@@ -50,13 +50,12 @@ class Predictor {
     std::int64_t first = 0;
     bar.begin(loader_.steps_per_epoch());
     for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
-      const data::Batch& batch = loader_.next();
-      runner_.step(batch);
+      const std::int64_t batch = runner_.step(loader_);
       for (std::size_t i = 0; i < files_.size(); ++i) {
-        write(files_[i].output, writers[i], first, batch.size);
+        write(files_[i].output, writers[i], first, batch);
       }
-      first += batch.size;
-      bar.update(step, {});
+      first += batch;
+      bar.update(step, [] { return Logs{}; });
     }
     bar.finish({});
   }

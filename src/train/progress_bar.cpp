@@ -141,12 +141,12 @@ void ProgressBar::begin_epoch(std::int64_t epoch, std::int64_t epochs,
   begin(steps);
 }
 
-void ProgressBar::update(std::int64_t step, const Logs& logs) {
+void ProgressBar::update(std::int64_t step, const std::function<Logs()>& logs) {
   seen_ = step;
   if (verbose_ != 1) return;
-  remember(logs);
   const double now = clock_();
   if (!last_drawn_ || now - *last_drawn_ >= kInterval) {
+    remember(logs());
     draw(compose(step, now, false), false);
     last_drawn_ = now;
   }

@@ -43,8 +43,8 @@ class ProgressBar {
   /// As begin, after the line "Epoch 1/3" (`epoch` counts from 0) if there is more than one.
   void begin_epoch(std::int64_t epoch, std::int64_t epochs, std::optional<std::int64_t> steps);
 
-  /// `step` steps are done. Draws at most once in 0.05 s.
-  void update(std::int64_t step, const Logs& logs);
+  /// `step` steps are done. Draws at most once in 0.05 s, and asks for `logs` only then.
+  void update(std::int64_t step, const std::function<Logs()>& logs);
 
   /// Prints a line of its own, whatever `verbose` is, below one that is still being drawn.
   void print(const std::string& line);

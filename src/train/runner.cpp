@@ -60,23 +60,47 @@ double Runner::read(const TensorView& scalar) const {
   return value;
 }
 
-void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
+const Runner::Bound& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
   const bool updates = (iteration + 1) % steps_per_update_ == 0;
-  const Bound& bound = this->bound({updates ? kind_ : ProgramKind::kAccumulate, batch.size});
+  return bound({updates ? kind_ : ProgramKind::kAccumulate, batch});
+}
+
+std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
+  const std::int64_t batch = loader.advance();
+  const Bound& bound = bound_for(batch, iteration);
+  for (std::size_t i = 0; i < bound.fields.size(); ++i) {
+    const TensorView& input = bound.fields[i];
+    if (input.data == nullptr) continue;
+    session_.backend().fill(input.data, num_bytes(input.type),
+                            [&](std::byte* host) { loader.read(i, host); });
+  }
+  run(bound, batch, iteration, learning_rate);
+  return batch;
+}
+
+void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
+  const Bound& bound = bound_for(batch.size, iteration);
   MW_CHECK(bound.fields.size() == batch.fields.size());
-  const auto fill = [&](const TensorView& input, const void* host) {
-    if (input.data != nullptr) {
-      session_.backend().copy_to_device(input.data, host, num_bytes(input.type));
-    }
-  };
-  for (std::size_t i = 0; i < bound.fields.size(); ++i) fill(bound.fields[i], batch.fields[i].data);
+  for (std::size_t i = 0; i < bound.fields.size(); ++i) {
+    write(bound.fields[i], batch.fields[i].data);
+  }
+  run(bound, batch.size, iteration, learning_rate);
+}
+
+void Runner::write(const TensorView& input, const void* host) const {
+  if (input.data == nullptr) return;
+  session_.backend().copy_to_device(input.data, host, num_bytes(input.type));
+}
+
+void Runner::run(const Bound& bound, std::int64_t batch, std::int64_t iteration,
+                 double learning_rate) {
   const auto rate = static_cast<float>(learning_rate);
-  fill(bound.iteration, &iteration);
-  fill(bound.learning_rate, &rate);
+  write(bound.iteration, &iteration);
+  write(bound.learning_rate, &rate);
   bound.executable->run();
   last_ = &bound;
 
-  const auto samples = static_cast<double>(batch.size);
+  const auto samples = static_cast<double>(batch);
   if (bound.loss.data != nullptr) {
     loss_ = read(bound.loss);
     loss_mean_.total += loss_ * samples;

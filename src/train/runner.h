@@ -16,8 +16,11 @@ class Runner {
  public:
   Runner(const Session& session, ProgramKind kind, const data::Split& split);
 
-  /// One step. `iteration` counts steps from 0 over the whole run: where the optimizer accumulates
-  /// gradients over several, it says whether this one is an update.
+  /// One step, on the next batch of the loader, whose size it returns. `iteration` counts steps
+  /// from 0 over the whole run: where the optimizer accumulates gradients over several, it says
+  /// whether this one is an update.
+  std::int64_t step(data::Loader& loader, std::int64_t iteration = 0, double learning_rate = 0);
+  /// The same on a batch in memory of the host.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
   /// The loss of the last step.
@@ -55,8 +58,12 @@ class Runner {
 
   Bound bind(const ProgramKey& key, const data::Split& split) const;
   const Bound& bound(const ProgramKey& key) const;
+  const Bound& bound_for(std::int64_t batch, std::int64_t iteration) const;
+  void run(const Bound& bound, std::int64_t batch, std::int64_t iteration, double learning_rate);
   void name_metrics();
   double read(const TensorView& scalar) const;
+  /// An input that the program does not have is left alone.
+  void write(const TensorView& input, const void* host) const;
 
   const Session& session_;
   ProgramKind kind_;

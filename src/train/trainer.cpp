@@ -148,7 +148,7 @@ Logs Trainer::run_epoch(std::int64_t epoch) {
 void Trainer::run_step(std::int64_t epoch, std::int64_t step) {
   const double rate =
       schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
-  runner_.step(loader_.next(), iteration_, rate);
+  runner_.step(loader_, iteration_, rate);
   if (files_.steps) files_.steps->add(iteration_, runner_.loss());
   ++iteration_;
   if (!bad_step_ && !std::isfinite(runner_.loss())) bad_step_ = step;
@@ -159,7 +159,7 @@ void Trainer::run_step(std::int64_t epoch, std::int64_t step) {
       if (callback->wants_batches()) callback->end_batch(epoch, step - 1, logs, training_);
     }
   }
-  if (session_.is_first()) bar_.update(step, runner_.logs());
+  if (session_.is_first()) bar_.update(step, [&] { return runner_.logs(); });
 }
 
 void Trainer::validate(Logs& logs) {

@@ -21,8 +21,9 @@ namespace {
 
 std::atomic<std::int64_t> allocations = 0;
 
-/// Samples [2, 3] of x hold 10 * sample + element, y the number of the sample.
-data::Dataset numbered(const TempDir& dir, int samples) {
+/// Samples [2, 3] of x hold 10 * sample + element, y the number of the sample. Kept in memory, they
+/// are read by the thread that asks for them, else by one that reads ahead.
+data::Dataset numbered(const TempDir& dir, int samples, bool kept = true) {
   std::vector<std::int32_t> x;
   std::vector<std::int32_t> y;
   for (int i = 0; i < samples; ++i) {
@@ -31,7 +32,8 @@ data::Dataset numbered(const TempDir& dir, int samples) {
   }
   dir.write("x", idx(0x0C, {samples, 2, 3}, bytes_of(x, true)));
   dir.write("y", idx(0x0C, {samples}, bytes_of(y, true)));
-  return dataset(dir, "{format: idx, splits: {train: {x: x, y: y}}}");
+  return dataset(dir, std::string("{format: idx, splits: {train: {x: x, y: y}}, cache: ") +
+                          (kept ? "true}" : "false}"));
 }
 
 std::vector<std::int64_t> labels(const data::Batch& batch) {
@@ -77,10 +79,14 @@ data::PartOf sharded(const data::Split& split, std::int64_t parts, std::int64_t 
 
 TEST_CASE("batches come in order, the last one short, pass after pass") {
   const TempDir dir;
-  const data::Dataset opened = numbered(dir, 7);
+  bool kept = false;
+  SUBCASE("kept in memory") { kept = true; }
+  SUBCASE("read ahead") {}
+  const data::Dataset opened = numbered(dir, 7, kept);
   const data::Split& train = opened.split("train");
   data::Loader loader(train, {.batch_size = 3, .seed = 1, .steps_per_epoch = {}},
                       data::whole_parts(train));
+  CHECK(loader.is_direct() == kept);
   CHECK(loader.steps_per_epoch() == 3);
   for (int pass = 0; pass < 3; ++pass) {
     CHECK(labels(loader.next()) == std::vector<std::int64_t>{0, 1, 2});
@@ -134,7 +140,10 @@ TEST_CASE("every pass has its permutation, and a resumed run goes on with it") {
 
 TEST_CASE("devices that hold blocks together hold the whole batch") {
   const TempDir dir;
-  const data::Dataset opened = numbered(dir, 11);
+  bool kept = false;
+  SUBCASE("kept in memory") { kept = true; }
+  SUBCASE("read ahead") {}
+  const data::Dataset opened = numbered(dir, 11, kept);
   const data::Split& train = opened.split("train");
   const data::LoaderOptions options{
       .batch_size = 4, .shuffle = true, .seed = 3, .steps_per_epoch = {}};
@@ -167,7 +176,76 @@ TEST_CASE("devices that hold blocks together hold the whole batch") {
   }
 }
 
-TEST_CASE("what goes wrong in the reading thread surfaces in next, every time") {
+TEST_CASE("a batch is read where it is wanted as it is held in memory of the loader") {
+  const TempDir dir;
+  const data::Dataset memory = numbered(dir, 11);
+  const data::Dataset ahead = numbered(dir, 11, false);
+  const data::LoaderOptions options{
+      .batch_size = 4, .shuffle = true, .seed = 3, .steps_per_epoch = {}};
+  for (const std::int64_t device : {0, 1, 4}) {
+    const auto parts = sharded(memory.split("train"), 5, device, true);
+    data::Loader held(ahead.split("train"), options, parts);
+    data::Loader direct(memory.split("train"), options, parts);
+    data::Loader copied(ahead.split("train"), options, parts);
+    for (int step = 0; step < 8; ++step) {
+      const data::Batch& expected = held.next();
+      for (data::Loader* loader : {&direct, &copied}) {
+        REQUIRE(loader->advance() == expected.size);
+        for (std::size_t i = 0; i < expected.fields.size(); ++i) {
+          const data::FieldBatch& field = expected.fields[i];
+          const auto bytes = static_cast<std::size_t>(num_elements(field.part.shape)) * 4;
+          std::vector<std::byte> place(bytes + 1, std::byte{0x5A});
+          loader->read(i, place.data());
+          CHECK(std::equal(field.data, field.data + bytes, place.data()));
+          CHECK(place.back() == std::byte{0x5A});
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("only what is ready in memory is read without a thread") {
+  const TempDir dir;
+  numbered(dir, 6);
+  dir.write("x.npy", npy(npy_dict("|u1", "(6, 2, 2)"), std::string(24, '\1')));
+  write_zip(dir.file("x.npz"), {{"x.npy", read_file(dir.file("x.npy"))}}, true);
+  dir.write("packed", gzip(read_file(dir.file("x"))));
+  const auto is_direct = [&](const std::string& text, bool augment = true) {
+    const data::Dataset opened = dataset(dir, text);
+    const data::Split& train = opened.split("train");
+    return data::Loader(train, {.batch_size = 2, .augment = augment}, data::whole_parts(train))
+        .is_direct();
+  };
+  CHECK(is_direct("{format: idx, splits: {train: {x: x, y: y}}, y: {one_hot: 6}}"));
+  CHECK_FALSE(is_direct("{format: idx, cache: false, splits: {train: {x: x, y: y}}}"));
+  CHECK(is_direct("{format: idx, cache: false, splits: {train: {x: packed}}}"));
+  CHECK(is_direct("{format: npy, splits: {train: {x: [x.npy, x.npy]}}}"));
+  CHECK(is_direct("{format: npz, splits: {train: {x: x.npz}}}"));
+  CHECK_FALSE(is_direct("{format: npz, cache: false, splits: {train: {x: x.npz}}}"));
+  CHECK(is_direct("{format: synthetic, splits: {train: {x: {normal: [6, 2]}}}}"));
+  CHECK_FALSE(
+      is_direct("{format: synthetic, cache: false, splits: {train: {x: {normal: [6, 2]}}}}"));
+  const std::string augmented =
+      "{format: npy, splits: {train: {x: x.npy}}, x: {augment: [RandomFlip]}}";
+  CHECK_FALSE(is_direct(augmented));
+  CHECK(is_direct(augmented, false));
+}
+
+TEST_CASE("a preparation leaves errors for the first read") {
+  const TempDir dir;
+  const std::string letters(2000, 'a');  // more than the header, which is read at once
+  const std::string path = dir.write("x", gzip(idx(8, {2000}, letters)) + "garbage");
+  dir.write("y", idx(8, {2000}, letters));
+  const data::Dataset opened = dataset(dir, "{format: idx, splits: {train: {x: x, y: y}}}");
+  const data::Split& train = opened.split("train");
+  data::Preparation preparation(train);
+  preparation.wait();
+  preparation.wait();
+  CHECK(contains(error_of([&] { floats(train, "x"); }), path + ": 7 bytes of garbage"));
+  CHECK(ints(train, "y") == std::vector<std::int32_t>(2000, 'a'));
+}
+
+TEST_CASE("what goes wrong in reading surfaces at every later call") {
   const TempDir dir;
   const std::string path = dir.write("y", gzip(idx(8, {2000}, std::string(2000, '\5'))));
   std::string broken = read_file(path);
@@ -187,7 +265,20 @@ TEST_CASE("what goes wrong in the reading thread surfaces in next, every time") 
                     data::whole_parts(late.split("train")));
   CHECK(ends.next().size == 2);
   CHECK(ends.next().fields[0].as<float>()[3] == 1.F);
-  CHECK(contains(error_of([&] { ends.next(); }), "sample 4: label 5 is not in 0..4"));
+  CHECK(ends.advance() == 2);
+  std::array<std::byte, 40> place;
+  const std::string message = "sample 4: label 5 is not in 0..4";
+  CHECK(contains(error_of([&] { ends.read(0, place.data()); }), message));
+  CHECK(contains(error_of([&] { ends.next(); }), message));
+  CHECK(contains(error_of([&] { ends.advance(); }), message));
+
+  const data::Dataset threaded =
+      dataset(dir, "{format: idx, cache: false, splits: {train: {y: n}}, y: {one_hot: 5}}");
+  data::Loader ahead(threaded.split("train"), {.batch_size = 2, .steps_per_epoch = {}},
+                     data::whole_parts(threaded.split("train")));
+  CHECK(ahead.next().size == 2);
+  CHECK(ahead.advance() == 2);
+  for (int i = 0; i < 2; ++i) CHECK(contains(error_of([&] { ahead.advance(); }), message));
 }
 
 TEST_CASE("a loader can go away at any moment") {

@@ -31,7 +31,10 @@ struct Stage {
 
   void update(double at, std::int64_t step, const Logs& logs) {
     now = 1000 + at;
-    bar.update(step, logs);
+    bar.update(step, [&] {
+      ++asked;
+      return logs;
+    });
   }
   void finish(double at, const Logs& logs) {
     now = 1000 + at;
@@ -44,6 +47,7 @@ struct Stage {
   }
 
   double now = 1000;
+  int asked = 0;  ///< times that logs were asked for
   std::ostringstream out;
   ProgressBar bar;
 };
@@ -55,6 +59,7 @@ TEST_CASE("the bar is Keras's, byte for byte") {
   CHECK(stage.take() == kFirst);
   stage.update(5.01, 2, {{"loss", 2.2}, {"accuracy", 0.4}});
   CHECK(stage.take().empty());  // too soon
+  CHECK(stage.asked == 1);
   stage.update(5.4, 3, {{"loss", 2.0}, {"accuracy", 0.55}});
   CHECK(stage.take() == back(76) + kThird);
   stage.finish(75.2, {{"loss", 5e-4}, {"accuracy", 0.9}, {"val_loss", 1234.5}});
@@ -209,7 +214,7 @@ TEST_CASE("a bar that is given up ends its line") {
   {
     ProgressBar bar(out, 1, {.live = true, .columns = [] { return 0; }}, [] { return 0.0; });
     bar.begin(3);
-    bar.update(1, {});
+    bar.update(1, [] { return Logs{}; });
   }
   CHECK(out.str().ends_with("0s/step\n"));
 }

@@ -66,6 +66,11 @@ class CpuBackend : public Backend {
     return memory;
   }
 
+  void fill(std::byte* device, std::int64_t /*bytes*/,
+            const std::function<void(std::byte* host)>& write) override {
+    write(device);
+  }
+
   void copy_to_device(std::byte* device, const void* host, std::int64_t bytes) override {
     if (bytes > 0) std::memcpy(device, host, static_cast<std::size_t>(bytes));
   }

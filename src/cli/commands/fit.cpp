@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
+#include "data/preparation.h"
 #include "train/evaluate.h"
 
 namespace meshwork::cli {
@@ -40,6 +41,7 @@ ExitCode run(const FitArguments& arguments) {
     print_stage(job, ProgramKind::kTrain, job.config.fit.batch_size, arguments.job->dump);
     return ExitCode::kOk;
   }
+  const data::Preparation preparation(job.train);  // while the programs are compiled
   FitOptions options{.verbose = arguments.job->verbose};
   if (!arguments.from.empty()) options.initial_weights = weights_file(arguments.from);
   prepare_fit(job);

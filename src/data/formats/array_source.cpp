@@ -10,35 +10,44 @@ namespace {
 
 class ArraySource : public Source {
  public:
-  ArraySource(std::unique_ptr<FileBytes> file, const ArrayHeader& header)
+  ArraySource(std::unique_ptr<FileBytes> file, const ArrayHeader& header, bool keeps)
       : Source({file->path(), header.shape, is_integer(header.element.type)}),
         file_(std::move(file)),
         element_(header.element),
-        offset_(header.offset) {}
+        offset_(header.offset),
+        keeps_(keeps) {}
 
   void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
             void* out) const override {
     read_array(info(), file_->all().subspan(offset_), element_, begin, count, conversion, out);
   }
 
+  void prepare() const override {
+    if (keeps_) file_->prepare();
+  }
+  bool reads_memory() const override { return keeps_; }
+
  private:
   std::unique_ptr<FileBytes> file_;
   Element element_;
   std::size_t offset_;
+  bool keeps_;  ///< all of it in memory
 };
 
 }  // namespace
 
-std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header) {
+std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header,
+                                   const OpenContext& context) {
   const std::size_t size = size_of(header.element.type);
   if (header.shape.empty()) {
     fail(ExitCode::kFile, "{}: a single number, not an array of samples", file->path());
   }
   const std::int64_t elements = checked_elements(file->path(), header.shape, size);
+  const std::size_t bytes = header.offset + static_cast<std::size_t>(elements) * size;
   file->expect_size(
-      header.offset + static_cast<std::size_t>(elements) * size,
-      fmt::format("shape {} of {}", to_string(header.shape), name_of(header.element.type)));
-  return std::make_unique<ArraySource>(std::move(file), header);
+      bytes, fmt::format("shape {} of {}", to_string(header.shape), name_of(header.element.type)));
+  const bool keeps = file->is_packed() || context.keeps(static_cast<std::int64_t>(bytes));
+  return std::make_unique<ArraySource>(std::move(file), header, keeps);
 }
 
 void read_array(const SourceInfo& info, std::span<const std::byte> array, Element element,

@@ -16,7 +16,8 @@ struct ArrayHeader {
 
 /// An array that fills a file from `header.offset` to its end, row-major. Throws Error with
 /// ExitCode::kFile if the file has another size.
-std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header);
+std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header,
+                                   const OpenContext& context);
 
 /// Converts elements [begin, begin + count) of the bytes of an array; Error where one does not
 /// convert.

@@ -57,6 +57,15 @@ class ConcatenatedSource : public Source {
     }
   }
 
+  void prepare() const override {
+    for (const auto& part : parts_) part->prepare();
+  }
+
+  bool reads_memory() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->reads_memory(); });
+  }
+
   bool decodes_samples() const override {
     return std::any_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->decodes_samples(); });

@@ -68,4 +68,12 @@ std::span<const std::byte> FileBytes::all() const {
   return unpacked_.span();
 }
 
+void FileBytes::prepare() const {
+  if (gzip_) {
+    all();
+  } else {
+    file_.read_ahead();
+  }
+}
+
 }  // namespace meshwork::data

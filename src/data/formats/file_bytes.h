@@ -43,6 +43,11 @@ class FileBytes {
   /// All contents; any number of threads may call it.
   std::span<const std::byte> all() const;
 
+  bool is_packed() const { return gzip_; }
+
+  /// Unpacks a gzip file; has the system begin to read a plain one.
+  void prepare() const;
+
  private:
   MappedFile file_;
   bool gzip_ = false;

@@ -66,10 +66,10 @@ ArrayHeader read_header(const FileBytes& file) {
 }
 
 Opener parse(const FieldEntry& entry) {
-  return open_files(files_of(entry), [](const std::string& path, const OpenContext&) {
+  return open_files(files_of(entry), [](const std::string& path, const OpenContext& context) {
     auto file = std::make_unique<FileBytes>(path);
     const ArrayHeader header = read_header(*file);
-    return open_array(std::move(file), header);
+    return open_array(std::move(file), header, context);
   });
 }
 

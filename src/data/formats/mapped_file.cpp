@@ -43,6 +43,11 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::read_ahead() const {
+  if (bytes_.empty()) return;
+  madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_WILLNEED);
+}
+
 void MappedFile::forget(std::size_t count) const {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t whole = count >= bytes_.size() ? bytes_.size() : count / page * page;

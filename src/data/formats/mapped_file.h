@@ -18,6 +18,9 @@ class MappedFile {
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  /// Has the system begin to read all of it.
+  void read_ahead() const;
+
   /// Takes the first `count` bytes out of resident memory. Whoever looks at them again reads them
   /// from the file again.
   void forget(std::size_t count) const;

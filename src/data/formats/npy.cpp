@@ -7,11 +7,11 @@ namespace meshwork::data {
 namespace {
 
 Opener parse(const FieldEntry& entry) {
-  return open_files(files_of(entry), [](const std::string& path, const OpenContext&) {
+  return open_files(files_of(entry), [](const std::string& path, const OpenContext& context) {
     auto file = std::make_unique<FileBytes>(path);
     const HeapBytes head = file->head(kNpyHeaderLimit);
     const ArrayHeader header = parse_npy_header(file->path(), head.span());
-    return open_array(std::move(file), header);
+    return open_array(std::move(file), header, context);
   });
 }
 

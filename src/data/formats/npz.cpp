@@ -152,6 +152,9 @@ class KeptSource : public Source {
     read_array(info(), payload(), header_.element, begin, count, conversion, out);
   }
 
+  void prepare() const override { payload(); }
+  bool reads_memory() const override { return true; }
+
  private:
   std::span<const std::byte> payload() const {
     if (!is_read_.load(std::memory_order_acquire)) {

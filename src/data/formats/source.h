@@ -42,6 +42,13 @@ class Source {
   virtual void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
                     void* out) const = 0;
 
+  /// Does at once what must be done once before elements are read: unpacks a file, draws. May
+  /// throw what read() would throw.
+  virtual void prepare() const {}
+
+  /// Whether reading, once prepared, takes no longer than to convert numbers in memory.
+  virtual bool reads_memory() const { return false; }
+
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
 

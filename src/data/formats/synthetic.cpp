@@ -57,6 +57,11 @@ class SyntheticSource : public Source {
     }
   }
 
+  void prepare() const override {
+    if (keeps_) kept();
+  }
+  bool reads_memory() const override { return keeps_; }
+
  private:
   Element stored() const {
     return {spec_.draw == Draw::kIntegers ? Stored::kInt32 : Stored::kFloat32, false};
