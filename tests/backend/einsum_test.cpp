@@ -104,6 +104,14 @@ TEST_CASE("the fast einsum agrees with the naive one") {
   }
 }
 
+TEST_CASE("large products agree with naive ones and do not depend on the number of threads") {
+  const Extents large{{"m", 512}, {"k", 1024}, {"n", 520}};
+  for (const Case& c : {Case{"m k", "k n", "m n", large}, Case{"k m", "k n", "m n", large}}) {
+    check_fast("einsum", {some_floats(c.shape(c.x), 1), some_floats(c.shape(c.w), 2)},
+               {DType::kFloat32, c.shape(c.y)}, {{"equation", c.equation()}});
+  }
+}
+
 TEST_CASE("a long sum of products is close to the naive one") {
   const auto uniform = [](Shape shape, std::uint64_t seed) {
     Tensor tensor = some_floats(std::move(shape), seed);
