@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "backend/cpu/convolution_plan.h"
 #include "backend/cpu/reference/index.h"
 #include "graph/dim_rule.h"
 #include "kernel_runner.h"
@@ -280,6 +281,36 @@ TEST_CASE("fast convolutions agree with naive ones for all numbers of channels")
     check_layer({{1, 4, 7, 6, channels}, 6, 3, 2, 1, 2});
   }
   check_layer({{1, 35, 33, 2}, 2, 31, 1, 15});
+}
+
+TEST_CASE("a stride of the last dimension becomes channels where the window is a multiple of it") {
+  cpu::ConvolutionPlan plan;
+  plan.in = 12;
+  plan.slides = {{.x = 28, .y = 12, .window = 6, .stride = 2},
+                 {.x = 28, .y = 13, .window = 6, .stride = 2, .padding = 2}};
+  plan.high = {0, 0};
+  REQUIRE(plan.fold_stride());
+  CHECK(plan.in == 24);
+  CHECK(plan.slides[0].stride == 2);
+  CHECK(plan.slides[1].x == 14);
+  CHECK(plan.slides[1].window == 3);
+  CHECK(plan.slides[1].stride == 1);
+  CHECK(plan.slides[1].padding == 1);
+  CHECK(plan.high.back() == 0);
+  CHECK_FALSE(plan.fold_stride());
+  plan.slides[1] = {.x = 28, .y = 13, .window = 3, .stride = 2};
+  CHECK_FALSE(plan.fold_stride());
+
+  for (const std::int64_t channels : {1, 5, 12}) {
+    check_layer({{2, 12, 12, channels}, 24, 6, 2, 0});
+    check_layer({{2, 12, 12, channels}, 24, 6, 2, 2});
+    check_layer({{2, 9, 12, channels}, 7, 6, 3, 3});
+    check_layer({{2, 8, 8, channels}, 7, 4, 4, 0});
+    check_layer({{2, 8, 10, channels}, 5, 2, 2, 4});
+    check_layer({{2, 11, 14, channels}, 5, 4, 2, 0});
+    check_layer({{2, 24, channels}, 6, 4, 2, 2});
+    check_layer({{1, 4, 6, 8, channels}, 6, 2, 2, 0});
+  }
 }
 
 TEST_CASE("fast convolutions in groups agree with naive ones") {

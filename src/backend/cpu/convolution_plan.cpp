@@ -71,6 +71,27 @@ bool ConvolutionPlan::is_all_copied() const {
   return elements == copy_elements;
 }
 
+bool ConvolutionPlan::fold_stride() {
+  Slide& slide = slides.back();
+  const std::int64_t stride = slide.stride;
+  const auto divides = [&](std::int64_t elements) { return elements % stride == 0; };
+  if (groups > 1 || stride == 1 || slide.dilation > 1 || !divides(slide.x) ||
+      !divides(slide.window) || !divides(slide.padding)) {
+    return false;
+  }
+  const std::int64_t x = slide.x / stride, window = slide.window / stride,
+                     padding = slide.padding / stride;
+  const std::int64_t behind = slide.y - 1 + window - padding - x;
+  if (behind < 0) return false;
+  slide.x = x;
+  slide.window = window;
+  slide.padding = padding;
+  slide.stride = 1;
+  high.back() = behind;
+  in *= stride;
+  return true;
+}
+
 ConvolutionPlan plan_convolution(const Attrs& attrs, const TensorView& x, const TensorView& w,
                                  const TensorView& y, bool with_zeros) {
   const Shape& kernel = w.type.shape;

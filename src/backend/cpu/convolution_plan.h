@@ -31,6 +31,10 @@ struct ConvolutionPlan {
   bool padded() const;
   /// Whether the copy has no zeros around.
   bool is_all_copied() const;
+  /// Takes the elements of a stride along the last dimension for channels of one: an image 28 wide
+  /// of 12 channels, seen by windows 6 wide at every second place, for one 14 wide of 24, seen by
+  /// windows 3 wide at every place. Nothing moves in memory. Returns whether it can be done.
+  bool fold_stride();
   /// Whether each channel is a group of its own, with one filter.
   bool depthwise() const { return groups > 1 && in == 1 && out == 1; }
 };
