@@ -17,6 +17,22 @@ constexpr std::int64_t kPart = 1024;
 /// Columns below which several rows are taken for one, so that few channels make long loops.
 constexpr std::int64_t kWide = 256;
 
+/// `count` elements of [0, extent), over and over from the first.
+void repeat(const float* row, std::int64_t extent, float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += extent) {
+    std::copy_n(row, std::min(extent, count - i), to + i);
+  }
+}
+
+/// Adds up the rows of `extent` that stand in `sums`, the last perhaps shorter, in the first.
+void add_repeats(float* sums, std::int64_t extent, std::int64_t count) {
+  for (std::int64_t i = extent; i < count; i += extent) {
+    const float* more = sums + i;
+    const std::int64_t columns = std::min(extent, count - i);
+    for (std::int64_t c = 0; c < columns; ++c) sums[c] += more[c];
+  }
+}
+
 /// What is summed of x and b, which is the shift or dy.
 struct Moments {
   [[gnu::always_inline]] static float first(float x, float shift) { return x - shift; }
@@ -93,9 +109,8 @@ struct Sums {
     const std::int64_t row = block * blocks.block;
     const std::int64_t end = std::min(row + blocks.block, blocks.rows);
     float first[kPart] = {}, second[kPart] = {}, shift[kPart];
-    if (shifts) {
-      for (std::int64_t c = 0; c < count; ++c) shift[c] = b[(begin + c) % view.extent];
-    }
+    // There are several parts only where each row is one of x.
+    if (shifts) repeat(b + begin, view.extent, shift, count);
     const std::int64_t stride = shifts ? 0 : blocks.columns;
     // The last row may hold fewer rows of x than the others.
     const std::int64_t whole = std::min(end, view.outer / blocks.together);
@@ -109,15 +124,10 @@ struct Sums {
     }
     float* result = results + block * 2 * view.extent;
     const std::int64_t channels = std::min(count, view.extent);
-    for (std::int64_t c = 0; c < channels; ++c) {
-      float sums[2] = {0, 0};
-      for (std::int64_t i = c; i < count; i += view.extent) {
-        sums[0] += first[i];
-        sums[1] += second[i];
-      }
-      result[begin + c] = sums[0];
-      result[view.extent + begin + c] = sums[1];
-    }
+    add_repeats(first, view.extent, count);
+    add_repeats(second, view.extent, count);
+    std::copy_n(first, channels, result + begin);
+    std::copy_n(second, channels, result + view.extent + begin);
   }
 
   /// Channels last.
@@ -217,10 +227,8 @@ struct Scale {
     }
     float scales[kWide], offsets[kWide];
     const std::int64_t columns = kWide / channels * channels;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      scales[c] = scale[c % channels];
-      offsets[c] = offset[c % channels];
-    }
+    repeat(scale, channels, scales, columns);
+    repeat(offset, channels, offsets, columns);
     const std::int64_t whole = (end - begin) / columns;
     scale_rows(x + begin, scales, offsets, y + begin, whole, columns);
     const std::int64_t last = begin + whole * columns;
