@@ -55,18 +55,19 @@ Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& g
     const OpDef& op = *plan.program.node(id).op;
     const bool is_joined = instruction.nodes.size() > 1;
     if (op.collective != Collective::kNone) {
-      launches_.push_back(is_joined ? joined_all_reduce(instruction) : collective(id));
+      steps_.push_back({id, is_joined ? joined_all_reduce(instruction) : collective(id)});
     } else if (is_joined) {
-      launches_.push_back(chain(instruction));
+      steps_.push_back({id, chain(instruction)});
     } else if (!op.view) {
-      launches_.push_back(kernel(instruction, id));
+      steps_.push_back({id, kernel(instruction, id)});
     }
   }
   for (const FinalCopy& copy : plan.copies) {
     const TensorView from = view(copy.from);
     const TensorView to = view(copy.variable);
     const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
-    launches_.push_back([from, to, bytes] { std::memmove(to.data, from.data, bytes); });
+    steps_.push_back(
+        {copy.variable, [from, to, bytes] { std::memmove(to.data, from.data, bytes); }});
   }
 }
 

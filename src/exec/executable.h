@@ -30,11 +30,20 @@ class CommunicatorGroups {
 /// variables; backend, groups and arena outlive the executable.
 class Executable {
  public:
+  /// One call of run().
+  struct Step {
+    ValueId value = kNoValue;  ///< what it computes, the first of several; a variable it fills
+    Launch launch;
+  };
+
   Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, std::byte* arena);
 
   void run() const {
-    for (const Launch& launch : launches_) launch();
+    for (const Step& step : steps_) step.launch();
   }
+  /// In the order of run(), for those who time or trace them one by one.
+  const std::vector<Step>& steps() const { return steps_; }
+  const Plan& plan() const { return plan_; }
 
   /// Memory of a value: inputs are filled before run(), outputs read after it.
   TensorView view(ValueId id) const;
@@ -52,7 +61,7 @@ class Executable {
   Backend& backend_;
   CommunicatorGroups& groups_;
   std::byte* arena_;
-  std::vector<Launch> launches_;
+  std::vector<Step> steps_;
 };
 
 /// Scratch bytes that `backend` wants for a kernel or a chain; an Error if it has none for the op.

@@ -12,22 +12,6 @@
 namespace meshwork {
 namespace {
 
-data::LoaderOptions loader_options(const Job& job) {
-  const config::FitSpec& fit = job.config.fit;
-  data::LoaderOptions options{.batch_size = fit.batch_size,
-                              .shuffle = fit.shuffle,
-                              .seed = job.config.seed,
-                              .steps_per_epoch = fit.steps_per_epoch,
-                              .drop_remainder = fit.drop_remainder,
-                              .prefetch = fit.prefetch,
-                              .augment = true};
-  // An epoch that counts as done has had its part of the data.
-  const std::int64_t full = job.train.samples / fit.batch_size;
-  const std::int64_t last = !fit.drop_remainder && job.train.samples % fit.batch_size != 0 ? 1 : 0;
-  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(full + last);
-  return options;
-}
-
 /// `epoch` counts from 0.
 bool is_validated(const config::FitSpec& fit, std::int64_t epoch) {
   const auto& epochs = fit.validation_epochs;
@@ -53,6 +37,22 @@ std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step)
 
 }  // namespace
 
+data::LoaderOptions training_options(const Job& job) {
+  const config::FitSpec& fit = job.config.fit;
+  data::LoaderOptions options{.batch_size = fit.batch_size,
+                              .shuffle = fit.shuffle,
+                              .seed = job.config.seed,
+                              .steps_per_epoch = fit.steps_per_epoch,
+                              .drop_remainder = fit.drop_remainder,
+                              .prefetch = fit.prefetch,
+                              .augment = true};
+  // An epoch that counts as done has had its part of the data.
+  const std::int64_t full = job.train.samples / fit.batch_size;
+  const std::int64_t last = !fit.drop_remainder && job.train.samples % fit.batch_size != 0 ? 1 : 0;
+  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(full + last);
+  return options;
+}
+
 Trainer::Trainer(Session& session, int verbose, std::ostream& out)
     : session_(session),
       config_(session.job().config),
@@ -62,7 +62,7 @@ Trainer::Trainer(Session& session, int verbose, std::ostream& out)
       known_logs_(known_logs(config_)),
       files_(open_files()),
       runner_(session, ProgramKind::kTrain, session.job().train),
-      loader_(session.job().train, loader_options(session.job()), runner_.parts()) {
+      loader_(session.job().train, training_options(session.job()), runner_.parts()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
   training_.learning_rate = static_cast<float>(rate(0));
   if (schedule_of(config_.compile->optimizer)) schedule_ = rate;

@@ -14,6 +14,9 @@
 
 namespace meshwork {
 
+/// How fit reads the data it trains on.
+data::LoaderOptions training_options(const Job& job);
+
 /// How training ended.
 struct TrainerResult {
   Logs logs;               ///< of the last epoch, validation included

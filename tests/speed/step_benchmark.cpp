@@ -1,0 +1,104 @@
+// Times the training steps of a configuration: as they run, and kernel by kernel. Devices are
+// threads of this process, or the ranks under mpirun.
+//
+//   step_benchmark CONFIG [key=value ...] [--mesh MESH] [--seconds S] [--top N] [--no-kernels]
+//                  [--json FILE]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/job_arguments.h"
+#include "cli/rank.h"
+#include "comm/launch.h"
+#include "comm/topology.h"
+#include "sharding/mesh.h"
+#include "speed/fma_peak.h"
+#include "speed/report.h"
+#include "train/memory_report.h"
+#include "train/trainer.h"
+
+namespace {
+
+using namespace meshwork;
+
+struct Arguments {
+  double seconds = 2;    ///< for the steps, and once more for the kernels
+  std::size_t top = 12;  ///< kernels to name
+  bool no_kernels = false;
+  std::string json;
+};
+
+Job make_training(cli::ConfigArguments& config) {
+  auto& assignments = config.overrides.assignments;
+  assignments.insert(assignments.end(), {"fit.drop_remainder=true", "fit.validation=false"});
+  Job job = cli::load_job(config, "fit");
+  add_program(job, ProgramKind::kInitialize, 0);
+  add_programs(job, ProgramKind::kTrain, job.train.samples);
+  return job;
+}
+
+speed::Report measure(const Job& job, const DeviceContext& context, const Arguments& arguments) {
+  Session session(job, context);
+  session.initialize();
+  Runner runner(session, ProgramKind::kTrain, job.train);
+  data::Loader loader(job.train, training_options(job), runner.parts());
+
+  speed::Report report;
+  report.config = job.config.file;
+  report.mesh = to_string(job.mesh);
+  report.devices = job.mesh.num_devices();
+  report.by_mpirun = launch_from_environment().by_mpirun;
+  report.threads = context.threads;
+  report.batch = job.config.fit.batch_size;
+  report.step = speed::time_steps(session, runner, loader, arguments.seconds);
+  report.variable_bytes = session.variable_bytes();
+  report.arena_bytes = session.arena_bytes();
+  report.peak_resident_bytes = peak_resident_bytes();
+  if (!arguments.no_kernels) {
+    // Without a learning rate weights stay usual numbers, however often they are updated.
+    runner.step(loader.next(), 0, 0);
+    const Executable& executable = session.executable({ProgramKind::kTrain, report.batch});
+    report.kernels = speed::time_kernels(executable, context.world, arguments.seconds);
+  }
+  context.world.barrier();
+  report.peak = speed::fma_peak(context.threads);
+  return report;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Times the training steps of a configuration.");
+  Arguments arguments;
+  const auto config = cli::add_config_arguments(app);
+  app.add_option("--seconds", arguments.seconds, "to time steps for, and kernels for");
+  app.add_option("--top", arguments.top, "how many of the slowest kernels to name");
+  app.add_flag("--no-kernels", arguments.no_kernels, "only whole steps");
+  app.add_option("--json", arguments.json, "a file for all of it");
+  CLI11_PARSE(app, argc, argv);
+  const Job job = make_training(*config);
+  run_on_devices(job, [&](const DeviceContext& context) {
+    const speed::Report report = measure(job, context, arguments);
+    if (context.world.rank() != 0) return;
+    print(report, arguments.top);
+    if (!arguments.json.empty()) {
+      replace_file(arguments.json, to_json(report, arguments.top).dump(1) + "\n");
+    }
+  });
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  use_fair_share_of_cores(argv);
+  try {
+    return run(argc, argv);
+  } catch (...) {
+    const cli::Ending ending = cli::ending_of(std::current_exception(), cli::launched_rank());
+    fmt::print(stderr, "{}\n", ending.message);
+    return ending.exit_code;
+  }
+}
