@@ -89,7 +89,8 @@ class Backend {
 const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path);
 
 /// Kernels on oneDNN and vectorized loops, and naive ones where there is nothing better.
-/// `threads`: how many threads one device computes with, set for the calling thread.
+/// `threads`: how many threads one device computes with, set for the calling thread; on all of them
+/// numbers below float32's normal range count as zero from then on.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// Naive kernels only: what the others are tested against.
