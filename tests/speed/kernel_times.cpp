@@ -69,30 +69,35 @@ std::vector<KernelTime> time_kernels(const Executable& executable, Communicator&
   constexpr double kMostPasses = 25;
   const auto& steps = executable.steps();
   std::vector<KernelTime> times = describe_steps(executable);
+  std::vector<std::int64_t> calls(steps.size(), 1);
+  std::vector<std::vector<double>> samples(steps.size());
+  // Every pass computes all values anew, so that those of kernels that work in place stay usual
+  // numbers. Devices meet in collectives, once in each pass, and start those together.
+  const auto pass = [&] {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (times[i].is_collective) {
+        world.barrier();
+      } else {
+        steps[i].launch();  // brings the operands into the caches
+      }
+      samples[i].push_back(seconds_of(steps[i].launch, calls[i]));
+    }
+  };
 
-  // Devices meet in collectives: all make as many calls as the first one.
-  std::vector<std::int64_t> calls(steps.size());
+  pass();
   double pass_seconds = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].launch();
-    const double once = seconds_of(steps[i].launch, 1);
-    calls[i] = std::llround(std::clamp(kSampleSeconds / std::max(once, 1e-9), 1.0, kMostCalls));
+    const double once = samples[i].front();
+    if (!times[i].is_collective) {
+      calls[i] = std::llround(std::clamp(kSampleSeconds / std::max(once, 1e-9), 1.0, kMostCalls));
+    }
     pass_seconds += once * static_cast<double>(calls[i] + 1);
+    samples[i].clear();
   }
   std::int64_t passes =
       std::llround(std::clamp(seconds / pass_seconds, kFewestPasses, kMostPasses));
-  world.broadcast(calls.data(), calls.size() * sizeof calls[0], 0);
   world.broadcast(&passes, sizeof passes, 0);
-
-  // Every pass computes all values anew, so that those of kernels that work in place stay usual
-  // numbers; the first call brings the operands into the caches.
-  std::vector<std::vector<double>> samples(steps.size());
-  for (std::int64_t pass = 0; pass < passes; ++pass) {
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps[i].launch();
-      samples[i].push_back(seconds_of(steps[i].launch, calls[i]));
-    }
-  }
+  for (std::int64_t i = 0; i < passes; ++i) pass();
   for (std::size_t i = 0; i < steps.size(); ++i) times[i].seconds = median(samples[i]);
   return times;
 }

@@ -10,8 +10,9 @@ namespace meshwork::speed {
 
 /// One kernel or collective of a program, run again and again by itself.
 struct KernelTime {
-  std::string op, path;
-  std::string shapes;  ///< "[128, 784] [784, 128] -> [128, 128]"
+  std::string op = {};
+  std::string path = {};    ///< of the layer
+  std::string shapes = {};  ///< "[128, 784] [784, 128] -> [128, 128]"
   bool is_collective = false;
   double seconds = 0;
   double flops = 0;  ///< 0 where the op does not say

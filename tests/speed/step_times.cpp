@@ -12,8 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSamples = 7;  ///< of each kind
-constexpr int kWarmUpSteps = 3;
+constexpr int kWarmUpSteps = 2;
+constexpr double kFewestSamples = 3;  ///< of each kind
+constexpr double kMostSamples = 7;
 
 /// Mean seconds of `count` steps, over all devices.
 double sample(Communicator& world, std::int64_t count, const std::function<void()>& step) {
@@ -45,10 +46,14 @@ StepTimes time_steps(const Session& session, Runner& runner, data::Loader& loade
   const auto from_memory = [&] { runner.step(held.get(), iteration++, rate); };
 
   StepTimes times;
-  times.steps = std::max<std::int64_t>(1, std::llround(seconds / (2 * kSamples * once)));
+  auto samples =
+      static_cast<std::int64_t>(std::clamp(seconds / (2 * once), kFewestSamples, kMostSamples));
+  const double steps = seconds / (2 * static_cast<double>(samples) * once);
+  times.steps = std::max<std::int64_t>(1, std::llround(steps));
+  world.broadcast(&samples, sizeof samples, 0);
   world.broadcast(&times.steps, sizeof times.steps, 0);
   sample(world, times.steps, from_loader);
-  for (int i = 0; i < kSamples; ++i) {
+  for (std::int64_t i = 0; i < samples; ++i) {
     times.from_loader.push_back(sample(world, times.steps, from_loader));
     times.from_memory.push_back(sample(world, times.steps, from_memory));
   }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Times Meshwork, and its peers beside it; started by scripts/bench.sh, which says how."""
+
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import sys
+import time
+
+import rows
+import tables
+import whole
+from tools import CORES, Failed, Keras, Meshwork, ROOT, Torch, complain
+
+BEGIN, END = "<!-- bench: begin -->\n", "<!-- bench: end -->\n"
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="scripts/bench.sh")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--turns", type=int)
+    parser.add_argument("--seconds", type=float, default=0.8, help="to time the steps of a turn for")
+    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--json", type=pathlib.Path, help="a file for all samples")
+    parser.add_argument("--readme", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    arguments = parser.parse_args()
+    for prefix in arguments.rows:
+        if not any(name.startswith(prefix) for name in rows.names()):
+            parser.error(f"there is no row '{prefix}'; --list names all")
+    if arguments.turns is None:
+        arguments.turns = 1 if arguments.quick else 3
+    return arguments
+
+
+def find_tools(with_peers, notes):
+    tools = [Meshwork()]
+    if with_peers:
+        for peer in Torch(), Keras():
+            if peer.missing:
+                notes.append(f"{peer.name} is missing: {peer.missing}")
+                complain(notes[-1])
+            else:
+                tools.append(peer)
+    return tools
+
+
+def time_workload(workload, tools, arguments, notes):
+    """Turns of every tool by row and name of tool."""
+    plan = []
+    for way in workload.ways:
+        row = f"{workload.name}-{way.name}"
+        if not rows.selects(arguments.rows, row):
+            continue
+        if way.kind != "ranks" and way.count == 2 and len(CORES) < 2:
+            notes.append(f"{row}: left out on one core")
+            continue
+        reason = tools[0].runs(workload, way)
+        if reason:
+            notes.append(f"{row}: left out: {reason}")
+            continue
+        plan += [(row, way, tool) for tool in tools if tool.runs(workload, way) is None]
+    results = {}
+    for turn in range(arguments.turns):
+        for row, way, tool in plan:
+            turns = results.setdefault(row, {}).setdefault(tool.name, [])
+            if len(turns) < turn:
+                continue  # has failed
+            try:
+                turns.append(tool.step(workload, way, arguments.seconds, kernels=turn == 0))
+            except Failed as reason:
+                notes.append(f"{row}: {tool.name} failed: {reason}")
+                complain(notes[-1])
+                continue
+            milliseconds = 1e3 * statistics.median(turns[-1]["samples"])
+            complain(f"{row}, turn {turn + 1}: {tool.name} {milliseconds:.3f} ms")
+    return results
+
+
+def put_into_readme(text):
+    readme = ROOT / "README.md"
+    whole_text = readme.read_text(encoding="utf-8")
+    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.S)
+    if len(pattern.findall(whole_text)) != 1:
+        sys.exit(f"README.md: there must be one {BEGIN.strip()} .. {END.strip()}")
+    readme.write_text(pattern.sub(lambda _: f"{BEGIN}\n{text}\n{END}", whole_text),
+                      encoding="utf-8")
+
+
+def main():
+    arguments = parse()
+    if arguments.list:
+        print("\n".join(rows.names()))
+        return
+    start = time.monotonic()
+    notes, results = [], {}
+    tools = find_tools(arguments.peers, notes)
+    for workload in rows.WORKLOADS:
+        results.update(time_workload(workload, tools, arguments, notes))
+    wanted = {row for row in rows.WHOLE if rows.selects(arguments.rows, row)}
+    try:
+        results.update(whole.measure(tools, arguments.turns, wanted))
+    except Failed as reason:
+        notes.append(f"whole processes: failed: {reason}")
+    words = [word for word in sys.argv[1:] if word != "--readme"]
+    text = tables.everything(results, tools, notes, " ".join(["scripts/bench.sh", *words]))
+    print(text)
+    complain(f"took {(time.monotonic() - start) / 60:.1f} minutes")
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    if arguments.readme:
+        put_into_readme(text)
+
+
+if __name__ == "__main__":
+    main()

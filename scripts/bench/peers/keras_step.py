@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Times training steps, or one whole epoch, of a workload in Keras on JAX: compiled fit, fed from
+memory. Prints one JSON object."""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import keras  # noqa: E402
+from keras import layers  # noqa: E402
+
+import fashion_mnist  # noqa: E402
+
+
+def mlp():
+    return keras.Sequential([keras.Input((28, 28)), layers.Flatten(),
+                             layers.Dense(128, activation="relu"), layers.Dense(10)])
+
+
+def wide():
+    return keras.Sequential([keras.Input((28, 28)), layers.Flatten(),
+                             layers.Dense(4096, activation="relu"),
+                             layers.Dense(4096, activation="relu"), layers.Dense(10)])
+
+
+def convnet():
+    def layer(filters, **arguments):
+        return [layers.Conv2D(filters, use_bias=False, **arguments),
+                layers.BatchNormalization(scale=False, center=True), layers.ReLU()]
+
+    return keras.Sequential([
+        keras.Input((28, 28, 1)), *layer(12, kernel_size=3, padding="same"),
+        *layer(24, kernel_size=6, strides=2),
+        *layer(32, kernel_size=6, padding="same", strides=2, name="large_k"),
+        layers.GlobalAveragePooling2D(), layers.Dense(256, activation="relu"), layers.Dropout(0.5),
+        layers.Dense(10)])
+
+
+def resnet20():
+    def convolution(x, filters, size=3, stride=1):
+        x = layers.Conv2D(filters, size, stride, padding="same", use_bias=False)(x)
+        return layers.BatchNormalization()(x)
+
+    inputs = keras.Input((28, 28, 1))
+    x = layers.ReLU()(convolution(inputs, 16))
+    for filters, first_stride in (16, 1), (32, 2), (64, 2):
+        for stride in first_stride, 1, 1:
+            shortcut = x if stride == 1 else convolution(x, filters, 1, stride)
+            main = layers.ReLU()(convolution(x, filters, 3, stride))
+            x = layers.ReLU()(layers.Add()([convolution(main, filters), shortcut]))
+    x = layers.GlobalAveragePooling2D()(x)
+    return keras.Model(inputs, layers.Dense(10)(x))
+
+
+MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20}
+
+
+def optimizer(workload):
+    if workload == "resnet20":
+        return keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True, weight_decay=0.0005)
+    return keras.optimizers.Adam(0.001)
+
+
+class Clock(keras.callbacks.Callback):
+    """Seconds of every epoch."""
+
+    def __init__(self):
+        super().__init__()
+        self.seconds = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.start = time.perf_counter()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.seconds.append(time.perf_counter() - self.start)
+
+
+def run(model, data, batch, steps, epochs):
+    """Seconds of a step in each of so many epochs of so many steps."""
+    clock = Clock()
+    images, labels = data
+    steps = min(steps, len(images) // batch)
+    model.fit(images[:steps * batch], labels[:steps * batch], batch_size=batch, epochs=epochs,
+              verbose=0, callbacks=[clock])
+    return [seconds / steps for seconds in clock.seconds]
+
+
+def time_steps(model, data, batch, seconds):
+    run(model, data, batch, 3, 1)
+    once = run(model, data, batch, 3, 1)[0]
+    epochs = min(5, max(3, round(seconds / once)))
+    # The first epoch begins before the program of a fit is ready.
+    return run(model, data, batch, max(1, round(seconds / epochs / once)), epochs + 1)[1:]
+
+
+def fit(model, data, batch, steps):
+    """An epoch with validation, or so many steps, then the weights to a file."""
+    images, labels = data
+    if steps:
+        model.fit(images[:steps * batch], labels[:steps * batch], batch_size=batch, verbose=0)
+        return
+    log = model.fit(images, labels, batch_size=batch, verbose=0,
+                    validation_data=fashion_mnist.load("t10k"))
+    model.save_weights("/tmp/keras_step.weights.h5")
+    os.remove("/tmp/keras_step.weights.h5")
+    print(f"accuracy {log.history['val_accuracy'][-1]:.4f}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workload", choices=MODELS)
+    parser.add_argument("--batch", type=int, required=True)
+    parser.add_argument("--devices", type=int, default=1,
+                        help="virtual devices that share the batch; XLA_FLAGS must make them")
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--fit", type=int, metavar="STEPS",
+                        help="train so many steps instead, 0 for an epoch, and exit")
+    arguments = parser.parse_args()
+    keras.utils.set_random_seed(1337)
+    if arguments.bf16:
+        keras.config.set_dtype_policy("mixed_bfloat16")
+    if arguments.devices > 1:
+        devices = keras.distribution.list_devices("cpu")
+        assert len(devices) == arguments.devices, devices
+        keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
+    model = MODELS[arguments.workload]()
+    model.compile(optimizer=optimizer(arguments.workload), metrics=["accuracy"], jit_compile=True,
+                  loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    data = fashion_mnist.load("train")
+    if arguments.fit is not None:
+        fit(model, data, arguments.batch, arguments.fit)
+        return
+    samples = time_steps(model, data, arguments.batch, arguments.seconds)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"step": statistics.median(samples), "samples": samples,
+                      "peak_resident_bytes": peak}))
+
+
+main()

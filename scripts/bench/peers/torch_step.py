@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Times training steps, or one whole epoch, of a workload in PyTorch, fed from memory.
+
+Prints one JSON object. Under RANK and WORLD_SIZE it is one of several processes (DDP over gloo)
+that share each batch, and only the first one prints.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+
+import torch  # noqa: E402  (the time of the import counts)
+from torch import nn  # noqa: E402
+
+import fashion_mnist  # noqa: E402
+import torch_models  # noqa: E402
+
+# What was fastest on the machines we measured, per workload. Adam's multi-tensor form and
+# channels_last are not always.
+FOREACH = {"mlp", "convnet", "wide", "resnet20"}
+CHANNELS_LAST = set()
+
+
+class Trainer:
+    def __init__(self, arguments):
+        self.size = int(os.environ.get("WORLD_SIZE", "1"))
+        self.rank = int(os.environ.get("RANK", "0"))
+        self.arguments = arguments
+        if self.size > 1:
+            torch.distributed.init_process_group("gloo")
+        # Subnormal moments of Adam cost plain loops more than anything else.
+        torch.set_flush_denormal(not arguments.subnormals)
+        torch.set_num_threads(arguments.threads)
+        torch.manual_seed(1337)
+        self.format = (torch.channels_last if arguments.channels_last
+                       else torch.contiguous_format)
+        workload = arguments.workload
+        self.model = torch_models.MODELS[workload]().to(memory_format=self.format)
+        if self.size > 1:
+            self.model = nn.parallel.DistributedDataParallel(self.model)
+        trained = [p for p in self.model.parameters() if p.requires_grad]
+        self.optimizer = torch_models.optimizer(workload, trained, arguments.foreach)
+        images, labels = fashion_mnist.load("train")
+        self.images = torch.from_numpy(images).unsqueeze(1)
+        self.labels = torch.from_numpy(labels).long()
+        self.batch = arguments.batch // self.size
+        self.loss = nn.CrossEntropyLoss()
+        self.batches = self.endless()
+
+    def epoch(self):
+        """Shuffled batches of this rank, the same permutation on all."""
+        order = torch.randperm(len(self.images))
+        for begin in range(0, len(order) - self.arguments.batch + 1, self.arguments.batch):
+            rows = order[begin + self.rank * self.batch:begin + (self.rank + 1) * self.batch]
+            yield self.images[rows].to(memory_format=self.format), self.labels[rows]
+
+    def endless(self):
+        while True:
+            yield from self.epoch()
+
+    def step(self, x, y):
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.arguments.bf16):
+            loss = self.loss(self.model(x), y)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def run(self, count):
+        """Mean seconds of `count` steps; all ranks."""
+        if self.size > 1:
+            torch.distributed.barrier()
+        start = time.perf_counter()
+        total = torch.zeros(())
+        for _ in range(count):
+            total += self.step(*next(self.batches))
+        if self.size > 1:
+            torch.distributed.barrier()
+        return (time.perf_counter() - start) / count
+
+    def agree(self, number):
+        """The number of rank 0."""
+        shared = torch.tensor([number])
+        if self.size > 1:
+            torch.distributed.broadcast(shared, 0)
+        return shared.item()
+
+
+def time_steps(trainer, seconds):
+    trainer.run(3)
+    once = trainer.run(2)
+    samples = int(trainer.agree(min(7, max(3, round(seconds / once)))))
+    count = int(trainer.agree(max(1, round(seconds / samples / once))))
+    trainer.run(count)
+    return [trainer.run(count) for _ in range(samples)]
+
+
+def fit(trainer, steps):
+    """An epoch (or so many steps of it), the test data if it was whole, the weights to a file."""
+    for i, batch in enumerate(trainer.epoch()):
+        if i == steps:
+            return
+        trainer.step(*batch)
+    images, labels = fashion_mnist.load("t10k")
+    images = torch.from_numpy(images).unsqueeze(1)
+    labels = torch.from_numpy(labels).long()
+    correct = 0
+    with torch.no_grad():
+        for x, y in zip(images.split(trainer.batch), labels.split(trainer.batch)):
+            correct += (trainer.model(x).argmax(1) == y).sum()
+    torch.save(trainer.model.state_dict(), os.devnull)
+    print(f"accuracy {correct.item() / len(labels):.4f}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workload", choices=torch_models.MODELS)
+    parser.add_argument("--batch", type=int, required=True, help="of all ranks together")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--fit", type=int, metavar="STEPS",
+                        help="train so many steps instead, 0 for an epoch, and exit")
+    parser.add_argument("--foreach", type=int)
+    parser.add_argument("--channels-last", type=int)
+    parser.add_argument("--subnormals", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.foreach is None:
+        arguments.foreach = arguments.workload in FOREACH
+    if arguments.channels_last is None:
+        arguments.channels_last = arguments.workload in CHANNELS_LAST
+    trainer = Trainer(arguments)
+    if arguments.fit is not None:
+        fit(trainer, arguments.fit or None)
+        return
+    samples = time_steps(trainer, arguments.seconds)
+    if trainer.rank == 0:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(json.dumps({"step": statistics.median(samples), "samples": samples,
+                          "peak_resident_bytes": peak}))
+
+
+main()

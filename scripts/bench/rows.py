@@ -1,0 +1,92 @@
+"""What is timed: workloads, and on what they run."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """What a step runs on: threads of one device, or devices of one thread each."""
+
+    name: str
+    kind: str  # threads, devices (virtual ones), ranks
+    count: int
+
+    @property
+    def text(self):
+        kind = {"devices": "virtual devices"}.get(self.kind, self.kind)
+        return f"{self.count} {kind.removesuffix('s') if self.count == 1 else kind}"
+
+
+ONE_THREAD = Way("1t", "threads", 1)
+TWO_THREADS = Way("2t", "threads", 2)
+TWO_RANKS = Way("2r", "ranks", 2)
+TWO_DEVICES = Way("2d", "devices", 2)
+EIGHT_RANKS = Way("8r", "ranks", 8)
+EIGHT_DEVICES = Way("8d", "devices", 8)
+WAYS = (ONE_THREAD, TWO_THREADS, TWO_RANKS, TWO_DEVICES)
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """A configuration and batch; its rows are timed together, turn by turn."""
+
+    name: str
+    text: str
+    config: str
+    batch: int
+    ways: tuple = WAYS
+    keys: tuple = ()  # further keys of the configuration
+    tiles: bool = False  # images are split, not batches
+    bf16: bool = False
+    peer: str = ""  # its name in peers/; "" for none
+
+    def rows(self):
+        return [f"{self.name}-{way.name}" for way in self.ways]
+
+    def arguments(self, devices):
+        """Of our command line."""
+        words = [self.config, f"fit.batch_size={self.batch}", *self.keys]
+        if self.tiles:
+            return words + ["--mesh", f"data=1,height={devices}", "strategy=model_parallel",
+                            "layout_map={input/output: [data, height, null, null]}"]
+        return words + ["--mesh", f"data={devices}"]
+
+
+# Data that come with the packages, and as they are: the peers read the same.
+DATA = ("dataset=fashion_mnist",)
+CONVNET = "configs/jax_convnet.yaml"
+RESNET = "configs/resnet.yaml"
+BF16 = ("precision=mixed_bfloat16",)
+
+WORKLOADS = (
+    Workload("mlp", "perceptron 784-128-10", "configs/bench_mlp.yaml", 128, peer="mlp"),
+    Workload("convnet64", "convolutional network of the JAX guide", CONVNET, 64, keys=DATA,
+             peer="convnet"),
+    Workload("convnet512", "the same", CONVNET, 512, (*WAYS, EIGHT_RANKS, EIGHT_DEVICES), DATA,
+             peer="convnet"),
+    Workload("wide", "perceptron 784-4096-4096-10", "configs/bench_wide.yaml", 512, peer="wide"),
+    Workload("wide-bf16", "the same in bfloat16", "configs/bench_wide.yaml", 512,
+             (ONE_THREAD, TWO_THREADS), BF16, bf16=True, peer="wide"),
+    Workload("resnet20", "ResNet-20", RESNET, 128, keys=DATA, peer="resnet20"),
+    Workload("resnet20-augmented", "the same, images flipped and moved", RESNET, 128,
+             (TWO_THREADS, TWO_RANKS)),
+    Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
+             (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
+)
+
+# Rows that are no steps; see whole.py.
+WHOLE = {
+    "fit": "an epoch of the perceptron with validation, process start to exit",
+    "first-step": "one step of it, process start to exit",
+    "memory-mlp": "peak resident memory of that epoch",
+    "memory-wide": "peak resident memory of three steps of the wide perceptron",
+    "all-reduce": "16 MiB over 2 ranks",
+}
+
+
+def names():
+    return [row for workload in WORKLOADS for row in workload.rows()] + list(WHOLE)
+
+
+def selects(prefixes, row):
+    return not prefixes or any(row.startswith(prefix) for prefix in prefixes)

@@ -1,0 +1,160 @@
+"""Results as Markdown."""
+
+import datetime
+import os
+import platform
+import re
+import statistics
+
+import rows
+
+MIB = 1024 * 1024
+
+
+def ratio(slower, faster):
+    """How many times faster, in the median of the turns."""
+    return statistics.median(a / b for a, b in zip(slower, faster))
+
+
+def medians(turns):
+    """Seconds of a step in every turn."""
+    return [statistics.median(turn["samples"]) for turn in turns]
+
+
+def table(head, lines):
+    if not lines:
+        return ""
+    shown = ["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *lines]]
+    return "\n".join(shown) + "\n"
+
+
+def milliseconds(samples):
+    digits = 3 if statistics.median(samples) < 0.01 else 1
+    least, middle, most = (f"{1e3 * value:.{digits}f}" for value in
+                           (min(samples), statistics.median(samples), max(samples)))
+    return f"{middle} ({least} to {most})"
+
+
+def percent(value):
+    return f"{100 * value:.0f} %"
+
+
+def step_cells(workload, way, results, peers):
+    ours = results["Meshwork"]
+    samples = [sample for turn in ours for sample in turn["samples"]]
+    seconds = statistics.median(medians(ours))
+    memory = statistics.median(turn["step_from_memory"]["median"] for turn in ours)
+    kernels = ours[0]["kernels"]
+    # Eight devices on two cores wait for each other whatever they do.
+    alone = way.count <= 2
+    cells = [workload.text, str(workload.batch), way.text, milliseconds(samples),
+             f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
+             percent(kernels["share_of_step"]) if alone else "",
+             percent(kernels["share_of_peak"] / (1 if alone else 0.25)) if alone else ""]
+    for peer in peers:
+        turns = results.get(peer)
+        cells += ["", ""] if not turns else [
+            f"{workload.batch / statistics.median(medians(turns)):.0f}",
+            f"**{ratio(medians(turns), medians(ours)):.2f}**"]
+    return cells
+
+
+def step_table(results, peers):
+    head = ["model", "batch", "on", "ms per step (least to most)", "samples/s", "input", "kernels",
+            "peak"]
+    for peer in peers:
+        head += [f"{peer}, samples/s", "times"]
+    lines = []
+    for workload in rows.WORKLOADS:
+        for way in workload.ways:
+            row = results.get(f"{workload.name}-{way.name}", {})
+            if row.get("Meshwork"):
+                lines.append(step_cells(workload, way, row, peers))
+    return table(head, lines)
+
+
+def scaling_table(results):
+    """Rows of one workload against each other: they were timed turn by turn, too."""
+    def speedup(workload, slow, fast, other=None):
+        one = results.get(f"{workload}-{slow}", {}).get("Meshwork")
+        two = results.get(f"{other or workload}-{fast}", {}).get("Meshwork")
+        return f"{ratio(medians(one), medians(two)):.2f}" if one and two else ""
+
+    lines = []
+    for workload in rows.WORKLOADS:
+        name = workload.name
+        cells = [speedup(name, "1t", "2t"), speedup(name, "1t", "2r"), speedup(name, "2r", "2d"),
+                 speedup(name, "2r", "8r"), speedup(name, "2d", "8d"),
+                 speedup("wide", "1t", "1t", name) if workload.bf16 else ""]
+        if any(cells):
+            lines.append([workload.text, str(workload.batch), *cells])
+    head = ["model", "batch", "2 threads / 1", "2 ranks / 1 thread", "2 virtual devices / 2 ranks",
+            "8 ranks / 2", "8 virtual devices / 2", "bfloat16 / float32, 1 thread"]
+    kept = [0, 1] + [i for i in range(2, len(head)) if any(line[i] for line in lines)]
+    return table([head[i] for i in kept], [[line[i] for i in kept] for line in lines])
+
+
+def whole_table(results, peers):
+    head = ["whole process", "Meshwork"]
+    for peer in peers:
+        head += [peer, "times"]
+    lines = []
+
+    def add(row, unit, values, format_of):
+        ours = values.get("Meshwork")
+        if not ours:
+            return
+        cells = [rows.WHOLE[row], format_of(statistics.median(ours)) + unit]
+        for peer in peers:
+            theirs = values.get(peer)
+            cells += ["", ""] if not theirs else [format_of(statistics.median(theirs)) + unit,
+                                                  f"**{ratio(theirs, ours):.2f}**"]
+        lines.append(cells)
+
+    def of(row, key):
+        return {name: found[key] for name, found in results.get(row, {}).items()
+                if isinstance(found, dict)}
+
+    for row in "fit", "first-step":
+        add(row, " s", of(row, "seconds"), "{:.2f}".format)
+    for row, source in ("memory-mlp", "fit"), ("memory-wide", "memory-wide"):
+        add(row, " MiB", of(source, "peak"), lambda value: f"{value / MIB:.0f}")
+        if row in results and lines:
+            lines[-1][0] += f" (the plan says {results[row]['plan'] / MIB:.1f} MiB)"
+    return table(head, lines)
+
+
+def all_reduce_line(found):
+    if not found:
+        return ""
+    ours, theirs = found["all_reduce"], found["MPI_Allreduce"]
+    return (f"All-reduce of {rows.WHOLE['all-reduce']}: {1e3 * statistics.median(ours):.2f} ms, "
+            f"MPI_Allreduce {1e3 * statistics.median(theirs):.2f} ms: **{ratio(theirs, ours):.2f}** "
+            "times faster.\n")
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        text = file.read()
+    model = re.search(r"^model name\s*:\s*(.*)$", text, re.M)
+    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+             if re.search(rf"\b{flag}\b", text)]
+    name = model.group(1) if model else platform.machine()
+    return f"{name} ({', '.join(known)})" if known else name
+
+
+def system():
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def everything(results, tools, notes, command):
+    peers = [tool.name for tool in tools if tool.name != "Meshwork"]
+    today = datetime.date.today()
+    head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
+            f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
+    parts = [head, step_table(results, peers), scaling_table(results), whole_table(results, peers),
+             all_reduce_line(results.get("all-reduce")), "".join(f"- {note}\n" for note in notes)]
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,212 @@
+"""Meshwork, PyTorch and Keras as commands that time the steps of a workload."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+CORES = sorted(os.sched_getaffinity(0))
+
+
+class Failed(Exception):
+    """What a command said when it failed."""
+
+
+class Process:
+    """A command run to its end: `seconds` it took, `peak` bytes resident, `out` that it printed."""
+
+    def __init__(self, words, environment):
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            start = time.perf_counter()
+            process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=errors,
+                                       cwd=ROOT, env=dict(os.environ, **environment))
+            _, status, usage = os.wait4(process.pid, 0)
+            self.seconds = time.perf_counter() - start
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.peak = usage.ru_maxrss * 1024
+            out.seek(0)
+            errors.seek(0)
+            self.out = out.read()
+            if process.returncode != 0:
+                lines = [line for line in errors.read().splitlines() if line.strip()]
+                raise Failed(lines[-1] if lines else f"exit code {process.returncode}")
+
+
+def bound(way):
+    """One thread gets one core, for all that it does, whoever it belongs to."""
+    return ["taskset", "-c", CORES[0]] if way.kind == "threads" and way.count == 1 else []
+
+
+class Meshwork:
+    name = "Meshwork"
+    program = ROOT / "build/src/meshwork"
+    benchmark = ROOT / "build/tests/speed/step_benchmark"
+
+    def versions(self):
+        return Process([self.program, "--version"], {}).out.strip()
+
+    def runs(self, workload, way):
+        """None if it does, else why not."""
+        if not workload.bf16:
+            return None
+        try:
+            Process([self.program, "validate", *workload.arguments(1)], {})
+        except Failed as reason:
+            return str(reason)
+        return None
+
+    def mpirun(self, ranks):
+        words = ["mpirun", "-n", ranks]
+        return words + (["--oversubscribe"] if ranks > len(CORES) else [])
+
+    def environment(self, threads=None):
+        # A machine that does not know its own name asks for it at every start of mpirun.
+        environment = {"RES_OPTIONS": "timeout:1 attempts:1"}
+        if os.geteuid() == 0:
+            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        if threads:
+            environment["OMP_NUM_THREADS"] = str(threads)
+        return environment
+
+    def step(self, workload, way, seconds, kernels):
+        launcher = self.mpirun(way.count) if way.kind == "ranks" else bound(way)
+        devices = 1 if way.kind == "threads" else way.count
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "step.json"
+            words = [*launcher, self.benchmark, *workload.arguments(devices)]
+            words += ["--seconds", seconds, "--json", file]
+            threads = way.count if way.kind == "threads" else None
+            Process(words if kernels else words + ["--no-kernels"], self.environment(threads))
+            report = json.loads(file.read_text())
+        report["samples"] = report["step"]["samples"]
+        return report
+
+    def fit(self, workload, steps=None, directory=None):
+        """A whole `meshwork fit`, with all cores, of an epoch or so many steps."""
+        words = [self.program, "fit", *workload.arguments(1), "--verbose", "0"]
+        if steps:
+            words += [f"fit.steps_per_epoch={steps}", "fit.validation=false", "fit.epochs=1"]
+        with tempfile.TemporaryDirectory() as scratch:
+            words.append(f"run_directory={directory or scratch}")
+            return Process(words, self.environment())
+
+
+class Peer:
+    """A Python program in peers/ and the interpreter that has what it needs."""
+
+    def __init__(self):
+        self.python = None
+        self.version = ""
+        self.missing = self.install
+        for python in self.pythons:
+            try:
+                found = Process([python, "-c", self.probe], self.settings()).out.strip()
+            except (Failed, OSError):
+                continue
+            if found.startswith("!"):
+                self.missing = found[1:]
+                continue
+            self.python, self.version, self.missing = python, found, None
+            return
+
+    def versions(self):
+        return self.version
+
+    def command(self, workload, *words):
+        return [self.python, PEERS / self.script, workload.peer, "--batch", workload.batch,
+                *words, *(["--bf16"] if workload.bf16 else [])]
+
+    def fit(self, workload, steps=None):
+        words = self.command(workload, "--fit", steps or 0, *self.all_cores())
+        return Process(words, self.settings())
+
+
+class Torch(Peer):
+    name = "PyTorch"
+    script = "torch_step.py"
+    install = "apt install python3-torch libopenblas0-openmp"
+    pythons = (os.environ.get("BENCH_TORCH_PYTHON", "python3"), "/usr/bin/python3",
+               ROOT / ".cache/torch/bin/python3")
+    # Without one of these its matrix products are slow, and say nothing.
+    probe = ("import torch; maps = open('/proc/self/maps').read();"
+             "blas = [b for b in ('openblas', 'blis') if b in maps];"
+             "blas += ['MKL'] if torch.backends.mkl.is_available() else [];"
+             "print(f'PyTorch {torch.__version__} ({blas[0]})' if blas else "
+             "'!PyTorch has no fast BLAS here; apt install libopenblas0-openmp')")
+
+    def settings(self):
+        # Else malloc gives the memory of large tensors back to the system in every step.
+        return {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=1073741824:"
+                                  "glibc.malloc.trim_threshold=17179869184"}
+
+    def all_cores(self):
+        return ["--threads", len(CORES)]
+
+    def runs(self, workload, way):
+        if not workload.peer or way.count > 2 or way.kind == "devices":
+            return "not compared"
+        return None
+
+    def step(self, workload, way, seconds, kernels):
+        if way.kind == "ranks":
+            return self.ranks(workload, way, seconds)
+        environment = dict(self.settings(), OMP_NUM_THREADS=str(way.count))
+        words = self.command(workload, "--seconds", seconds, "--threads", way.count)
+        return json.loads(Process(bound(way) + words, environment).out)
+
+    def ranks(self, workload, way, seconds):
+        """DDP over gloo, a process for each core, as mpirun binds ours."""
+        words = self.command(workload, "--seconds", seconds, "--threads", 1)
+        environment = dict(os.environ, **self.settings(), OMP_NUM_THREADS="1",
+                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29500 + os.getpid() % 1000),
+                           WORLD_SIZE=str(way.count))
+        processes = []
+        for rank in range(way.count):
+            core = CORES[rank % len(CORES)]
+            processes.append(subprocess.Popen(
+                [str(word) for word in ["taskset", "-c", core, *words]], cwd=ROOT, text=True,
+                env=dict(environment, RANK=str(rank)), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE))
+        answers = [process.communicate() for process in processes]
+        for process, (_, errors) in zip(processes, answers):
+            if process.returncode != 0:
+                raise Failed((errors.strip().splitlines() or ["failed"])[-1])
+        return json.loads(answers[0][0])
+
+
+class Keras(Peer):
+    name = "Keras on JAX"
+    script = "keras_step.py"
+    install = "python3 -m venv .cache/keras && .cache/keras/bin/pip install keras jax"
+    pythons = (os.environ.get("BENCH_KERAS_PYTHON", "python3"), ROOT / ".cache/keras/bin/python3")
+    probe = ("import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras, jax;"
+             "print(f'Keras {keras.__version__} on JAX {jax.__version__}')")
+
+    def settings(self):
+        return {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+
+    def all_cores(self):
+        return []
+
+    def runs(self, workload, way):
+        if not workload.peer or way.count > 2 or way.kind == "ranks" or workload.bf16:
+            return "not compared"
+        return None
+
+    def step(self, workload, way, seconds, kernels):
+        environment = self.settings()
+        words = self.command(workload, "--seconds", seconds)
+        if way.kind == "devices":
+            environment["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={way.count}"
+            words += ["--devices", way.count]
+        # XLA has as many threads as the process has cores.
+        return json.loads(Process(bound(way) + words, environment).out)
+
+
+def complain(text):
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,62 @@
+"""Rows that are no steps: whole processes, their memory, an all-reduce."""
+
+import csv
+import pathlib
+import re
+import tempfile
+
+import rows
+from tools import Failed, Meshwork, Process, ROOT, complain
+
+WORKLOADS = {workload.name: workload for workload in rows.WORKLOADS}
+
+
+def times(tools, turns, workload, steps):
+    """Of each tool: {"seconds": [..], "peak": [..]}, turn by turn."""
+    found = {tool.name: {"seconds": [], "peak": []} for tool in tools}
+    for turn in range(turns):
+        for tool in tools:
+            process = tool.fit(workload, steps)
+            complain(f"{workload.name}, whole process, turn {turn + 1}: {tool.name} "
+                     f"{process.seconds:.2f} s")
+            found[tool.name]["seconds"].append(process.seconds)
+            found[tool.name]["peak"].append(process.peak)
+    return found
+
+
+def arena_bytes(ours, workload, steps):
+    """Bytes of the plan, as a run says itself."""
+    with tempfile.TemporaryDirectory() as directory:
+        ours.fit(workload, steps, directory)
+        with open(pathlib.Path(directory) / "memory.csv", encoding="utf-8") as file:
+            return int(next(csv.DictReader(file))["arena"])
+
+
+def all_reduce(ours, turns):
+    """Medians in seconds of 16 MiB over 2 ranks: ours and MPI_Allreduce's, of every turn."""
+    found = {"all_reduce": [], "MPI_Allreduce": []}
+    program = ROOT / "build/tests/mpi/all_reduce_benchmark"
+    for _ in range(turns):
+        out = Process([*ours.mpirun(2), program], ours.environment(1)).out
+        for name, median in re.findall(r"^(\w+) +n 2 +16777216 B +[\d.]+ +([\d.]+)", out, re.M):
+            found[name].append(float(median) * 1e-6)
+    if not all(found.values()):
+        raise Failed("all_reduce_benchmark printed no line for 16777216 B")
+    return found
+
+
+def measure(tools, turns, wanted):
+    """Results by name of row; those of the processes by name of tool."""
+    ours = next(tool for tool in tools if isinstance(tool, Meshwork))
+    mlp, wide = WORKLOADS["mlp"], WORKLOADS["wide"]
+    results = {}
+    if "fit" in wanted or "memory-mlp" in wanted:
+        results["fit"] = times(tools, turns, mlp, None)
+        results["memory-mlp"] = {"plan": arena_bytes(ours, mlp, None)}
+    if "first-step" in wanted:
+        results["first-step"] = times(tools, turns, mlp, 1)
+    if "memory-wide" in wanted:
+        results["memory-wide"] = {"plan": arena_bytes(ours, wide, 3), **times(tools, 1, wide, 3)}
+    if "all-reduce" in wanted:
+        results["all-reduce"] = all_reduce(ours, turns)
+    return results

@@ -1,0 +1,75 @@
+"""The tables of scripts/bench.sh, of made-up results."""
+
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts/bench"))
+sys.dont_write_bytecode = True
+
+import rows  # noqa: E402
+import tables  # noqa: E402
+
+
+def turns(*seconds):
+    """A turn of one sample for each."""
+    return [{"samples": [s], "step_from_memory": {"median": 0.75 * s},
+             "kernels": {"share_of_step": 0.9, "share_of_peak": 0.5}} for s in seconds]
+
+
+def cells(table, start):
+    """Of the line of a table that begins so."""
+    lines = [line for line in table.splitlines() if line.startswith("| " + start)]
+    assert len(lines) == 1, lines
+    return [cell.strip() for cell in lines[0].strip("|").split("|")]
+
+
+class Rows(unittest.TestCase):
+    def test_names_are_unique_and_select_rows_by_how_they_begin(self):
+        self.assertEqual(len(set(rows.names())), len(rows.names()))
+        self.assertTrue(rows.selects([], "mlp-1t"))
+        self.assertTrue(rows.selects(["wide", "mlp"], "mlp-1t"))
+        self.assertFalse(rows.selects(["wide"], "mlp-1t"))
+
+    def test_configurations_exist(self):
+        for workload in rows.WORKLOADS:
+            self.assertTrue((ROOT / workload.config).exists(), workload.config)
+
+
+class Tables(unittest.TestCase):
+    def test_ratios_are_those_of_turns(self):
+        results = {"mlp-1t": {"Meshwork": turns(0.001, 0.002, 0.004),
+                              "PyTorch": turns(0.002, 0.006, 0.004)}}
+        row = cells(tables.step_table(results, ["PyTorch", "Keras on JAX"]), "perceptron 784-128-10")
+        self.assertEqual(row[1:], ["128", "1 thread", "2.000 (1.000 to 4.000)", "64000", "25 %",
+                                   "90 %", "50 %", "32000", "**2.00**", "", ""])
+
+    def test_rows_are_compared_with_each_other(self):
+        results = {"mlp-1t": {"Meshwork": turns(0.004, 0.004)},
+                   "mlp-2r": {"Meshwork": turns(0.002, 0.002)},
+                   "mlp-2d": {"Meshwork": turns(0.001, 0.003)}}
+        table = tables.scaling_table(results)
+        self.assertEqual(cells(table, "model"), ["model", "batch", "2 ranks / 1 thread",
+                                                 "2 virtual devices / 2 ranks"])
+        self.assertEqual(cells(table, "perceptron"),
+                         ["perceptron 784-128-10", "128", "2.00", "1.33"])
+
+    def test_nothing_measured_gives_no_table(self):
+        self.assertEqual(tables.step_table({}, []), "")
+        self.assertEqual(tables.scaling_table({"mlp-1t": {"Meshwork": turns(1)}}), "")
+        self.assertEqual(tables.whole_table({}, []), "")
+
+    def test_whole_processes_and_their_memory(self):
+        mebi = 1 << 20
+        results = {"fit": {"Meshwork": {"seconds": [0.5], "peak": [60 * mebi]},
+                           "PyTorch": {"seconds": [2.0], "peak": [300 * mebi]}},
+                   "memory-mlp": {"plan": 2 * mebi}}
+        table = tables.whole_table(results, ["PyTorch"])
+        self.assertEqual(cells(table, "an epoch")[1:], ["0.50 s", "2.00 s", "**4.00**"])
+        row = cells(table, "peak resident memory")
+        self.assertTrue(row[0].endswith("(the plan says 2.0 MiB)"), row)
+        self.assertEqual(row[1:], ["60 MiB", "300 MiB", "**5.00**"])
+
+
+unittest.main()
