@@ -35,11 +35,13 @@ Runs runs_of(const Shape& global, const Shape& offset, const Shape& local) {
 
 void read_rows(const Field& field, std::span<const std::int64_t> rows, const Runs& runs,
                std::byte* out) {
+  constexpr std::size_t kAhead = 4;  // rows: shuffled ones lie anywhere in memory
   const std::int64_t sample = num_elements(field.shape);
   const auto run_bytes = static_cast<std::size_t>(runs.length) * size_of(field.dtype);
-  for (const std::int64_t row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) field.source->prefetch(rows[i + kAhead] * sample, sample);
     for (const std::int64_t start : runs.starts) {
-      read_elements(field, row, start, runs.length, sample, out);
+      read_elements(field, rows[i], start, runs.length, sample, out);
       out += run_bytes;
     }
   }

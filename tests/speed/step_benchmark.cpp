@@ -60,7 +60,7 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
   report.peak_resident_bytes = peak_resident_bytes();
   if (!arguments.no_kernels) {
     // Without a learning rate weights stay usual numbers, however often they are updated.
-    runner.step(loader.next(), 0, 0);
+    runner.step(loader);
     const Executable& executable = session.executable({ProgramKind::kTrain, report.batch});
     report.kernels = speed::time_kernels(executable, context.world, arguments.seconds);
   }

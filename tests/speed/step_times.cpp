@@ -39,7 +39,7 @@ StepTimes time_steps(const Session& session, Runner& runner, data::Loader& loade
   Communicator& world = session.world();
   const double rate = learning_rate_of(session.job().config.compile->optimizer)(0);
   std::int64_t iteration = 0;
-  const auto from_loader = [&] { runner.step(loader.next(), iteration++, rate); };
+  const auto from_loader = [&] { runner.step(loader, iteration++, rate); };
   sample(world, kWarmUpSteps, from_loader);
   const double once = sample(world, kWarmUpSteps, from_loader);
   const HeldBatch held(loader.next());

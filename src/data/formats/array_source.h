@@ -24,4 +24,8 @@ std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayH
 void read_array(const SourceInfo& info, std::span<const std::byte> array, Element element,
                 std::int64_t begin, std::int64_t count, const Conversion& conversion, void* out);
 
+/// Has elements [begin, begin + count) of the bytes of an array fetched into the caches.
+void prefetch_array(std::span<const std::byte> array, Element element, std::int64_t begin,
+                    std::int64_t count);
+
 }  // namespace meshwork::data

@@ -61,6 +61,12 @@ class ConcatenatedSource : public Source {
     for (const auto& part : parts_) part->prepare();
   }
 
+  void prefetch(std::int64_t begin, std::int64_t count) const override {
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), begin);
+    const auto part = static_cast<std::size_t>(after - starts_.begin()) - 1;
+    parts_[part]->prefetch(begin - starts_[part], std::min(count, starts_[part + 1] - begin));
+  }
+
   bool reads_memory() const override {
     return std::all_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->reads_memory(); });

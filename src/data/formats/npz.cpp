@@ -153,6 +153,9 @@ class KeptSource : public Source {
   }
 
   void prepare() const override { payload(); }
+  void prefetch(std::int64_t begin, std::int64_t count) const override {
+    prefetch_array(payload(), header_.element, begin, count);
+  }
   bool reads_memory() const override { return true; }
 
  private:

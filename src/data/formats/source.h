@@ -46,6 +46,9 @@ class Source {
   /// throw what read() would throw.
   virtual void prepare() const {}
 
+  /// Has these elements, of what lies in memory, fetched into the caches: they are read soon.
+  virtual void prefetch(std::int64_t /*begin*/, std::int64_t /*count*/) const {}
+
   /// Whether reading, once prepared, takes no longer than to convert numbers in memory.
   virtual bool reads_memory() const { return false; }
 
