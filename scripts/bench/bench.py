@@ -61,7 +61,7 @@ def time_workload(workload, tools, arguments, notes):
             continue
         reason = tools[0].runs(workload, way)
         if reason:
-            notes.append(f"{row}: left out: {reason}")
+            notes.append(f"{row}: left out: {reason.split(';')[0]}")
             continue
         plan += [(row, way, tool) for tool in tools if tool.runs(workload, way) is None]
     results = {}
