@@ -102,13 +102,8 @@ struct Product {
 
   Product(ConvolutionPlan the_plan, Result result)
       : plan(std::move(the_plan)), types(types_of(plan)) {
-    primitive = make_convolution(engine, result, types, 0);
-    const bool products =
-        name_of(primitive).starts_with("brgconv:") || name_of(primitive).starts_with("brdgmm");
-    if (result == Result::kY && products && prefers_loops(plan)) {
-      const dnnl::primitive_desc next = make_convolution(engine, result, types, 1);
-      if (name_of(next).starts_with("jit")) primitive = next;
-    }
+    primitive = make_convolution(engine, result, types,
+                                 prefers_loops(plan) ? Preference::kLoops : Preference::kFirst);
     types.w = result == Result::kW ? primitive.diff_weights_desc(0) : primitive.weights_desc(0);
   }
 };

@@ -36,46 +36,68 @@ struct ConvolutionTypes {
   dnnl::memory::dims strides, dilations, low, high;  ///< dilations: 0 is dense
 };
 
-/// The first implementation but `skipped` of a convolution; throws dnnl::error if there is none.
-/// Memory for its scratchpad is given when it runs. `w` may be of any format.
+/// Which implementation of a convolution is taken: the first that oneDNN offers, or the first of
+/// those whose loops it generates itself, if there is one.
+enum class Preference { kFirst, kLoops };
+
+/// `make` makes the first implementation: going to the next one changes all copies in oneDNN 3.
+template <class Make>
+dnnl::primitive_desc choose(const Make& make, Preference preference) {
+  constexpr int kMany = 16;  // more than there are
+  if (preference == Preference::kLoops) {
+    auto candidate = make();
+    const auto starts_with = [&](std::string_view name) {
+      return std::string_view(candidate.impl_info_str()).starts_with(name);
+    };
+    for (int i = 0; i < kMany && starts_with("br"); ++i) {
+      if (!candidate.next_impl()) break;
+    }
+    if (starts_with("jit")) return candidate;
+  }
+  return make();
+}
+
+/// An implementation of a convolution; throws dnnl::error if there is none. Memory for its
+/// scratchpad is given when it runs. `w` may be of any format.
 inline dnnl::primitive_desc make_convolution(const dnnl::engine& engine, ConvolutionResult result,
-                                             const ConvolutionTypes& t, int skipped) {
+                                             const ConvolutionTypes& t, Preference preference) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const auto direct = dnnl::algorithm::convolution_direct;
   using Forward = dnnl::convolution_forward;
   using Input = dnnl::convolution_backward_data;
   using Kernel = dnnl::convolution_backward_weights;
-  // Operations must live while their implementations are gone through.
+  // Operations and hints must live while implementations are gone through.
 #if DNNL_VERSION_MAJOR >= 3
-  Forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y,
-                                  t.strides, t.dilations, t.low, t.high, attributes);
-#else
-  const Forward::desc operation(dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y, t.strides,
-                                t.dilations, t.low, t.high);
-  Forward::primitive_desc forward(operation, attributes, engine);
-#endif
-  if (result == ConvolutionResult::kY) {
-    for (int i = 0; i < skipped; ++i) {
-      if (!forward.next_impl()) break;
-    }
-    return forward;
-  }
-  if (result == ConvolutionResult::kX) {
-#if DNNL_VERSION_MAJOR >= 3
+  const auto forward = [&] {
+    return Forward::primitive_desc(engine, dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y,
+                                   t.strides, t.dilations, t.low, t.high, attributes);
+  };
+  const Forward::primitive_desc hint = forward();
+  const auto input = [&] {
     return Input::primitive_desc(engine, direct, t.x, t.w, t.y, t.strides, t.dilations, t.low,
-                                 t.high, forward, attributes);
+                                 t.high, hint, attributes);
+  };
 #else
-    return Input::primitive_desc({direct, t.x, t.w, t.y, t.strides, t.dilations, t.low, t.high},
-                                 attributes, engine, forward);
+  const Forward::desc forward_operation(dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y,
+                                        t.strides, t.dilations, t.low, t.high);
+  const auto forward = [&] {
+    return Forward::primitive_desc(forward_operation, attributes, engine);
+  };
+  const Forward::primitive_desc hint = forward();
+  const Input::desc input_operation(direct, t.x, t.w, t.y, t.strides, t.dilations, t.low, t.high);
+  const auto input = [&] {
+    return Input::primitive_desc(input_operation, attributes, engine, hint);
+  };
 #endif
-  }
+  if (result == ConvolutionResult::kY) return choose(forward, preference);
+  if (result == ConvolutionResult::kX) return choose(input, preference);
 #if DNNL_VERSION_MAJOR >= 3
   return Kernel::primitive_desc(engine, direct, t.x, t.w, t.y, t.strides, t.dilations, t.low,
-                                t.high, forward, attributes);
+                                t.high, hint, attributes);
 #else
   return Kernel::primitive_desc({direct, t.x, t.w, t.y, t.strides, t.dilations, t.low, t.high},
-                                attributes, engine, forward);
+                                attributes, engine, hint);
 #endif
 }
 
