@@ -22,7 +22,8 @@ def parse():
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
-    parser.add_argument("--seconds", type=float, default=0.8, help="to time the steps of a turn for")
+    parser.add_argument("--seconds", type=float, default=0.8,
+                        help="to time the steps of a turn for")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path, help="a file for all samples")
     parser.add_argument("--readme", action="store_true")

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -22,39 +24,85 @@ double seconds_of(const Launch& launch, std::int64_t calls) {
   return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
 }
 
-/// A kernel as the program names it, without times.
-KernelTime describe(const Graph& program, ValueId value) {
-  const Node& node = program.node(value);
-  KernelTime time;
-  time.op = node.op->name;
-  time.path = node.path;
-  time.is_collective = node.op->collective != Collective::kNone;
+double flops_of(const Graph& program, const Node& node) {
+  if (node.op->flops == nullptr) return 0;
   const auto inputs = input_types(program, node);
-  for (const TensorType& input : inputs) {
-    time.shapes += meshwork::to_string(input.shape) + " ";
-    time.bytes += static_cast<double>(num_bytes(input));
+  return node.op->flops({.inputs = inputs, .attrs = node.attrs, .output = node.type});
+}
+
+/// Values of other instructions that this one reads.
+std::set<ValueId> operands_of(const Graph& program, const Instruction& instruction) {
+  std::set<ValueId> operands;
+  for (const ValueId id : instruction.nodes) {
+    const auto& inputs = program.node(id).inputs;
+    operands.insert(inputs.begin(), inputs.end());
   }
-  time.shapes += "-> " + meshwork::to_string(node.type.shape);
-  time.bytes += static_cast<double>(num_bytes(node.type));
-  if (node.op->flops != nullptr) {
-    time.flops = node.op->flops({.inputs = inputs, .attrs = node.attrs, .output = node.type});
+  for (const ValueId id : instruction.nodes) operands.erase(id);
+  return operands;
+}
+
+/// "[128, 784] [784, 128] -> [128, 128]", "6 joined", or the ops of a chain.
+std::string shapes_of(const Graph& program, const Instruction& instruction) {
+  constexpr std::size_t kShownOps = 6;
+  const Node& first = program.node(instruction.nodes.front());
+  const std::string result = "-> " + meshwork::to_string(first.type.shape);
+  const std::size_t nodes = instruction.nodes.size();
+  std::string text;
+  if (nodes == 1) {
+    for (const TensorType& input : input_types(program, first)) {
+      text += meshwork::to_string(input.shape) + " ";
+    }
+    return text + result;
+  }
+  if (first.op->collective != Collective::kNone) return fmt::format("{} joined", nodes);
+  for (std::size_t i = 0; i < std::min(nodes, kShownOps); ++i) {
+    text += fmt::format("{} ", program.node(instruction.nodes[i]).op->name);
+  }
+  if (nodes > kShownOps) text += fmt::format("and {} more ", nodes - kShownOps);
+  return text + result;
+}
+
+/// A kernel as the plan has it, without its time.
+KernelTime describe(const Plan& plan, const Instruction& instruction) {
+  const Graph& program = plan.program;
+  const Node& first = program.node(instruction.nodes.front());
+  KernelTime time;
+  time.is_collective = first.op->collective != Collective::kNone;
+  const bool is_chain = instruction.nodes.size() > 1 && !time.is_collective;
+  time.op = is_chain ? "chain" : first.op->name;
+  time.path = first.path;
+  time.shapes = shapes_of(program, instruction);
+  for (const ValueId id : operands_of(program, instruction)) {
+    time.bytes += static_cast<double>(num_bytes(program.type(id)));
+  }
+  for (const ValueId id : instruction.nodes) {
+    const bool has_place = plan.offsets[static_cast<std::size_t>(id)] != Plan::kNoPlace;
+    if (has_place) time.bytes += static_cast<double>(num_bytes(program.type(id)));
+    time.flops += flops_of(program, program.node(id));
   }
   return time;
 }
 
+/// The copy into a variable after the last instruction.
+KernelTime describe_copy(const Graph& program, ValueId variable) {
+  const TensorType& type = program.type(variable);
+  return {.op = "copy",
+          .path = program.node(variable).path,
+          .shapes = meshwork::to_string(type.shape),
+          .bytes = 2 * static_cast<double>(num_bytes(type))};
+}
+
 std::vector<KernelTime> describe_steps(const Executable& executable) {
   const Plan& plan = executable.plan();
+  std::map<ValueId, const Instruction*> instructions;
+  for (const Instruction& instruction : plan.instructions) {
+    instructions.emplace(instruction.nodes.front(), &instruction);
+  }
   std::vector<KernelTime> times;
   for (const Executable::Step& step : executable.steps()) {
-    times.push_back(describe(plan.program, step.value));
-    const auto of_step = [&](const Instruction& i) { return i.nodes.front() == step.value; };
-    const auto found = std::find_if(plan.instructions.begin(), plan.instructions.end(), of_step);
-    if (found == plan.instructions.end()) {
-      times.back().op = "copy";
-      times.back().bytes *= 2;
-    } else if (found->nodes.size() > 1) {
-      times.back().shapes = fmt::format("{} joined", found->nodes.size());
-    }
+    const auto found = instructions.find(step.value);
+    times.push_back(found == instructions.end() ? describe_copy(plan.program, step.value)
+                                                : describe(plan, *found->second));
   }
   return times;
 }

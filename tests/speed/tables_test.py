@@ -41,7 +41,8 @@ class Tables(unittest.TestCase):
     def test_ratios_are_those_of_turns(self):
         results = {"mlp-1t": {"Meshwork": turns(0.001, 0.002, 0.004),
                               "PyTorch": turns(0.002, 0.006, 0.004)}}
-        row = cells(tables.step_table(results, ["PyTorch", "Keras on JAX"]), "perceptron 784-128-10")
+        table = tables.step_table(results, ["PyTorch", "Keras on JAX"])
+        row = cells(table, "perceptron 784-128-10")
         self.assertEqual(row[1:], ["128", "1 thread", "2.000 (1.000 to 4.000)", "64000", "25 %",
                                    "90 %", "50 %", "32000", "**2.00**", "", ""])
 
