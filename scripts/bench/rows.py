@@ -59,16 +59,16 @@ RESNET = "configs/resnet.yaml"
 BF16 = ("precision=mixed_bfloat16",)
 
 WORKLOADS = (
-    Workload("mlp", "perceptron 784-128-10", "configs/bench_mlp.yaml", 128, peer="mlp"),
-    Workload("convnet64", "convolutional network of the JAX guide", CONVNET, 64, keys=DATA,
+    Workload("mlp", "MLP 784-128-10", "configs/bench_mlp.yaml", 128, peer="mlp"),
+    Workload("convnet64", "convnet of the JAX guide", CONVNET, 64, keys=DATA,
              peer="convnet"),
-    Workload("convnet512", "the same", CONVNET, 512, (*WAYS, EIGHT_RANKS, EIGHT_DEVICES), DATA,
-             peer="convnet"),
-    Workload("wide", "perceptron 784-4096-4096-10", "configs/bench_wide.yaml", 512, peer="wide"),
-    Workload("wide-bf16", "the same in bfloat16", "configs/bench_wide.yaml", 512,
+    Workload("convnet512", "convnet of the JAX guide", CONVNET, 512,
+             (*WAYS, EIGHT_RANKS, EIGHT_DEVICES), DATA, peer="convnet"),
+    Workload("wide", "MLP 784-4096-4096-10", "configs/bench_wide.yaml", 512, peer="wide"),
+    Workload("wide-bf16", "MLP 784-4096-4096-10 in bfloat16", "configs/bench_wide.yaml", 512,
              (ONE_THREAD, TWO_THREADS), BF16, bf16=True, peer="wide"),
     Workload("resnet20", "ResNet-20", RESNET, 128, keys=DATA, peer="resnet20"),
-    Workload("resnet20-augmented", "the same, images flipped and moved", RESNET, 128,
+    Workload("resnet20-augmented", "ResNet-20, images augmented", RESNET, 128,
              (TWO_THREADS, TWO_RANKS)),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
              (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
@@ -76,10 +76,10 @@ WORKLOADS = (
 
 # Rows that are no steps; see whole.py.
 WHOLE = {
-    "fit": "an epoch of the perceptron with validation, process start to exit",
+    "fit": "an epoch of the MLP 784-128-10 with validation, process start to exit",
     "first-step": "one step of it, process start to exit",
     "memory-mlp": "peak resident memory of that epoch",
-    "memory-wide": "peak resident memory of three steps of the wide perceptron",
+    "memory-wide": "peak resident memory of three steps of the MLP 784-4096-4096-10",
     "all-reduce": "16 MiB over 2 ranks",
 }
 

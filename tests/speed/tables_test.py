@@ -42,7 +42,7 @@ class Tables(unittest.TestCase):
         results = {"mlp-1t": {"Meshwork": turns(0.001, 0.002, 0.004),
                               "PyTorch": turns(0.002, 0.006, 0.004)}}
         table = tables.step_table(results, ["PyTorch", "Keras on JAX"])
-        row = cells(table, "perceptron 784-128-10")
+        row = cells(table, "MLP")
         self.assertEqual(row[1:], ["128", "1 thread", "2.000 (1.000 to 4.000)", "64000", "25 %",
                                    "90 %", "50 %", "32000", "**2.00**", "", ""])
 
@@ -53,8 +53,8 @@ class Tables(unittest.TestCase):
         table = tables.scaling_table(results)
         self.assertEqual(cells(table, "model"), ["model", "batch", "2 ranks / 1 thread",
                                                  "2 virtual devices / 2 ranks"])
-        self.assertEqual(cells(table, "perceptron"),
-                         ["perceptron 784-128-10", "128", "2.00", "1.33"])
+        self.assertEqual(cells(table, "MLP"),
+                         ["MLP 784-128-10", "128", "2.00", "1.33"])
 
     def test_nothing_measured_gives_no_table(self):
         self.assertEqual(tables.step_table({}, []), "")
