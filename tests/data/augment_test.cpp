@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "config/yaml.h"
+#include "data/augment/affine.h"
 #include "data/augment/augmenter.h"
 #include "data/files.h"
 #include "data/image/resize.h"
@@ -207,4 +208,30 @@ TEST_CASE("what is drawn depends on seed, field, place of the operation, pass an
                   position));
     }
   }
+}
+
+TEST_CASE("an image of any width is moved and stretched") {
+  const data::ImageShape shape{3, 150, 2};
+  std::vector<float> image(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<float>(i);
+  const data::Sampling sampling{.fill_mode = data::FillMode::kConstant, .fill_value = -1};
+  const auto at = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+    return image[static_cast<std::size_t>((y * shape.width + x) * shape.channels + c)];
+  };
+  std::vector<float> moved(image.size());
+  std::vector<float> halves(image.size());
+  data::transform(shape, {.a2 = -3, .b2 = 1}, sampling, image.data(), moved.data());
+  data::transform(shape, {.a0 = 0.5}, sampling, image.data(), halves.data());
+  bool right = true;
+  std::size_t i = 0;
+  for (std::int64_t y = 0; y < shape.height; ++y) {
+    for (std::int64_t x = 0; x < shape.width; ++x) {
+      for (std::int64_t c = 0; c < shape.channels; ++c, ++i) {
+        right = right && moved[i] == (x < 3 || y == 2 ? -1.F : at(y + 1, x - 3, c));
+        const float next = at(y, (x + 1) / 2, c);  // a mean of two neighbours where x is odd
+        right = right && halves[i] == (at(y, x / 2, c) + next) / 2;
+      }
+    }
+  }
+  CHECK(right);
 }

@@ -1,6 +1,7 @@
 #include "data/augment/affine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace meshwork::data {
@@ -32,9 +33,10 @@ class Pixels {
     for (std::int64_t c = 0; c < shape_.channels; ++c) to[c] = value(row, column, c);
   }
 
-  void bilinear(double x, double y, float* to) const {
-    const Neighbours across = neighbours(x, shape_.width, sampling_.fill_mode);
-    const Neighbours down = neighbours(y, shape_.height, sampling_.fill_mode);
+  Neighbours across(double x) const { return neighbours(x, shape_.width, sampling_.fill_mode); }
+  Neighbours down(double y) const { return neighbours(y, shape_.height, sampling_.fill_mode); }
+
+  void bilinear(const Neighbours& across, const Neighbours& down, float* to) const {
     for (std::int64_t c = 0; c < shape_.channels; ++c) {
       const float above = mix(value(down.first, across.first, c),
                               value(down.first, across.second, c), across.weight);
@@ -59,11 +61,37 @@ class Pixels {
   const float* from_;
 };
 
+/// A map that turns nothing: neighbours along one dimension are those of all rows, or of all
+/// columns.
+void transform_upright(const ImageShape& shape, const Affine& map, const Pixels& pixels,
+                       float* to) {
+  constexpr std::int64_t kBlock = 64;
+  std::array<Neighbours, kBlock> across;
+  for (std::int64_t begin = 0; begin < shape.width; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, shape.width - begin);
+    for (std::int64_t j = 0; j < count; ++j) {
+      across[static_cast<std::size_t>(j)] =
+          pixels.across(map.a0 * static_cast<double>(begin + j) + map.a2);
+    }
+    for (std::int64_t i = 0; i < shape.height; ++i) {
+      const Neighbours down = pixels.down(map.b1 * static_cast<double>(i) + map.b2);
+      float* row = to + (i * shape.width + begin) * shape.channels;
+      for (std::int64_t j = 0; j < count; ++j) {
+        pixels.bilinear(across[static_cast<std::size_t>(j)], down, row + j * shape.channels);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void transform(const ImageShape& shape, const Affine& map, const Sampling& sampling,
                const float* from, float* to) {
   const Pixels pixels(shape, sampling, from);
+  if (sampling.interpolation == Interpolation::kBilinear && map.a1 == 0 && map.b0 == 0) {
+    transform_upright(shape, map, pixels, to);
+    return;
+  }
   for (std::int64_t i = 0; i < shape.height; ++i) {
     for (std::int64_t j = 0; j < shape.width; ++j, to += shape.channels) {
       const auto x = static_cast<double>(j);
@@ -73,7 +101,7 @@ void transform(const ImageShape& shape, const Affine& map, const Sampling& sampl
       if (sampling.interpolation == Interpolation::kNearest) {
         pixels.nearest(from_x, from_y, to);
       } else {
-        pixels.bilinear(from_x, from_y, to);
+        pixels.bilinear(pixels.across(from_x), pixels.down(from_y), to);
       }
     }
   }
