@@ -283,6 +283,18 @@ TEST_CASE("fast convolutions agree with naive ones for all numbers of channels")
   check_layer({{1, 35, 33, 2}, 2, 31, 1, 15});
 }
 
+TEST_CASE("gradients of images by flipped kernels agree with naive ones") {
+  for (const std::int64_t channels : {16, 32}) {
+    check_layer({{2, 7, 6, channels}, 16, 3, 1, 1});
+    check_layer({{2, 7, 6, channels}, 48, 3, 1, 0});
+    check_layer({{2, 7, 6, channels}, 16, 2, 1, 1});
+    check_layer({{2, 9, 8, channels}, 16, 3, 1, 2, 2});
+    check_layer({{2, 5, 6, channels}, 16, 2, 1, 4});
+    check_layer({{2, 30, channels}, 32, 5, 1, 2});
+    check_layer({{1, 4, 5, 6, channels}, 16, 3, 1, 1});
+  }
+}
+
 TEST_CASE("a stride of the last dimension becomes channels where the window is a multiple of it") {
   cpu::ConvolutionPlan plan;
   plan.in = 12;

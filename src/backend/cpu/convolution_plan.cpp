@@ -92,6 +92,21 @@ bool ConvolutionPlan::fold_stride() {
   return true;
 }
 
+std::optional<ConvolutionPlan> ConvolutionPlan::of_gradient() const {
+  if (groups > 1 || copied) return std::nullopt;
+  ConvolutionPlan plan = *this;
+  std::swap(plan.in, plan.out);
+  for (std::size_t d = 0; d < slides.size(); ++d) {
+    const std::int64_t reach = (slides[d].window - 1) * slides[d].dilation;
+    Slide& slide = plan.slides[d];
+    std::swap(slide.x, slide.y);
+    slide.padding = reach - slides[d].padding;
+    plan.high[d] = reach - high[d];
+    if (slide.stride > 1 || slide.padding < 0 || plan.high[d] < 0) return std::nullopt;
+  }
+  return plan;
+}
+
 ConvolutionPlan plan_convolution(const Attrs& attrs, const TensorView& x, const TensorView& w,
                                  const TensorView& y, bool with_zeros) {
   const Shape& kernel = w.type.shape;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backend/cpu/slide.h"
@@ -35,6 +36,9 @@ struct ConvolutionPlan {
   /// of 12 channels, seen by windows 6 wide at every second place, for one 14 wide of 24, seen by
   /// windows 3 wide at every place. Nothing moves in memory. Returns whether it can be done.
   bool fold_stride();
+  /// The gradient with respect to x as a convolution of y with the kernel flipped and its channels
+  /// and filters in each other's place; nothing where that is none.
+  std::optional<ConvolutionPlan> of_gradient() const;
   /// Whether each channel is a group of its own, with one filter.
   bool depthwise() const { return groups > 1 && in == 1 && out == 1; }
 };
