@@ -4,11 +4,50 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/reduction.h"
 
 namespace meshwork {
+
+/// A collective over fixed buffers, for Communicator::prepare. `count` is that of kAllReduce;
+/// `counts` are the blocks of the others, of kAllToAll those that are sent.
+struct CollectiveCall {
+  enum class Kind { kAllReduce, kReduceScatter, kAllGather, kAllToAll };
+  Kind kind = Kind::kAllReduce;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  DType dtype = DType::kFloat32;
+  Reduction reduction = Reduction::kSum;
+  std::int64_t count = 0;
+  std::vector<std::int64_t> counts{};
+  std::vector<std::int64_t> recv_counts{};  ///< of kAllToAll
+};
+
+/// A call that was prepared once and is run any number of times, while the caller does other work:
+///
+///     call->start();                  // the data to send are there
+///     while (more()) { compute(); call->poll(); }
+///     call->wait();                   // the result is there, the buffers are the caller's again
+///
+/// From start until it is complete nobody but the call touches its buffers. It moves on only
+/// within the calls of its members: each does its share of the work in poll or wait. Any number of
+/// prepared calls may run at a time, and other calls of the communicator beside them. All members
+/// start the prepared calls of a communicator in the same order. No function allocates.
+class PreparedCall {
+ public:
+  PreparedCall() = default;
+  PreparedCall(const PreparedCall&) = delete;
+  PreparedCall& operator=(const PreparedCall&) = delete;
+  /// Of a pending call: its buffers are safe from the others when it returns, who get an Error.
+  virtual ~PreparedCall() = default;
+
+  virtual void start() = 0;
+  /// Does what can be done without waiting; true where the call is complete, or was not started.
+  virtual bool poll() = 0;
+  virtual void wait() = 0;
+};
 
 /// A group of devices that exchange tensors. Every member makes the same calls in the same order.
 ///
@@ -48,6 +87,15 @@ class Communicator {
   /// (recv_counts[i] elements) comes from member i.
   virtual void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
                           std::span<const std::int64_t> recv_counts, DType dtype) = 0;
+
+  /// The call of one of the four functions above, with the same result to the bit, to be run later
+  /// and again and again. All members prepare it together. Buffers outlive the prepared call.
+  virtual std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call) = 0;
+
+  /// Zeroed memory, aligned to lines, of which the other members reach what prepared calls need:
+  /// these do not copy then. For this communicator and the groups made of it from now on. All
+  /// members call it together; sizes may differ. Null, for all alike, where any memory is as good.
+  virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
 
   /// `bytes` of `data` from member `root` to all.
   virtual void broadcast(void* data, std::size_t bytes, int root) = 0;

@@ -2,38 +2,34 @@
 // MPI_Allreduce promises none.
 #include "comm/mpi_communicator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/direct_call.h"
+#include "comm/message_call.h"
 #include "comm/mpi_check.h"
+#include "comm/shared_arenas.h"
 #include "comm/shared_group.h"
+#include "comm/shared_memory.h"
 #include "comm/single.h"
 #include "comm/tree_sum.h"
 
 namespace meshwork {
 namespace {
 
-MPI_Datatype mpi_type(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return MPI_FLOAT;
-    case DType::kInt32:
-      return MPI_INT32_T;
-    case DType::kInt64:
-      return MPI_INT64_T;
-    case DType::kUInt8:
-      return MPI_UINT8_T;
-  }
-  MW_CHECK(false, "dtype {}", static_cast<int>(dtype));
-}
-
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm comm, const MpiLimits& limits);
+  MpiCommunicator(MPI_Comm comm, const MpiLimits& limits,
+                  std::shared_ptr<const SharedArenas> arenas = nullptr);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -50,6 +46,8 @@ class MpiCommunicator final : public Communicator {
                   DType dtype) override;
   void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
                   std::span<const std::int64_t> recv_counts, DType dtype) override;
+  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call) override;
+  std::shared_ptr<std::byte> allocate(std::int64_t bytes) override;
   void broadcast(void* data, std::size_t bytes, int root) override;
   void barrier() override;
   void abort(int exit_code) noexcept override;
@@ -66,6 +64,9 @@ class MpiCommunicator final : public Communicator {
 
   /// The shared memory of all members, made in the first call that wants it; may be none.
   SharedGroup* shared();
+
+  /// The buffers of all members where each reaches the others', for all alike.
+  std::optional<CallBuffers> direct_buffers(const CollectiveCall& call) const;
 
   /// All members' `count` elements to everyone, for a local sum.
   void reduce_small(const void* send, void* recv, std::int64_t count, DType dtype,
@@ -85,6 +86,8 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   bool shared_tried_ = false;
   std::unique_ptr<SharedGroup> shared_;
+  std::shared_ptr<const SharedArenas> arenas_;
+  int next_tag_ = 1;
   std::vector<std::byte> scratch_;
   std::vector<const void*> inputs_;
   std::vector<MPI_Request> requests_;
@@ -94,8 +97,9 @@ class MpiCommunicator final : public Communicator {
   std::vector<int> displacements_;
 };
 
-MpiCommunicator::MpiCommunicator(MPI_Comm comm, const MpiLimits& limits)
-    : comm_(comm), limits_(limits) {
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, const MpiLimits& limits,
+                                 std::shared_ptr<const SharedArenas> arenas)
+    : comm_(comm), limits_(limits), arenas_(std::move(arenas)) {
   MW_MPI(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
   MW_MPI(MPI_Comm_rank(comm_, &rank_));
   MW_MPI(MPI_Comm_size(comm_, &size_));
@@ -161,7 +165,7 @@ std::unique_ptr<Communicator> MpiCommunicator::group(std::span<const int> member
   MW_MPI(MPI_Comm_create_group(comm_, some, 0, &comm));
   MW_MPI(MPI_Group_free(&some));
   MW_MPI(MPI_Group_free(&all));
-  return std::make_unique<MpiCommunicator>(comm, limits_);
+  return std::make_unique<MpiCommunicator>(comm, limits_, arenas_ ? arenas_->of(members) : nullptr);
 }
 
 void MpiCommunicator::all_reduce(const void* send, void* recv, std::int64_t count, DType dtype,
@@ -316,6 +320,63 @@ void MpiCommunicator::all_to_all(const void* send, std::span<const std::int64_t>
                 bytes_of(in_.counts[me], dtype));
   }
   exchange(send, out_, recv, in_, dtype);
+}
+
+std::shared_ptr<std::byte> MpiCommunicator::allocate(std::int64_t bytes) {
+  if (shared() == nullptr) return nullptr;
+  arenas_ = SharedArenas::create(comm_, bytes);
+  return arenas_ ? arenas_->memory(rank_) : nullptr;
+}
+
+std::optional<CallBuffers> MpiCommunicator::direct_buffers(const CollectiveCall& call) const {
+  const auto size = static_cast<std::size_t>(size_);
+  CallBuffers buffers{.sends = std::vector<const std::byte*>(size),
+                      .recvs = std::vector<std::byte*>(size)};
+  buffers.sends[static_cast<std::size_t>(rank_)] = static_cast<const std::byte*>(call.send);
+  buffers.recvs[static_cast<std::size_t>(rank_)] = static_cast<std::byte*>(call.recv);
+  if (slot_bytes(call) > 0) return buffers;
+  std::array<std::int64_t, 2> mine{-1, -1};
+  if (arenas_) {
+    const bool to_all = call.kind == CollectiveCall::Kind::kAllReduce;
+    const std::size_t sent = bytes_of(sent_by(call, rank_), call.dtype);
+    mine[0] = arenas_->find(rank_, call.send, sent).value_or(-1);
+    mine[1] = to_all ? arenas_->find(rank_, call.recv, sent).value_or(-1) : 0;
+  }
+  std::vector<std::array<std::int64_t, 2>> all(size);
+  MW_MPI(MPI_Allgather(mine.data(), 2, MPI_INT64_T, all.data(), 2, MPI_INT64_T, comm_));
+  for (std::size_t i = 0; i < size; ++i) {
+    if (all[i][0] < 0 || all[i][1] < 0) return std::nullopt;
+    std::byte* memory = arenas_->memory(static_cast<int>(i)).get();
+    buffers.sends[i] = memory + all[i][0];
+    buffers.recvs[i] = memory + all[i][1];
+  }
+  if (call.kind == CollectiveCall::Kind::kAllToAll) {
+    std::vector<std::int64_t> counts(size * size);
+    MW_MPI(MPI_Allgather(call.counts.data(), size_, MPI_INT64_T, counts.data(), size_, MPI_INT64_T,
+                         comm_));
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto first = counts.begin() + static_cast<std::ptrdiff_t>(i * size);
+      buffers.send_counts.emplace_back(first, first + size_);
+    }
+  }
+  return buffers;
+}
+
+std::unique_ptr<PreparedCall> MpiCommunicator::prepare(const CollectiveCall& call) {
+  check_call(call, size_);
+  const int tag = next_tag_;
+  next_tag_ += 2;
+  if (shared() == nullptr) return message_call(comm_, limits_, tag, call);
+  const std::optional<CallBuffers> buffers = direct_buffers(call);
+  if (!buffers) return message_call(comm_, limits_, tag, call);
+  const std::size_t bytes = board_bytes(call, size_);
+  std::byte* memory = map_shared_memory(comm_, bytes);
+  if (memory == nullptr) return message_call(comm_, limits_, tag, call);
+  CallPeers peers{.rank = rank_, .size = size_, .spins = shared()->spins(), .own_buffers = false};
+  peers.memory = {memory, [bytes](void* mapped) { munmap(mapped, bytes); }};
+  peers.arenas = arenas_;
+  peers.progress = progress_messages;
+  return direct_call(call, *buffers, memory, std::move(peers));
 }
 
 void MpiCommunicator::broadcast(void* data, std::size_t bytes, int root) {

@@ -23,13 +23,12 @@ static_assert(sizeof(SharedBarrier) <= kHeaderBytes);
 // Some 100 us: longer than ranks of a step usually differ, shorter than a scheduler's slice.
 constexpr int kSpins = 20000;
 
-/// Messages of an earlier call by MPI may still need a hand, and the receiver may be waited for.
+}  // namespace
+
 void progress_messages() {
   int found = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 std::size_t SharedGroup::bytes_needed(int size, std::size_t stage_bytes) {
   const auto n = static_cast<std::size_t>(size);

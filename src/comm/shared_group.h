@@ -14,6 +14,9 @@
 
 namespace meshwork {
 
+/// Messages of an earlier call by MPI may still need a hand, and the receiver may be waited for.
+void progress_messages();
+
 /// Memory that the ranks of one node share, and the collectives that are faster through it than by
 /// messages: each rank copies what others need into its stage, and reduces its part straight from
 /// the stages of the others. The contract is communicator.h's.
@@ -33,6 +36,9 @@ class SharedGroup {
                       DType dtype, Reduction reduction);
   void all_gather(const void* send, void* recv, std::span<const std::int64_t> counts, DType dtype);
   void barrier();
+
+  /// Rounds to wait actively for the others before sleeping.
+  int spins() const { return spins_; }
 
  private:
   SharedGroup(int rank, int size, std::size_t stage_bytes);

@@ -10,6 +10,32 @@
 namespace meshwork {
 namespace {
 
+[[noreturn]] void fail_aborted() {
+  fail(ExitCode::kCommunication, "device 0 of 1: the job was aborted");
+}
+
+/// What one member sends itself.
+class Copy final : public PreparedCall {
+ public:
+  Copy(const void* send, void* recv, std::size_t bytes, std::shared_ptr<const bool> aborted)
+      : send_(send), recv_(recv), bytes_(bytes), aborted_(std::move(aborted)) {}
+
+  void start() override {
+    if (*aborted_) fail_aborted();
+    if (send_ != recv_ && bytes_ > 0) std::memcpy(recv_, send_, bytes_);
+  }
+  bool poll() override { return true; }
+  void wait() override {
+    if (*aborted_) fail_aborted();
+  }
+
+ private:
+  const void* send_;
+  void* recv_;
+  std::size_t bytes_;
+  std::shared_ptr<const bool> aborted_;
+};
+
 class SingleCommunicator final : public Communicator {
  public:
   explicit SingleCommunicator(std::function<void(int)> on_abort) : on_abort_(std::move(on_abort)) {}
@@ -47,17 +73,30 @@ class SingleCommunicator final : public Communicator {
     copy(send, recv, send_counts[0], recv_counts[0], dtype);
   }
 
+  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call) override {
+    barrier();
+    const bool reduces = call.kind == CollectiveCall::Kind::kAllReduce ||
+                         call.kind == CollectiveCall::Kind::kReduceScatter;
+    MW_CHECK(!reduces || call.dtype != DType::kUInt8, "no reduction of {}", to_string(call.dtype));
+    const std::int64_t count =
+        call.kind == CollectiveCall::Kind::kAllReduce ? call.count : total(call.counts);
+    MW_CHECK(count >= 0, "{} elements", count);
+    return std::make_unique<Copy>(call.send, call.recv, bytes_of(count, call.dtype), aborted_);
+  }
+
+  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
+
   void broadcast(void* /*data*/, std::size_t /*bytes*/, int root) override {
     barrier();
     MW_CHECK(root == 0);
   }
 
   void barrier() override {
-    if (aborted_) fail(ExitCode::kCommunication, "device 0 of 1: the job was aborted");
+    if (*aborted_) fail_aborted();
   }
 
   void abort(int exit_code) noexcept override {
-    aborted_ = true;
+    *aborted_ = true;
     if (on_abort_) on_abort_(exit_code);
   }
 
@@ -70,7 +109,7 @@ class SingleCommunicator final : public Communicator {
   }
 
   std::function<void(int)> on_abort_;
-  bool aborted_ = false;
+  std::shared_ptr<bool> aborted_ = std::make_shared<bool>(false);
 };
 
 }  // namespace

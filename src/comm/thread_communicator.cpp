@@ -17,8 +17,9 @@ constexpr std::size_t kReduceBlockBytes = 65536;
 
 /// "all_reduce of 12 x float32, sum, root 0".
 std::string describe(const Call& call) {
-  constexpr std::array<std::string_view, 7> kNames{
-      "group", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "barrier"};
+  constexpr std::array<std::string_view, 8> kNames{"group",      "all_reduce", "reduce_scatter",
+                                                   "all_gather", "all_to_all", "broadcast",
+                                                   "barrier",    "prepare"};
   return fmt::format("{} of {} x {}, {}, root {}", kNames[static_cast<std::size_t>(call.kind)],
                      call.count, to_string(call.dtype), to_string(call.reduction), call.root);
 }
@@ -45,6 +46,8 @@ class ThreadCommunicator final : public Communicator {
                   DType dtype) override;
   void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
                   std::span<const std::int64_t> recv_counts, DType dtype) override;
+  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call) override;
+  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
   void broadcast(void* data, std::size_t bytes, int root) override;
   void barrier() override { meet({.kind = Call::Kind::kBarrier}); }
   void abort(int exit_code) noexcept override { world_->end(device(), exit_code); }
@@ -53,6 +56,8 @@ class ThreadCommunicator final : public Communicator {
   int device() const { return group_->devices[static_cast<std::size_t>(rank_)]; }
   const Slot& slot(int member) const { return slots_[static_cast<std::size_t>(member)]; }
   void check_counts(std::span<const std::int64_t> counts) const;
+  /// Whether all prepare the same, and expect what the others send.
+  bool is_prepared_alike() const;
 
   /// Publishes the call with up to kInlineBytes of data and waits for all members; slot() then
   /// shows theirs until the next call.
@@ -219,6 +224,55 @@ void ThreadCommunicator::all_to_all(const void* send, std::span<const std::int64
   }
   finish();
   MW_CHECK(wrong < 0, "member {} sends member {} not what it expects", wrong, rank_);
+}
+
+bool ThreadCommunicator::is_prepared_alike() const {
+  const CollectiveCall& first = *slot(0).call.prepared;
+  for (int member = 0; member < size_; ++member) {
+    const CollectiveCall& other = *slot(member).call.prepared;
+    if (other.kind != first.kind || other.dtype != first.dtype ||
+        other.reduction != first.reduction || other.count != first.count) {
+      return false;
+    }
+    if (other.kind == CollectiveCall::Kind::kAllToAll) {
+      for (int from = 0; from < size_; ++from) {
+        const CollectiveCall& sender = *slot(from).call.prepared;
+        const auto me = static_cast<std::size_t>(member);
+        if (sender.counts.size() != other.recv_counts.size() ||
+            sender.counts[me] != other.recv_counts[static_cast<std::size_t>(from)]) {
+          return false;
+        }
+      }
+    } else if (other.counts != first.counts) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<PreparedCall> ThreadCommunicator::prepare(const CollectiveCall& call) {
+  check_call(call, size_);
+  Call mine{.kind = Call::Kind::kPrepare, .prepared = &call};
+  if (rank_ == 0) mine.board = world_->add_board(*group_, board_bytes(call, size_));
+  meet(mine);
+  CallBuffers buffers;
+  for (int member = 0; member < size_; ++member) {
+    const CollectiveCall& other = *slot(member).call.prepared;
+    buffers.sends.push_back(static_cast<const std::byte*>(other.send));
+    buffers.recvs.push_back(static_cast<std::byte*>(other.recv));
+    buffers.send_counts.push_back(other.counts);
+  }
+  const std::shared_ptr<std::byte> board = slot(0).call.board;
+  const bool alike = is_prepared_alike();
+  finish();
+  MW_CHECK(alike, "the devices prepare calls that do not fit together");
+  return direct_call(
+      call, buffers, board.get(),
+      {.rank = rank_,
+       .size = size_,
+       .spins = world_->spins,
+       .fail_broken = [world = world_, group = group_] { world->throw_lost(group->devices); },
+       .memory = board});
 }
 
 void ThreadCommunicator::broadcast(void* data, std::size_t bytes, int root) {

@@ -1,11 +1,22 @@
 #include "comm/thread_world.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
 #include <numeric>
+#include <thread>
 
 #include "base/check.h"
 
 namespace meshwork {
+
+void ThreadGroup::break_up() noexcept {
+  barrier.break_up();
+  for (const auto& weak : boards) {
+    if (const auto board = weak.lock()) reinterpret_cast<CallBoard*>(board.get())->break_up();
+  }
+}
 
 ThreadWorldState::ThreadWorldState(int devices, int spin_rounds)
     : size(devices),
@@ -29,11 +40,22 @@ std::shared_ptr<ThreadGroup> ThreadWorldState::join(int parent, const std::vecto
   auto& group = forming[{parent, devices}];
   if (!group) {
     group = add_group(devices);
-    if (is_lost(devices)) group->barrier.break_up();
+    if (is_lost(devices)) group->break_up();
   }
   auto result = group;
   if (++result->joined == devices.size()) forming.erase({parent, devices});
   return result;
+}
+
+std::shared_ptr<std::byte> ThreadWorldState::add_board(ThreadGroup& group, std::size_t bytes) {
+  constexpr std::align_val_t kLine{alignof(CallBoard)};
+  std::shared_ptr<std::byte> board(static_cast<std::byte*>(::operator new(bytes, kLine)),
+                                   [](std::byte* memory) { ::operator delete(memory, kLine); });
+  std::memset(board.get(), 0, bytes);
+  const std::lock_guard lock(mutex);
+  std::erase_if(group.boards, [](const auto& other) { return other.expired(); });
+  group.boards.push_back(board);
+  return board;
 }
 
 bool ThreadWorldState::is_lost(const std::vector<int>& devices) const {
@@ -45,7 +67,7 @@ void ThreadWorldState::end(int device, int exit_code) noexcept {
   const std::lock_guard lock(mutex);
   if (!ended) ended = End{device, exit_code};
   for (const auto& weak : groups) {
-    if (const auto group = weak.lock()) group->barrier.break_up();
+    if (const auto group = weak.lock()) group->break_up();
   }
 }
 
@@ -55,12 +77,22 @@ void ThreadWorldState::leave(int device) noexcept {
   for (const auto& weak : groups) {
     const auto group = weak.lock();
     if (group && std::count(group->devices.begin(), group->devices.end(), device) > 0) {
-      group->barrier.break_up();
+      group->break_up();
     }
   }
 }
 
 void ThreadWorldState::throw_lost(const std::vector<int>& devices) {
+  // A device that leaves a pending call breaks it first and then says why.
+  constexpr int kPatience = 10000;
+  for (int millisecond = 0; millisecond < kPatience; ++millisecond) {
+    throw_if_lost(devices);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  fail(ExitCode::kCommunication, "another device has left a call that others wait for");
+}
+
+void ThreadWorldState::throw_if_lost(const std::vector<int>& devices) {
   const std::lock_guard lock(mutex);
   if (ended) {
     throw DeviceLost(fmt::format("device {} of {} failed or ended the job (exit code {})",
@@ -72,7 +104,6 @@ void ThreadWorldState::throw_lost(const std::vector<int>& devices) {
            device, size);
     }
   }
-  MW_CHECK(false, "a meeting was broken without a reason");
 }
 
 }  // namespace meshwork

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -214,6 +215,129 @@ void all_to_all_case(Communicator& comm, std::int64_t scale, int call) {
   CHECK_MESSAGE(same_bits(recv, expected), name(comm, "all_to_all", scale));
 }
 
+using Kind = CollectiveCall::Kind;
+
+/// Room for the buffers of one case: two of 70001 elements twice, for each of eight members.
+constexpr std::int64_t kCaseBytes = std::int64_t{12} << 20U;
+
+/// A prepared call with data of its own, and what it is to give.
+template <class T>
+class PreparedCase {
+ public:
+  /// `memory` is where the buffers are to be, if it is not null; else in memory of their own.
+  PreparedCase(Communicator& comm, Kind kind, std::int64_t scale, bool in_place,
+               std::shared_ptr<std::byte> memory)
+      : comm_(comm), scale_(scale), in_place_(in_place), memory_(std::move(memory)) {
+    const int me = comm.rank();
+    call_ = {.kind = kind, .dtype = dtype_of<T>(), .count = kind == Kind::kAllReduce ? scale : 0};
+    for (int r = 0; kind != Kind::kAllReduce && r < comm.size(); ++r) {
+      call_.counts.push_back(kind == Kind::kAllToAll ? exchanged(me, r, scale)
+                                                     : scale * ((r + 1) % 3));
+      if (kind == Kind::kAllToAll) call_.recv_counts.push_back(exchanged(r, me, scale));
+    }
+    sent_ = sent_by(me);
+    const std::size_t elements = static_cast<std::size_t>(sent_) + expected(0).size();
+    if (memory_ == nullptr) {
+      memory_ = {new std::byte[elements * sizeof(T) + 1], std::default_delete<std::byte[]>()};
+    }
+    send_ = reinterpret_cast<T*>(memory_.get());
+    recv_ = in_place ? send_ : send_ + sent_;
+    call_.send = send_;
+    call_.recv = recv_;
+    prepared_ = comm.prepare(call_);
+  }
+
+  void start(int round) {
+    round_ = round;
+    const auto data = values<T>(comm_.rank(), sent_, round);
+    std::copy(data.begin(), data.end(), send_);
+    if (!in_place_) std::fill_n(recv_, expected(0).size(), T{1});
+    prepared_->start();
+  }
+  bool poll() { return prepared_->poll(); }
+  void finish() {
+    prepared_->wait();
+    CHECK(prepared_->poll());
+    const auto right = expected(round_);
+    CHECK_MESSAGE(same_bits(std::vector<T>(recv_, recv_ + right.size()), right),
+                  name(comm_, "prepared " + std::to_string(static_cast<int>(call_.kind)), sent_));
+  }
+
+ private:
+  std::int64_t sent_by(int rank) const {
+    if (call_.kind == Kind::kAllReduce) return call_.count;
+    if (call_.kind == Kind::kAllGather) return call_.counts[static_cast<std::size_t>(rank)];
+    return sum(call_.counts);
+  }
+
+  std::vector<T> expected(int round) const {
+    const int size = comm_.size();
+    const int me = comm_.rank();
+    if (call_.kind == Kind::kAllReduce) {
+      return reduced<T>(size, 0, call_.count, round, Reduction::kSum);
+    }
+    const auto before = [&](int rank) {
+      return sum(Counts(call_.counts.begin(), call_.counts.begin() + rank));
+    };
+    if (call_.kind == Kind::kReduceScatter) {
+      return reduced<T>(size, before(me), call_.counts[static_cast<std::size_t>(me)], round,
+                        Reduction::kSum);
+    }
+    std::vector<T> all;
+    for (int r = 0; r < size; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      std::int64_t begin = 0;
+      for (int to = 0; to < me && call_.kind == Kind::kAllToAll; ++to) {
+        begin += exchanged(r, to, scale_);
+      }
+      const std::int64_t count =
+          call_.kind == Kind::kAllToAll ? call_.recv_counts[i] : call_.counts[i];
+      for (std::int64_t k = 0; k < count; ++k) all.push_back(value<T>(r, begin + k, round));
+    }
+    return all;
+  }
+
+  Communicator& comm_;
+  std::int64_t scale_;
+  bool in_place_;
+  CollectiveCall call_;
+  std::int64_t sent_ = 0;
+  std::shared_ptr<std::byte> memory_;
+  T* send_ = nullptr;
+  T* recv_ = nullptr;
+  std::unique_ptr<PreparedCall> prepared_;
+  int round_ = 0;
+};
+
+/// Calls of all kinds and of sizes below and above what travels in one piece, several at a time;
+/// some are polled, others only waited for, in another order than they were started. Their buffers
+/// stand one after the other in `memory`, if it is not null.
+void check_prepared_together(Communicator& comm, const std::shared_ptr<std::byte>& memory) {
+  std::vector<std::unique_ptr<PreparedCase<float>>> cases;
+  for (const Kind kind :
+       {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kAllToAll}) {
+    for (const std::int64_t scale : {0, 3, 341, 5003, 70001}) {
+      const bool in_place = kind == Kind::kAllReduce && scale % 2 == 1;
+      std::shared_ptr<std::byte> place;
+      if (memory) place = {memory, memory.get() + cases.size() * kCaseBytes};
+      cases.push_back(std::make_unique<PreparedCase<float>>(comm, kind, scale, in_place, place));
+    }
+  }
+  PreparedCase<std::int64_t> integers(comm, Kind::kAllReduce, 2049, true, nullptr);
+  for (int round = 1; round <= 4; ++round) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      cases[i]->start(round * 100 + static_cast<int>(i));
+      if ((i + static_cast<std::size_t>(comm.rank())) % 3 == 0) cases[i / 2]->poll();
+    }
+    integers.start(round);
+    comm.barrier();  // other calls go on beside them
+    while (round % 2 == 0 && !integers.poll()) {
+    }
+    for (std::size_t i = cases.size(); i-- > 0;) cases[i]->finish();
+    integers.finish();
+  }
+}
+
 /// The sum of 2^rank tells who took part.
 void check_members(Communicator& comm, std::int64_t expected, std::int64_t mine) {
   std::int64_t result = 0;
@@ -335,6 +459,35 @@ void check_groups(Communicator& comm) {
   comm.barrier();
 }
 
+void check_prepared(Communicator& comm) {
+  check_prepared_together(comm, nullptr);
+  check_prepared_together(comm, comm.allocate(20 * kCaseBytes));
+  // Each row and each column of a mesh, at once.
+  const int rank = comm.rank();
+  const int rows = comm.size() % 2 == 0 ? 2 : 1;
+  const int columns = comm.size() / rows;
+  std::vector<int> row;
+  std::vector<int> column;
+  for (int c = 0; c < columns; ++c) row.push_back(rank / columns * columns + c);
+  for (int r = 0; r < rows; ++r) column.push_back(r * columns + rank % columns);
+  // A group has the memory that its members were given before, by the whole.
+  const auto memory = comm.allocate(1 << 20);
+  const auto row_group = comm.group(row);
+  const auto column_group = comm.group(column);
+  PreparedCase<float> along_row(*row_group, Kind::kAllReduce, 20011, true, memory);
+  PreparedCase<float> along_column(*column_group, Kind::kAllToAll, 5003, false, nullptr);
+  PreparedCase<float> small(*column_group, Kind::kAllReduce, 2, false, nullptr);
+  for (int round = 0; round < 50; ++round) {
+    along_row.start(round);
+    along_column.start(round);
+    small.start(round);
+    along_column.poll();
+    small.finish();
+    along_row.finish();
+    along_column.finish();
+  }
+}
+
 void check_repeated_calls(Communicator& comm, int rounds) {
   int wrong = 0;
   const int size = comm.size();
@@ -372,6 +525,7 @@ void check_contract(Communicator& comm) {
   check_all_gather(comm);
   check_all_to_all(comm);
   check_broadcast(comm);
+  check_prepared(comm);
   comm.barrier();
   check_groups(comm);
   // Beyond any chunk or block in which an implementation may work.

@@ -15,6 +15,7 @@ void check_all_gather(Communicator& comm);
 void check_all_to_all(Communicator& comm);
 void check_broadcast(Communicator& comm);
 void check_groups(Communicator& comm);
+void check_prepared(Communicator& comm);
 
 /// `rounds` calls of changing kind and size, each buffer overwritten as soon as its call returns.
 void check_repeated_calls(Communicator& comm, int rounds);

@@ -52,6 +52,47 @@ TEST_CASE("threads keep the contract") {
   }
 }
 
+TEST_CASE("threads: a device that is lost between start and finish ends the calls of the others") {
+  for (const int devices : {2, 3, 8}) {
+    for (const std::int64_t count : {10, 20000}) {
+      const auto work = [&](Communicator& comm) {
+        // They go away with the device, while others are told to read and write them.
+        std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
+        const auto call = comm.prepare({.send = data.data(), .recv = data.data(), .count = count});
+        for (int round = 0; round < 4; ++round) {
+          call->start();
+          if (comm.rank() == 1 && round == 3) throw std::invalid_argument("the cause");
+          if (comm.rank() == 0) call->poll();
+          call->wait();
+        }
+        call->start();
+        call->wait();
+      };
+      CHECK_THROWS_WITH_AS(run_devices(devices, work), "the cause", std::invalid_argument);
+    }
+  }
+}
+
+TEST_CASE("threads: a device that ends early ends the prepared calls of the others") {
+  const auto work = [](Communicator& comm) {
+    float value = 1;
+    const auto call = comm.prepare({.send = &value, .recv = &value, .count = 1});
+    if (comm.rank() == 1) return;
+    call->start();
+    call->wait();
+  };
+  CHECK(message_of([&] { run_devices(2, work); }, ExitCode::kCommunication) ==
+        "device 1 of 2 ended while others wait for it in a call");
+}
+
+TEST_CASE("threads: calls that do not fit together are found when they are prepared") {
+  const auto work = [](Communicator& comm) {
+    float value = 1;
+    comm.prepare({.send = &value, .recv = &value, .count = comm.rank()});
+  };
+  CHECK_THROWS_AS(run_devices(2, work), CheckFailure);
+}
+
 TEST_CASE("threads: many calls in a row") {
   for (const int devices : {2, 5}) {
     run_devices(devices, [](Communicator& comm) { test::check_repeated_calls(comm, 3000); });

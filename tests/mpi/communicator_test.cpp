@@ -41,6 +41,7 @@ TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
   test::check_all_gather(*comm);
   test::check_all_to_all(*comm);
   test::check_broadcast(*comm);
+  test::check_prepared(*comm);
 }
 
 TEST_CASE("ranks keep the contract with less scratch than ranks") {

@@ -29,8 +29,19 @@ void run(const std::string& way) {
   MpiSession session;
   const auto comm = session.world();
   std::vector<float> data(100000, 1.0F);
+  // One call through shared memory and one by messages are under way when the rank fails.
+  const auto memory = comm->allocate(400000);
+  void* shared = memory != nullptr ? memory.get() : static_cast<void*>(data.data());
+  const auto direct = comm->prepare({.send = shared, .recv = shared, .count = 100000});
+  std::vector<float> more(100000, 1.0F);
+  const auto by_messages =
+      comm->prepare({.send = more.data(), .recv = more.data(), .count = 100000});
   for (int step = 0; step < 1000 || way != "none"; ++step) {
+    direct->start();
+    by_messages->start();
     if (step == 20 && comm->rank() == 1) fail_as(way, *comm);
+    direct->wait();
+    by_messages->wait();
     comm->all_reduce(data.data(), data.data(), 100000, DType::kFloat32, Reduction::kMax);
   }
 }

@@ -1,0 +1,283 @@
+#include "comm/direct_call.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "comm/blocks.h"
+#include "comm/breakable_barrier.h"
+#include "comm/futex.h"
+#include "comm/tree_sum.h"
+
+namespace meshwork {
+namespace {
+
+using Kind = CollectiveCall::Kind;
+
+// A result of this size is still in the second-level cache when it is copied to the others.
+constexpr std::size_t kReduceBlockBytes = 65536;
+
+bool reaches(const std::atomic<std::uint32_t>& counter, std::uint32_t target) {
+  return static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - target) >= 0;
+}
+
+std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+class DirectCall final : public PreparedCall {
+ public:
+  DirectCall(const CollectiveCall& call, const CallBuffers& buffers, std::byte* memory,
+             CallPeers peers)
+      : board_(*reinterpret_cast<CallBoard*>(memory)),
+        peers_(std::move(peers)),
+        dtype_(call.dtype),
+        reduction_(call.reduction),
+        send_(static_cast<const std::byte*>(call.send)),
+        slot_bytes_(slot_bytes(call)),
+        own_bytes_(bytes_of(sent_by(call, peers_.rank), call.dtype)),
+        slots_(memory + sizeof(CallBoard)) {
+    for (auto& inputs : inputs_) inputs.resize(buffers.sends.size());
+    block_inputs_.resize(buffers.sends.size());
+    bind(call, buffers);
+  }
+
+  ~DirectCall() override {
+    if (state_ == State::kIdle || !peers_.own_buffers) return;
+    board_.break_up();
+    for (int round = 0; board_.working.load() != 0; ++round) wait_actively(round);
+  }
+
+  void start() override {
+    MW_CHECK(state_ == State::kIdle, "started before it was complete");
+    if (board_.broken.load() != 0) peers_.fail_broken();
+    parity_ = 1 - parity_;
+    target_ += static_cast<std::uint32_t>(peers_.size);
+    if (slot_bytes_ > 0 && own_bytes_ > 0) {
+      std::memcpy(slot(parity_, peers_.rank), send_, own_bytes_);
+    }
+    state_ = State::kStarted;
+    arrive(board_.started);
+  }
+
+  bool poll() override {
+    if (state_ == State::kStarted && reaches(board_.started, target_)) work();
+    if (state_ == State::kWorked && reaches(board_.done, target_)) state_ = State::kIdle;
+    if (state_ != State::kIdle && board_.broken.load(std::memory_order_acquire) != 0) {
+      peers_.fail_broken();
+    }
+    return state_ == State::kIdle;
+  }
+
+  void wait() override {
+    while (!poll()) await(state_ == State::kStarted ? board_.started : board_.done);
+  }
+
+ private:
+  enum class State { kIdle, kStarted, kWorked };
+
+  struct Piece {
+    int member;
+    std::byte* to;
+    std::size_t bytes;
+  };
+
+  std::byte* slot(std::size_t parity, int member) const {
+    const auto index =
+        parity * static_cast<std::size_t>(peers_.size) + static_cast<std::size_t>(member);
+    return slots_ + index * slot_bytes_;
+  }
+
+  void bind(const CollectiveCall& call, const CallBuffers& buffers) {
+    auto* recv = static_cast<std::byte*>(call.recv);
+    switch (call.kind) {
+      case Kind::kAllReduce:
+        return bind_all_reduce(call, buffers);
+      case Kind::kReduceScatter:
+        outputs_ = {recv};
+        count_ = call.counts[static_cast<std::size_t>(peers_.rank)];
+        return bind_inputs(buffers, [&](int) { return offset_of(call.counts, peers_.rank); });
+      case Kind::kAllGather:
+        bind_inputs(buffers, [](int) { return std::int64_t{0}; });
+        return bind_copies(call.counts, recv);
+      case Kind::kAllToAll:
+        bind_inputs(buffers, [&](int member) {
+          return offset_of(buffers.send_counts[static_cast<std::size_t>(member)], peers_.rank);
+        });
+        return bind_copies(call.recv_counts, recv);
+    }
+  }
+
+  /// `offset(j)`: element of what member j sends at which the part for this member begins.
+  template <class Offset>
+  void bind_inputs(const CallBuffers& buffers, const Offset& offset) {
+    for (int j = 0; j < peers_.size; ++j) {
+      const auto i = static_cast<std::size_t>(j);
+      for (std::size_t parity = 0; parity < 2; ++parity) {
+        const std::byte* all = slot_bytes_ > 0 ? slot(parity, j) : buffers.sends[i];
+        inputs_[parity][i] = advance(all, offset(j), dtype_);
+      }
+    }
+  }
+
+  void bind_all_reduce(const CollectiveCall& call, const CallBuffers& buffers) {
+    if (slot_bytes_ > 0) {
+      outputs_ = {static_cast<std::byte*>(call.recv)};
+      count_ = call.count;
+      return bind_inputs(buffers, [](int) { return std::int64_t{0}; });
+    }
+    // In place too: part r of any buffer is read and written by member r alone.
+    const std::int64_t begin = part_begin(call.count, peers_.rank, peers_.size, dtype_);
+    count_ = part_begin(call.count, peers_.rank + 1, peers_.size, dtype_) - begin;
+    outputs_ = {advance(buffers.recvs[static_cast<std::size_t>(peers_.rank)], begin, dtype_)};
+    for (int j = 0; j < peers_.size; ++j) {
+      if (j == peers_.rank) continue;
+      outputs_.push_back(advance(buffers.recvs[static_cast<std::size_t>(j)], begin, dtype_));
+    }
+    bind_inputs(buffers, [&](int) { return begin; });
+  }
+
+  void bind_copies(std::span<const std::int64_t> counts, std::byte* recv) {
+    for (int step = 0; step < peers_.size; ++step) {
+      const int from = (peers_.rank + step) % peers_.size;  // not all from the same at once
+      const std::int64_t count = counts[static_cast<std::size_t>(from)];
+      if (count == 0) continue;
+      pieces_.push_back(
+          {from, advance(recv, offset_of(counts, from), dtype_), bytes_of(count, dtype_)});
+    }
+  }
+
+  void arrive(std::atomic<std::uint32_t>& counter) {
+    if (counter.fetch_add(1) + 1 == target_ && board_.sleepers.load() > 0) {
+      futex_wake_all(counter);
+    }
+  }
+
+  void await(std::atomic<std::uint32_t>& counter) {
+    for (int spin = 0; spin < peers_.spins; ++spin) {
+      if (reaches(counter, target_) || board_.broken.load(std::memory_order_relaxed) != 0) return;
+      wait_actively(spin);
+    }
+    board_.sleepers.fetch_add(1);
+    const std::uint32_t now = counter.load();
+    if (static_cast<std::int32_t>(now - target_) < 0 && board_.broken.load() == 0) {
+      futex_wait_a_millisecond(counter, now);
+    }
+    board_.sleepers.fetch_sub(1);
+    if (!reaches(counter, target_)) peers_.progress();
+  }
+
+  // Either the board is seen to be broken here, or who broke it sees this member at work.
+  void work() {
+    board_.working.fetch_add(1);
+    if (board_.broken.load() != 0) {
+      board_.working.fetch_sub(1);
+      peers_.fail_broken();
+    }
+    if (outputs_.empty()) {
+      copy();
+    } else {
+      reduce();
+    }
+    board_.working.fetch_sub(1);
+    if (slot_bytes_ > 0) {
+      state_ = State::kIdle;  // a slot is written again after the next round, when all have read
+    } else {
+      state_ = State::kWorked;
+      arrive(board_.done);
+    }
+  }
+
+  void copy() {
+    for (const Piece& piece : pieces_) {
+      std::memcpy(piece.to, inputs_[parity_][static_cast<std::size_t>(piece.member)], piece.bytes);
+    }
+  }
+
+  void reduce() {
+    const auto block = static_cast<std::int64_t>(kReduceBlockBytes / size_of(dtype_));
+    for (std::int64_t begin = 0; begin < count_; begin += block) {
+      const std::int64_t count = std::min(block, count_ - begin);
+      for (std::size_t j = 0; j < block_inputs_.size(); ++j) {
+        block_inputs_[j] = advance(inputs_[parity_][j], begin, dtype_);
+      }
+      std::byte* result = advance(outputs_[0], begin, dtype_);
+      tree_reduce(block_inputs_, result, count, dtype_, reduction_);
+      for (std::size_t j = 1; j < outputs_.size(); ++j) {
+        std::memcpy(advance(outputs_[j], begin, dtype_), result, bytes_of(count, dtype_));
+      }
+    }
+  }
+
+  CallBoard& board_;
+  CallPeers peers_;
+  DType dtype_;
+  Reduction reduction_;
+  const std::byte* send_;
+  std::size_t slot_bytes_;
+  std::size_t own_bytes_;
+  std::byte* slots_;
+  std::array<std::vector<const std::byte*>, 2> inputs_;  // of this member, by parity of the round
+  std::vector<std::byte*> outputs_;                      // of a reduction; its own first
+  std::int64_t count_ = 0;
+  std::vector<Piece> pieces_;
+  std::vector<const void*> block_inputs_;
+  State state_ = State::kIdle;
+  std::uint32_t target_ = 0;
+  std::size_t parity_ = 0;
+};
+
+}  // namespace
+
+void CallBoard::break_up() noexcept {
+  broken.store(1);
+  futex_wake_all(started);
+  futex_wake_all(done);
+}
+
+std::int64_t sent_by(const CollectiveCall& call, int rank) {
+  switch (call.kind) {
+    case Kind::kAllReduce:
+      return call.count;
+    case Kind::kAllGather:
+      return call.counts[static_cast<std::size_t>(rank)];
+    case Kind::kReduceScatter:
+    case Kind::kAllToAll:
+      return total(call.counts);
+  }
+  return 0;
+}
+
+void check_call(const CollectiveCall& call, int size) {
+  const bool reduces = call.kind == Kind::kAllReduce || call.kind == Kind::kReduceScatter;
+  MW_CHECK(!reduces || call.dtype != DType::kUInt8, "no reduction of {}", to_string(call.dtype));
+  MW_CHECK(call.count >= 0, "{} elements", call.count);
+  const auto check_counts = [&](const std::vector<std::int64_t>& counts) {
+    MW_CHECK(std::ssize(counts) == size, "{} counts, {} members", counts.size(), size);
+    for (const std::int64_t count : counts) MW_CHECK(count >= 0, "a block of {} elements", count);
+  };
+  if (call.kind != Kind::kAllReduce) check_counts(call.counts);
+  if (call.kind == Kind::kAllToAll) check_counts(call.recv_counts);
+}
+
+std::size_t slot_bytes(const CollectiveCall& call) {
+  std::int64_t most = call.count;
+  if (call.kind == Kind::kAllToAll) return 0;  // members send different amounts
+  if (call.kind == Kind::kReduceScatter) most = total(call.counts);
+  if (call.kind == Kind::kAllGather) {
+    most = *std::max_element(call.counts.begin(), call.counts.end());
+  }
+  const std::size_t bytes = bytes_of(most, call.dtype);
+  return bytes > kSlotBytes ? 0 : std::max<std::size_t>(64, whole_lines(bytes));
+}
+
+std::size_t board_bytes(const CollectiveCall& call, int size) {
+  return sizeof(CallBoard) + 2 * static_cast<std::size_t>(size) * slot_bytes(call);
+}
+
+std::unique_ptr<PreparedCall> direct_call(const CollectiveCall& call, const CallBuffers& buffers,
+                                          std::byte* memory, CallPeers peers) {
+  return std::make_unique<DirectCall>(call, buffers, memory, std::move(peers));
+}
+
+}  // namespace meshwork

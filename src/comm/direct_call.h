@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace meshwork {
+
+/// Where the members of one prepared call meet, in memory that they share; zero bytes are a fresh
+/// one. Counts go on from round to round and may wrap around.
+struct CallBoard {
+  alignas(64) std::atomic<std::uint32_t> started;  ///< members that have given their data
+  alignas(64) std::atomic<std::uint32_t> done;     ///< members that have done their share
+  alignas(64) std::atomic<std::uint32_t> sleepers;
+  std::atomic<std::uint32_t> working;  ///< members that may be at the others' buffers just now
+  std::atomic<std::uint32_t> broken;   ///< the round that is pending will not be completed
+
+  /// The pending and all later rounds end in an error.
+  void break_up() noexcept;
+};
+
+/// What tells one way to share memory from another.
+struct CallPeers {
+  int rank = 0;
+  int size = 1;
+  int spins = 0;  ///< rounds to wait actively before sleeping
+  /// Whether buffers go away with their owner: threads of one process. A board is broken and
+  /// waited for by whoever leaves a pending call.
+  bool own_buffers = true;
+  std::function<void()> fail_broken = [] {};  ///< throws: why the board was broken
+  void (*progress)() = [] {};                 ///< called now and then while asleep
+  std::shared_ptr<void> memory{};             ///< of board and slots, kept
+  std::shared_ptr<const void> arenas{};       ///< of the others' buffers, kept
+};
+
+/// The buffers of a call as one member sees them: those of all members, in its address space.
+struct CallBuffers {
+  std::vector<const std::byte*> sends;
+  std::vector<std::byte*> recvs;                         ///< of kAllReduce; of others only its own
+  std::vector<std::vector<std::int64_t>> send_counts{};  ///< of kAllToAll, of all members
+};
+
+/// Elements that a member sends in all.
+std::int64_t sent_by(const CollectiveCall& call, int rank);
+
+/// Breaks unless the call makes sense for `size` members.
+void check_call(const CollectiveCall& call, int size);
+
+/// Data up to this size travel through slots beside the board: one meeting instead of two.
+constexpr std::size_t kSlotBytes = 4096;
+
+/// Bytes of a slot for this call; 0: it has none.
+std::size_t slot_bytes(const CollectiveCall& call);
+
+/// Bytes for a board and the slots of `size` members.
+std::size_t board_bytes(const CollectiveCall& call, int size);
+
+/// A prepared call among members that reach each other's buffers. Each takes what it needs, or
+/// reduces its part and hands it out, as soon as all have started. `memory` of board_bytes() is the
+/// same for all; where the call has slots, `buffers` need not hold any but the member's own.
+std::unique_ptr<PreparedCall> direct_call(const CollectiveCall& call, const CallBuffers& buffers,
+                                          std::byte* memory, CallPeers peers);
+
+}  // namespace meshwork
