@@ -60,6 +60,9 @@ struct KernelDef {
   std::int64_t (*workspace)(const KernelArgs& args) = nullptr;
 };
 
+/// Gives zeroed, line-aligned host memory of this many bytes, or nullptr.
+using HostMemory = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
+
 /// A kind of device that computes.
 class Backend {
  public:
@@ -75,8 +78,9 @@ class Backend {
   /// Bytes of scratch for it.
   virtual std::int64_t chain_workspace(const ChainArgs& args) const;
 
-  /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough.
-  virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
+  /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough. Where the device
+  /// computes in host memory, what `host` has is taken first.
+  virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes, const HostMemory& host = {}) = 0;
 
   /// Lets `write` fill device memory through memory of the host, which may be the same.
   virtual void fill(std::byte* device, std::int64_t bytes,

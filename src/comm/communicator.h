@@ -33,8 +33,9 @@ struct CollectiveCall {
 ///
 /// From start until it is complete nobody but the call touches its buffers. It moves on only
 /// within the calls of its members: each does its share of the work in poll or wait. Any number of
-/// prepared calls may run at a time, and other calls of the communicator beside them. All members
-/// start the prepared calls of a communicator in the same order. No function allocates.
+/// prepared calls may be under way, started in any order, and other calls of the communicator
+/// beside them. Who waits for one gives those `beside` it a hand meanwhile: others may wait for
+/// them first. No function allocates.
 class PreparedCall {
  public:
   PreparedCall() = default;
@@ -46,7 +47,8 @@ class PreparedCall {
   virtual void start() = 0;
   /// Does what can be done without waiting; true where the call is complete, or was not started.
   virtual bool poll() = 0;
-  virtual void wait() = 0;
+  virtual void wait(std::span<PreparedCall* const> beside) = 0;
+  void wait() { wait({}); }
 };
 
 /// A group of devices that exchange tensors. Every member makes the same calls in the same order.

@@ -69,8 +69,8 @@ class DirectCall final : public PreparedCall {
     return state_ == State::kIdle;
   }
 
-  void wait() override {
-    while (!poll()) await(state_ == State::kStarted ? board_.started : board_.done);
+  void wait(std::span<PreparedCall* const> beside) override {
+    while (!poll()) await(state_ == State::kStarted ? board_.started : board_.done, beside);
   }
 
  private:
@@ -153,11 +153,14 @@ class DirectCall final : public PreparedCall {
     }
   }
 
-  void await(std::atomic<std::uint32_t>& counter) {
+  void await(std::atomic<std::uint32_t>& counter, std::span<PreparedCall* const> beside) {
+    constexpr int kSpinsBetweenPolls = 64;
     for (int spin = 0; spin < peers_.spins; ++spin) {
       if (reaches(counter, target_) || board_.broken.load(std::memory_order_relaxed) != 0) return;
+      if (spin % kSpinsBetweenPolls == 0) poll_all(beside);
       wait_actively(spin);
     }
+    poll_all(beside);
     board_.sleepers.fetch_add(1);
     const std::uint32_t now = counter.load();
     if (static_cast<std::int32_t>(now - target_) < 0 && board_.broken.load() == 0) {
@@ -167,24 +170,32 @@ class DirectCall final : public PreparedCall {
     if (!reaches(counter, target_)) peers_.progress();
   }
 
-  // Either the board is seen to be broken here, or who broke it sees this member at work.
+  static void poll_all(std::span<PreparedCall* const> calls) {
+    for (PreparedCall* call : calls) call->poll();
+  }
+
+  // What is in slots can be read even when its owner is gone.
   void work() {
-    board_.working.fetch_add(1);
-    if (board_.broken.load() != 0) {
-      board_.working.fetch_sub(1);
-      peers_.fail_broken();
+    if (slot_bytes_ > 0) {
+      compute();
+      state_ = State::kIdle;  // a slot is written again after the next round, when all have read
+      return;
     }
+    // Either the board is seen to be broken here, or who broke it sees this member at work.
+    board_.working.fetch_add(1);
+    const bool broken = board_.broken.load() != 0;
+    if (!broken) compute();
+    board_.working.fetch_sub(1);
+    if (broken) peers_.fail_broken();
+    state_ = State::kWorked;
+    arrive(board_.done);
+  }
+
+  void compute() {
     if (outputs_.empty()) {
       copy();
     } else {
       reduce();
-    }
-    board_.working.fetch_sub(1);
-    if (slot_bytes_ > 0) {
-      state_ = State::kIdle;  // a slot is written again after the next round, when all have read
-    } else {
-      state_ = State::kWorked;
-      arrive(board_.done);
     }
   }
 

@@ -2,6 +2,8 @@
 // reduces it in the canonical order, then all exchange the parts. All else is one round.
 #include "comm/message_call.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -67,11 +69,15 @@ class MessageCall final : public PreparedCall {
     return true;
   }
 
-  void wait() override {
-    while (state_ != State::kIdle) {
+  void wait(std::span<PreparedCall* const> beside) override {
+    while (!poll()) {
+      for (PreparedCall* call : beside) call->poll();
+      if (!beside.empty()) {
+        sched_yield();
+        continue;
+      }
       MW_MPI(
           MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-      advance_state();
     }
   }
 

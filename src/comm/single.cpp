@@ -25,7 +25,7 @@ class Copy final : public PreparedCall {
     if (send_ != recv_ && bytes_ > 0) std::memcpy(recv_, send_, bytes_);
   }
   bool poll() override { return true; }
-  void wait() override {
+  void wait(std::span<PreparedCall* const> /*beside*/) override {
     if (*aborted_) fail_aborted();
   }
 

@@ -1,6 +1,7 @@
 #include "exec/executable.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -51,24 +52,30 @@ Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& g
                        std::byte* arena)
     : plan_(plan), backend_(backend), groups_(groups), arena_(arena) {
   for (const Instruction& instruction : plan.instructions) {
+    if (instruction.kind == Instruction::Kind::kFinish) {
+      const auto& call = plan.instructions[static_cast<std::size_t>(instruction.started)];
+      add(call.nodes.front(), finish(instruction));
+      continue;
+    }
     const ValueId id = instruction.nodes.front();
-    const OpDef& op = *plan.program.node(id).op;
-    const bool is_joined = instruction.nodes.size() > 1;
-    if (op.collective != Collective::kNone) {
-      steps_.push_back({id, is_joined ? joined_all_reduce(instruction) : collective(id)});
-    } else if (is_joined) {
-      steps_.push_back({id, chain(instruction)});
-    } else if (!op.view) {
-      steps_.push_back({id, kernel(instruction, id)});
+    if (instruction.kind == Instruction::Kind::kStart) {
+      add(id, start(instruction));
+    } else if (instruction.nodes.size() > 1) {
+      add(id, chain(instruction));
+    } else if (!plan.program.node(id).op->view) {
+      add(id, kernel(instruction, id));
     }
   }
   for (const FinalCopy& copy : plan.copies) {
     const TensorView from = view(copy.from);
     const TensorView to = view(copy.variable);
     const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
-    steps_.push_back(
-        {copy.variable, [from, to, bytes] { std::memmove(to.data, from.data, bytes); }});
+    add(copy.variable, [from, to, bytes] { std::memmove(to.data, from.data, bytes); });
   }
+}
+
+void Executable::add(ValueId value, Launch launch) {
+  steps_.push_back({value, std::move(launch), under_way_});
 }
 
 TensorView Executable::view(ValueId id) const {
@@ -108,69 +115,76 @@ Launch Executable::chain(const Instruction& instruction) const {
   return backend_.bind_chain(args);
 }
 
-Launch Executable::collective(ValueId id) const {
+CollectiveCall Executable::call_of(ValueId id) const {
   const Node& node = plan_.program.node(id);
-  Communicator& group = groups_.of(node.attrs.integers("members"));
-  const std::byte* send = view(node.inputs[0]).data;
-  std::byte* recv = view(id).data;
-  const DType dtype = node.type.dtype;
+  CollectiveCall call{
+      .send = view(node.inputs[0]).data, .recv = view(id).data, .dtype = node.type.dtype};
   switch (node.op->collective) {
     case Collective::kNone:
       break;
     case Collective::kAllReduce:
-      return [&group, send, recv, dtype, count = num_elements(node.type.shape),
-              reduction = reduction_of(node)] {
-        group.all_reduce(send, recv, count, dtype, reduction);
-      };
+      call.count = num_elements(node.type.shape);
+      call.reduction = reduction_of(node);
+      return call;
     case Collective::kReduceScatter:
-      return [&group, send, recv, dtype, counts = node.attrs.integers("counts"),
-              reduction = reduction_of(node)] {
-        group.reduce_scatter(send, recv, counts, dtype, reduction);
-      };
+      call.kind = CollectiveCall::Kind::kReduceScatter;
+      call.counts = node.attrs.integers("counts");
+      call.reduction = reduction_of(node);
+      return call;
     case Collective::kAllGather:
-      return [&group, send, recv, dtype, counts = node.attrs.integers("counts")] {
-        group.all_gather(send, recv, counts, dtype);
-      };
+      call.kind = CollectiveCall::Kind::kAllGather;
+      call.counts = node.attrs.integers("counts");
+      return call;
     case Collective::kAllToAll:
-      return [&group, send, recv, dtype, send_counts = node.attrs.integers("send_counts"),
-              recv_counts = node.attrs.integers("recv_counts")] {
-        group.all_to_all(send, send_counts, recv, recv_counts, dtype);
-      };
+      call.kind = CollectiveCall::Kind::kAllToAll;
+      call.counts = node.attrs.integers("send_counts");
+      call.recv_counts = node.attrs.integers("recv_counts");
+      return call;
   }
   MW_CHECK(false, "'{}' is no collective", node.op->name);
-  return {};
+  return call;
 }
 
-Launch Executable::joined_all_reduce(const Instruction& instruction) const {
+/// All results as one, in place; what stands between them is reduced, too.
+CollectiveCall Executable::joined_all_reduce(const Instruction& instruction) const {
+  CollectiveCall call = call_of(instruction.nodes.front());
+  const TensorView last = view(instruction.nodes.back());
+  const auto* end = last.data + num_bytes(last.type);
+  call.send = call.recv;
+  call.count =
+      (end - static_cast<std::byte*>(call.recv)) / static_cast<std::ptrdiff_t>(size_of(call.dtype));
+  return call;
+}
+
+Launch Executable::start(const Instruction& instruction) {
   struct Part {
     const std::byte* from;
     std::byte* to;
     std::size_t bytes;
   };
   std::vector<Part> parts;
-  std::int64_t count = 0;
+  const Node& first = plan_.program.node(instruction.nodes.front());
+  const bool reduces = first.op->collective == Collective::kAllReduce;
   for (const ValueId id : instruction.nodes) {
-    const Node& node = plan_.program.node(id);
-    parts.push_back(
-        {view(node.inputs[0]).data, view(id).data, static_cast<std::size_t>(num_bytes(node.type))});
-    count += num_elements(node.type.shape);
+    const TensorView from = view(plan_.program.node(id).inputs[0]);
+    const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
+    if (reduces && from.data != view(id).data) parts.push_back({from.data, view(id).data, bytes});
   }
-  const Node& node = plan_.program.node(instruction.nodes.front());
-  Communicator& group = groups_.of(node.attrs.integers("members"));
-  std::byte* buffer = arena_ + instruction.workspace;
-  return [&group, parts, buffer, count, dtype = node.type.dtype, reduction = reduction_of(node)] {
-    std::byte* place = buffer;
-    for (const Part& part : parts) {
-      std::memcpy(place, part.from, part.bytes);
-      place += part.bytes;
-    }
-    group.all_reduce(buffer, buffer, count, dtype, reduction);
-    place = buffer;
-    for (const Part& part : parts) {
-      std::memcpy(part.to, place, part.bytes);
-      place += part.bytes;
-    }
+  auto& call = calls_[static_cast<int>(&instruction - plan_.instructions.data())];
+  call =
+      groups_.of(first.attrs.integers("members"))
+          .prepare(reduces ? joined_all_reduce(instruction) : call_of(instruction.nodes.front()));
+  under_way_.push_back(call.get());
+  return [call = call.get(), parts] {
+    for (const Part& part : parts) std::memcpy(part.to, part.from, part.bytes);
+    call->start();
   };
+}
+
+Launch Executable::finish(const Instruction& instruction) {
+  PreparedCall* call = calls_.at(instruction.started).get();
+  std::erase(under_way_, call);
+  return [call, others = under_way_] { call->wait(others); };
 }
 
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,

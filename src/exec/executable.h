@@ -34,12 +34,16 @@ class Executable {
   struct Step {
     ValueId value = kNoValue;  ///< what it computes, the first of several; a variable it fills
     Launch launch;
+    std::vector<PreparedCall*> under_way;  ///< collectives, to be given a hand after it
   };
 
   Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, std::byte* arena);
 
   void run() const {
-    for (const Step& step : steps_) step.launch();
+    for (const Step& step : steps_) {
+      step.launch();
+      for (PreparedCall* call : step.under_way) call->poll();
+    }
   }
   /// In the order of run(), for those who time or trace them one by one.
   const std::vector<Step>& steps() const { return steps_; }
@@ -54,14 +58,19 @@ class Executable {
  private:
   Launch kernel(const Instruction& instruction, ValueId id) const;
   Launch chain(const Instruction& instruction) const;
-  Launch collective(ValueId id) const;
-  Launch joined_all_reduce(const Instruction& instruction) const;
+  Launch start(const Instruction& instruction);
+  Launch finish(const Instruction& instruction);
+  CollectiveCall call_of(ValueId id) const;
+  CollectiveCall joined_all_reduce(const Instruction& instruction) const;
+  void add(ValueId value, Launch launch);
 
   const Plan& plan_;
   Backend& backend_;
   CommunicatorGroups& groups_;
   std::byte* arena_;
   std::vector<Step> steps_;
+  std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them
+  std::vector<PreparedCall*> under_way_;                ///< after the step added last
 };
 
 /// Scratch bytes that `backend` wants for a kernel or a chain; an Error if it has none for the op.

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -27,12 +28,17 @@ struct Buffer {
 class Memory {
  public:
   Memory(Plan& plan, std::int64_t reserved)
-      : plan_(plan), reserved_(reserved), graph_(plan.program), buffer_(graph_.nodes.size(), -1) {}
+      : plan_(plan),
+        reserved_(reserved),
+        graph_(plan.program),
+        buffer_(graph_.nodes.size(), -1),
+        within_(graph_.nodes.size(), 0) {}
 
   void run() {
     find_uses();
     place_variables();
     place_inputs();
+    place_joined();
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) assign(id, i);
     }
@@ -41,7 +47,8 @@ class Memory {
     pack();
     plan_.offsets.resize(graph_.nodes.size());
     for (std::size_t v = 0; v < buffer_.size(); ++v) {
-      plan_.offsets[v] = buffer_[v] < 0 ? Plan::kNoPlace : buffers_[slot(buffer_[v])].offset;
+      plan_.offsets[v] =
+          buffer_[v] < 0 ? Plan::kNoPlace : buffers_[slot(buffer_[v])].offset + within_[v];
     }
     for (const auto& [i, b] : workspaces)
       plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
@@ -74,9 +81,20 @@ class Memory {
         touch(id, i);
         for (const ValueId input : graph_.node(id).inputs) touch(input, i);
       }
+      if (instruction(i).kind == Instruction::Kind::kFinish) touch_call(i);
     }
     for (const NamedValue& output : graph_.outputs) touch(output.value, end());
     for (const Update& update : graph_.updates) touch(update.value, end());
+  }
+
+  /// A result is there only now, whoever reads it; until now others may have read the operand.
+  /// That of an all-reduce is the result, or was copied there.
+  void touch_call(int i) {
+    for (const ValueId id : instruction(instruction(i).started).nodes) {
+      touch(id, i);
+      if (graph_.node(id).op->collective == Collective::kAllReduce) continue;
+      for (const ValueId input : graph_.node(id).inputs) touch(input, i);
+    }
   }
 
   void touch(ValueId id, int i) {
@@ -114,6 +132,7 @@ class Memory {
     const ValueId root = root_[slot(update.value)];
     const Node& node = graph_.node(root);
     const int writer = made_by_[slot(root)];
+    if (node.op->collective == Collective::kAllReduce) return false;  // has a place among others
     if (writer < 0 || num_bytes(node.type) != num_bytes(graph_.type(update.variable))) return false;
     const int last_read = last_use_[slot(update.variable)];
     if (last_read < writer) return true;
@@ -151,6 +170,38 @@ class Memory {
     }
   }
 
+  /// The results of joined all-reduces stand side by side, and what goes into them, where it is
+  /// computed for that alone, is computed in the same place.
+  void place_joined() {
+    for (int i = 0; i < end(); ++i) {
+      const std::vector<ValueId>& nodes = instruction(i).nodes;
+      const bool reduces = instruction(i).kind == Instruction::Kind::kStart &&
+                           graph_.node(nodes.front()).op->collective == Collective::kAllReduce;
+      if (!reduces) continue;
+      std::int64_t bytes = 0;
+      for (const ValueId id : nodes) bytes += aligned(num_bytes(graph_.type(id)));
+      const int b = new_buffer(bytes, i);
+      Buffer& buffer = buffers_[slot(b)];
+      std::int64_t within = 0;
+      for (const ValueId id : nodes) {
+        buffer.last = std::max(buffer.last, last_use_[slot(id)]);
+        joined_[id] = {b, within};
+        const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
+        if (is_only_for(operand, i)) {
+          joined_[operand] = {b, within};
+          buffer.first = std::min(buffer.first, made_by_[slot(operand)]);
+        }
+        within += aligned(num_bytes(graph_.type(id)));
+      }
+    }
+  }
+
+  /// Whether a value is computed to be reduced by instruction i, and for nothing else.
+  bool is_only_for(ValueId id, int i) const {
+    return made_by_[slot(id)] >= 0 && last_use_[slot(id)] == i && !home_.contains(id) &&
+           !joined_.contains(id);
+  }
+
   void assign(ValueId id, int i) {
     const Node& node = graph_.node(id);
     const ValueId root = root_[slot(id)];
@@ -158,10 +209,14 @@ class Memory {
     if (is_internal(id, i)) return;
     if (root != id) {
       mine = buffer_[slot(root)];
+      within_[slot(id)] = within_[slot(root)];
+    } else if (const auto place = joined_.find(id); place != joined_.end()) {
+      std::tie(mine, within_[slot(id)]) = place->second;
     } else if (const auto home = home_.find(id); home != home_.end()) {
       mine = home->second;
-    } else if (const int reused = reusable_operand(id, i); reused >= 0) {
-      mine = reused;
+    } else if (const ValueId reused = reusable_operand(id, i); reused != kNoValue) {
+      mine = buffer_[slot(reused)];
+      within_[slot(id)] = within_[slot(reused)];
     } else {
       mine = new_buffer(num_bytes(node.type), i);
     }
@@ -169,10 +224,10 @@ class Memory {
     buffer.last = std::max(buffer.last, last_use_[slot(id)]);
   }
 
-  /// Buffer of an operand that dies here and may hold the result, or -1.
-  int reusable_operand(ValueId id, int i) const {
+  /// An operand that dies here and whose place the result may take, or none.
+  ValueId reusable_operand(ValueId id, int i) const {
     const Node& node = graph_.node(id);
-    if (!node.op->in_place) return -1;
+    if (!node.op->in_place) return kNoValue;
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
@@ -181,11 +236,13 @@ class Memory {
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
         if (!transient || buffer.last != i || made_by_[slot(input)] == i) continue;
-        const auto is_replaced = [&](ValueId other) { return buffer_[slot(other)] == candidate; };
-        if (may_replace(id, i, is_replaced)) return candidate;
+        const auto is_replaced = [&](ValueId other) {
+          return buffer_[slot(other)] == candidate && within_[slot(other)] == within_[slot(input)];
+        };
+        if (may_replace(id, i, is_replaced)) return input;
       }
     }
-    return -1;
+    return kNoValue;
   }
   std::size_t instruction_size(int i) const { return plan_.instructions[slot(i)].nodes.size(); }
 
@@ -236,13 +293,15 @@ class Memory {
   Plan& plan_;
   std::int64_t reserved_;
   const Graph& graph_;
-  std::vector<int> buffer_;  ///< of each value
+  std::vector<int> buffer_;           ///< of each value
+  std::vector<std::int64_t> within_;  ///< where it stands in its buffer
   std::vector<Buffer> buffers_;
   std::size_t persistent_ = 0;  ///< the first buffers are variables
   std::vector<int> last_use_;
   std::vector<int> made_by_;
   std::vector<ValueId> root_;  ///< the value whose bytes a view shows
   std::map<ValueId, int> variable_of_;
+  std::map<ValueId, std::pair<int, std::int64_t>> joined_;  ///< buffer and place in it
   std::map<ValueId, int> home_;  ///< new values written straight into their variable
 };
 

@@ -13,12 +13,6 @@
 namespace meshwork {
 namespace {
 
-std::int64_t joined_bytes(const Graph& program, const Instruction& instruction) {
-  std::int64_t bytes = 0;
-  for (const ValueId id : instruction.nodes) bytes += num_bytes(program.type(id));
-  return bytes;
-}
-
 /// Bytes that a device sends in a collective, by algorithms that are optimal in bandwidth.
 double sent_bytes(const Graph& program, const Node& node) {
   if (node.op->collective == Collective::kNone) return 0;
@@ -57,13 +51,9 @@ Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions
   plan.program = std::move(program);
   plan.instructions = schedule(plan.program, chained.chain);
   for (Instruction& instruction : plan.instructions) {
+    if (instruction.kind != Instruction::Kind::kKernel || !workspace) continue;
     const OpDef& op = *plan.program.node(instruction.nodes.front()).op;
-    const bool is_collective = op.collective != Collective::kNone;
-    if (is_collective && instruction.nodes.size() > 1) {
-      instruction.workspace_bytes = joined_bytes(plan.program, instruction);
-    } else if (!is_collective && !op.view && workspace) {
-      instruction.workspace_bytes = workspace(plan.program, instruction);
-    }
+    if (!op.view) instruction.workspace_bytes = workspace(plan.program, instruction);
   }
   lay_out_memory(plan, options.reserved);
   return plan;
@@ -72,8 +62,8 @@ Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions
 std::vector<Traffic> traffic(const Plan& plan) {
   std::vector<Traffic> result;
   for (const Instruction& instruction : plan.instructions) {
+    if (instruction.kind != Instruction::Kind::kStart) continue;
     const Node& first = plan.program.node(instruction.nodes.front());
-    if (first.op->collective == Collective::kNone) continue;
     auto entry = std::find_if(result.begin(), result.end(),
                               [&](const Traffic& t) { return t.op == first.op->name; });
     if (entry == result.end()) entry = result.insert(entry, {std::string(first.op->name), 0, 0});
@@ -93,12 +83,17 @@ std::string to_string(const Plan& plan) {
     return offset == Plan::kNoPlace ? fmt::format("%{}", id) : fmt::format("%{}@{}", id, offset);
   };
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
-    for (const ValueId id : plan.instructions[i].nodes) {
+    const Instruction& instruction = plan.instructions[i];
+    if (instruction.kind == Instruction::Kind::kFinish) {
+      fmt::format_to(out, "{:4} finish {}\n", i, instruction.started);
+    }
+    const char* start = instruction.kind == Instruction::Kind::kStart ? "start " : "";
+    for (const ValueId id : instruction.nodes) {
       const Node& node = plan.program.node(id);
       std::vector<std::string> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(value(input));
       const char* kind = node.op->view ? " view" : "";
-      fmt::format_to(out, "{:4} {} = {}({}){} : {}{}  # {}\n", i, value(id), node.op->name,
+      fmt::format_to(out, "{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
                      fmt::join(inputs, ", "), to_string(node.attrs), to_string(node.type), kind,
                      node.path);
     }

@@ -9,10 +9,16 @@
 
 namespace meshwork {
 
-/// One step of a program: a kernel or a collective. Several nodes stand together where small
-/// all-reduces are joined into one, and where a chain of elementwise nodes is computed in one pass.
+/// One step of a program: a kernel, or the start or the finish of a collective, which goes on
+/// beside what stands between. Several nodes stand together where a chain of elementwise nodes is
+/// computed in one pass, and where all-reduces are joined into one: their results stand one after
+/// the other, each at a whole line, in the order of the nodes. Where the operand stands in the same
+/// place as its result, nothing has to be copied.
 struct Instruction {
-  std::vector<ValueId> nodes;
+  enum class Kind { kKernel, kStart, kFinish };
+  Kind kind = Kind::kKernel;
+  std::vector<ValueId> nodes;  ///< of kFinish: none, they are those of its start
+  int started = -1;            ///< of kFinish: the instruction of its start
   std::int64_t workspace = 0;  ///< offset of scratch memory in the arena
   std::int64_t workspace_bytes = 0;
 };
@@ -47,13 +53,18 @@ struct PlanOptions {
   std::int64_t reserved = 0;
 };
 
-/// Orders instructions, joins small all-reduces, lays out memory from lifetimes.
+/// Orders instructions, joins all-reduces, lays out memory from lifetimes.
 Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options = {});
 
-/// Order of execution: program order, but all-reduces of at most kSmallBytes wait until one of
-/// their results is needed, and then go out together (those over the same devices). Nodes that
-/// follow each other with the same number in `chain` are one instruction; empty: none are.
-constexpr std::int64_t kSmallBytes = 64 * 1024;
+/// Order of execution: program order, but for collectives and what waits for them. A collective
+/// starts when its operand is there and finishes before its first reader. All-reduces of at most
+/// kSmallBytes that can start before any of their results is read go together. Those on which no
+/// other collective depends (gradients, loss, metrics) fill buckets of kBucketBytes, in the order
+/// in which their operands are computed; what depends on a bucket (its updates) follows when the
+/// next bucket has started, or everything else is done. Nodes that follow each other with the same
+/// number in `chain` are one instruction; empty: none are.
+constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10U;
+constexpr std::int64_t kBucketBytes = std::int64_t{1} << 20U;
 std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain = {});
 
 /// Gives every value a place; see Plan.

@@ -1,88 +1,353 @@
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
 
+#include "base/check.h"
 #include "graph/op_def.h"
 #include "plan/plan.h"
 
 namespace meshwork {
 namespace {
 
-bool is_small_reduction(const Node& node) {
-  return node.op->collective == Collective::kAllReduce && num_bytes(node.type) <= kSmallBytes;
+std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+
+bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
+
+bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
+
+/// What all-reduces must have in common to be one.
+using Key = std::tuple<DType, std::vector<std::int64_t>, std::string>;
+Key key_of(const Node& node) {
+  return {node.type.dtype, node.attrs.integers("members"), node.attrs.text("reduction")};
 }
 
-bool same_call(const Node& a, const Node& b) {
-  return a.type.dtype == b.type.dtype &&
-         a.attrs.integers("members") == b.attrs.integers("members") &&
-         a.attrs.text("reduction") == b.attrs.text("reduction");
-}
+/// Collectives that go out as one, in the order of their operands.
+struct Call {
+  std::vector<ValueId> nodes;
+  int bucket = -1;          ///< its number among the buckets, in the order of their last operands
+  std::size_t missing = 0;  ///< operands that are not there yet
+  int started = -1;         ///< instruction
+  bool finished = false;
+};
+
+/// The nodes of a program in the ranges in which they are computed: single ones and chains.
+class Units {
+ public:
+  Units(const Graph& program, const std::vector<int>& chain) {
+    const auto count = static_cast<ValueId>(program.nodes.size());
+    for (ValueId id = 0; id < count; ++id) {
+      const bool goes_on = id > 0 && !chain.empty() && chain[index(id)] == chain[index(id - 1)];
+      begin_.push_back(goes_on ? begin_.back() : id);
+    }
+    end_.resize(program.nodes.size(), count);
+    for (ValueId id = count - 2; id >= 0; --id) {
+      end_[index(id)] = begin(id) == begin(id + 1) ? end_[index(id + 1)] : id + 1;
+    }
+  }
+
+  /// Of the unit that `id` belongs to.
+  ValueId begin(ValueId id) const { return begin_[index(id)]; }
+  ValueId end(ValueId id) const { return end_[index(id)]; }
+
+ private:
+  std::vector<ValueId> begin_;
+  std::vector<ValueId> end_;
+};
+
+/// Which all-reduces go together. Those on which no other collective depends are late: nothing
+/// but updates and outputs waits for them, so they fill buckets. Others, if small, join those that
+/// can start before the first result of any of them is read.
+class Grouping {
+ public:
+  Grouping(const Graph& program, const Units& units)
+      : program_(program),
+        feeds_collective_(program.nodes.size(), false),
+        first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
+    for (auto end = static_cast<ValueId>(program.nodes.size()); end > 0;) {
+      const ValueId begin = units.begin(end - 1);
+      bool feeds = false;
+      for (ValueId id = begin; id < end; ++id) {
+        feeds = feeds || feeds_collective_[index(id)] || is_collective(program.node(id));
+      }
+      for (ValueId id = begin; id < end; ++id) {
+        for (const ValueId input : program.node(id).inputs) {
+          if (feeds) feeds_collective_[index(input)] = true;
+          first_reader_[index(input)] = begin;
+        }
+      }
+      end = begin;
+    }
+  }
+
+  std::vector<Call> run() {
+    std::vector<ValueId> late;
+    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+      const Node& node = program_.node(id);
+      if (!is_collective(node)) continue;
+      if (node.op->collective != Collective::kAllReduce) {
+        calls_.push_back({.nodes = {id}});
+      } else if (!feeds_collective_[index(id)]) {
+        late.push_back(id);
+      } else {
+        join(id);
+      }
+    }
+    std::stable_sort(late.begin(), late.end(),
+                     [&](ValueId a, ValueId b) { return operand(a) < operand(b); });
+    fill_buckets(late);
+    return std::move(calls_);
+  }
+
+ private:
+  ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
+
+  void join(ValueId id) {
+    const Node& node = program_.node(id);
+    const bool small = num_bytes(node.type) <= kSmallBytes;
+    const auto open = open_.find(key_of(node));
+    if (small && open != open_.end() && operand(id) < open->second.read) {
+      calls_[open->second.call].nodes.push_back(id);
+      open->second.read = std::min(open->second.read, first_reader_[index(id)]);
+      return;
+    }
+    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[index(id)]};
+    calls_.push_back({.nodes = {id}});
+  }
+
+  void fill_buckets(const std::vector<ValueId>& late) {
+    struct Bucket {
+      Call call;
+      std::int64_t bytes = 0;
+    };
+    std::map<Key, Bucket> open;
+    std::vector<Call> closed;
+    for (const ValueId id : late) {
+      const Node& node = program_.node(id);
+      Bucket& bucket = open[key_of(node)];
+      bucket.call.nodes.push_back(id);
+      bucket.bytes += num_bytes(node.type);
+      if (bucket.bytes >= kBucketBytes) {
+        closed.push_back(std::move(bucket.call));
+        open.erase(key_of(node));
+      }
+    }
+    for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.call));
+    std::stable_sort(closed.begin(), closed.end(), [&](const Call& a, const Call& b) {
+      return operand(a.nodes.back()) < operand(b.nodes.back());
+    });
+    for (Call& call : closed) {
+      call.bucket = buckets_++;
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  struct Open {
+    std::size_t call;
+    ValueId read;  ///< the first reader of any of its results
+  };
+
+  const Graph& program_;
+  std::vector<bool> feeds_collective_;
+  std::vector<ValueId> first_reader_;
+  std::vector<Call> calls_;
+  std::map<Key, Open> open_;
+  int buckets_ = 0;
+};
 
 class Scheduler {
  public:
   Scheduler(const Graph& program, const std::vector<int>& chain)
-      : program_(program), chain_(chain), computed_(program.nodes.size(), false) {
-    for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
-      if (is_small_reduction(program.node(id))) open_.push_back(id);
+      : program_(program),
+        units_(program, chain),
+        calls_(Grouping(program, units_).run()),
+        call_of_(program.nodes.size(), -1),
+        stage_(program.nodes.size(), -1),
+        there_(program.nodes.size(), false),
+        waiting_(program.nodes.size()) {
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      for (const ValueId id : calls_[c].nodes) {
+        call_of_[index(id)] = static_cast<int>(c);
+        if (starts_early(id)) {
+          ++calls_[c].missing;
+          waiting_[index(program.node(id).inputs[0])].push_back(static_cast<int>(c));
+        }
+      }
+      if (calls_[c].bucket >= 0) buckets_.push_back(static_cast<int>(c));
     }
+    find_stages();
+    find_readers();
   }
 
   std::vector<Instruction> run() {
-    const auto count = static_cast<ValueId>(program_.nodes.size());
-    for (ValueId begin = 0, end = 0; begin < count; begin = end) {
-      end = end_of_chain(begin);
-      if (!is_small_reduction(program_.node(begin))) issue(begin, end);
+    for (ValueId id = 0; id < count(); ++id) {
+      if (is_leaf(program_.node(id))) there_[index(id)] = true;
     }
-    while (!open_.empty()) flush(open_.front());
+    for (ValueId id = 0; id < count(); ++id) {
+      if (stage_[index(id)] >= 0) continue;
+      if (call_of_[index(id)] >= 0) {
+        reach(id);
+      } else {
+        need(id);
+      }
+    }
+    emit_stage(static_cast<int>(buckets_.size()));
+    for (std::size_t c = 0; c < calls_.size(); ++c) finish(static_cast<int>(c));
     return std::move(result_);
   }
 
  private:
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-  static bool is_leaf(const Node& node) {
-    return node.op->name == "input" || node.op->name == "variable";
+  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
+
+  ValueId root(ValueId id) const {
+    while (program_.node(id).op->view) id = program_.node(id).inputs[0];
+    return id;
   }
 
-  ValueId end_of_chain(ValueId begin) const {
-    ValueId end = begin + 1;
-    if (chain_.empty()) return end;
-    while (index(end) < chain_.size() && chain_[index(end)] == chain_[index(begin)]) ++end;
-    return end;
+  /// As soon as its operand is there; what is there from the beginning would otherwise be moved,
+  /// and fill memory, long before it is used.
+  bool starts_early(ValueId id) const { return !is_leaf(program_.node(root(id_of_operand(id)))); }
+  ValueId id_of_operand(ValueId id) const { return program_.node(id).inputs[0]; }
+
+  /// stage_[v]: the last bucket that v depends on; -1: none, it stands where the program has it.
+  void find_stages() {
+    for (ValueId begin = 0; begin < count(); begin = units_.end(begin)) {
+      if (call_of_[index(begin)] >= 0) continue;
+      int stage = -1;
+      for (ValueId id = begin; id < units_.end(begin); ++id) {
+        for (const ValueId input : program_.node(id).inputs) {
+          const int from = call_of_[index(input)];
+          stage = std::max(stage, from >= 0 ? calls_[static_cast<std::size_t>(from)].bucket
+                                            : stage_[index(input)]);
+        }
+      }
+      std::fill(stage_.begin() + begin, stage_.begin() + units_.end(begin), stage);
+    }
   }
 
-  /// Issues the nodes from `begin` to `end` as one, behind the reductions that they wait for.
-  void issue(ValueId begin, ValueId end) {
-    Instruction instruction;
-    for (ValueId id = begin; id < end; ++id) {
+  /// Who reads a variable before its new value is written in the program is to do so here, too:
+  /// so the new value can be written in its place.
+  void find_readers() {
+    for (const Update& update : program_.updates) {
+      readers_before_[root(update.value)].push_back(update.variable);
+    }
+    for (ValueId id = 0; id < count(); ++id) {
       for (const ValueId input : program_.node(id).inputs) {
-        if (input < begin && !computed_[index(input)]) flush(input);
+        const ValueId from = root(input);
+        if (program_.node(from).op->name == "variable") readers_[from].push_back(id);
       }
-      computed_[index(id)] = true;
-      if (!is_leaf(program_.node(id))) instruction.nodes.push_back(id);
     }
-    if (!instruction.nodes.empty()) result_.push_back(std::move(instruction));
   }
 
-  /// Issues the small reduction `id` and all others that can go with it: their operands are there.
-  void flush(ValueId id) {
-    const ValueId operand = program_.node(id).inputs[0];
-    if (!computed_[index(operand)]) flush(operand);
-    Instruction joined;
-    for (const ValueId other : open_) {
-      const Node& node = program_.node(other);
-      if (computed_[index(node.inputs[0])] && same_call(node, program_.node(id))) {
-        joined.nodes.push_back(other);
+  bool old_values_are_read(ValueId id) const {
+    const auto written = readers_before_.find(id);
+    if (written == readers_before_.end()) return true;
+    for (const ValueId variable : written->second) {
+      const auto readers = readers_.find(variable);
+      if (readers == readers_.end()) continue;
+      for (const ValueId reader : readers->second) {
+        if (reader < units_.begin(id) && !there_[index(reader)]) return false;
       }
     }
-    for (const ValueId done : joined.nodes) {
-      computed_[index(done)] = true;
-      std::erase(open_, done);
+    return true;
+  }
+
+  /// Comes to a collective that no later stage waits for.
+  void reach(ValueId id) {
+    const int c = call_of_[index(id)];
+    Call& call = calls_[static_cast<std::size_t>(c)];
+    if (call.started >= 0) return;
+    need(id_of_operand(id));
+    if (call.missing == 0) start(c);
+  }
+
+  /// Emits what gives `id`, if it is not there.
+  void need(ValueId id) {
+    if (there_[index(id)]) return;
+    const int c = call_of_[index(id)];
+    if (c >= 0) {
+      for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes) {
+        need(id_of_operand(node));
+      }
+      start(c);
+      return finish(c);
     }
-    result_.push_back(std::move(joined));
+    Instruction instruction;
+    for (ValueId node = units_.begin(id); node < units_.end(id); ++node) {
+      for (const ValueId input : program_.node(node).inputs) {
+        if (units_.begin(input) != units_.begin(id)) need(input);
+      }
+      instruction.nodes.push_back(node);
+    }
+    result_.push_back(instruction);
+    for (const ValueId node : instruction.nodes) arrive(node);
+  }
+
+  void arrive(ValueId id) {
+    there_[index(id)] = true;
+    for (const int c : waiting_[index(id)]) {
+      if (--calls_[static_cast<std::size_t>(c)].missing == 0) start(c);
+    }
+  }
+
+  void start(int c) {
+    Call& call = calls_[static_cast<std::size_t>(c)];
+    if (call.started >= 0) return;
+    call.started = static_cast<int>(result_.size());
+    result_.push_back({.kind = Instruction::Kind::kStart, .nodes = call.nodes});
+    if (call.bucket < 0) return;
+    // While this one is under way, the updates of those before it.
+    while (next_bucket_ < std::ssize(buckets_) && is_started(next_bucket_)) ++next_bucket_;
+    if (next_bucket_ > 1) emit_stage(next_bucket_ - 1);
+  }
+
+  bool is_started(std::ptrdiff_t bucket) const {
+    const int c = buckets_[static_cast<std::size_t>(bucket)];
+    return calls_[static_cast<std::size_t>(c)].started >= 0;
+  }
+
+  void finish(int c) {
+    Call& call = calls_[static_cast<std::size_t>(c)];
+    if (call.finished) return;
+    MW_CHECK(call.started >= 0, "%{} is not started", call.nodes.front());
+    call.finished = true;
+    result_.push_back({.kind = Instruction::Kind::kFinish, .nodes = {}, .started = call.started});
+    for (const ValueId id : call.nodes) arrive(id);
+  }
+
+  /// Emits what depends on the first `buckets` buckets only, and may be written already.
+  void emit_stage(int buckets) {
+    const bool last = buckets == std::ssize(buckets_);
+    for (ValueId id = 0; id < count(); ++id) {
+      const int stage = stage_[index(id)];
+      if (stage < 0 || stage >= buckets || there_[index(id)]) continue;
+      if (last || is_ready(id)) need(id);
+    }
+  }
+
+  /// Whether the unit of `id` can be emitted without haste: what it waits for is there.
+  bool is_ready(ValueId id) const {
+    for (ValueId node = units_.begin(id); node < units_.end(id); ++node) {
+      for (const ValueId input : program_.node(node).inputs) {
+        const bool inside = units_.begin(input) == units_.begin(id);
+        if (!inside && stage_[index(input)] >= 0 && !there_[index(input)]) return false;
+      }
+      if (!old_values_are_read(node)) return false;
+    }
+    return true;
   }
 
   const Graph& program_;
-  const std::vector<int>& chain_;
-  std::vector<ValueId> open_;  ///< small reductions not yet issued
-  std::vector<bool> computed_;
+  Units units_;
+  std::vector<Call> calls_;
+  std::vector<int> call_of_;  ///< index in calls_, -1: no collective
+  std::vector<int> buckets_;  ///< calls, by number of the bucket
+  std::vector<int> stage_;
+  std::vector<bool> there_;
+  std::vector<std::vector<int>> waiting_;  ///< calls that start when this value is there
+  std::map<ValueId, std::vector<ValueId>> readers_;
+  std::map<ValueId, std::vector<ValueId>> readers_before_;  ///< variables that a value overwrites
+  std::ptrdiff_t next_bucket_ = 0;                          ///< the first that is not started
   std::vector<Instruction> result_;
 };
 

@@ -18,12 +18,6 @@ std::int64_t sum(const Counts& counts) {
   return total;
 }
 
-/// Whether the blocks along `dim` follow each other in memory: nothing but ones before it.
-bool is_outermost(const Shape& shape, std::size_t dim) {
-  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dim),
-                     [](std::int64_t extent) { return extent == 1; });
-}
-
 class Localizer {
  public:
   Localizer(const Partitioned& program, const Mesh& mesh, int device)
@@ -141,9 +135,24 @@ class Localizer {
     return result;
   }
 
-  ValueId pack(ValueId id, ValueId input, const Shape& shape, std::size_t dim,
+  /// Whether the blocks of a value along `dim` follow each other in memory, nothing but ones before
+  /// it: on all devices, which are to come to the same nodes and so to the same order of calls.
+  bool is_outermost(ValueId value, std::size_t dim) const {
+    for (int device = 0; device < mesh_.num_devices(); ++device) {
+      const Shape shape = local(value, device);
+      const auto end = shape.begin() + static_cast<std::ptrdiff_t>(dim);
+      if (std::any_of(shape.begin(), end, [](std::int64_t extent) { return extent != 1; })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// `from`, the part of this device of shape `shape`, block after block along `dim`.
+  ValueId pack(ValueId id, ValueId from, const Shape& shape, std::size_t dim,
                const Counts& extents) {
-    if (is_outermost(shape, dim)) return input;
+    const ValueId input = rename(from);
+    if (is_outermost(from, dim)) return input;
     return helper(id, ops::kPack, input,
                   {{"dim", static_cast<std::int64_t>(dim)}, {"extents", extents}},
                   {num_elements(shape)});
@@ -171,7 +180,7 @@ class Localizer {
     const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
     const Shape whole = local(from, device_);
     const Counts parts = extents(id, dim);
-    const ValueId packed = pack(id, rename(from), whole, dim, parts);
+    const ValueId packed = pack(id, from, whole, dim, parts);
     // Block i has the shape of the result but for its extent along `dim`: one block, no unpacking.
     return helper(id, ops::kReduceScatter, packed,
                   collective(node, {{"counts", counts(parts, result, dim)}}), result, &window);
@@ -182,7 +191,7 @@ class Localizer {
     const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
     const Counts parts = extents(from, dim);
     const Attrs attrs = collective(node, {{"counts", counts(parts, result, dim)}});
-    if (is_outermost(result, dim)) {
+    if (is_outermost(id, dim)) {
       return helper(id, ops::kAllGather, rename(from), attrs, result, &window);
     }
     const ValueId flat = helper(id, ops::kAllGather, rename(from), attrs, {num_elements(result)});
@@ -199,9 +208,9 @@ class Localizer {
     const Counts send_counts = counts(sent, mine, divided);
     const Counts recv_counts = counts(received, result, gathered);
     MW_CHECK(sum(send_counts) == num_elements(mine) && sum(recv_counts) == num_elements(result));
-    const ValueId packed = pack(id, rename(from), mine, divided, sent);
+    const ValueId packed = pack(id, from, mine, divided, sent);
     const Attrs attrs = exchange(node, send_counts, recv_counts);
-    if (is_outermost(result, gathered)) {
+    if (is_outermost(id, gathered)) {
       return helper(id, ops::kAllToAll, packed, attrs, result, &window);
     }
     const ValueId flat = helper(id, ops::kAllToAll, packed, attrs, {num_elements(result)});

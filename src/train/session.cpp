@@ -25,7 +25,9 @@ Session::Session(const Job& job, const DeviceContext& context)
     programs_.emplace(key, Program{std::move(plan), nullptr});
   }
   check_variables_agree();
-  arena_ = backend_->allocate(arena_bytes_);
+  // Collectives take what they need straight from the arenas of the others where they can.
+  arena_ = backend_->allocate(arena_bytes_,
+                              [&](std::int64_t bytes) { return context.world.allocate(bytes); });
   for (auto& [key, program] : programs_) {
     program.executable =
         std::make_unique<Executable>(program.plan, *backend_, groups_, arena_.get());

@@ -338,6 +338,31 @@ void check_prepared_together(Communicator& comm, const std::shared_ptr<std::byte
   }
 }
 
+/// Everyone starts and waits in an order of its own.
+void check_prepared_in_any_order(Communicator& comm) {
+  constexpr int kCalls = 4;
+  std::array<std::vector<float>, kCalls> data;
+  std::array<std::unique_ptr<PreparedCall>, kCalls> calls;
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    data[i].resize(i % 2 == 0 ? 3000 : 30);
+    const auto count = std::ssize(data[i]);
+    calls[i] = comm.prepare({.send = data[i].data(), .recv = data[i].data(), .count = count});
+  }
+  for (int round = 0; round < 20; ++round) {
+    const auto turn = [&](int i) { return static_cast<std::size_t>((i + comm.rank()) % kCalls); };
+    std::vector<PreparedCall*> under_way;
+    for (int i = 0; i < kCalls; ++i) {
+      data[turn(i)].assign(data[turn(i)].size(), static_cast<float>(round));
+      calls[turn(i)]->start();
+      under_way.push_back(calls[turn(i)].get());
+    }
+    for (int i = 0; i < kCalls; ++i) {
+      calls[turn(i * 3 + round)]->wait(under_way);
+    }
+    for (const auto& sums : data) CHECK(sums.back() == static_cast<float>(round * comm.size()));
+  }
+}
+
 /// The sum of 2^rank tells who took part.
 void check_members(Communicator& comm, std::int64_t expected, std::int64_t mine) {
   std::int64_t result = 0;
@@ -462,6 +487,7 @@ void check_groups(Communicator& comm) {
 void check_prepared(Communicator& comm) {
   check_prepared_together(comm, nullptr);
   check_prepared_together(comm, comm.allocate(20 * kCaseBytes));
+  check_prepared_in_any_order(comm);
   // Each row and each column of a mesh, at once.
   const int rank = comm.rank();
   const int rows = comm.size() % 2 == 0 ? 2 : 1;

@@ -23,6 +23,8 @@ class Shadow {
   void write(ValueId id) { mark(offset(id), num_bytes(plan_.program.type(id)), root(id)); }
   void scribble(std::int64_t at, std::int64_t bytes) { mark(at, bytes, kNoValue); }
 
+  std::int64_t offset(ValueId id) const { return plan_.offsets[static_cast<std::size_t>(id)]; }
+
   bool holds(ValueId id) const {
     const std::int64_t bytes = num_bytes(plan_.program.type(id));
     for (std::int64_t at = offset(id); at < offset(id) + bytes; at += kLine) {
@@ -36,7 +38,6 @@ class Shadow {
     while (plan_.program.node(id).op->view) id = plan_.program.node(id).inputs[0];
     return id;
   }
-  std::int64_t offset(ValueId id) const { return plan_.offsets[static_cast<std::size_t>(id)]; }
   void mark(std::int64_t at, std::int64_t bytes, ValueId owner) {
     CHECK(at % kLine == 0);
     CHECK(at + bytes <= plan_.arena_bytes);
@@ -53,6 +54,42 @@ bool has_place(const Plan& plan, ValueId id) {
   return plan.offsets[static_cast<std::size_t>(id)] != Plan::kNoPlace;
 }
 
+void run_kernel(const Instruction& instruction, const Plan& plan, Shadow& shadow) {
+  const Graph& program = plan.program;
+  shadow.scribble(instruction.workspace, instruction.workspace_bytes);
+  for (const ValueId id : instruction.nodes) {
+    for (const ValueId input : program.node(id).inputs) {
+      if (has_place(plan, input)) CHECK(shadow.holds(input));
+    }
+    if (!program.node(id).op->view && has_place(plan, id)) shadow.write(id);
+  }
+}
+
+/// From here on the others may write the results.
+void start_collective(const Instruction& start, const Graph& program, Shadow& shadow) {
+  for (const ValueId id : start.nodes) CHECK(shadow.holds(program.node(id).inputs[0]));
+  const bool reduces = program.node(start.nodes.front()).op->collective == Collective::kAllReduce;
+  std::int64_t next = -1;
+  for (const ValueId id : start.nodes) {
+    if (reduces) {  // side by side
+      CHECK((next < 0 || shadow.offset(id) == next));
+      next = shadow.offset(id) + (num_bytes(program.type(id)) + kLine - 1) / kLine * kLine;
+    } else {
+      CHECK(start.nodes.size() == 1);
+    }
+    shadow.write(id);
+  }
+}
+
+/// Until here the others may read the operands; all-reduces work in the place of their results.
+void finish_collective(const Instruction& start, const Graph& program, const Shadow& shadow) {
+  for (const ValueId id : start.nodes) {
+    CHECK(shadow.holds(id));
+    const Node& node = program.node(id);
+    if (node.op->collective != Collective::kAllReduce) CHECK(shadow.holds(node.inputs[0]));
+  }
+}
+
 void check_memory(const Plan& plan) {
   Shadow shadow(plan);
   const Graph& program = plan.program;
@@ -61,12 +98,17 @@ void check_memory(const Plan& plan) {
     if (op == "input" || op == "variable") shadow.write(id);
   }
   for (const Instruction& instruction : plan.instructions) {
-    shadow.scribble(instruction.workspace, instruction.workspace_bytes);
-    for (const ValueId id : instruction.nodes) {
-      for (const ValueId input : program.node(id).inputs) {
-        if (has_place(plan, input)) CHECK(shadow.holds(input));
-      }
-      if (!program.node(id).op->view && has_place(plan, id)) shadow.write(id);
+    switch (instruction.kind) {
+      case Instruction::Kind::kKernel:
+        run_kernel(instruction, plan, shadow);
+        break;
+      case Instruction::Kind::kStart:
+        start_collective(instruction, program, shadow);
+        break;
+      case Instruction::Kind::kFinish:
+        finish_collective(plan.instructions[static_cast<std::size_t>(instruction.started)], program,
+                          shadow);
+        break;
     }
   }
   for (const NamedValue& output : program.outputs) CHECK(shadow.holds(output.value));
@@ -117,6 +159,17 @@ fit: {batch_size: 8}
   const Plan plan = compile_for_device(
       compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8), job.mesh, 0, {});
   CHECK(plan.copies.empty());
+  // Nor are gradients copied to be reduced together, with the loss.
+  std::size_t joined = 0;
+  for (const Instruction& instruction : plan.instructions) {
+    if (instruction.kind != Instruction::Kind::kStart) continue;
+    for (const ValueId id : instruction.nodes) {
+      CHECK(plan.offsets[static_cast<std::size_t>(id)] ==
+            plan.offsets[static_cast<std::size_t>(plan.program.node(id).inputs[0])]);
+    }
+    joined = std::max(joined, instruction.nodes.size());
+  }
+  CHECK(joined == 5);
 }
 
 TEST_CASE("memory among the reserved bytes is left alone") {

@@ -73,12 +73,13 @@ class CpuBackend : public Backend {
     return nullptr;
   }
 
-  std::shared_ptr<std::byte> allocate(std::int64_t bytes) override {
+  std::shared_ptr<std::byte> allocate(std::int64_t bytes, const HostMemory& host) override {
     MW_CHECK(bytes >= 0, "{} bytes", bytes);
     // The system promises more than it has, and kills who takes it at its word.
     const std::int64_t available = available_memory();
     if (bytes > available) fail_short_of_memory(bytes, available);
-    std::shared_ptr<std::byte> memory = zeroed_pages(static_cast<std::size_t>(bytes));
+    std::shared_ptr<std::byte> memory = host ? host(bytes) : nullptr;
+    if (memory == nullptr) memory = zeroed_pages(static_cast<std::size_t>(bytes));
     if (memory == nullptr) fail_short_of_memory(bytes, available);
     return memory;
   }
