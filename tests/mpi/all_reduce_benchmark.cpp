@@ -1,5 +1,6 @@
-// Time of all_reduce, min / median / max of samples: on ranks under mpirun, beside MPI_Allreduce
-// (whose order of summation is its own), else on `argv[1]` threads.
+// Time of all_reduce, as a call and prepared in place, min / median / max of samples: on ranks
+// under mpirun, beside MPI_Allreduce (whose order of summation is its own), else on `argv[1]`
+// threads.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -49,6 +50,14 @@ void benchmark(Communicator& comm, bool ranks) {
       comm.all_reduce(send.data(), recv.data(), count, DType::kFloat32, Reduction::kSum);
     };
     print("all_reduce", comm, bytes, measure(comm, 9, repeats, all_reduce));
+    const auto memory = comm.allocate(bytes);
+    void* shared = memory != nullptr ? memory.get() : static_cast<void*>(recv.data());
+    const auto call = comm.prepare({.send = shared, .recv = shared, .count = count});
+    const auto prepared = [&] {
+      call->start();
+      call->wait();
+    };
+    print("prepared", comm, bytes, measure(comm, 9, repeats, prepared));
     if (!ranks) continue;
     const auto reference = [&] {
       MPI_Allreduce(send.data(), recv.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
