@@ -58,6 +58,10 @@ extern const OpDef kLogSoftmax;
 extern const OpDef kSoftmax;
 extern const OpDef kSparsemax;
 
+// Of logits x [.., c] and labels int32 [..], with softmax: what losses become (rewrite/).
+extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of range
+extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
+
 // Windows that move over images [n, spatial.., channels]: ops/window.h. The image and kernel ops
 // are the gradients of `convolution`, which takes (x, w); the `_input` ops those of pools.
 extern const OpDef kConvolution;        // {strides, padding, dilations, groups, extents}

@@ -20,6 +20,8 @@ const std::vector<const OpDef*>& registry() {
       &kConvolution,
       &kConvolutionInput,
       &kConvolutionKernel,
+      &kCrossentropy,
+      &kCrossentropyGradient,
       &kDivide,
       &kEinsum,
       &kEqual,

@@ -29,6 +29,7 @@ Graph rewrite(Graph program, std::span<const std::string> names);
 std::vector<int> count_readers(const Graph& program);
 
 namespace rewriting {
+extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
 }  // namespace rewriting
 

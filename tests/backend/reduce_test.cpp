@@ -138,3 +138,45 @@ TEST_CASE("fast softmax and log_softmax agree with naive ones") {
     CHECK(same(run(*make_cpu_backend(2), "log_softmax", {x}, x.type, attrs, {.in_place = 0}), y));
   }
 }
+
+TEST_CASE("fast crossentropy has the bits of log_softmax and pick, its gradient those of theirs") {
+  for (const Shape& shape : {Shape{1}, Shape{128, 10}, Shape{3, 4, 77}, Shape{5, 9000},
+                             Shape{700, 100}, Shape{0, 3}, Shape{3, 0}, Shape{900, 1}}) {
+    CAPTURE(to_string(shape));
+    const Shape rows(shape.begin(), shape.end() - 1);
+    Shape column = rows;
+    column.push_back(1);
+    const Tensor x = some_floats(shape, 5);
+    const Tensor d = some_floats(column, 7);
+    // Labels past both ends.
+    Tensor labels = tensor(DType::kInt32, rows, std::vector<double>(d.values.size()));
+    for (std::size_t i = 0; i < labels.values.size(); ++i) {
+      labels.values[i] =
+          static_cast<double>(i * 7 % static_cast<std::size_t>(shape.back() + 2)) - 1;
+    }
+    const auto fast = make_cpu_backend(1);
+    const TensorType row_type{DType::kFloat32, rows}, column_type{DType::kFloat32, column};
+    const std::int64_t axis = static_cast<std::int64_t>(shape.size()) - 1;
+
+    const Tensor log = run(*fast, "log_softmax", {x}, x.type, {{"axis", axis}});
+    const Tensor picked = run(*fast, "pick", {log, labels}, row_type);
+    const Tensor loss = run(*fast, "crossentropy", {x, labels}, row_type);
+    CHECK(ulps(loss, run(*fast, "negate", {picked}, row_type)) == 0);
+    CHECK(same(run(*make_cpu_backend(2), "crossentropy", {x, labels}, row_type), loss));
+
+    const Tensor hit = run(*fast, "one_hot", {labels}, x.type, {{"depth", shape.back()}});
+    const Tensor target = run(*fast, "multiply", {d, hit}, x.type);
+    const Tensor sum = run(*fast, "reduce_sum", {target}, column_type,
+                           {{"axes", std::vector<std::int64_t>{axis}}, {"keepdims", true}});
+    const Tensor share = run(*fast, "exp", {log}, x.type);
+    const Tensor part = run(*fast, "multiply", {share, sum}, x.type);
+    const Tensor gradient = run(*fast, "crossentropy_gradient", {x, labels, d}, x.type);
+    CHECK(ulps(gradient, run(*fast, "subtract", {target, part}, x.type)) == 0);
+    for (const int place : {0, 2}) {
+      if (place == 2 && shape != column) continue;
+      CHECK(same(run(*make_cpu_backend(2), "crossentropy_gradient", {x, labels, d}, x.type, {},
+                     {.in_place = place}),
+                 gradient));
+    }
+  }
+}

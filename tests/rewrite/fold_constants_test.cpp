@@ -1,9 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "compile.h"
-#include "graph/op_def.h"
-#include "rewrite/rewrite.h"
-#include "support/training.h"
+#include "rewrite/program.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -17,19 +14,6 @@ model: {input: [3], layers: [Dense: {units: 2}]}
 compile: {optimizer: sgd, loss: mse}
 fit: {batch_size: 8}
 )";
-
-Graph rewritten(const std::string& text) {
-  const Job job = job_of(text, "");
-  return compile_for_device(compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8),
-                            job.mesh, 0, {})
-      .program;
-}
-
-int count(const Graph& program, std::string_view op) {
-  int found = 0;
-  for (const Node& node : program.nodes) found += node.op->name == op ? 1 : 0;
-  return found;
-}
 
 }  // namespace
 

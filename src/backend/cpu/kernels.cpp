@@ -14,6 +14,8 @@ std::span<const KernelDef> kernels() {
       {"convolution", convolution, convolution_workspace},
       {"convolution_input", convolution_input, convolution_input_workspace},
       {"convolution_kernel", convolution_kernel, convolution_kernel_workspace},
+      {"crossentropy", crossentropy},
+      {"crossentropy_gradient", crossentropy_gradient},
       {"divide", divide},
       {"einsum", einsum, einsum_workspace},
       {"equal", equal},

@@ -18,6 +18,8 @@ Launch convolution_input(const KernelArgs& args);
 std::int64_t convolution_input_workspace(const KernelArgs& args);
 Launch convolution_kernel(const KernelArgs& args);
 std::int64_t convolution_kernel_workspace(const KernelArgs& args);
+Launch crossentropy(const KernelArgs& args);
+Launch crossentropy_gradient(const KernelArgs& args);
 Launch divide(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);

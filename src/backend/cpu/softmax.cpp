@@ -1,34 +1,16 @@
 // softmax:     y = exp(x - max x) / sum exp(x - max x) along `axis`
 // log_softmax: y = x - max x - log sum exp(x - max x)
 #include <algorithm>
-#include <cmath>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/lanes.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/vector_math.h"
+#include "backend/cpu/softmax_lines.h"
 #include "backend/cpu/views.h"
 
 namespace meshwork::cpu {
 namespace {
-
-/// Elements that stay in the first cache from the maximum to the last division.
-constexpr std::int64_t kCached = 4096;
-
-/// y = x - max x; y may be x.
-[[gnu::always_inline]] inline void subtract_max(const float* x, float* y, std::int64_t extent) {
-  const float max = fold_lanes<Maximum>(x, extent);
-#pragma omp simd
-  for (std::int64_t i = 0; i < extent; ++i) y[i] = x[i] - max;
-}
-
-[[gnu::always_inline]] inline void exponentiate(const float* x, float* y, std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] = Exp::apply(x[i]);
-}
 
 /// `rows` lines of `extent` contiguous elements. Short lines share the vectors of exp.
 struct SoftmaxLoop {

@@ -19,6 +19,8 @@ std::span<const KernelDef> kernels() {
       {"convolution", convolution},
       {"convolution_input", convolution_input},
       {"convolution_kernel", convolution_kernel},
+      {"crossentropy", crossentropy},
+      {"crossentropy_gradient", crossentropy_gradient},
       {"divide", binary_float<cpu::Divide>},
       {"einsum", einsum},
       {"equal", binary<cpu::Equal>},

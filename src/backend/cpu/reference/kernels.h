@@ -15,6 +15,8 @@ Launch constant(const KernelArgs& args);
 Launch convolution(const KernelArgs& args);
 Launch convolution_input(const KernelArgs& args);
 Launch convolution_kernel(const KernelArgs& args);
+Launch crossentropy(const KernelArgs& args);
+Launch crossentropy_gradient(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 Launch halo_pack(const KernelArgs& args);
 Launch halo_unpack(const KernelArgs& args);

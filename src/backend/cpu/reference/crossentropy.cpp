@@ -1,0 +1,62 @@
+// crossentropy:          y[..] = log sum exp x - x[.., label[..]]
+// crossentropy_gradient: dx[.., c] = d (1 where c = label[..], else 0, minus softmax x[.., c])
+// 0 for a label that is no class
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/arithmetic.h"
+#include "backend/cpu/reference/kernels.h"
+
+namespace meshwork::reference {
+namespace {
+
+struct Line {
+  const float* x;
+  std::int64_t classes;
+  std::int64_t label;
+
+  bool is_hit() const { return label >= 0 && label < classes; }
+
+  /// ln of the softmax at `c`.
+  double log_share(std::int64_t c) const {
+    float max = -std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < classes; ++i) max = cpu::Maximum::apply(max, x[i]);
+    double sum = 0;
+    for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(static_cast<double>(x[i]) - max);
+    return static_cast<double>(x[c]) - max - std::log(sum);
+  }
+};
+
+Line line_of(const TensorView& x, const TensorView& labels, std::int64_t row) {
+  const std::int64_t classes = x.type.shape.back();
+  return {x.as<float>() + row * classes, classes, labels.as<std::int32_t>()[row]};
+}
+
+}  // namespace
+
+Launch crossentropy(const KernelArgs& args) {
+  return [x = args.inputs[0], labels = args.inputs[1], y = args.output] {
+    for (std::int64_t r = 0; r < num_elements(y.type.shape); ++r) {
+      const Line line = line_of(x, labels, r);
+      y.as<float>()[r] = line.is_hit() ? static_cast<float>(-line.log_share(line.label)) : 0.0F;
+    }
+  };
+}
+
+Launch crossentropy_gradient(const KernelArgs& args) {
+  return [x = args.inputs[0], labels = args.inputs[1], d = args.inputs[2], y = args.output] {
+    std::vector<float> result(static_cast<std::size_t>(x.type.shape.back()));
+    for (std::int64_t r = 0; r < num_elements(labels.type.shape); ++r) {
+      const Line line = line_of(x, labels, r);
+      for (std::int64_t c = 0; c < line.classes; ++c) {
+        const double target = c == line.label ? 1 : 0;
+        const double slope = line.is_hit() ? target - std::exp(line.log_share(c)) : 0;
+        result[static_cast<std::size_t>(c)] = static_cast<float>(d.as<float>()[r] * slope);
+      }
+      std::copy(result.begin(), result.end(), y.as<float>() + r * line.classes);
+    }
+  };
+}
+
+}  // namespace meshwork::reference

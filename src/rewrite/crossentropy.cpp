@@ -1,0 +1,138 @@
+// negate(pick(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise: no value of the
+// size of x stands between
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+namespace meshwork {
+namespace {
+
+/// What takes the place of node `id`.
+struct Replacement {
+  ValueId id;
+  const OpDef* op;
+  std::vector<ValueId> inputs;
+};
+
+class Finder {
+ public:
+  explicit Finder(const Graph& program) : program_(program), readers_(count_readers(program)) {
+    by_.resize(program.nodes.size());
+    for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+      for (const ValueId input : node(id).inputs) by_[slot(input)].push_back(id);
+    }
+  }
+
+  /// For all that reads the logarithms `log`, if all of it can be replaced; else nothing.
+  std::vector<Replacement> replace(ValueId log) const {
+    if (node(log).op != &ops::kLogSoftmax || !is_last_axis(log) || !is_read_by_nodes(log)) {
+      return {};
+    }
+    std::vector<Replacement> found;
+    for (const ValueId reader : by_[slot(log)]) {
+      const auto replacement = node(reader).op == &ops::kPick  ? loss(log, reader)
+                               : node(reader).op == &ops::kExp ? gradient(log, reader)
+                                                               : std::nullopt;
+      if (!replacement) return {};
+      found.push_back(*replacement);
+    }
+    return found;
+  }
+
+ private:
+  static std::size_t slot(ValueId id) { return static_cast<std::size_t>(id); }
+  const Node& node(ValueId id) const { return program_.node(id); }
+  const Shape& global(ValueId id) const { return program_.windows[slot(id)].global; }
+
+  bool is_last_axis(ValueId id) const {
+    return node(id).attrs.integer("axis") + 1 == static_cast<std::int64_t>(global(id).size());
+  }
+
+  /// Whether no update and no output reads it.
+  bool is_read_by_nodes(ValueId id) const {
+    return readers_[slot(id)] == static_cast<int>(by_[slot(id)].size());
+  }
+
+  /// The node of `op` that alone reads `id`, or kNoValue.
+  ValueId only_reader(ValueId id, const OpDef& op) const {
+    const bool found = readers_[slot(id)] == 1 && by_[slot(id)].size() == 1;
+    return found && node(by_[slot(id)][0]).op == &op ? by_[slot(id)][0] : kNoValue;
+  }
+
+  std::optional<Replacement> loss(ValueId log, ValueId pick) const {
+    const ValueId negate = only_reader(pick, ops::kNegate);
+    if (negate == kNoValue) return std::nullopt;
+    return Replacement{negate, &ops::kCrossentropy, {node(log).inputs[0], node(pick).inputs[1]}};
+  }
+
+  /// a - exp(log) sum a, where a is d on the labels and 0 elsewhere.
+  std::optional<Replacement> gradient(ValueId log, ValueId exp) const {
+    const ValueId share = only_reader(exp, ops::kMultiply);
+    if (share == kNoValue) return std::nullopt;
+    const ValueId result = only_reader(share, ops::kSubtract);
+    if (result == kNoValue || node(result).inputs[1] != share) return std::nullopt;
+    const ValueId target = node(result).inputs[0];
+    const std::vector<ValueId>& factors = node(share).inputs;
+    const ValueId sum = factors[0] == exp ? factors[1] : factors[0];
+    if (!is_sum_of(sum, target) || readers_[slot(sum)] != 1 || readers_[slot(target)] != 2) {
+      return std::nullopt;
+    }
+    const auto operands = on_labels(target);
+    if (!operands || global(target) != global(log)) return std::nullopt;
+    return Replacement{result,
+                       &ops::kCrossentropyGradient,
+                       {node(log).inputs[0], operands->first, operands->second}};
+  }
+
+  /// Whether `id` is the sum of `x` along its last dimension, which stays.
+  bool is_sum_of(ValueId id, ValueId x) const {
+    const Node& sum = node(id);
+    if (sum.op != &ops::kReduceSum || sum.inputs[0] != x || !sum.attrs.flag("keepdims")) {
+      return false;
+    }
+    const auto last = static_cast<std::int64_t>(global(x).size()) - 1;
+    return sum.attrs.integers("axes") == std::vector<std::int64_t>{last};
+  }
+
+  /// The labels y and d [.., 1] if `id` is d one_hot(y).
+  std::optional<std::pair<ValueId, ValueId>> on_labels(ValueId id) const {
+    if (node(id).op != &ops::kMultiply) return std::nullopt;
+    ValueId d = node(id).inputs[0], hit = node(id).inputs[1];
+    if (node(d).op == &ops::kOneHot) std::swap(d, hit);
+    if (node(hit).op != &ops::kOneHot || global(hit) != global(id)) return std::nullopt;
+    Shape column = global(id);
+    column.back() = 1;
+    if (global(d) != column) return std::nullopt;
+    return std::pair(node(hit).inputs[0], d);
+  }
+
+  const Graph& program_;
+  std::vector<int> readers_;
+  std::vector<std::vector<ValueId>> by_;  ///< nodes that read each value
+};
+
+void run(Graph& program) {
+  std::vector<Replacement> all;
+  const Finder finder(program);
+  for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+    for (Replacement& found : finder.replace(id)) all.push_back(std::move(found));
+  }
+  for (Replacement& replacement : all) {
+    Node& node = program.nodes[static_cast<std::size_t>(replacement.id)];
+    node.op = replacement.op;
+    node.inputs = std::move(replacement.inputs);
+    node.attrs = {};
+  }
+}
+
+}  // namespace
+
+namespace rewriting {
+const RewriteDef kCrossentropy{.name = "crossentropy", .run = run};
+}  // namespace rewriting
+
+}  // namespace meshwork
