@@ -22,6 +22,20 @@ void prefer_huge_pages(void* begin, std::size_t bytes) {
   madvise(static_cast<std::byte*>(begin) + skip, (bytes - skip) / page * page, MADV_HUGEPAGE);
 }
 
+void take_huge_pages(void* begin, std::size_t bytes) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE since Linux 6.1: older systems refuse it
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const std::size_t skip = (kHugePage - address % kHugePage) % kHugePage;
+  if (bytes < kHugePage + skip) return;
+  const std::size_t whole = (bytes - skip) / kHugePage * kHugePage;
+  std::byte* first = static_cast<std::byte*>(begin) + skip;
+  // Every page must be there.
+  for (std::size_t i = 0; i < whole; i += page_size()) {
+    *reinterpret_cast<volatile std::byte*>(first + i) = std::byte{0};
+  }
+  madvise(first, whole, kCollapse);
+}
+
 std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes) {
   const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;  // to begin with a huge page
   const std::size_t mapped = std::max<std::size_t>(bytes, 1) + slack;

@@ -11,6 +11,10 @@ constexpr std::size_t kHugePage = std::size_t{1} << 21U;
 /// Lets the system take huge pages for those that lie within these bytes. Changes no results.
 void prefer_huge_pages(void* begin, std::size_t bytes);
 
+/// Puts these bytes, which nobody has written yet, into huge pages at once, shared ones too, as far
+/// as the system can; they take resident memory from then on. Changes no results.
+void take_huge_pages(void* begin, std::size_t bytes);
+
 /// Zeroed memory at the start of a page, of huge ones if it is large, which takes no resident
 /// memory before it is touched. Null if there is none; never null for 0 bytes.
 std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes);

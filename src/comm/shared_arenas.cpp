@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "base/huge_pages.h"
 #include "comm/mpi_check.h"
 #include "comm/shared_memory.h"
 
@@ -10,8 +11,11 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+/// Of a large arena huge ones.
 std::size_t whole_pages(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kPage - 1) / kPage * kPage;
+  const auto size = static_cast<std::size_t>(bytes);
+  const std::size_t page = size < kHugePage ? kPage : kHugePage;
+  return (size + page - 1) / page * page;
 }
 
 }  // namespace
@@ -31,6 +35,10 @@ std::shared_ptr<const SharedArenas> SharedArenas::create(MPI_Comm comm, std::int
     result->arenas_.push_back({memory, static_cast<std::size_t>(one)});
     memory += whole_pages(one);
   }
+  int rank = 0;
+  MW_MPI(MPI_Comm_rank(comm, &rank));
+  const Arena& mine = result->arenas_[static_cast<std::size_t>(rank)];
+  take_huge_pages(mine.begin, mine.bytes);
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/huge_pages.h"
 #include "comm/mpi_check.h"
 
 namespace meshwork {
@@ -31,9 +32,26 @@ std::array<char, 40> read_boot_id() {
   return id;
 }
 
+/// Large memory begins with a huge page.
 std::byte* map(int file, std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;
+  void* range = mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (range == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(range);
+  const std::size_t skip = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
+  auto* begin = static_cast<std::byte*>(range) + skip;
+  const void* memory = mmap(begin, bytes, kAccess, MAP_SHARED | MAP_FIXED, file, 0);
+  // The mapping ends with its page.
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t used = (bytes + page - 1) / page * page;
+  if (skip > 0) munmap(range, skip);
+  if (slack > skip) munmap(begin + used, bytes + slack - skip - used);
+  if (memory == MAP_FAILED) {
+    munmap(begin, used);
+    return nullptr;
+  }
+  return begin;
 }
 
 /// Makes the memory and its offer; offers no file where that fails.

@@ -28,3 +28,17 @@ TEST_CASE("pages that no system has are null") {
   CHECK(zeroed_pages(std::numeric_limits<std::size_t>::max() - 5) == nullptr);
   CHECK(zeroed_pages(std::size_t{1} << 60U) == nullptr);
 }
+
+TEST_CASE("memory that is put into huge pages is what it was, and so is what lies around it") {
+  constexpr std::size_t kBytes = 3 * kHugePage + 5000;
+  const std::shared_ptr<std::byte> memory = zeroed_pages(kBytes);
+  REQUIRE(memory != nullptr);
+  memory.get()[0] = std::byte{1};
+  memory.get()[kBytes - 1] = std::byte{2};
+  take_huge_pages(memory.get() + 64, kBytes - 128);
+  take_huge_pages(memory.get(), 100);  // too few for any
+  CHECK(memory.get()[0] == std::byte{1});
+  CHECK(memory.get()[kBytes - 1] == std::byte{2});
+  memory.get()[kHugePage] = std::byte{3};
+  CHECK(memory.get()[kHugePage] == std::byte{3});
+}

@@ -96,6 +96,8 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
   const Plan& plan = executable.plan();
   std::map<ValueId, const Instruction*> instructions;
   for (const Instruction& instruction : plan.instructions) {
+    // The end of a collective goes by the values of its start.
+    if (instruction.nodes.empty()) continue;
     instructions.emplace(instruction.nodes.front(), &instruction);
   }
   std::vector<KernelTime> times;
