@@ -1,13 +1,19 @@
 #include "compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "autodiff/gradients.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "graph/text.h"
 #include "optim/optimizer.h"
+#include "plan/fit_memory.h"
 #include "rewrite/rewrite.h"
+#include "spmd/segments.h"
 
 namespace meshwork {
 namespace {
@@ -127,17 +133,121 @@ std::string print_laid_out(const LaidOut& program, const Mesh& mesh) {
   });
 }
 
+std::string print_rematerialized(const GlobalProgram& program, const LaidOut& laid_out,
+                                 const Mesh& mesh) {
+  std::string text;
+  for (std::size_t i = 0; i < program.segments.size(); ++i) {
+    const SegmentCost& cost = program.costs[i];
+    if (cost.values == 0) continue;
+    text += fmt::format("again {}: {} values, {:.0f} bytes not kept, {:.0f} operations repeated\n",
+                        to_string(program.segments[i]), cost.values, cost.bytes, cost.flops);
+  }
+  return text.empty() ? "nothing is computed again\n" : text + print_laid_out(laid_out, mesh);
+}
+
 std::string print_partitioned(const Partitioned& program, const Mesh& mesh) {
   return print(program.graph, [&](ValueId id) {
     return to_string(program.layouts[static_cast<std::size_t>(id)], mesh);
   });
 }
 
+/// Chooses what to compute again of a program that has been laid out: compiles it with one choice
+/// after the other, to see what it takes.
+class MemoryFitting {
+ public:
+  /// `with_all_variables`: the program whose variables all others find in memory; or null.
+  MemoryFitting(const config::Config& config, const LaidOut& laid_out, const Mesh& mesh,
+                const WorkspaceQuery& workspace, const GlobalProgram* with_all_variables)
+      : config_(config), laid_out_(laid_out), mesh_(mesh), workspace_(workspace) {
+    for (int device = 0; device < mesh.num_devices(); ++device) {
+      reserved_.push_back(
+          with_all_variables == nullptr
+              ? 0
+              : compile_for_device(*with_all_variables, mesh, device, {}).variable_bytes);
+    }
+  }
+
+  /// The stated segments and what it takes beside them to meet the limit on all devices.
+  std::vector<Segment> run(const std::vector<Segment>& stated, const std::string& program_name) {
+    const auto ways = segmentations(config_.model);
+    watch_largest(stated);
+    for (;;) {
+      const MemoryChoice choice =
+          fit_memory(stated, ways, config_.memory_limit->bytes,
+                     [&](std::vector<Segment> segments) { return measure(std::move(segments)); });
+      const int worst = most_of(watched_, choice.segments).device;
+      const GlobalProgram chosen = program(choice.segments);
+      check_memory_limit(config_, program_name, memory_use(plan(chosen, worst)), worst);
+      // Parts differ in size: another device may need more, now that less is kept.
+      if (!watch_largest(choice.segments)) return choice.segments;
+    }
+  }
+
+ private:
+  struct Most {
+    std::int64_t bytes = -1;
+    int device = 0;
+  };
+
+  GlobalProgram program(const std::vector<Segment>& segments) const {
+    const PropagateOptions options{.keep_gathered = config_.keep_gathered};
+    GlobalProgram result;
+    Rematerialized again = rematerialize(laid_out_, segments, mesh_);
+    result.costs = std::move(again.costs);
+    result.partitioned = choose_collectives(insert_reshards(again.program, mesh_, options), mesh_);
+    return result;
+  }
+  Plan plan(const GlobalProgram& program, int device) const {
+    return compile_for_device(program, mesh_, device, workspace_,
+                              reserved_[static_cast<std::size_t>(device)]);
+  }
+
+  Most most_of(const std::vector<int>& devices, const std::vector<Segment>& segments) const {
+    const GlobalProgram compiled = program(segments);
+    Most most;
+    for (const int device : devices) {
+      const std::int64_t bytes = plan(compiled, device).arena_bytes;
+      if (bytes > most.bytes) most = {bytes, device};
+    }
+    return most;
+  }
+
+  MemoryChoice measure(std::vector<Segment> segments) const {
+    const std::int64_t bytes = most_of(watched_, segments).bytes;
+    std::vector<SegmentCost> costs = rematerialize(laid_out_, segments, mesh_).costs;
+    return {std::move(segments), std::move(costs), bytes};
+  }
+
+  /// Watches the device that takes most; false if none takes more than the limit that is not
+  /// watched already.
+  bool watch_largest(const std::vector<Segment>& segments) {
+    std::vector<int> all(reserved_.size());
+    std::iota(all.begin(), all.end(), 0);
+    const Most most = most_of(all, segments);
+    const bool known = std::find(watched_.begin(), watched_.end(), most.device) != watched_.end();
+    if (!watched_.empty() && (known || most.bytes <= config_.memory_limit->bytes)) return false;
+    watched_.push_back(most.device);
+    return true;
+  }
+
+  const config::Config& config_;
+  const LaidOut& laid_out_;
+  const Mesh& mesh_;
+  const WorkspaceQuery& workspace_;
+  std::vector<std::int64_t> reserved_;  ///< of each device
+  std::vector<int> watched_;            ///< devices that are measured
+};
+
+bool trains(ProgramKind kind) {
+  return kind == ProgramKind::kTrain || kind == ProgramKind::kAccumulate;
+}
+
 }  // namespace
 
 const std::vector<std::string>& stages() {
-  static const std::vector<std::string> kStages{"forward",     "step",  "layouts",   "reshards",
-                                                "collectives", "local", "rewritten", "plan"};
+  static const std::vector<std::string> kStages{"forward",       "step",      "layouts",
+                                                "rematerialize", "reshards",  "collectives",
+                                                "local",         "rewritten", "plan"};
   return kStages;
 }
 
@@ -155,8 +265,41 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
   return graph;
 }
 
+std::string describe(ProgramKind kind, std::int64_t batch) {
+  switch (kind) {
+    case ProgramKind::kTrain:
+      return fmt::format("a training step with a batch of {}", batch);
+    case ProgramKind::kAccumulate:
+      return fmt::format("a step that accumulates gradients with a batch of {}", batch);
+    case ProgramKind::kEvaluate:
+      return fmt::format("evaluation with a batch of {}", batch);
+    case ProgramKind::kPredict:
+      return fmt::format("prediction with a batch of {}", batch);
+    case ProgramKind::kInitialize:
+    case ProgramKind::kAverage:
+      break;
+  }
+  return "holding the variables";
+}
+
+void check_memory_limit(const config::Config& config, const std::string& program,
+                        const MemoryUse& use, int device) {
+  if (!config.memory_limit) return;
+  const std::int64_t limit = config.memory_limit->bytes;
+  const std::int64_t bytes = use.weights + use.optimizer + use.step;
+  if (bytes <= limit) return;
+  config::fail_at(
+      config.memory_limit->at,
+      "memory_limit is {} bytes, but {} takes at least {} on device {}: {} for weights, {} for the "
+      "state of the optimizer and {} for the step; lower fit.batch_size (gradient_accumulation_"
+      "steps of the optimizer makes up for it), take more devices, or shard variables with "
+      "layout_map and optimizer_layout",
+      limit, program, bytes, device, use.weights, use.optimizer, use.step);
+}
+
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Dump& dump, CompileTrace* trace) {
+                      ProgramKind kind, std::int64_t batch, const Dump& dump, CompileTrace* trace,
+                      const WorkspaceQuery& workspace) {
   const Graph graph = build_step(config, signature, kind, batch, dump);
   if (!is_only_updates(kind)) check_rules_hit(graph, config);
   GlobalProgram program;
@@ -165,8 +308,25 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
   program.variables = pinned.variables;
   const PropagateOptions options{.keep_gathered = config.keep_gathered};
 
-  const LaidOut laid_out = propagate(graph, pinned, mesh, options);
+  LaidOut laid_out = propagate(graph, pinned, mesh, options);
   show(dump, "layouts", [&] { return print_laid_out(laid_out, mesh); });
+
+  if (trains(kind)) {
+    program.segments = stated_segments(config, graph);
+    if (config.memory_limit) {
+      std::optional<GlobalProgram> variables;
+      if (kind == ProgramKind::kAccumulate) {
+        variables = compile(config, signature, mesh, ProgramKind::kInitialize, batch);
+      }
+      program.segments =
+          MemoryFitting(config, laid_out, mesh, workspace, variables ? &*variables : nullptr)
+              .run(program.segments, describe(kind, batch));
+    }
+    Rematerialized again = rematerialize(laid_out, program.segments, mesh);
+    laid_out = std::move(again.program);
+    program.costs = std::move(again.costs);
+  }
+  show(dump, "rematerialize", [&] { return print_rematerialized(program, laid_out, mesh); });
 
   const Partitioned agreed = insert_reshards(laid_out, mesh, options);
   verify(agreed, mesh);

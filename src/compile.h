@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "sharding/layout_map.h"
 #include "spmd/partition.h"
+#include "spmd/rematerialize.h"
 
 namespace meshwork {
 
@@ -23,8 +24,8 @@ enum class ProgramKind {
   kAverage,     ///< puts the averages that the optimizer keeps in the place of the weights
 };
 
-/// Receives the text of a stage: "forward", "step", "layouts", "reshards", "collectives", "local",
-/// "rewritten", "plan".
+/// Receives the text of a stage: "forward", "step", "layouts", "rematerialize", "reshards",
+/// "collectives", "local", "rewritten", "plan".
 using Dump = std::function<void(std::string_view stage, const std::string& text)>;
 
 /// Names of the stages, in order.
@@ -34,6 +35,8 @@ const std::vector<std::string>& stages();
 struct GlobalProgram {
   Partitioned partitioned;
   std::vector<LayoutMatch> variables;  ///< of its graph.variables
+  std::vector<Segment> segments;       ///< whose values the backward pass computes again,
+  std::vector<SegmentCost> costs;      ///< and what that gains
   std::vector<std::string> fusions;    ///< names of those to be done
 };
 
@@ -42,10 +45,18 @@ Graph build_step(const config::Config& config, const Signature& signature, Progr
                  std::int64_t batch, const Dump& dump = {});
 
 /// Config and mesh -> what all devices run. Pure: every device gets the same.
-/// Errors of the user's layouts are found here. `trace` is told what was found on the way.
+/// Errors of the user's layouts are found here. `trace` is told what was found on the way. Where
+/// the file limits memory, a training program computes as much again as it takes to meet the limit
+/// on every device; `workspace` counts towards it. An Error if that is not enough.
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       ProgramKind kind, std::int64_t batch, const Dump& dump = {},
-                      CompileTrace* trace = nullptr);
+                      CompileTrace* trace = nullptr, const WorkspaceQuery& workspace = {});
+
+/// Throws the configuration Error of a plan that takes more than the file allows.
+void check_memory_limit(const config::Config& config, const std::string& program,
+                        const MemoryUse& use, int device);
+/// "a training step with a batch of 128".
+std::string describe(ProgramKind kind, std::int64_t batch);
 
 /// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,

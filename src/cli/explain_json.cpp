@@ -178,6 +178,9 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
                     {"optimizer_bytes_per_device", summary.slots.bytes},
                     {"sent_per_device", summary.sent},
                     {"collectives", summary.moves}};
+  json["rematerialize"] = {{"segments", summary.again},
+                           {"bytes_not_kept_per_device", summary.again_cost.bytes},
+                           {"operations_repeated_per_device", summary.again_cost.flops}};
   return json.dump(2) + "\n";
 }
 

@@ -38,7 +38,7 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
 void add_dump_option(CLI::App& app, std::string& stage) {
   app.add_option("--dump", stage,
                  "print a stage of the compiler for device 0 and stop: forward, step, layouts, "
-                 "reshards, collectives, local, plan")
+                 "rematerialize, reshards, collectives, local, plan")
       ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
       ->type_name("STAGE");
 }
@@ -89,7 +89,8 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
   const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
     return kernel_workspace(*backend, program, instruction);
   };
-  const GlobalProgram program = compile(job.config, job.signature, job.mesh, kind, batch, dump);
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, kind, batch, dump, nullptr, workspace);
   compile_for_device(program, job.mesh, 0, workspace, 0, dump);
 }
 

@@ -57,6 +57,12 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   text += fmt::format(" A {} sends {} per device in {} collective{}\n",
                       summary.training ? "training step" : "prediction", show_bytes(summary.sent),
                       summary.moves, summary.moves == 1 ? "" : "s");
+  if (!summary.again.empty()) {
+    text += fmt::format(
+        " Computed again in the backward pass: {}; {} not kept, {} operations per device\n",
+        fmt::join(summary.again, ", "), show_bytes(summary.again_cost.bytes),
+        show_count(static_cast<std::int64_t>(summary.again_cost.flops)));
+  }
   return text;
 }
 

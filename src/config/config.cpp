@@ -60,6 +60,8 @@ void read_parallelism(Reader& reader, Config& config) {
     config.batch_axis = {config.mesh.axes.front().first};
   }
   config.keep_gathered = reader.get("keep_gathered", config.keep_gathered);
+  config.rematerialize = read_rematerialize(reader.find("rematerialize"));
+  config.memory_limit = read_memory_limit(reader.find("memory_limit"));
 }
 
 FusionSpec read_fusion(const Value* value) {
@@ -114,8 +116,8 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.
-  for (const char* key :
-       {"layout_map", "strategy", "optimizer_layout", "batch_axis", "keep_gathered"}) {
+  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "batch_axis",
+                          "keep_gathered", "rematerialize", "memory_limit"}) {
     reader.find(key);
   }
   const Value* dataset = reader.find("dataset");

@@ -58,6 +58,7 @@ struct LayerSpec {
                                     ///< again has the path of its first use, all others their name
   std::vector<std::string> inputs;  ///< names of inputs and layers
   bool trainable = true;            ///< false if it or a block around it says so
+  bool rematerialize = false;       ///< the backward pass computes the layer, or block, again
   std::vector<LayoutRule> layouts;  ///< of `kernel_layout: ..`; the pattern is "kernel"
   std::vector<BlockUse> blocks;     ///< around it, the innermost first
   Location at;
@@ -149,6 +150,27 @@ struct FusionSpec {
   std::vector<Choice> choices;  ///< `fusion: {chains: false}`
 };
 
+/// Which forward values the backward pass computes again instead of keeping them, beside layers
+/// that say so themselves: the words of Keras's RematScope.
+struct RematerializeSpec {
+  enum class Mode {
+    kNone,
+    kFull,          ///< every layer, and every block as a whole
+    kActivations,   ///< every activation function
+    kLargerThan,    ///< layers whose output has more elements per sample than the threshold
+    kListOfLayers,  ///< layers and blocks that a pattern matches
+  };
+  Mode mode = Mode::kNone;
+  std::int64_t output_size_threshold = 1024;
+  std::vector<PathRule> layer_names;
+};
+
+/// Bytes of one device that programs may take: weights, optimizer state and what a step needs.
+struct MemoryLimit {
+  std::int64_t bytes = 0;
+  Location at;
+};
+
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
@@ -161,6 +183,8 @@ struct Config {
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   bool keep_gathered = false;                ///< keep gathered weights for the backward pass
   FusionSpec fusion;
+  RematerializeSpec rematerialize;
+  std::optional<MemoryLimit> memory_limit;  ///< what is computed again is chosen to meet it
   /// A map: the description of the dataset, its `name` included; null if the file names none. Its
   /// place is in the file of the description, from whose folder relative paths in it start.
   Value dataset;

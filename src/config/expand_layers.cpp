@@ -151,8 +151,8 @@ class Expansion {
       NamedLayer named = name_element(element, list);
       named.layer = static_cast<int>(model_.layers.size());
       add_layer({element.layer, named.name, named.path, element.inputs,
-                 list.trainable && element.trainable, element.layouts, list.blocks,
-                 element.layer.at});
+                 list.trainable && element.trainable, element.rematerialize, element.layouts,
+                 list.blocks, element.layer.at});
       list.add(local_name(named.name, list), named);
       list.last = named.name;
     }
@@ -300,6 +300,7 @@ class Expansion {
     end.path = named.path;
     end.inputs = {output};
     end.trainable = list.trainable;
+    end.rematerialize = element.rematerialize;
     end.layouts = element.layouts;
     end.blocks = list.blocks;
     add_layer(std::move(end));

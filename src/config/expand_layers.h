@@ -14,6 +14,7 @@ namespace meshwork::config {
 ///   if         false: left out, its name stands for its first input
 ///   repeat     so many, each taking the one before as its first input; `$index` counts from 0
 ///   trainable  false: its variables, and those in the block, are not trained
+///   rematerialize  true: the backward pass computes it again from its inputs
 ///   <variable>_layout, output_layout
 /// `use: name` stands for one more use of a layer or block of the same list.
 void expand_layers(const Value& layers, const Value* outputs, const ModelText& text,

@@ -84,6 +84,8 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
   if (element.layer.name != "use") {
     const Value trainable = args.take("trainable");
     element.trainable = trainable.is_null() || trainable.as_bool("trainable");
+    const Value again = args.take("rematerialize");
+    element.rematerialize = !again.is_null() && again.as_bool("rematerialize");
   }
   read_inputs(args.take("inputs"), list, element);
   if (!element.left_out) take_layouts(text, element);

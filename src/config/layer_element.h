@@ -21,6 +21,7 @@ struct LayerElement {
   Value name;       ///< null: an automatic one is wanted
   std::vector<std::string> inputs;
   bool trainable = true;
+  bool rematerialize = false;
   bool left_out = false;  ///< by `if`
   std::vector<LayoutRule> layouts;
   std::int64_t index = 0;      ///< among the repetitions
@@ -30,7 +31,8 @@ struct LayerElement {
   std::string given_name() const;
 };
 
-/// Reads the keys that all layers have: name, inputs, if, trainable, layouts. What it takes are
+/// Reads the keys that all layers have: name, inputs, if, trainable, rematerialize,
+/// layouts. What it takes are
 /// names of the list.
 LayerElement read_element(const Value& item, const LayerList& list, const ModelText& text,
                           std::int64_t index);

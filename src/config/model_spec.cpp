@@ -25,19 +25,19 @@ void read_inputs(const Value* one, const Value* many, const Parameters& paramete
   }
 }
 
-std::vector<PathRule> read_freeze(const Value* freeze) {
+}  // namespace
+
+std::vector<PathRule> read_path_rules(const Value* patterns, std::string_view what) {
   std::vector<PathRule> rules;
-  if (freeze == nullptr) return rules;
-  const std::vector<Value> patterns =
-      freeze->is_list() ? freeze->list : std::vector<Value>{*freeze};
-  for (const Value& pattern : patterns) {
-    rules.push_back({pattern.as_string("freeze"), pattern.at});
-    if (pattern.scalar.empty()) fail_at(pattern.at, "freeze: a pattern is empty");
+  if (patterns == nullptr) return rules;
+  const std::vector<Value> list =
+      patterns->is_list() ? patterns->list : std::vector<Value>{*patterns};
+  for (const Value& pattern : list) {
+    rules.push_back({pattern.as_string(what), pattern.at});
+    if (pattern.scalar.empty()) fail_at(pattern.at, "{}: a pattern is empty", what);
   }
   return rules;
 }
-
-}  // namespace
 
 ModelSpec read_model(const Value& value, const Value* blocks, const MeshSpec& mesh) {
   Reader reader(value, "model");
@@ -53,7 +53,7 @@ ModelSpec read_model(const Value& value, const Value* blocks, const MeshSpec& me
   const Parameters parameters = read_parameters(params, "model");
   const Blocks known = read_blocks(blocks);
   read_inputs(input, inputs, parameters, model);
-  model.freeze = read_freeze(freeze);
+  model.freeze = read_path_rules(freeze, "freeze");
   expand_layers(layers != nullptr ? *layers : reader.require("layers"), outputs,
                 {known, parameters, mesh}, model);
   return model;

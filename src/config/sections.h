@@ -38,6 +38,16 @@ std::vector<LayoutRule> read_layout_rules(const Value* rules, const MeshSpec& me
 LayoutRule read_layout(const Value& layout, const std::string& pattern, const Location& at,
                        const MeshSpec& mesh, const std::string& what);
 
+/// `full`, `activations`, true (full), or a map: {mode: larger_than, output_size_threshold: 4096},
+/// {mode: list_of_layers, layer_names: ['stage_1/.*']}.
+RematerializeSpec read_rematerialize(const Value* value);
+
+/// A number of bytes with a unit, `2 GiB`, or without one.
+std::optional<MemoryLimit> read_memory_limit(const Value* value);
+
+/// Regular expressions over paths: one, or a list; `what` names them in errors.
+std::vector<PathRule> read_path_rules(const Value* patterns, std::string_view what);
+
 /// The model, with all blocks written out.
 ModelSpec read_model(const Value& model, const Value* blocks, const MeshSpec& mesh);
 

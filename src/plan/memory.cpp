@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -261,17 +262,64 @@ class Memory {
     return result;
   }
 
-  /// Places the largest buffers first, each at the lowest offset free over its whole life.
+  /// Places buffers one after the other, each at the lowest offset free over its whole life: the
+  /// largest first, and where that leaves holes, in other orders too. The tightest arena wins.
   void pack() {
-    std::vector<std::size_t> order;
-    for (std::size_t b = persistent_; b < buffers_.size(); ++b) order.push_back(b);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return buffers_[a].bytes > buffers_[b].bytes;
-    });
     const std::int64_t base = std::max(plan_.variable_bytes, reserved_);
-    plan_.arena_bytes = base;
+    plan_.step_begin = base;
+    plan_.live_bytes = base + most_in_use();
+    const auto bytes = [](const Buffer& b) { return static_cast<double>(b.bytes); };
+    const auto life = [](const Buffer& b) { return static_cast<double>(b.last - b.first + 1); };
+    const std::vector<std::function<double(const Buffer&)>> orders{
+        bytes,
+        life,
+        [&](const Buffer& b) { return bytes(b) * life(b); },
+        [](const Buffer& b) { return -static_cast<double>(b.first); },
+        [](const Buffer& b) { return static_cast<double>(b.last); },
+    };
+    plan_.arena_bytes = -1;
+    std::vector<std::int64_t> best;
+    for (const auto& order : orders) {
+      const std::int64_t end = place_by(order, base);
+      if (plan_.arena_bytes < 0 || end < plan_.arena_bytes) {
+        plan_.arena_bytes = end;
+        best = offsets();
+      }
+      if (plan_.arena_bytes == plan_.live_bytes) break;
+    }
+    for (std::size_t b = 0; b < buffers_.size(); ++b) buffers_[b].offset = best[b];
+  }
+
+  std::vector<std::int64_t> offsets() const {
+    std::vector<std::int64_t> result;
+    for (const Buffer& buffer : buffers_) result.push_back(buffer.offset);
+    return result;
+  }
+
+  /// The most bytes that buffers other than variables fill at once.
+  std::int64_t most_in_use() const {
+    std::vector<std::int64_t> change(slot(end()) + 3, 0);  // from instruction -1 to end()
+    for (std::size_t b = persistent_; b < buffers_.size(); ++b) {
+      change[slot(buffers_[b].first + 1)] += buffers_[b].bytes;
+      change[slot(buffers_[b].last + 2)] -= buffers_[b].bytes;
+    }
+    std::int64_t now = 0;
+    std::int64_t most = 0;
+    for (const std::int64_t bytes : change) most = std::max(most, now += bytes);
+    return most;
+  }
+
+  /// Gives every buffer but the variables a place behind `base`, those first for which `key` is
+  /// greatest; where the last one ends.
+  std::int64_t place_by(const std::function<double(const Buffer&)>& key, std::int64_t base) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t b = persistent_; b < buffers_.size(); ++b) {
+      order.emplace_back(-key(buffers_[b]), b);
+    }
+    std::sort(order.begin(), order.end());
+    std::int64_t end_of_all = base;
     std::vector<std::size_t> placed;  // by offset
-    for (const std::size_t b : order) {
+    for (const auto& [negative_key, b] : order) {
       Buffer& buffer = buffers_[b];
       std::int64_t offset = base;
       for (const std::size_t p : placed) {
@@ -286,8 +334,9 @@ class Memory {
           placed.begin(), placed.end(), b,
           [&](std::size_t x, std::size_t y) { return buffers_[x].offset < buffers_[y].offset; });
       placed.insert(place, b);
-      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + buffer.bytes);
+      end_of_all = std::max(end_of_all, offset + buffer.bytes);
     }
+    return end_of_all;
   }
 
   Plan& plan_;

@@ -43,6 +43,7 @@ double sent_bytes(const Graph& program, const Node& node) {
 
 Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options) {
   Plan plan;
+  program = update_early(program);
   Chained chained;
   if (options.chains) {
     chained = find_chains(program);
@@ -75,6 +76,16 @@ std::vector<Traffic> traffic(const Plan& plan) {
   return result;
 }
 
+MemoryUse memory_use(const Plan& plan) {
+  MemoryUse use;
+  for (const Variable& variable : plan.program.variables) {
+    if (variable.slot_of.empty()) use.weights += num_bytes(plan.program.type(variable.value));
+  }
+  use.optimizer = plan.step_begin - use.weights;
+  use.step = plan.arena_bytes - plan.step_begin;
+  return use;
+}
+
 std::string to_string(const Plan& plan) {
   std::string text;
   auto out = std::back_inserter(text);
@@ -104,8 +115,14 @@ std::string to_string(const Plan& plan) {
   for (const Traffic& t : traffic(plan)) {
     fmt::format_to(out, "traffic {}: {} calls, {:.0f} bytes sent\n", t.op, t.calls, t.bytes);
   }
-  fmt::format_to(out, "memory: {} bytes, of them {} for variables and {} for a step\n",
-                 plan.arena_bytes, plan.variable_bytes, plan.arena_bytes - plan.variable_bytes);
+  const std::int64_t unused = plan.arena_bytes - plan.live_bytes;
+  fmt::format_to(out,
+                 "memory: {} bytes, of them {} for variables and {} for a step; {} ({:.1f} %) more "
+                 "than are ever in use at once\n",
+                 plan.arena_bytes, plan.variable_bytes, plan.arena_bytes - plan.variable_bytes,
+                 unused,
+                 100.0 * static_cast<double>(unused) /
+                     static_cast<double>(std::max<std::int64_t>(plan.live_bytes, 1)));
   return text;
 }
 

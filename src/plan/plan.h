@@ -41,7 +41,9 @@ struct Plan {
   std::vector<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
+  std::int64_t step_begin = 0;      ///< where what is no variable of any program begins
   std::int64_t arena_bytes = 0;     ///< all of it
+  std::int64_t live_bytes = 0;      ///< the most that is in use at once: no arena could be smaller
 };
 
 /// What planning asks of the backend: scratch bytes of an instruction of a local program.
@@ -53,8 +55,21 @@ struct PlanOptions {
   std::int64_t reserved = 0;
 };
 
+/// What an arena is made of, in bytes.
+struct MemoryUse {
+  std::int64_t weights = 0;
+  std::int64_t optimizer = 0;  ///< its state, with padding
+  std::int64_t step = 0;       ///< inputs, values, gradients, workspaces
+};
+MemoryUse memory_use(const Plan& plan);
+
 /// Orders instructions, joins all-reduces, lays out memory from lifetimes.
 Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options = {});
+
+/// The program with every update, and all that only updates need, right behind its last operand:
+/// a gradient is freed before the next one comes. Values that are still read are not overwritten.
+/// What hangs on communication stays in its place.
+Graph update_early(const Graph& program);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
 /// starts when its operand is there and finishes before its first reader. All-reduces of at most

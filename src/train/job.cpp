@@ -10,6 +10,7 @@
 #include "comm/mpi.h"
 #include "comm/thread.h"
 #include "comm/topology.h"
+#include "exec/executable.h"
 #include "graph/text.h"
 #include "model/sample_weights.h"
 #include "optim/optimizer.h"
@@ -30,6 +31,12 @@ std::int64_t hash_of(const Job& job) {
     });
   }
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
+}
+
+/// How many threads a device of this launch computes with.
+int threads_of(const Job& job) {
+  const JobLaunch launch = launch_from_environment();
+  return threads_per_device(launch.by_mpirun ? launch.local_size : job.mesh.num_devices());
 }
 
 }  // namespace
@@ -103,7 +110,16 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch) {
   if (job.programs.contains(key)) return;
   // Programs that only set variables have no batch; one sample will do to build the model.
   const std::int64_t size = std::max<std::int64_t>(batch, 1);
-  job.programs.emplace(key, compile(job.config, job.signature, job.mesh, kind, size));
+  std::unique_ptr<Backend> backend;
+  WorkspaceQuery workspace;
+  if (job.config.memory_limit) {
+    backend = make_cpu_backend(threads_of(job));
+    workspace = [&](const Graph& graph, const Instruction& instruction) {
+      return kernel_workspace(*backend, graph, instruction);
+    };
+  }
+  job.programs.emplace(
+      key, compile(job.config, job.signature, job.mesh, kind, size, {}, nullptr, workspace));
 }
 
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {
@@ -131,7 +147,7 @@ void check_launch(const Job& job, const std::string& command) {
 void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {
   const JobLaunch launch = launch_from_environment();
   const int devices = job.mesh.num_devices();
-  const int threads = threads_per_device(launch.by_mpirun ? launch.local_size : devices);
+  const int threads = threads_of(job);
   if (launch.by_mpirun) {
     MpiSession session;
     const std::unique_ptr<Communicator> world = session.world();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "spmd/segments.h"
+
 namespace meshwork {
 namespace {
 
@@ -97,6 +99,14 @@ ModelSummary summarize(const config::Config& config, const GlobalProgram& progra
   summary.weights = totals_of(rows, false);
   summary.slots = totals_of(rows, true);
   summary.non_trainable = non_trainable_parameters(rows);
+  for (std::size_t i = 0; i < program.segments.size(); ++i) {
+    const SegmentCost& cost = program.costs[i];
+    if (cost.values == 0) continue;
+    summary.again.push_back(to_string(program.segments[i]));
+    summary.again_cost.values += cost.values;
+    summary.again_cost.bytes += cost.bytes;
+    summary.again_cost.flops += cost.flops;
+  }
   for (const Move& move : moves_of(trace.agreed, mesh)) {
     summary.sent += move.bytes;
     summary.moves += std::count_if(move.steps.begin(), move.steps.end(),

@@ -35,6 +35,8 @@ struct ModelSummary {
   std::int64_t non_trainable = 0;  ///< parameters among the weights
   std::int64_t moves = 0;          ///< collectives of a step
   double sent = 0;                 ///< bytes that a device sends in a step, on average
+  std::vector<std::string> again;  ///< segments that the backward pass computes again,
+  SegmentCost again_cost;          ///< and all that they gain and cost, of a device on average
 };
 
 /// The layers in the order of the file.

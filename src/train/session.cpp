@@ -15,14 +15,23 @@ Session::Session(const Job& job, const DeviceContext& context)
   const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
     return kernel_workspace(*backend_, program, instruction);
   };
+  std::vector<std::function<void()>> limits;
   // The program that initializes comes first and has all variables.
   for (const auto& [key, global] : job.programs) {
     Plan plan =
         compile_for_device(global, job.mesh, context.world.rank(), workspace, variable_bytes_);
     MW_CHECK(programs_.empty() || plan.variable_bytes <= variable_bytes_);
+    limits.push_back([&job, &context, &key = key, use = memory_use(plan)] {
+      check_memory_limit(job.config, describe(key.kind, key.batch), use, context.world.rank());
+    });
     arena_bytes_ = std::max(arena_bytes_, plan.arena_bytes);
     variable_bytes_ = std::max(variable_bytes_, plan.variable_bytes);
     programs_.emplace(key, Program{std::move(plan), nullptr});
+  }
+  if (job.config.memory_limit) {
+    together(world(), [&] {
+      for (const auto& check : limits) check();
+    });
   }
   check_variables_agree();
   // Collectives take what they need straight from the arenas of the others where they can.

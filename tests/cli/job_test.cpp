@@ -227,7 +227,7 @@ TEST_CASE("a run directory that cannot be, and an output that cannot be written"
 TEST_CASE("--dump prints a stage and runs nothing") {
   const JobFolder folder;
   for (const char* stage :
-       {"forward", "step", "layouts", "reshards", "collectives", "local", "plan"}) {
+       {"forward", "step", "layouts", "rematerialize", "reshards", "collectives", "local", "plan"}) {
     CHECK(output(folder, std::string("fit c.yaml --dump ") + stage).find("einsum(") !=
           std::string::npos);
   }

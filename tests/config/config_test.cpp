@@ -43,6 +43,8 @@ layout_map:
 optimizer_layout: {d1/.*: [data]}
 keep_gathered: true
 fusion: {chains: false}
+rematerialize: {mode: larger_than, output_size_threshold: 99}
+memory_limit: 1.5 GiB
 compile:
   optimizer: {Adam: {learning_rate: 0.5}}
   loss: mse
@@ -68,6 +70,10 @@ run_directory: out
   REQUIRE(config.fusion.choices.size() == 1);
   CHECK(config.fusion.choices[0].name == "chains");
   CHECK(!config.fusion.choices[0].wanted);
+  CHECK(config.rematerialize.mode == RematerializeSpec::Mode::kLargerThan);
+  CHECK(config.rematerialize.output_size_threshold == 99);
+  REQUIRE(config.memory_limit.has_value());
+  CHECK(config.memory_limit->bytes == 1610612736);
   REQUIRE(config.compile.has_value());
   CHECK(config.compile->optimizer.name == "Adam");
   CHECK(config.compile->optimizer.args.find("learning_rate")->value.as_real("x") == 0.5);
@@ -83,6 +89,36 @@ run_directory: out
   CHECK(config.fit.drop_remainder);
   CHECK(config.fit.prefetch == 5);
   CHECK(config.run_directory == "out");
+}
+
+TEST_CASE("what is computed again") {
+  using Mode = RematerializeSpec::Mode;
+  const auto mode = [](const std::string& text) {
+    return parse(kModel + "rematerialize: " + text).rematerialize.mode;
+  };
+  CHECK(parse(kModel).rematerialize.mode == Mode::kNone);
+  CHECK(!parse(kModel).memory_limit.has_value());
+  CHECK(mode("true") == Mode::kFull);
+  CHECK(mode("false") == Mode::kNone);
+  CHECK(mode("{}") == Mode::kFull);
+  CHECK(mode("activations") == Mode::kActivations);
+  CHECK(mode("{mode: list_of_layers, layer_names: [d1]}") == Mode::kListOfLayers);
+  CHECK(parse(kModel + "memory_limit: 64KiB").memory_limit->bytes == 65536);
+  CHECK(parse(kModel + "memory_limit: 4096").memory_limit->bytes == 4096);
+  const Config config = parse(R"(
+blocks: {pair: {layers: [Flatten, Flatten]}}
+model:
+  input: [4]
+  layers:
+    - pair: {repeat: 2, rematerialize: true}
+    - Dense: {units: 3, rematerialize: true}
+    - Dense: {units: 3}
+)");
+  std::vector<std::string> again;
+  for (const LayerSpec& layer : config.model.layers) {
+    if (layer.rematerialize) again.push_back(layer.path);
+  }
+  CHECK(again == std::vector<std::string>{"pair", "pair_1", "dense"});
 }
 
 TEST_CASE("defaults that follow from other keys") {

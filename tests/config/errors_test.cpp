@@ -83,6 +83,21 @@ TEST_CASE("errors of single keys") {
        "c.yaml:5:9: fusion must be true, false or a map of names, such as {chains: false}, not a "
        "list"},
       {"fusion: {chains: 2}", "c.yaml:5:18: fusion: chains must be true or false, not '2'"},
+      {"rematerialize: ful", "c.yaml:5:16: rematerialize: there is no mode 'ful'; nearest: 'full'"},
+      {"rematerialize: list_of_layers",
+       "c.yaml:5:16: rematerialize: list_of_layers needs the list; write {mode: list_of_layers, "
+       "layer_names: ['stage_1/.*']}"},
+      {"rematerialize: {mode: full, layer_names: [d1]}",
+       "c.yaml:5:16: rematerialize: mode list_of_layers and layer_names go together; give both or "
+       "neither"},
+      {"rematerialize: {mode: larger_than, output_size_threshold: -1}",
+       "c.yaml:5:59: rematerialize: output_size_threshold is -1; give 0 or more"},
+      {"memory_limit: 2 GB",
+       "c.yaml:5:15: memory_limit is '2 GB'; give the bytes of a device, such as 2 GiB, 512 MiB or "
+       "64 KiB"},
+      {"memory_limit: 0",
+       "c.yaml:5:15: memory_limit is '0'; give the bytes of a device, such as 2 GiB, 512 MiB or 64 "
+       "KiB"},
       {"run_directory: [a]", "c.yaml:5:16: run_directory must be a word, not a list"},
       {"run_directory: ''", "c.yaml:5:16: run_directory is empty; name a folder"},
   });

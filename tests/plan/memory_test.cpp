@@ -193,3 +193,66 @@ fit: {batch_size: 8}
         (variable || plan.program.nodes[v].op->view || !is_placed || plan.offsets[v] >= kReserved));
   }
 }
+
+namespace {
+
+/// Weights far larger than the values of a step.
+std::string wide(const std::string& optimizer) {
+  return R"(
+mesh: {data: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [8, 64]}, y: {normal: [8, 4]}}}}
+model:
+  input: [64]
+  layers:
+    - Dense: {units: 256}
+    - Dense: {units: 256}
+    - Dense: {units: 256}
+    - Dense: {units: 4}
+compile: {loss: mse, optimizer: )" +
+         optimizer + "}\nfit: {batch_size: 8}\n";
+}
+
+Plan plan_of(const std::string& text, ProgramKind kind) {
+  const Job job = job_of(text, "");
+  return compile_for_device(compile(job.config, job.signature, job.mesh, kind, 8), job.mesh, 0, {});
+}
+
+constexpr std::int64_t kLargestGradient = 256 * 256 * 4;
+
+}  // namespace
+
+TEST_CASE("a gradient is freed before the next one comes") {
+  // Three gradients are of nearly this size; what updates compute is written in their place.
+  const auto gradients = [](const std::string& optimizer) {
+    return static_cast<double>(memory_use(plan_of(wide(optimizer), ProgramKind::kTrain)).step) /
+           static_cast<double>(kLargestGradient);
+  };
+  CHECK(gradients("sgd") >= 1);
+  CHECK(gradients("sgd") < 1.2);
+  CHECK(gradients("{SGD: {momentum: 0.9}}") < 2.2);
+  CHECK(gradients("adam") < 3.2);
+}
+
+TEST_CASE("gradients that accumulate take the place of gradients: one more is alive at a time") {
+  const std::string text = wide("{SGD: {gradient_accumulation_steps: 4}}");
+  const Plan plan = plan_of(text, ProgramKind::kAccumulate);
+  CHECK(plan.copies.empty());
+  const MemoryUse use = memory_use(plan);
+  CHECK(use.optimizer >= use.weights);  // the accumulators, with padding
+  CHECK(use.optimizer < 1.1 * static_cast<double>(use.weights));
+  CHECK(use.step >= kLargestGradient);
+  CHECK(use.step < 1.2 * kLargestGradient);
+  CHECK(memory_use(plan_of(text, ProgramKind::kTrain)).step < 1.2 * kLargestGradient);
+}
+
+TEST_CASE("an arena has few holes") {
+  for (std::uint64_t seed = 1; seed < 60; ++seed) {
+    const RandomModel model = random_convnet(seed);
+    CAPTURE(seed);
+    const Job job = job_of("mesh: {data: 1}\n" + model.text, "1");
+    const Plan plan = compile_for_device(
+        compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 5), job.mesh, 0, {});
+    CHECK(plan.live_bytes <= plan.arena_bytes);
+    CHECK(static_cast<double>(plan.arena_bytes) < 1.1 * static_cast<double>(plan.live_bytes));
+  }
+}

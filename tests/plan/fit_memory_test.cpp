@@ -1,0 +1,84 @@
+// Which segments are chosen, of a program whose bytes are known.
+#include "plan/fit_memory.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace meshwork;
+
+namespace {
+
+struct Saving {
+  std::int64_t bytes;
+  double flops;
+};
+
+/// A program of 1000 bytes in which each segment saves what the table says.
+MeasureSegments program_of(const std::map<std::string, Saving>& savings, int& measured) {
+  return [&](std::vector<Segment> segments) {
+    ++measured;
+    MemoryChoice choice{.segments = std::move(segments), .costs = {}, .bytes = 1000};
+    for (const Segment& segment : choice.segments) {
+      const Saving& saving = savings.at(segment.paths[0]);
+      choice.bytes -= saving.bytes;
+      choice.costs.push_back({1, static_cast<double>(saving.bytes), saving.flops});
+    }
+    return choice;
+  };
+}
+
+std::vector<std::string> names(const MemoryChoice& choice) {
+  std::vector<std::string> result;
+  for (const Segment& segment : choice.segments) result.push_back(segment.paths[0]);
+  return result;
+}
+
+using Names = std::vector<std::string>;
+
+const std::map<std::string, Saving> kSavings{
+    {"a", {100, 1000}}, {"b", {200, 1000}}, {"c", {50, 10}}, {"d", {0, 10}}, {"light", {120, 1}}};
+const std::vector<Segment> kWay{{{"a"}}, {{"b"}}, {{"c"}}, {{"d"}}};
+const std::vector<Segment> kLightWay{{{"light"}, true}};
+
+}  // namespace
+
+TEST_CASE("nothing is repeated where the program fits") {
+  int measured = 0;
+  const MemoryChoice choice = fit_memory({}, {kWay}, 1000, program_of(kSavings, measured));
+  CHECK(choice.segments.empty());
+  CHECK(measured == 1);
+}
+
+TEST_CASE("segments that save most per operation come first, and no more than it takes") {
+  int measured = 0;
+  const auto chosen = [&](std::int64_t limit) {
+    return names(fit_memory({}, {kWay}, limit, program_of(kSavings, measured)));
+  };
+  CHECK(chosen(950) == Names{"c"});
+  CHECK(chosen(949) == Names{"c", "b"});
+  CHECK(chosen(750) == Names{"c", "b"});
+  CHECK(chosen(650) == Names{"c", "b", "a"});
+}
+
+TEST_CASE("of several ways the one that repeats least; light ones go before") {
+  int measured = 0;
+  const auto measure = program_of(kSavings, measured);
+  CHECK(names(fit_memory({}, {kLightWay, kWay}, 900, measure)) == Names{"light"});
+  CHECK(names(fit_memory({}, {kLightWay, kWay}, 850, measure)) == Names{"c", "b"});
+  const std::vector<Segment> a{{{"a"}}};
+  const std::vector<Segment> b_and_c{{{"b"}}, {{"c"}}};
+  CHECK(names(fit_memory({}, {a, b_and_c}, 950, measure)) == Names{"c"});
+  CHECK(names(fit_memory({}, {a, b_and_c}, 900, measure)) == Names{"b"});
+}
+
+TEST_CASE("stated segments stay; where nothing fits the smallest is told") {
+  int measured = 0;
+  const auto measure = program_of(kSavings, measured);
+  CHECK(names(fit_memory({{{"a"}}}, {kWay}, 900, measure)) == Names{"a"});
+  const std::vector<Segment> other{{{"b"}}, {{"c"}}};
+  CHECK(names(fit_memory({{{"a"}}}, {other}, 850, measure)) == Names{"a", "c"});
+  const MemoryChoice least = fit_memory({}, {kLightWay, kWay}, 10, measure);
+  CHECK(least.bytes == 650);
+  CHECK(least.segments == kWay);
+}
