@@ -158,7 +158,11 @@ class MemoryFitting {
   /// `with_all_variables`: the program whose variables all others find in memory; or null.
   MemoryFitting(const config::Config& config, const LaidOut& laid_out, const Mesh& mesh,
                 const WorkspaceQuery& workspace, const GlobalProgram* with_all_variables)
-      : config_(config), laid_out_(laid_out), mesh_(mesh), workspace_(workspace) {
+      : config_(config),
+        laid_out_(laid_out),
+        mesh_(mesh),
+        workspace_(workspace),
+        fusions_(wanted_fusions(config.fusion)) {
     for (int device = 0; device < mesh.num_devices(); ++device) {
       reserved_.push_back(
           with_all_variables == nullptr
@@ -194,6 +198,7 @@ class MemoryFitting {
     GlobalProgram result;
     Rematerialized again = rematerialize(laid_out_, segments, mesh_);
     result.costs = std::move(again.costs);
+    result.fusions = fusions_;
     result.partitioned = choose_collectives(insert_reshards(again.program, mesh_, options), mesh_);
     return result;
   }
@@ -234,6 +239,7 @@ class MemoryFitting {
   const LaidOut& laid_out_;
   const Mesh& mesh_;
   const WorkspaceQuery& workspace_;
+  std::vector<std::string> fusions_;
   std::vector<std::int64_t> reserved_;  ///< of each device
   std::vector<int> watched_;            ///< devices that are measured
 };

@@ -12,13 +12,17 @@ double flops_of(const MemoryChoice& choice) {
                          [](double sum, const SegmentCost& cost) { return sum + cost.flops; });
 }
 
-/// The segments of a way that save anything, those first that save most per operation.
+/// The segments of a way that save a thousandth of what the best of them does, those first that
+/// save most per operation.
 std::vector<Segment> by_gain(const std::vector<Segment>& way, const MemoryChoice& whole,
                              std::size_t stated) {
   const auto cost = [&](std::size_t i) { return whole.costs[stated + i]; };
+  constexpr double kWorthIt = 0.001;
+  double most = 0;
+  for (std::size_t i = 0; i < way.size(); ++i) most = std::max(most, cost(i).bytes);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < way.size(); ++i) {
-    if (cost(i).bytes > 0) order.push_back(i);
+    if (cost(i).bytes > kWorthIt * most) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return cost(a).bytes * (cost(b).flops + 1) > cost(b).bytes * (cost(a).flops + 1);
@@ -38,13 +42,14 @@ class Search {
     if (smallest_.bytes <= limit_) return smallest_;
     for (const std::vector<Segment>& way : ways) {
       // What light segments achieve, others need not.
-      if (best_ && !way.empty() && !way[0].light) break;
+      const bool is_light = !way.empty() && way[0].light;
+      if (best_ && best_is_light_ && !is_light) break;
       const MemoryChoice whole = try_first(way, way.size());
       if (whole.bytes < smallest_.bytes) smallest_ = whole;
       if (whole.bytes > limit_) continue;
       const std::vector<Segment> useful = by_gain(way, whole, stated_.size());
       const bool all = useful.size() == way.size();
-      search(useful, all ? whole : try_first(useful, useful.size()));
+      search(useful, all ? whole : try_first(useful, useful.size()), is_light);
     }
     return best_ ? *best_ : smallest_;
   }
@@ -59,7 +64,7 @@ class Search {
   }
 
   /// By halves: the fewest of the segments that fit. `whole`: all of them.
-  void search(const std::vector<Segment>& segments, MemoryChoice whole) {
+  void search(const std::vector<Segment>& segments, MemoryChoice whole, bool is_light) {
     if (whole.bytes > limit_) return;
     std::size_t too_few = 0;
     std::size_t enough = segments.size();
@@ -73,7 +78,9 @@ class Search {
         too_few = middle;
       }
     }
-    if (!best_ || flops_of(whole) < flops_of(*best_)) best_ = std::move(whole);
+    if (best_ && flops_of(whole) >= flops_of(*best_)) return;
+    best_ = std::move(whole);
+    best_is_light_ = is_light;
   }
 
   const std::vector<Segment>& stated_;
@@ -81,6 +88,7 @@ class Search {
   const MeasureSegments& measure_;
   MemoryChoice smallest_;
   std::optional<MemoryChoice> best_;
+  bool best_is_light_ = false;
 };
 
 }  // namespace

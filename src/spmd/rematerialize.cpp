@@ -71,6 +71,7 @@ class Rewriter {
         mesh_(mesh),
         count_(program.graph.nodes.size()),
         segment_(count_, -1),
+        small_(count_, false),
         may_repeat_(count_, false),
         kept_(count_, false),
         again_(count_, false),
@@ -110,14 +111,27 @@ class Rewriter {
       if (made.phase != Phase::kUpdate) segment_[i] = paths.of(made.path);
       if (segment_[i] < 0 || made.phase != Phase::kForward || is_leaf(made)) continue;
       const NodeLayout& layout = source_.nodes[i];
-      const bool small =
-          num_elements(made.type.shape) * kMuchSmaller <= largest_operand(source_.graph, made);
+      small_[i] = is_small(made);
       const bool heavy = segments_[index(segment_[i])].light && !is_light(source_.graph, made);
-      may_repeat_[i] = !small && !heavy && !sends(layout.computed, layout.output, made.type);
+      may_repeat_[i] = !small_[i] && !heavy && !sends(layout.computed, layout.output, made.type);
     }
     for (ValueId id = 0; id < end(); ++id) {
       if (node(id).phase == Phase::kForward) forbid_what_is_sent(id);
     }
+  }
+
+  /// Much smaller than what it was computed from, or computed from such values and no larger: the
+  /// statistics of a batch, and the factors of its normalization.
+  bool is_small(const Node& made) const {
+    const std::int64_t elements = num_elements(made.type.shape);
+    const std::int64_t largest = largest_operand(source_.graph, made);
+    if (elements * kMuchSmaller <= largest) return true;
+    const auto is_small_one = [&](ValueId id) { return small_[index(id)]; };
+    const auto is_given = [&](ValueId id) { return is_leaf(node(id)) || node(id).inputs.empty(); };
+    return elements <= largest &&
+           std::any_of(made.inputs.begin(), made.inputs.end(), is_small_one) &&
+           std::all_of(made.inputs.begin(), made.inputs.end(),
+                       [&](ValueId id) { return is_small_one(id) || is_given(id); });
   }
 
   /// Operands that the forward node `id` takes in a layout that they must be sent for.
@@ -252,6 +266,7 @@ class Rewriter {
   const Mesh& mesh_;
   std::size_t count_;
   std::vector<int> segment_;      ///< of each node, -1: none
+  std::vector<bool> small_;       ///< of forward values in segments
   std::vector<bool> may_repeat_;  ///< of forward values in segments
   std::vector<bool> kept_;        ///< forward values that are read later for another reason
   std::vector<bool> again_;       ///< values that are computed again
