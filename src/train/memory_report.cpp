@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "base/file.h"
 #include "train/together.h"
@@ -17,9 +18,23 @@ std::int64_t peak_resident_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
+std::int64_t kept_data_bytes(const Job& job) {
+  std::set<const data::Source*> counted;  // a part taken off for validation is of the same files
+  std::int64_t bytes = 0;
+  const auto count = [&](const data::Split& split) {
+    for (const data::Field& field : split.fields) {
+      if (counted.insert(field.source.get()).second) bytes += field.source->kept_bytes();
+    }
+  };
+  count(job.train);
+  if (job.validation) count(*job.validation);
+  return bytes;
+}
+
 void write_memory_report(const Session& session, const std::string& file) {
-  constexpr std::size_t kColumns = 3;
+  constexpr std::size_t kColumns = 4;
   const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),
+                                                kept_data_bytes(session.job()),
                                                 peak_resident_bytes()};
   const auto devices = static_cast<std::size_t>(session.world().size());
   std::vector<std::int64_t> all(devices * kColumns);
@@ -27,10 +42,10 @@ void write_memory_report(const Session& session, const std::string& file) {
   session.world().all_gather(mine.data(), all.data(), counts, DType::kInt64);
   together(session.world(), [&] {
     if (!session.is_first()) return;
-    std::string text = "device,variables,arena,process_peak\n";
+    std::string text = "device,variables,arena,data,process_peak\n";
     for (std::size_t d = 0; d < devices; ++d) {
       const std::int64_t* row = all.data() + d * kColumns;
-      text += fmt::format("{},{},{},{}\n", d, row[0], row[1], row[2]);
+      text += fmt::format("{},{},{},{},{}\n", d, row[0], row[1], row[2], row[3]);
     }
     replace_file(file, text);
   });

@@ -30,6 +30,9 @@ class ArraySource : public Source {
     prefetch_array(file_->all().subspan(offset_), element_, begin, count);
   }
   bool reads_memory() const override { return keeps_; }
+  std::int64_t kept_bytes() const override {
+    return num_elements(info().shape) * static_cast<std::int64_t>(size_of(element_.type));
+  }
 
  private:
   std::unique_ptr<FileBytes> file_;

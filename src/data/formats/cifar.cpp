@@ -58,6 +58,8 @@ class ImageSource : public Source {
     }
   }
 
+  std::int64_t kept_bytes() const override { return info().shape[0] * variant_.record(); }
+
  private:
   /// Element [sample, pixel, channel] lies in plane `channel`.
   void gather(std::int64_t begin, std::int64_t count, std::byte* raw) const {

@@ -72,6 +72,12 @@ class ConcatenatedSource : public Source {
                        [](const auto& part) { return part->reads_memory(); });
   }
 
+  std::int64_t kept_bytes() const override {
+    std::int64_t bytes = 0;
+    for (const auto& part : parts_) bytes += part->kept_bytes();
+    return bytes;
+  }
+
   bool decodes_samples() const override {
     return std::any_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->decodes_samples(); });

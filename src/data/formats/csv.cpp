@@ -124,6 +124,10 @@ class CsvSource : public Source {
                conversion, out);
   }
 
+  std::int64_t kept_bytes() const override {
+    return num_elements(info().shape) * static_cast<std::int64_t>(sizeof(double));
+  }
+
  private:
   void parse_cells() const {
     CsvReader reader = reader_of(*file_, spec_);

@@ -157,6 +157,9 @@ class KeptSource : public Source {
     prefetch_array(payload(), header_.element, begin, count);
   }
   bool reads_memory() const override { return true; }
+  std::int64_t kept_bytes() const override {
+    return num_elements(info().shape) * static_cast<std::int64_t>(size_of(header_.element.type));
+  }
 
  private:
   std::span<const std::byte> payload() const {

@@ -52,6 +52,9 @@ class Source {
   /// Whether reading, once prepared, takes no longer than to convert numbers in memory.
   virtual bool reads_memory() const { return false; }
 
+  /// Bytes that reading all of it leaves in memory until the end, or in mapped pages of its file.
+  virtual std::int64_t kept_bytes() const { return 0; }
+
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
 

@@ -61,6 +61,7 @@ class SyntheticSource : public Source {
     if (keeps_) kept();
   }
   bool reads_memory() const override { return keeps_; }
+  std::int64_t kept_bytes() const override { return keeps_ ? 4 * elements_ : 0; }
 
  private:
   Element stored() const {

@@ -128,6 +128,10 @@ class ImageSource : public Source {
   }
 
   bool decodes_samples() const override { return !cache_; }
+  std::int64_t kept_bytes() const override {
+    const auto item = static_cast<std::int64_t>(size_of(element_.type));
+    return cache_ ? num_elements(info().shape) * item : 0;
+  }
 
  private:
   void read_part(std::size_t sample, std::int64_t first, std::int64_t count,
