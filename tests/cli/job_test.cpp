@@ -227,10 +227,11 @@ TEST_CASE("a run directory that cannot be, and an output that cannot be written"
 TEST_CASE("--dump prints a stage and runs nothing") {
   const JobFolder folder;
   for (const char* stage :
-       {"forward", "step", "layouts", "rematerialize", "reshards", "collectives", "local", "plan"}) {
+       {"forward", "step", "layouts", "reshards", "collectives", "local", "rewritten", "plan"}) {
     CHECK(output(folder, std::string("fit c.yaml --dump ") + stage).find("einsum(") !=
           std::string::npos);
   }
+  CHECK(output(folder, "fit c.yaml --dump rematerialize") == "nothing is computed again\n");
   CHECK(output(folder, "evaluate c.yaml --from none --dump step").find("backward") ==
         std::string::npos);
   CHECK(output(folder, "predict c.yaml --from none --dump forward").find("loss") ==
