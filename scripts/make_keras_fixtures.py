@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Records ten training steps of Keras 3 for small models: tests/fixtures/<case>.{yaml,npz}, and for
-networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}.
+networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}; some of both under Keras's policy
+mixed_bfloat16: tests/fixtures/mixed_bfloat16/<case>.{yaml,npz}.
 
 Each case is one configuration file, as Meshwork reads it, and the arrays
 
@@ -24,7 +25,10 @@ import zipfile
 
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+# bfloat16 is rounded wherever Keras says so, not only where the compiler likes to.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_allow_excess_precision=false"
+)
 
 import jax
 import keras
@@ -297,7 +301,22 @@ def make_networks():
     for name, network in NETWORKS.items():
         optimizer = NETWORK_OPTIMIZERS.get(name, {"SGD": {"learning_rate": 0.05, "momentum": 0.9}})
         loss = {SCCE: {"from_logits": True}}
-        cases[name] = (network, optimizer, loss, ["accuracy"], STEPS * BATCH)
+        cases[name] = (network, optimizer, loss, ["accuracy"], STEPS * BATCH, {})
+    return cases
+
+
+def make_mixed():
+    """Small steps, which do not blow up differences of rounding."""
+    cases = {}
+    samples = STEPS * BATCH
+    loss = {SCCE: {"from_logits": True}}
+    adam = {"Adam": {"learning_rate": 0.02, "epsilon": 0.1}}
+    sgd = {"SGD": {"learning_rate": 0.01}}
+    cases["classifier"] = (CLASSIFIER, adam, loss, ["accuracy"], samples, {})
+    cases["branches"] = (BRANCHES, adam, loss, ["accuracy"], samples, {})
+    cases["regressor"] = (REGRESSOR, adam, "mse", ["mae"], samples, {})
+    for name in ("convnet", "pools", "residual"):
+        cases[name] = (NETWORKS[name], sgd, loss, ["accuracy"], samples, {})
     return cases
 
 
@@ -383,9 +402,10 @@ def weights_of(rng, y, weights):
     return None, None
 
 
-def run(name, case):
+def run(name, case, precision):
     model_spec, optimizer, loss, metrics, samples, weights = case
     keras.backend.clear_session()
+    keras.config.set_dtype_policy(precision)
     rng = np.random.default_rng([SEED, *name.encode()])
     x = rng.normal(size=(samples, *model_spec["input"])).astype(np.float32)
     if name in NETWORKS:
@@ -427,7 +447,7 @@ def run(name, case):
     for variable in model.optimizer.variables if name not in NETWORKS else []:
         if variable.path.rpartition("/")[2] not in ("iteration", "learning_rate"):
             arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
-    arrays["prediction"] = np.asarray(model(x))
+    arrays["prediction"] = np.asarray(model(x)).astype(np.float32)
     for key, array in arrays.items():
         assert np.all(np.isfinite(array)), f"{name}: {key} is not finite"
     return arrays
@@ -436,9 +456,10 @@ def run(name, case):
 # ----------------------------------------------------------------------------- files
 
 
-def config_text(case):
+def config_text(case, precision):
     model_spec, optimizer, loss, metrics, _, weights = case
     config = {
+        **({} if precision == "float32" else {"precision": precision}),
         "model": model_spec,
         "compile": {"optimizer": optimizer, "loss": loss, "metrics": metrics},
         "fit": {"batch_size": BATCH, "epochs": 1, "shuffle": False},
@@ -478,16 +499,18 @@ of {batch} samples. {count} cases.
 
 `networks/`: {networks} networks of convolutions, pools and normalizations, in the same form.
 
+`mixed_bfloat16/`: {mixed} of both under Keras's policy of this name, in the same form.
+
 `layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
 """
 
 
-def write_cases(folder, cases):
+def write_cases(folder, cases, precision="float32"):
     os.makedirs(folder, exist_ok=True)
     for name, case in cases.items():
-        arrays = run(name, case)
+        arrays = run(name, case, precision)
         with open(os.path.join(folder, name + ".yaml"), "w") as file:
-            file.write(config_text(case))
+            file.write(config_text(case, precision))
         write_npz(os.path.join(folder, name + ".npz"), arrays)
 
 
@@ -495,8 +518,10 @@ def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures"
     cases = make_cases()
     networks = make_networks()
+    mixed = make_mixed()
     write_cases(folder, cases)
     write_cases(os.path.join(folder, "networks"), networks)
+    write_cases(os.path.join(folder, "mixed_bfloat16"), mixed, "mixed_bfloat16")
     with open(os.path.join(folder, "README.md"), "w") as file:
         file.write(
             README.format(
@@ -510,6 +535,7 @@ def main():
                 count=len(cases),
                 last=BATCH - 3,
                 networks=len(networks),
+                mixed=len(mixed),
             )
         )
 

@@ -39,8 +39,10 @@ Launch Backend::bind_chain(const ChainArgs& chain) const {
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < chain.links.size(); ++i) {
     const KernelDef& kernel = find_kernel(*this, chain.links[i].op, "a chain");
-    MW_CHECK(kernel.workspace == nullptr, "'{}' is no op for a chain", kernel.op);
-    launches.push_back(kernel.bind(args_of(chain, values, i, used)));
+    const KernelArgs args = args_of(chain, values, i, used);
+    MW_CHECK(kernel.workspace == nullptr || kernel.workspace(args) == 0,
+             "'{}' is no op for a chain", kernel.op);
+    launches.push_back(kernel.bind(args));
   }
   return [launches] {
     for (const Launch& launch : launches) launch();

@@ -6,9 +6,9 @@
 
 namespace meshwork {
 
-enum class DType { kFloat32, kInt32, kInt64, kUInt8 };
+enum class DType { kFloat32, kInt32, kInt64, kUInt8, kBFloat16 };
 
-/// "float32", "int32", "int64", "uint8".
+/// "float32", "int32", "int64", "uint8", "bfloat16".
 std::string_view to_string(DType dtype);
 
 /// Inverse of to_string; throws Error for an unknown name.
@@ -16,5 +16,11 @@ DType dtype_from_string(std::string_view name);
 
 /// Bytes of one element.
 std::size_t size_of(DType dtype);
+
+/// The dtype in which numbers are added up before the sum is rounded: float32 for bfloat16.
+DType sum_dtype(DType dtype);
+
+/// Whether a dtype holds fractions: float32 and bfloat16.
+bool is_floating(DType dtype);
 
 }  // namespace meshwork

@@ -102,6 +102,18 @@ std::string resolved_text(Value root, const MeshSpec& mesh) {
   return to_yaml(root);
 }
 
+}  // namespace
+
+Precision read_precision(const Value& value, std::string_view what) {
+  const std::string word = value.as_string(what);
+  if (word == "float32") return Precision::kFloat32;
+  if (word == "mixed_bfloat16") return Precision::kMixedBFloat16;
+  fail_at(value.at, "{} '{}' is unknown{}", what, word,
+          suggestion(word, {"float32", "mixed_bfloat16"}));
+}
+
+namespace {
+
 Config read_config(Value root, const std::string& file, const Overrides& overrides) {
   const Location whole{file, 0, 0};
   if (root.is_null()) fail_at(whole, "the file is empty");
@@ -114,6 +126,9 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   Config config;
   config.file = file;
   if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
+  if (const Value* precision = reader.find("precision")) {
+    config.precision = read_precision(*precision, "precision");
+  }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.
   for (const char* key : {"layout_map", "strategy", "optimizer_layout", "batch_axis",

@@ -22,6 +22,13 @@ struct ClassSpec {
 /// "optimizer".
 ClassSpec read_class(const Value& value, std::string_view what);
 
+/// Keras's dtype policies: float32 throughout, or layers that compute in bfloat16, with variables,
+/// losses, metrics and the optimizer in float32.
+enum class Precision { kFloat32, kMixedBFloat16 };
+
+/// Reads "float32" or "mixed_bfloat16"; `what` names the value in errors: "precision".
+Precision read_precision(const Value& value, std::string_view what);
+
 /// Ordered as in the file: the last axis varies fastest over the devices.
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
@@ -176,6 +183,7 @@ struct Config {
   std::string file;
   std::string text;  ///< YAML of the whole, overrides included
   std::uint64_t seed = 1337;
+  Precision precision = Precision::kFloat32;  ///< of layers that do not say otherwise
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
   std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file

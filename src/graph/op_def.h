@@ -20,7 +20,8 @@ struct OpArgs {
   TensorType output;  ///< not yet known while inferring
 };
 
-/// In which operands an op is linear, so that a partial sum may pass through it unreduced.
+/// In which operands an op is linear, so that a partial sum may pass through it unreduced, unless
+/// the dtype of the result holds less than theirs.
 enum class Linear {
   kNo,
   kJointly,  ///< all operands partial over the same axes: add, negate, reshape
@@ -58,6 +59,8 @@ struct OpDef {
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.
   bool settle = false;
+  /// The attribute `dtype` may ask for a float32 result of bfloat16 operands.
+  bool wide_result = false;
   bool in_place = false;  ///< the result may take the place of an operand of its type
   /// An element of the result depends on one element of each operand, broadcast as in numpy or
   /// along `axis`: such nodes may be computed together, in one pass.

@@ -42,7 +42,8 @@ void check_layouts(const config::LayerSpec& spec, const Graph& graph, const std:
 /// Builds the layers of a model, one after the other.
 class Layers {
  public:
-  Layers(Scope& scope, const config::ModelSpec& model) : scope_(scope), freeze_(model.freeze) {
+  Layers(Scope& scope, const config::ModelSpec& model, config::Precision precision)
+      : scope_(scope), precision_(precision), freeze_(model.freeze) {
     scope_.set_frozen([this](const std::string& path) { return freeze_.freezes_variable(path); });
   }
   ~Layers() { scope_.set_frozen({}); }
@@ -73,13 +74,23 @@ class Layers {
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
-    refuse_dtype(args);
+    const DType dtype = read_dtype(args);
+    const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     refuse_arguments(args, {"activity_regularizer"});
     check_count(spec, def, args.what(), inputs.size());
     const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
-    scope_.enter_layer({.at = spec.at, .trainable = trainable, .use = uses_[spec.path]++});
+    scope_.enter_layer({.at = spec.at,
+                        .trainable = trainable,
+                        .dtype = dtype,
+                        .variable_dtype = inside,
+                        .use = uses_[spec.path]++});
     const PathScope path(scope_.builder(), spec.path);
-    const ValueId output = def.build(scope_, args, inputs);
+    std::vector<ValueId> operands;
+    for (const ValueId input : inputs) {
+      const ValueId narrow = scope_.cast(input, dtype);
+      operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
+    }
+    const ValueId output = scope_.cast(def.build(scope_, args, operands), dtype);
     args.finish();
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at, "{}: its output would have more than 2^46 elements", args.what());
@@ -88,7 +99,17 @@ class Layers {
     return output;
   }
 
+  /// In which a layer computes: `dtype`, Keras's name of a policy, or that of the model.
+  DType read_dtype(config::Reader& args) const {
+    const config::Value* given = args.find("dtype");
+    const config::Precision precision =
+        given == nullptr ? precision_
+                         : config::read_precision(*given, fmt::format("{}: dtype", args.what()));
+    return precision == config::Precision::kFloat32 ? DType::kFloat32 : DType::kBFloat16;
+  }
+
   Scope& scope_;
+  config::Precision precision_;
   FreezeRules freeze_;
   std::map<std::string, ValueId> values_;
   std::map<std::string, int> uses_;  ///< of a path, so far
@@ -97,14 +118,15 @@ class Layers {
 }  // namespace
 
 std::vector<ValueId> add_layers(Scope& scope, const config::ModelSpec& model,
+                                config::Precision precision,
                                 const std::vector<ModelInput>& inputs) {
-  Layers layers(scope, model);
+  Layers layers(scope, model, precision);
   for (const ModelInput& input : inputs) layers.add_input(input);
   for (const config::LayerSpec& spec : model.layers) layers.add(spec);
   layers.freeze().check_all_hit(model, scope.builder().graph());
   std::vector<ValueId> outputs;
   for (const config::OutputSpec& output : model.outputs) {
-    outputs.push_back(layers.value(output.layer));
+    outputs.push_back(scope.cast(layers.value(output.layer), DType::kFloat32));
   }
   return outputs;
 }

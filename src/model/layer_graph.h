@@ -21,9 +21,10 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
                                    const Signature& signature,
                                    const std::vector<std::string>& labels, std::int64_t batch);
 
-/// Builds the layers in order and records the output of each; gives those of the model. An Error
-/// about a layer in a block ends with the places where the block is used.
+/// Builds the layers in order and records the output of each; gives those of the model, in float32.
+/// `precision` is that of layers that do not say otherwise. An Error about a layer in a block ends
+/// with the places where the block is used.
 std::vector<ValueId> add_layers(Scope& scope, const config::ModelSpec& model,
-                                const std::vector<ModelInput>& inputs);
+                                config::Precision precision, const std::vector<ModelInput>& inputs);
 
 }  // namespace meshwork

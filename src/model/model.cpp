@@ -28,7 +28,8 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
   Scope scope(b, config.seed, mode == Mode::kTrain);
   const std::vector<ModelInput> inputs =
       add_inputs(b, config.model, signature, label_names(config), batch);
-  const std::vector<ValueId> predictions = add_layers(scope, config.model, inputs);
+  const std::vector<ValueId> predictions =
+      add_layers(scope, config.model, config.precision, inputs);
   if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0]});
   if (mode == Mode::kPredict) {
     for (std::size_t i = 0; i < predictions.size(); ++i) {

@@ -37,7 +37,8 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
 ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
   const bool frozen = !layer_.trainable || (frozen_ && frozen_(builder_.path() + "/" + name));
-  return make(name, shape, initializer, !frozen);
+  const ValueId value = make(name, shape, initializer, !frozen);
+  return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
 ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
@@ -47,6 +48,13 @@ ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
     if (update.variable == variable) return update.value;
   }
   return variable;
+}
+
+ValueId Scope::cast(ValueId x, DType dtype) {
+  if (builder_.type(x).dtype == dtype) return x;
+  const auto [known, is_new] = casts_.try_emplace({x, dtype}, kNoValue);
+  if (is_new) known->second = ops::cast(builder_, x, dtype);
+  return known->second;
 }
 
 void Scope::update(ValueId state, ValueId value) {

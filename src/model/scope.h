@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/value.h"
 #include "graph/builder.h"
@@ -15,6 +17,8 @@ namespace meshwork {
 struct LayerFacts {
   config::Location at = {};
   bool trainable = true;
+  DType dtype = DType::kFloat32;           ///< in which it gives its output
+  DType variable_dtype = DType::kFloat32;  ///< in which it is given its variables
   int use = 0;  ///< how often it has been used before: more than 0 for a shared layer
 };
 
@@ -38,15 +42,20 @@ class Scope {
     frozen_ = std::move(frozen);
   }
 
-  /// A new float32 variable `<path>/<name>`, trained if the layer is. Its initial value is an op
-  /// of its own and no part of the program. Throws Error if the initializer is not for such a
-  /// shape. A layer that is built once more under its path (a shared one) gets its variable again.
+  /// A new float32 variable `<path>/<name>`, trained if the layer is, in the dtype in which the
+  /// layer takes its variables: a layer that computes in bfloat16 sees all of them rounded to it.
+  /// Its initial value is an op of its own and no part of the program. Throws Error if the
+  /// initializer is not for such a shape. A layer that is built once more under its path (a shared
+  /// one) gets its variable again.
   ValueId variable(const std::string& name, const Shape& shape, const Initializer& initializer);
 
-  /// The same for state that the optimizer leaves alone, such as moving_mean. Where a shared layer
-  /// has updated it before in this step, this is the updated value, as in Keras.
+  /// The same for state that the optimizer leaves alone, such as moving_mean, always float32. Where
+  /// a shared layer has updated it before in this step, this is the updated value, as in Keras.
   ValueId non_trainable(const std::string& name, const Shape& shape,
                         const Initializer& initializer);
+
+  /// x in another dtype; each value is cast once.
+  ValueId cast(ValueId x, DType dtype);
 
   /// While training: at the end of the step `state`, which non_trainable() gave, takes `value`.
   /// In evaluation and prediction nothing happens. Types must be the same.
@@ -67,6 +76,7 @@ class Scope {
   std::uint64_t seed_;
   bool training_;
   LayerFacts layer_;
+  std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::function<bool(const std::string& path)> frozen_;
 };
 

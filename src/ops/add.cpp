@@ -24,6 +24,8 @@ const OpDef kAdd{
 
 ValueId add(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kAdd, {x, y}); }
 
-ValueId shift(GraphBuilder& b, ValueId x, double offset) { return add(b, x, constant(b, offset)); }
+ValueId shift(GraphBuilder& b, ValueId x, double offset) {
+  return add(b, x, constant_like(b, offset, x));
+}
 
 }  // namespace meshwork::ops

@@ -8,7 +8,7 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 1 && args.inputs[0].dtype == DType::kFloat32);
+  MW_CHECK(args.inputs.size() == 1 && is_floating(args.inputs[0].dtype));
   const auto axis = args.attrs.integer("axis");
   Shape shape = args.inputs[0].shape;
   MW_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), "axis {} of {}", axis,

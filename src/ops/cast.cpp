@@ -6,8 +6,6 @@
 namespace meshwork::ops {
 namespace {
 
-bool is_floating(DType dtype) { return dtype == DType::kFloat32; }
-
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 1);
   return {dtype_from_string(args.attrs.text("dtype")), args.inputs[0].shape};
@@ -26,7 +24,7 @@ const OpDef kCast{
     .infer = infer,
     .rule = elementwise_rule,
     .grad = grad,
-    // Not linear: cutting off fractions is not, and the one flag stands for every pair of dtypes.
+    .linear = Linear::kJointly,
     .in_place = true,
 };
 

@@ -10,7 +10,7 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 2);
+  MW_CHECK(args.inputs.size() == 2 && args.inputs[0].dtype == args.inputs[1].dtype);
   const Shape& x = args.inputs[0].shape;
   const Shape& w = args.inputs[1].shape;
   const auto& extents = args.attrs.integers("extents");
@@ -57,6 +57,7 @@ const OpDef kConvolution{
     .grad = grad,
     .flops = flops,
     .linear = Linear::kEach,
+    .wide_result = true,
 };
 
 }  // namespace meshwork::ops

@@ -12,7 +12,7 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 2);
+  MW_CHECK(args.inputs.size() == 2 && args.inputs[0].dtype == args.inputs[1].dtype);
   const Shape& y = args.inputs[0].shape;
   const Shape& w = args.inputs[1].shape;
   const auto& extents = args.attrs.integers("extents");
@@ -59,6 +59,7 @@ const OpDef kConvolutionInput{
     .grad = grad,
     .flops = flops,
     .linear = Linear::kEach,
+    .wide_result = true,
 };
 
 }  // namespace meshwork::ops

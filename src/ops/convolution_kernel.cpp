@@ -4,20 +4,21 @@
 #include "base/check.h"
 #include "ops/convolution_rule.h"
 #include "ops/ops.h"
+#include "ops/result_dtype.h"
 #include "ops/window.h"
 
 namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 2);
+  MW_CHECK(args.inputs.size() == 2 && args.inputs[0].dtype == args.inputs[1].dtype);
   const Shape& x = args.inputs[0].shape;
   const Shape& y = args.inputs[1].shape;
   const auto& extents = args.attrs.integers("extents");
   const std::int64_t groups = args.attrs.integer("groups");
   MW_CHECK(x.size() == y.size() && x.size() == extents.size() + 2 && x.front() == y.front());
   MW_CHECK(x.back() % groups == 0 && y.back() % groups == 0);
-  TensorType result{args.inputs[0].dtype, extents};
+  TensorType result{result_dtype(args), extents};
   result.shape.push_back(x.back() / groups);
   result.shape.push_back(y.back());
   return result;
@@ -57,6 +58,7 @@ const OpDef kConvolutionKernel{
     .grad = grad,
     .flops = flops,
     .linear = Linear::kEach,
+    .wide_result = true,
 };
 
 }  // namespace meshwork::ops

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "graph/dim_rule.h"
 #include "ops/ops.h"
+#include "ops/result_dtype.h"
 
 namespace meshwork::ops {
 namespace {
@@ -63,7 +64,8 @@ void check_factors(const std::string& one, const std::string& other, const std::
 
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 2);
-  MW_CHECK(args.inputs[0].dtype == DType::kFloat32 && args.inputs[1].dtype == DType::kFloat32);
+  MW_CHECK(is_floating(args.inputs[0].dtype) && args.inputs[1].dtype == args.inputs[0].dtype,
+           "{} times {}", to_string(args.inputs[0]), to_string(args.inputs[1]));
   const Equation equation = split_equation(args.attrs.text("equation"));
   check_factors(equation.x, equation.w, equation.y);
   check_factors(equation.w, equation.x, equation.y);
@@ -78,7 +80,7 @@ TensorType infer(const OpArgs& args) {
            args.attrs.text("equation"), name, in_x, in_w);
     }
   }
-  TensorType result{args.inputs[0].dtype, {}};
+  TensorType result{result_dtype(args), {}};
   for (const std::string& name : names(equation.y)) {
     const std::int64_t in_x = extent_of(equation.x, x, name);
     result.shape.push_back(in_x >= 0 ? in_x : extent_of(equation.w, w, name));
@@ -113,6 +115,7 @@ const OpDef kEinsum{
     .grad = grad,
     .flops = flops,
     .linear = Linear::kEach,
+    .wide_result = true,
 };
 
 ValueId einsum(GraphBuilder& b, ValueId x, ValueId y, const std::string& equation) {

@@ -8,7 +8,7 @@
 namespace meshwork::ops {
 
 TensorType infer_unary(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 1 && args.inputs[0].dtype == DType::kFloat32);
+  MW_CHECK(args.inputs.size() == 1 && is_floating(args.inputs[0].dtype));
   return args.inputs[0];
 }
 
@@ -42,7 +42,9 @@ TensorType infer_broadcast(const OpArgs& args) {
 }
 
 TensorType infer_comparison(const OpArgs& args) {
-  return {DType::kFloat32, infer_broadcast(args).shape};
+  TensorType result = infer_broadcast(args);
+  if (result.dtype != DType::kBFloat16) result.dtype = DType::kFloat32;
+  return result;
 }
 
 }  // namespace meshwork::ops

@@ -1,4 +1,4 @@
-// y = 1 where a > b, else 0; float32 whatever is compared
+// y = 1 where a > b, else 0; bfloat16 of bfloat16, float32 of all else
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 

@@ -11,8 +11,8 @@ namespace {
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 2);
   const std::int64_t channels = channel_extent(args);
-  MW_CHECK(args.inputs[1].shape == Shape{channels});
-  return {args.inputs[0].dtype, {2, channels}};
+  MW_CHECK(args.inputs[1] == (TensorType{DType::kFloat32, {channels}}));
+  return {DType::kFloat32, {2, channels}};
 }
 
 std::string rule(const OpArgs& args) {

@@ -27,7 +27,7 @@ const OpDef kMultiply{
 ValueId multiply(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMultiply, {x, y}); }
 
 ValueId scale(GraphBuilder& b, ValueId x, double factor) {
-  return multiply(b, x, constant(b, factor));
+  return multiply(b, x, constant_like(b, factor, x));
 }
 
 }  // namespace meshwork::ops

@@ -37,7 +37,8 @@ extern const OpDef kSqrt;
 extern const OpDef kSquare;
 extern const OpDef kTanh;
 
-// Elementwise, two or three operands, numpy broadcasting. Comparisons give 0 or 1 in float32.
+// Elementwise, two or three operands, numpy broadcasting. Comparisons give 0 or 1, in bfloat16 of
+// bfloat16, else in float32.
 extern const OpDef kAdd;
 extern const OpDef kDivide;
 extern const OpDef kEqual;
@@ -50,7 +51,7 @@ extern const OpDef kPower;
 extern const OpDef kSubtract;
 extern const OpDef kSelect;  // (condition, a, b): a where condition != 0
 
-// Reductions: {axes, keepdims}. Softmax and its kin along {axis}.
+// Reductions: {axes, keepdims}, of a sum (dtype). Softmax and its kin along {axis}.
 extern const OpDef kReduceMax;
 extern const OpDef kReduceSum;
 extern const OpDef kArgMax;  // {axis}: int32, lowest index among equals
@@ -73,7 +74,7 @@ extern const OpDef kSumPool;
 extern const OpDef kSumPoolInput;
 extern const OpDef kPad;  // {low, shape}: zeros around; negative: cuts
 
-// Per channel, along {axis}.
+// Per channel, along {axis}; what is not like x is float32 whatever x is.
 extern const OpDef kMoments;          // (x, shift [c]) -> [2, c]: sums of x - shift and its square
 extern const OpDef kScaleOffset;      // (x, scale [c], offset [c])
 extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
@@ -81,7 +82,7 @@ extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
 // Contraction and movement.
 extern const OpDef kBroadcastTo;  // {shape}
 extern const OpDef kConcatenate;  // {axis}
-extern const OpDef kEinsum;       // {equation = "m k, k n -> m n"}
+extern const OpDef kEinsum;       // {equation = "m k, k n -> m n"} (dtype)
 extern const OpDef kOneHot;       // {depth}: int32 [..] -> float32 [.., depth]
 extern const OpDef kPick;         // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
 extern const OpDef kReshape;      // {shape}
@@ -105,6 +106,8 @@ const OpDef* find(std::string_view name);
 
 // Spelling of the common ones.
 ValueId constant(GraphBuilder& b, double value);  ///< float32 scalar
+/// A scalar of the dtype of `x` if that is floating, else float32.
+ValueId constant_like(GraphBuilder& b, double value, ValueId x);
 /// The input of the program called `name`, made where there is none yet.
 ValueId input(GraphBuilder& b, const std::string& name, const TensorType& type);
 ValueId add(GraphBuilder& b, ValueId x, ValueId y);

@@ -30,7 +30,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   Shape column = b.shape(inputs[0]);
   const std::int64_t depth = column.back();
   column.back() = 1;
-  const ValueId hit = b.add(kOneHot, {inputs[1]}, {{"depth", depth}});
+  const ValueId hit =
+      cast(b, b.add(kOneHot, {inputs[1]}, {{"depth", depth}}), b.type(inputs[0]).dtype);
   return {multiply(b, reshape(b, dy, std::move(column)), hit), kNoValue};
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const std::vector<ValueId> inputs = b.node(self).inputs;
-  const ValueId zero = constant(b, 0.0);
-  const ValueId one = constant(b, 1.0);
+  const ValueId zero = constant_like(b, 0.0, self);
+  const ValueId one = constant_like(b, 1.0, self);
   // da = dy b a^(b - 1), but 0 where b is 0, also at a = 0, where a^-1 is infinite.
   const ValueId below = subtract(b, inputs[1], one);
   const ValueId exponent = b.add(kSelect, {b.add(kEqual, {inputs[1], zero}), one, below});

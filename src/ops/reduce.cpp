@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
+#include "ops/result_dtype.h"
 #include "ops/rule_text.h"
 
 namespace meshwork::ops {
@@ -23,7 +24,7 @@ TensorType infer_reduce(const OpArgs& args) {
     MW_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), "axis {} of {}", axis,
              to_string(shape));
   }
-  TensorType result{args.inputs[0].dtype, {}};
+  TensorType result{result_dtype(args), {}};
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (!is_reduced(args.attrs, d)) {
       result.shape.push_back(shape[d]);

@@ -20,6 +20,7 @@ const OpDef kReduceSum{
     .grad = grad,
     .flops = reduce_flops,
     .linear = Linear::kJointly,
+    .wide_result = true,
 };
 
 ValueId reduce_sum(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims) {

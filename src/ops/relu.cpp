@@ -7,7 +7,7 @@ namespace {
 
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   // The result tells the sign of x, so that x need not be kept.
-  return {multiply(b, dy, b.add(kGreater, {self, constant(b, 0.0)}))};
+  return {multiply(b, dy, b.add(kGreater, {self, constant_like(b, 0.0, self)}))};
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace {
 
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 3);
-  const Shape channels{channel_extent(args)};
-  MW_CHECK(args.inputs[1].shape == channels && args.inputs[2].shape == channels);
+  const TensorType channels{DType::kFloat32, {channel_extent(args)}};
+  MW_CHECK(args.inputs[1] == channels && args.inputs[2] == channels);
   return args.inputs[0];
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 2 && args.inputs[0] == args.inputs[1]);
-  return {args.inputs[0].dtype, {2, channel_extent(args)}};
+  return {DType::kFloat32, {2, channel_extent(args)}};
 }
 
 std::string rule(const OpArgs& args) {

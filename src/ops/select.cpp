@@ -8,7 +8,7 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 3 && args.inputs[0].dtype == DType::kFloat32);
+  MW_CHECK(args.inputs.size() == 3 && is_floating(args.inputs[0].dtype));
   MW_CHECK(args.inputs[1].dtype == args.inputs[2].dtype, "select of {} and {}",
            to_string(args.inputs[1]), to_string(args.inputs[2]));
   return {args.inputs[1].dtype, broadcast_shapes(args.inputs)};
@@ -16,7 +16,7 @@ TensorType infer(const OpArgs& args) {
 
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const std::vector<ValueId> inputs = b.node(self).inputs;
-  const ValueId zero = constant(b, 0.0);
+  const ValueId zero = constant_like(b, 0.0, dy);
   const ValueId da = b.add(kSelect, {inputs[0], dy, zero});
   const ValueId db = b.add(kSelect, {inputs[0], zero, dy});
   return {kNoValue, sum_to(b, da, b.shape(inputs[1])), sum_to(b, db, b.shape(inputs[2]))};

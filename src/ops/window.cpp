@@ -1,6 +1,7 @@
 #include "ops/window.h"
 
 #include "base/check.h"
+#include "ops/result_dtype.h"
 #include "ops/rule_text.h"
 
 namespace meshwork::ops {
@@ -76,7 +77,7 @@ TensorType infer_pool(const OpArgs& args) {
 
 TensorType image_type(const OpArgs& args, std::int64_t channels) {
   const auto& extents = args.attrs.integers("extents");
-  TensorType result{args.inputs[0].dtype, {args.inputs[0].shape.front()}};
+  TensorType result{result_dtype(args), {args.inputs[0].shape.front()}};
   result.shape.insert(result.shape.end(), extents.begin(), extents.end());
   result.shape.push_back(channels);
   return result;

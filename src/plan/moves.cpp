@@ -53,7 +53,7 @@ Move move_of(const Partitioned& agreed, ValueId id, const Mesh& mesh,
   move.to = agreed.layouts[index(id)];
   move.steps = reshard_steps(move.from, move.to, node.type.shape, mesh);
   for (const ReshardStep& step : move.steps) {
-    move.step_bytes.push_back(step_bytes(step, node.type.shape, size_of(node.type.dtype), mesh));
+    move.step_bytes.push_back(step_bytes(step, node.type, mesh));
     move.bytes += move.step_bytes.back();
   }
   return move;

@@ -8,6 +8,7 @@ const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants,
       &rewriting::kCrossentropy,
+      &rewriting::kWideResults,
   };
   return kRewrites;
 }

@@ -44,8 +44,20 @@ std::vector<int> brought_factors(const Site& site, int axis) {
   return factors;
 }
 
+/// Whether the result of an op holds all that its operands may: else the sum of rounded parts is
+/// not the rounded sum.
+bool keeps_digits(const Site& site) {
+  const DType result = site.node.type.dtype;
+  return std::all_of(site.node.inputs.begin(), site.node.inputs.end(), [&](ValueId input) {
+    const DType operand = site.graph.type(input).dtype;
+    return operand == result || !is_floating(operand) ||
+           (is_floating(result) && size_of(result) >= size_of(operand));
+  });
+}
+
 /// Whether the op may work on partial operands along an axis and leave the result partial.
 bool may_pass(const Site& site, int axis) {
+  if (!keeps_digits(site)) return false;
   const OpDef& op = *site.node.op;
   std::vector<std::size_t> partial;
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {

@@ -180,7 +180,7 @@ class Walk {
     const TensorType& type = site.node.type;
     Layout settled = layout.output;
     settled.partial.clear();
-    bytes += reshard_bytes(layout.computed, settled, type.shape, size_of(type.dtype), mesh_);
+    bytes += reshard_bytes(layout.computed, settled, type, mesh_);
 
     const auto types = input_types(site.graph, site.node);
     const OpArgs args{.inputs = types, .attrs = site.node.attrs, .output = type};

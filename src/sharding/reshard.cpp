@@ -231,8 +231,13 @@ double missing_share(const ReshardStep& step, const Shape& shape, const Mesh& me
 
 }  // namespace
 
-double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t element_size,
-                  const Mesh& mesh) {
+bool is_reduction(const ReshardStep& step) {
+  return step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter;
+}
+
+double step_bytes(const ReshardStep& step, const TensorType& type, const Mesh& mesh) {
+  const Shape& shape = type.shape;
+  const std::size_t element_size = size_of(is_reduction(step) ? sum_dtype(type.dtype) : type.dtype);
   const double parts = mesh.parts(step.axes);
   // `after` is smaller than the tensor that is sent by the parts into which the step divides it.
   const double after =
@@ -254,11 +259,11 @@ double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t eleme
   return 0;
 }
 
-double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
-                     std::size_t element_size, const Mesh& mesh) {
+double reshard_bytes(const Layout& from, const Layout& to, const TensorType& type,
+                     const Mesh& mesh) {
   double bytes = 0;
-  for (const ReshardStep& step : reshard_steps(from, to, shape, mesh)) {
-    bytes += step_bytes(step, shape, element_size, mesh);
+  for (const ReshardStep& step : reshard_steps(from, to, type.shape, mesh)) {
+    bytes += step_bytes(step, type, mesh);
   }
   return bytes;
 }
@@ -273,7 +278,7 @@ Source nearest_layout(std::span<const Layout> available, const Layout& to, const
   Source best{0, std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < available.size(); ++i) {
     if (!reaches(available[i])) continue;
-    const double bytes = reshard_bytes(available[i], to, type.shape, size_of(type.dtype), mesh);
+    const double bytes = reshard_bytes(available[i], to, type, mesh);
     if (bytes < best.bytes) best = {i, bytes};
   }
   MW_CHECK(best.bytes < std::numeric_limits<double>::infinity(), "{} cannot be reached",

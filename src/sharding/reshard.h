@@ -35,12 +35,14 @@ struct ReshardStep {
 std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to, const Shape& shape,
                                        const Mesh& mesh);
 
-/// Bytes that one device sends, on average, in a tensor of `shape` whose elements have
-/// `element_size` bytes, by algorithms that are optimal in bandwidth.
-double step_bytes(const ReshardStep& step, const Shape& shape, std::size_t element_size,
-                  const Mesh& mesh);
-double reshard_bytes(const Layout& from, const Layout& to, const Shape& shape,
-                     std::size_t element_size, const Mesh& mesh);
+/// Bytes that one device sends, on average, of a tensor of this type, by algorithms that are
+/// optimal in bandwidth. What is added up goes as sum_dtype of it.
+double step_bytes(const ReshardStep& step, const TensorType& type, const Mesh& mesh);
+double reshard_bytes(const Layout& from, const Layout& to, const TensorType& type,
+                     const Mesh& mesh);
+
+/// Whether a step adds up what devices have.
+bool is_reduction(const ReshardStep& step);
 
 /// From which of the layouts that are there `to` is cheapest to reach; the first of several.
 struct Source {

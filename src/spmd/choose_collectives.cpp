@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "ops/ops.h"
 #include "sharding/reshard.h"
 #include "spmd/partition.h"
 
@@ -12,7 +13,7 @@ Attrs step_attrs(const ReshardStep& step, const Layout& before, const Mesh& mesh
   Attrs attrs{{"by", std::string(to_string(step.kind))}, {"axes", wide(step.axes)}};
   if (step.dim >= 0) attrs.set("dim", static_cast<std::int64_t>(step.dim));
   if (step.to_dim >= 0) attrs.set("to_dim", static_cast<std::int64_t>(step.to_dim));
-  if (step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter) {
+  if (is_reduction(step)) {
     attrs.set("reduction", std::string(to_string(before.reduction)));
   }
   attrs.set("to", to_string(step.after, mesh));
@@ -33,15 +34,31 @@ Partitioned choose_collectives(const Partitioned& program, const Mesh& mesh) {
       result.layouts.push_back(program.layouts[i]);
     } else {
       ValueId value = node.inputs[0];
+      // What is added up stays in float32 until all of it is there, and is rounded once.
+      const auto convert = [&](DType to) {
+        if (result.graph.type(value).dtype == to) return;
+        Node cast = node;
+        cast.op = &ops::kCast;
+        cast.inputs = {value};
+        cast.attrs = {{"dtype", std::string(to_string(to))}};
+        cast.type.dtype = to;
+        result.layouts.push_back(result.layouts[static_cast<std::size_t>(value)]);
+        value = static_cast<ValueId>(result.graph.nodes.size());
+        result.graph.nodes.push_back(std::move(cast));
+      };
+      const DType dtype = node.type.dtype;
       for (ReshardStep& step : reshard_steps(result.layouts[static_cast<std::size_t>(value)],
                                              program.layouts[i], node.type.shape, mesh)) {
+        convert(is_reduction(step) ? sum_dtype(dtype) : dtype);
         Node move = node;
         move.inputs = {value};
+        move.type.dtype = result.graph.type(value).dtype;
         move.attrs = step_attrs(step, result.layouts[static_cast<std::size_t>(value)], mesh);
         value = static_cast<ValueId>(result.graph.nodes.size());
         result.graph.nodes.push_back(std::move(move));
         result.layouts.push_back(std::move(step.after));
       }
+      convert(dtype);
     }
     renamed.push_back(static_cast<ValueId>(result.graph.nodes.size()) - 1);
   }

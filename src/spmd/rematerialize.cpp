@@ -100,7 +100,7 @@ class Rewriter {
   const Node& node(ValueId id) const { return source_.graph.node(id); }
 
   bool sends(const Layout& from, const Layout& to, const TensorType& type) const {
-    return !(from == to) && reshard_bytes(from, to, type.shape, size_of(type.dtype), mesh_) > 0;
+    return !(from == to) && reshard_bytes(from, to, type, mesh_) > 0;
   }
 
   void find_candidates() {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backend/cpu/convert.h"
 #include "backend/cpu/types.h"
 #include "base/check.h"
 #include "base/rng.h"
@@ -41,7 +42,7 @@ void write(const Tensor& from, std::byte* to) {
   cpu::with_type(from.type.dtype, [&](auto value) {
     using T = decltype(value);
     for (std::size_t i = 0; i < from.values.size(); ++i) {
-      reinterpret_cast<T*>(to)[i] = static_cast<T>(from.values[i]);
+      reinterpret_cast<T*>(to)[i] = cpu::convert<T>(from.values[i]);
     }
   });
 }

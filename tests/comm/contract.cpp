@@ -46,6 +46,7 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::kInt32;
   if constexpr (std::is_same_v<T, std::int64_t>) return DType::kInt64;
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::kUInt8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DType::kBFloat16;  // only moved
 }
 
 template <class T>
@@ -433,6 +434,7 @@ void check_all_gather(Communicator& comm) {
     all_gather_case<std::int32_t>(comm, counts, ++call);
     all_gather_case<std::int64_t>(comm, counts, ++call);
     all_gather_case<std::uint8_t>(comm, counts, ++call);
+    all_gather_case<std::uint16_t>(comm, counts, ++call);
   }
 }
 
@@ -443,6 +445,7 @@ void check_all_to_all(Communicator& comm) {
     all_to_all_case<std::int32_t>(comm, scale, ++call);
     all_to_all_case<std::int64_t>(comm, scale, ++call);
     all_to_all_case<std::uint8_t>(comm, scale, ++call);
+    all_to_all_case<std::uint16_t>(comm, scale, ++call);
   }
 }
 

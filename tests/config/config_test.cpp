@@ -12,6 +12,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   const Config config = parse(kModel);
   CHECK(config.file == "c.yaml");
   CHECK(config.seed == 1337);
+  CHECK(config.precision == Precision::kFloat32);
   CHECK(config.mesh.axes == Axes{{"data", -1}});
   CHECK(config.strategy == Strategy::kDataParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"data"});
@@ -33,6 +34,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
 TEST_CASE("every key of the file arrives") {
   const Config config = parse(kModel + R"(
 seed: 18446744073709551615
+precision: mixed_bfloat16
 mesh: {data: 2, model: -1, pipe: 3}
 strategy: model_parallel
 batch_axis: [pipe, data]
@@ -54,13 +56,14 @@ fit: {batch_size: 7, epochs: 0, steps_per_epoch: 9, validation_split: 0.25, shuf
 run_directory: out
 )");
   CHECK(config.seed == ~0ULL);
+  CHECK(config.precision == Precision::kMixedBFloat16);
   CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", -1}, {"pipe", 3}});
   CHECK(config.strategy == Strategy::kModelParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"pipe", "data"});
   REQUIRE(config.layout_map.size() == 3);
   CHECK(config.layout_map[0].pattern == "d1/kernel");
   CHECK(config.layout_map[0].dims == Dims{{}, {"model", "data"}});
-  CHECK(to_string(config.layout_map[0].at) == "c.yaml:11:3");
+  CHECK(to_string(config.layout_map[0].at) == "c.yaml:12:3");
   CHECK(config.layout_map[1].pattern == "d1/bias");
   CHECK(config.layout_map[1].dims == Dims{{}});
   CHECK(config.layout_map[2].dims.empty());

@@ -62,6 +62,9 @@ TEST_CASE("errors of single keys") {
       {"seed: 18446744073709551616",
        "c.yaml:5:7: seed must be an integer from 0 to 2^64 - 1, not '18446744073709551616'"},
       {"seed: \"7\"", "c.yaml:5:7: seed must be an integer from 0 to 2^64 - 1, not '7'"},
+      {"precision: mixed_bfloat",
+       "c.yaml:5:12: precision 'mixed_bfloat' is unknown; nearest: 'mixed_bfloat16'"},
+      {"precision: [float32]", "c.yaml:5:12: precision must be a word, not a list"},
       {"strategy: model_paralel",
        "c.yaml:5:11: strategy 'model_paralel' is unknown; nearest: 'model_parallel', "
        "'data_parallel'"},

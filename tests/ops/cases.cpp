@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/cpu/convert.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "ops/case_lists.h"
@@ -50,7 +51,7 @@ std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
 template <class T>
 void store(HostTensor& tensor, const std::vector<double>& elements) {
   std::transform(elements.begin(), elements.end(), tensor.as<T>().begin(),
-                 [](double x) { return static_cast<T>(x); });
+                 [](double x) { return cpu::convert<T>(x); });
 }
 
 }  // namespace
@@ -85,6 +86,9 @@ HostTensor draw(const OpCase& op_case, std::size_t index) {
       break;
     case DType::kUInt8:
       store<std::uint8_t>(tensor, elements);
+      break;
+    case DType::kBFloat16:
+      store<BFloat16>(tensor, elements);
       break;
   }
   return tensor;
@@ -128,6 +132,50 @@ const std::vector<OpCase>& op_cases() {
     std::vector<OpCase> all = elementwise_cases();
     for (const auto& part : {reduce_cases(), movement_cases(), window_cases()}) {
       all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return cases;
+}
+
+OpCase in_float32(const OpCase& op_case) {
+  OpCase wide = op_case;
+  for (CaseInput& input : wide.inputs) {
+    if (input.type.dtype == DType::kBFloat16) input.type.dtype = DType::kFloat32;
+  }
+  if (wide.output.dtype == DType::kBFloat16) wide.output.dtype = DType::kFloat32;
+  return wide;
+}
+
+const std::vector<OpCase>& bfloat16_cases() {
+  static const std::vector<OpCase> cases = [] {
+    std::vector<OpCase> all;
+    for (const OpCase& op_case : op_cases()) {
+      // Losses are computed in float32.
+      const bool is_loss =
+          op_case.op == &ops::kCrossentropy || op_case.op == &ops::kCrossentropyGradient;
+      if (op_case.op == &ops::kCast || is_loss) continue;
+      OpCase narrow = op_case;
+      const bool statistics = op_case.op == &ops::kMoments || op_case.op == &ops::kScaleOffset;
+      int changed = 0;
+      for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
+        TensorType& type = narrow.inputs[i].type;
+        if (type.dtype != DType::kFloat32 || (statistics && i > 0)) continue;
+        type.dtype = DType::kBFloat16;
+        ++changed;
+      }
+      if (changed == 0) continue;
+      narrow.name += " of bfloat16";
+      std::vector<TensorType> types;
+      for (const CaseInput& input : narrow.inputs) types.push_back(input.type);
+      narrow.output = op_case.op->infer({.inputs = types, .attrs = narrow.attrs, .output = {}});
+      all.push_back(narrow);
+      if (!op_case.op->wide_result) continue;
+      narrow.name += " to float32";
+      narrow.attrs.set("dtype", "float32");
+      narrow.output.dtype = DType::kFloat32;
+      narrow.differentiable.clear();
+      all.push_back(narrow);
     }
     return all;
   }();

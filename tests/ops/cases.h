@@ -38,6 +38,13 @@ struct OpCase {
 /// All cases, in a fixed order; every op of the registry has at least one.
 const std::vector<OpCase>& op_cases();
 
+/// Those that can be, with their float32 operands in bfloat16, but for the statistics of channels,
+/// and float32 results asked for where an op can give them.
+const std::vector<OpCase>& bfloat16_cases();
+
+/// The same use of the op on float32 operands.
+OpCase in_float32(const OpCase& op_case);
+
 /// Farther than this from any kink the elements of kUniform operands are drawn, and farther than
 /// this from each other those of kDistinct ones: finite differences take smaller steps.
 constexpr double kKinkMargin = 0.05;

@@ -85,21 +85,28 @@ TEST_CASE("every layout can be reached from every layout, one step at a time") {
       CHECK(steps.empty() == (from == to));
       CHECK(steps.size() <= 6);
       if (!steps.empty()) CHECK(steps.back().after == to);
-      CHECK(reshard_bytes(from, to, {64, 64}, 4, kMesh) >= 0);
+      CHECK(reshard_bytes(from, to, {DType::kFloat32, {64, 64}}, kMesh) >= 0);
     }
   }
 }
 
 TEST_CASE("bytes that one device sends") {
-  const Shape shape{64, 32};  // 8192 bytes
-  CHECK(reshard_bytes(layout("[data, null]"), layout("[null, null]"), shape, 4, kMesh) == 4096);
-  CHECK(reshard_bytes(layout("[model, null]"), layout("[null, null]"), shape, 4, kMesh) == 6144);
-  CHECK(reshard_bytes(layout("[null, null] partial(model)"), layout("[null, null]"), shape, 4,
-                      kMesh) == 12288);
-  CHECK(reshard_bytes(layout("[null, null] partial(model)"), layout("[model, null]"), shape, 4,
+  const TensorType type{DType::kFloat32, {64, 32}};  // 8192 bytes
+  CHECK(reshard_bytes(layout("[data, null]"), layout("[null, null]"), type, kMesh) == 4096);
+  CHECK(reshard_bytes(layout("[model, null]"), layout("[null, null]"), type, kMesh) == 6144);
+  CHECK(reshard_bytes(layout("[null, null] partial(model)"), layout("[null, null]"), type, kMesh) ==
+        12288);
+  CHECK(reshard_bytes(layout("[null, null] partial(model)"), layout("[model, null]"), type,
                       kMesh) == 6144);
-  CHECK(reshard_bytes(layout("[model, null]"), layout("[null, model]"), shape, 4, kMesh) == 1536);
-  CHECK(reshard_bytes(layout("[null, null]"), layout("[model, null]"), shape, 4, kMesh) == 0);
+  CHECK(reshard_bytes(layout("[model, null]"), layout("[null, model]"), type, kMesh) == 1536);
+  CHECK(reshard_bytes(layout("[null, null]"), layout("[model, null]"), type, kMesh) == 0);
+}
+
+TEST_CASE("bfloat16 moves in two bytes and is added up in four") {
+  const TensorType type{DType::kBFloat16, {64, 32}};
+  CHECK(reshard_bytes(layout("[data, null]"), layout("[null, null]"), type, kMesh) == 2048);
+  CHECK(reshard_bytes(layout("[null, null] partial(model)"), layout("[null, null]"), type, kMesh) ==
+        12288);
 }
 
 TEST_CASE("the nearest of several layouts is the source") {
@@ -132,14 +139,14 @@ TEST_CASE("what holds enough is cut, not exchanged") {
 }
 
 TEST_CASE("a halo costs what a device misses") {
-  const Shape shape{64, 32};
+  const TensorType type{DType::kFloat32, {64, 32}};
   // Each half receives a row of 128 bytes.
-  CHECK(reshard_bytes(layout("[data, null]"), layout("[data{0:33 31:64}, null]"), shape, 4,
-                      kMesh) == doctest::Approx(128));
-  CHECK(reshard_bytes(layout("[null, null]"), layout("[data{0:33 31:64}, null]"), shape, 4,
-                      kMesh) == 0);
-  CHECK(reshard_bytes(layout("[data{0:33 31:64}, null]"), layout("[data, null]"), shape, 4,
-                      kMesh) == 0);
+  CHECK(reshard_bytes(layout("[data, null]"), layout("[data{0:33 31:64}, null]"), type, kMesh) ==
+        doctest::Approx(128));
+  CHECK(reshard_bytes(layout("[null, null]"), layout("[data{0:33 31:64}, null]"), type, kMesh) ==
+        0);
+  CHECK(reshard_bytes(layout("[data{0:33 31:64}, null]"), layout("[data, null]"), type, kMesh) ==
+        0);
 }
 
 TEST_CASE("a layout with halos is a source only of what it holds") {

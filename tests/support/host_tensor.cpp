@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bfloat16.h"
 #include "base/check.h"
 
 namespace meshwork {
@@ -55,6 +56,8 @@ std::vector<double> to_doubles(const HostTensor& tensor) {
       return converted<std::int64_t>(tensor);
     case DType::kUInt8:
       return converted<std::uint8_t>(tensor);
+    case DType::kBFloat16:
+      return converted<BFloat16>(tensor);
   }
   MW_CHECK(false, "dtype {}", static_cast<int>(tensor.type.dtype));
   return {};

@@ -81,9 +81,18 @@ double mean_over(const std::vector<float>& steps, const std::vector<float>& coun
   return total / count;
 }
 
+/// How far from Keras's the results may be, relatively.
+struct Tolerance {
+  double losses = 1e-5;
+  double weights = 1e-4;
+};
+
+/// Of sums of numbers with 8 digits, which Keras's compiler may round at other places.
+constexpr Tolerance kMixed{.losses = 1e-2, .weights = 2e-2};
+
 /// `layout`: keys of the configuration that the case has not.
 void check_against_keras(const std::string& name, const std::string& mesh,
-                         const std::string& layout = "") {
+                         const std::string& layout = "", const Tolerance& tolerance = {}) {
   CAPTURE(name);
   CAPTURE(mesh);
   CAPTURE(layout);
@@ -100,18 +109,19 @@ void check_against_keras(const std::string& name, const std::string& mesh,
   }
   const Trajectory ours = train(text, options);
   CHECK(keras.losses.size() == 10);
-  CHECK(loss_difference(keras, ours) < 1e-5);
-  CHECK(weight_difference(keras, ours) < 1e-4);
+  CHECK(loss_difference(keras, ours) < tolerance.losses);
+  CHECK(weight_difference(keras, ours) < tolerance.weights);
   for (const auto& [word, value] : ours.metrics) {
     const std::string& metric = word;  // clang 14 captures no structured binding in CHECK_MESSAGE
-    if (metric == "loss") continue;
+    // A prediction that is nearly another class's counts whole.
+    if (metric == "loss" || (tolerance.losses > 1e-5 && metric == "accuracy")) continue;
     const auto steps = read_array(name, "metric/" + metric);
     const bool is_weighted = metric.starts_with("weighted_");
     const auto counts =
         is_weighted ? read_array(name, "weight_sums")
                     : batch_counts(steps.size(), job.train.samples, job.config.fit.batch_size);
     const double expected = mean_over(steps, counts);
-    CHECK_MESSAGE(value == doctest::Approx(expected).epsilon(1e-5), metric);
+    CHECK_MESSAGE(value == doctest::Approx(expected).epsilon(tolerance.losses), metric);
   }
 }
 
@@ -125,6 +135,15 @@ TEST_CASE("ten steps of every optimizer, loss and schedule are Keras's") {
 
 TEST_CASE("they are Keras's on a mesh, too") {
   for (const std::string& name : fixture_names()) check_against_keras(name, "3x1");
+}
+
+TEST_CASE("ten steps under mixed_bfloat16 are Keras's but for rounding") {
+  const auto names = fixture_names("mixed_bfloat16");
+  CHECK(names.size() >= 6);
+  for (const std::string& name : names) {
+    check_against_keras(name, "1x1", "", kMixed);
+    check_against_keras(name, "3x1", "", kMixed);
+  }
 }
 
 TEST_CASE("ten steps of convolutional networks are Keras's, moving statistics included") {

@@ -1,5 +1,6 @@
 // y = f(a, b), element by element with numpy broadcasting
 #include "backend/cpu/arithmetic.h"
+#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/parallel.h"
@@ -20,16 +21,22 @@ struct BinaryLoop {
       const T* b_row = b + block.offset[1] + row * block.stride[1];
       Result* y_row = y + block.result_offset + row * block.result_stride;
       if (block.repeats[1]) {
-        const T value = *b_row;
+        const Computed<T> value = computed(*b_row);
 #pragma omp simd
-        for (std::int64_t i = 0; i < block.columns; ++i) y_row[i] = Op::apply(a_row[i], value);
+        for (std::int64_t i = 0; i < block.columns; ++i) {
+          y_row[i] = static_cast<Result>(Op::apply(computed(a_row[i]), value));
+        }
       } else if (block.repeats[0]) {
-        const T value = *a_row;
+        const Computed<T> value = computed(*a_row);
 #pragma omp simd
-        for (std::int64_t i = 0; i < block.columns; ++i) y_row[i] = Op::apply(value, b_row[i]);
+        for (std::int64_t i = 0; i < block.columns; ++i) {
+          y_row[i] = static_cast<Result>(Op::apply(value, computed(b_row[i])));
+        }
       } else {
 #pragma omp simd
-        for (std::int64_t i = 0; i < block.columns; ++i) y_row[i] = Op::apply(a_row[i], b_row[i]);
+        for (std::int64_t i = 0; i < block.columns; ++i) {
+          y_row[i] = static_cast<Result>(Op::apply(computed(a_row[i]), computed(b_row[i])));
+        }
       }
     }
   }
@@ -37,7 +44,8 @@ struct BinaryLoop {
 
 template <class Op, class T>
 Launch launch(const KernelArgs& args) {
-  using Result = decltype(Op::apply(T{}, T{}));
+  using Wide = decltype(Op::apply(Computed<T>{}, Computed<T>{}));
+  using Result = std::conditional_t<std::is_same_v<T, BFloat16>, BFloat16, Wide>;
   const TensorView &a = args.inputs[0], &b = args.inputs[1];
   const Nest nest(args.output.type.shape, {a.type.shape, b.type.shape});
   return [nest, a = a.as<T>(), b = b.as<T>(), y = args.output.as<Result>(),
@@ -49,13 +57,16 @@ Launch launch(const KernelArgs& args) {
 
 template <class Op>
 Launch number(const KernelArgs& args) {
+  if (args.inputs[0].type.dtype == DType::kBFloat16) return launch<Op, BFloat16>(args);
   return with_number(args.inputs[0].type.dtype,
                      [&](auto type) { return launch<Op, decltype(type)>(args); });
 }
 
 template <class Op>
 Launch real(const KernelArgs& args) {
-  MW_CHECK(args.inputs[0].type.dtype == DType::kFloat32);
+  const DType dtype = args.inputs[0].type.dtype;
+  if (dtype == DType::kBFloat16) return launch<Op, BFloat16>(args);
+  MW_CHECK(dtype == DType::kFloat32);
   return launch<Op, float>(args);
 }
 

@@ -2,7 +2,9 @@
 // scale_offset:      y = x scale[c] + offset[c]
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
 #include <algorithm>
+#include <type_traits>
 
+#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
@@ -35,6 +37,7 @@ void add_repeats(float* sums, std::int64_t extent, std::int64_t count) {
 
 /// What is summed of x and b, which is the shift or dy.
 struct Moments {
+  static constexpr bool kShifts = true;
   [[gnu::always_inline]] static float first(float x, float shift) { return x - shift; }
   [[gnu::always_inline]] static float second(float x, float shift) {
     return (x - shift) * (x - shift);
@@ -42,36 +45,51 @@ struct Moments {
 };
 
 struct Products {
+  static constexpr bool kShifts = false;
   [[gnu::always_inline]] static float first(float x, float dy) { return x * dy; }
   [[gnu::always_inline]] static float second(float /*x*/, float dy) { return dy; }
 };
 
+/// What stands beside x: the shift, always float32, or dy.
+template <class Terms, class X>
+using Beside = std::conditional_t<Terms::kShifts, float, X>;
+
 /// Adds rows of x and b, `x_stride` and `b_stride` apart, to two rows of sums.
-template <class Terms>
+template <class Terms, class X>
 struct SumRowsLoop {
-  [[gnu::always_inline]] static void run(const float* x, std::int64_t x_stride, const float* b,
-                                         std::int64_t b_stride, std::int64_t rows, float* first,
-                                         float* second, std::int64_t columns) {
+  using B = Beside<Terms, X>;
+
+  [[gnu::always_inline]] static float first(X x, B b) {
+    return Terms::first(computed(x), computed(b));
+  }
+  [[gnu::always_inline]] static float second(X x, B b) {
+    return Terms::second(computed(x), computed(b));
+  }
+
+  [[gnu::always_inline]] static void run(const X* x, std::int64_t x_stride, const B* b,
+                                         std::int64_t b_stride, std::int64_t rows, float* y1,
+                                         float* y2, std::int64_t columns) {
     std::int64_t row = 0;
     for (; row + 4 <= rows; row += 4) {
-      const float *x0 = x + row * x_stride, *x1 = x0 + x_stride, *x2 = x1 + x_stride,
-                  *x3 = x2 + x_stride;
-      const float *b0 = b + row * b_stride, *b1 = b0 + b_stride, *b2 = b1 + b_stride,
-                  *b3 = b2 + b_stride;
+      const X *x0 = x + row * x_stride, *x1 = x0 + x_stride, *x2 = x1 + x_stride,
+              *x3 = x2 + x_stride;
+      const B *b0 = b + row * b_stride, *b1 = b0 + b_stride, *b2 = b1 + b_stride,
+              *b3 = b2 + b_stride;
 #pragma omp simd
       for (std::int64_t c = 0; c < columns; ++c) {
-        first[c] += (Terms::first(x0[c], b0[c]) + Terms::first(x1[c], b1[c])) +
-                    (Terms::first(x2[c], b2[c]) + Terms::first(x3[c], b3[c]));
-        second[c] += (Terms::second(x0[c], b0[c]) + Terms::second(x1[c], b1[c])) +
-                     (Terms::second(x2[c], b2[c]) + Terms::second(x3[c], b3[c]));
+        y1[c] += (first(x0[c], b0[c]) + first(x1[c], b1[c])) +
+                 (first(x2[c], b2[c]) + first(x3[c], b3[c]));
+        y2[c] += (second(x0[c], b0[c]) + second(x1[c], b1[c])) +
+                 (second(x2[c], b2[c]) + second(x3[c], b3[c]));
       }
     }
     for (; row < rows; ++row) {
-      const float *x0 = x + row * x_stride, *b0 = b + row * b_stride;
+      const X* x0 = x + row * x_stride;
+      const B* b0 = b + row * b_stride;
 #pragma omp simd
       for (std::int64_t c = 0; c < columns; ++c) {
-        first[c] += Terms::first(x0[c], b0[c]);
-        second[c] += Terms::second(x0[c], b0[c]);
+        y1[c] += first(x0[c], b0[c]);
+        y2[c] += second(x0[c], b0[c]);
       }
     }
   }
@@ -93,13 +111,16 @@ struct Blocks {
 };
 
 /// All that a launch needs; `b` is one row of channels where it is a shift, else like x.
-template <class Terms>
+template <class Terms, class X>
 struct Sums {
+  using B = Beside<Terms, X>;
+  static constexpr bool shifts = Terms::kShifts;
+
   AxisView view;
-  bool shifts;
-  const float *x, *b;
+  const X* x;
+  const B* b;
   float *y, *results;
-  decltype(vectorized<SumRowsLoop<Terms>>()) sum = vectorized<SumRowsLoop<Terms>>();
+  decltype(vectorized<SumRowsLoop<Terms, X>>()) sum = vectorized<SumRowsLoop<Terms, X>>();
 
   /// Sums of one block in `results`, [block, 2, channels].
   void sum_block(const Blocks& blocks, std::int64_t task) const {
@@ -108,9 +129,10 @@ struct Sums {
     const std::int64_t block = task / blocks.parts;
     const std::int64_t row = block * blocks.block;
     const std::int64_t end = std::min(row + blocks.block, blocks.rows);
-    float first[kPart] = {}, second[kPart] = {}, shift[kPart];
+    float first[kPart] = {}, second[kPart] = {};
+    B shift[kPart];
     // There are several parts only where each row is one of x.
-    if (shifts) repeat(b + begin, view.extent, shift, count);
+    if constexpr (shifts) repeat(b + begin, view.extent, shift, count);
     const std::int64_t stride = shifts ? 0 : blocks.columns;
     // The last row may hold fewer rows of x than the others.
     const std::int64_t whole = std::min(end, view.outer / blocks.together);
@@ -150,7 +172,8 @@ struct Sums {
     const std::int64_t stride = view.extent * view.inner;
     for (std::int64_t begin = 0; begin < view.inner; begin += kPart) {
       const std::int64_t count = std::min(kPart, view.inner - begin);
-      float first[kPart] = {}, second[kPart] = {}, shift[kPart];
+      float first[kPart] = {}, second[kPart] = {};
+      B shift[kPart];
       if (shifts) std::fill_n(shift, count, b[channel]);
       const std::int64_t place = channel * view.inner + begin;
       sum(x + place, stride, shifts ? shift : b + place, shifts ? 0 : stride, view.outer, first,
@@ -172,52 +195,62 @@ struct Sums {
 };
 
 AxisView view_of(const KernelArgs& args) {
-  MW_CHECK(args.output.type.dtype == DType::kFloat32);
   return around_axis(args.inputs[0].type.shape, args.attrs.integer("axis"));
 }
 
-template <class Terms>
-Launch bind_sums(const KernelArgs& args, bool shifts) {
+template <class Terms, class X>
+Launch bind_sums_of(const KernelArgs& args) {
   const AxisView view = view_of(args);
   float* const y = args.output.as<float>();
   if (view.outer * view.extent * view.inner == 0) {
     return [y, count = 2 * view.extent] { std::fill_n(y, count, 0.0F); };
   }
-  return Sums<Terms>{view,
-                     shifts,
-                     args.inputs[0].as<float>(),
-                     args.inputs[1].as<float>(),
-                     y,
-                     reinterpret_cast<float*>(args.workspace)};
+  return Sums<Terms, X>{view, args.inputs[0].as<X>(), args.inputs[1].as<Beside<Terms, X>>(), y,
+                        reinterpret_cast<float*>(args.workspace)};
+}
+
+template <class Terms>
+Launch bind_sums(const KernelArgs& args) {
+  MW_CHECK(args.output.type.dtype == DType::kFloat32);
+  const bool narrow = args.inputs[0].type.dtype == DType::kBFloat16;
+  return narrow ? bind_sums_of<Terms, BFloat16>(args) : bind_sums_of<Terms, float>(args);
 }
 
 /// y = x scale + offset, of rows of contiguous elements.
+template <class T>
 struct ScaleRowsLoop {
-  [[gnu::always_inline]] static void run(const float* x, const float* scale, const float* offset,
-                                         float* y, std::int64_t rows, std::int64_t columns) {
+  [[gnu::always_inline]] static void run(const T* x, const float* scale, const float* offset, T* y,
+                                         std::int64_t rows, std::int64_t columns) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      const float* x_row = x + row * columns;
-      float* y_row = y + row * columns;
+      const T* x_row = x + row * columns;
+      T* y_row = y + row * columns;
 #pragma omp simd
-      for (std::int64_t c = 0; c < columns; ++c) y_row[c] = x_row[c] * scale[c] + offset[c];
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y_row[c] = static_cast<T>(computed(x_row[c]) * scale[c] + offset[c]);
+      }
     }
   }
 };
 
+template <class T>
 struct ScaleRunLoop {
-  [[gnu::always_inline]] static void run(const float* x, float scale, float offset, float* y,
+  [[gnu::always_inline]] static void run(const T* x, float scale, float offset, T* y,
                                          std::int64_t count) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + offset;
+    for (std::int64_t i = 0; i < count; ++i) {
+      y[i] = static_cast<T>(computed(x[i]) * scale + offset);
+    }
   }
 };
 
+template <class T>
 struct Scale {
   AxisView view;
-  const float *x, *scale, *offset;
-  float* y;
-  decltype(vectorized<ScaleRowsLoop>()) scale_rows = vectorized<ScaleRowsLoop>();
-  decltype(vectorized<ScaleRunLoop>()) scale_run = vectorized<ScaleRunLoop>();
+  const T* x;
+  const float *scale, *offset;
+  T* y;
+  decltype(vectorized<ScaleRowsLoop<T>>()) scale_rows = vectorized<ScaleRowsLoop<T>>();
+  decltype(vectorized<ScaleRunLoop<T>>()) scale_run = vectorized<ScaleRunLoop<T>>();
 
   /// Elements from `begin` to `end`, which are whole rows of channels: several together.
   void rows(std::int64_t begin, std::int64_t end) const {
@@ -253,11 +286,17 @@ struct Scale {
   }
 };
 
+template <class T>
+Launch bind_scale(const KernelArgs& args) {
+  return Scale<T>{view_of(args), args.inputs[0].as<T>(), args.inputs[1].as<float>(),
+                  args.inputs[2].as<float>(), args.output.as<T>()};
+}
+
 }  // namespace
 
-Launch moments(const KernelArgs& args) { return bind_sums<Moments>(args, true); }
+Launch moments(const KernelArgs& args) { return bind_sums<Moments>(args); }
 
-Launch scale_offset_sums(const KernelArgs& args) { return bind_sums<Products>(args, false); }
+Launch scale_offset_sums(const KernelArgs& args) { return bind_sums<Products>(args); }
 
 std::int64_t channel_sums_workspace(const KernelArgs& args) {
   const AxisView view = view_of(args);
@@ -266,8 +305,8 @@ std::int64_t channel_sums_workspace(const KernelArgs& args) {
 }
 
 Launch scale_offset(const KernelArgs& args) {
-  return Scale{view_of(args), args.inputs[0].as<float>(), args.inputs[1].as<float>(),
-               args.inputs[2].as<float>(), args.output.as<float>()};
+  const bool narrow = args.output.type.dtype == DType::kBFloat16;
+  return narrow ? bind_scale<BFloat16>(args) : bind_scale<float>(args);
 }
 
 }  // namespace meshwork::cpu

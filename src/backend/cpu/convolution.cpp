@@ -15,6 +15,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/widen.h"
 #include "base/check.h"
 
 namespace meshwork::cpu {
@@ -23,23 +24,22 @@ namespace {
 using Result = ConvolutionResult;
 using Dims = dnnl::memory::dims;
 
-constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-
 /// The tensors of a convolution by their parts in it: one of them is the result.
 struct Tensors {
   TensorView x, w, y;
   Result result;
 };
 
-dnnl::memory::desc describe_image(std::int64_t images, std::int64_t channels, const Dims& extents) {
+dnnl::memory::desc describe_image(std::int64_t images, std::int64_t channels, const Dims& extents,
+                                  DType dtype) {
   Dims dims{images, channels};
   dims.insert(dims.end(), extents.begin(), extents.end());
   using Tag = dnnl::memory::format_tag;
-  return {dims, dnnl::memory::data_type::f32, extents.size() == 2 ? Tag::nhwc : Tag::ndhwc};
+  return {dims, data_type_of(dtype), extents.size() == 2 ? Tag::nhwc : Tag::ndhwc};
 }
 
 /// [(g,) f, c, k..] of the dense [k.., c, (g f)], or of any format where `dense` is false.
-dnnl::memory::desc describe_kernel(const ConvolutionPlan& plan, bool dense) {
+dnnl::memory::desc describe_kernel(const ConvolutionPlan& plan, bool dense, DType dtype) {
   const std::int64_t filters = plan.groups * plan.out;
   Dims dims{plan.out, plan.in}, strides{1, filters};
   Dims window_strides;
@@ -54,11 +54,11 @@ dnnl::memory::desc describe_kernel(const ConvolutionPlan& plan, bool dense) {
     dims.insert(dims.begin(), plan.groups);
     strides.insert(strides.begin(), plan.out);
   }
-  if (dense) return {dims, dnnl::memory::data_type::f32, strides};
-  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+  if (dense) return {dims, data_type_of(dtype), strides};
+  return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
 }
 
-ConvolutionTypes types_of(const ConvolutionPlan& plan) {
+ConvolutionTypes types_of(const ConvolutionPlan& plan, const Tensors& t) {
   Dims x, y;
   ConvolutionTypes types;
   for (std::size_t d = 0; d < plan.slides.size(); ++d) {
@@ -70,9 +70,13 @@ ConvolutionTypes types_of(const ConvolutionPlan& plan) {
     types.low.push_back(slide.padding);
     types.high.push_back(plan.high[d]);
   }
-  types.x = describe_image(plan.images, plan.groups * plan.in, x);
-  types.w = describe_kernel(plan, false);
-  types.y = describe_image(plan.images, plan.groups * plan.out, y);
+  types.x = describe_image(plan.images, plan.groups * plan.in, x, t.x.type.dtype);
+  types.w = describe_kernel(plan, false, t.w.type.dtype);
+  // A gradient belongs to a convolution whose tensors are all like its operands.
+  const DType operands = t.result == Result::kY ? t.x.type.dtype : t.y.type.dtype;
+  types.forward_x = describe_image(plan.images, plan.groups * plan.in, x, operands);
+  types.forward_w = describe_kernel(plan, false, operands);
+  types.y = describe_image(plan.images, plan.groups * plan.out, y, t.y.type.dtype);
   return types;
 }
 
@@ -103,10 +107,14 @@ struct Product {
   ConvolutionPlan plan;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   ConvolutionTypes types;
+  dnnl::memory::desc dense_w;
   dnnl::primitive_desc primitive;
 
-  Product(ConvolutionPlan the_plan, Result result)
-      : plan(std::move(the_plan)), types(types_of(plan)) {
+  Product(ConvolutionPlan the_plan, const Tensors& t)
+      : plan(std::move(the_plan)),
+        types(types_of(plan, t)),
+        dense_w(describe_kernel(plan, true, t.w.type.dtype)) {
+    const Result result = t.result;
     primitive = make_convolution(engine, result, types,
                                  prefers_loops(plan) ? Preference::kLoops : Preference::kFirst);
     types.w = result == Result::kW ? primitive.diff_weights_desc(0) : primitive.weights_desc(0);
@@ -122,16 +130,16 @@ Product make_product(const Attrs& attrs, const Tensors& t) {
     if (planned.in % kLanes != 0) planned.fold_stride();
     return planned;
   };
-  if (!plan(false).padded()) return Product(plan(false), t.result);
+  if (!plan(false).padded()) return Product(plan(false), t);
   try {
-    Product product(plan(false), t.result);
+    Product product(plan(false), t);
     if (is_direct(product.primitive)) return product;
-    Product with_zeros(plan(true), t.result);
+    Product with_zeros(plan(true), t);
     return is_direct(with_zeros.primitive) ? with_zeros : product;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
   }
-  return Product(plan(true), t.result);
+  return Product(plan(true), t);
 }
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -145,7 +153,7 @@ std::int64_t bytes_of(const dnnl::memory::desc& desc) {
 
 /// Between the kernel as a dense tensor and in the format of the convolution.
 dnnl::reorder::primitive_desc make_reorder(const Product& product, Result result) {
-  const dnnl::memory::desc dense = describe_kernel(product.plan, true);
+  const dnnl::memory::desc& dense = product.dense_w;
   const dnnl::memory::desc& own = product.types.w;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -158,8 +166,7 @@ struct Workspace {
   bool reordered;
   std::int64_t x = 0, w = 0, scratchpad = 0, end = 0;
 
-  Workspace(const Product& product, Result result)
-      : reordered(product.types.w != describe_kernel(product.plan, true)) {
+  Workspace(const Product& product, Result result) : reordered(product.types.w != product.dense_w) {
     w = x + (product.plan.copied ? bytes_of(product.types.x) : 0);
     scratchpad = w + (reordered ? bytes_of(product.types.w) : 0);
     end = scratchpad + bytes_of(product.primitive.scratchpad_desc());
@@ -193,8 +200,6 @@ struct Call {
   }
 };
 
-std::byte* at(std::byte* data, std::int64_t element) { return data + element * kFloat; }
-
 /// All that a launch does, in order; the copy goes to x where x is the result, else from it.
 struct Steps {
   Result result;
@@ -203,11 +208,13 @@ struct Steps {
   std::optional<StridedCopy> copy;
   std::byte *x = nullptr, *stand_in = nullptr;
   ConvolutionPlan plan;
-  std::int64_t x_bytes = 0;
+  std::int64_t x_bytes = 0, element = 0;  ///< bytes of x and of one of its elements
+
+  std::byte* at(std::byte* data, std::int64_t place) const { return data + place * element; }
 
   void operator()() const {
     if (copy && result != Result::kX) {
-      if (!plan.is_all_copied()) set_zero(stand_in, plan.copy_elements * kFloat);
+      if (!plan.is_all_copied()) set_zero(stand_in, plan.copy_elements * element);
       copy->run(at(x, plan.copy_from), at(stand_in, plan.copy_to));
     }
     for (const Call& call : calls) call.run(stream);
@@ -234,7 +241,7 @@ std::vector<Call> make_calls(const Product& product, const Tensors& t, std::byte
                     {DNNL_ARG_SCRATCHPAD, product.primitive.scratchpad_desc(), scratchpad}}});
   if (!places.reordered) return calls;
   const auto desc = make_reorder(product, t.result);
-  const dnnl::memory::desc dense = describe_kernel(product.plan, true);
+  const dnnl::memory::desc dense = product.dense_w;
   const Call reorder(engine, dnnl::reorder(desc),
                      {{DNNL_ARG_FROM, of_w ? product.types.w : dense, of_w ? w : t.w.data},
                       {DNNL_ARG_TO, of_w ? dense : product.types.w, of_w ? t.w.data : w},
@@ -256,14 +263,15 @@ bool is_empty(const Attrs& attrs, const Tensors& t) {
 struct Flipped {
   Product product;
   StridedCopy copy;
-  std::int64_t begin = 0;  ///< element of the kernel that comes first
+  std::int64_t begin = 0;  ///< byte of the kernel that comes first
   std::int64_t bytes = 0;  ///< of the flipped kernel
 
-  Flipped(const ConvolutionPlan& plan, DType dtype)
-      : product(plan, Result::kY), copy(copy_dims(plan), dtype) {
-    const std::int64_t matrix = plan.in * plan.out, places = window_of(plan);
+  Flipped(const ConvolutionPlan& plan, const Tensors& t)
+      : product(plan, {t.y, t.w, t.x, Result::kY}), copy(copy_dims(plan), t.w.type.dtype) {
+    const auto size = static_cast<std::int64_t>(size_of(t.w.type.dtype));
+    const std::int64_t matrix = plan.in * plan.out * size, places = window_of(plan);
     begin = (places - 1) * matrix;
-    bytes = aligned(places * matrix * static_cast<std::int64_t>(size_of(dtype)));
+    bytes = aligned(places * matrix);
   }
 
   static std::int64_t window_of(const ConvolutionPlan& plan) {
@@ -286,7 +294,7 @@ std::optional<Flipped> flipped(const Attrs& attrs, const Tensors& t) {
   const auto gradient = plan.of_gradient();
   if (!gradient || Flipped::window_of(plan) == 1) return std::nullopt;
   try {
-    Flipped found(*gradient, t.w.type.dtype);
+    Flipped found(*gradient, t);
     if (is_direct(found.product.primitive)) return found;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
@@ -299,7 +307,7 @@ Launch bind_flipped(const KernelArgs& args, const Tensors& t, const Flipped& fli
   Tensors u{t.y, t.w, t.x, Result::kY};
   u.w.data = kernel;
   auto calls = make_calls(flip.product, u, u.x.data, args.workspace + flip.bytes);
-  return [copy = flip.copy, from = at(t.w.data, flip.begin), kernel, calls = std::move(calls),
+  return [copy = flip.copy, from = t.w.data + flip.begin, kernel, calls = std::move(calls),
           stream = dnnl::stream(flip.product.engine)] {
     copy.run(from, kernel);
     for (const Call& call : calls) call.run(stream);
@@ -315,18 +323,24 @@ std::int64_t workspace_of(const Attrs& attrs, const Tensors& t) {
 }
 
 Launch bind(const KernelArgs& args, const Tensors& t) {
-  MW_CHECK(args.output.type.dtype == DType::kFloat32);
   if (is_empty(args.attrs, t)) {
     return [y = args.output.data, bytes = num_bytes(args.output.type)] { set_zero(y, bytes); };
   }
   if (const auto flip = flipped(args.attrs, t)) return bind_flipped(args, t, *flip);
   const Product product = make_product(args.attrs, t);
   const ConvolutionPlan& plan = product.plan;
-  Steps steps{t.result, dnnl::stream(product.engine), {}, {}, t.x.data, t.x.data,
-              plan,     num_bytes(t.x.type)};
+  Steps steps{t.result,
+              dnnl::stream(product.engine),
+              {},
+              {},
+              t.x.data,
+              t.x.data,
+              plan,
+              num_bytes(t.x.type),
+              static_cast<std::int64_t>(size_of(t.x.type.dtype))};
   if (plan.copied) {
     steps.stand_in = args.workspace + Workspace(product, t.result).x;
-    steps.copy.emplace(t.result == Result::kX ? reversed(plan.copy) : plan.copy, DType::kFloat32);
+    steps.copy.emplace(t.result == Result::kX ? reversed(plan.copy) : plan.copy, t.x.type.dtype);
   }
   steps.calls = make_calls(product, t, steps.stand_in, args.workspace);
   return steps;
@@ -344,24 +358,46 @@ Tensors tensors_for_w(const KernelArgs& args) {
   return {args.inputs[0], args.output, args.inputs[1], Result::kW};
 }
 
-}  // namespace
+Launch bind_y(const KernelArgs& args) { return bind(args, tensors_for_y(args)); }
+Launch bind_x(const KernelArgs& args) { return bind(args, tensors_for_x(args)); }
+Launch bind_w(const KernelArgs& args) { return bind(args, tensors_for_w(args)); }
 
-Launch convolution(const KernelArgs& args) { return bind(args, tensors_for_y(args)); }
-
-std::int64_t convolution_workspace(const KernelArgs& args) {
+std::int64_t workspace_y(const KernelArgs& args) {
   return workspace_of(args.attrs, tensors_for_y(args));
 }
 
-Launch convolution_input(const KernelArgs& args) { return bind(args, tensors_for_x(args)); }
-
-std::int64_t convolution_input_workspace(const KernelArgs& args) {
+std::int64_t workspace_x(const KernelArgs& args) {
   return workspace_of(args.attrs, tensors_for_x(args));
 }
 
-Launch convolution_kernel(const KernelArgs& args) { return bind(args, tensors_for_w(args)); }
+std::int64_t workspace_w(const KernelArgs& args) {
+  return workspace_of(args.attrs, tensors_for_w(args));
+}
+
+std::int64_t workspace(const KernelArgs& args, WorkspaceBytes bytes) {
+  return multiplies_bfloat16() ? bytes(args) : widened_workspace(args, bytes);
+}
+
+Launch launch(const KernelArgs& args, Bind bind) {
+  return multiplies_bfloat16() ? bind(args) : bind_widened(args, bind);
+}
+
+}  // namespace
+
+Launch convolution(const KernelArgs& args) { return launch(args, bind_y); }
+
+std::int64_t convolution_workspace(const KernelArgs& args) { return workspace(args, workspace_y); }
+
+Launch convolution_input(const KernelArgs& args) { return launch(args, bind_x); }
+
+std::int64_t convolution_input_workspace(const KernelArgs& args) {
+  return workspace(args, workspace_x);
+}
+
+Launch convolution_kernel(const KernelArgs& args) { return launch(args, bind_w); }
 
 std::int64_t convolution_kernel_workspace(const KernelArgs& args) {
-  return workspace_of(args.attrs, tensors_for_w(args));
+  return workspace(args, workspace_w);
 }
 
 }  // namespace meshwork::cpu

@@ -7,6 +7,7 @@
 #include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/widen.h"
 #include "base/check.h"
 
 namespace meshwork::cpu {
@@ -23,32 +24,44 @@ constexpr std::int64_t kTiny = 32 * 32 * 32;
 constexpr std::int64_t kGemmWork = std::int64_t{1} << 28;
 constexpr std::int64_t kGemmExtent = 512;
 
-std::int64_t padded_bytes(std::int64_t elements) {
-  const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(float));
+std::int64_t padded_bytes(std::int64_t elements, DType dtype) {
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 dnnl::memory::desc describe(const EinsumPlan& plan, const MatrixView& view, std::int64_t rows,
-                            std::int64_t columns, bool transposed) {
+                            std::int64_t columns, bool transposed, DType dtype) {
   dnnl::memory::dims extents = plan.stack, strides = view.stack;
   extents.push_back(transposed ? columns : rows);
   extents.push_back(transposed ? rows : columns);
   strides.push_back(transposed ? view.columns : view.rows);
   strides.push_back(transposed ? view.rows : view.columns);
-  return {extents, dnnl::memory::data_type::f32, strides};
+  return {extents, data_type_of(dtype), strides};
+}
+
+/// The dtypes of a product.
+struct Types {
+  DType operands;
+  DType result;
+};
+
+Types types_of(const KernelArgs& args) {
+  MW_CHECK(args.inputs[0].type.dtype == args.inputs[1].type.dtype);
+  return {args.inputs[0].type.dtype, args.output.type.dtype};
 }
 
 /// A plan with its product: swapped, y^T = w^T x^T.
 struct Product {
   EinsumPlan plan;
+  Types types;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::memory::desc x, w, y;
   dnnl::matmul::primitive_desc matmul;
 
-  explicit Product(EinsumPlan the_plan) : plan(std::move(the_plan)) {
-    x = describe(plan, plan.x, plan.m, plan.k, plan.swapped);
-    w = describe(plan, plan.w, plan.k, plan.n, plan.swapped);
-    y = describe(plan, plan.y, plan.m, plan.n, plan.swapped);
+  Product(EinsumPlan the_plan, Types the_types) : plan(std::move(the_plan)), types(the_types) {
+    x = describe(plan, plan.x, plan.m, plan.k, plan.swapped, types.operands);
+    w = describe(plan, plan.w, plan.k, plan.n, plan.swapped, types.operands);
+    y = describe(plan, plan.y, plan.m, plan.n, plan.swapped, types.result);
     matmul = plan.swapped ? make_matmul(engine, w, x, y) : make_matmul(engine, x, w, y);
   }
 
@@ -56,8 +69,9 @@ struct Product {
 
   /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
-    return plan.stack.empty() && !plan.swapped && plan.w.columns == 1 && plan.m >= kGemmExtent &&
-           plan.n >= kGemmExtent && plan.m * plan.n * plan.k >= kGemmWork;
+    return types.operands == DType::kFloat32 && plan.stack.empty() && !plan.swapped &&
+           plan.w.columns == 1 && plan.m >= kGemmExtent && plan.n >= kGemmExtent &&
+           plan.m * plan.n * plan.k >= kGemmWork;
   }
 
   std::int64_t scratchpad_bytes() const {
@@ -66,15 +80,15 @@ struct Product {
 };
 
 /// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
-Product make_product(const Equation& equation) {
+Product make_product(const Equation& equation, Types types) {
   try {
-    Product product(plan_einsum(equation, false));
+    Product product(plan_einsum(equation, false), types);
     const EinsumPlan& plan = product.plan;
     if (!product.naive() || plan.y_elements() * plan.k <= kTiny) return product;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
   }
-  return Product(plan_einsum(equation, true));
+  return {plan_einsum(equation, true), types};
 }
 
 /// Where each part of the workspace begins, in bytes.
@@ -83,9 +97,10 @@ struct Workspace {
 
   explicit Workspace(const Product& product) {
     const EinsumPlan& plan = product.plan;
-    w = x + (plan.copy_x ? padded_bytes(plan.x_elements()) : 0);
-    y = w + (plan.copy_w ? padded_bytes(plan.w_elements()) : 0);
-    scratchpad = y + (plan.copy_y ? padded_bytes(plan.y_elements()) : 0);
+    const Types& types = product.types;
+    w = x + (plan.copy_x ? padded_bytes(plan.x_elements(), types.operands) : 0);
+    y = w + (plan.copy_w ? padded_bytes(plan.w_elements(), types.operands) : 0);
+    scratchpad = y + (plan.copy_y ? padded_bytes(plan.y_elements(), types.result) : 0);
     end = scratchpad + product.scratchpad_bytes();
   }
 };
@@ -153,15 +168,17 @@ Call make_call(const KernelArgs& args, const Product& product) {
   std::byte* y = args.output.data;
   Call call{dnnl::stream(product.engine), dnnl::matmul(product.matmul), {}, {}, {}, {}, {}};
   if (plan.copy_x) {
-    call.before.push_back({{*plan.copy_x, DType::kFloat32}, x, args.workspace + workspace.x});
+    call.before.push_back(
+        {{*plan.copy_x, product.types.operands}, x, args.workspace + workspace.x});
     x = args.workspace + workspace.x;
   }
   if (plan.copy_w) {
-    call.before.push_back({{*plan.copy_w, DType::kFloat32}, w, args.workspace + workspace.w});
+    call.before.push_back(
+        {{*plan.copy_w, product.types.operands}, w, args.workspace + workspace.w});
     w = args.workspace + workspace.w;
   }
   if (plan.copy_y) {
-    call.after.push_back({{*plan.copy_y, DType::kFloat32}, args.workspace + workspace.y, y});
+    call.after.push_back({{*plan.copy_y, product.types.result}, args.workspace + workspace.y, y});
     y = args.workspace + workspace.y;
   }
   if (product.by_gemm()) call.gemm.emplace(plan, x, w, y);
@@ -179,8 +196,6 @@ Call make_call(const KernelArgs& args, const Product& product) {
 }
 
 Equation equation_of(const KernelArgs& args) {
-  MW_CHECK(args.inputs[0].type.dtype == DType::kFloat32 &&
-           args.inputs[1].type.dtype == DType::kFloat32);
   return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
                         args.inputs[1].type.shape);
 }
@@ -191,14 +206,12 @@ bool is_empty(const Equation& equation) {
                      [](const Factor& factor) { return factor.extent == 0; });
 }
 
-}  // namespace
-
-std::int64_t einsum_workspace(const KernelArgs& args) {
+std::int64_t product_workspace(const KernelArgs& args) {
   const Equation equation = equation_of(args);
-  return is_empty(equation) ? 0 : Workspace(make_product(equation)).end;
+  return is_empty(equation) ? 0 : Workspace(make_product(equation, types_of(args))).end;
 }
 
-Launch einsum(const KernelArgs& args) {
+Launch bind(const KernelArgs& args) {
   const Equation equation = equation_of(args);
   if (is_empty(equation)) {
     const auto bytes = static_cast<std::size_t>(num_bytes(args.output.type));
@@ -206,7 +219,18 @@ Launch einsum(const KernelArgs& args) {
       if (bytes > 0) std::memset(y, 0, bytes);
     };
   }
-  return make_call(args, make_product(equation));
+  return make_call(args, make_product(equation, types_of(args)));
+}
+
+}  // namespace
+
+std::int64_t einsum_workspace(const KernelArgs& args) {
+  return multiplies_bfloat16() ? product_workspace(args)
+                               : widened_workspace(args, product_workspace);
+}
+
+Launch einsum(const KernelArgs& args) {
+  return multiplies_bfloat16() ? bind(args) : bind_widened(args, bind);
 }
 
 }  // namespace meshwork::cpu

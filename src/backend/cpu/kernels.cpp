@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "backend/cpu/widen.h"
+
 namespace meshwork::cpu {
 
 std::span<const KernelDef> kernels() {
@@ -28,9 +30,9 @@ std::span<const KernelDef> kernels() {
       {"halo_unpack", halo_unpack},
       {"log", log},
       {"log1p", log1p},
-      {"log_softmax", log_softmax},
-      {"max_pool", max_pool},
-      {"max_pool_input", max_pool_input},
+      widened<log_softmax>("log_softmax"),
+      widened<max_pool>("max_pool"),
+      widened<max_pool_input>("max_pool_input"),
       {"maximum", maximum},
       {"minimum", minimum},
       {"moments", moments, channel_sums_workspace},
@@ -50,13 +52,13 @@ std::span<const KernelDef> kernels() {
       {"sigmoid", sigmoid},
       {"sign", sign},
       {"slice", slice},
-      {"softmax", softmax},
+      widened<softmax>("softmax"),
       {"softplus", softplus},
       {"sqrt", sqrt},
       {"square", square},
       {"subtract", subtract},
-      {"sum_pool", sum_pool},
-      {"sum_pool_input", sum_pool_input},
+      widened<sum_pool>("sum_pool"),
+      widened<sum_pool_input>("sum_pool_input"),
       {"tanh", tanh},
       {"transpose", transpose},
       {"truncated_normal", truncated_normal},

@@ -7,11 +7,29 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/check.h"
+#include "base/dtype.h"
+
 namespace meshwork::cpu {
 
 /// All that differs between the interfaces of oneDNN 2 and 3.
 
-/// A matrix product of float32 tensors, [.., m, k] [.., k, n] -> [.., m, n], each with any strides
+/// How oneDNN calls float32 or bfloat16.
+inline dnnl::memory::data_type data_type_of(DType dtype) {
+  using Type = dnnl::memory::data_type;
+  MW_CHECK(is_floating(dtype), "{} is not multiplied", to_string(dtype));
+  return dtype == DType::kBFloat16 ? Type::bf16 : Type::f32;
+}
+
+/// Whether oneDNN computes with bfloat16 on this machine.
+inline bool multiplies_bfloat16() {
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+  const unsigned needed = bits(dnnl::cpu_isa::avx512_core);
+  static const unsigned there = bits(dnnl::get_effective_cpu_isa());
+  return (there & needed) == needed;
+}
+
+/// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], each with any strides
 /// that oneDNN has an implementation for; throws dnnl::error if there is none. Memory for its
 /// scratchpad is given when it runs.
 inline dnnl::matmul::primitive_desc make_matmul(const dnnl::engine& engine,
@@ -33,6 +51,7 @@ enum class ConvolutionResult { kY, kX, kW };
 /// Images and kernels of a convolution: x [n, c, ..], w [f, c, ..] or [g, f, c, ..], y [n, f, ..].
 struct ConvolutionTypes {
   dnnl::memory::desc x, w, y;
+  dnnl::memory::desc forward_x, forward_w;  ///< in the dtype of the operands, whatever the result
   dnnl::memory::dims strides, dilations, low, high;  ///< dilations: 0 is dense
 };
 
@@ -70,8 +89,9 @@ inline dnnl::primitive_desc make_convolution(const dnnl::engine& engine, Convolu
   // Operations and hints must live while implementations are gone through.
 #if DNNL_VERSION_MAJOR >= 3
   const auto forward = [&] {
-    return Forward::primitive_desc(engine, dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y,
-                                   t.strides, t.dilations, t.low, t.high, attributes);
+    return Forward::primitive_desc(engine, dnnl::prop_kind::forward_training, direct, t.forward_x,
+                                   t.forward_w, t.y, t.strides, t.dilations, t.low, t.high,
+                                   attributes);
   };
   const Forward::primitive_desc hint = forward();
   const auto input = [&] {
@@ -79,8 +99,8 @@ inline dnnl::primitive_desc make_convolution(const dnnl::engine& engine, Convolu
                                  t.high, hint, attributes);
   };
 #else
-  const Forward::desc forward_operation(dnnl::prop_kind::forward_training, direct, t.x, t.w, t.y,
-                                        t.strides, t.dilations, t.low, t.high);
+  const Forward::desc forward_operation(dnnl::prop_kind::forward_training, direct, t.forward_x,
+                                        t.forward_w, t.y, t.strides, t.dilations, t.low, t.high);
   const auto forward = [&] {
     return Forward::primitive_desc(forward_operation, attributes, engine);
   };

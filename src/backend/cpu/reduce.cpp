@@ -9,28 +9,33 @@
 #include "backend/cpu/reduce_plan.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/types.h"
+#include "backend/cpu/widen.h"
 
 namespace meshwork::cpu {
 namespace {
 
 /// y[c] = fold of x[c], x[stride + c], .., `rows` >= 1 of them.
-template <class Op, class T>
+template <class Op, class From, class T>
 struct FoldRowsLoop {
-  [[gnu::always_inline]] static void run(const T* x, std::int64_t stride, std::int64_t rows, T* y,
-                                         std::int64_t columns) {
+  [[gnu::always_inline]] static void run(const From* x, std::int64_t stride, std::int64_t rows,
+                                         T* y, std::int64_t columns) {
 #pragma omp simd
-    for (std::int64_t c = 0; c < columns; ++c) y[c] = x[c];
+    for (std::int64_t c = 0; c < columns; ++c) y[c] = computed(x[c]);
     std::int64_t row = 1;
     for (; row + 4 <= rows; row += 4) {
-      const T *x0 = x + row * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+      const From *x0 = x + row * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
 #pragma omp simd
       for (std::int64_t c = 0; c < columns; ++c) {
-        y[c] = Op::apply(y[c], Op::apply(Op::apply(x0[c], x1[c]), Op::apply(x2[c], x3[c])));
+        const T first = Op::apply(computed(x0[c]), computed(x1[c]));
+        const T second = Op::apply(computed(x2[c]), computed(x3[c]));
+        y[c] = Op::apply(y[c], Op::apply(first, second));
       }
     }
     for (; row < rows; ++row) {
 #pragma omp simd
-      for (std::int64_t c = 0; c < columns; ++c) y[c] = Op::apply(y[c], x[row * stride + c]);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y[c] = Op::apply(y[c], computed(x[row * stride + c]));
+      }
     }
   }
 };
@@ -44,23 +49,27 @@ struct FoldIntoLoop {
   }
 };
 
-template <class Op, class T>
+template <class Op, class From, class T>
 struct FoldColumnsLoop {
-  [[gnu::always_inline]] static void run(const T* x, std::int64_t count, T* y) {
-    *y = fold_lanes<Op, T>(x, count);
+  [[gnu::always_inline]] static void run(const From* x, std::int64_t count, T* y) {
+    *y = fold_lanes<Op, From>(x, count);
   }
 };
 
 /// All that a launch needs; `results` is [kept, blocks, width], and is y where there is one block.
-template <class Op, class T>
+template <class Op, class From>
 struct Fold {
+  using T = Computed<From>;
+
   ReducePlan plan;
-  const T* x;
+  const From* x;
   T* y;
   T* results;
-  decltype(vectorized<FoldRowsLoop<Op, T>>()) rows = vectorized<FoldRowsLoop<Op, T>>();
+  decltype(vectorized<FoldRowsLoop<Op, From, T>>()) rows = vectorized<FoldRowsLoop<Op, From, T>>();
+  decltype(vectorized<FoldRowsLoop<Op, T, T>>()) blocks = vectorized<FoldRowsLoop<Op, T, T>>();
   decltype(vectorized<FoldIntoLoop<Op, T>>()) into = vectorized<FoldIntoLoop<Op, T>>();
-  decltype(vectorized<FoldColumnsLoop<Op, T>>()) columns = vectorized<FoldColumnsLoop<Op, T>>();
+  decltype(vectorized<FoldColumnsLoop<Op, From, T>>()) columns =
+      vectorized<FoldColumnsLoop<Op, From, T>>();
 
   /// Columns are kept. Task: (p, block, part of the columns).
   void fold_rows(std::int64_t task) const {
@@ -101,7 +110,7 @@ struct Fold {
 
   void fold_blocks(std::int64_t p) const {
     const std::int64_t width = plan.width();
-    rows(results + p * plan.blocks * width, width, plan.blocks, y + p * width, width);
+    blocks(results + p * plan.blocks * width, width, plan.blocks, y + p * width, width);
   }
 
   void operator()() const {
@@ -126,8 +135,9 @@ struct Fold {
 };
 
 /// `nothing` is the result of folding no elements.
-template <class Op, class T>
-Launch bind(const KernelArgs& args, T nothing) {
+template <class Op, class From>
+Launch bind(const KernelArgs& args, Computed<From> nothing) {
+  using T = Computed<From>;
   const TensorView &x = args.inputs[0], &y = args.output;
   const std::int64_t outputs = num_elements(y.type.shape);
   if (outputs == 0) return [] {};
@@ -136,28 +146,44 @@ Launch bind(const KernelArgs& args, T nothing) {
   }
   const ReducePlan plan = plan_reduce(x.type.shape, args.attrs.integers("axes"));
   T* results = plan.blocks > 1 ? reinterpret_cast<T*>(args.workspace) : y.as<T>();
-  return Fold<Op, T>{plan, x.as<T>(), y.as<T>(), results};
+  return Fold<Op, From>{plan, x.as<From>(), y.as<T>(), results};
+}
+
+Launch sum(const KernelArgs& args) {
+  const DType dtype = args.inputs[0].type.dtype;
+  if (dtype == DType::kBFloat16) return bind<Add, BFloat16>(args, 0);
+  return with_number(dtype, [&](auto zero) { return bind<Add, decltype(zero)>(args, zero); });
+}
+
+Launch max(const KernelArgs& args) {
+  const DType dtype = args.inputs[0].type.dtype;
+  if (dtype == DType::kBFloat16) {
+    return bind<Maximum, BFloat16>(args, -std::numeric_limits<float>::infinity());
+  }
+  return with_number(dtype, [&](auto number) {
+    using T = decltype(number);
+    using Limits = std::numeric_limits<T>;
+    return bind<Maximum, T>(args, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+  });
+}
+
+std::int64_t fold_workspace(const KernelArgs& args) {
+  const TensorType& x = args.inputs[0].type;
+  if (num_elements(x.shape) == 0) return 0;
+  const ReducePlan plan = plan_reduce(x.shape, args.attrs.integers("axes"));
+  const std::int64_t results = plan.kept * plan.blocks * plan.width();
+  const std::size_t size = std::max(size_of(x.dtype), sizeof(float));
+  return plan.blocks > 1 ? results * static_cast<std::int64_t>(size) : 0;
 }
 
 }  // namespace
 
 std::int64_t reduce_workspace(const KernelArgs& args) {
-  const TensorType& x = args.inputs[0].type;
-  if (num_elements(x.shape) == 0) return 0;
-  const ReducePlan plan = plan_reduce(x.shape, args.attrs.integers("axes"));
-  const std::int64_t results = plan.kept * plan.blocks * plan.width();
-  return plan.blocks > 1 ? results * static_cast<std::int64_t>(size_of(x.dtype)) : 0;
+  return wide_result_workspace(args, fold_workspace);
 }
 
-Launch reduce_sum(const KernelArgs& args) {
-  return with_number(args.output.type.dtype, [&](auto number) { return bind<Add>(args, number); });
-}
+Launch reduce_sum(const KernelArgs& args) { return bind_wide_result(args, sum); }
 
-Launch reduce_max(const KernelArgs& args) {
-  return with_number(args.output.type.dtype, [&](auto number) {
-    using Limits = std::numeric_limits<decltype(number)>;
-    return bind<Maximum>(args, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
-  });
-}
+Launch reduce_max(const KernelArgs& args) { return bind_wide_result(args, max); }
 
 }  // namespace meshwork::cpu

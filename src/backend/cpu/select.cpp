@@ -1,5 +1,6 @@
 // y = a where the condition is not 0, else b
 #include "backend/cpu/arithmetic.h"
+#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/parallel.h"
@@ -11,12 +12,12 @@ namespace meshwork::cpu {
 namespace {
 
 /// One block of the nest; y may be an operand that is not broadcast.
-template <class T>
+template <class Condition, class T>
 struct SelectLoop {
-  [[gnu::always_inline]] static void run(const float* condition, const T* a, const T* b, T* y,
+  [[gnu::always_inline]] static void run(const Condition* condition, const T* a, const T* b, T* y,
                                          const Nest::Block& block) {
     for (std::int64_t row = 0; row < block.rows; ++row) {
-      const float* c_row = condition + block.offset[0] + row * block.stride[0];
+      const Condition* c_row = condition + block.offset[0] + row * block.stride[0];
       const T* a_row = a + block.offset[1] + row * block.stride[1];
       const T* b_row = b + block.offset[2] + row * block.stride[2];
       T* y_row = y + block.result_offset + row * block.result_stride;
@@ -31,7 +32,7 @@ struct SelectLoop {
 
  private:
   template <bool C>
-  [[gnu::always_inline]] static void by_values(const float* c, const T* a, const T* b, T* y,
+  [[gnu::always_inline]] static void by_values(const Condition* c, const T* a, const T* b, T* y,
                                                std::int64_t columns, bool a_repeats,
                                                bool b_repeats) {
     if (a_repeats && b_repeats) return row<C, true, true>(c, a, b, y, columns);
@@ -42,32 +43,39 @@ struct SelectLoop {
 
   /// C, A, B: whether the operand is one value that repeats.
   template <bool C, bool A, bool B>
-  [[gnu::always_inline]] static void row(const float* c, const T* a, const T* b, T* y,
+  [[gnu::always_inline]] static void row(const Condition* c, const T* a, const T* b, T* y,
                                          std::int64_t columns) {
-    const float c_value = *c;
+    const float c_value = computed(*c);
     const T a_value = *a, b_value = *b;
 #pragma omp simd
     for (std::int64_t i = 0; i < columns; ++i) {
-      y[i] = Select::apply(C ? c_value : c[i], A ? a_value : a[i], B ? b_value : b[i]);
+      y[i] = Select::apply(C ? c_value : computed(c[i]), A ? a_value : a[i], B ? b_value : b[i]);
     }
   }
 };
 
-}  // namespace
-
-Launch select(const KernelArgs& args) {
-  if (args.inputs[0].type.dtype != DType::kFloat32) return reference::select(args);
+template <class Condition>
+Launch launch(const KernelArgs& args) {
   return with_type(args.output.type.dtype, [&](auto value) -> Launch {
     using T = decltype(value);
     const Nest nest(args.output.type.shape, {args.inputs[0].type.shape, args.inputs[1].type.shape,
                                              args.inputs[2].type.shape});
-    return
-        [nest, c = args.inputs[0].as<float>(), a = args.inputs[1].as<T>(),
-         b = args.inputs[2].as<T>(), y = args.output.as<T>(), run = vectorized<SelectLoop<T>>()] {
-          for_each_task(nest.tasks(), nest.elements(),
-                        [&](std::int64_t task) { run(c, a, b, y, nest.block(task)); });
-        };
+    return [nest, c = args.inputs[0].as<Condition>(), a = args.inputs[1].as<T>(),
+            b = args.inputs[2].as<T>(), y = args.output.as<T>(),
+            run = vectorized<SelectLoop<Condition, T>>()] {
+      for_each_task(nest.tasks(), nest.elements(),
+                    [&](std::int64_t task) { run(c, a, b, y, nest.block(task)); });
+    };
   });
+}
+
+}  // namespace
+
+Launch select(const KernelArgs& args) {
+  const DType condition = args.inputs[0].type.dtype;
+  if (condition == DType::kFloat32) return launch<float>(args);
+  if (condition == DType::kBFloat16) return launch<BFloat16>(args);
+  return reference::select(args);
 }
 
 }  // namespace meshwork::cpu

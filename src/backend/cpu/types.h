@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/bfloat16.h"
 #include "base/check.h"
 #include "base/dtype.h"
 
@@ -19,11 +20,14 @@ auto with_type(DType dtype, const Body& body) {
       return body(std::int64_t{});
     case DType::kUInt8:
       return body(std::uint8_t{});
+    case DType::kBFloat16:
+      return body(BFloat16{});
   }
   check_failed(__FILE__, __LINE__, "dtype", "unknown");
 }
 
-/// As with_type, for kernels that do arithmetic: there is none on uint8.
+/// As with_type, for kernels that do arithmetic: there is none on uint8, and
+/// that on bfloat16 is done in float32.
 template <class Body>
 auto with_number(DType dtype, const Body& body) {
   switch (dtype) {
@@ -34,6 +38,7 @@ auto with_number(DType dtype, const Body& body) {
     case DType::kInt64:
       return body(std::int64_t{});
     case DType::kUInt8:
+    case DType::kBFloat16:
       break;
   }
   check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));

@@ -15,39 +15,48 @@ template <class Op, class From, class To>
 struct UnaryLoop {
   [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = Op::apply(x[i]);
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<To>(Op::apply(computed(x[i])));
   }
 };
 
-template <class Op, class From, class To>
-Launch launch(const KernelArgs& args) {
+template <class Loop, class From, class To>
+Launch run_loop(const KernelArgs& args) {
   const auto* x = args.inputs[0].as<From>();
   auto* y = args.output.as<To>();
   const std::int64_t count = num_elements(args.output.type.shape);
-  return [x, y, count, run = vectorized<UnaryLoop<Op, From, To>>()] {
+  return [x, y, count, run = vectorized<Loop>()] {
     for_each_range(count, [&](std::int64_t begin, std::int64_t end) {
       run(x + begin, y + begin, end - begin);
     });
   };
 }
 
+template <class Op, class From, class To>
+Launch launch(const KernelArgs& args) {
+  return run_loop<UnaryLoop<Op, From, To>, From, To>(args);
+}
+
 template <class Op>
 Launch real(const KernelArgs& args) {
-  MW_CHECK(args.inputs[0].type.dtype == DType::kFloat32);
+  const DType dtype = args.inputs[0].type.dtype;
+  if (dtype == DType::kBFloat16) return launch<Op, BFloat16, BFloat16>(args);
+  MW_CHECK(dtype == DType::kFloat32);
   return launch<Op, float, float>(args);
 }
 
 template <class Op>
 Launch number(const KernelArgs& args) {
+  if (args.inputs[0].type.dtype == DType::kBFloat16) return launch<Op, BFloat16, BFloat16>(args);
   return with_number(args.inputs[0].type.dtype,
                      [&](auto type) { return launch<Op, decltype(type), decltype(type)>(args); });
 }
 
-template <class To>
-struct Convert {
-  template <class From>
-  [[gnu::always_inline]] static To apply(From x) {
-    return convert<To>(x);
+/// y may be x where the sizes are the same.
+template <class From, class To>
+struct ConvertLoop {
+  [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
   }
 };
 
@@ -71,8 +80,9 @@ Launch tanh(const KernelArgs& args) { return real<Tanh>(args); }
 Launch cast(const KernelArgs& args) {
   return with_type(args.inputs[0].type.dtype, [&](auto from) {
     return with_type(args.output.type.dtype, [&](auto to) {
+      using From = decltype(from);
       using To = decltype(to);
-      return launch<Convert<To>, decltype(from), To>(args);
+      return run_loop<ConvertLoop<From, To>, From, To>(args);
     });
   });
 }

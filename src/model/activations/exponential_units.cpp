@@ -12,7 +12,7 @@ constexpr double kSeluScale = 1.0507009873554804934;
 
 // x where x > 0, else alpha (exp(x / width) - 1)
 ValueId exponential_unit(GraphBuilder& b, ValueId x, double alpha, double width) {
-  const ValueId zero = ops::constant(b, 0.0);
+  const ValueId zero = ops::constant_like(b, 0.0, x);
   const ValueId positive = b.add(ops::kGreater, {x, zero});
   ValueId below = b.add(ops::kSelect, {positive, zero, x});
   if (width != 1.0) below = ops::scale(b, below, 1 / width);

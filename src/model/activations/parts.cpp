@@ -5,20 +5,20 @@
 namespace meshwork::activations {
 
 ValueId clip(GraphBuilder& b, ValueId x, double low, double high) {
-  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, low)});
-  return b.add(ops::kMinimum, {raised, ops::constant(b, high)});
+  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant_like(b, low, x)});
+  return b.add(ops::kMinimum, {raised, ops::constant_like(b, high, x)});
 }
 
 ValueId expm1_negative(GraphBuilder& b, ValueId x) {
   // exp(x) - 1 = 2 t / (1 - t) with t = tanh(x / 2), which is in (-1, 0]
   const ValueId t = b.add(ops::kTanh, {ops::scale(b, x, 0.5)});
-  const ValueId one = ops::constant(b, 1.0);
+  const ValueId one = ops::constant_like(b, 1.0, x);
   return ops::divide(b, ops::scale(b, t, 2.0), ops::subtract(b, one, t));
 }
 
 ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {
-  const ValueId above = b.add(ops::kGreater, {x, ops::constant(b, bound)});
-  return b.add(ops::kSelect, {above, x, ops::constant(b, otherwise)});
+  const ValueId above = b.add(ops::kGreater, {x, ops::constant_like(b, bound, x)});
+  return b.add(ops::kSelect, {above, x, ops::constant_like(b, otherwise, x)});
 }
 
 }  // namespace meshwork::activations

@@ -9,12 +9,12 @@ namespace {
 ValueId relu(GraphBuilder& b, ValueId x) { return b.add(ops::kRelu, {x}); }
 
 ValueId relu6(GraphBuilder& b, ValueId x) {
-  return b.add(ops::kMinimum, {relu(b, x), ops::constant(b, 6.0)});
+  return b.add(ops::kMinimum, {relu(b, x), ops::constant_like(b, 6.0, x)});
 }
 
 // x where x >= 0, else slope x
 ValueId leaky_relu(GraphBuilder& b, ValueId x, double slope) {
-  const ValueId positive = b.add(ops::kGreaterEqual, {x, ops::constant(b, 0.0)});
+  const ValueId positive = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 0.0, x)});
   return b.add(ops::kSelect, {positive, x, ops::scale(b, x, slope)});
 }
 
@@ -28,9 +28,9 @@ struct ReluArguments {
 ValueId general_relu(GraphBuilder& b, ValueId x, const ReluArguments& args) {
   if (args.slope != 0 && !args.most && args.threshold == 0) return leaky_relu(b, x, args.slope);
   ValueId y = args.threshold == 0 ? relu(b, x) : keep_above(b, x, args.threshold, 0.0);
-  if (args.most) y = b.add(ops::kMinimum, {y, ops::constant(b, *args.most)});
+  if (args.most) y = b.add(ops::kMinimum, {y, ops::constant_like(b, *args.most, x)});
   if (args.slope == 0) return y;
-  const ValueId below = ops::subtract(b, ops::constant(b, args.threshold), x);
+  const ValueId below = ops::subtract(b, ops::constant_like(b, args.threshold, x), x);
   return ops::subtract(b, y, ops::scale(b, relu(b, below), args.slope));
 }
 

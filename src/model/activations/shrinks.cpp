@@ -24,8 +24,9 @@ Activation read_soft_shrink(config::Reader& args) {
 Activation read_hard_shrink(config::Reader& args) {
   const double bound = read_bound(args);
   return [bound](GraphBuilder& b, ValueId x) {
-    const ValueId far = b.add(ops::kGreater, {b.add(ops::kAbs, {x}), ops::constant(b, bound)});
-    return b.add(ops::kSelect, {far, x, ops::constant(b, 0.0)});
+    const ValueId far =
+        b.add(ops::kGreater, {b.add(ops::kAbs, {x}), ops::constant_like(b, bound, x)});
+    return b.add(ops::kSelect, {far, x, ops::constant_like(b, 0.0, x)});
   };
 }
 

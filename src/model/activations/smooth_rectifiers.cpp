@@ -21,9 +21,9 @@ Activation read_squareplus(config::Reader& args) {
 // 0 up to -1, (x + 1)^2 / 4 up to 1, then x
 ValueId sparse_plus(GraphBuilder& b, ValueId x) {
   const ValueId curve = ops::scale(b, b.add(ops::kSquare, {ops::shift(b, x, 1.0)}), 0.25);
-  const ValueId above = b.add(ops::kGreaterEqual, {x, ops::constant(b, 1.0)});
-  const ValueId inside = b.add(ops::kGreater, {x, ops::constant(b, -1.0)});
-  const ValueId bent = b.add(ops::kSelect, {inside, curve, ops::constant(b, 0.0)});
+  const ValueId above = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 1.0, x)});
+  const ValueId inside = b.add(ops::kGreater, {x, ops::constant_like(b, -1.0, x)});
+  const ValueId bent = b.add(ops::kSelect, {inside, curve, ops::constant_like(b, 0.0, x)});
   return b.add(ops::kSelect, {above, x, bent});
 }
 

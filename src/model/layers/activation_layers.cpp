@@ -20,7 +20,8 @@ ValueId build_leaky_relu(Scope& scope, config::Reader& args, std::span<const Val
   GraphBuilder& b = scope.builder();
   refuse_negative(args, "negative_slope");
   const double slope = args.get("negative_slope", 0.3);  // the activation's default is 0.2
-  const ValueId positive = b.add(ops::kGreaterEqual, {inputs[0], ops::constant(b, 0.0)});
+  const ValueId positive =
+      b.add(ops::kGreaterEqual, {inputs[0], ops::constant_like(b, 0.0, inputs[0])});
   return b.add(ops::kSelect, {positive, inputs[0], ops::scale(b, inputs[0], slope)});
 }
 

@@ -73,6 +73,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kBatchNormalization{.names = {"BatchNormalization"}, .build = build};
+const LayerDef kBatchNormalization{
+    .names = {"BatchNormalization"}, .build = build, .inside = Inside::kFloat32Variables};
 
 }  // namespace meshwork::layers

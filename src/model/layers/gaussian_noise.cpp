@@ -15,7 +15,9 @@ ValueId build_noise(Scope& scope, config::Reader& args, std::span<const ValueId>
   const std::int64_t stream = read_stream(scope, args);
   if (!scope.training() || stddev == 0) return inputs[0];
   const Shape shape = b.shape(inputs[0]);
-  return ops::add(b, inputs[0], draw_normal(scope, stream, shape, 0, stddev));
+  return ops::add(
+      b, inputs[0],
+      ops::cast(b, draw_normal(scope, stream, shape, 0, stddev), b.type(inputs[0]).dtype));
 }
 
 ValueId build_dropout(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
@@ -28,7 +30,9 @@ ValueId build_dropout(Scope& scope, config::Reader& args, std::span<const ValueI
   if (!scope.training() || rate == 0) return inputs[0];
   const Shape shape = b.shape(inputs[0]);
   const double stddev = std::sqrt(rate / (1 - rate));
-  return ops::multiply(b, inputs[0], draw_normal(scope, stream, shape, 1, stddev));
+  return ops::multiply(
+      b, inputs[0],
+      ops::cast(b, draw_normal(scope, stream, shape, 1, stddev), b.type(inputs[0]).dtype));
 }
 
 }  // namespace

@@ -19,11 +19,14 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 }  // namespace
 
 const LayerDef kGlobalAveragePooling1D{.names = {"GlobalAveragePooling1D", "GlobalAvgPool1D"},
-                                       .build = build<1, ops::reduce_mean>};
+                                       .build = build<1, ops::reduce_mean>,
+                                       .inside = Inside::kFloat32};
 const LayerDef kGlobalAveragePooling2D{.names = {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
-                                       .build = build<2, ops::reduce_mean>};
+                                       .build = build<2, ops::reduce_mean>,
+                                       .inside = Inside::kFloat32};
 const LayerDef kGlobalAveragePooling3D{.names = {"GlobalAveragePooling3D", "GlobalAvgPool3D"},
-                                       .build = build<3, ops::reduce_mean>};
+                                       .build = build<3, ops::reduce_mean>,
+                                       .inside = Inside::kFloat32};
 const LayerDef kGlobalMaxPooling1D{.names = {"GlobalMaxPooling1D", "GlobalMaxPool1D"},
                                    .build = build<1, ops::reduce_max>};
 const LayerDef kGlobalMaxPooling2D{.names = {"GlobalMaxPooling2D", "GlobalMaxPool2D"},

@@ -47,6 +47,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kGroupNormalization{.names = {"GroupNormalization"}, .build = build};
+const LayerDef kGroupNormalization{
+    .names = {"GroupNormalization"}, .build = build, .inside = Inside::kFloat32};
 
 }  // namespace meshwork::layers

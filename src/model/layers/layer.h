@@ -9,6 +9,10 @@
 
 namespace meshwork {
 
+/// What a layer of bfloat16 computes in: bfloat16; in it but for its variables, rounded as they
+/// are; or float32 altogether, where sums of bfloat16 would be too coarse. It gives bfloat16.
+enum class Inside { kLayerDtype, kFloat32Variables, kFloat32 };
+
 /// One layer class, in the list of registry.cpp. `build` reads its arguments, under the builder's
 /// path makes its variables, and gives its output. Keras's argument names and defaults.
 struct LayerDef {
@@ -16,6 +20,7 @@ struct LayerDef {
   ValueId (*build)(Scope& scope, config::Reader& args, std::span<const ValueId> inputs);
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
+  Inside inside = Inside::kLayerDtype;
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};

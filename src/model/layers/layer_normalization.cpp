@@ -32,6 +32,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kLayerNormalization{.names = {"LayerNormalization"}, .build = build};
+const LayerDef kLayerNormalization{
+    .names = {"LayerNormalization"}, .build = build, .inside = Inside::kFloat32};
 
 }  // namespace meshwork::layers

@@ -54,7 +54,8 @@ ValueId drop(Scope& scope, ValueId x, double rate, std::int64_t stream, const Sh
   if (rate == 1) return ops::scale(b, x, 0.0);
   const ValueId u = draw_uniform(scope, stream, mask);
   const ValueId keep = b.add(ops::kGreaterEqual, {u, ops::constant(b, rate)});
-  return ops::multiply(b, x, ops::scale(b, keep, 1 / (1 - rate)));
+  const ValueId factor = ops::scale(b, keep, 1 / (1 - rate));
+  return ops::multiply(b, x, ops::cast(b, factor, b.type(x).dtype));
 }
 
 }  // namespace meshwork::layers

@@ -85,11 +85,14 @@ ValueId build_average(Scope& scope, config::Reader& args, std::span<const ValueI
 }  // namespace
 
 const LayerDef kAveragePooling1D{.names = {"AveragePooling1D", "AvgPool1D"},
-                                 .build = build_average<1>};
+                                 .build = build_average<1>,
+                                 .inside = Inside::kFloat32};
 const LayerDef kAveragePooling2D{.names = {"AveragePooling2D", "AvgPool2D"},
-                                 .build = build_average<2>};
+                                 .build = build_average<2>,
+                                 .inside = Inside::kFloat32};
 const LayerDef kAveragePooling3D{.names = {"AveragePooling3D", "AvgPool3D"},
-                                 .build = build_average<3>};
+                                 .build = build_average<3>,
+                                 .inside = Inside::kFloat32};
 const LayerDef kMaxPooling1D{.names = {"MaxPooling1D", "MaxPool1D"}, .build = build_max<1>};
 const LayerDef kMaxPooling2D{.names = {"MaxPooling2D", "MaxPool2D"}, .build = build_max<2>};
 const LayerDef kMaxPooling3D{.names = {"MaxPooling3D", "MaxPool3D"}, .build = build_max<3>};

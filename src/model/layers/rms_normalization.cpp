@@ -27,6 +27,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kRmsNormalization{.names = {"RMSNormalization"}, .build = build};
+const LayerDef kRmsNormalization{
+    .names = {"RMSNormalization"}, .build = build, .inside = Inside::kFloat32};
 
 }  // namespace meshwork::layers

@@ -148,7 +148,8 @@ ValueId build_images(Scope& scope, config::Reader& args, std::span<const ValueId
 }  // namespace
 
 const LayerDef kUpSampling1D{.names = {"UpSampling1D"}, .build = build_repeat<1>};
-const LayerDef kUpSampling2D{.names = {"UpSampling2D"}, .build = build_images};
+const LayerDef kUpSampling2D{
+    .names = {"UpSampling2D"}, .build = build_images, .inside = Inside::kFloat32};
 const LayerDef kUpSampling3D{.names = {"UpSampling3D"}, .build = build_repeat<3>};
 
 }  // namespace meshwork::layers

@@ -16,7 +16,7 @@ Launch pick(const KernelArgs& args) {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t place = index.as<std::int32_t>()[i] - first;
         const bool here = place >= 0 && place < depth;
-        y.as<T>()[i] = here ? x.as<T>()[i * depth + place] : T{0};
+        y.as<T>()[i] = here ? x.as<T>()[i * depth + place] : T{};
       }
     });
   };

@@ -15,7 +15,7 @@ void choose(const KernelArgs& args) {
   const Shape b_strides = cpu::broadcast_strides(args.inputs[2].type.shape, shape);
   std::int64_t i = 0;
   for_each_index(shape, [&](const Shape& index) {
-    const bool condition = args.inputs[0].as<C>()[offset_of(index, c_strides)] != C{0};
+    const bool condition = args.inputs[0].as<C>()[offset_of(index, c_strides)] != C{};
     const T a = args.inputs[1].as<T>()[offset_of(index, a_strides)];
     const T b = args.inputs[2].as<T>()[offset_of(index, b_strides)];
     args.output.as<T>()[i++] = condition ? a : b;

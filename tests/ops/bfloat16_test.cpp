@@ -1,0 +1,109 @@
+// Every op on bfloat16: its types, and its kernels against those of float32.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "base/bfloat16.h"
+#include "graph/dim_rule.h"
+#include "ops/cases.h"
+#include "ops/ops.h"
+#include "support/kernel_call.h"
+
+using namespace meshwork;
+
+namespace {
+
+/// Half a unit in the last of 8 digits.
+constexpr double kRounding = 1.0 / 256;
+
+bool has_kernel(const OpDef& op) {
+  return op.collective == Collective::kNone && op.name != "input" && op.name != "variable";
+}
+
+HostTensor in_dtype(const HostTensor& from, DType dtype) {
+  if (from.type.dtype == dtype) return from;
+  HostTensor to = host_tensor(TensorType{dtype, from.type.shape});
+  const std::vector<double> values = to_doubles(from);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<float>(values[i]);
+    if (dtype == DType::kBFloat16) {
+      to.as<BFloat16>()[i] = BFloat16(value);
+    } else {
+      to.as<float>()[i] = value;
+    }
+  }
+  return to;
+}
+
+HostTensor run(Backend& backend, const OpCase& op_case, const std::vector<HostTensor>& inputs) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    parts.push_back(whole_part(in_dtype(inputs[i], op_case.inputs[i].type.dtype)));
+  }
+  return call_kernel(backend, *op_case.op, parts, op_case.attrs, op_case.output,
+                     whole_window(op_case.output.shape));
+}
+
+std::vector<HostTensor> draw_all(const OpCase& op_case) {
+  std::vector<HostTensor> result;
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) result.push_back(draw(op_case, i));
+  return result;
+}
+
+/// The op of the same numbers in float32. The attribute asks for nothing there.
+OpCase wide(const OpCase& op_case) { return in_float32(op_case); }
+
+}  // namespace
+
+TEST_CASE("ops of bfloat16 give bfloat16, and so do their gradients") {
+  CHECK(bfloat16_cases().size() > 300);
+  for (const OpCase& op_case : bfloat16_cases()) {
+    INFO(op_case.name);
+    Graph graph;
+    GraphBuilder b(graph);
+    std::vector<ValueId> inputs;
+    for (const CaseInput& operand : op_case.inputs) {
+      inputs.push_back(ops::input(b, fmt::format("x{}", inputs.size()), operand.type));
+    }
+    const ValueId y = b.add(*op_case.op, inputs, op_case.attrs);
+    CHECK(b.type(y) == op_case.output);
+    if (op_case.op->split != nullptr) {
+      CHECK(b.type(op_case.op->split(b, inputs, op_case.attrs)) == op_case.output);
+    }
+    if (!op_case.differentiable.empty()) {
+      const ValueId dy = ops::input(b, "dy", op_case.output);
+      b.set_phase(Phase::kBackward);
+      const std::vector<ValueId> gradients = op_case.op->grad(b, y, dy);
+      for (const std::size_t i : op_case.differentiable) {
+        REQUIRE(gradients[i] != kNoValue);
+        CHECK(b.type(gradients[i]) == op_case.inputs[i].type);
+      }
+    }
+    for (const Node& node : graph.nodes) CHECK_NOTHROW(rule_of(graph, node));
+    verify(graph);
+  }
+}
+
+TEST_CASE("the naive kernel of bfloat16 is that of float32, rounded once") {
+  const auto backend = make_reference_backend();
+  for (const OpCase& op_case : bfloat16_cases()) {
+    if (!has_kernel(*op_case.op)) continue;
+    INFO(op_case.name);
+    const std::vector<HostTensor> inputs = draw_all(op_case);
+    const HostTensor expected =
+        in_dtype(run(*backend, wide(op_case), inputs), op_case.output.dtype);
+    CHECK(difference(run(*backend, op_case, inputs), expected, 0) == "");
+  }
+}
+
+TEST_CASE("the kernels of bfloat16 agree with the naive ones") {
+  const auto naive = make_reference_backend();
+  const auto fast = make_cpu_backend(2);
+  for (const OpCase& op_case : bfloat16_cases()) {
+    if (!has_kernel(*op_case.op)) continue;
+    INFO(op_case.name);
+    const std::vector<HostTensor> inputs = draw_all(op_case);
+    const bool rounded = op_case.output.dtype == DType::kBFloat16;
+    const double tolerance = rounded ? 2 * kRounding : 2 * op_case.tolerance;
+    CHECK(difference(run(*fast, op_case, inputs), run(*naive, op_case, inputs), tolerance) == "");
+  }
+}
