@@ -33,13 +33,18 @@ def arena_bytes(ours, workload, steps):
 
 
 def all_reduce(ours, turns):
-    """Medians in seconds of 16 MiB over 2 ranks: ours and MPI_Allreduce's, of every turn."""
+    """Medians in seconds of 16 MiB over 2 ranks: ours and MPI_Allreduce's, of every turn.
+
+    Ours as steps do it: prepared once, in memory that the ranks share.
+    """
     found = {"all_reduce": [], "MPI_Allreduce": []}
+    names = {"prepared": "all_reduce", "MPI_Allreduce": "MPI_Allreduce"}
     program = ROOT / "build/tests/mpi/all_reduce_benchmark"
     for _ in range(turns):
         out = Process([*ours.mpirun(2), program], ours.environment(1)).out
         for name, median in re.findall(r"^(\w+) +n 2 +16777216 B +[\d.]+ +([\d.]+)", out, re.M):
-            found[name].append(float(median) * 1e-6)
+            if name in names:
+                found[names[name]].append(float(median) * 1e-6)
     if not all(found.values()):
         raise Failed("all_reduce_benchmark printed no line for 16777216 B")
     return found
