@@ -87,6 +87,16 @@ BRANCHES = {
         {"Dense": {"name": "out", "units": 5}},
     ],
 }
+NORMALIZED = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 9, "activation": "tanh"}},
+        {"LayerNormalization": {"name": "norm_1"}},
+        {"Dense": {"name": "h2", "units": 8, "activation": "relu"}},
+        {"RMSNormalization": {"name": "norm_2"}},
+        {"Dense": {"name": "out", "units": 5}},
+    ],
+}
 GATE = {
     "input": [6],
     "layers": [
@@ -315,6 +325,7 @@ def make_mixed():
     cases["classifier"] = (CLASSIFIER, adam, loss, ["accuracy"], samples, {})
     cases["branches"] = (BRANCHES, adam, loss, ["accuracy"], samples, {})
     cases["regressor"] = (REGRESSOR, adam, "mse", ["mae"], samples, {})
+    cases["normalized"] = (NORMALIZED, adam, loss, ["accuracy"], samples, {})
     for name in ("convnet", "pools", "residual"):
         cases[name] = (NETWORKS[name], sgd, loss, ["accuracy"], samples, {})
     return cases
