@@ -1,9 +1,7 @@
-#include "base/heap.h"
 #include "cli/cli.h"
 #include "comm/topology.h"
 
 int main(int argc, char** argv) {
-  meshwork::give_back_large_blocks();
   meshwork::use_fair_share_of_cores(argv);
   return meshwork::cli::run(argc, argv);
 }

@@ -50,6 +50,13 @@ data::Dataset counting(const TempDir& dir, int samples, const std::string& more 
   return dataset(dir, "{format: idx, splits: {train: {x: n, y: n}}" + more + "}");
 }
 
+std::int64_t kept_bytes(const data::Dataset& dataset) {
+  const data::Split split = dataset.split("train");
+  std::int64_t bytes = 0;
+  for (const data::Field& field : split.fields) bytes += field.source->kept_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("mistakes in a description are found without files, with place and nearest") {
@@ -273,4 +280,17 @@ TEST_CASE("runs of a box") {
   CHECK(box.starts == std::vector<std::int64_t>{12, 20, 36, 44});
   CHECK(data::runs_of({}, {}, {}).starts == std::vector<std::int64_t>{0});
   CHECK(data::runs_of({3}, {3}, {0}).starts.empty());
+}
+
+TEST_CASE("what a data set keeps in memory is known before it is read") {
+  const TempDir dir;
+  const auto kept = [&](const std::string& more) {
+    const std::string text =
+        "{format: synthetic, splits: {train: {x: {normal: [10, 3]}, y: {integers: [10], below: "
+        "2}}}";
+    return kept_bytes(dataset(dir, text + more + "}"));
+  };
+  CHECK(kept("") == 10 * 3 * 4 + 10 * 4);
+  CHECK(kept(", cache: false") == 0);
+  CHECK(kept_bytes(counting(dir, 9)) == 2 * 9);  // as stored, a byte each
 }
