@@ -24,18 +24,18 @@ struct BinaryLoop {
         const Computed<T> value = computed(*b_row);
 #pragma omp simd
         for (std::int64_t i = 0; i < block.columns; ++i) {
-          y_row[i] = static_cast<Result>(Op::apply(computed(a_row[i]), value));
+          store(y_row[i], Op::apply(computed(a_row[i]), value));
         }
       } else if (block.repeats[0]) {
         const Computed<T> value = computed(*a_row);
 #pragma omp simd
         for (std::int64_t i = 0; i < block.columns; ++i) {
-          y_row[i] = static_cast<Result>(Op::apply(value, computed(b_row[i])));
+          store(y_row[i], Op::apply(value, computed(b_row[i])));
         }
       } else {
 #pragma omp simd
         for (std::int64_t i = 0; i < block.columns; ++i) {
-          y_row[i] = static_cast<Result>(Op::apply(computed(a_row[i]), computed(b_row[i])));
+          store(y_row[i], Op::apply(computed(a_row[i]), computed(b_row[i])));
         }
       }
     }

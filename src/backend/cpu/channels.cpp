@@ -226,7 +226,7 @@ struct ScaleRowsLoop {
       T* y_row = y + row * columns;
 #pragma omp simd
       for (std::int64_t c = 0; c < columns; ++c) {
-        y_row[c] = static_cast<T>(computed(x_row[c]) * scale[c] + offset[c]);
+        store(y_row[c], computed(x_row[c]) * scale[c] + offset[c]);
       }
     }
   }
@@ -238,7 +238,7 @@ struct ScaleRunLoop {
                                          std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
-      y[i] = static_cast<T>(computed(x[i]) * scale + offset);
+      store(y[i], computed(x[i]) * scale + offset);
     }
   }
 };

@@ -1,4 +1,6 @@
 // y = a where the condition is not 0, else b
+#include <type_traits>
+
 #include "backend/cpu/arithmetic.h"
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
@@ -57,7 +59,9 @@ struct SelectLoop {
 template <class Condition>
 Launch launch(const KernelArgs& args) {
   return with_type(args.output.type.dtype, [&](auto value) -> Launch {
-    using T = decltype(value);
+    // What is only moved is moved as bits.
+    using Value = decltype(value);
+    using T = std::conditional_t<std::is_same_v<Value, BFloat16>, std::uint16_t, Value>;
     const Nest nest(args.output.type.shape, {args.inputs[0].type.shape, args.inputs[1].type.shape,
                                              args.inputs[2].type.shape});
     return [nest, c = args.inputs[0].as<Condition>(), a = args.inputs[1].as<T>(),

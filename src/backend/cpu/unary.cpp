@@ -15,7 +15,7 @@ template <class Op, class From, class To>
 struct UnaryLoop {
   [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<To>(Op::apply(computed(x[i])));
+    for (std::int64_t i = 0; i < count; ++i) store(y[i], Op::apply(computed(x[i])));
   }
 };
 
@@ -56,7 +56,7 @@ template <class From, class To>
 struct ConvertLoop {
   [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
+    for (std::int64_t i = 0; i < count; ++i) store(y[i], x[i]);
   }
 };
 

@@ -30,7 +30,7 @@ template <class From, class To>
 struct CopyLoop {
   [[gnu::always_inline]] static void run(const From* from, To* to, std::int64_t count) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
+    for (std::int64_t i = 0; i < count; ++i) store(to[i], from[i]);
   }
 };
 
