@@ -34,8 +34,8 @@ template <class To, class From>
   }
 }
 
-/// to = value, converted. A copy of a struct would keep loops from being vectorized, one of its bits
-/// does not.
+/// to = value, converted. A copy of a struct would keep loops from being vectorized, one of its
+/// bits does not.
 template <class To, class From>
 [[gnu::always_inline]] inline void store(To& to, From value) {
   if constexpr (std::is_same_v<To, BFloat16>) {
