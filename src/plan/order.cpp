@@ -3,13 +3,12 @@
 #include <set>
 #include <vector>
 
+#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "plan/plan.h"
 
 namespace meshwork {
 namespace {
-
-bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
 
 class Ordering {
  public:

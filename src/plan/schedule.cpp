@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "plan/plan.h"
 
@@ -11,8 +12,6 @@ namespace meshwork {
 namespace {
 
 std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
-bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
 
 bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "sharding/reshard.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr std::int64_t kMuchSmaller = 8;
 /// Operations per element up to which an op is light.
 constexpr double kLightFlops = 8;
-
-bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
 
 std::int64_t largest_operand(const Graph& graph, const Node& node) {
   std::int64_t elements = 0;
