@@ -13,6 +13,10 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 
 }  // namespace
 
+std::size_t bytes_to_huge_page(const void* address) {
+  return (kHugePage - reinterpret_cast<std::uintptr_t>(address) % kHugePage) % kHugePage;
+}
+
 void prefer_huge_pages(void* begin, std::size_t bytes) {
   const std::size_t page = page_size();
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
@@ -24,8 +28,7 @@ void prefer_huge_pages(void* begin, std::size_t bytes) {
 
 void take_huge_pages(void* begin, std::size_t bytes) {
   constexpr int kCollapse = 25;  // MADV_COLLAPSE since Linux 6.1: older systems refuse it
-  const auto address = reinterpret_cast<std::uintptr_t>(begin);
-  const std::size_t skip = (kHugePage - address % kHugePage) % kHugePage;
+  const std::size_t skip = bytes_to_huge_page(begin);
   if (bytes < kHugePage + skip) return;
   const std::size_t whole = (bytes - skip) / kHugePage * kHugePage;
   std::byte* first = static_cast<std::byte*>(begin) + skip;
@@ -42,8 +45,7 @@ std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes) {
   if (mapped < bytes) return nullptr;
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::size_t skip = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
+  const std::size_t skip = slack == 0 ? 0 : bytes_to_huge_page(memory);
   std::byte* begin = static_cast<std::byte*>(memory) + skip;
   prefer_huge_pages(begin, bytes);
   return {begin, [memory, mapped](std::byte*) { munmap(memory, mapped); }};

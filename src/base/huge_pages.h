@@ -8,6 +8,9 @@ namespace meshwork {
 /// What the system clears and maps at once where it can, instead of pages of 4 KiB.
 constexpr std::size_t kHugePage = std::size_t{1} << 21U;
 
+/// Bytes from an address to the first huge page behind it, or at it.
+std::size_t bytes_to_huge_page(const void* address);
+
 /// Lets the system take huge pages for those that lie within these bytes. Changes no results.
 void prefer_huge_pages(void* begin, std::size_t bytes);
 

@@ -38,8 +38,7 @@ std::byte* map(int file, std::size_t bytes) {
   const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;
   void* range = mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (range == MAP_FAILED) return nullptr;
-  const auto address = reinterpret_cast<std::uintptr_t>(range);
-  const std::size_t skip = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
+  const std::size_t skip = slack == 0 ? 0 : bytes_to_huge_page(range);
   auto* begin = static_cast<std::byte*>(range) + skip;
   const void* memory = mmap(begin, bytes, kAccess, MAP_SHARED | MAP_FIXED, file, 0);
   // The mapping ends with its page.

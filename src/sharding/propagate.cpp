@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "graph/builder.h"
+#include "graph/leaf.h"
 #include "sharding/choice.h"
 #include "sharding/reshard.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 /// How many floating-point operations take the time of moving one byte between devices.
 constexpr double kFlopsPerByte = 20;
-
-bool is_leaf(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
 
 class Walk {
  public:
