@@ -20,6 +20,10 @@ namespace {
 constexpr std::int64_t kTile = 1024;
 constexpr std::int64_t kLongestTile = 2 * kTile;
 
+/// From so many bytes on, operands are not expected in a second-level cache.
+constexpr std::int64_t kFarBytes = std::int64_t{2} << 20U;
+constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(float));
+
 /// Where a step finds an operand or leaves its result.
 struct Place {
   enum class Kind {
@@ -58,6 +62,7 @@ class Chain {
         workspace_(reinterpret_cast<float*>(args.workspace)) {
     tile_ = tile_for(args);
     for (std::size_t i = 0; i < args.links.size(); ++i) add_step(args, i);
+    find_far_operands();
   }
 
   std::int64_t workspace_bytes() const {
@@ -181,6 +186,27 @@ class Chain {
     }
   }
 
+  /// What comes from memory, tile by tile.
+  void find_far_operands() {
+    for (const auto& [operand, place] : places_) {
+      if (place.kind == Place::Kind::kWhole) far_.push_back(place.data);
+    }
+    const auto bytes = static_cast<std::int64_t>(far_.size() * sizeof(float)) * count_;
+    if (bytes < kFarBytes) far_.clear();
+    const auto steps = static_cast<std::int64_t>(steps_.size());
+    fetched_by_step_ = ceil_divide(ceil_divide(tile_, steps), kLine) * kLine;
+  }
+
+  /// Asks for elements `from` to `to` of the tile at `next`, to be there when their turn comes:
+  /// memory would be idle while steps compute what is in the cache. Inlined, since a call that
+  /// does nothing else is dropped by compilers.
+  [[gnu::always_inline]] void fetch(std::int64_t next, std::int64_t from, std::int64_t to) const {
+    to = std::min({to, tile_, count_ - next});
+    for (; from < to; from += kLine) {
+      for (const float* operand : far_) __builtin_prefetch(operand + next + from);
+    }
+  }
+
   std::size_t stride() const { return static_cast<std::size_t>(ceil_divide(tile_, 16) * 16); }
   float* shared_tile(std::size_t tile) const { return workspace_ + tile * stride(); }
   float* thread_tiles() const {
@@ -208,7 +234,10 @@ class Chain {
     for (const Fill& fill : fills_) {
       fill.spread.fill(fill.operand, begin, count, memory + fill.tile * stride());
     }
+    std::int64_t fetched = 0;
     for (const Step& step : steps_) {
+      fetch(begin + count, fetched, fetched + fetched_by_step_);
+      fetched += fetched_by_step_;
       std::array<const float*, 3> operands{};
       for (std::size_t o = 0; o < step.operand_count; ++o) {
         operands[o] = find(step.operands[o], begin, memory);
@@ -226,7 +255,9 @@ class Chain {
   std::vector<Fill> shared_;
   std::vector<Fill> fills_;
   std::vector<Step> steps_;
-  std::size_t tiles_ = 0;  ///< of each thread
+  std::vector<const float*> far_;     ///< operands to ask for ahead
+  std::int64_t fetched_by_step_ = 0;  ///< elements of each
+  std::size_t tiles_ = 0;             ///< of each thread
   std::vector<std::size_t> free_;
 };
 
