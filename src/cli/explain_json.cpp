@@ -24,7 +24,8 @@ Json names_of(const std::vector<int>& axes, const Mesh& mesh) {
 }
 
 const char* name_of(Phase phase) {
-  return phase == Phase::kForward ? "forward" : phase == Phase::kBackward ? "backward" : "update";
+  if (phase == Phase::kUpdate) return "update";
+  return phase == Phase::kForward ? "forward" : "backward";
 }
 
 const char* name_of(MoveCause cause) {

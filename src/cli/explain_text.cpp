@@ -45,6 +45,7 @@ std::string phase_name(Phase phase) {
   switch (phase) {
     case Phase::kForward:
       return "forward";
+    case Phase::kAgain:
     case Phase::kBackward:
       return "backward";
     case Phase::kUpdate:

@@ -30,7 +30,12 @@ std::string to_string(const TensorType& type);
 /// Bytes of a dense tensor of this type.
 std::int64_t num_bytes(const TensorType& type);
 
-enum class Phase { kForward, kBackward, kUpdate };
+enum class Phase {
+  kForward,
+  kBackward,
+  kUpdate,
+  kAgain,  ///< the forward pass once more, of a part, while the backward pass runs
+};
 
 /// One operation. Its inputs stand before it in the graph.
 struct Node {

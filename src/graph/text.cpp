@@ -16,10 +16,11 @@ namespace {
 
 using Lookup = std::function<const OpDef*(std::string_view)>;
 
-constexpr std::array<std::pair<Phase, std::string_view>, 3> kPhases{{
+constexpr std::array<std::pair<Phase, std::string_view>, 4> kPhases{{
     {Phase::kForward, "forward"},
     {Phase::kBackward, "backward"},
     {Phase::kUpdate, "update"},
+    {Phase::kAgain, "again"},
 }};
 
 /// A path as it stands where TextCursor::word can read it, else in quotes.
@@ -75,7 +76,7 @@ void parse_path_and_phase(TextCursor& line, Node& node) {
   const auto* phase =
       std::find_if(kPhases.begin(), kPhases.end(), [&](const auto& p) { return p.second == last; });
   if (phase == kPhases.end()) {
-    line.error("unknown phase '{}'; known: forward, backward, update", last);
+    line.error("unknown phase '{}'; known: forward, backward, update, again", last);
   }
   node.phase = phase->first;
 }

@@ -24,6 +24,10 @@ bool is_widening(const Node& node) {
   return node.op == &ops::kCast && node.type.dtype == DType::kFloat32;
 }
 
+bool is_forward(const Node& node) {
+  return node.phase == Phase::kForward || node.phase == Phase::kAgain;
+}
+
 bool is_rounding(const Graph& program, const Node& node) {
   return node.op == &ops::kCast && node.type.dtype == DType::kBFloat16 &&
          program.type(node.inputs[0]).dtype == DType::kFloat32;
@@ -42,11 +46,10 @@ void run(Graph& program) {
     Node& node = program.nodes[i];
     renamed[i] = static_cast<ValueId>(i);
     for (ValueId& input : node.inputs) rename(input);
-    if (!is_widening(node) || (node.phase == Phase::kForward && !added_up[i])) continue;
+    if (!is_widening(node) || (is_forward(node) && !added_up[i])) continue;
     const auto operand = static_cast<std::size_t>(node.inputs[0]);
     Node& source = program.nodes[operand];
-    if (is_rounding(program, source) && node.phase != Phase::kForward)
-      renamed[i] = source.inputs[0];
+    if (is_rounding(program, source) && !is_forward(node)) renamed[i] = source.inputs[0];
     if (!can_widen(source) || readers[operand] != 1) continue;
     source.type.dtype = DType::kFloat32;
     source.attrs.set("dtype", "float32");

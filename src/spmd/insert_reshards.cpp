@@ -84,10 +84,11 @@ class Inserter {
   /// Appends the node as it was laid out, with its operands as it wants them.
   ValueId make(ValueId id, const NodeLayout& layout) {
     Node node = source_.graph.node(id);
+    // What is computed again shares with the backward pass what is moved for it.
+    const Phase phase = node.phase == Phase::kAgain ? Phase::kBackward : node.phase;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      node.inputs[i] = want(node.inputs[i], layout.inputs[i], node.phase, &node);
+      node.inputs[i] = want(node.inputs[i], layout.inputs[i], phase, &node);
     }
-    const Phase phase = node.phase;
     ValueId value = append(node, layout.computed);
     value = append_reshard(value, node, layout.output, phase);
     made_[index(id)].push_back({layout.output, phase, value});

@@ -226,7 +226,7 @@ class Rewriter {
     std::sort(missing.begin(), missing.end());
     for (const ValueId id : missing) {
       Node copy = node(id);
-      copy.phase = Phase::kBackward;
+      copy.phase = Phase::kAgain;
       for (ValueId& input : copy.inputs) {
         input = repeats(id, input) ? copies_[index(input)] : renamed_[index(input)];
       }

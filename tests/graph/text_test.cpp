@@ -181,7 +181,7 @@ TEST_CASE("what cannot be read is an error with its line") {
   CHECK(parse_error("%0 = leaf() : float32[-1]  # forward") == "line 1: extent -1 in shape [-1]");
   CHECK(parse_error("%0 = leaf() : float32[]") == "line 1: '#' expected at the end of the line");
   CHECK(parse_error("%0 = leaf() : float32[]  # sideways") ==
-        "line 1: unknown phase 'sideways'; known: forward, backward, update");
+        "line 1: unknown phase 'sideways'; known: forward, backward, update, again");
   CHECK(parse_error("%0 = leaf() {a=} : float32[]  # forward") ==
         "line 1: a value expected before '} : float32[]  # forward'");
   CHECK(parse_error("%0 = leaf() {a=1, a=2} : float32[]  # forward") ==

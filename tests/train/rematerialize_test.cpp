@@ -114,6 +114,14 @@ TEST_CASE("a block that is computed again gives the same bits and takes less mem
   }
 }
 
+TEST_CASE("what is computed again in bfloat16 is rounded as it was") {
+  const std::string text = "mesh: {data: 1, height: 1}\nprecision: mixed_bfloat16\n" + kResidual;
+  for (const char* mesh : {"1x1", "2x2"}) {
+    check_same_bits(text, by_hand(text), mesh);
+    check_same_bits(text + kTiles, text + kTiles + "rematerialize: full\n", mesh);
+  }
+}
+
 TEST_CASE("every mode gives the same bits; larger segments keep less") {
   const std::string text = "mesh: {data: 1, height: 1}\n" + kResidual;
   for (const char* mode :
