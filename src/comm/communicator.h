@@ -59,8 +59,9 @@ class PreparedCall {
 /// and under mpirun.
 ///
 /// Counts are in elements and may be zero. `send` and `recv` may be the same buffer only in
-/// all_reduce and broadcast. A lost or failed member ends every pending and later call with an
-/// Error of ExitCode::kCommunication; no call waits for ever.
+/// all_reduce and broadcast; in a prepared all-gather `send` may be the own block of `recv`. A lost
+/// or failed member ends every pending and later call with an Error of ExitCode::kCommunication; no
+/// call waits for ever.
 class Communicator {
  public:
   virtual ~Communicator() = default;

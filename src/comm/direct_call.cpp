@@ -99,7 +99,11 @@ class DirectCall final : public PreparedCall {
         return bind_inputs(buffers, [&](int) { return offset_of(call.counts, peers_.rank); });
       case Kind::kAllGather:
         bind_inputs(buffers, [](int) { return std::int64_t{0}; });
-        return bind_copies(call.counts, recv);
+        bind_copies(call.counts, recv);
+        std::erase_if(pieces_, [&](const Piece& piece) {
+          return piece.member == peers_.rank && piece.to == send_;
+        });
+        return;
       case Kind::kAllToAll:
         bind_inputs(buffers, [&](int member) {
           return offset_of(buffers.send_counts[static_cast<std::size_t>(member)], peers_.rank);

@@ -165,7 +165,7 @@ class MessageCall final : public PreparedCall {
     std::fill(out_.counts.begin(), out_.counts.end(), mine);
     exchange(call_.recv, call_.send, tag_);
     std::byte* own = advance(call_.recv, in_.begins[me], call_.dtype);
-    if (mine > 0) std::memcpy(own, call_.send, bytes_of(mine, call_.dtype));
+    if (mine > 0 && own != call_.send) std::memcpy(own, call_.send, bytes_of(mine, call_.dtype));
     state_ = State::kMoves;
   }
 

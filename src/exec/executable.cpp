@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 
 namespace meshwork {
 namespace {
@@ -62,7 +63,7 @@ Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& g
       add(id, start(instruction));
     } else if (instruction.nodes.size() > 1) {
       add(id, chain(instruction));
-    } else if (!plan.program.node(id).op->view) {
+    } else if (!is_view(plan.program, id)) {
       add(id, kernel(instruction, id));
     }
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,7 +68,9 @@ struct OpDef {
   /// along `axis`: such nodes may be computed together, in one pass.
   bool elementwise = false;
   Collective collective = Collective::kNone;
-  bool view = false;  ///< the bytes of the result are those of input 0, in the same order
+  /// Elements of input 0 before the result, if this stands there, in the same order; nullopt: not
+  /// so.
+  std::optional<std::int64_t> (*view_offset)(const OpArgs& args) = nullptr;
 };
 
 }  // namespace meshwork

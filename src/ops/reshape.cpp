@@ -26,6 +26,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   return {reshape(b, dy, b.shape(b.node(self).inputs[0]))};
 }
 
+std::optional<std::int64_t> view_offset(const OpArgs& /*args*/) { return 0; }
+
 }  // namespace
 
 const OpDef kReshape{
@@ -35,7 +37,7 @@ const OpDef kReshape{
     .grad = grad,
     .flops = no_flops,
     .linear = Linear::kJointly,
-    .view = true,
+    .view_offset = view_offset,
 };
 
 ValueId reshape(GraphBuilder& b, ValueId x, Shape shape) {

@@ -47,6 +47,12 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   return {b.add(kConcatenate, std::move(parts), {{"axis", axis}})};
 }
 
+std::optional<std::int64_t> view_offset(const OpArgs& args) {
+  if (args.attrs.integer("axis") != 0) return std::nullopt;
+  const Shape row(args.output.shape.begin() + 1, args.output.shape.end());
+  return args.attrs.integer("start") * num_elements(row);
+}
+
 }  // namespace
 
 const OpDef kSlice{
@@ -56,6 +62,7 @@ const OpDef kSlice{
     .grad = grad,
     .flops = no_flops,
     .linear = Linear::kJointly,
+    .view_offset = view_offset,
 };
 
 }  // namespace meshwork::ops

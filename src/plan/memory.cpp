@@ -7,7 +7,9 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "plan/plan.h"
+#include "plan/writers.h"
 
 namespace meshwork {
 namespace {
@@ -18,7 +20,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Memory that one or several values share, one after the other or as views.
+/// Memory that one or several values share, one after the other, as views or side by side.
 struct Buffer {
   std::int64_t bytes = 0;
   int first = 0;  ///< instruction that writes it first; -1: filled before the program
@@ -26,14 +28,16 @@ struct Buffer {
   std::int64_t offset = -1;
 };
 
+/// Where a value stands: bytes into a buffer.
+struct Place {
+  int buffer = -1;
+  std::int64_t within = 0;
+};
+
 class Memory {
  public:
   Memory(Plan& plan, std::int64_t reserved)
-      : plan_(plan),
-        reserved_(reserved),
-        graph_(plan.program),
-        buffer_(graph_.nodes.size(), -1),
-        within_(graph_.nodes.size(), 0) {}
+      : plan_(plan), reserved_(reserved), graph_(plan.program), place_(graph_.nodes.size()) {}
 
   void run() {
     find_uses();
@@ -47,9 +51,9 @@ class Memory {
     const auto workspaces = add_workspaces();
     pack();
     plan_.offsets.resize(graph_.nodes.size());
-    for (std::size_t v = 0; v < buffer_.size(); ++v) {
-      plan_.offsets[v] =
-          buffer_[v] < 0 ? Plan::kNoPlace : buffers_[slot(buffer_[v])].offset + within_[v];
+    for (std::size_t v = 0; v < place_.size(); ++v) {
+      const auto& [buffer, within] = place_[v];
+      plan_.offsets[v] = buffer < 0 ? Plan::kNoPlace : buffers_[slot(buffer)].offset + within;
     }
     for (const auto& [i, b] : workspaces)
       plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
@@ -71,10 +75,15 @@ class Memory {
     last_use_.assign(count, -1);
     made_by_.assign(count, -1);
     root_.resize(count);
+    shown_from_.assign(count, 0);
+    finish_of_.assign(plan_.instructions.size(), -1);
     std::iota(root_.begin(), root_.end(), 0);
     for (std::size_t v = 0; v < count; ++v) {
-      const Node& node = graph_.nodes[v];
-      if (node.op->view) root_[v] = root_[slot(node.inputs[0])];
+      const auto offset = view_offset(graph_, static_cast<ValueId>(v));
+      if (!offset) continue;
+      const auto operand = slot(graph_.nodes[v].inputs[0]);
+      root_[v] = root_[operand];
+      shown_from_[v] = shown_from_[operand] + *offset;
     }
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) {
@@ -82,7 +91,10 @@ class Memory {
         touch(id, i);
         for (const ValueId input : graph_.node(id).inputs) touch(input, i);
       }
-      if (instruction(i).kind == Instruction::Kind::kFinish) touch_call(i);
+      if (instruction(i).kind == Instruction::Kind::kFinish) {
+        finish_of_[slot(instruction(i).started)] = i;
+        touch_call(i);
+      }
     }
     for (const NamedValue& output : graph_.outputs) touch(output.value, end());
     for (const Update& update : graph_.updates) touch(update.value, end());
@@ -110,47 +122,59 @@ class Memory {
       buffers_[slot(b)].last = end();
       buffers_[slot(b)].offset = plan_.variable_bytes;
       plan_.variable_bytes += buffers_[slot(b)].bytes;
-      buffer_[slot(variable.value)] = b;
-      variable_of_[variable.value] = b;
+      place_[slot(variable.value)] = {b, 0};
     }
     persistent_ = buffers_.size();
     std::map<ValueId, int> taken;
     for (const Update& update : graph_.updates) ++taken[root_[slot(update.value)]];
     for (const Update& update : graph_.updates) {
-      const bool alone = taken[root_[slot(update.value)]] == 1;
       if (update.value == update.variable) continue;
-      if (alone && may_overwrite(update)) {
-        home_[root_[slot(update.value)]] = variable_of_.at(update.variable);
+      const ValueId value = root_[slot(update.value)];
+      if (taken[value] == 1 && may_overwrite(value, update.variable, 0)) {
+        fixed_[value] = place_[slot(update.variable)];
+        place_block(value, update.variable);
       } else {
         plan_.copies.push_back({update.value, update.variable});
       }
     }
   }
 
-  /// Whether the new value may be written where the old one stands: the old one is not read later,
-  /// nor by the op that writes, unless elementwise, and nothing else is put out from there.
-  bool may_overwrite(const Update& update) const {
-    const ValueId root = root_[slot(update.value)];
-    const Node& node = graph_.node(root);
-    const int writer = made_by_[slot(root)];
-    if (node.op->collective == Collective::kAllReduce) return false;  // has a place among others
-    if (writer < 0 || num_bytes(node.type) != num_bytes(graph_.type(update.variable))) return false;
-    const int last_read = last_use_[slot(update.variable)];
-    if (last_read < writer) return true;
-    return last_read == writer && may_replace(root, writer, [&](ValueId input) {
-             return root_[slot(input)] == update.variable;
-           });
+  /// What goes into an all-gather that gives the new value of a variable is computed where its
+  /// block stands in the old one, if it can be.
+  void place_block(ValueId value, ValueId variable) {
+    if (graph_.node(value).op->collective != Collective::kAllGather) return;
+    const ValueId block = root_[slot(graph_.node(value).inputs[0])];
+    const std::int64_t begin = block_begin(graph_, value);
+    const bool alone = is_only_for(block, finish_of_[slot(made_by_[slot(value)])]);
+    if (!alone || !may_overwrite(block, variable, begin)) return;
+    fixed_[block] = {place_[slot(variable)].buffer, begin};
   }
 
-  /// Whether `id` may be written over the operands of instruction `i` for which `is_replaced`: it
-  /// reads them, if at all, element by element, and nothing in the instruction reads them later.
-  template <class Predicate>
-  bool may_replace(ValueId id, int i, const Predicate& is_replaced) const {
+  /// Whether a value may be written where a variable stands, `begin` bytes into it: the old one is
+  /// not read later, nor by the op that writes, unless elementwise.
+  bool may_overwrite(ValueId value, ValueId variable, std::int64_t begin) const {
+    const Node& node = graph_.node(value);
+    const int writer = made_by_[slot(value)];
+    if (node.op->collective == Collective::kAllReduce) return false;  // has a place among others
+    if (writer < 0 || begin + num_bytes(node.type) > num_bytes(graph_.type(variable))) return false;
+    const int last_read = last_use_[slot(variable)];
+    if (last_read < writer) return true;
+    const auto overlaps = [&](ValueId input) { return root_[slot(input)] == variable; };
+    const auto is_same = [&](ValueId input) { return shown_from_[slot(input)] == begin; };
+    return last_read == writer && may_replace(value, writer, overlaps, is_same);
+  }
+
+  /// Whether `id` may be written over the operands of instruction `i` that it overlaps: they stand
+  /// where it will, it reads them, if at all, element by element, and nothing in the instruction
+  /// reads them later.
+  template <class Overlaps, class IsSame>
+  bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
     if (!graph_.node(id).op->in_place) return false;
     const TensorType& type = graph_.type(id);
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       for (const ValueId input : graph_.node(reader).inputs) {
-        if (is_replaced(input) && (reader > id || graph_.type(input) != type)) return false;
+        if (!overlaps(input)) continue;
+        if (reader > id || graph_.type(input) != type || !is_same(input)) return false;
       }
     }
     return true;
@@ -166,62 +190,75 @@ class Memory {
   void place_inputs() {
     for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
       if (graph_.nodes[v].op->name != "input") continue;
-      buffer_[v] = new_buffer(num_bytes(graph_.nodes[v].type), -1);
-      buffers_[slot(buffer_[v])].last = last_use_[v];
+      place_[v] = {new_buffer(num_bytes(graph_.nodes[v].type), -1), 0};
+      buffers_[slot(place_[v].buffer)].last = last_use_[v];
     }
   }
 
-  /// The results of joined all-reduces stand side by side, and what goes into them, where it is
-  /// computed for that alone, is computed in the same place.
+  /// The results of joined all-reduces stand side by side, and what goes into them or into an
+  /// all-gather, where it is computed for that alone, is computed in the same place.
   void place_joined() {
     for (int i = 0; i < end(); ++i) {
+      if (instruction(i).kind != Instruction::Kind::kStart) continue;
       const std::vector<ValueId>& nodes = instruction(i).nodes;
-      const bool reduces = instruction(i).kind == Instruction::Kind::kStart &&
-                           graph_.node(nodes.front()).op->collective == Collective::kAllReduce;
-      if (!reduces) continue;
-      std::int64_t bytes = 0;
-      for (const ValueId id : nodes) bytes += aligned(num_bytes(graph_.type(id)));
-      const int b = new_buffer(bytes, i);
-      Buffer& buffer = buffers_[slot(b)];
-      std::int64_t within = 0;
-      for (const ValueId id : nodes) {
-        buffer.last = std::max(buffer.last, last_use_[slot(id)]);
-        joined_[id] = {b, within};
-        const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
-        if (is_only_for(operand, i)) {
-          joined_[operand] = {b, within};
-          buffer.first = std::min(buffer.first, made_by_[slot(operand)]);
-        }
-        within += aligned(num_bytes(graph_.type(id)));
+      const Collective collective = graph_.node(nodes.front()).op->collective;
+      if (collective == Collective::kAllReduce) {
+        place_reduced(nodes, i);
+      } else if (collective == Collective::kAllGather && !fixed_.contains(nodes.front())) {
+        place_gathered(nodes.front(), i);
       }
     }
   }
 
-  /// Whether a value is computed to be reduced by instruction i, and for nothing else.
+  void place_reduced(const std::vector<ValueId>& nodes, int start) {
+    std::int64_t bytes = 0;
+    for (const ValueId id : nodes) bytes += aligned(num_bytes(graph_.type(id)));
+    Place place{new_buffer(bytes, start), 0};
+    for (const ValueId id : nodes) {
+      fixed_[id] = place;
+      const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
+      if (is_only_for(operand, start)) fix(operand, place);
+      place.within += aligned(num_bytes(graph_.type(id)));
+    }
+  }
+
+  void place_gathered(ValueId id, int start) {
+    const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
+    if (!is_only_for(operand, finish_of_[slot(start)])) return;
+    const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
+    fixed_[id] = whole;
+    fix(operand, {whole.buffer, block_begin(graph_, id)});
+  }
+
+  /// Places what is made before the buffer would be there.
+  void fix(ValueId id, Place place) {
+    fixed_[id] = place;
+    Buffer& buffer = buffers_[slot(place.buffer)];
+    buffer.first = std::min(buffer.first, made_by_[slot(id)]);
+  }
+
+  /// Whether a value is computed for a collective that reads it until instruction i, and for
+  /// nothing else.
   bool is_only_for(ValueId id, int i) const {
-    return made_by_[slot(id)] >= 0 && last_use_[slot(id)] == i && !home_.contains(id) &&
-           !joined_.contains(id);
+    return made_by_[slot(id)] >= 0 && last_use_[slot(id)] == i && !fixed_.contains(id);
   }
 
   void assign(ValueId id, int i) {
     const Node& node = graph_.node(id);
     const ValueId root = root_[slot(id)];
-    int& mine = buffer_[slot(id)];
+    Place& mine = place_[slot(id)];
     if (is_internal(id, i)) return;
     if (root != id) {
-      mine = buffer_[slot(root)];
-      within_[slot(id)] = within_[slot(root)];
-    } else if (const auto place = joined_.find(id); place != joined_.end()) {
-      std::tie(mine, within_[slot(id)]) = place->second;
-    } else if (const auto home = home_.find(id); home != home_.end()) {
-      mine = home->second;
+      const auto& [buffer, within] = place_[slot(root)];
+      mine = {buffer, within + shown_from_[slot(id)]};
+    } else if (const auto place = fixed_.find(id); place != fixed_.end()) {
+      mine = place->second;
     } else if (const ValueId reused = reusable_operand(id, i); reused != kNoValue) {
-      mine = buffer_[slot(reused)];
-      within_[slot(id)] = within_[slot(reused)];
+      mine = place_[slot(reused)];
     } else {
-      mine = new_buffer(num_bytes(node.type), i);
+      mine = {new_buffer(num_bytes(node.type), i), 0};
     }
-    Buffer& buffer = buffers_[slot(mine)];
+    Buffer& buffer = buffers_[slot(mine.buffer)];
     buffer.last = std::max(buffer.last, last_use_[slot(id)]);
   }
 
@@ -232,15 +269,15 @@ class Memory {
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
-        const int candidate = buffer_[slot(input)];
+        const auto [candidate, within] = place_[slot(input)];
         if (candidate < 0 || graph_.type(input) != node.type) continue;
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
         if (!transient || buffer.last != i || made_by_[slot(input)] == i) continue;
-        const auto is_replaced = [&](ValueId other) {
-          return buffer_[slot(other)] == candidate && within_[slot(other)] == within_[slot(input)];
+        const auto overlaps = [&, buffer = candidate, at = within](ValueId other) {
+          return place_[slot(other)].buffer == buffer && place_[slot(other)].within == at;
         };
-        if (may_replace(id, i, is_replaced)) return input;
+        if (may_replace(id, i, overlaps, [](ValueId) { return true; })) return input;
       }
     }
     return kNoValue;
@@ -251,7 +288,7 @@ class Memory {
     for (const NamedValue& output : graph_.outputs) keep(output.value);
     for (const FinalCopy& copy : plan_.copies) keep(copy.from);
   }
-  void keep(ValueId id) { buffers_[slot(buffer_[slot(id)])].last = end(); }
+  void keep(ValueId id) { buffers_[slot(place_[slot(id)].buffer)].last = end(); }
 
   std::vector<std::pair<int, int>> add_workspaces() {
     std::vector<std::pair<int, int>> result;
@@ -342,16 +379,15 @@ class Memory {
   Plan& plan_;
   std::int64_t reserved_;
   const Graph& graph_;
-  std::vector<int> buffer_;           ///< of each value
-  std::vector<std::int64_t> within_;  ///< where it stands in its buffer
+  std::vector<Place> place_;  ///< of each value
   std::vector<Buffer> buffers_;
   std::size_t persistent_ = 0;  ///< the first buffers are variables
   std::vector<int> last_use_;
   std::vector<int> made_by_;
-  std::vector<ValueId> root_;  ///< the value whose bytes a view shows
-  std::map<ValueId, int> variable_of_;
-  std::map<ValueId, std::pair<int, std::int64_t>> joined_;  ///< buffer and place in it
-  std::map<ValueId, int> home_;  ///< new values written straight into their variable
+  std::vector<int> finish_of_;            ///< of instructions that start a collective
+  std::vector<ValueId> root_;             ///< the value whose bytes a view shows
+  std::vector<std::int64_t> shown_from_;  ///< bytes into it at which they begin
+  std::map<ValueId, Place> fixed_;        ///< in variables, or side by side
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include "graph/leaf.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "plan/plan.h"
+#include "plan/writers.h"
 
 namespace meshwork {
 namespace {
@@ -52,14 +54,14 @@ class Ordering {
   ValueId end() const { return static_cast<ValueId>(graph_.nodes.size()); }
   Role role(ValueId id) const { return role_[index(id)]; }
 
-  ValueId root(ValueId id) const {
-    while (graph_.node(id).op->view) id = graph_.node(id).inputs[0];
-    return id;
-  }
+  ValueId root(ValueId id) const { return viewed(graph_, id); }
 
   void find_roles() {
     std::vector<bool> is_new_value(graph_.nodes.size(), false);
-    for (const Update& update : graph_.updates) is_new_value[index(root(update.value))] = true;
+    for (const Update& update : graph_.updates) {
+      is_new_value[index(root(update.value))] = true;
+      is_new_value[index(written_for(graph_, update))] = true;
+    }
     for (const NamedValue& output : graph_.outputs) is_new_value[index(output.value)] = true;
     for (ValueId id = 0; id < end(); ++id) {
       const Node& node = graph_.node(id);
@@ -88,7 +90,7 @@ class Ordering {
       for (const ValueId input : graph_.node(id).inputs) wait(id, input);
     }
     for (const Update& update : graph_.updates) {
-      const ValueId writer = root(update.value);
+      const ValueId writer = written_for(graph_, update);
       if (role(writer) != Role::kUpdate) continue;
       for (const ValueId reader : readers[index(update.variable)]) {
         if (reader < writer) wait(writer, reader);

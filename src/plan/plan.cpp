@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "plan/chains.h"
 
 namespace meshwork {
@@ -53,8 +54,9 @@ Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions
   plan.instructions = schedule(plan.program, chained.chain);
   for (Instruction& instruction : plan.instructions) {
     if (instruction.kind != Instruction::Kind::kKernel || !workspace) continue;
-    const OpDef& op = *plan.program.node(instruction.nodes.front()).op;
-    if (!op.view) instruction.workspace_bytes = workspace(plan.program, instruction);
+    if (!is_view(plan.program, instruction.nodes.front())) {
+      instruction.workspace_bytes = workspace(plan.program, instruction);
+    }
   }
   lay_out_memory(plan, options.reserved);
   return plan;
@@ -103,7 +105,7 @@ std::string to_string(const Plan& plan) {
       const Node& node = plan.program.node(id);
       std::vector<std::string> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(value(input));
-      const char* kind = node.op->view ? " view" : "";
+      const char* kind = is_view(plan.program, id) ? " view" : "";
       fmt::format_to(out, "{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
                      fmt::join(inputs, ", "), to_string(node.attrs), to_string(node.type), kind,
                      node.path);

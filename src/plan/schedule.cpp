@@ -6,7 +6,9 @@
 #include "base/check.h"
 #include "graph/leaf.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "plan/plan.h"
+#include "plan/writers.h"
 
 namespace meshwork {
 namespace {
@@ -198,10 +200,7 @@ class Scheduler {
  private:
   ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
 
-  ValueId root(ValueId id) const {
-    while (program_.node(id).op->view) id = program_.node(id).inputs[0];
-    return id;
-  }
+  ValueId root(ValueId id) const { return viewed(program_, id); }
 
   /// As soon as its operand is there; what is there from the beginning would otherwise be moved,
   /// and fill memory, long before it is used.
@@ -228,7 +227,7 @@ class Scheduler {
   /// so the new value can be written in its place.
   void find_readers() {
     for (const Update& update : program_.updates) {
-      readers_before_[root(update.value)].push_back(update.variable);
+      readers_before_[written_for(program_, update)].push_back(update.variable);
     }
     for (ValueId id = 0; id < count(); ++id) {
       for (const ValueId input : program_.node(id).inputs) {

@@ -190,7 +190,8 @@ class Localizer {
     const Node& node = source_.graph.node(id);
     const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
     const Counts parts = extents(from, dim);
-    const Attrs attrs = collective(node, {{"counts", counts(parts, result, dim)}});
+    const Attrs attrs =
+        collective(node, {{"own", own_place()}, {"counts", counts(parts, result, dim)}});
     if (is_outermost(id, dim)) {
       return helper(id, ops::kAllGather, rename(from), attrs, result, &window);
     }

@@ -6,6 +6,7 @@
 
 #include "graph/leaf.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "sharding/reshard.h"
 
 namespace meshwork {
@@ -25,7 +26,6 @@ std::int64_t largest_operand(const Graph& graph, const Node& node) {
 }
 
 double flops_of(const Graph& graph, const Node& node) {
-  if (node.op->view) return 0;
   if (node.op->flops == nullptr) return static_cast<double>(num_elements(node.type.shape));
   const auto types = input_types(graph, node);
   return node.op->flops({.inputs = types, .attrs = node.attrs, .output = node.type});
@@ -178,7 +178,7 @@ class Rewriter {
       if (node(id).phase == Phase::kForward) continue;
       for (ValueId input : node(id).inputs) {
         if (!again_[index(input)]) continue;
-        while (node(input).op->view) input = node(input).inputs[0];
+        input = viewed(source_.graph, input);
         if (!again_[index(input)] || counted[index(input)]) continue;
         counted[index(input)] = true;
         cost(input).bytes += mean_elements(input) * static_cast<double>(size_of(dtype(input)));

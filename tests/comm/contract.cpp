@@ -228,7 +228,7 @@ class PreparedCase {
   /// `memory` is where the buffers are to be, if it is not null; else in memory of their own.
   PreparedCase(Communicator& comm, Kind kind, std::int64_t scale, bool in_place,
                std::shared_ptr<std::byte> memory)
-      : comm_(comm), scale_(scale), in_place_(in_place), memory_(std::move(memory)) {
+      : comm_(comm), scale_(scale), memory_(std::move(memory)) {
     const int me = comm.rank();
     call_ = {.kind = kind, .dtype = dtype_of<T>(), .count = kind == Kind::kAllReduce ? scale : 0};
     for (int r = 0; kind != Kind::kAllReduce && r < comm.size(); ++r) {
@@ -242,7 +242,8 @@ class PreparedCase {
       memory_ = {new std::byte[elements * sizeof(T) + 1], std::default_delete<std::byte[]>()};
     }
     send_ = reinterpret_cast<T*>(memory_.get());
-    recv_ = in_place ? send_ : send_ + sent_;
+    recv_ = in_place && kind == Kind::kAllReduce ? send_ : send_ + sent_;
+    if (in_place && kind == Kind::kAllGather) send_ = recv_ + before(me);
     call_.send = send_;
     call_.recv = recv_;
     prepared_ = comm.prepare(call_);
@@ -251,8 +252,8 @@ class PreparedCase {
   void start(int round) {
     round_ = round;
     const auto data = values<T>(comm_.rank(), sent_, round);
+    std::fill_n(recv_, expected(0).size(), T{1});
     std::copy(data.begin(), data.end(), send_);
-    if (!in_place_) std::fill_n(recv_, expected(0).size(), T{1});
     prepared_->start();
   }
   bool poll() { return prepared_->poll(); }
@@ -271,15 +272,16 @@ class PreparedCase {
     return sum(call_.counts);
   }
 
+  std::int64_t before(int rank) const {
+    return sum(Counts(call_.counts.begin(), call_.counts.begin() + rank));
+  }
+
   std::vector<T> expected(int round) const {
     const int size = comm_.size();
     const int me = comm_.rank();
     if (call_.kind == Kind::kAllReduce) {
       return reduced<T>(size, 0, call_.count, round, Reduction::kSum);
     }
-    const auto before = [&](int rank) {
-      return sum(Counts(call_.counts.begin(), call_.counts.begin() + rank));
-    };
     if (call_.kind == Kind::kReduceScatter) {
       return reduced<T>(size, before(me), call_.counts[static_cast<std::size_t>(me)], round,
                         Reduction::kSum);
@@ -300,7 +302,6 @@ class PreparedCase {
 
   Communicator& comm_;
   std::int64_t scale_;
-  bool in_place_;
   CollectiveCall call_;
   std::int64_t sent_ = 0;
   std::shared_ptr<std::byte> memory_;
@@ -318,10 +319,13 @@ void check_prepared_together(Communicator& comm, const std::shared_ptr<std::byte
   for (const Kind kind :
        {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kAllToAll}) {
     for (const std::int64_t scale : {0, 3, 341, 5003, 70001}) {
-      const bool in_place = kind == Kind::kAllReduce && scale % 2 == 1;
-      std::shared_ptr<std::byte> place;
-      if (memory) place = {memory, memory.get() + cases.size() * kCaseBytes};
-      cases.push_back(std::make_unique<PreparedCase<float>>(comm, kind, scale, in_place, place));
+      const auto add = [&](bool in_place) {
+        std::shared_ptr<std::byte> place;
+        if (memory) place = {memory, memory.get() + cases.size() * kCaseBytes};
+        cases.push_back(std::make_unique<PreparedCase<float>>(comm, kind, scale, in_place, place));
+      };
+      if (kind != Kind::kAllReduce || scale == 0) add(false);
+      if (kind == Kind::kAllReduce || kind == Kind::kAllGather) add(true);
     }
   }
   PreparedCase<std::int64_t> integers(comm, Kind::kAllReduce, 2049, true, nullptr);
@@ -489,7 +493,7 @@ void check_groups(Communicator& comm) {
 
 void check_prepared(Communicator& comm) {
   check_prepared_together(comm, nullptr);
-  check_prepared_together(comm, comm.allocate(20 * kCaseBytes));
+  check_prepared_together(comm, comm.allocate(26 * kCaseBytes));
   check_prepared_in_any_order(comm);
   // Each row and each column of a mesh, at once.
   const int rank = comm.rank();

@@ -332,5 +332,4 @@ TEST_CASE("what partial sums may pass") {
   CHECK(ops::kPick.linear == Linear::kFirst);
   CHECK(ops::kReduceMax.linear == Linear::kNo);
   CHECK(ops::kReduceMax.reduction == Reduction::kMax);
-  CHECK(ops::kReshape.view);
 }

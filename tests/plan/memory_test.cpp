@@ -2,8 +2,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compile.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
+#include "plan/writers.h"
 #include "support/random_model.h"
 #include "support/training.h"
 
@@ -13,36 +17,38 @@ using namespace meshwork::testing;
 namespace {
 
 constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kUnit = 4;
 
-/// Which value was written last to each line of the arena.
+/// Which value was written last to each unit of the arena.
 class Shadow {
  public:
   explicit Shadow(const Plan& plan)
-      : plan_(plan), owner_(static_cast<std::size_t>(plan.arena_bytes / kLine + 1), kNoValue) {}
+      : plan_(plan), owner_(static_cast<std::size_t>(plan.arena_bytes / kUnit + 1), kNoValue) {}
 
-  void write(ValueId id) { mark(offset(id), num_bytes(plan_.program.type(id)), root(id)); }
+  void write(ValueId id) { write_into(id, id); }
+  /// What stands where `part` does is `id` now.
+  void write_into(ValueId part, ValueId id) {
+    mark(offset(part), num_bytes(plan_.program.type(part)), root(id));
+  }
   void scribble(std::int64_t at, std::int64_t bytes) { mark(at, bytes, kNoValue); }
 
   std::int64_t offset(ValueId id) const { return plan_.offsets[static_cast<std::size_t>(id)]; }
 
   bool holds(ValueId id) const {
     const std::int64_t bytes = num_bytes(plan_.program.type(id));
-    for (std::int64_t at = offset(id); at < offset(id) + bytes; at += kLine) {
-      if (owner_[static_cast<std::size_t>(at / kLine)] != root(id)) return false;
+    for (std::int64_t at = offset(id); at < offset(id) + bytes; at += kUnit) {
+      if (owner_[static_cast<std::size_t>(at / kUnit)] != root(id)) return false;
     }
     return true;
   }
 
  private:
-  ValueId root(ValueId id) const {
-    while (plan_.program.node(id).op->view) id = plan_.program.node(id).inputs[0];
-    return id;
-  }
+  ValueId root(ValueId id) const { return viewed(plan_.program, id); }
   void mark(std::int64_t at, std::int64_t bytes, ValueId owner) {
-    CHECK(at % kLine == 0);
+    CHECK(at % kUnit == 0);
     CHECK(at + bytes <= plan_.arena_bytes);
-    for (std::int64_t end = at + bytes; at < end; at += kLine)
-      owner_[static_cast<std::size_t>(at / kLine)] = owner;
+    for (std::int64_t end = at + bytes; at < end; at += kUnit)
+      owner_[static_cast<std::size_t>(at / kUnit)] = owner;
   }
 
   const Plan& plan_;
@@ -61,8 +67,15 @@ void run_kernel(const Instruction& instruction, const Plan& plan, Shadow& shadow
     for (const ValueId input : program.node(id).inputs) {
       if (has_place(plan, input)) CHECK(shadow.holds(input));
     }
-    if (!program.node(id).op->view && has_place(plan, id)) shadow.write(id);
+    if (!is_view(program, id) && has_place(plan, id)) shadow.write(id);
   }
+}
+
+/// Whether what goes into an all-gather is its own block of the result.
+bool stands_in_result(const Graph& program, ValueId id, const Shadow& shadow) {
+  const ValueId block = program.node(id).inputs[0];
+  return program.node(id).op->collective == Collective::kAllGather &&
+         shadow.offset(block) == shadow.offset(id) + block_begin(program, id);
 }
 
 /// From here on the others may write the results.
@@ -78,15 +91,17 @@ void start_collective(const Instruction& start, const Graph& program, Shadow& sh
       CHECK(start.nodes.size() == 1);
     }
     shadow.write(id);
+    if (stands_in_result(program, id, shadow)) shadow.write(program.node(id).inputs[0]);
   }
 }
 
 /// Until here the others may read the operands; all-reduces work in the place of their results.
-void finish_collective(const Instruction& start, const Graph& program, const Shadow& shadow) {
+void finish_collective(const Instruction& start, const Graph& program, Shadow& shadow) {
   for (const ValueId id : start.nodes) {
-    CHECK(shadow.holds(id));
     const Node& node = program.node(id);
     if (node.op->collective != Collective::kAllReduce) CHECK(shadow.holds(node.inputs[0]));
+    if (stands_in_result(program, id, shadow)) shadow.write_into(node.inputs[0], id);
+    CHECK(shadow.holds(id));
   }
 }
 
@@ -172,6 +187,43 @@ fit: {batch_size: 8}
   CHECK(joined == 5);
 }
 
+TEST_CASE(
+    "a new value that devices compute by blocks is written and gathered where the old one is") {
+  const Job job = job_of(R"(
+mesh: {data: 3}
+optimizer_layout: {.*/kernel: [data]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [9, 31]}, y: {normal: [9, 5]}}}}
+model: {input: [31], layers: [Dense: {units: 50}, Dense: {units: 5}]}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 9}
+)",
+                         "");
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 9);
+  for (int device = 0; device < 3; ++device) {
+    CAPTURE(device);
+    const Plan plan = compile_for_device(program, job.mesh, device, {});
+    const auto offset = [&](ValueId id) { return plan.offsets[static_cast<std::size_t>(id)]; };
+    CHECK(plan.copies.empty());
+    int gathered = 0;
+    for (const Update& update : plan.program.updates) {
+      const ValueId value = viewed(plan.program, update.value);
+      const Node& node = plan.program.node(value);
+      if (node.op->collective != Collective::kAllGather) continue;
+      ++gathered;
+      CHECK(offset(value) == offset(update.variable));
+      CHECK(offset(node.inputs[0]) == offset(value) + block_begin(plan.program, value));
+    }
+    CHECK(gathered == 2);
+    const auto is_copied = [&](const Node& node) {
+      return node.op->name == "slice" &&
+             !is_view(plan.program, static_cast<ValueId>(&node - plan.program.nodes.data()));
+    };
+    CHECK(std::ranges::count_if(plan.program.nodes, is_copied) == 0);
+    check_memory(plan);
+  }
+}
+
 TEST_CASE("memory among the reserved bytes is left alone") {
   const Job job = job_of(R"(
 mesh: {data: 1}
@@ -189,8 +241,8 @@ fit: {batch_size: 8}
   for (std::size_t v = 0; v < plan.offsets.size(); ++v) {
     const bool variable = plan.program.nodes[v].op->name == "variable";
     const bool is_placed = has_place(plan, static_cast<ValueId>(v));
-    CHECK(
-        (variable || plan.program.nodes[v].op->view || !is_placed || plan.offsets[v] >= kReserved));
+    CHECK((variable || is_view(plan.program, static_cast<ValueId>(v)) || !is_placed ||
+           plan.offsets[v] >= kReserved));
   }
 }
 

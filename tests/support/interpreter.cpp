@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 
 namespace meshwork {
 namespace {
@@ -17,8 +18,9 @@ bool is_fed(const Node& node) { return node.op->name == "input" || node.op->name
 Interpreter::Interpreter(const Graph& graph, Backend& backend) : graph_(graph), backend_(backend) {
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& node = graph.node(id);
-    if (node.op->view) {
+    if (const auto offset = view_offset(graph, id)) {
       TensorView view = values_[static_cast<std::size_t>(node.inputs[0])];
+      view.data += *offset;
       view.type = node.type;
       view.window = whole_window(node.type.shape);
       values_.push_back(std::move(view));

@@ -1,0 +1,28 @@
+#include "graph/views.h"
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace meshwork {
+
+std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (node.op->view_offset == nullptr) return std::nullopt;
+  const TensorType& operand = program.type(node.inputs[0]);
+  const OpArgs args{.inputs = {&operand, 1}, .attrs = node.attrs, .output = node.type};
+  const std::optional<std::int64_t> offset = node.op->view_offset(args);
+  const bool is_whole = num_bytes(node.type) == num_bytes(operand);
+  if (!is_whole && program.node(viewed(program, node.inputs[0])).op->name != "variable") {
+    return std::nullopt;
+  }
+  if (!offset) return std::nullopt;
+  return *offset * static_cast<std::int64_t>(size_of(node.type.dtype));
+}
+
+ValueId viewed(const Graph& program, ValueId id) {
+  while (is_view(program, id)) id = program.node(id).inputs[0];
+  return id;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// Bytes into its operand at which the result of a node stands, where it need not be computed:
+/// OpDef::view_offset. A part is shown in place only of what is kept anyway, a variable; of
+/// anything else it would keep the rest.
+std::optional<std::int64_t> view_offset(const Graph& program, ValueId id);
+
+inline bool is_view(const Graph& program, ValueId id) {
+  return view_offset(program, id).has_value();
+}
+
+/// The value whose bytes a view shows; any other value itself.
+ValueId viewed(const Graph& program, ValueId id);
+
+}  // namespace meshwork
