@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "data/shuffle.h"
 
 namespace meshwork::data {
@@ -210,10 +212,24 @@ void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {
   const FieldPlan& plan = plan_of(step).fields[field];
   const std::int64_t first = step % steps_per_pass_ * plans_[0].size + plan.part.window.offset[0];
   const std::span<const std::int64_t> order(order_);
-  const Rows rows{
-      order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(plan.part.shape[0])),
-      pass, first};
-  readers_[field].read(rows, plan.runs, out);
+  const auto rows = [&](std::int64_t begin, std::int64_t end) {
+    return Rows{order.subspan(static_cast<std::size_t>(first + begin),
+                              static_cast<std::size_t>(end - begin)),
+                pass, first + begin};
+  };
+  const std::int64_t count = plan.part.shape[0];
+  if (!is_direct_) return readers_[field].read(rows(0, count), plan.runs, out);
+  // Each thread converts what it will compute with.
+  const std::int64_t row_bytes = plan.bytes / std::max<std::int64_t>(count, 1);
+  std::atomic<bool> failed = false;
+  for_each_share(count, num_elements(plan.part.shape), [&](std::int64_t begin, std::int64_t end) {
+    try {
+      readers_[field].read(rows(begin, end), plan.runs, out + begin * row_bytes);
+    } catch (...) {
+      failed = true;
+    }
+  });
+  if (failed) readers_[field].read(rows(0, count), plan.runs, out);  // throws what is wrong first
 }
 
 void Loader::describe(Slot& slot, const Plan& plan) {

@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -243,6 +244,44 @@ TEST_CASE("a preparation leaves errors for the first read") {
   preparation.wait();
   CHECK(contains(error_of([&] { floats(train, "x"); }), path + ": 7 bytes of garbage"));
   CHECK(ints(train, "y") == std::vector<std::int32_t>(2000, 'a'));
+}
+
+TEST_CASE("threads that convert a batch together convert it like one") {
+  const TempDir dir;
+  dir.write("x", idx(8, {300, 1000}, std::string(300000, '\7')));
+  std::string labels(300, '\1');
+  for (const std::size_t wrong : {70, 90, 199}) labels[wrong] = static_cast<char>(240 + wrong / 50);
+  dir.write("y", idx(8, {300}, labels));
+  std::vector<std::byte> alone(200 * 1000 * 4);
+  std::vector<std::byte> together(alone.size());
+  for (const char* y : {"", ", y: {one_hot: 500}"}) {
+    const data::Dataset opened = dataset(
+        dir, std::string("{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}") + y + "}");
+    const data::Split& train = opened.split("train");
+    const data::LoaderOptions options{
+        .batch_size = 200, .shuffle = true, .seed = 5, .steps_per_epoch = {}};
+    data::Loader one(train, options, data::whole_parts(train));
+    data::Loader three(train, options, data::whole_parts(train));
+    for (int step = 0; step < 4; ++step) {
+      REQUIRE(one.advance() == three.advance());
+      for (const std::size_t field : {0, 1}) {
+        one.read(field, alone.data());
+        omp_set_num_threads(3);
+        three.read(field, together.data());
+        omp_set_num_threads(1);
+        CHECK(alone == together);
+      }
+    }
+  }
+  const data::Dataset wrong = dataset(
+      dir, "{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}, y: {one_hot: 240}}");
+  const data::Split& train = wrong.split("train");
+  data::Loader three(train, {.batch_size = 300, .steps_per_epoch = {}}, data::whole_parts(train));
+  three.advance();
+  std::vector<std::byte> labels_out(300 * 240 * 4);
+  omp_set_num_threads(3);
+  CHECK(contains(error_of([&] { three.read(1, labels_out.data()); }), "sample 70: label 241"));
+  omp_set_num_threads(1);
 }
 
 TEST_CASE("what goes wrong in reading surfaces at every later call") {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "backend/cpu/chain_steps.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/spread.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -76,12 +76,9 @@ class Chain {
     for (std::size_t i = 0; i < shared_.size(); ++i) {
       shared_[i].spread.fill(shared_[i].operand, 0, std::min(tile_, count_), shared_tile(i));
     }
-    const std::int64_t tiles_of_task = std::max<std::int64_t>(1, kTaskElements / tile_);
-    const std::int64_t tiles = ceil_divide(count_, tile_);
-    for_each_task(ceil_divide(tiles, tiles_of_task), count_, [&](std::int64_t task) {
-      const std::int64_t end = std::min(tiles, (task + 1) * tiles_of_task);
+    for_each_share(ceil_divide(count_, tile_), count_, [&](std::int64_t begin, std::int64_t end) {
       float* const memory = thread_tiles();
-      for (std::int64_t tile = task * tiles_of_task; tile < end; ++tile) {
+      for (std::int64_t tile = begin; tile < end; ++tile) {
         run_tile(tile * tile_, std::min(tile_, count_ - tile * tile_), memory);
       }
     });

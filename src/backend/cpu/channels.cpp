@@ -6,10 +6,10 @@
 
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/views.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

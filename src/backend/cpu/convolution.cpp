@@ -14,9 +14,9 @@
 #include "backend/cpu/convolution_plan.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/widen.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -9,6 +9,7 @@
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/widen.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -17,6 +18,9 @@ constexpr std::int64_t kAlignment = 64;
 
 /// Below so many multiplications any implementation will do.
 constexpr std::int64_t kTiny = 32 * 32 * 32;
+
+/// Below so many, some microseconds, other threads cost more than they save.
+constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;
 
 /// Where oneDNN's GEMM, which packs both operands, is 3 to 12 % faster than its matmul: for so many
 /// multiplications, and results of so many rows and columns. It divides those among threads and
@@ -62,8 +66,11 @@ struct Product {
     x = describe(plan, plan.x, plan.m, plan.k, plan.swapped, types.operands);
     w = describe(plan, plan.w, plan.k, plan.n, plan.swapped, types.operands);
     y = describe(plan, plan.y, plan.m, plan.n, plan.swapped, types.result);
+    const SerialScope scope(serial());
     matmul = plan.swapped ? make_matmul(engine, w, x, y) : make_matmul(engine, x, w, y);
   }
+
+  bool serial() const { return plan.y_elements() * plan.k < kSerialWork; }
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 
@@ -144,9 +151,11 @@ struct Call {
   std::vector<dnnl::memory> memories;
   std::array<dnnl_exec_arg_t, 4> arguments{};
   std::optional<Gemm> gemm;  ///< in place of the primitive
+  bool serial = false;
   std::vector<BoundCopy> before, after;
 
   void operator()() const {
+    const SerialScope scope(serial);
     for (const BoundCopy& copy : before) copy.copy.run(copy.from, copy.to);
     gemm ? (*gemm)() : execute();
     for (const BoundCopy& copy : after) copy.copy.run(copy.from, copy.to);
@@ -166,7 +175,14 @@ Call make_call(const KernelArgs& args, const Product& product) {
   std::byte* x = args.inputs[0].data;
   std::byte* w = args.inputs[1].data;
   std::byte* y = args.output.data;
-  Call call{dnnl::stream(product.engine), dnnl::matmul(product.matmul), {}, {}, {}, {}, {}};
+  Call call{dnnl::stream(product.engine),
+            dnnl::matmul(product.matmul),
+            {},
+            {},
+            {},
+            product.serial(),
+            {},
+            {}};
   if (plan.copy_x) {
     call.before.push_back(
         {{*plan.copy_x, product.types.operands}, x, args.workspace + workspace.x});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/views.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 

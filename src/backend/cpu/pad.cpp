@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/strided_copy.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 

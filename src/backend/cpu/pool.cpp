@@ -8,10 +8,10 @@
 
 #include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/slide.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/views.h"
 #include "base/check.h"
+#include "base/parallel.h"
 #include "base/rng.h"
 
 namespace meshwork::cpu {

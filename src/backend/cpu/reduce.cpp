@@ -5,11 +5,11 @@
 #include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/lanes.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/reduce_plan.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/types.h"
 #include "backend/cpu/widen.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/parallel.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

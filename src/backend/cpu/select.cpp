@@ -5,10 +5,10 @@
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/types.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

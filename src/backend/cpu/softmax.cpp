@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
 #include "backend/cpu/views.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

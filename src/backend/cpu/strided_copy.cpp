@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/types.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -2,10 +2,10 @@
 #include "backend/cpu/arithmetic.h"
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/types.h"
 #include "backend/cpu/vector_math.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

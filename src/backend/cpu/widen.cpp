@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backend/cpu/convert.h"
-#include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <omp.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// Elements of float32 that one task of a loop takes: 64 KiB, which with an operand or two lies in
 /// the cache of the core. Depends on nothing, so that results do not depend on the threads.
@@ -15,6 +17,22 @@ constexpr std::int64_t kParallelElements = 65536;
 
 constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Loops of this thread, and those of libraries, run on it alone while this lives, if `serial`.
+class SerialScope {
+ public:
+  explicit SerialScope(bool serial = true) : threads_(serial ? omp_get_max_threads() : 0) {
+    if (serial) omp_set_num_threads(1);
+  }
+  ~SerialScope() {
+    if (threads_ > 0) omp_set_num_threads(threads_);
+  }
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+
+ private:
+  int threads_;
+};
+
 /// body(task) for each task, in any order; on several threads if `elements` are many.
 template <class Body>
 void for_each_task(std::int64_t tasks, std::int64_t elements, const Body& body) {
@@ -24,6 +42,16 @@ void for_each_task(std::int64_t tasks, std::int64_t elements, const Body& body) 
   }
 #pragma omp parallel for schedule(static)
   for (std::int64_t task = 0; task < tasks; ++task) body(task);
+}
+
+/// body(begin, end) over [0, count) in one part for each thread, of which none writes what another
+/// reads; `elements` as above. For loops whose results do not depend on where parts begin.
+template <class Body>
+void for_each_share(std::int64_t count, std::int64_t elements, const Body& body) {
+  const std::int64_t shares = elements < kParallelElements ? 1 : omp_get_max_threads();
+  for_each_task(shares, elements, [&](std::int64_t share) {
+    body(count * share / shares, count * (share + 1) / shares);
+  });
 }
 
 /// body(begin, end) over [0, count) in parts of kTaskElements.
@@ -42,4 +70,4 @@ inline void set_zero(std::byte* data, std::int64_t bytes) {
   });
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork
