@@ -1,13 +1,13 @@
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
-#include <tuple>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
+#include "plan/packing.h"
 #include "plan/plan.h"
 #include "plan/writers.h"
 
@@ -19,14 +19,6 @@ constexpr std::int64_t kAlignment = 64;
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
-
-/// Memory that one or several values share, one after the other, as views or side by side.
-struct Buffer {
-  std::int64_t bytes = 0;
-  int first = 0;  ///< instruction that writes it first; -1: filled before the program
-  int last = 0;   ///< instruction that reads it last
-  std::int64_t offset = -1;
-};
 
 /// Where a value stands: bytes into a buffer.
 struct Place {
@@ -49,7 +41,10 @@ class Memory {
     }
     keep_results();
     const auto workspaces = add_workspaces();
-    pack();
+    plan_.step_begin = std::max(plan_.variable_bytes, reserved_);
+    const std::span<Buffer> of_step = std::span(buffers_).subspan(persistent_);
+    plan_.live_bytes = plan_.step_begin + most_in_use(of_step);
+    plan_.arena_bytes = pack(of_step, plan_.step_begin);
     plan_.offsets.resize(graph_.nodes.size());
     for (std::size_t v = 0; v < place_.size(); ++v) {
       const auto& [buffer, within] = place_[v];
@@ -297,83 +292,6 @@ class Memory {
       result.emplace_back(i, new_buffer(instruction(i).workspace_bytes, i));
     }
     return result;
-  }
-
-  /// Places buffers one after the other, each at the lowest offset free over its whole life: the
-  /// largest first, and where that leaves holes, in other orders too. The tightest arena wins.
-  void pack() {
-    const std::int64_t base = std::max(plan_.variable_bytes, reserved_);
-    plan_.step_begin = base;
-    plan_.live_bytes = base + most_in_use();
-    const auto bytes = [](const Buffer& b) { return static_cast<double>(b.bytes); };
-    const auto life = [](const Buffer& b) { return static_cast<double>(b.last - b.first + 1); };
-    const std::vector<std::function<double(const Buffer&)>> orders{
-        bytes,
-        life,
-        [&](const Buffer& b) { return bytes(b) * life(b); },
-        [](const Buffer& b) { return -static_cast<double>(b.first); },
-        [](const Buffer& b) { return static_cast<double>(b.last); },
-    };
-    plan_.arena_bytes = -1;
-    std::vector<std::int64_t> best;
-    for (const auto& order : orders) {
-      const std::int64_t end = place_by(order, base);
-      if (plan_.arena_bytes < 0 || end < plan_.arena_bytes) {
-        plan_.arena_bytes = end;
-        best = offsets();
-      }
-      if (plan_.arena_bytes == plan_.live_bytes) break;
-    }
-    for (std::size_t b = 0; b < buffers_.size(); ++b) buffers_[b].offset = best[b];
-  }
-
-  std::vector<std::int64_t> offsets() const {
-    std::vector<std::int64_t> result;
-    for (const Buffer& buffer : buffers_) result.push_back(buffer.offset);
-    return result;
-  }
-
-  /// The most bytes that buffers other than variables fill at once.
-  std::int64_t most_in_use() const {
-    std::vector<std::int64_t> change(slot(end()) + 3, 0);  // from instruction -1 to end()
-    for (std::size_t b = persistent_; b < buffers_.size(); ++b) {
-      change[slot(buffers_[b].first + 1)] += buffers_[b].bytes;
-      change[slot(buffers_[b].last + 2)] -= buffers_[b].bytes;
-    }
-    std::int64_t now = 0;
-    std::int64_t most = 0;
-    for (const std::int64_t bytes : change) most = std::max(most, now += bytes);
-    return most;
-  }
-
-  /// Gives every buffer but the variables a place behind `base`, those first for which `key` is
-  /// greatest; where the last one ends.
-  std::int64_t place_by(const std::function<double(const Buffer&)>& key, std::int64_t base) {
-    std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t b = persistent_; b < buffers_.size(); ++b) {
-      order.emplace_back(-key(buffers_[b]), b);
-    }
-    std::sort(order.begin(), order.end());
-    std::int64_t end_of_all = base;
-    std::vector<std::size_t> placed;  // by offset
-    for (const auto& [negative_key, b] : order) {
-      Buffer& buffer = buffers_[b];
-      std::int64_t offset = base;
-      for (const std::size_t p : placed) {
-        const Buffer& other = buffers_[p];
-        const bool overlaps = other.first <= buffer.last && buffer.first <= other.last;
-        if (!overlaps) continue;
-        if (other.offset >= offset + buffer.bytes) break;
-        offset = std::max(offset, other.offset + other.bytes);
-      }
-      buffer.offset = offset;
-      const auto place = std::upper_bound(
-          placed.begin(), placed.end(), b,
-          [&](std::size_t x, std::size_t y) { return buffers_[x].offset < buffers_[y].offset; });
-      placed.insert(place, b);
-      end_of_all = std::max(end_of_all, offset + buffer.bytes);
-    }
-    return end_of_all;
   }
 
   Plan& plan_;
