@@ -136,6 +136,12 @@ Json value_json(const ValueExplanation& value, const Explanation& explanation, c
   return json;
 }
 
+Json memory_json(const PlannedMemory& memory) {
+  return {{"device", memory.device},         {"arena", memory.arena.bytes()},
+          {"weights", memory.arena.weights}, {"optimizer", memory.arena.optimizer},
+          {"step", memory.arena.step},       {"data", memory.data}};
+}
+
 }  // namespace
 
 std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
@@ -182,6 +188,7 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
   json["rematerialize"] = {{"segments", summary.again},
                            {"bytes_not_kept_per_device", summary.again_cost.bytes},
                            {"operations_repeated_per_device", summary.again_cost.flops}};
+  json["memory"] = summary.memory ? memory_json(*summary.memory) : Json(nullptr);
   return json.dump(2) + "\n";
 }
 

@@ -8,8 +8,6 @@
 
 #include "base/nearest.h"
 #include "cli/rank.h"
-#include "comm/launch.h"
-#include "exec/executable.h"
 
 namespace meshwork::cli {
 namespace {
@@ -71,8 +69,7 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app) {
 
 Job load_job(const ConfigArguments& arguments, const std::string& command,
              const std::vector<std::string>& options) {
-  const JobLaunch launch = launch_from_environment();
-  Job job = make_job(load(arguments), launch.by_mpirun ? launch.size : 0);
+  Job job = make_job(load(arguments), launched_devices());
   check_launch(job, command_line(command, arguments, options));
   return job;
 }
@@ -85,10 +82,7 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
   const Dump dump = [&](std::string_view name, const std::string& text) {
     if (name == stage && launched_rank() == 0) fmt::print("{}", text);
   };
-  const auto backend = make_cpu_backend(1);
-  const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
-    return kernel_workspace(*backend, program, instruction);
-  };
+  const WorkspaceQuery workspace = workspace_of(job);
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, kind, batch, dump, nullptr, workspace);
   compile_for_device(program, job.mesh, 0, workspace, 0, dump);

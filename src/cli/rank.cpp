@@ -13,4 +13,9 @@ int launched_rank() noexcept {
   }
 }
 
+int launched_devices() {
+  const JobLaunch launch = launch_from_environment();
+  return launch.by_mpirun ? launch.size : 0;
+}
+
 }  // namespace meshwork::cli

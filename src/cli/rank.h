@@ -6,4 +6,7 @@ namespace meshwork::cli {
 /// it is known before (and without) MPI; 0 without a launcher.
 int launched_rank() noexcept;
 
+/// How many ranks there are, each of them a device; 0 without a launcher.
+int launched_devices();
+
 }  // namespace meshwork::cli

@@ -34,9 +34,20 @@ std::string show_variables(const SummaryRow& row) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+std::string show_size(std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
+
 std::string show_parameters(const std::string& what, std::int64_t count, std::int64_t bytes) {
-  return fmt::format(" {}: {} ({})\n", what, show_count(count),
-                     show_bytes(static_cast<double>(bytes)));
+  return fmt::format(" {}: {} ({})\n", what, show_count(count), show_size(bytes));
+}
+
+std::string show_memory(const PlannedMemory& memory, int devices) {
+  const std::string bytes = show_size(memory.arena.bytes());
+  return fmt::format(
+      " Training takes {}: weights {}, optimizer state {}, step {}\n"
+      " A process keeps {} of the data set in memory besides\n",
+      devices == 1 ? bytes : fmt::format("at most {} per device", bytes),
+      show_size(memory.arena.weights), show_size(memory.arena.optimizer),
+      show_size(memory.arena.step), show_size(memory.data));
 }
 
 std::string totals(const ModelSummary& summary, const Mesh& mesh) {
@@ -49,9 +60,6 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   text += line("Trainable params", weights - summary.non_trainable);
   text += line("Non-trainable params", summary.non_trainable);
   if (summary.slots.parameters > 0) text += line("Optimizer params", summary.slots.parameters);
-  text += fmt::format(" Per device: {} of weights, {} of optimizer state\n",
-                      show_bytes(static_cast<double>(summary.weights.bytes)),
-                      show_bytes(static_cast<double>(summary.slots.bytes)));
   const int devices = mesh.num_devices();
   text += fmt::format(" Mesh {}: {} device{}\n", to_string(mesh), devices, devices == 1 ? "" : "s");
   text += fmt::format(" A {} sends {} per device in {} collective{}\n",
@@ -63,6 +71,10 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
         fmt::join(summary.again, ", "), show_bytes(summary.again_cost.bytes),
         show_count(static_cast<std::int64_t>(summary.again_cost.flops)));
   }
+  text += summary.memory
+              ? show_memory(*summary.memory, devices)
+              : fmt::format(" Per device: {} of weights, {} of optimizer state\n",
+                            show_size(summary.weights.bytes), show_size(summary.slots.bytes));
   return text;
 }
 

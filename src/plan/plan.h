@@ -60,6 +60,7 @@ struct MemoryUse {
   std::int64_t weights = 0;
   std::int64_t optimizer = 0;  ///< its state, with padding
   std::int64_t step = 0;       ///< inputs, values, gradients, workspaces
+  std::int64_t bytes() const { return weights + optimizer + step; }
 };
 MemoryUse memory_use(const Plan& plan);
 

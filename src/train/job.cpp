@@ -93,6 +93,8 @@ Job make_job(config::Config config, int devices) {
   return job;
 }
 
+bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
+
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
   std::vector<std::int64_t> sizes;
   if (samples >= batch) sizes.push_back(batch);
@@ -105,21 +107,22 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
   return evaluates ? fit.validation_batch_size.value_or(fit.batch_size) : fit.batch_size;
 }
 
-void add_program(Job& job, ProgramKind kind, std::int64_t batch) {
+WorkspaceQuery workspace_of(const Job& job) {
+  const std::shared_ptr<Backend> backend = make_cpu_backend(threads_of(job));
+  return [backend](const Graph& program, const Instruction& instruction) {
+    return kernel_workspace(*backend, program, instruction);
+  };
+}
+
+void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
   const ProgramKey key{kind, batch};
   if (job.programs.contains(key)) return;
   // Programs that only set variables have no batch; one sample will do to build the model.
   const std::int64_t size = std::max<std::int64_t>(batch, 1);
-  std::unique_ptr<Backend> backend;
-  WorkspaceQuery workspace;
-  if (job.config.memory_limit) {
-    backend = make_cpu_backend(threads_of(job));
-    workspace = [&](const Graph& graph, const Instruction& instruction) {
-      return kernel_workspace(*backend, graph, instruction);
-    };
-  }
+  // Only the search for what meets a limit asks.
+  const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
   job.programs.emplace(
-      key, compile(job.config, job.signature, job.mesh, kind, size, {}, nullptr, workspace));
+      key, compile(job.config, job.signature, job.mesh, kind, size, {}, trace, workspace));
 }
 
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {

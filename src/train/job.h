@@ -37,6 +37,9 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
+/// Whether it has data, and a `compile:` section.
+bool can_train(const Job& job);
+
 /// The fields of a split as the model sees them: "y" is the label, "sample_weight" weighs the
 /// samples, all others are inputs.
 Signature signature_of(const data::Split& split);
@@ -50,7 +53,11 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind);
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples);
-void add_program(Job& job, ProgramKind kind, std::int64_t batch);
+/// One of them; `trace` as in compile(), if the job does not have it yet.
+void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace = nullptr);
+
+/// What kernels ask for in this launch, of which the calling thread takes on the number of threads.
+WorkspaceQuery workspace_of(const Job& job);
 
 /// Throws a configuration Error unless this launch has the devices of the mesh: names the right
 /// command. Without mpirun every mesh will do.

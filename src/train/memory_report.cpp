@@ -31,6 +31,22 @@ std::int64_t kept_data_bytes(const Job& job) {
   return bytes;
 }
 
+PlannedMemory planned_memory(const Job& job) {
+  PlannedMemory memory;
+  memory.data = kept_data_bytes(job);
+  const WorkspaceQuery workspace = workspace_of(job);
+  std::int64_t most = -1;
+  for (int device = 0; device < job.mesh.num_devices(); ++device) {
+    const DevicePlans plans = plan_device(job, device, workspace);
+    check_memory_limit(job, plans, device);
+    if (plans.arena_bytes <= most) continue;
+    most = plans.arena_bytes;
+    memory.device = device;
+    memory.arena = memory_use(plans);
+  }
+  return memory;
+}
+
 void write_memory_report(const Session& session, const std::string& file) {
   constexpr std::size_t kColumns = 4;
   const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),

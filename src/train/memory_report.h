@@ -6,6 +6,17 @@
 
 namespace meshwork {
 
+/// What training takes, known before it runs, in bytes.
+struct PlannedMemory {
+  int device = 0;         ///< that takes most
+  MemoryUse arena;        ///< of it
+  std::int64_t data = 0;  ///< that a process keeps of the data set, see kept_data_bytes()
+};
+
+/// Of a job with the programs of fit, in a launch like this one. Throws the configuration Error of
+/// a device that takes more than the file allows.
+PlannedMemory planned_memory(const Job& job);
+
 /// Writes memory.csv to the run directory, a row per device, all bytes:
 ///
 ///     device,variables,arena,data,process_peak

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "train/memory_report.h"
 #include "train/variable_report.h"
 
 namespace meshwork {
@@ -37,6 +39,8 @@ struct ModelSummary {
   double sent = 0;                 ///< bytes that a device sends in a step, on average
   std::vector<std::string> again;  ///< segments that the backward pass computes again,
   SegmentCost again_cost;          ///< and all that they gain and cost, of a device on average
+  /// Of training, where there is data.
+  std::optional<PlannedMemory> memory;
 };
 
 /// The layers in the order of the file.

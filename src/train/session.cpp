@@ -12,34 +12,19 @@ namespace meshwork {
 
 Session::Session(const Job& job, const DeviceContext& context)
     : job_(job), groups_(context.world), backend_(make_cpu_backend(context.threads)) {
-  const WorkspaceQuery workspace = [&](const Graph& program, const Instruction& instruction) {
+  const int device = context.world.rank();
+  plans_ = plan_device(job, device, [&](const Graph& program, const Instruction& instruction) {
     return kernel_workspace(*backend_, program, instruction);
-  };
-  std::vector<std::function<void()>> limits;
-  // The program that initializes comes first and has all variables.
-  for (const auto& [key, global] : job.programs) {
-    Plan plan =
-        compile_for_device(global, job.mesh, context.world.rank(), workspace, variable_bytes_);
-    MW_CHECK(programs_.empty() || plan.variable_bytes <= variable_bytes_);
-    limits.push_back([&job, &context, &key = key, use = memory_use(plan)] {
-      check_memory_limit(job.config, describe(key.kind, key.batch), use, context.world.rank());
-    });
-    arena_bytes_ = std::max(arena_bytes_, plan.arena_bytes);
-    variable_bytes_ = std::max(variable_bytes_, plan.variable_bytes);
-    programs_.emplace(key, Program{std::move(plan), nullptr});
-  }
+  });
   if (job.config.memory_limit) {
-    together(world(), [&] {
-      for (const auto& check : limits) check();
-    });
+    together(world(), [&] { check_memory_limit(job, plans_, device); });
   }
   check_variables_agree();
   // Collectives take what they need straight from the arenas of the others where they can.
-  arena_ = backend_->allocate(arena_bytes_,
+  arena_ = backend_->allocate(plans_.arena_bytes,
                               [&](std::int64_t bytes) { return context.world.allocate(bytes); });
-  for (auto& [key, program] : programs_) {
-    program.executable =
-        std::make_unique<Executable>(program.plan, *backend_, groups_, arena_.get());
+  for (const auto& [key, plan] : plans_.plans) {
+    executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, groups_, arena_.get()));
   }
   find_weights();
 }
@@ -49,26 +34,26 @@ void Session::check_variables_agree() const {
   const auto offset = [](const Plan& plan, std::size_t i) {
     return plan.offsets[static_cast<std::size_t>(plan.program.variables[i].value)];
   };
-  MW_CHECK(!programs_.empty());
-  const Plan& first = programs_.begin()->second.plan;
-  for (const auto& [key, program] : programs_) {
-    const auto& mine = program.plan.program.variables;
+  MW_CHECK(!plans_.plans.empty());
+  const Plan& first = plans_.plans.begin()->second;
+  for (const auto& [key, plan] : plans_.plans) {
+    const auto& mine = plan.program.variables;
     const std::size_t shared = std::min(mine.size(), first.program.variables.size());
     for (std::size_t i = 0; i < shared; ++i) {
-      MW_CHECK(mine[i].path == first.program.variables[i].path &&
-                   offset(program.plan, i) == offset(first, i),
-               "'{}' and '{}'", mine[i].path, first.program.variables[i].path);
+      MW_CHECK(
+          mine[i].path == first.program.variables[i].path && offset(plan, i) == offset(first, i),
+          "'{}' and '{}'", mine[i].path, first.program.variables[i].path);
     }
   }
 }
 
 void Session::find_weights() {
-  const auto& [key, program] = *programs_.begin();
-  const Graph& graph = program.plan.program;
+  const auto& [key, first] = *executables_.begin();
+  const Graph& graph = first->plan().program;
   const auto& variables = job_.programs.at(key).variables;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     if (!graph.variables[i].slot_of.empty()) continue;
-    const TensorView view = program.executable->view(graph.variables[i].value);
+    const TensorView view = first->view(graph.variables[i].value);
     weights_.push_back({graph.variables[i].path, view.type.dtype, view.window.global});
     weight_views_.push_back(view);
     owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, world().rank()));
@@ -76,9 +61,9 @@ void Session::find_weights() {
 }
 
 const Executable& Session::executable(const ProgramKey& key) const {
-  const auto found = programs_.find(key);
-  MW_CHECK(found != programs_.end(), "no program for a batch of {}", key.batch);
-  return *found->second.executable;
+  const auto found = executables_.find(key);
+  MW_CHECK(found != executables_.end(), "no program for a batch of {}", key.batch);
+  return *found->second;
 }
 
 void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }

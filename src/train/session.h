@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "exec/executable.h"
-#include "train/job.h"
+#include "train/device_plans.h"
 #include "train/tensor_part.h"
 
 namespace meshwork {
@@ -53,25 +53,19 @@ class Session {
   bool is_first() const { return world().rank() == 0; }
 
   /// Bytes of this device's arena, and of these the variables'.
-  std::int64_t arena_bytes() const { return arena_bytes_; }
-  std::int64_t variable_bytes() const { return variable_bytes_; }
+  std::int64_t arena_bytes() const { return plans_.arena_bytes; }
+  std::int64_t variable_bytes() const { return plans_.variable_bytes; }
 
  private:
-  struct Program {
-    Plan plan;
-    std::unique_ptr<Executable> executable;
-  };
-
   void check_variables_agree() const;
   void find_weights();
 
   const Job& job_;
   mutable CommunicatorGroups groups_;
   std::unique_ptr<Backend> backend_;
-  std::map<ProgramKey, Program> programs_;
+  DevicePlans plans_;
   std::shared_ptr<std::byte> arena_;
-  std::int64_t arena_bytes_ = 0;
-  std::int64_t variable_bytes_ = 0;
+  std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
   std::vector<GlobalTensor> weights_;
   std::vector<TensorView> weight_views_;
   std::vector<bool> owned_;

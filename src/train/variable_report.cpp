@@ -50,26 +50,31 @@ std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows) {
   return count;
 }
 
-GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
-                                 std::string& missing, CompileTrace* trace) {
+Job job_for_checks(const config::Config& config, int devices, std::string& missing) {
   if (config.compile) {
     check_compile(config);
     check_optimizer(config.compile->optimizer);
     check_callbacks(config);
   }
   try {
-    const Job job = make_job(config, devices);
-    mesh = job.mesh;
-    const ProgramKind kind = config.compile ? ProgramKind::kTrain : ProgramKind::kPredict;
-    return compile(job.config, job.signature, mesh, kind, config.fit.batch_size, {}, trace);
+    return make_job(config, devices);
   } catch (const Error& error) {
     const bool no_data = error.code() == ExitCode::kFile || config.dataset.is_null();
     if (!no_data) throw;
     missing = error.what();
   }
-  mesh = make_mesh(config.mesh, devices);
-  return compile(config, stated_signature(config.model), mesh, ProgramKind::kPredict,
-                 config.fit.batch_size, {}, trace);
+  Job job;
+  job.config = config;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.signature = stated_signature(config.model);
+  return job;
+}
+
+const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {
+  ProgramKey key{ProgramKind::kPredict, job.config.fit.batch_size};
+  if (can_train(job)) key = {ProgramKind::kTrain, std::min(key.batch, job.train.samples)};
+  add_program(job, key.kind, key.batch, trace);
+  return job.programs.at(key);
 }
 
 }  // namespace meshwork

@@ -34,10 +34,12 @@ VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots);
 /// Elements of the weights that are not trained: frozen, or state such as moving_mean.
 std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows);
 
-/// The program from which variables are read: that of training where the data is there and a
-/// `compile:` section, else the bare model. `missing` then says what was not there. `trace` as in
-/// compile().
-GlobalProgram program_for_checks(const config::Config& config, int devices, Mesh& mesh,
-                                 std::string& missing, CompileTrace* trace = nullptr);
+/// As make_job(), but checks more, and makes do without data: `missing` then says what was not
+/// there, and the signature is what the model states.
+Job job_for_checks(const config::Config& config, int devices, std::string& missing);
+
+/// The program from which variables are read, which is added to the job: the full step of training
+/// where there is data and a `compile:` section, else the bare model. `trace` as in compile().
+const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace = nullptr);
 
 }  // namespace meshwork

@@ -1,13 +1,60 @@
 // The command `explain`.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "cli/job_folder.h"
 
 using namespace meshwork::cli;
 
 namespace {
+
+/// A convolutional network on tiles: a device between others fetches rows from two sides.
+constexpr const char* kTiles = R"(mesh: {data: 1, height: 3}
+layout_map: {input/output: [data, height, null, null]}
+dataset:
+  name: tiles
+  format: synthetic
+  splits: {train: {x: {normal: [9, 15, 6, 3]}, y: {integers: [9], below: 4}}}
+model:
+  input: [15, 6, 3]
+  layers:
+    - Conv2D: {name: conv, filters: 24, kernel_size: 5, padding: same}
+    - BatchNormalization: {name: norm}
+    - ReLU: {name: active}
+    - Conv2D: {name: last, filters: 8, kernel_size: 3, padding: same}
+    - GlobalAveragePooling2D: {name: mean}
+    - Dense: {name: logits, units: 4}
+compile:
+  optimizer: {SGD: {momentum: 0.9, gradient_accumulation_steps: 2}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+fit: {batch_size: 4, validation: false}
+run_directory: run
+)";
+
+/// Numbers of memory.csv by name of the column, of every device.
+std::vector<std::map<std::string, std::int64_t>> memory_rows(const std::string& text) {
+  std::istringstream lines(text);
+  const auto cells = [&](std::string line) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream words(line);
+    return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+  };
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = cells(line);
+  std::vector<std::map<std::string, std::int64_t>> rows;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> values = cells(line);
+    auto& row = rows.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = std::stoll(values.at(i));
+  }
+  return rows;
+}
 
 Finished explain(const JobFolder& folder, const std::string& arguments,
                  const std::string& environment = "COLUMNS=100") {
@@ -23,7 +70,9 @@ TEST_CASE("explain without a path is Keras's summary with layouts") {
   const Finished run = explain(folder, "c.yaml");
   CHECK(run.exit_code == 0);
   CHECK(run.err == "");
-  CHECK(run.out ==
+  const std::size_t at = run.out.find(" Training takes");
+  REQUIRE(at != std::string::npos);
+  CHECK(run.out.substr(0, at) ==
         "Model: \"c\"\n"
         "┏━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━┓\n"
         "┃ Layer (type)       ┃ Output Shape ┃ Param # ┃ Layout        ┃ Weights' layout      ┃\n"
@@ -40,9 +89,14 @@ TEST_CASE("explain without a path is Keras's summary with layouts") {
         " Trainable params: 68 (272.00 B)\n"
         " Non-trainable params: 0 (0.00 B)\n"
         " Optimizer params: 136 (544.00 B)\n"
-        " Per device: 164.00 B of weights, 328.00 B of optimizer state\n"
         " Mesh data=2,model=2: 4 devices\n"
         " A training step sends 234.00 B per device in 7 collectives\n");
+  // What a step takes is a matter of the machine's kernels, too.
+  const std::regex memory(
+      " Training takes at most [0-9]+\\.[0-9][0-9] KB per device: weights "
+      "164\\.00 B, optimizer state 796\\.00 B, step [0-9]+\\.[0-9][0-9] KB\n"
+      " A process keeps 432\\.00 B of the data set in memory besides\n");
+  CHECK(std::regex_match(run.out.substr(at), memory));
 }
 
 TEST_CASE("a model that is no list says what is connected to what, within the width") {
@@ -64,6 +118,8 @@ model:
   CHECK(
       run.out.find("without data, hence without gradients and optimizer: graph.yaml: no dataset") !=
       std::string::npos);
+  CHECK(run.out.find(" Per device: 336.00 B of weights, 0.00 B of optimizer state\n") !=
+        std::string::npos);
   const std::string table = run.out.substr(0, run.out.find(" Total"));
   for (std::size_t at = 0; at < table.size();) {
     const std::size_t end = table.find('\n', at);
@@ -211,4 +267,44 @@ TEST_CASE("explain --json can be read by a program") {
   CHECK(summary.at("layers").at(1).at("variables").at("kernel") == "[null, model]");
   CHECK(summary.at("totals").at("parameters") == 68);
   CHECK(summary.at("totals").at("optimizer") == 136);
+}
+
+TEST_CASE("explain knows before a run what it takes on the device that takes most") {
+  const JobFolder folder;
+  folder.write("tiles.yaml", kTiles);
+  int most_not_on_first = 0;
+  for (const std::string arguments :
+       {"c.yaml", "c.yaml --mesh 1x1", "c.yaml --mesh 3x2 fit.batch_size=16",
+        "c.yaml fit.validation_batch_size=7 fit.batch_size=2", "c.yaml fit.batch_size=32",
+        "tiles.yaml --mesh 1x1 memory_limit=180KiB", "tiles.yaml", "tiles.yaml --mesh 1x1",
+        "tiles.yaml --mesh 2x2 precision=mixed_bfloat16"}) {
+    CAPTURE(arguments);
+    const Finished said = explain(folder, arguments + " --json");
+    CHECK(said.err == "");
+    REQUIRE(said.exit_code == 0);
+    const auto memory = nlohmann::json::parse(said.out).at("memory");
+    REQUIRE(folder.run("fit " + arguments + " fit.epochs=1").exit_code == 0);
+    const auto rows = memory_rows(folder.read("run/memory.csv"));
+    const auto device = memory.at("device").get<std::size_t>();
+    CHECK(memory.at("arena") == rows.at(device).at("arena"));
+    for (const auto& row : rows) CHECK(row.at("arena") <= memory.at("arena"));
+    const auto bytes = [&](const char* key) { return memory.at(key).get<std::int64_t>(); };
+    CHECK(bytes("weights") > 0);
+    CHECK(bytes("step") > 0);
+    CHECK(bytes("weights") + bytes("optimizer") == rows.at(device).at("variables"));
+    CHECK(bytes("weights") + bytes("optimizer") + bytes("step") == bytes("arena"));
+    CHECK(memory.at("data") == rows.at(device).at("data"));
+    if (device > 0) ++most_not_on_first;
+  }
+  CHECK(most_not_on_first > 0);
+}
+
+TEST_CASE("explain knows no memory of a run without data, and holds one with data to its limit") {
+  const JobFolder folder;
+  CHECK(nlohmann::json::parse(explain(folder, "c.yaml dataset=null --json").out)
+            .at("memory")
+            .is_null());
+  const Finished tight = explain(folder, "c.yaml memory_limit=1000");
+  CHECK(tight.exit_code == 2);
+  CHECK(tight.err.find("memory_limit is 1000 bytes") != std::string::npos);
 }

@@ -9,14 +9,15 @@
 #include "cli/config_arguments.h"
 #include "cli/explain_text.h"
 #include "cli/rank.h"
-#include "comm/launch.h"
+#include "train/fit.h"
 
 namespace meshwork::cli {
 namespace {
 
 constexpr const char* kDetails = R"(Examples:
   meshwork explain configs/keras_guide.yaml
-      the model as Keras's model.summary() prints it, with the layouts of outputs and weights
+      the model as Keras's model.summary() prints it, with the layouts of outputs and weights, and
+      how much memory training will take
   meshwork explain configs/keras_guide.yaml d1/kernel
       which device holds which part of a weight, the rule that says so, and what that sends
   meshwork explain configs/keras_guide.yaml d2/output --mesh 4x2
@@ -59,16 +60,19 @@ ExitCode run(const ExplainArguments& arguments) {
   ConfigArguments words = *arguments.config;
   const std::string path = take_path(words.overrides.assignments);
   const config::Config config = load(words);
-  const JobLaunch launch = launch_from_environment();
-  Mesh mesh;
   std::string missing;
+  Job job = job_for_checks(config, launched_devices(), missing);
+  const Mesh& mesh = job.mesh;
   CompileTrace trace;
-  const GlobalProgram program =
-      program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing, &trace);
+  const GlobalProgram& program = program_for_checks(job, &trace);
   const Pen pen = pen_for(STDOUT_FILENO, wish_of(arguments.colour), arguments.ascii);
   std::string text;
   if (path.empty()) {
-    const ModelSummary summary = summarize(config, program, trace, mesh);
+    ModelSummary summary = summarize(config, program, trace, mesh);
+    if (can_train(job)) {
+      prepare_fit(job);
+      summary.memory = planned_memory(job);
+    }
     text = arguments.json ? summary_json(summary, mesh) : summary_text(summary, config, mesh, pen);
   } else {
     const Explanation explanation = explain(trace, config, mesh, path);

@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
-#include "comm/launch.h"
 #include "train/variable_report.h"
 
 namespace meshwork::cli {
@@ -104,11 +103,10 @@ void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
 
 ExitCode run(const PathsArguments& arguments) {
   const config::Config config = load(*arguments.config);
-  const JobLaunch launch = launch_from_environment();
-  Mesh mesh;
   std::string missing;
-  const GlobalProgram program =
-      program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing);
+  Job job = job_for_checks(config, launched_devices(), missing);
+  const Mesh& mesh = job.mesh;
+  const GlobalProgram& program = program_for_checks(job);
   if (launched_rank() != 0) return ExitCode::kOk;
   const auto rows = variable_rows(program, mesh);
   if (arguments.json) {

@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
-#include "comm/launch.h"
 #include "train/variable_report.h"
 
 namespace meshwork::cli {
@@ -30,9 +29,8 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
 /// there.
 config::Config check(const ConfigArguments& arguments, std::string& missing) {
   config::Config config = load(arguments);
-  const JobLaunch launch = launch_from_environment();
-  Mesh mesh;
-  program_for_checks(config, launch.by_mpirun ? launch.size : 0, mesh, missing);
+  Job job = job_for_checks(config, launched_devices(), missing);
+  program_for_checks(job);
   return config;
 }
 
