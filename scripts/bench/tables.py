@@ -120,7 +120,7 @@ def whole_table(results, peers):
     for row, source in ("memory-mlp", "fit"), ("memory-wide", "memory-wide"):
         add(row, " MiB", of(source, "peak"), lambda value: f"{value / MIB:.0f}")
         if row in results and lines:
-            lines[-1][0] += f" (the plan says {results[row]['plan'] / MIB:.1f} MiB)"
+            lines[-1][0] += f" (plan and data set: {results[row]['held'] / MIB:.1f} MiB)"
     return table(head, lines)
 
 

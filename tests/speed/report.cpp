@@ -142,6 +142,7 @@ Json to_json(const Report& report, std::size_t top) {
             {"peak_flops", report.peak},
             {"variable_bytes", report.variable_bytes},
             {"arena_bytes", report.arena_bytes},
+            {"kept_data_bytes", report.kept_data_bytes},
             {"peak_resident_bytes", report.peak_resident_bytes}};
   if (!report.kernels.empty()) json["kernels"] = kernels_json(report, top);
   return json;
@@ -157,10 +158,11 @@ void print(const Report& report, std::size_t top) {
   print_times("step on one batch", report.step.from_memory);
   fmt::print("  {:<24} {:10.0f} per second\n", "samples", static_cast<double>(report.batch) / step);
   if (!report.kernels.empty()) print_kernels(report, top);
-  fmt::print("  {:<24} {:10.1f} MiB, of which variables {:.1f}; resident at most {:.1f}\n",
-             "plan of a device", static_cast<double>(report.arena_bytes) / kMiB,
-             static_cast<double>(report.variable_bytes) / kMiB,
-             static_cast<double>(report.peak_resident_bytes) / kMiB);
+  const auto mebi = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMiB; };
+  fmt::print("  {:<24} {:10.1f} MiB, of which variables {:.1f}\n", "plan of a device",
+             mebi(report.arena_bytes), mebi(report.variable_bytes));
+  fmt::print("  {:<24} {:10.1f} MiB of the data set; resident at most {:.1f}\n", "a process keeps",
+             mebi(report.kept_data_bytes), mebi(report.peak_resident_bytes));
 }
 
 }  // namespace meshwork::speed

@@ -20,7 +20,10 @@ struct Report {
   StepTimes step;
   std::vector<KernelTime> kernels;  ///< empty: not timed
   double peak = 0;                  ///< FLOP/s of a device
-  std::int64_t variable_bytes = 0, arena_bytes = 0, peak_resident_bytes = 0;
+  /// Of the device.
+  std::int64_t variable_bytes = 0, arena_bytes = 0;
+  /// Of its process.
+  std::int64_t kept_data_bytes = 0, peak_resident_bytes = 0;
 };
 
 /// All of it, and the `top` slowest kernels.

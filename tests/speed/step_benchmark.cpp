@@ -57,6 +57,7 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
   report.step = speed::time_steps(session, runner, loader, arguments.seconds);
   report.variable_bytes = session.variable_bytes();
   report.arena_bytes = session.arena_bytes();
+  report.kept_data_bytes = kept_data_bytes(job);
   report.peak_resident_bytes = peak_resident_bytes();
   if (!arguments.no_kernels) {
     // Without a learning rate weights stay usual numbers, however often they are updated.

@@ -65,11 +65,11 @@ class Tables(unittest.TestCase):
         mebi = 1 << 20
         results = {"fit": {"Meshwork": {"seconds": [0.5], "peak": [60 * mebi]},
                            "PyTorch": {"seconds": [2.0], "peak": [300 * mebi]}},
-                   "memory-mlp": {"plan": 2 * mebi}}
+                   "memory-mlp": {"held": 54 * mebi}}
         table = tables.whole_table(results, ["PyTorch"])
         self.assertEqual(cells(table, "an epoch")[1:], ["0.50 s", "2.00 s", "**4.00**"])
         row = cells(table, "peak resident memory")
-        self.assertTrue(row[0].endswith("(the plan says 2.0 MiB)"), row)
+        self.assertTrue(row[0].endswith("(plan and data set: 54.0 MiB)"), row)
         self.assertEqual(row[1:], ["60 MiB", "300 MiB", "**5.00**"])
 
 
