@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <optional>
 
 #include "autodiff/gradients.h"
 #include "base/check.h"
@@ -151,101 +149,43 @@ std::string print_partitioned(const Partitioned& program, const Mesh& mesh) {
   });
 }
 
-/// Chooses what to compute again of a program that has been laid out: compiles it with one choice
-/// after the other, to see what it takes.
-class MemoryFitting {
- public:
-  /// `with_all_variables`: the program whose variables all others find in memory; or null.
-  MemoryFitting(const config::Config& config, const LaidOut& laid_out, const Mesh& mesh,
-                const WorkspaceQuery& workspace, const GlobalProgram* with_all_variables)
-      : config_(config),
-        laid_out_(laid_out),
-        mesh_(mesh),
-        workspace_(workspace),
-        fusions_(wanted_fusions(config.fusion)) {
-    for (int device = 0; device < mesh.num_devices(); ++device) {
-      reserved_.push_back(
-          with_all_variables == nullptr
-              ? 0
-              : compile_for_device(*with_all_variables, mesh, device, {}).variable_bytes);
-    }
-  }
-
-  /// The stated segments and what it takes beside them to meet the limit on all devices.
-  std::vector<Segment> run(const std::vector<Segment>& stated, const std::string& program_name) {
-    const auto ways = segmentations(config_.model);
-    watch_largest(stated);
-    for (;;) {
-      const MemoryChoice choice =
-          fit_memory(stated, ways, config_.memory_limit->bytes,
-                     [&](std::vector<Segment> segments) { return measure(std::move(segments)); });
-      const int worst = most_of(watched_, choice.segments).device;
-      const GlobalProgram chosen = program(choice.segments);
-      check_memory_limit(config_, program_name, memory_use(plan(chosen, worst)), worst);
-      // Parts differ in size: another device may need more, now that less is kept.
-      if (!watch_largest(choice.segments)) return choice.segments;
-    }
-  }
-
- private:
-  struct Most {
-    std::int64_t bytes = -1;
-    int device = 0;
-  };
-
-  GlobalProgram program(const std::vector<Segment>& segments) const {
-    const PropagateOptions options{.keep_gathered = config_.keep_gathered};
-    GlobalProgram result;
-    Rematerialized again = rematerialize(laid_out_, segments, mesh_);
-    result.costs = std::move(again.costs);
-    result.fusions = fusions_;
-    result.partitioned = choose_collectives(insert_reshards(again.program, mesh_, options), mesh_);
-    return result;
-  }
-  Plan plan(const GlobalProgram& program, int device) const {
-    return compile_for_device(program, mesh_, device, workspace_,
-                              reserved_[static_cast<std::size_t>(device)]);
-  }
-
-  Most most_of(const std::vector<int>& devices, const std::vector<Segment>& segments) const {
-    const GlobalProgram compiled = program(segments);
-    Most most;
-    for (const int device : devices) {
-      const std::int64_t bytes = plan(compiled, device).arena_bytes;
-      if (bytes > most.bytes) most = {bytes, device};
-    }
-    return most;
-  }
-
-  MemoryChoice measure(std::vector<Segment> segments) const {
-    const std::int64_t bytes = most_of(watched_, segments).bytes;
-    std::vector<SegmentCost> costs = rematerialize(laid_out_, segments, mesh_).costs;
-    return {std::move(segments), std::move(costs), bytes};
-  }
-
-  /// Watches the device that takes most; false if none takes more than the limit that is not
-  /// watched already.
-  bool watch_largest(const std::vector<Segment>& segments) {
-    std::vector<int> all(reserved_.size());
-    std::iota(all.begin(), all.end(), 0);
-    const Most most = most_of(all, segments);
-    const bool known = std::find(watched_.begin(), watched_.end(), most.device) != watched_.end();
-    if (!watched_.empty() && (known || most.bytes <= config_.memory_limit->bytes)) return false;
-    watched_.push_back(most.device);
-    return true;
-  }
-
-  const config::Config& config_;
-  const LaidOut& laid_out_;
-  const Mesh& mesh_;
-  const WorkspaceQuery& workspace_;
-  std::vector<std::string> fusions_;
-  std::vector<std::int64_t> reserved_;  ///< of each device
-  std::vector<int> watched_;            ///< devices that are measured
-};
-
 bool trains(ProgramKind kind) {
   return kind == ProgramKind::kTrain || kind == ProgramKind::kAccumulate;
+}
+
+/// Bytes of a program's variables on each device.
+std::vector<std::int64_t> variable_bytes(const GlobalProgram& program, const Mesh& mesh) {
+  std::vector<std::int64_t> bytes;
+  for (int device = 0; device < mesh.num_devices(); ++device) {
+    bytes.push_back(compile_for_device(program, mesh, device, {}).variable_bytes);
+  }
+  return bytes;
+}
+
+/// The segments that `program` states and those that it takes beside them to meet the limit on
+/// every device, each with its `reserved` bytes as of compile_for_device(). An Error if none do.
+std::vector<Segment> segments_within_limit(const config::Config& config, const LaidOut& laid_out,
+                                           const Mesh& mesh, const GlobalProgram& program,
+                                           const WorkspaceQuery& workspace,
+                                           const std::vector<std::int64_t>& reserved,
+                                           const std::string& name) {
+  const PropagateOptions options{.keep_gathered = config.keep_gathered};
+  const auto measure = [&](const std::vector<Segment>& segments, const std::vector<int>& devices) {
+    Rematerialized again = rematerialize(laid_out, segments, mesh);
+    GlobalProgram tried;
+    tried.fusions = program.fusions;
+    tried.partitioned = choose_collectives(insert_reshards(again.program, mesh, options), mesh);
+    SegmentsMeasure found{std::move(again.costs), {}};
+    for (const int device : devices) {
+      found.devices.push_back(memory_use(compile_for_device(
+          tried, mesh, device, workspace, reserved[static_cast<std::size_t>(device)])));
+    }
+    return found;
+  };
+  MemoryChoice choice = fit_memory(program.segments, segmentations(config.model),
+                                   config.memory_limit->bytes, mesh.num_devices(), measure);
+  check_memory_limit(config, name, choice.use, choice.device);
+  return std::move(choice.segments);
 }
 
 }  // namespace
@@ -319,13 +259,14 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
   if (trains(kind)) {
     program.segments = stated_segments(config, graph);
     if (config.memory_limit) {
-      std::optional<GlobalProgram> variables;
+      // A step that only accumulates has not all variables that others find in memory.
+      std::vector<std::int64_t> reserved(static_cast<std::size_t>(mesh.num_devices()), 0);
       if (kind == ProgramKind::kAccumulate) {
-        variables = compile(config, signature, mesh, ProgramKind::kInitialize, batch);
+        reserved =
+            variable_bytes(compile(config, signature, mesh, ProgramKind::kInitialize, batch), mesh);
       }
-      program.segments =
-          MemoryFitting(config, laid_out, mesh, workspace, variables ? &*variables : nullptr)
-              .run(program.segments, describe(kind, batch));
+      program.segments = segments_within_limit(config, laid_out, mesh, program, workspace, reserved,
+                                               describe(kind, batch));
     }
     Rematerialized again = rematerialize(laid_out, program.segments, mesh);
     laid_out = std::move(again.program);

@@ -16,15 +16,18 @@ struct Saving {
 
 /// A program of 1000 bytes in which each segment saves what the table says.
 MeasureSegments program_of(const std::map<std::string, Saving>& savings, int& measured) {
-  return [&](std::vector<Segment> segments) {
+  return [&](const std::vector<Segment>& segments, const std::vector<int>& devices) {
     ++measured;
-    MemoryChoice choice{.segments = std::move(segments), .costs = {}, .bytes = 1000};
-    for (const Segment& segment : choice.segments) {
+    SegmentsMeasure found;
+    MemoryUse use;
+    use.step = 1000;
+    for (const Segment& segment : segments) {
       const Saving& saving = savings.at(segment.paths[0]);
-      choice.bytes -= saving.bytes;
-      choice.costs.push_back({1, static_cast<double>(saving.bytes), saving.flops});
+      use.step -= saving.bytes;
+      found.costs.push_back({1, static_cast<double>(saving.bytes), saving.flops});
     }
-    return choice;
+    found.devices.assign(devices.size(), use);
+    return found;
   };
 }
 
@@ -45,7 +48,7 @@ const std::vector<Segment> kLightWay{{{"light"}, true}};
 
 TEST_CASE("nothing is repeated where the program fits") {
   int measured = 0;
-  const MemoryChoice choice = fit_memory({}, {kWay}, 1000, program_of(kSavings, measured));
+  const MemoryChoice choice = fit_memory({}, {kWay}, 1000, 1, program_of(kSavings, measured));
   CHECK(choice.segments.empty());
   CHECK(measured == 1);
 }
@@ -53,7 +56,7 @@ TEST_CASE("nothing is repeated where the program fits") {
 TEST_CASE("segments that save most per operation come first, and no more than it takes") {
   int measured = 0;
   const auto chosen = [&](std::int64_t limit) {
-    return names(fit_memory({}, {kWay}, limit, program_of(kSavings, measured)));
+    return names(fit_memory({}, {kWay}, limit, 1, program_of(kSavings, measured)));
   };
   CHECK(chosen(950) == Names{"c"});
   CHECK(chosen(949) == Names{"c", "b"});
@@ -64,21 +67,49 @@ TEST_CASE("segments that save most per operation come first, and no more than it
 TEST_CASE("of several ways the one that repeats least; light ones go before") {
   int measured = 0;
   const auto measure = program_of(kSavings, measured);
-  CHECK(names(fit_memory({}, {kLightWay, kWay}, 900, measure)) == Names{"light"});
-  CHECK(names(fit_memory({}, {kLightWay, kWay}, 850, measure)) == Names{"c", "b"});
+  CHECK(names(fit_memory({}, {kLightWay, kWay}, 900, 1, measure)) == Names{"light"});
+  CHECK(names(fit_memory({}, {kLightWay, kWay}, 850, 1, measure)) == Names{"c", "b"});
   const std::vector<Segment> a{{{"a"}}};
   const std::vector<Segment> b_and_c{{{"b"}}, {{"c"}}};
-  CHECK(names(fit_memory({}, {a, b_and_c}, 950, measure)) == Names{"c"});
-  CHECK(names(fit_memory({}, {a, b_and_c}, 900, measure)) == Names{"a"});
+  CHECK(names(fit_memory({}, {a, b_and_c}, 950, 1, measure)) == Names{"c"});
+  CHECK(names(fit_memory({}, {a, b_and_c}, 900, 1, measure)) == Names{"a"});
 }
 
 TEST_CASE("stated segments stay; where nothing fits the smallest is told") {
   int measured = 0;
   const auto measure = program_of(kSavings, measured);
-  CHECK(names(fit_memory({{{"a"}}}, {kWay}, 900, measure)) == Names{"a"});
+  CHECK(names(fit_memory({{{"a"}}}, {kWay}, 900, 1, measure)) == Names{"a"});
   const std::vector<Segment> other{{{"b"}}, {{"c"}}};
-  CHECK(names(fit_memory({{{"a"}}}, {other}, 850, measure)) == Names{"a", "c"});
-  const MemoryChoice least = fit_memory({}, {kLightWay, kWay}, 10, measure);
-  CHECK(least.bytes == 650);
+  CHECK(names(fit_memory({{{"a"}}}, {other}, 850, 1, measure)) == Names{"a", "c"});
+  const MemoryChoice least = fit_memory({}, {kLightWay, kWay}, 10, 1, measure);
+  CHECK(least.use.bytes() == 650);
   CHECK(least.segments == kWay);
+}
+
+TEST_CASE("a limit holds on every device, of which another one may take most when less is kept") {
+  // The first device takes most; what "a" saves on it, it does not save on the second.
+  const MeasureSegments measure = [](const std::vector<Segment>& segments,
+                                     const std::vector<int>& devices) {
+    SegmentsMeasure found;
+    std::vector<std::int64_t> bytes{1000, 950};
+    for (const Segment& segment : segments) {
+      const bool is_a = segment.paths[0] == "a";
+      bytes[0] -= is_a ? 200 : 120;
+      bytes[1] -= is_a ? 0 : 120;
+      found.costs.push_back({1, is_a ? 200.0 : 120.0, 1000});
+    }
+    for (const int device : devices) {
+      found.devices.push_back({0, 0, bytes[static_cast<std::size_t>(device)]});
+    }
+    return found;
+  };
+  const std::vector<Segment> way{{{"a"}}, {{"b"}}};
+  CHECK(names(fit_memory({}, {way}, 960, 2, measure)) == Names{"a"});
+  const MemoryChoice both = fit_memory({}, {way}, 900, 2, measure);
+  CHECK(names(both) == Names{"a", "b"});
+  CHECK(both.device == 1);
+  CHECK(both.use.bytes() == 830);
+  const MemoryChoice none = fit_memory({}, {way}, 800, 2, measure);
+  CHECK(none.device == 1);
+  CHECK(none.use.bytes() == 830);
 }
