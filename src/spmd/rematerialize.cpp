@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "graph/flops.h"
 #include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
@@ -23,12 +24,6 @@ std::int64_t largest_operand(const Graph& graph, const Node& node) {
     elements = std::max(elements, num_elements(graph.type(input).shape));
   }
   return elements;
-}
-
-double flops_of(const Graph& graph, const Node& node) {
-  if (node.op->flops == nullptr) return static_cast<double>(num_elements(node.type.shape));
-  const auto types = input_types(graph, node);
-  return node.op->flops({.inputs = types, .attrs = node.attrs, .output = node.type});
 }
 
 bool is_light(const Graph& graph, const Node& node) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/dim_rule.h"
+#include "graph/flops.h"
 #include "ops/cases.h"
 #include "ops/ops.h"
 
@@ -317,6 +318,10 @@ TEST_CASE("flops count the work of the whole node") {
   CHECK(flops(ops::kReduceSum, {{3, 4}},
               {{"axes", std::vector<std::int64_t>{0}}, {"keepdims", false}}) == 12);
   CHECK(flops(ops::kReshape, {{3, 4}}, {{"shape", Shape{12}}}) == 0);
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId sum = ops::add(b, input(b, {3, 4}), input(b, {4}));
+  CHECK(flops_of(graph, graph.node(sum)) == 12);  // one for each element where the op says nothing
 }
 
 TEST_CASE("what partial sums may pass") {

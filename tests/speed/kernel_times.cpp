@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "graph/flops.h"
 #include "graph/op_def.h"
 #include "speed/step_times.h"
 
@@ -22,12 +23,6 @@ double seconds_of(const Launch& launch, std::int64_t calls) {
   const auto start = Clock::now();
   for (std::int64_t i = 0; i < calls; ++i) launch();
   return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
-}
-
-double flops_of(const Graph& program, const Node& node) {
-  if (node.op->flops == nullptr) return 0;
-  const auto inputs = input_types(program, node);
-  return node.op->flops({.inputs = inputs, .attrs = node.attrs, .output = node.type});
 }
 
 /// Values of other instructions that this one reads.
@@ -78,7 +73,7 @@ KernelTime describe(const Plan& plan, const Instruction& instruction) {
   for (const ValueId id : instruction.nodes) {
     const bool has_place = plan.offsets[static_cast<std::size_t>(id)] != Plan::kNoPlace;
     if (has_place) time.bytes += static_cast<double>(num_bytes(program.type(id)));
-    time.flops += flops_of(program, program.node(id));
+    if (!time.is_collective) time.flops += flops_of(program, program.node(id));
   }
   return time;
 }

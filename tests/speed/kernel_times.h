@@ -15,7 +15,7 @@ struct KernelTime {
   std::string shapes = {};  ///< "[128, 784] [784, 128] -> [128, 128]"
   bool is_collective = false;
   double seconds = 0;
-  double flops = 0;  ///< 0 where the op does not say
+  double flops = 0;  ///< of what is no collective
   double bytes = 0;  ///< of operands and result
 };
 
