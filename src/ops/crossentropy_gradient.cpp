@@ -10,7 +10,7 @@ namespace {
 TensorType infer(const OpArgs& args) {
   Shape column = check_labels(args);
   column.push_back(1);
-  MW_CHECK(args.inputs.size() == 3 && args.inputs[2] == TensorType(DType::kFloat32, column));
+  MW_CHECK(args.inputs.size() == 3 && (args.inputs[2] == TensorType{DType::kFloat32, column}));
   return args.inputs[0];
 }
 
