@@ -25,7 +25,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const ValueId shift = node.inputs[1];
   // dx = dy[0] + 2 (x - shift) dy[1]
   const ValueId scale = ops::scale(b, row(b, dy, 1), 2);
-  const ValueId offset = subtract(b, row(b, dy, 0), multiply(b, scale, shift));
+  const ValueId of_mean = row(b, dy, 0);
+  const ValueId offset = subtract(b, of_mean, multiply(b, scale, shift));
   return {b.add(kScaleOffset, {node.inputs[0], scale, offset}, node.attrs), kNoValue};
 }
 

@@ -17,7 +17,8 @@ struct Arguments {
 ValueId moving_average(WeightUpdate& u, const std::string& name, ValueId x, double rho) {
   GraphBuilder& b = u.builder();
   const ValueId old = u.slot(name);
-  const ValueId next = ops::add(b, ops::scale(b, old, rho), ops::scale(b, x, 1 - rho));
+  const ValueId kept = ops::scale(b, old, rho);
+  const ValueId next = ops::add(b, kept, ops::scale(b, x, 1 - rho));
   u.update_slot(old, next);
   return next;
 }

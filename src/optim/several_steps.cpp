@@ -65,8 +65,8 @@ ValueId track_average(WeightUpdate& update, ValueId average, ValueId weight,
       b.add(ops::kGreaterEqual, {update.iteration(), constant(b, common.steps_per_update)});
   const ValueId kept = ops::scale(b, began, *common.ema_momentum);
   const ValueId taken = ops::subtract(b, ops::constant(b, 1.0), kept);
-  const ValueId next =
-      ops::add(b, ops::multiply(b, average, kept), ops::multiply(b, weight, taken));
+  const ValueId before = ops::multiply(b, average, kept);
+  const ValueId next = ops::add(b, before, ops::multiply(b, weight, taken));
   update.update_slot(average, next);
   if (!common.ema_overwrites) return weight;
   const ValueId now = is_every(update, *common.ema_overwrites, common.steps_per_update);

@@ -120,6 +120,7 @@ std::unique_ptr<Backend> make_cpu_backend(int threads) {
   omp_set_num_threads(threads);
   // Moments of an optimizer decay through them, and each takes an elementwise kernel a hundred
   // cycles: steps of a small network take twice as long after the first few hundred.
+  flush_subnormals();  // LLVM's threads take the modes of this one, GNU's have their own
 #pragma omp parallel
   flush_subnormals();
   return std::make_unique<FastCpuBackend>();

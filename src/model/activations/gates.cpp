@@ -13,7 +13,8 @@ namespace {
 // x Phi(x) = x (1 + erf(x / sqrt 2)) / 2
 ValueId gelu(GraphBuilder& b, ValueId x) {
   const ValueId erf = b.add(ops::kErf, {ops::scale(b, x, std::numbers::sqrt2 / 2)});
-  return ops::multiply(b, ops::scale(b, x, 0.5), ops::shift(b, erf, 1.0));
+  const ValueId half = ops::scale(b, x, 0.5);
+  return ops::multiply(b, half, ops::shift(b, erf, 1.0));
 }
 
 // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
@@ -21,7 +22,8 @@ ValueId approximate_gelu(GraphBuilder& b, ValueId x) {
   const ValueId cube = ops::multiply(b, b.add(ops::kSquare, {x}), x);
   const ValueId sum = ops::add(b, x, ops::scale(b, cube, 0.044715));
   const ValueId tanh = b.add(ops::kTanh, {ops::scale(b, sum, std::sqrt(2 / std::numbers::pi))});
-  return ops::multiply(b, ops::scale(b, x, 0.5), ops::shift(b, tanh, 1.0));
+  const ValueId half = ops::scale(b, x, 0.5);
+  return ops::multiply(b, half, ops::shift(b, tanh, 1.0));
 }
 
 Activation read_gelu(config::Reader& args) {

@@ -13,7 +13,8 @@ ValueId expm1_negative(GraphBuilder& b, ValueId x) {
   // exp(x) - 1 = 2 t / (1 - t) with t = tanh(x / 2), which is in (-1, 0]
   const ValueId t = b.add(ops::kTanh, {ops::scale(b, x, 0.5)});
   const ValueId one = ops::constant_like(b, 1.0, x);
-  return ops::divide(b, ops::scale(b, t, 2.0), ops::subtract(b, one, t));
+  const ValueId twice = ops::scale(b, t, 2.0);
+  return ops::divide(b, twice, ops::subtract(b, one, t));
 }
 
 ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {

@@ -31,7 +31,8 @@ Statistics batch_statistics(GraphBuilder& b, ValueId x, ValueId near, std::int64
 
 /// momentum moving + (1 - momentum) batch
 ValueId moved(GraphBuilder& b, ValueId moving, ValueId batch, double momentum) {
-  return ops::add(b, ops::scale(b, moving, momentum), ops::scale(b, batch, 1 - momentum));
+  const ValueId kept = ops::scale(b, moving, momentum);
+  return ops::add(b, kept, ops::scale(b, batch, 1 - momentum));
 }
 
 void refuse_renormalization(config::Reader& args) {

@@ -29,7 +29,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   refuse_arguments(args, {"alpha_regularizer", "alpha_constraint"});
   const ValueId alpha = scope.variable("alpha", shape, initializer);
   const ValueId below = b.add(ops::kRelu, {b.add(ops::kNegate, {x})});
-  return ops::subtract(b, b.add(ops::kRelu, {x}), ops::multiply(b, below, alpha));
+  const ValueId above = b.add(ops::kRelu, {x});
+  return ops::subtract(b, above, ops::multiply(b, below, alpha));
 }
 
 }  // namespace

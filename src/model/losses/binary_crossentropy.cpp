@@ -11,7 +11,8 @@ ValueId from_logits_terms(GraphBuilder& b, ValueId y, ValueId x) {
   const ValueId not_y = ops::subtract(b, ops::constant(b, 1.0), y);
   const ValueId yes = b.add(ops::kSoftplus, {b.add(ops::kNegate, {x})});
   const ValueId no = b.add(ops::kSoftplus, {x});
-  return ops::add(b, ops::multiply(b, y, yes), ops::multiply(b, not_y, no));
+  const ValueId first = ops::multiply(b, y, yes);
+  return ops::add(b, first, ops::multiply(b, not_y, no));
 }
 
 ValueId from_probabilities_terms(GraphBuilder& b, ValueId y, ValueId x) {
@@ -20,8 +21,8 @@ ValueId from_probabilities_terms(GraphBuilder& b, ValueId y, ValueId x) {
   const ValueId yes = b.add(ops::kLog, {p});
   const ValueId no = b.add(ops::kLog, {ops::subtract(b, one, p)});
   const ValueId not_y = ops::subtract(b, one, y);
-  const ValueId sum = ops::add(b, ops::multiply(b, y, yes), ops::multiply(b, not_y, no));
-  return b.add(ops::kNegate, {sum});
+  const ValueId first = ops::multiply(b, y, yes);
+  return b.add(ops::kNegate, {ops::add(b, first, ops::multiply(b, not_y, no))});
 }
 
 Compared compare(const Comparison& c, bool from_logits, double smoothing) {
