@@ -28,6 +28,8 @@ constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;
 constexpr std::int64_t kGemmWork = std::int64_t{1} << 28;
 constexpr std::int64_t kGemmRows = 256;
 constexpr std::int64_t kGemmColumns = 512;
+/// Columns at a time: memory for packing, which is not in the plan, grows with them.
+constexpr std::int64_t kGemmBlock = 2048;
 
 std::int64_t padded_bytes(std::int64_t elements, DType dtype) {
   const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
@@ -139,21 +141,23 @@ struct Gemm {
         y(reinterpret_cast<float*>(y_data)) {}
 
   void operator()() const {
-    dnnl::error::wrap_c_api(
-        dnnl_sgemm(order, 'N', m, n, k, 1.0F, x, x_stride, w, w_stride, 0.0F, y, y_stride),
-        "a matrix product failed");
+    for (std::int64_t j = 0; j < n; j += kGemmBlock) {
+      dnnl::error::wrap_c_api(dnnl_sgemm(order, 'N', m, std::min(kGemmBlock, n - j), k, 1.0F, x,
+                                         x_stride, w + j, w_stride, 0.0F, y + j, y_stride),
+                              "a matrix product failed");
+    }
   }
 };
 
 /// The product with its memory, ready to run.
 struct Call {
   dnnl::stream stream;
-  dnnl::matmul primitive;
-  std::vector<dnnl::memory> memories;
-  std::array<dnnl_exec_arg_t, 4> arguments{};
-  std::optional<Gemm> gemm;  ///< in place of the primitive
   bool serial = false;
-  std::vector<BoundCopy> before, after;
+  std::optional<Gemm> gemm;  ///< in place of the primitive
+  dnnl::matmul primitive{};
+  std::vector<dnnl::memory> memories{};
+  std::array<dnnl_exec_arg_t, 4> arguments{};
+  std::vector<BoundCopy> before{}, after{};
 
   void operator()() const {
     const SerialScope scope(serial);
@@ -176,14 +180,7 @@ Call make_call(const KernelArgs& args, const Product& product) {
   std::byte* x = args.inputs[0].data;
   std::byte* w = args.inputs[1].data;
   std::byte* y = args.output.data;
-  Call call{dnnl::stream(product.engine),
-            dnnl::matmul(product.matmul),
-            {},
-            {},
-            {},
-            product.serial(),
-            {},
-            {}};
+  Call call{dnnl::stream(product.engine), product.serial(), {}};
   if (plan.copy_x) {
     call.before.push_back(
         {{*plan.copy_x, product.types.operands}, x, args.workspace + workspace.x});
@@ -198,7 +195,11 @@ Call make_call(const KernelArgs& args, const Product& product) {
     call.after.push_back({{*plan.copy_y, product.types.result}, args.workspace + workspace.y, y});
     y = args.workspace + workspace.y;
   }
-  if (product.by_gemm()) call.gemm.emplace(plan, x, w, y);
+  if (product.by_gemm()) {
+    call.gemm.emplace(plan, x, w, y);
+    return call;
+  }
+  call.primitive = dnnl::matmul(product.matmul);  // generates its code
   const auto add = [&](int name, const dnnl::memory::desc& desc, std::byte* data) {
     call.arguments[call.memories.size()].arg = name;
     call.memories.emplace_back(desc, product.engine, data);
