@@ -99,11 +99,7 @@ class DirectCall final : public PreparedCall {
         return bind_inputs(buffers, [&](int) { return offset_of(call.counts, peers_.rank); });
       case Kind::kAllGather:
         bind_inputs(buffers, [](int) { return std::int64_t{0}; });
-        bind_copies(call.counts, recv);
-        std::erase_if(pieces_, [&](const Piece& piece) {
-          return piece.member == peers_.rank && piece.to == send_;
-        });
-        return;
+        return bind_copies(call.counts, recv);
       case Kind::kAllToAll:
         bind_inputs(buffers, [&](int member) {
           return offset_of(buffers.send_counts[static_cast<std::size_t>(member)], peers_.rank);
@@ -145,9 +141,9 @@ class DirectCall final : public PreparedCall {
     for (int step = 0; step < peers_.size; ++step) {
       const int from = (peers_.rank + step) % peers_.size;  // not all from the same at once
       const std::int64_t count = counts[static_cast<std::size_t>(from)];
-      if (count == 0) continue;
-      pieces_.push_back(
-          {from, advance(recv, offset_of(counts, from), dtype_), bytes_of(count, dtype_)});
+      std::byte* const to = advance(recv, offset_of(counts, from), dtype_);
+      const bool is_there = from == peers_.rank && to == send_;
+      if (count > 0 && !is_there) pieces_.push_back({from, to, bytes_of(count, dtype_)});
     }
   }
 

@@ -12,11 +12,11 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
   const TensorType& operand = program.type(node.inputs[0]);
   const OpArgs args{.inputs = {&operand, 1}, .attrs = node.attrs, .output = node.type};
   const std::optional<std::int64_t> offset = node.op->view_offset(args);
+  if (!offset) return std::nullopt;
   const bool is_whole = num_bytes(node.type) == num_bytes(operand);
   if (!is_whole && program.node(viewed(program, node.inputs[0])).op->name != "variable") {
     return std::nullopt;
   }
-  if (!offset) return std::nullopt;
   return *offset * static_cast<std::int64_t>(size_of(node.type.dtype));
 }
 
