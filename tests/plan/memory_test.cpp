@@ -139,6 +139,24 @@ void check_memory(const Plan& plan) {
   }
 }
 
+Plan plan_of(const std::string& text, ProgramKind kind, std::int64_t batch = 8, int device = 0) {
+  const Job job = job_of(text, "");
+  return compile_for_device(compile(job.config, job.signature, job.mesh, kind, batch), job.mesh,
+                            device, {});
+}
+
+/// A perceptron of two layers, trained by Adam.
+std::string perceptron(const std::string& keys, int batch, int features) {
+  return fmt::format(R"(
+{}
+dataset: {{name: t, format: synthetic, splits: {{train: {{x: {{normal: [{}, {}]}}, y: {{normal: [{}, 5]}}}}}}}}
+model: {{input: [{}], layers: [Dense: {{units: 50}}, Dense: {{units: 5}}]}}
+compile: {{optimizer: adam, loss: mse}}
+fit: {{batch_size: {}}}
+)",
+                     keys, batch, features, batch, features, batch);
+}
+
 }  // namespace
 
 TEST_CASE("nothing is overwritten that is still read, in plans of random models") {
@@ -163,16 +181,7 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
 }
 
 TEST_CASE("optimizer state is updated in place, without copies") {
-  const Job job = job_of(R"(
-mesh: {data: 2}
-dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [8, 30]}, y: {normal: [8, 5]}}}}
-model: {input: [30], layers: [Dense: {units: 50}, Dense: {units: 5}]}
-compile: {optimizer: adam, loss: mse}
-fit: {batch_size: 8}
-)",
-                         "");
-  const Plan plan = compile_for_device(
-      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8), job.mesh, 0, {});
+  const Plan plan = plan_of(perceptron("mesh: {data: 2}", 8, 30), ProgramKind::kTrain);
   CHECK(plan.copies.empty());
   // Nor are gradients copied to be reduced together, with the loss.
   std::size_t joined = 0;
@@ -189,20 +198,11 @@ fit: {batch_size: 8}
 
 TEST_CASE(
     "a new value that devices compute by blocks is written and gathered where the old one is") {
-  const Job job = job_of(R"(
-mesh: {data: 3}
-optimizer_layout: {.*/kernel: [data]}
-dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [9, 31]}, y: {normal: [9, 5]}}}}
-model: {input: [31], layers: [Dense: {units: 50}, Dense: {units: 5}]}
-compile: {optimizer: adam, loss: mse}
-fit: {batch_size: 9}
-)",
-                         "");
-  const GlobalProgram program =
-      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 9);
+  const std::string text =
+      perceptron("mesh: {data: 3}\noptimizer_layout: {.*/kernel: [data]}", 9, 31);
   for (int device = 0; device < 3; ++device) {
     CAPTURE(device);
-    const Plan plan = compile_for_device(program, job.mesh, device, {});
+    const Plan plan = plan_of(text, ProgramKind::kTrain, 9, device);
     const auto offset = [&](ValueId id) { return plan.offsets[static_cast<std::size_t>(id)]; };
     CHECK(plan.copies.empty());
     int gathered = 0;
@@ -262,11 +262,6 @@ model:
     - Dense: {units: 4}
 compile: {loss: mse, optimizer: )" +
          optimizer + "}\nfit: {batch_size: 8}\n";
-}
-
-Plan plan_of(const std::string& text, ProgramKind kind) {
-  const Job job = job_of(text, "");
-  return compile_for_device(compile(job.config, job.signature, job.mesh, kind, 8), job.mesh, 0, {});
 }
 
 constexpr std::int64_t kLargestGradient = 256 * 256 * 4;
