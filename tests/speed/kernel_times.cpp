@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/check.h"
@@ -104,16 +105,31 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
   return times;
 }
 
-}  // namespace
+/// As steps are timed: the median of means, which take in what else the machine does.
+std::vector<double> medians_of_means(const std::vector<std::vector<double>>& samples) {
+  constexpr std::size_t kMeans = 7;
+  std::vector<double> result;
+  for (const auto& of_one : samples) {
+    std::vector<double> means;
+    for (std::size_t i = 0; i < kMeans; ++i) {
+      const auto begin = of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() * i / kMeans);
+      const auto end =
+          of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() * (i + 1) / kMeans);
+      if (begin != end) means.push_back(std::accumulate(begin, end, 0.0) / (end - begin));
+    }
+    result.push_back(median(means));
+  }
+  return result;
+}
 
-std::vector<KernelTime> time_kernels(const Executable& executable, Communicator& world,
-                                     double seconds) {
+/// Seconds of each step by itself.
+std::vector<double> time_alone(const Executable& executable, Communicator& world,
+                               const std::vector<KernelTime>& times, double seconds) {
   constexpr double kSampleSeconds = 200e-6;
   constexpr double kMostCalls = 50;
   constexpr double kFewestPasses = 3;
-  constexpr double kMostPasses = 25;
+  constexpr double kMostPasses = 200;
   const auto& steps = executable.steps();
-  std::vector<KernelTime> times = describe_steps(executable);
   std::vector<std::int64_t> calls(steps.size(), 1);
   std::vector<std::vector<double>> samples(steps.size());
   // Every pass computes all values anew, so that those of kernels that work in place stay usual
@@ -143,7 +159,56 @@ std::vector<KernelTime> time_kernels(const Executable& executable, Communicator&
       std::llround(std::clamp(seconds / pass_seconds, kFewestPasses, kMostPasses));
   world.broadcast(&passes, sizeof passes, 0);
   for (std::int64_t i = 0; i < passes; ++i) pass();
-  for (std::size_t i = 0; i < steps.size(); ++i) times[i].seconds = median(samples[i]);
+  return medians_of_means(samples);
+}
+
+/// Seconds of each step between the others, and last of the input.
+std::vector<double> time_in_steps(const Executable& executable, Communicator& world, double seconds,
+                                  const std::function<void()>& fill) {
+  constexpr double kFewestPasses = 5;
+  constexpr double kMostPasses = 2000;
+  const auto& steps = executable.steps();
+  std::vector<std::vector<double>> samples(steps.size() + 1);
+  const auto pass = [&] {
+    auto before = Clock::now();
+    const auto add = [&](std::size_t i) {
+      const auto now = Clock::now();
+      samples[i].push_back(std::chrono::duration<double>(now - before).count());
+      before = now;
+    };
+    fill();
+    add(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].launch();
+      for (PreparedCall* call : steps[i].under_way) call->poll();
+      add(i);
+    }
+  };
+  pass();
+  for (auto& of_one : samples) of_one.clear();
+  world.barrier();
+  const auto start = Clock::now();
+  pass();
+  const double once = std::chrono::duration<double>(Clock::now() - start).count();
+  std::int64_t passes = std::llround(std::clamp(seconds / once, kFewestPasses, kMostPasses));
+  world.broadcast(&passes, sizeof passes, 0);
+  for (std::int64_t i = 0; i < passes; ++i) pass();
+  world.barrier();
+  return medians_of_means(samples);
+}
+
+}  // namespace
+
+ProgramTimes time_program(const Executable& executable, Communicator& world, double seconds,
+                          const std::function<void()>& fill) {
+  ProgramTimes times{describe_steps(executable)};
+  const std::vector<double> in_steps = time_in_steps(executable, world, seconds / 4, fill);
+  const std::vector<double> alone = time_alone(executable, world, times.kernels, seconds * 3 / 4);
+  for (std::size_t i = 0; i < times.kernels.size(); ++i) {
+    times.kernels[i].seconds = alone[i];
+    times.kernels[i].step_seconds = in_steps[i];
+  }
+  times.input_seconds = in_steps.back();
   return times;
 }
 

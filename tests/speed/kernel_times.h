@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,21 +9,27 @@
 
 namespace meshwork::speed {
 
-/// One kernel or collective of a program, run again and again by itself.
+/// One kernel or collective of a program.
 struct KernelTime {
   std::string op = {};
   std::string path = {};    ///< of the layer
   std::string shapes = {};  ///< "[128, 784] [784, 128] -> [128, 128]"
   bool is_collective = false;
   double seconds = 0;
-  double flops = 0;  ///< of what is no collective
-  double bytes = 0;  ///< of operands and result
+  double step_seconds = 0;  ///< among the others, as a step runs it
+  double flops = 0;         ///< of what is no collective
+  double bytes = 0;         ///< of operands and result
 };
 
-/// Times every step of a program whose inputs are filled, in the order of the program, for about
-/// `seconds`. The values of the program are undefined afterwards, and its variables have changed.
-/// All devices call it with the same program.
-std::vector<KernelTime> time_kernels(const Executable& executable, Communicator& world,
-                                     double seconds);
+struct ProgramTimes {
+  std::vector<KernelTime> kernels;  ///< in the order of the program
+  double input_seconds = 0;         ///< of one batch
+};
+
+/// Times every kernel and collective of a program, run again and again by itself, and in whole
+/// steps, each behind a `fill` of the inputs; for about `seconds`. The values of the program are
+/// undefined afterwards, and its variables have changed. All devices call it with the same program.
+ProgramTimes time_program(const Executable& executable, Communicator& world, double seconds,
+                          const std::function<void()>& fill);
 
 }  // namespace meshwork::speed

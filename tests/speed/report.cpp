@@ -14,14 +14,16 @@ using Json = nlohmann::ordered_json;
 /// What kernels take together.
 struct Sums {
   double kernels = 0;        ///< seconds, without collectives
+  double in_steps = 0;       ///< seconds, with them
   double communication = 0;  ///< seconds
   double flops = 0;
 };
 
 Sums sums_of(const Report& report) {
   Sums sums;
-  for (const KernelTime& kernel : report.kernels) {
+  for (const KernelTime& kernel : report.program.kernels) {
     (kernel.is_collective ? sums.communication : sums.kernels) += kernel.seconds;
+    sums.in_steps += kernel.step_seconds;
     sums.flops += kernel.flops;
   }
   return sums;
@@ -43,7 +45,7 @@ struct OpTime {
 /// Ops, slowest first.
 std::vector<OpTime> by_op(const Report& report) {
   std::map<std::string, OpTime> found;
-  for (const KernelTime& kernel : report.kernels) {
+  for (const KernelTime& kernel : report.program.kernels) {
     OpTime& time = found[kernel.op];
     time.op = kernel.op;
     ++time.kernels;
@@ -66,6 +68,7 @@ Json kernel_json(const KernelTime& kernel) {
             {"path", kernel.path},
             {"shapes", kernel.shapes},
             {"seconds", kernel.seconds},
+            {"step_seconds", kernel.step_seconds},
             {"bytes", kernel.bytes}};
   if (kernel.flops > 0) json["flops"] = kernel.flops;
   return json;
@@ -74,15 +77,17 @@ Json kernel_json(const KernelTime& kernel) {
 Json kernels_json(const Report& report, std::size_t top) {
   const Sums sums = sums_of(report);
   const double step = median(report.step.from_loader);
-  Json json{{"count", report.kernels.size()},
+  Json json{{"count", report.program.kernels.size()},
             {"seconds", sums.kernels},
+            {"step_seconds", sums.in_steps},
+            {"input_seconds", report.program.input_seconds},
             {"communication_seconds", sums.communication},
             {"share_of_step", (sums.kernels + sums.communication) / step},
             {"flops", sums.flops},
             {"share_of_peak", sums.flops / step / report.peak}};
   for (const OpTime& op : by_op(report)) json["by_op"][op.op] = op.seconds;
   json["top"] = Json::array();
-  for (const KernelTime& kernel : slowest(report.kernels, top)) {
+  for (const KernelTime& kernel : slowest(report.program.kernels, top)) {
     json["top"].push_back(kernel_json(kernel));
   }
   return json;
@@ -106,8 +111,10 @@ void print_kernels(const Report& report, std::size_t top) {
   const Sums sums = sums_of(report);
   const double step = median(report.step.from_loader);
   fmt::print("  {:<24} {:10.3f} ms  ({} of them; {:.1f} % of the step with communication)\n",
-             "kernels by themselves", sums.kernels * 1e3, report.kernels.size(),
+             "kernels by themselves", sums.kernels * 1e3, report.program.kernels.size(),
              100 * (sums.kernels + sums.communication) / step);
+  fmt::print("  {:<24} {:10.3f} ms\n", "kernels in the step", sums.in_steps * 1e3);
+  fmt::print("  {:<24} {:10.3f} ms\n", "input in the step", report.program.input_seconds * 1e3);
   if (sums.communication > 0) {
     fmt::print("  {:<24} {:10.3f} ms\n", "communication by itself", sums.communication * 1e3);
   }
@@ -118,10 +125,11 @@ void print_kernels(const Report& report, std::size_t top) {
     fmt::print("    {:<22} {:10.3f} ms  {:5.1f} %  {:3} kernels\n", op.op, op.seconds * 1e3,
                100 * op.seconds / (sums.kernels + sums.communication), op.kernels);
   }
-  if (top > 0) fmt::print("  slowest kernels\n");
-  for (const KernelTime& kernel : slowest(report.kernels, top)) {
-    fmt::print("    {:<22} {:10.3f} ms  {:>15}  {}  {}\n", kernel.op, kernel.seconds * 1e3,
-               rate_of(kernel), kernel.path, kernel.shapes);
+  if (top > 0) fmt::print("  slowest kernels: by themselves, and in the step\n");
+  for (const KernelTime& kernel : slowest(report.program.kernels, top)) {
+    fmt::print("    {:<22} {:10.3f} ms  {:>15}  {:8.3f} ms  {}  {}\n", kernel.op,
+               kernel.seconds * 1e3, rate_of(kernel), kernel.step_seconds * 1e3, kernel.path,
+               kernel.shapes);
   }
 }
 
@@ -144,7 +152,7 @@ Json to_json(const Report& report, std::size_t top) {
             {"arena_bytes", report.arena_bytes},
             {"kept_data_bytes", report.kept_data_bytes},
             {"peak_resident_bytes", report.peak_resident_bytes}};
-  if (!report.kernels.empty()) json["kernels"] = kernels_json(report, top);
+  if (!report.program.kernels.empty()) json["kernels"] = kernels_json(report, top);
   return json;
 }
 
@@ -157,7 +165,7 @@ void print(const Report& report, std::size_t top) {
   print_times("step", report.step.from_loader);
   print_times("step on one batch", report.step.from_memory);
   fmt::print("  {:<24} {:10.0f} per second\n", "samples", static_cast<double>(report.batch) / step);
-  if (!report.kernels.empty()) print_kernels(report, top);
+  if (!report.program.kernels.empty()) print_kernels(report, top);
   const auto mebi = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMiB; };
   fmt::print("  {:<24} {:10.1f} MiB, of which variables {:.1f}\n", "plan of a device",
              mebi(report.arena_bytes), mebi(report.variable_bytes));

@@ -18,8 +18,8 @@ struct Report {
   int threads = 1;  ///< of each device
   std::int64_t batch = 0;
   StepTimes step;
-  std::vector<KernelTime> kernels;  ///< empty: not timed
-  double peak = 0;                  ///< FLOP/s of a device
+  ProgramTimes program;  ///< without kernels: not timed
+  double peak = 0;       ///< FLOP/s of a device
   /// Of the device.
   std::int64_t variable_bytes = 0, arena_bytes = 0;
   /// Of its process.

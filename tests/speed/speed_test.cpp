@@ -37,8 +37,8 @@ speed::Report measure(const Job& job, const DeviceContext& context) {
   report.config = "numbers.yaml";
   report.batch = 8;
   report.step = speed::time_steps(session, runner, loader, 0.001);
-  report.kernels =
-      speed::time_kernels(session.executable({ProgramKind::kTrain, 8}), context.world, 0.001);
+  report.program = speed::time_program(session.executable({ProgramKind::kTrain, 8}), context.world,
+                                       0.001, [&] { loader.advance(); });
   report.peak = speed::fma_peak(1);
   return report;
 }
@@ -68,13 +68,15 @@ TEST_CASE("steps and kernels of a configuration are timed") {
   // [6, 5], [4, 5] [5, 3] twice over.
   double products = 0;
   int collectives = 0;
-  for (const speed::KernelTime& kernel : report.kernels) {
+  for (const speed::KernelTime& kernel : report.program.kernels) {
     CHECK(kernel.seconds > 0);
+    CHECK(kernel.step_seconds > 0);
     if (kernel.op == "einsum") products += kernel.flops;
     if (kernel.is_collective) ++collectives;
   }
   CHECK(products == 2 * (4 * 6 * 5) * 2 + 2 * (4 * 5 * 3) * 3);
   CHECK(collectives >= 1);
+  CHECK(report.program.input_seconds > 0);
   CHECK(report.peak > 1e8);
 }
 
@@ -83,9 +85,9 @@ TEST_CASE("a report sums up kernels and names the slowest") {
   report.batch = 10;
   report.step = {.from_loader = {0.3, 0.1, 0.2}, .from_memory = {0.1, 0.1, 0.1}, .steps = 1};
   report.peak = 1000;
-  report.kernels = {{.op = "einsum", .seconds = 0.05, .flops = 30},
-                    {.op = "all_reduce", .is_collective = true, .seconds = 0.01},
-                    {.op = "einsum", .path = "slow", .seconds = 0.1, .flops = 70}};
+  report.program.kernels = {{.op = "einsum", .seconds = 0.05, .flops = 30},
+                            {.op = "all_reduce", .is_collective = true, .seconds = 0.01},
+                            {.op = "einsum", .path = "slow", .seconds = 0.1, .flops = 70}};
   const auto json = to_json(report, 1);
   CHECK(json["step"]["median"] == 0.2);
   CHECK(json["samples_per_second"] == doctest::Approx(50));
