@@ -60,7 +60,7 @@ if [ "$sanitize" != none ]; then
   # sanitizer's functions to be found when the program starts.
   # g++ takes values for uninitialized that the sanitizer's code hides from it.
   options=(--buildtype=plain -Doptimization=1 -Dc_args=-g1
-    "-Dcpp_args=-g1 -Wno-maybe-uninitialized" "-Db_sanitize=$sanitize" -Db_lundef=false)
+    "-Dcpp_args=-g1 -Wno-maybe-uninitialized" "-Db_sanitize=$sanitize" -Db_lundef=false -Db_pch=false)
   # Of 240 random models, which take minutes here.
   export MESHWORK_TEST_MODELS=60
   # That eight ranks have on two cores, instead of 100.
