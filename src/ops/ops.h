@@ -96,6 +96,7 @@ extern const OpDef kAllToAll;       // {axes, own, send_counts, recv_counts}
 extern const OpDef kReduceScatter;  // {axes, counts, reduction}
 extern const OpDef kHaloPack;       // {dim, starts, extents}: pieces along dim for the neighbours
 extern const OpDef kHaloUnpack;  // (x, pieces) {dim, start, extents, own}: the tile with its halo
+extern const OpDef kAddPart;     // (x, part) {dim, start}: x with part added to some of its rows
 extern const OpDef kPack;        // {dim, extents}: blocks along dim, one after the other
 extern const OpDef kUnpack;      // {dim, extents, shape}: its inverse
 

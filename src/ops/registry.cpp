@@ -9,6 +9,7 @@ const std::vector<const OpDef*>& registry() {
   static const std::vector<const OpDef*> ops{
       &kAbs,
       &kAdd,
+      &kAddPart,
       &kAllGather,
       &kAllReduce,
       &kAllToAll,

@@ -9,6 +9,7 @@ const std::vector<const RewriteDef*>& rewrites() {
       &rewriting::kFoldConstants,
       &rewriting::kCrossentropy,
       &rewriting::kWideResults,
+      &rewriting::kOverlapHalo,
   };
   return kRewrites;
 }

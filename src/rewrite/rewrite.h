@@ -31,6 +31,7 @@ std::vector<int> count_readers(const Graph& program);
 namespace rewriting {
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
+extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kWideResults;
 }  // namespace rewriting
 

@@ -238,6 +238,20 @@ void add_halos(std::vector<OpCase>& cases) {
                   {{"dim", j.dim}, {"start", j.start}, {"extents", j.extents}, {"own", j.own}},
                   float32(result)));
   }
+  struct Added {
+    Shape shape;
+    std::int64_t dim, start, rows;
+  };
+  for (const Added& a : std::vector<Added>{{{5}, 0, 0, 2},
+                                           {{2, 4, 3}, 1, 3, 1},
+                                           {{3, 2}, 1, 0, 2},
+                                           {{2, 3}, 0, 1, 0},
+                                           {{0, 4}, 1, 1, 2}}) {
+    Shape part = a.shape;
+    part[static_cast<std::size_t>(a.dim)] = a.rows;
+    cases.push_back(make_case(ops::kAddPart, {uniform(a.shape), uniform(part)},
+                              {{"dim", a.dim}, {"start", a.start}}, float32(a.shape)));
+  }
 }
 
 }  // namespace

@@ -9,7 +9,9 @@ using namespace meshwork::testing;
 
 namespace {
 
+// Of this seed no activation is so near to 0 that the order of a sum decides whether it passes.
 const std::string kConvnet = R"(
+seed: 3
 dataset:
   name: images
   format: synthetic

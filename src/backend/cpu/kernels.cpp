@@ -10,6 +10,7 @@ std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"abs", abs},
       {"add", add},
+      {"add_part", add_part},
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       {"concatenate", concatenate},

@@ -12,6 +12,7 @@ std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       cpu::widened<unary_number<cpu::Abs>>("abs"),
       cpu::widened<binary<cpu::Add>>("add"),
+      cpu::widened<add_part>("add_part"),
       cpu::widened<argmax>("argmax"),
       {"broadcast_to", broadcast_to},
       {"cast", cast},

@@ -7,6 +7,7 @@
 /// Naive kernels: the definition of each op, for any rank, broadcasting and extents of zero.
 namespace meshwork::reference {
 
+Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);

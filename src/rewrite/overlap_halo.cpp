@@ -1,0 +1,223 @@
+// f(tile with its halo) -> f(own part of the tile) + f(each piece of the halo), where f is a
+// convolution or one of its gradients and what it would read outside of a part counts as zero. The
+// own part is computed while the halo is under way, and no tile is put together. Only the results
+// that read a piece are computed of it.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+namespace meshwork {
+namespace {
+
+/// What other devices have of a tile: a part of the operand `pieces`.
+struct Piece {
+  Interval place;          ///< along the dimension, in the global tensor
+  std::int64_t begin = 0;  ///< elements into `pieces`
+};
+
+class Splitter {
+ public:
+  explicit Splitter(Graph& program) : program_(program), readers_(program.nodes.size()) {
+    for (ValueId id = 0; id < count(); ++id) {
+      for (const ValueId input : program.node(id).inputs) readers_[slot(input)].push_back(id);
+    }
+  }
+
+  void run() {
+    const std::vector<int> reads = count_readers(program_);
+    const ValueId end = count();
+    for (ValueId id = 0; id < end; ++id) {
+      const bool by_nodes = reads[slot(id)] == static_cast<int>(readers_[slot(id)].size());
+      if (by_nodes && is_tile(id)) split(id);
+    }
+    std::vector<ValueId> order;
+    for (ValueId id = 0; id < end; ++id) {
+      const auto before = before_.find(id);
+      if (before != before_.end()) {
+        order.insert(order.end(), before->second.begin(), before->second.end());
+      }
+      order.push_back(id);
+    }
+    program_ = in_order(program_, order);
+  }
+
+ private:
+  static std::size_t slot(ValueId id) { return static_cast<std::size_t>(id); }
+  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
+  const Node& node(ValueId id) const { return program_.node(id); }
+  const Window& window(ValueId id) const { return program_.windows[slot(id)]; }
+
+  static bool is_linear(const OpDef* op) {
+    return op == &ops::kConvolution || op == &ops::kConvolutionInput ||
+           op == &ops::kConvolutionKernel;
+  }
+
+  /// A tile with its halo, of which only convolutions are computed.
+  bool is_tile(ValueId id) const {
+    if (node(id).op != &ops::kHaloUnpack || node(id).type.dtype != DType::kFloat32) return false;
+    return std::all_of(readers_[slot(id)].begin(), readers_[slot(id)].end(), [&](ValueId reader) {
+      const Node& by = node(reader);
+      return is_linear(by.op) && by.inputs[0] == id && by.inputs[1] != id &&
+             by.type.dtype == DType::kFloat32;
+    });
+  }
+
+  void split(ValueId tile) {
+    // One piece at least, if an empty one: every device takes part in the exchange.
+    const std::vector<Piece> pieces = pieces_of(tile);
+    for (const ValueId reader : readers_[slot(tile)]) {
+      std::vector<ValueId>& before = before_[reader];
+      ValueId sum = append(before, own_part(reader, tile));
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        Node total = with_piece(before, reader, tile, pieces[i], sum);
+        if (i + 1 < pieces.size()) {
+          sum = append(before, {total, window(reader)});
+        } else {
+          program_.nodes[slot(reader)] = std::move(total);
+        }
+      }
+    }
+  }
+
+  std::vector<Piece> pieces_of(ValueId tile) const {
+    const Node& unpack = node(tile);
+    const auto dim = static_cast<std::size_t>(unpack.attrs.integer("dim"));
+    const auto& extents = unpack.attrs.integers("extents");
+    Shape row = unpack.type.shape;
+    row[dim] = 1;
+    std::vector<Piece> pieces;
+    std::int64_t begin = window(tile).offset[dim], taken = 0;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const Interval place{begin, begin + extents[i]};
+      begin = place.end;
+      if (static_cast<std::int64_t>(i) == unpack.attrs.integer("own") || extents[i] == 0) continue;
+      pieces.push_back({place, taken});
+      taken += extents[i] * num_elements(row);
+    }
+    if (pieces.empty()) pieces.push_back({{begin, begin}, 0});
+    return pieces;
+  }
+
+  struct Placed {
+    Node node;
+    Window window;
+  };
+
+  ValueId append(std::vector<ValueId>& before, Placed placed) {
+    const ValueId id = count();
+    program_.nodes.push_back(std::move(placed.node));
+    program_.windows.push_back(std::move(placed.window));
+    before.push_back(id);
+    return id;
+  }
+
+  Placed own_part(ValueId reader, ValueId tile) const {
+    Node own = node(reader);
+    own.inputs[0] = node(tile).inputs[0];
+    return {own, window(reader)};
+  }
+
+  /// The value whose rows along the dimension read the tile, each its window.
+  ValueId rows_of(ValueId reader) const {
+    return node(reader).op == &ops::kConvolutionKernel ? node(reader).inputs[1] : reader;
+  }
+
+  /// The rows that read a piece, as rows of what the device has of them.
+  Interval rows_that_read(ValueId reader, ValueId tile, std::size_t dim, Interval piece) const {
+    const std::vector<TensorType> inputs = input_types(program_, node(reader));
+    const Reach reach = node(reader).op->reach(
+        {.inputs = inputs, .attrs = node(reader).attrs, .output = node(reader).type}, 0, dim);
+    const ValueId rows = rows_of(reader);
+    const std::int64_t first = window(rows).offset[dim];
+    std::optional<Interval> found;
+    for (std::int64_t row = 0; row < program_.type(rows).shape[dim]; ++row) {
+      const Interval read = reach.of({first + row, first + row + 1}, window(tile).global[dim]);
+      if (intersection(read, piece).size() == 0) continue;
+      found = {found ? found->begin : row, row + 1};
+    }
+    return found.value_or(Interval{});
+  }
+
+  /// `sum` with what the results read of a piece.
+  Node with_piece(std::vector<ValueId>& before, ValueId reader, ValueId tile, const Piece& piece,
+                  ValueId sum) {
+    const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
+    const Interval rows = rows_that_read(reader, tile, dim, piece.place);
+    Node of_piece = node(reader);
+    of_piece.inputs[0] = piece_value(before, reader, tile, piece);
+    Window place = window(reader);
+    Node total = node(reader);
+    if (rows_of(reader) == reader) {
+      of_piece.type.shape[dim] = rows.size();
+      place.offset[dim] += rows.begin;
+      total.op = &ops::kAddPart;
+      total.attrs = {{"dim", static_cast<std::int64_t>(dim)}, {"start", rows.begin}};
+    } else {
+      of_piece.inputs[1] = taken_rows(before, rows_of(reader), dim, rows, node(reader));
+      total.op = &ops::kAdd;
+      total.attrs = {};
+    }
+    total.inputs = {sum, append(before, {of_piece, place})};
+    return total;
+  }
+
+  ValueId piece_value(std::vector<ValueId>& before, ValueId reader, ValueId tile,
+                      const Piece& piece) {
+    const ValueId pieces = node(tile).inputs[1];
+    const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
+    Node part = node(reader);
+    part.type = node(tile).type;
+    part.type.shape[dim] = piece.place.size();
+    const std::int64_t elements = num_elements(part.type.shape);
+    Window place = window(tile);
+    place.offset[dim] = piece.place.begin;
+    ValueId flat = pieces;
+    if (elements != num_elements(program_.type(pieces).shape)) {
+      Node slice = part;
+      slice.op = &ops::kSlice;
+      slice.inputs = {pieces};
+      slice.attrs = {{"axis", std::int64_t{0}}, {"start", piece.begin}, {"size", elements}};
+      slice.type.shape = {elements};
+      flat = append(before, {slice, whole_window(slice.type.shape)});
+    }
+    part.op = &ops::kReshape;
+    part.inputs = {flat};
+    part.attrs = {{"shape", part.type.shape}};
+    return append(before, {part, place});
+  }
+
+  ValueId taken_rows(std::vector<ValueId>& before, ValueId from, std::size_t dim, Interval rows,
+                     const Node& like) {
+    Node slice = like;
+    slice.op = &ops::kSlice;
+    slice.inputs = {from};
+    slice.attrs = {
+        {"axis", static_cast<std::int64_t>(dim)}, {"start", rows.begin}, {"size", rows.size()}};
+    slice.type = program_.type(from);
+    slice.type.shape[dim] = rows.size();
+    Window place = window(from);
+    place.offset[dim] += rows.begin;
+    return append(before, {slice, place});
+  }
+
+  Graph& program_;
+  std::vector<std::vector<ValueId>> readers_;  ///< nodes that read each value
+  std::map<ValueId, std::vector<ValueId>>
+      before_;  ///< new nodes, by the one that they stand before
+};
+
+void run(Graph& program) { Splitter(program).run(); }
+
+}  // namespace
+
+namespace rewriting {
+const RewriteDef kOverlapHalo{.name = "overlap_halo", .run = run};
+}  // namespace rewriting
+
+}  // namespace meshwork
