@@ -32,8 +32,9 @@ struct KernelArgs {
   std::byte* workspace = nullptr;
 };
 
-/// Elementwise nodes of one shape, to be computed in one pass over it; memory for scratch is asked
-/// for with links whose outputs have no data.
+/// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
+/// two matrices (einsum) of this shape that no others read: rows of it are computed as the pass
+/// comes to them. Memory for scratch is asked for with links whose outputs have no data.
 struct ChainArgs {
   struct Link {
     std::string_view op;

@@ -2,13 +2,40 @@
 
 #include <algorithm>
 
+#include "graph/dim_rule.h"
 #include "graph/op_def.h"
+#include "rewrite/rewrite.h"
 
 namespace meshwork {
 namespace {
 
 /// Beyond so many nodes the intermediate results of a pass no longer stay in the first cache.
 constexpr std::size_t kMaxLinks = 48;
+
+/// A product of so many elements at least does not stay in the first cache until it is read.
+constexpr std::int64_t kLargeProduct = std::int64_t{1} << 16U;
+/// The other factor, as much of which is read for every block of rows, does not have more.
+constexpr std::int64_t kSmallFactor = std::int64_t{1} << 16U;
+
+/// y [m, n] = x w, w [k, n] of few elements, x either [m, k] or [k, m]: rows of it can be computed
+/// by themselves.
+bool is_product_by_rows(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (node.op->name != "einsum" || program.type(id).dtype != DType::kFloat32) return false;
+  const auto global = [&](ValueId value) {
+    return num_elements(program.windows[static_cast<std::size_t>(value)].global);
+  };
+  const ValueId x = node.inputs[0], w = node.inputs[1];
+  if (global(id) < kLargeProduct || global(w) > kSmallFactor || x == w) return false;
+  const bool of_matrices = program.type(id).shape.size() == 2 &&
+                           program.type(x).shape.size() == 2 && program.type(w).shape.size() == 2;
+  if (!of_matrices || program.type(x).dtype != DType::kFloat32) return false;
+  const DimRule rule = rule_of(program, node);
+  const int row = DimRule::major_factor(rule.output, 0);
+  const int column = DimRule::major_factor(rule.output, 1);
+  return DimRule::contains(rule.inputs[0], row) && !DimRule::contains(rule.inputs[0], column) &&
+         DimRule::major_factor(rule.inputs[1], 1) == column;
+}
 
 bool is_link(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
@@ -52,6 +79,7 @@ class ChainFinder {
         }
       }
     }
+    join_products();
     std::vector<ValueId> order;
     Chained result;
     for (const int unit : order_) {
@@ -66,6 +94,30 @@ class ChainFinder {
 
  private:
   static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
+
+  /// Joins products to the updates that alone read them.
+  void join_products() {
+    const std::vector<int> reads = count_readers(program_);
+    std::vector<std::vector<ValueId>> readers(program_.nodes.size());
+    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+      for (const ValueId input : program_.node(id).inputs) readers[slot(input)].push_back(id);
+    }
+    std::vector<bool> taken(units_.size(), false);
+    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+      const std::vector<ValueId>& by = readers[slot(id)];
+      if (by.empty() || reads[slot(id)] != static_cast<int>(by.size())) continue;
+      const int chain = unit_of_[slot(by.front())];
+      const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
+        const Node& node = program_.node(reader);
+        return unit_of_[slot(reader)] == chain && is_link(program_, reader) &&
+               node.phase == Phase::kUpdate && program_.type(reader) == program_.type(id);
+      });
+      if (!together || taken[slot(chain)] || !is_product_by_rows(program_, id)) continue;
+      const int product = unit_of_[slot(id)];
+      join(product, chain);
+      taken[slot(chain)] = unit_of_[slot(id)] == chain;
+    }
+  }
 
   /// Joins unit `first` to `second`, which reads it, unless another unit stands between.
   void join(int first, int second) {

@@ -6,14 +6,16 @@
 
 namespace meshwork {
 
-/// A local program in which elementwise nodes that can be computed in one pass stand together.
+/// A local program in which nodes that can be computed in one pass stand together.
 struct Chained {
   Graph program;           ///< the same nodes, in another order
   std::vector<int> chain;  ///< of each node; nodes of the same number follow each other
 };
 
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
-/// are of the same phase, and nothing between them needs one and is needed by the other.
+/// are of the same phase, and nothing between them needs one and is needed by the other. A large
+/// product of two matrices joins the update that alone reads it, if the second matrix is small: a
+/// gradient is updated with as its rows are computed.
 Chained find_chains(const Graph& program);
 
 }  // namespace meshwork

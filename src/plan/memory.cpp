@@ -167,9 +167,10 @@ class Memory {
     if (!graph_.node(id).op->in_place) return false;
     const TensorType& type = graph_.type(id);
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
+      const bool by_element = reader == id || graph_.node(reader).op->elementwise;
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
-        if (reader > id || graph_.type(input) != type || !is_same(input)) return false;
+        if (!by_element || reader > id || graph_.type(input) != type || !is_same(input)) return false;
       }
     }
     return true;

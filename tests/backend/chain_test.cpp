@@ -1,6 +1,8 @@
 // Chains of elementwise ops in one pass against the same, op by op.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -182,4 +184,58 @@ TEST_CASE("the result of a link may take the place of an input that no later lin
   }
   CHECK(right);
   CHECK(chain.memory[0].back() == a.back());
+}
+
+namespace {
+
+/// y = (x w) d + e of [m, n], x [m, k] or [k, m]: e, one row, is broadcast.
+BoundChain product_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_t k,
+                         bool transposed) {
+  BoundChain chain;
+  chain.memory.reserve(10);
+  const Shape x = transposed ? Shape{k, m} : Shape{m, k};
+  for (const Shape& shape : {x, Shape{k, n}, Shape{m, n}, Shape{n}}) {
+    chain.args.inputs.push_back(chain.add(shape, dice));
+  }
+  const std::string equation = transposed ? "k m, k n -> m n" : "m k, k n -> m n";
+  chain.args.links.push_back(
+      {"einsum", {{"equation", equation}}, {0, 1}, chain.add({m, n}, dice), false});
+  chain.args.links.push_back({"multiply", {}, {4, 2}, chain.add({m, n}, dice), true});
+  chain.args.links.push_back({"add", {}, {5, 3}, chain.add({m, n}, dice), true});
+  return chain;
+}
+
+}  // namespace
+
+TEST_CASE("a product is computed rows at a time, with the same bits whatever the threads") {
+  const std::vector<std::array<std::int64_t, 3>> extents{
+      {784, 128, 128}, {1000, 100, 7}, {1, 70000, 3}, {333, 256, 64}, {97, 1023, 1}, {0, 5, 2}};
+  for (const auto& [m, n, k] : extents) {
+    for (const bool transposed : {false, true}) {
+      CAPTURE(m);
+      CAPTURE(transposed);
+      Dice dice(static_cast<std::uint64_t>(m + n));
+      const BoundChain chain = product_chain(dice, m, n, k, transposed);
+      ChainArgs args = chain.args;
+      const auto reference = make_reference_backend();
+      const auto workspace = reference->allocate(reference->chain_workspace(args));
+      args.workspace = workspace.get();
+      reference->bind_chain(args)();
+      std::vector<float> expected;
+      for (const ChainArgs::Link& link : args.links) {
+        if (!link.is_read) continue;
+        const float* y = link.output.as<float>();
+        expected.insert(expected.end(), y, y + num_elements(link.output.type.shape));
+      }
+      const std::vector<float> one = run(chain, true, 1);  // twice
+      REQUIRE(one.size() == 2 * expected.size());
+      double worst = 0;
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        const double right = expected[i % expected.size()];
+        worst = std::max(worst, std::abs(one[i] - right) / std::max(1.0, std::abs(right)));
+      }
+      CHECK(worst < 1e-5);
+      for (const int threads : {2, 3, 8}) CHECK(run(chain, true, threads) == one);
+    }
+  }
 }

@@ -104,3 +104,53 @@ TEST_CASE("a result takes the place of an operand unless a later node of the cha
     CHECK((offset(y) == offset(x)) == read_later);
   }
 }
+
+namespace {
+
+/// w - rate x^T dy, with x [batch, in] and dy [batch, out].
+struct UpdateOfProduct : Program {
+  ValueId x, product, value;
+
+  UpdateOfProduct(std::int64_t batch, std::int64_t in, std::int64_t out,
+                  Phase phase = Phase::kUpdate) {
+    x = add(ops::kRelu, {input("x", {batch, in})});
+    const ValueId dy = input("dy", {batch, out}), w = input("w", {in, out});
+    const ValueId rate = input("rate", {});
+    builder.set_phase(Phase::kBackward);
+    product = add(ops::kEinsum, {x, dy}, {{"equation", std::string("b m, b n -> m n")}});
+    builder.set_phase(phase);
+    value = add(ops::kSubtract, {w, add(ops::kMultiply, {product, rate})});
+    graph.outputs.push_back({"value", value});
+  }
+};
+
+constexpr const char* kJoined = "relu | einsum multiply subtract";
+constexpr const char* kApart = "relu | einsum | multiply subtract";
+
+}  // namespace
+
+TEST_CASE("a product is computed in the pass of the update that alone reads it") {
+  UpdateOfProduct p(64, 512, 256);
+  const Plan plan = p.plan();
+  CHECK(instructions(plan) == kJoined);
+  CHECK(plan.offsets[static_cast<std::size_t>(p.product)] == Plan::kNoPlace);
+  CHECK(instructions(p.plan(false)) == "relu | einsum | multiply | subtract");
+
+  UpdateOfProduct shown(64, 512, 256);
+  shown.graph.outputs.push_back({"product", shown.product});
+  CHECK(instructions(shown.plan()) == kApart);
+}
+
+TEST_CASE("products that are small, or not by rows, or of other phases stay apart") {
+  CHECK(instructions(UpdateOfProduct(64, 100, 256).plan()) == kApart);
+  CHECK(instructions(UpdateOfProduct(512, 512, 256).plan()) == kApart);
+  CHECK(instructions(UpdateOfProduct(64, 512, 256, Phase::kBackward).plan()) == kApart);
+}
+
+TEST_CASE("what a product reads is not overwritten by the update of its first rows") {
+  UpdateOfProduct p(256, 256, 256);
+  const Plan plan = p.plan();
+  CHECK(instructions(plan) == kJoined);
+  const auto offset = [&](ValueId id) { return plan.offsets[static_cast<std::size_t>(id)]; };
+  CHECK(offset(p.value) != offset(p.x));
+}

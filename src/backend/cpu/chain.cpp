@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "backend/cpu/chain_steps.h"
+#include "backend/cpu/product_rows.h"
 #include "backend/cpu/spread.h"
 #include "base/check.h"
 #include "base/parallel.h"
@@ -32,11 +34,19 @@ struct Place {
     kRow,     ///< in memory, `period` elements that repeat; no tile lies across their end
     kTile,    ///< tile number `tile` of the thread
     kShared,  ///< tile number `tile` of those that are filled once for all
+    kBlock,   ///< among the rows of the product that the thread has computed
   };
   Kind kind = Kind::kWhole;
   float* data = nullptr;
   std::int64_t period = 0;
   std::size_t tile = 0;
+};
+
+/// What a thread has at hand while it computes a tile.
+struct Frame {
+  float* tiles;
+  float* block;              ///< rows of the product
+  std::int64_t block_begin;  ///< the first element of these
 };
 
 /// Broadcasts an operand into a tile before the steps run.
@@ -61,14 +71,17 @@ class Chain {
         shape_(args.links.back().output.type.shape),
         workspace_(reinterpret_cast<float*>(args.workspace)) {
     tile_ = tile_for(args);
-    for (std::size_t i = 0; i < args.links.size(); ++i) add_step(args, i);
+    for (std::size_t i = 0; i < args.links.size(); ++i) {
+      const ChainArgs::Link& link = args.links[i];
+      ProductRows::is_product(link) ? add_product(args, link) : add_step(args, i);
+    }
     find_far_operands();
   }
 
   std::int64_t workspace_bytes() const {
     const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads());
-    const std::size_t tiles = shared_.size() + threads * tiles_;
-    return static_cast<std::int64_t>(tiles * stride() * sizeof(float));
+    const std::size_t elements = shared_.size() * stride() + threads * thread_elements();
+    return static_cast<std::int64_t>(elements * sizeof(float));
   }
 
   void operator()() const {
@@ -76,15 +89,34 @@ class Chain {
     for (std::size_t i = 0; i < shared_.size(); ++i) {
       shared_[i].spread.fill(shared_[i].operand, 0, std::min(tile_, count_), shared_tile(i));
     }
-    for_each_share(ceil_divide(count_, tile_), count_, [&](std::int64_t begin, std::int64_t end) {
-      float* const memory = thread_tiles();
-      for (std::int64_t tile = begin; tile < end; ++tile) {
-        run_tile(tile * tile_, std::min(tile_, count_ - tile * tile_), memory);
-      }
+    // Without a product all tiles are one block.
+    const std::int64_t block = product_ ? product_->block() : count_;
+    const std::int64_t piece = product_ ? block : tile_;
+    for_each_share(ceil_divide(count_, piece), count_, [&](std::int64_t begin, std::int64_t end) {
+      run_range(begin * piece, std::min(end * piece, count_), block);
     });
   }
 
  private:
+  void add_product(const ChainArgs& args, const ChainArgs::Link& link) {
+    MW_CHECK(!product_ && link.output.type.shape == shape_);
+    product_.emplace(args, link, tile_);
+    results_.push_back({.kind = Place::Kind::kBlock});
+  }
+
+  /// Elements [begin, end), of which `begin` starts a block.
+  void run_range(std::int64_t begin, std::int64_t end, std::int64_t block) const {
+    Frame frame = thread_frame();
+    for (; begin < end; begin += block) {
+      const std::int64_t block_end = std::min(begin + block, end);
+      frame.block_begin = begin;
+      if (product_) product_->compute(begin, block_end, frame.block);
+      for (std::int64_t tile = begin; tile < block_end; tile += tile_) {
+        run_tile(tile, std::min(tile_, block_end - tile), frame);
+      }
+    }
+  }
+
   /// A scale along a dimension is broadcast as if it had ones behind.
   static Shape broadcast_shape(const ChainArgs::Link& link, std::size_t operand, Shape shape) {
     if (link.op == "scale_offset" && operand > 0) {
@@ -98,6 +130,7 @@ class Chain {
   std::int64_t tile_for(const ChainArgs& args) const {
     std::int64_t together = 1;
     for (const ChainArgs::Link& link : args.links) {
+      if (ProductRows::is_product(link)) continue;
       for (std::size_t o = 0; o < link.operands.size(); ++o) {
         if (link.operands[o] >= args.inputs.size()) continue;
         const Shape& shape = args.inputs[link.operands[o]].type.shape;
@@ -206,12 +239,16 @@ class Chain {
 
   std::size_t stride() const { return static_cast<std::size_t>(ceil_divide(tile_, 16) * 16); }
   float* shared_tile(std::size_t tile) const { return workspace_ + tile * stride(); }
-  float* thread_tiles() const {
+  std::size_t thread_elements() const {
+    return tiles_ * stride() + static_cast<std::size_t>(product_ ? product_->block() : 0);
+  }
+  Frame thread_frame() const {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    return workspace_ + (shared_.size() + thread * tiles_) * stride();
+    float* const tiles = workspace_ + shared_.size() * stride() + thread * thread_elements();
+    return {tiles, tiles + tiles_ * stride(), 0};
   }
 
-  float* find(const Place& place, std::int64_t begin, float* memory) const {
+  float* find(const Place& place, std::int64_t begin, const Frame& frame) const {
     switch (place.kind) {
       case Place::Kind::kWhole:
         return place.data + begin;
@@ -220,16 +257,18 @@ class Chain {
       case Place::Kind::kRow:
         return place.data + begin % place.period;
       case Place::Kind::kTile:
-        return memory + place.tile * stride();
+        return frame.tiles + place.tile * stride();
       case Place::Kind::kShared:
         return shared_tile(place.tile);
+      case Place::Kind::kBlock:
+        return frame.block + (begin - frame.block_begin);
     }
     return nullptr;
   }
 
-  void run_tile(std::int64_t begin, std::int64_t count, float* memory) const {
+  void run_tile(std::int64_t begin, std::int64_t count, const Frame& frame) const {
     for (const Fill& fill : fills_) {
-      fill.spread.fill(fill.operand, begin, count, memory + fill.tile * stride());
+      fill.spread.fill(fill.operand, begin, count, frame.tiles + fill.tile * stride());
     }
     std::int64_t fetched = 0;
     for (const Step& step : steps_) {
@@ -237,9 +276,9 @@ class Chain {
       fetched += fetched_by_step_;
       std::array<const float*, 3> operands{};
       for (std::size_t o = 0; o < step.operand_count; ++o) {
-        operands[o] = find(step.operands[o], begin, memory);
+        operands[o] = find(step.operands[o], begin, frame);
       }
-      step.run(operands.data(), step.repeats, find(step.result, begin, memory), count);
+      step.run(operands.data(), step.repeats, find(step.result, begin, frame), count);
     }
   }
 
@@ -256,6 +295,7 @@ class Chain {
   std::int64_t fetched_by_step_ = 0;  ///< elements of each
   std::size_t tiles_ = 0;             ///< of each thread
   std::vector<std::size_t> free_;
+  std::optional<ProductRows> product_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backend/cpu/einsum_plan.h"
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/widen.h"
@@ -28,8 +29,6 @@ constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;
 constexpr std::int64_t kGemmWork = std::int64_t{1} << 28;
 constexpr std::int64_t kGemmRows = 256;
 constexpr std::int64_t kGemmColumns = 512;
-/// Columns at a time: memory for packing, which is not in the plan, grows with them.
-constexpr std::int64_t kGemmBlock = 2048;
 
 std::int64_t padded_bytes(std::int64_t elements, DType dtype) {
   const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
@@ -119,34 +118,6 @@ struct BoundCopy {
   StridedCopy copy;
   const std::byte* from;
   std::byte* to;
-};
-
-/// y = x w of row-major y and w, and x of either order.
-struct Gemm {
-  char order = 'N';
-  std::int64_t m = 0, n = 0, k = 0, x_stride = 0, w_stride = 0, y_stride = 0;
-  const float *x = nullptr, *w = nullptr;
-  float* y = nullptr;
-
-  Gemm(const EinsumPlan& plan, const std::byte* x_data, const std::byte* w_data, std::byte* y_data)
-      : order(plan.x.columns == 1 ? 'N' : 'T'),
-        m(plan.m),
-        n(plan.n),
-        k(plan.k),
-        x_stride(plan.x.columns == 1 ? plan.x.rows : plan.x.columns),
-        w_stride(plan.w.rows),
-        y_stride(plan.y.rows),
-        x(reinterpret_cast<const float*>(x_data)),
-        w(reinterpret_cast<const float*>(w_data)),
-        y(reinterpret_cast<float*>(y_data)) {}
-
-  void operator()() const {
-    for (std::int64_t j = 0; j < n; j += kGemmBlock) {
-      dnnl::error::wrap_c_api(dnnl_sgemm(order, 'N', m, std::min(kGemmBlock, n - j), k, 1.0F, x,
-                                         x_stride, w + j, w_stride, 0.0F, y + j, y_stride),
-                              "a matrix product failed");
-    }
-  }
 };
 
 /// The product with its memory, ready to run.

@@ -1,0 +1,47 @@
+#include "backend/cpu/gemm.h"
+
+#include <dnnl.hpp>
+
+#include <algorithm>
+
+namespace meshwork::cpu {
+namespace {
+
+/// Columns at a time: memory for packing, which is not in the plan, grows with them.
+constexpr std::int64_t kColumns = 2048;
+
+}  // namespace
+
+bool Gemm::can_compute(const EinsumPlan& plan) {
+  return plan.stack.empty() && !plan.swapped && !plan.copy_x && !plan.copy_w && !plan.copy_y &&
+         plan.w.columns == 1;
+}
+
+Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)
+    : order_(plan.x.columns == 1 ? 'N' : 'T'),
+      m_(plan.m),
+      n_(plan.n),
+      k_(plan.k),
+      x_stride_(plan.x.columns == 1 ? plan.x.rows : plan.x.columns),
+      w_stride_(plan.w.rows),
+      y_stride_(plan.y.rows),
+      x_(reinterpret_cast<const float*>(x)),
+      w_(reinterpret_cast<const float*>(w)),
+      y_(reinterpret_cast<float*>(y)) {}
+
+void Gemm::operator()() const { multiply(0, m_, y_, y_stride_); }
+
+void Gemm::rows(std::int64_t begin, std::int64_t end, float* to) const {
+  multiply(begin, end, to, n_);
+}
+
+void Gemm::multiply(std::int64_t begin, std::int64_t end, float* to, std::int64_t stride) const {
+  const float* x = x_ + begin * (order_ == 'N' ? x_stride_ : 1);
+  for (std::int64_t j = 0; j < n_; j += kColumns) {
+    dnnl::error::wrap_c_api(dnnl_sgemm(order_, 'N', end - begin, std::min(kColumns, n_ - j), k_,
+                                       1.0F, x, x_stride_, w_ + j, w_stride_, 0.0F, to + j, stride),
+                            "a matrix product failed");
+  }
+}
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/einsum_plan.h"
+
+namespace meshwork::cpu {
+
+/// y = x w of float32 by oneDNN's GEMM, which packs both operands: row-major w and y, x of either
+/// order. Throws dnnl::error if it fails.
+class Gemm {
+ public:
+  /// Whether the product of a plan is one: no stack, no copies.
+  static bool can_compute(const EinsumPlan& plan);
+
+  Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y);
+
+  void operator()() const;
+
+  /// Rows [begin, end) of y to a place of their own, dense.
+  void rows(std::int64_t begin, std::int64_t end, float* to) const;
+
+ private:
+  void multiply(std::int64_t begin, std::int64_t end, float* to, std::int64_t stride) const;
+
+  char order_;
+  std::int64_t m_, n_, k_, x_stride_, w_stride_, y_stride_;
+  const float *x_, *w_;
+  float* y_;
+};
+
+}  // namespace meshwork::cpu
