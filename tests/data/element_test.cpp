@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -114,4 +115,31 @@ TEST_CASE("int32 takes whole numbers that fit and names the first other") {
   CHECK(out == std::vector<std::int32_t>{0, 9});
   CHECK(to_ints<std::uint8_t>(Stored::kUInt8, {30, 70}, out, 0.1) == 2);
   CHECK(out == std::vector<std::int32_t>{3, 7});
+}
+
+TEST_CASE("bytes convert to the bits of double precision, whatever the scale") {
+  std::vector<std::uint8_t> unsigned_bytes;
+  std::vector<std::int8_t> signed_bytes;
+  for (int i = 0; i < 256; ++i) {
+    unsigned_bytes.push_back(static_cast<std::uint8_t>(i));
+    signed_bytes.push_back(static_cast<std::int8_t>(i - 128));
+  }
+  // In turn, so that what is kept of the conversion before is never right.
+  const std::vector<std::pair<double, double>> conversions{
+      {1, 0},     {1 / 255.0, 0}, {1 / 127.5, -1}, {0.1, 0.3},     {-1 / 3.0, 1e-9}, {1e-40, 0},
+      {1e300, 0}, {0, 0},         {0, -2.5},       {1 / 255.0, 0}, {1 / 256., 7}};
+  for (const auto& [scale, offset] : conversions) {
+    CAPTURE(scale);
+    CAPTURE(offset);
+    const auto unsigned_floats = to_floats(Stored::kUInt8, unsigned_bytes, false, scale, offset);
+    const auto signed_floats = to_floats(Stored::kInt8, signed_bytes, false, scale, offset);
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+      const auto right = [&, s = scale, o = offset](double value) {
+        return bits(static_cast<float>(value * s + o));
+      };
+      REQUIRE(bits(unsigned_floats[i]) == right(unsigned_bytes[i]));
+      REQUIRE(bits(signed_floats[i]) == right(signed_bytes[i]));
+    }
+  }
 }

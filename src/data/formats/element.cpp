@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -61,6 +62,47 @@ struct ToFloat32 {
     }
   }
 };
+
+/// The same for numbers of one byte where float32 is enough: a part of the scale of so few bits
+/// that its products are exact, the rest of it, and one sum to round.
+template <class T>
+struct ByteToFloat32 {
+  float high = 0;
+  float low = 0;
+  float offset = 0;
+
+  [[gnu::always_inline]] float operator()(T value) const {
+    const auto number = static_cast<float>(value);
+    return number * high + (number * low + offset);
+  }
+
+  [[gnu::always_inline]] static void run(const T* raw, std::int64_t count, ByteToFloat32 convert,
+                                         float* out) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = convert(raw[i]);
+  }
+};
+
+/// The conversion, if it gives the bits of double precision for every byte; kept for the next time.
+template <class T>
+std::optional<ByteToFloat32<T>> byte_conversion(double scale, double offset) {
+  thread_local double known_scale = 0, known_offset = 0;
+  thread_local std::optional<ByteToFloat32<T>> known;
+  if (scale == known_scale && offset == known_offset) return known;
+  constexpr std::uint32_t kHighBits = 0xFFFF0000U;  // 8 bits of the fraction
+  const float high =
+      std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(scale)) & kHighBits);
+  known = {high, static_cast<float>(scale - high), static_cast<float>(offset)};
+  for (int i = std::numeric_limits<T>::min(); i <= std::numeric_limits<T>::max(); ++i) {
+    const auto value = static_cast<float>(static_cast<double>(i) * scale + offset);
+    const float found = (*known)(static_cast<T>(i));
+    if (std::bit_cast<std::uint32_t>(found) == std::bit_cast<std::uint32_t>(value)) continue;
+    known.reset();
+    break;
+  }
+  known_scale = scale;
+  known_offset = offset;
+  return known;
+}
 
 /// A value to int32, where it is whole (to 1e-6 of it, for scales such as 0.1) and fits.
 bool round_to_int32(double value, std::int32_t& out) {
@@ -132,8 +174,16 @@ std::int64_t convert_as(const std::byte* raw, std::int64_t count, const Conversi
                                  static_cast<std::int32_t*>(out));
   }
   MW_CHECK(conversion.dtype == DType::kFloat32);
+  auto* floats = static_cast<float*>(out);
+  if constexpr (sizeof(T) == 1) {
+    if (const auto byte = byte_conversion<T>(conversion.scale, conversion.offset)) {
+      static const auto bytes_to_float32 = vectorized<ByteToFloat32<T>>();
+      bytes_to_float32(reinterpret_cast<const T*>(raw), count, *byte, floats);
+      return count;
+    }
+  }
   static const auto to_float32 = vectorized<ToFloat32<T, kSwapped>>();
-  to_float32(raw, count, conversion.scale, conversion.offset, static_cast<float*>(out));
+  to_float32(raw, count, conversion.scale, conversion.offset, floats);
   return count;
 }
 
