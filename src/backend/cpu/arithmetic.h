@@ -52,14 +52,16 @@ struct Power {
 struct Maximum {
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
+    const T greater = a > b ? a : b;  // one instruction; b where either is NaN
+    return a != a ? a : greater;
   }
 };
 
 struct Minimum {
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
+    const T smaller = a < b ? a : b;
+    return a != a ? a : smaller;
   }
 };
 
