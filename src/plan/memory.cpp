@@ -170,7 +170,8 @@ class Memory {
       const bool by_element = reader == id || graph_.node(reader).op->elementwise;
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
-        if (!by_element || reader > id || graph_.type(input) != type || !is_same(input)) return false;
+        if (!by_element || reader > id || graph_.type(input) != type || !is_same(input))
+          return false;
       }
     }
     return true;
