@@ -210,7 +210,8 @@ BoundChain product_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_
 TEST_CASE("a product is computed rows at a time, with the same bits whatever the threads") {
   const std::vector<std::array<std::int64_t, 3>> extents{
       {784, 128, 128}, {1000, 100, 7}, {1, 70000, 3}, {333, 256, 64}, {97, 1023, 1}, {0, 5, 2}};
-  for (const auto& [m, n, k] : extents) {
+  for (const auto& each : extents) {
+    const std::int64_t m = each[0], n = each[1], k = each[2];
     for (const bool transposed : {false, true}) {
       CAPTURE(m);
       CAPTURE(transposed);

@@ -128,15 +128,16 @@ TEST_CASE("bytes convert to the bits of double precision, whatever the scale") {
   const std::vector<std::pair<double, double>> conversions{
       {1, 0},     {1 / 255.0, 0}, {1 / 127.5, -1}, {0.1, 0.3},     {-1 / 3.0, 1e-9}, {1e-40, 0},
       {1e300, 0}, {0, 0},         {0, -2.5},       {1 / 255.0, 0}, {1 / 256., 7}};
-  for (const auto& [scale, offset] : conversions) {
+  for (const auto& conversion : conversions) {
+    const double scale = conversion.first, offset = conversion.second;
     CAPTURE(scale);
     CAPTURE(offset);
     const auto unsigned_floats = to_floats(Stored::kUInt8, unsigned_bytes, false, scale, offset);
     const auto signed_floats = to_floats(Stored::kInt8, signed_bytes, false, scale, offset);
     for (std::size_t i = 0; i < 256; ++i) {
       const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
-      const auto right = [&, s = scale, o = offset](double value) {
-        return bits(static_cast<float>(value * s + o));
+      const auto right = [&](double value) {
+        return bits(static_cast<float>(value * scale + offset));
       };
       REQUIRE(bits(unsigned_floats[i]) == right(unsigned_bytes[i]));
       REQUIRE(bits(signed_floats[i]) == right(signed_bytes[i]));
