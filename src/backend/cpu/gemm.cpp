@@ -3,12 +3,23 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace meshwork::cpu {
 namespace {
 
 /// Columns at a time: memory for packing, which is not in the plan, grows with them.
 constexpr std::int64_t kColumns = 2048;
+
+/// oneDNN generates the code of its GEMM for the first product, which takes some 50 ms. Here other
+/// threads may still be reading data; at the first step all would wait.
+bool generate_code() {
+  constexpr std::int64_t kSize = 64;
+  const std::vector<float> factor(kSize * kSize);
+  std::vector<float> product(kSize * kSize);
+  return dnnl_sgemm('T', 'N', kSize, kSize, kSize, 1.0F, factor.data(), kSize, factor.data(), kSize,
+                    0.0F, product.data(), kSize) == dnnl_success;
+}
 
 }  // namespace
 
@@ -27,7 +38,9 @@ Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::
       y_stride_(plan.y.rows),
       x_(reinterpret_cast<const float*>(x)),
       w_(reinterpret_cast<const float*>(w)),
-      y_(reinterpret_cast<float*>(y)) {}
+      y_(reinterpret_cast<float*>(y)) {
+  [[maybe_unused]] static const bool generated = generate_code();
+}
 
 void Gemm::operator()() const { multiply(0, m_, y_, y_stride_); }
 
