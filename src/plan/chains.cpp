@@ -4,7 +4,7 @@
 
 #include "graph/dim_rule.h"
 #include "graph/op_def.h"
-#include "rewrite/rewrite.h"
+#include "graph/readers.h"
 
 namespace meshwork {
 namespace {
@@ -98,10 +98,7 @@ class ChainFinder {
   /// Joins products to the updates that alone read them.
   void join_products() {
     const std::vector<int> reads = count_readers(program_);
-    std::vector<std::vector<ValueId>> readers(program_.nodes.size());
-    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
-      for (const ValueId input : program_.node(id).inputs) readers[slot(input)].push_back(id);
-    }
+    const std::vector<std::vector<ValueId>> readers = reading_nodes(program_);
     std::vector<bool> taken(units_.size(), false);
     for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
       const std::vector<ValueId>& by = readers[slot(id)];

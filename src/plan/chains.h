@@ -15,7 +15,7 @@ struct Chained {
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
 /// are of the same phase, and nothing between them needs one and is needed by the other. A large
 /// product of two matrices joins the update that alone reads it, if the second matrix is small: a
-/// gradient is updated with as its rows are computed.
+/// gradient is used as its rows are computed.
 Chained find_chains(const Graph& program);
 
 }  // namespace meshwork

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -20,12 +21,8 @@ struct Replacement {
 
 class Finder {
  public:
-  explicit Finder(const Graph& program) : program_(program), readers_(count_readers(program)) {
-    by_.resize(program.nodes.size());
-    for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
-      for (const ValueId input : node(id).inputs) by_[slot(input)].push_back(id);
-    }
-  }
+  explicit Finder(const Graph& program)
+      : program_(program), readers_(count_readers(program)), by_(reading_nodes(program)) {}
 
   /// For all that reads the logarithms `log`, if all of it can be replaced; else nothing.
   std::vector<Replacement> replace(ValueId log) const {

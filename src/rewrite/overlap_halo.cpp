@@ -4,11 +4,11 @@
 // that read a piece are computed of it.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -23,11 +23,7 @@ struct Piece {
 
 class Splitter {
  public:
-  explicit Splitter(Graph& program) : program_(program), readers_(program.nodes.size()) {
-    for (ValueId id = 0; id < count(); ++id) {
-      for (const ValueId input : program.node(id).inputs) readers_[slot(input)].push_back(id);
-    }
-  }
+  explicit Splitter(Graph& program) : program_(program), readers_(reading_nodes(program)) {}
 
   void run() {
     const std::vector<int> reads = count_readers(program_);

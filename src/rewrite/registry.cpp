@@ -23,14 +23,4 @@ Graph rewrite(Graph program, std::span<const std::string> names) {
   return program;
 }
 
-std::vector<int> count_readers(const Graph& program) {
-  std::vector<int> readers(program.nodes.size(), 0);
-  const auto read = [&](ValueId id) { ++readers[static_cast<std::size_t>(id)]; };
-  for (const Node& node : program.nodes)
-    std::for_each(node.inputs.begin(), node.inputs.end(), read);
-  for (const Update& update : program.updates) read(update.value);
-  for (const NamedValue& output : program.outputs) read(output.value);
-  return readers;
-}
-
 }  // namespace meshwork

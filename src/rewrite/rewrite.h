@@ -25,9 +25,6 @@ const std::vector<const RewriteDef*>& rewrites();
 /// The program after the rewrites that `names` has.
 Graph rewrite(Graph program, std::span<const std::string> names);
 
-/// Of each value, how many nodes, updates and outputs read it.
-std::vector<int> count_readers(const Graph& program);
-
 namespace rewriting {
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;

@@ -3,6 +3,7 @@
 // lost on the way, and passes over the result are saved. What layers give in the forward pass stays
 // rounded.
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 

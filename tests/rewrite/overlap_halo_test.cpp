@@ -4,7 +4,6 @@
 
 #include "compile.h"
 #include "graph/op_def.h"
-#include "rewrite/rewrite.h"
 #include "support/training.h"
 
 using namespace meshwork;
