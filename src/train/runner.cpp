@@ -65,7 +65,7 @@ const Runner::Bound& Runner::bound_for(std::int64_t batch, std::int64_t iteratio
   return bound({updates ? kind_ : ProgramKind::kAccumulate, batch});
 }
 
-std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
+std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
   const std::int64_t batch = loader.advance();
   const Bound& bound = bound_for(batch, iteration);
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
@@ -74,7 +74,12 @@ std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double l
     session_.backend().fill(input.data, num_bytes(input.type),
                             [&](std::byte* host) { loader.read(i, host); });
   }
-  run(bound, batch, iteration, learning_rate);
+  return batch;
+}
+
+std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
+  const std::int64_t batch = fill(loader, iteration);
+  run(bound_for(batch, iteration), batch, iteration, learning_rate);
   return batch;
 }
 

@@ -20,7 +20,9 @@ class Runner {
   /// from 0 over the whole run: where the optimizer accumulates gradients over several, it says
   /// whether this one is an update.
   std::int64_t step(data::Loader& loader, std::int64_t iteration = 0, double learning_rate = 0);
-  /// The same on a batch in memory of the host.
+  /// The first part of it: the next batch of the loader to where the program reads it.
+  std::int64_t fill(data::Loader& loader, std::int64_t iteration = 0);
+  /// A step on a batch in memory of the host.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
   /// The loss of the last step.

@@ -38,7 +38,7 @@ speed::Report measure(const Job& job, const DeviceContext& context) {
   report.batch = 8;
   report.step = speed::time_steps(session, runner, loader, 0.001);
   report.program = speed::time_program(session.executable({ProgramKind::kTrain, 8}), context.world,
-                                       0.001, [&] { loader.advance(); });
+                                       0.001, [&] { runner.fill(loader); });
   report.peak = speed::fma_peak(1);
   return report;
 }

@@ -41,17 +41,6 @@ Job make_training(cli::ConfigArguments& config) {
   return job;
 }
 
-/// The next batch where the program reads it.
-void fill_inputs(const Job& job, Backend& backend, const Executable& executable,
-                 data::Loader& loader) {
-  loader.advance();
-  for (std::size_t i = 0; i < job.train.fields.size(); ++i) {
-    const TensorView input = executable.input(job.train.fields[i].name);
-    if (input.data == nullptr) continue;
-    backend.fill(input.data, num_bytes(input.type), [&](std::byte* to) { loader.read(i, to); });
-  }
-}
-
 speed::Report measure(const Job& job, const DeviceContext& context, const Arguments& arguments) {
   Session session(job, context);
   session.initialize();
@@ -74,8 +63,8 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
     // Without a learning rate weights stay usual numbers, however often they are updated.
     runner.step(loader);
     const Executable& executable = session.executable({ProgramKind::kTrain, report.batch});
-    const auto fill = [&] { fill_inputs(job, session.backend(), executable, loader); };
-    report.program = speed::time_program(executable, context.world, arguments.seconds, fill);
+    report.program = speed::time_program(executable, context.world, arguments.seconds,
+                                         [&] { runner.fill(loader); });
   }
   context.world.barrier();
   report.peak = speed::fma_peak(context.threads);
