@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <array>
 #include <map>
 #include <sstream>
 
 #include "backend/cpu/einsum_plan.h"
+#include "backend/cpu/halved_product.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
 
@@ -93,6 +95,15 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
+/// Numbers whose sums are rounded.
+Tensor uniform(Shape shape, std::uint64_t seed) {
+  Tensor tensor = some_floats(std::move(shape), seed);
+  for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+    tensor.values[i] = static_cast<double>(uniform_at(seed, 0, i));
+  }
+  return tensor;
+}
+
 }  // namespace
 
 TEST_CASE("the fast einsum agrees with the naive one") {
@@ -114,14 +125,39 @@ TEST_CASE("large products agree with naive ones and do not depend on the number 
   }
 }
 
-TEST_CASE("a long sum of products is close to the naive one") {
-  const auto uniform = [](Shape shape, std::uint64_t seed) {
-    Tensor tensor = some_floats(std::move(shape), seed);
-    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
-      tensor.values[i] = static_cast<double>(uniform_at(seed, 0, i));
+TEST_CASE("sums in two halves are close to naive ones and do not depend on the threads") {
+  const TensorType output{DType::kFloat32, {96, 101}};
+  for (const std::int64_t k : {500, 1021}) {
+    const std::vector<Tensor> inputs{uniform({96, k}, 1), uniform({k, 101}, 2)};
+    const Attrs attrs{{"equation", "m k, k n -> m n"}};
+    const cpu::EinsumPlan plan = cpu::plan_einsum(
+        cpu::parse_equation("m k, k n -> m n", inputs[0].type.shape, inputs[1].type.shape), false);
+    CHECK(cpu::HalvedProduct::pays(plan));
+    const Tensor alone = run(*make_cpu_backend(1), "einsum", inputs, output, attrs);
+    CHECK(ulps(alone, run(*make_reference_backend(), "einsum", inputs, output, attrs)) < 16);
+    for (const int threads : {2, 3, 4, 9}) {
+      CAPTURE(threads);
+      CHECK(same(alone, run(*make_cpu_backend(threads), "einsum", inputs, output, attrs)));
     }
-    return tensor;
+  }
+  omp_set_num_threads(1);
+}
+
+TEST_CASE("only a second factor that is large beside the result, and not too large, is halved") {
+  const auto pays = [](std::int64_t m, std::int64_t k, std::int64_t n, const char* equation) {
+    return cpu::HalvedProduct::pays(
+        cpu::plan_einsum(cpu::parse_equation(equation, {m, k}, {k, n}), false));
   };
+  CHECK(pays(128, 784, 128, "m k, k n -> m n"));
+  CHECK(!pays(256, 784, 128, "m k, k n -> m n"));
+  CHECK(!pays(128, 784, 512, "m k, k n -> m n"));
+  CHECK(!pays(32, 784, 10, "m k, k n -> m n"));
+  const cpu::EinsumPlan gradient =
+      cpu::plan_einsum(cpu::parse_equation("k m, k n -> m n", {784, 128}, {784, 128}), false);
+  CHECK(!cpu::HalvedProduct::pays(gradient));
+}
+
+TEST_CASE("a long sum of products is close to the naive one") {
   const std::vector<Tensor> inputs{uniform({40, 3000}, 1), uniform({3000, 50}, 2)};
   const TensorType output{DType::kFloat32, {40, 50}};
   const Attrs attrs{{"equation", "m k, k n -> m n"}};

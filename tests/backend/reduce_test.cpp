@@ -101,6 +101,40 @@ TEST_CASE("a fast maximum passes NaN through wherever it stands") {
   }
 }
 
+TEST_CASE("fast argmax finds the places that the naive one finds") {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  const auto infinity = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : std::vector<Shape>{{1},
+                                               {9},
+                                               {200},
+                                               {128, 10},
+                                               {17, 64},
+                                               {3, 1000},
+                                               {40, 33, 5},
+                                               {2, 3, 70},
+                                               {90, 1000},
+                                               {0, 4}}) {
+    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
+      if (shape[static_cast<std::size_t>(axis)] == 0) continue;
+      CAPTURE(to_string(shape));
+      CAPTURE(axis);
+      Shape kept = shape;
+      kept.erase(kept.begin() + axis);
+      const TensorType output{DType::kInt32, kept};
+      Tensor x = some_floats(shape, 3);  // one in 64 values is equal to another
+      check_fast("argmax", {x}, output, {{"axis", axis}});
+      for (std::size_t i = 0; i < x.values.size(); i += 7) x.values[i] = i % 3 == 0 ? nan : -0.0;
+      check_fast("argmax", {x}, output, {{"axis", axis}});
+      for (double& value : x.values) value = -infinity;
+      check_fast("argmax", {x}, output, {{"axis", axis}});
+      for (double& value : x.values) value = nan;
+      x.window = {shape, Shape(shape.size(), 5)};
+      for (std::int64_t& extent : x.window.global) extent += 5;
+      check_fast("argmax", {x}, output, {{"axis", axis}});
+    }
+  }
+}
+
 TEST_CASE("a reduction is planned as rows and columns") {
   const cpu::ReducePlan bias = cpu::plan_reduce({128, 1, 200}, {0, 1});
   CHECK(bias.kept == 1);

@@ -11,6 +11,7 @@ std::span<const KernelDef> kernels() {
       {"abs", abs},
       {"add", add},
       {"add_part", add_part},
+      {"argmax", argmax},
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       {"concatenate", concatenate},

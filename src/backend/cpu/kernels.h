@@ -10,6 +10,7 @@ namespace meshwork::cpu {
 Launch abs(const KernelArgs& args);
 Launch add(const KernelArgs& args);
 Launch add_part(const KernelArgs& args);
+Launch argmax(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);

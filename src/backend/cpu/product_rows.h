@@ -21,7 +21,7 @@ class ProductRows {
 
   /// Elements [begin, end), whole rows, to a place of their own.
   void compute(std::int64_t begin, std::int64_t end, float* to) const {
-    gemm_.rows(begin / row_, end / row_, to);
+    gemm_.rows({begin / row_, end / row_}, to);
   }
 
  private:
