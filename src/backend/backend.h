@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,13 @@ class Backend {
   virtual Launch bind_chain(const ChainArgs& args) const;
   /// Bytes of scratch for it.
   virtual std::int64_t chain_workspace(const ChainArgs& args) const;
+
+  /// Whether a kernel, one that is no collective, keeps one of several threads busy at most, so
+  /// that the others may do something else while it runs. Of a chain: each of its ops.
+  virtual bool leaves_threads_idle(std::string_view /*op*/, std::span<const TensorType> /*inputs*/,
+                                   const TensorType& /*output*/, double /*flops*/) const {
+    return false;
+  }
 
   /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough. Where the device
   /// computes in host memory, what `host` has is taken first.

@@ -31,6 +31,14 @@ struct FieldPlan {
   LocalPart part;
   Runs runs;
   std::int64_t bytes = 0;
+
+  std::int64_t row_bytes() const { return bytes / std::max<std::int64_t>(1, part.shape[0]); }
+  /// Where some samples are read at a time.
+  std::int64_t rows_of_part() const {
+    constexpr std::int64_t kBytes = std::int64_t{32} << 10U;
+    return std::max<std::int64_t>(1, kBytes / std::max<std::int64_t>(1, row_bytes()));
+  }
+  std::int64_t parts() const { return bytes == 0 ? 0 : ceil_divide(part.shape[0], rows_of_part()); }
 };
 
 Shape batch_shape(const Field& field, std::int64_t batch) {
@@ -66,6 +74,10 @@ struct Loader::Slot {
   Batch batch;
   std::vector<AlignedBytes> buffers;
 };
+
+std::int64_t Loader::Begun::parts_of(std::size_t field, const Plan& plan) const {
+  return places[field] == nullptr ? 0 : plan.fields[field].parts();
+}
 
 PartOf whole_parts(const Split& split) {
   return [fields = split.fields](std::size_t field, std::int64_t batch) {
@@ -124,7 +136,9 @@ std::int64_t Loader::advance() {
   if (is_direct_) {
     preparation_.reset();
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    return plan_of(options_.first_step + taken_++).size;
+    const std::int64_t step = options_.first_step + taken_++;
+    finish_begun(step);
+    return plan_of(step).size;
   }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return filled_ > taken_ || failure_ != nullptr; });
@@ -145,11 +159,63 @@ void Loader::read(std::size_t field, std::byte* out) {
     }
     return;
   }
+  if (begun_.step == step && begun_.places[field] == out) return;
   try {
     read(step, field, out);
   } catch (...) {
     failure_ = std::current_exception();
     throw;
+  }
+}
+
+bool Loader::begin_next(std::span<std::byte* const> places) {
+  const std::int64_t step = options_.first_step + taken_;
+  const bool is_known = is_direct_ && failure_ == nullptr && step / steps_per_pass_ == order_pass_;
+  if (!is_known || plan_of(step).size != plan_of(step - 1).size) return false;
+  begun_.step = step;
+  begun_.places.assign(places.begin(), places.end());
+  begun_.parts = 0;
+  for (std::size_t f = 0; f < places.size(); ++f) begun_.parts += begun_.parts_of(f, plan_of(step));
+  begun_.next = 0;
+  begun_.failed = false;
+  return true;
+}
+
+bool Loader::read_some() {
+  const std::int64_t part = begun_.next++;
+  if (part >= begun_.parts || begun_.failed) return false;
+  try {
+    read_begun(part);
+  } catch (...) {
+    begun_.failed = true;
+  }
+  return true;
+}
+
+/// Parts are numbered field by field.
+void Loader::read_begun(std::int64_t part) {
+  const Plan& plan = plan_of(begun_.step);
+  std::size_t f = 0;
+  for (; part >= begun_.parts_of(f, plan); ++f) part -= begun_.parts_of(f, plan);
+  const FieldPlan& field = plan.fields[f];
+  const std::int64_t begin = part * field.rows_of_part();
+  const std::int64_t end = std::min(begin + field.rows_of_part(), field.part.shape[0]);
+  readers_[f].read(rows_of(begun_.step, field.part, begin, end), field.runs,
+                   begun_.places[f] + begin * field.row_bytes());
+}
+
+/// What has been begun of `step` is read to its end by all threads, unless nothing has been read of
+/// it: then each had better read what it will compute with.
+void Loader::finish_begun(std::int64_t step) {
+  if (begun_.step != step || begun_.next == 0 || begun_.failed) {
+    begun_.step = -1;
+  } else if (begun_.next < begun_.parts) {
+    const auto read_all = [&] {
+      while (read_some()) {
+      }
+    };
+    run_beside(read_all, [&] { return read_some(); });
+    if (begun_.failed) begun_.step = -1;
   }
 }
 
@@ -206,25 +272,30 @@ const Loader::Plan& Loader::plan_of(std::int64_t step) const {
   return plans_[step % steps_per_pass_ == steps_per_pass_ - 1 ? 1 : 0];
 }
 
+/// Samples [begin, end) of a device's part of a batch.
+Rows Loader::rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
+                     std::int64_t end) const {
+  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.window.offset[0];
+  const std::span<const std::int64_t> order(order_);
+  return {
+      order.subspan(static_cast<std::size_t>(first + begin), static_cast<std::size_t>(end - begin)),
+      step / steps_per_pass_, first + begin};
+}
+
 void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {
   const std::int64_t pass = step / steps_per_pass_;
   order_rows(pass);
   const FieldPlan& plan = plan_of(step).fields[field];
-  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + plan.part.window.offset[0];
-  const std::span<const std::int64_t> order(order_);
   const auto rows = [&](std::int64_t begin, std::int64_t end) {
-    return Rows{order.subspan(static_cast<std::size_t>(first + begin),
-                              static_cast<std::size_t>(end - begin)),
-                pass, first + begin};
+    return rows_of(step, plan.part, begin, end);
   };
   const std::int64_t count = plan.part.shape[0];
   if (!is_direct_) return readers_[field].read(rows(0, count), plan.runs, out);
   // Each thread converts what it will compute with.
-  const std::int64_t row_bytes = plan.bytes / std::max<std::int64_t>(count, 1);
   std::atomic<bool> failed = false;
   for_each_share(count, num_elements(plan.part.shape), [&](std::int64_t begin, std::int64_t end) {
     try {
-      readers_[field].read(rows(begin, end), plan.runs, out + begin * row_bytes);
+      readers_[field].read(rows(begin, end), plan.runs, out + begin * plan.row_bytes());
     } catch (...) {
       failed = true;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -61,7 +63,7 @@ struct Batch {
 /// The batches of one device, read, converted and augmented by a thread that keeps some ready.
 /// Where there is nothing to do but to convert numbers in memory, no thread does it but the
 /// caller's, and right into the place where the batch is wanted: that takes no longer than to fetch
-/// it from where another thread has put it.
+/// it from where another thread has put it. Whoever is idle may begin with the next one.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the
 /// samples left over, never padded, and dropped only if the options say so. An epoch is one pass,
@@ -86,6 +88,19 @@ class Loader {
   /// Writes this device's part of a field of the batch to `out`, dense and row-major.
   void read(std::size_t field, std::byte* out);
 
+  /// Begins the batch after this one, which read_some() will write to `places`, one for each field,
+  /// as read() would; nothing of a field without one. False, and nothing is begun, if all of it is
+  /// not known yet: it is of another size or pass, or not read from memory.
+  bool begin_next(std::span<std::byte* const> places);
+
+  /// Reads some samples of the batch that is begun, none that another call has read. False if none
+  /// are left. For any threads, between begin_next() and advance(), which reads what is left; then
+  /// read() of a field to its place has nothing to do. Errors are left to read().
+  bool read_some();
+
+  /// Forgets what is begun: its places have been written to.
+  void drop_begun() { begun_.step = -1; }
+
   /// Goes on to the next batch and has it all in memory of the loader, until the next call.
   const Batch& next();
 
@@ -95,9 +110,23 @@ class Loader {
  private:
   struct Plan;
   struct Slot;
+  /// A batch that is read while another is in use.
+  struct Begun {
+    std::int64_t step = -1;  ///< none: -1
+    std::vector<std::byte*> places;
+    std::int64_t parts = 0;
+    std::atomic<std::int64_t> next = 0;  ///< part to read; parts and more: none is left
+    std::atomic<bool> failed = false;
+
+    std::int64_t parts_of(std::size_t field, const Plan& plan) const;
+  };
 
   void run();
+  void read_begun(std::int64_t part);
+  void finish_begun(std::int64_t step);
   void order_rows(std::int64_t pass);
+  Rows rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
+               std::int64_t end) const;
   const Plan& plan_of(std::int64_t step) const;
   void read(std::int64_t step, std::size_t field, std::byte* out);
   static void describe(Slot& slot, const Plan& plan);
@@ -115,6 +144,7 @@ class Loader {
   std::vector<Slot> slots_;          ///< a ring: one in use, the others ready or being filled
   std::vector<std::int64_t> order_;  ///< of pass order_pass_
   std::int64_t order_pass_ = -1;
+  Begun begun_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

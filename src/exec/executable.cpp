@@ -1,10 +1,12 @@
 #include "exec/executable.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 
@@ -49,30 +51,82 @@ Communicator& CommunicatorGroups::of(const std::vector<std::int64_t>& members) {
   return *group;
 }
 
-Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups,
-                       std::byte* arena)
+Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, Arena& arena)
     : plan_(plan), backend_(backend), groups_(groups), arena_(arena) {
+  std::vector<double> idle;
   for (const Instruction& instruction : plan.instructions) {
-    if (instruction.kind == Instruction::Kind::kFinish) {
-      const auto& call = plan.instructions[static_cast<std::size_t>(instruction.started)];
-      add(call.nodes.front(), finish(instruction));
-      continue;
-    }
-    const ValueId id = instruction.nodes.front();
-    if (instruction.kind == Instruction::Kind::kStart) {
-      add(id, start(instruction));
-    } else if (instruction.nodes.size() > 1) {
-      add(id, chain(instruction));
-    } else if (!is_view(plan.program, id)) {
-      add(id, kernel(instruction, id));
-    }
+    bind(instruction);
+    idle.resize(steps_.size(), idle_seconds(backend, plan.program, instruction));
   }
-  for (const FinalCopy& copy : plan.copies) {
-    const TensorView from = view(copy.from);
-    const TensorView to = view(copy.variable);
-    const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
-    add(copy.variable, [from, to, bytes] { std::memmove(to.data, from.data, bytes); });
+  for (const FinalCopy& copy : plan.copies) add(copy.variable, this->copy(copy));
+  idle_ = long_enough(idle);
+}
+
+Executable::Executable(const Executable& program, InputPlaces places)
+    : plan_(program.plan_),
+      backend_(program.backend_),
+      groups_(program.groups_),
+      arena_(program.arena_),
+      places_(std::move(places)),
+      steps_(program.steps_),
+      idle_(program.idle_) {
+  auto step = steps_.begin();
+  for (const Instruction& instruction : plan_.instructions) {
+    const bool is_kernel = instruction.kind == Instruction::Kind::kKernel;
+    if (is_kernel && is_only_view(instruction)) continue;
+    const bool reads =
+        std::any_of(instruction.nodes.begin(), instruction.nodes.end(), [&](ValueId id) {
+          const std::vector<ValueId>& inputs = plan_.program.node(id).inputs;
+          return std::any_of(inputs.begin(), inputs.end(),
+                             [&](ValueId input) { return reads_elsewhere(input); });
+        });
+    MW_CHECK(is_kernel || !reads, "a collective sends what has no place in the arena");
+    if (reads) step->launch = computation(instruction);
+    ++step;
   }
+  for (const FinalCopy& copy : plan_.copies) {
+    if (reads_elsewhere(copy.from)) step->launch = this->copy(copy);
+    ++step;
+  }
+}
+
+void Executable::bind(const Instruction& instruction) {
+  if (instruction.kind == Instruction::Kind::kFinish) {
+    const auto& call = plan_.instructions[static_cast<std::size_t>(instruction.started)];
+    return add(call.nodes.front(), finish(instruction));
+  }
+  const ValueId id = instruction.nodes.front();
+  if (instruction.kind == Instruction::Kind::kStart) {
+    add(id, start(instruction));
+  } else if (!is_only_view(instruction)) {
+    add(id, computation(instruction));
+  }
+}
+
+Launch Executable::computation(const Instruction& instruction) const {
+  return instruction.nodes.size() > 1 ? chain(instruction)
+                                      : kernel(instruction, instruction.nodes.front());
+}
+
+Launch Executable::copy(const FinalCopy& copy) const {
+  const TensorView from = view(copy.from);
+  const TensorView to = view(copy.variable);
+  const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
+  return [from, to, bytes] { std::memmove(to.data, from.data, bytes); };
+}
+
+void Executable::run(const std::function<bool()>& idle) const {
+  ++arena_.runs;
+  std::size_t begin = 0;
+  bool is_left = true;
+  for (const StepRange& range : idle_) {
+    run({begin, range.begin});
+    begin = range.begin;
+    if (!is_left) break;
+    is_left = run_beside([&] { run(range); }, idle);
+    begin = range.end;
+  }
+  run({begin, steps_.size()});
 }
 
 void Executable::add(ValueId value, Launch launch) {
@@ -82,17 +136,16 @@ void Executable::add(ValueId value, Launch launch) {
 TensorView Executable::view(ValueId id) const {
   const auto i = static_cast<std::size_t>(id);
   const bool has_place = plan_.offsets[i] != Plan::kNoPlace;
-  return {.type = plan_.program.type(id),
-          .window = plan_.program.windows[i],
-          .data = has_place ? arena_ + plan_.offsets[i] : nullptr};
+  const auto elsewhere = places_.find(viewed(plan_.program, id));
+  std::byte* const data = elsewhere != places_.end() ? elsewhere->second
+                          : has_place                ? arena_.memory.get() + plan_.offsets[i]
+                                                     : nullptr;
+  return {.type = plan_.program.type(id), .window = plan_.program.windows[i], .data = data};
 }
 
 TensorView Executable::input(std::string_view name) const {
-  for (ValueId id = 0; id < static_cast<ValueId>(plan_.program.nodes.size()); ++id) {
-    const Node& node = plan_.program.node(id);
-    if (node.op->name == "input" && node.attrs.text("name") == name) return view(id);
-  }
-  return {};
+  const ValueId id = input_value(plan_.program, name);
+  return id == kNoValue ? TensorView{} : view(id);
 }
 
 TensorView Executable::output(std::string_view name) const {
@@ -104,7 +157,7 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
   KernelArgs args{.inputs = {},
                   .output = view(id),
                   .attrs = node.attrs,
-                  .workspace = arena_ + instruction.workspace};
+                  .workspace = arena_.memory.get() + instruction.workspace};
   for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
   return find_kernel(backend_, node.op->name, node.path).bind(args);
 }
@@ -112,7 +165,7 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
 Launch Executable::chain(const Instruction& instruction) const {
   ChainArgs args = chain_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
   for (ChainArgs::Link& link : args.links) link.is_read = link.output.data != nullptr;
-  args.workspace = arena_ + instruction.workspace;
+  args.workspace = arena_.memory.get() + instruction.workspace;
   return backend_.bind_chain(args);
 }
 

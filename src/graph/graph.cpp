@@ -21,6 +21,14 @@ std::vector<TensorType> input_types(const Graph& graph, const Node& node) {
   return types;
 }
 
+ValueId input_value(const Graph& graph, std::string_view name) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.op->name == "input" && node.attrs.text("name") == name) return static_cast<ValueId>(i);
+  }
+  return kNoValue;
+}
+
 ValueId output_value(const Graph& graph, std::string_view name) {
   for (const NamedValue& output : graph.outputs) {
     if (output.name == name) return output.value;

@@ -89,6 +89,9 @@ struct Graph {
 /// Types of the inputs of a node, in order.
 std::vector<TensorType> input_types(const Graph& graph, const Node& node);
 
+/// The input `name`; kNoValue if there is none.
+ValueId input_value(const Graph& graph, std::string_view name);
+
 /// The value of the output `name`; a broken invariant if there is none.
 ValueId output_value(const Graph& graph, std::string_view name);
 

@@ -40,6 +40,7 @@ struct Plan {
   /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its chain read.
   std::vector<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
+  bool keeps_inputs = false;        ///< nothing is written to their places in a step
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
   std::int64_t step_begin = 0;      ///< where what is no variable of any program begins
   std::int64_t arena_bytes = 0;     ///< all of it
@@ -83,7 +84,9 @@ constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10U;
 constexpr std::int64_t kBucketBytes = std::int64_t{1} << 20U;
 std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain = {});
 
-/// Gives every value a place; see Plan.
+/// Gives every value a place; see Plan. Inputs of a program with updates keep theirs, if they are
+/// small: those of the next step can be read there while this one goes on elsewhere.
+constexpr std::int64_t kKeptInputBytes = std::int64_t{1} << 20U;
 void lay_out_memory(Plan& plan, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.

@@ -1,9 +1,27 @@
 #include "train/runner.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
+#include "base/parallel.h"
+#include "graph/op_def.h"
+#include "graph/views.h"
 #include "optim/optimizer.h"
 
 namespace meshwork {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+/// Whether a collective reads a value.
+bool is_sent(const Graph& program, ValueId id) {
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
+    return node.op->collective != Collective::kNone && viewed(program, node.inputs[0]) == id;
+  });
+}
+
+}  // namespace
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
     : session_(session), kind_(kind), fields_(split.fields) {
@@ -13,7 +31,9 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
   name_metrics();
   for (const auto& [key, program] : session.job().programs) {
     const bool accumulates = kind == ProgramKind::kTrain && key.kind == ProgramKind::kAccumulate;
-    if (key.kind == kind || accumulates) bound_.emplace(key, bind(key, split));
+    if (key.kind == kind || accumulates) {
+      bound_.emplace(key, bind(key, session.executable(key)));
+    }
   }
 }
 
@@ -30,10 +50,10 @@ void Runner::name_metrics() {
   }
 }
 
-Runner::Bound Runner::bind(const ProgramKey& key, const data::Split& split) const {
+Runner::Bound Runner::bind(const ProgramKey& key, const Executable& executable) const {
   Bound bound;
-  bound.executable = &session_.executable(key);
-  for (const data::Field& field : split.fields) {
+  bound.executable = &executable;
+  for (const data::Field& field : fields_) {
     bound.fields.push_back(bound.executable->input(field.name));
   }
   bound.iteration = bound.executable->input("iteration");
@@ -60,26 +80,94 @@ double Runner::read(const TensorView& scalar) const {
   return value;
 }
 
-const Runner::Bound& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
+ProgramKey Runner::key_for(std::int64_t batch, std::int64_t iteration) const {
   const bool updates = (iteration + 1) % steps_per_update_ == 0;
-  return bound({updates ? kind_ : ProgramKind::kAccumulate, batch});
+  return {updates ? kind_ : ProgramKind::kAccumulate, batch};
 }
 
-std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
-  const std::int64_t batch = loader.advance();
-  const Bound& bound = bound_for(batch, iteration);
+const Runner::Bound& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
+  return bound(key_for(batch, iteration));
+}
+
+/// Programs that train over full batches, all of them or none.
+void Runner::make_ahead() {
+  ahead_.emplace();
+  if (kind_ != ProgramKind::kTrain) return;
+  std::map<ProgramKey, const Bound*> full;
+  const std::int64_t batch = bound_.rbegin()->first.batch;
+  for (const auto& [key, bound] : bound_) {
+    if (key.batch == batch) full.emplace(key, &bound);
+  }
+  const std::vector<TensorView>& views = bound({kind_, batch}).fields;
+  std::vector<std::int64_t> offsets;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const bool is_ahead = std::all_of(full.begin(), full.end(), [&](const auto& program) {
+      return can_read_ahead(*program.second, i, views[i].data);
+    });
+    ahead_->places[0].push_back(is_ahead ? views[i].data : nullptr);
+    offsets.push_back(bytes);
+    if (is_ahead) bytes += ceil_divide(num_bytes(views[i].type), kAlignment) * kAlignment;
+  }
+  if (bytes == 0) return;
+  ahead_->memory = session_.backend().allocate(bytes);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const bool is_ahead = ahead_->places[0][i] != nullptr;
+    ahead_->places[1].push_back(is_ahead ? ahead_->memory.get() + offsets[i] : nullptr);
+  }
+  for (const auto& [key, bound] : full) {
+    InputPlaces places;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const ValueId input = input_value(bound->executable->plan().program, fields_[i].name);
+      if (ahead_->places[1][i] != nullptr) places[input] = ahead_->places[1][i];
+    }
+    ahead_->executables.push_back(session_.executable_over(key, std::move(places)));
+    ahead_->bound.emplace(key, bind(key, *ahead_->executables.back()));
+  }
+}
+
+/// Whether a program has time to read a field ahead to its place `data`, which it leaves alone and
+/// from which no collective sends it.
+bool Runner::can_read_ahead(const Bound& bound, std::size_t field, const std::byte* data) const {
+  if (data == nullptr || bound.fields[field].data != data) return false;
+  const Plan& plan = bound.executable->plan();
+  return plan.keeps_inputs && bound.executable->has_idle_threads() &&
+         !is_sent(plan.program, input_value(plan.program, fields_[field].name));
+}
+
+/// Other programs over the arena, such as an evaluation, take the place of what has been begun.
+std::int64_t Runner::advance(data::Loader& loader) const {
+  if (!ahead_ || ahead_->runs != session_.runs()) loader.drop_begun();
+  return loader.advance();
+}
+
+void Runner::read(data::Loader& loader, const Bound& bound) const {
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
     const TensorView& input = bound.fields[i];
     if (input.data == nullptr) continue;
     session_.backend().fill(input.data, num_bytes(input.type),
                             [&](std::byte* host) { loader.read(i, host); });
   }
+}
+
+std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
+  const std::int64_t batch = advance(loader);
+  read(loader, bound_for(batch, iteration));
   return batch;
 }
 
 std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
-  const std::int64_t batch = fill(loader, iteration);
-  run(bound_for(batch, iteration), batch, iteration, learning_rate);
+  if (!ahead_) make_ahead();
+  const std::int64_t batch = advance(loader);
+  const auto elsewhere = ahead_->bound.find(key_for(batch, iteration));
+  const bool is_elsewhere = ahead_->is_elsewhere && elsewhere != ahead_->bound.end();
+  const Bound& bound = is_elsewhere ? elsewhere->second : bound_for(batch, iteration);
+  read(loader, bound);
+  ahead_->is_elsewhere = !is_elsewhere;
+  const bool is_begun = ahead_->bound.contains(key_for(batch, iteration + 1)) &&
+                        loader.begin_next(ahead_->places[is_elsewhere ? 0 : 1]);
+  run(bound, batch, iteration, learning_rate, is_begun ? &loader : nullptr);
+  ahead_->runs = session_.runs();
   return batch;
 }
 
@@ -98,11 +186,15 @@ void Runner::write(const TensorView& input, const void* host) const {
 }
 
 void Runner::run(const Bound& bound, std::int64_t batch, std::int64_t iteration,
-                 double learning_rate) {
+                 double learning_rate, data::Loader* next) {
   const auto rate = static_cast<float>(learning_rate);
   write(bound.iteration, &iteration);
   write(bound.learning_rate, &rate);
-  bound.executable->run();
+  if (next != nullptr) {
+    bound.executable->run([next] { return next->read_some(); });
+  } else {
+    bound.executable->run();
+  }
   last_ = &bound;
 
   const auto samples = static_cast<double>(batch);

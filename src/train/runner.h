@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,10 @@ class Runner {
   std::int64_t fill(data::Loader& loader, std::int64_t iteration = 0);
   /// A step on a batch in memory of the host.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
+
+  /// Whether, where the loader reads memory, full batches are read while threads are idle; known
+  /// from the first step on.
+  bool reads_ahead() const { return ahead_ && !ahead_->bound.empty(); }
 
   /// The loss of the last step.
   double loss() const { return loss_; }
@@ -58,10 +65,28 @@ class Runner {
     double count = 0;
   };
 
-  Bound bind(const ProgramKey& key, const data::Split& split) const;
+  /// Full batches that are read while another one is in use: one in the arena, one in other memory,
+  /// in turn, and the programs over the latter.
+  struct Ahead {
+    std::shared_ptr<std::byte> memory;
+    std::array<std::vector<std::byte*>, 2> places;  ///< of the fields; null: not read ahead
+    std::vector<std::unique_ptr<Executable>> executables;
+    std::map<ProgramKey, Bound> bound;  ///< none: batches are not read ahead
+    bool is_elsewhere = false;          ///< the next batch
+    std::int64_t runs = 0;              ///< of the session when it was begun
+  };
+
+  Bound bind(const ProgramKey& key, const Executable& executable) const;
+  ProgramKey key_for(std::int64_t batch, std::int64_t iteration) const;
   const Bound& bound(const ProgramKey& key) const;
   const Bound& bound_for(std::int64_t batch, std::int64_t iteration) const;
-  void run(const Bound& bound, std::int64_t batch, std::int64_t iteration, double learning_rate);
+  void make_ahead();
+  bool can_read_ahead(const Bound& bound, std::size_t field, const std::byte* data) const;
+  std::int64_t advance(data::Loader& loader) const;
+  void read(data::Loader& loader, const Bound& bound) const;
+  /// `next`: has a batch to be read meanwhile.
+  void run(const Bound& bound, std::int64_t batch, std::int64_t iteration, double learning_rate,
+           data::Loader* next = nullptr);
   void name_metrics();
   double read(const TensorView& scalar) const;
   /// An input that the program does not have is left alone.
@@ -72,6 +97,7 @@ class Runner {
   std::vector<data::Field> fields_;  ///< of the split
   std::int64_t steps_per_update_ = 1;
   std::map<ProgramKey, Bound> bound_;
+  std::optional<Ahead> ahead_;
   const Bound* last_ = nullptr;
   double loss_ = 0;
   Mean loss_mean_{"loss"};

@@ -21,10 +21,10 @@ Session::Session(const Job& job, const DeviceContext& context)
   }
   check_variables_agree();
   // Collectives take what they need straight from the arenas of the others where they can.
-  arena_ = backend_->allocate(plans_.arena_bytes,
-                              [&](std::int64_t bytes) { return context.world.allocate(bytes); });
+  arena_.memory = backend_->allocate(
+      plans_.arena_bytes, [&](std::int64_t bytes) { return context.world.allocate(bytes); });
   for (const auto& [key, plan] : plans_.plans) {
-    executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, groups_, arena_.get()));
+    executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, groups_, arena_));
   }
   find_weights();
 }
@@ -64,6 +64,11 @@ const Executable& Session::executable(const ProgramKey& key) const {
   const auto found = executables_.find(key);
   MW_CHECK(found != executables_.end(), "no program for a batch of {}", key.batch);
   return *found->second;
+}
+
+std::unique_ptr<Executable> Session::executable_over(const ProgramKey& key,
+                                                     InputPlaces places) const {
+  return std::make_unique<Executable>(executable(key), std::move(places));
 }
 
 void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }

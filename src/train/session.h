@@ -26,6 +26,10 @@ class Session {
   void initialize();
 
   const Executable& executable(const ProgramKey& key) const;
+  /// The same program over inputs in other memory.
+  std::unique_ptr<Executable> executable_over(const ProgramKey& key, InputPlaces places) const;
+  /// How many programs have run over the arena.
+  std::int64_t runs() const { return arena_.runs; }
 
   /// The weights of the model (no optimizer state) as global tensors, and this device's part of
   /// each, in device memory.
@@ -64,7 +68,7 @@ class Session {
   mutable CommunicatorGroups groups_;
   std::unique_ptr<Backend> backend_;
   DevicePlans plans_;
-  std::shared_ptr<std::byte> arena_;
+  mutable Arena arena_;
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
   std::vector<GlobalTensor> weights_;
   std::vector<TensorView> weight_views_;

@@ -284,6 +284,73 @@ TEST_CASE("threads that convert a batch together convert it like one") {
   omp_set_num_threads(1);
 }
 
+TEST_CASE("a batch that is begun beside another is the one that would come") {
+  const TempDir dir;
+  std::string pixels(400 * 900, '\0');
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<char>(i * i / 7);
+  dir.write("x", idx(8, {400, 900}, pixels));
+  dir.write("y", idx(8, {400}, std::string(400, '\3')));
+  const data::Dataset opened =
+      dataset(dir, "{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}, cache: true}");
+  const data::Split& train = opened.split("train");
+  const data::LoaderOptions options{
+      .batch_size = 120, .shuffle = true, .seed = 5, .steps_per_epoch = {}};
+  data::Loader plain(train, options, data::whole_parts(train));
+  data::Loader ahead(train, options, data::whole_parts(train));
+  std::array<std::vector<std::byte>, 2> x{std::vector<std::byte>(120 * 900 * 4),
+                                          std::vector<std::byte>(120 * 900 * 4)};
+  std::vector<std::byte> y(120 * 4);
+  CHECK(!ahead.begin_next(std::array{x[0].data(), y.data()}));  // of a pass that has not begun
+  int begun = 0;
+  for (std::size_t step = 0; step < 12; ++step) {
+    CAPTURE(step);
+    const data::Batch& expected = plain.next();
+    REQUIRE(ahead.advance() == expected.size);
+    std::vector<std::byte>& here = x[step % 2];
+    ahead.read(0, here.data());
+    ahead.read(1, y.data());
+    const auto size = static_cast<std::size_t>(expected.size);
+    CHECK(std::equal(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(size * 900 * 4),
+                     expected.fields[0].data));
+    CHECK(std::equal(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(size * 4),
+                     expected.fields[1].data));
+    // y is read when its turn comes: it has one place only.
+    const std::array<std::byte*, 2> places{x[(step + 1) % 2].data(), nullptr};
+    if (!ahead.begin_next(places)) continue;
+    ++begun;
+    std::fill(x[(step + 1) % 2].begin(), x[(step + 1) % 2].end(), std::byte{9});
+    const std::size_t parts = step % 4 == 3 ? 1000 : step % 4;  // none, some, all
+    for (std::size_t i = 0; i < parts; ++i) {
+      if (!ahead.read_some()) break;
+    }
+    if (step % 5 == 4) {
+      std::fill(x[(step + 1) % 2].begin(), x[(step + 1) % 2].end(), std::byte{9});
+      ahead.drop_begun();
+    }
+  }
+  CHECK(begun == 6);  // not the short batch of each pass, nor the first one
+}
+
+TEST_CASE("an error in a batch that is begun is told when it is read") {
+  const TempDir dir;
+  std::string labels(8, '\1');
+  labels[5] = '\7';
+  dir.write("y", idx(8, {8}, labels));
+  const data::Dataset opened =
+      dataset(dir, "{format: idx, splits: {train: {y: y}}, y: {one_hot: 4}, cache: true}");
+  const data::Split& train = opened.split("train");
+  data::Loader loader(train, {.batch_size = 4, .steps_per_epoch = {}}, data::whole_parts(train));
+  std::array<float, 16> first{}, second{};
+  loader.advance();
+  loader.read(0, reinterpret_cast<std::byte*>(first.data()));
+  CHECK(loader.begin_next(std::array{reinterpret_cast<std::byte*>(second.data())}));
+  loader.read_some();
+  CHECK(!loader.read_some());
+  loader.advance();
+  const auto read = [&] { loader.read(0, reinterpret_cast<std::byte*>(second.data())); };
+  CHECK(contains(error_of(read), "sample 5: label 7"));
+}
+
 TEST_CASE("what goes wrong in reading surfaces at every later call") {
   const TempDir dir;
   const std::string path = dir.write("y", gzip(idx(8, {2000}, std::string(2000, '\5'))));

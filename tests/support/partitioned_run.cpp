@@ -66,8 +66,8 @@ void run_on(Device& device, const Partitioned& program,
   Graph local = prune(localize(program, device.mesh, device.world.rank()));
   verify(local);
   const Plan plan = make_plan(std::move(local), workspace);
-  const auto arena = backend.allocate(plan.arena_bytes);
-  const Executable executable(plan, backend, device.groups, arena.get());
+  Arena arena{backend.allocate(plan.arena_bytes)};
+  const Executable executable(plan, backend, device.groups, arena);
   for (const auto& [name, tensor] : inputs) {
     HostTensor copy = tensor;
     const TensorView view = executable.input(name);

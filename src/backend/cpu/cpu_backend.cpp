@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/huge_pages.h"
+#include "base/parallel.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -108,6 +109,17 @@ class FastCpuBackend final : public CpuBackend {
   FastCpuBackend() : CpuBackend("cpu", {cpu::kernels(), reference::kernels()}) {}
 
   Launch bind_chain(const ChainArgs& args) const override { return cpu::bind_chain(args); }
+
+  /// Convolutions of oneDNN may count on as many threads as there were when they were bound.
+  bool leaves_threads_idle(std::string_view op, std::span<const TensorType> inputs,
+                           const TensorType& output, double flops) const override {
+    const auto is_small = [](const TensorType& type) {
+      return num_elements(type.shape) < kParallelElements;
+    };
+    return omp_get_max_threads() > 1 && !op.starts_with("convolution") && is_small(output) &&
+           std::all_of(inputs.begin(), inputs.end(), is_small) &&
+           flops < static_cast<double>(2 * cpu::kSerialProduct);
+  }
   std::int64_t chain_workspace(const ChainArgs& args) const override {
     return cpu::chain_workspace(args);
   }

@@ -21,9 +21,6 @@ constexpr std::int64_t kAlignment = 64;
 /// Below so many multiplications any implementation will do.
 constexpr std::int64_t kTiny = 32 * 32 * 32;
 
-/// Below so many, some microseconds, other threads cost more than they save.
-constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;
-
 /// Where oneDNN's GEMM, which packs both operands, is up to 17 % faster than its matmul: for so
 /// many multiplications, and results of so many rows and columns. Up to 8 threads do not change a
 /// bit; 12 and more do, of products with few rows. On one thread, of a transposed x, it is faster
@@ -74,7 +71,7 @@ struct Product {
     matmul = plan.swapped ? make_matmul(engine, w, x, y) : make_matmul(engine, x, w, y);
   }
 
-  bool serial() const { return plan.y_elements() * plan.k < kSerialWork; }
+  bool serial() const { return plan.y_elements() * plan.k < kSerialProduct; }
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 

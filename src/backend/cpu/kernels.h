@@ -7,6 +7,9 @@
 /// Fast kernels: oneDNN, and loops that vectorize. What is not here the naive ones do.
 namespace meshwork::cpu {
 
+/// Below so many multiplications a product runs on one thread: others cost more than they save.
+constexpr std::int64_t kSerialProduct = std::int64_t{1} << 19;
+
 Launch abs(const KernelArgs& args);
 Launch add(const KernelArgs& args);
 Launch add_part(const KernelArgs& args);
