@@ -9,7 +9,7 @@ namespace meshwork::cpu {
 namespace {
 
 /// Columns at a time: memory for packing, which is not in the plan, grows with them.
-constexpr std::int64_t kColumns = 2048;
+constexpr std::int64_t kColumns = 1024;
 
 /// oneDNN generates the code of its GEMM for the first product, which takes some 50 ms. Here other
 /// threads may still be reading data; at the first step all would wait.
