@@ -4,15 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/parallel.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "optim/optimizer.h"
 
 namespace meshwork {
 namespace {
-
-constexpr std::int64_t kAlignment = 64;
 
 /// Whether a collective reads a value.
 bool is_sent(const Graph& program, ValueId id) {
@@ -99,22 +96,17 @@ void Runner::make_ahead() {
     if (key.batch == batch) full.emplace(key, &bound);
   }
   const std::vector<TensorView>& views = bound({kind_, batch}).fields;
-  std::vector<std::int64_t> offsets;
-  std::int64_t bytes = 0;
+  for (auto& places : ahead_->places) places.resize(views.size(), nullptr);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const bool is_ahead = std::all_of(full.begin(), full.end(), [&](const auto& program) {
       return can_read_ahead(*program.second, i, views[i].data);
     });
-    ahead_->places[0].push_back(is_ahead ? views[i].data : nullptr);
-    offsets.push_back(bytes);
-    if (is_ahead) bytes += ceil_divide(num_bytes(views[i].type), kAlignment) * kAlignment;
+    if (!is_ahead) continue;
+    ahead_->memory.push_back(session_.backend().allocate(num_bytes(views[i].type)));
+    ahead_->places[0][i] = views[i].data;
+    ahead_->places[1][i] = ahead_->memory.back().get();
   }
-  if (bytes == 0) return;
-  ahead_->memory = session_.backend().allocate(bytes);
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    const bool is_ahead = ahead_->places[0][i] != nullptr;
-    ahead_->places[1].push_back(is_ahead ? ahead_->memory.get() + offsets[i] : nullptr);
-  }
+  if (ahead_->memory.empty()) return;
   for (const auto& [key, bound] : full) {
     InputPlaces places;
     for (std::size_t i = 0; i < fields_.size(); ++i) {

@@ -68,7 +68,7 @@ class Runner {
   /// Full batches that are read while another one is in use: one in the arena, one in other memory,
   /// in turn, and the programs over the latter.
   struct Ahead {
-    std::shared_ptr<std::byte> memory;
+    std::vector<std::shared_ptr<std::byte>> memory;
     std::array<std::vector<std::byte*>, 2> places;  ///< of the fields; null: not read ahead
     std::vector<std::unique_ptr<Executable>> executables;
     std::map<ProgramKey, Bound> bound;  ///< none: batches are not read ahead

@@ -79,8 +79,7 @@ struct Product {
 
   /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
-    const bool fits = plan.stack.empty() && !plan.swapped && plan.w.columns == 1;
-    if (types.operands != DType::kFloat32 || !fits) return false;
+    if (types.operands != DType::kFloat32 || !Gemm::can_compute(plan)) return false;
     if (serial()) return plan.x.columns != 1;
     return plan.m >= kGemmRows && plan.n >= kGemmColumns && plan.m * plan.n * plan.k >= kGemmWork;
   }

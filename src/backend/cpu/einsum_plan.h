@@ -28,6 +28,7 @@ struct EinsumPlan {
   // Dimensions of the copies, from the tensor to a dense stack; for y from the stack to the tensor.
   std::optional<std::vector<CopyDim>> copy_x, copy_w, copy_y;
 
+  bool copies() const { return copy_x || copy_w || copy_y; }
   std::int64_t stack_size() const { return num_elements(stack); }
   std::int64_t x_elements() const { return stack_size() * m * k; }
   std::int64_t w_elements() const { return stack_size() * k * n; }

@@ -24,8 +24,7 @@ bool generate_code() {
 }  // namespace
 
 bool Gemm::can_compute(const EinsumPlan& plan) {
-  return plan.stack.empty() && !plan.swapped && !plan.copy_x && !plan.copy_w && !plan.copy_y &&
-         plan.w.columns == 1;
+  return plan.stack.empty() && !plan.swapped && plan.w.columns == 1;
 }
 
 Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)

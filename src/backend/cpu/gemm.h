@@ -11,7 +11,7 @@ namespace meshwork::cpu {
 /// order. Throws dnnl::error if it fails.
 class Gemm {
  public:
-  /// Whether the product of a plan is one: no stack, no copies.
+  /// Whether the product of a plan, of what it copies the copies, is one.
   static bool can_compute(const EinsumPlan& plan);
 
   Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y);

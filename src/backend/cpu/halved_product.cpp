@@ -27,8 +27,9 @@ constexpr std::int64_t kRows = 16;
 }  // namespace
 
 bool HalvedProduct::pays(const EinsumPlan& plan) {
-  return Gemm::can_compute(plan) && plan.x.columns == 1 && plan.k >= kRatio * plan.m &&
-         plan.k * plan.n <= kMostElements && plan.m * plan.n * plan.k >= kLeastWork;
+  return Gemm::can_compute(plan) && !plan.copies() && plan.x.columns == 1 &&
+         plan.k >= kRatio * plan.m && plan.k * plan.n <= kMostElements &&
+         plan.m * plan.n * plan.k >= kLeastWork;
 }
 
 std::int64_t HalvedProduct::workspace_bytes(const EinsumPlan& plan) {

@@ -17,7 +17,7 @@ class HalvedProduct {
   static bool pays(const EinsumPlan& plan);
   static std::int64_t workspace_bytes(const EinsumPlan& plan);
 
-  /// As Gemm::can_compute says.
+  /// Of a plan for which it pays.
   HalvedProduct(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y,
                 std::byte* workspace);
 

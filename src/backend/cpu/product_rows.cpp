@@ -23,7 +23,8 @@ Gemm make_gemm(const ChainArgs& args, const ChainArgs::Link& link) {
   const TensorView &x = args.inputs.at(link.operands[0]), &w = args.inputs.at(link.operands[1]);
   const EinsumPlan plan =
       plan_einsum(parse_equation(link.attrs.text("equation"), x.type.shape, w.type.shape), false);
-  MW_CHECK(Gemm::can_compute(plan), "no product by rows: {}", link.attrs.text("equation"));
+  MW_CHECK(Gemm::can_compute(plan) && !plan.copies(), "no product by rows: {}",
+           link.attrs.text("equation"));
   return {plan, x.data, w.data, nullptr};
 }
 
