@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/check.h"
@@ -105,110 +104,119 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
   return times;
 }
 
-/// As steps are timed: the median of means, which take in what else the machine does.
-std::vector<double> medians_of_means(const std::vector<std::vector<double>>& samples) {
-  constexpr std::size_t kMeans = 7;
-  std::vector<double> result;
-  for (const auto& of_one : samples) {
-    std::vector<double> means;
-    for (std::size_t i = 0; i < kMeans; ++i) {
-      const auto begin = of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() * i / kMeans);
-      const auto end =
-          of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() * (i + 1) / kMeans);
-      if (begin != end) means.push_back(std::accumulate(begin, end, 0.0) / (end - begin));
-    }
-    result.push_back(median(means));
-  }
-  return result;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Seconds of each step by itself.
-std::vector<double> time_alone(const Executable& executable, Communicator& world,
-                               const std::vector<KernelTime>& times, double seconds) {
-  constexpr double kSampleSeconds = 200e-6;
-  constexpr double kMostCalls = 50;
-  constexpr double kFewestPasses = 3;
-  constexpr double kMostPasses = 200;
-  const auto& steps = executable.steps();
-  std::vector<std::int64_t> calls(steps.size(), 1);
-  std::vector<std::vector<double>> samples(steps.size());
-  // Every pass computes all values anew, so that those of kernels that work in place stay usual
-  // numbers. Devices meet in collectives, once in each pass, and start those together.
-  const auto pass = [&] {
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (times[i].is_collective) {
-        world.barrier();
-      } else {
-        steps[i].launch();  // brings the operands into the caches
-      }
-      samples[i].push_back(seconds_of(steps[i].launch, calls[i]));
-    }
-  };
-
-  pass();
-  double pass_seconds = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const double once = samples[i].front();
-    if (!times[i].is_collective) {
-      calls[i] = std::llround(std::clamp(kSampleSeconds / std::max(once, 1e-9), 1.0, kMostCalls));
-    }
-    pass_seconds += once * static_cast<double>(calls[i] + 1);
-    samples[i].clear();
-  }
-  std::int64_t passes =
-      std::llround(std::clamp(seconds / pass_seconds, kFewestPasses, kMostPasses));
+/// How often something that takes `once` fits into `seconds`; the same for all devices.
+std::int64_t passes_for(Communicator& world, double seconds, double once, double fewest,
+                        double most) {
+  std::int64_t passes = std::llround(std::clamp(seconds / once, fewest, most));
   world.broadcast(&passes, sizeof passes, 0);
-  for (std::int64_t i = 0; i < passes; ++i) pass();
-  return medians_of_means(samples);
+  return passes;
 }
 
-/// Seconds of each step between the others, and last of the input.
-std::vector<double> time_in_steps(const Executable& executable, Communicator& world, double seconds,
-                                  const std::function<void()>& fill) {
-  constexpr double kFewestPasses = 5;
-  constexpr double kMostPasses = 2000;
-  const auto& steps = executable.steps();
-  std::vector<std::vector<double>> samples(steps.size() + 1);
-  const auto pass = [&] {
-    auto before = Clock::now();
-    const auto add = [&](std::size_t i) {
-      const auto now = Clock::now();
-      samples[i].push_back(std::chrono::duration<double>(now - before).count());
-      before = now;
-    };
-    fill();
-    add(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps[i].launch();
-      for (PreparedCall* call : steps[i].under_way) call->poll();
-      add(i);
-    }
-  };
-  pass();
-  for (auto& of_one : samples) of_one.clear();
-  world.barrier();
-  const auto start = Clock::now();
-  pass();
-  const double once = std::chrono::duration<double>(Clock::now() - start).count();
-  std::int64_t passes = std::llround(std::clamp(seconds / once, kFewestPasses, kMostPasses));
-  world.broadcast(&passes, sizeof passes, 0);
-  for (std::int64_t i = 0; i < passes; ++i) pass();
-  world.barrier();
-  return medians_of_means(samples);
+void add_means(const std::vector<double>& sums, std::int64_t count,
+               std::vector<std::vector<double>>& means) {
+  means.resize(sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    means[i].push_back(sums[i] / static_cast<double>(count));
+  }
 }
 
 }  // namespace
 
-ProgramTimes time_program(const Executable& executable, Communicator& world, double seconds,
-                          const std::function<void()>& fill) {
-  ProgramTimes times{describe_steps(executable)};
-  const std::vector<double> in_steps = time_in_steps(executable, world, seconds / 4, fill);
-  const std::vector<double> alone = time_alone(executable, world, times.kernels, seconds * 3 / 4);
-  for (std::size_t i = 0; i < times.kernels.size(); ++i) {
-    times.kernels[i].seconds = alone[i];
-    times.kernels[i].step_seconds = in_steps[i];
+ProgramTimer::ProgramTimer(const Executable& executable, Communicator& world, double seconds,
+                           std::int64_t samples, std::function<void()> fill)
+    : executable_(executable),
+      world_(world),
+      fill_(std::move(fill)),
+      seconds_(seconds / static_cast<double>(samples)),
+      kernels_(describe_steps(executable)),
+      calls_(kernels_.size(), 1) {}
+
+void ProgramTimer::sample() {
+  constexpr double kInSteps = 0.25;  // of the time
+  const double seconds = seconds_;
+  time_in_steps(seconds * kInSteps);
+  time_alone(seconds * (1 - kInSteps));
+}
+
+/// Every pass computes all values anew, so that those of kernels that work in place stay usual
+/// numbers. Devices meet in collectives, once in each pass, and start those together.
+void ProgramTimer::pass(std::vector<double>& sums) const {
+  const auto& steps = executable_.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (kernels_[i].is_collective) {
+      world_.barrier();
+    } else {
+      steps[i].launch();  // brings the operands into the caches
+    }
+    sums[i] += seconds_of(steps[i].launch, calls_[i]);
   }
-  times.input_seconds = in_steps.back();
+}
+
+void ProgramTimer::time_alone(double seconds) {
+  constexpr double kMostPasses = 50;
+  std::vector<double> sums(kernels_.size(), 0.0);
+  if (alone_.empty()) choose_calls();
+  const auto start = Clock::now();
+  pass(sums);
+  const std::int64_t more = passes_for(world_, seconds, seconds_since(start), 1, kMostPasses) - 1;
+  for (std::int64_t i = 0; i < more; ++i) pass(sums);
+  add_means(sums, 1 + more, alone_);
+}
+
+/// So many calls that the clock does not count.
+void ProgramTimer::choose_calls() {
+  constexpr double kSampleSeconds = 200e-6;
+  constexpr double kMostCalls = 50;
+  std::vector<double> once(kernels_.size(), 0.0);
+  pass(once);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    if (kernels_[i].is_collective) continue;
+    calls_[i] = std::llround(std::clamp(kSampleSeconds / std::max(once[i], 1e-9), 1.0, kMostCalls));
+  }
+}
+
+void ProgramTimer::step(std::vector<double>& sums) const {
+  const auto& steps = executable_.steps();
+  auto before = Clock::now();
+  const auto add = [&](std::size_t i) {
+    const auto now = Clock::now();
+    sums[i] += std::chrono::duration<double>(now - before).count();
+    before = now;
+  };
+  fill_();
+  add(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].launch();
+    for (PreparedCall* call : steps[i].under_way) call->poll();
+    add(i);
+  }
+}
+
+void ProgramTimer::time_in_steps(double seconds) {
+  constexpr double kMostPasses = 500;
+  std::vector<double> sums(kernels_.size() + 1, 0.0);
+  step(sums);
+  std::fill(sums.begin(), sums.end(), 0.0);
+  world_.barrier();
+  const auto start = Clock::now();
+  step(sums);
+  const std::int64_t more = passes_for(world_, seconds, seconds_since(start), 1, kMostPasses) - 1;
+  for (std::int64_t i = 0; i < more; ++i) step(sums);
+  world_.barrier();
+  add_means(sums, 1 + more, in_steps_);
+}
+
+ProgramTimes ProgramTimer::times() const {
+  ProgramTimes times{kernels_};
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    times.kernels[i].seconds = median(alone_[i]);
+    times.kernels[i].step_seconds = median(in_steps_[i]);
+  }
+  times.input_seconds = median(in_steps_.back());
   return times;
 }
 

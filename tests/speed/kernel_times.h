@@ -27,9 +27,36 @@ struct ProgramTimes {
 };
 
 /// Times every kernel and collective of a program, run again and again by itself, and in whole
-/// steps, each behind a `fill` of the inputs; for about `seconds`. The values of the program are
-/// undefined afterwards, and its variables have changed. All devices call it with the same program.
-ProgramTimes time_program(const Executable& executable, Communicator& world, double seconds,
-                          const std::function<void()>& fill);
+/// steps, each behind a `fill` of the inputs. All devices make one of the same program and call it
+/// together.
+class ProgramTimer {
+ public:
+  /// For about `seconds`, in so many samples.
+  ProgramTimer(const Executable& executable, Communicator& world, double seconds,
+               std::int64_t samples, std::function<void()> fill);
+
+  /// One of all kernels; values of the program are undefined afterwards, and variables have
+  /// changed.
+  void sample();
+  /// Medians.
+  ProgramTimes times() const;
+
+ private:
+  void choose_calls();
+  void time_alone(double seconds);
+  void time_in_steps(double seconds);
+  /// These add the seconds of each kernel.
+  void pass(std::vector<double>& sums) const;
+  void step(std::vector<double>& sums) const;
+
+  const Executable& executable_;
+  Communicator& world_;
+  std::function<void()> fill_;
+  double seconds_;  ///< of a sample
+  std::vector<KernelTime> kernels_;
+  std::vector<std::int64_t> calls_;            ///< of each kernel, one after the other
+  std::vector<std::vector<double>> alone_;     ///< means of the samples, of each kernel
+  std::vector<std::vector<double>> in_steps_;  ///< the same, and last of the input
+};
 
 }  // namespace meshwork::speed

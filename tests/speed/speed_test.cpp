@@ -36,9 +36,15 @@ speed::Report measure(const Job& job, const DeviceContext& context) {
   speed::Report report;
   report.config = "numbers.yaml";
   report.batch = 8;
-  report.step = speed::time_steps(session, runner, loader, 0.001);
-  report.program = speed::time_program(session.executable({ProgramKind::kTrain, 8}), context.world,
-                                       0.001, [&] { runner.fill(loader); });
+  speed::StepTimer steps(session, runner, loader, 0.001);
+  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, 8}), context.world, 0.001,
+                              steps.samples(), [&] { runner.fill(loader); });
+  for (std::int64_t i = 0; i < steps.samples(); ++i) {
+    steps.sample();
+    program.sample();
+  }
+  report.step = steps.times();
+  report.program = program.times();
   report.peak = speed::fma_peak(1);
   return report;
 }

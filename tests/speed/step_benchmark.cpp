@@ -41,6 +41,26 @@ Job make_training(cli::ConfigArguments& config) {
   return job;
 }
 
+/// Steps and kernels in turn, so that what else the machine does falls on both.
+void time_samples(Session& session, Runner& runner, data::Loader& loader,
+                  const Arguments& arguments, speed::Report& report) {
+  speed::StepTimer steps(session, runner, loader, arguments.seconds);
+  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, report.batch}),
+                              session.world(), arguments.seconds, steps.samples(),
+                              [&] { runner.fill(loader); });
+  for (std::int64_t i = 0; i < steps.samples(); ++i) {
+    steps.sample();
+    if (i == 0) report.peak_resident_bytes = peak_resident_bytes();
+    if (arguments.no_kernels) continue;
+    // Without a learning rate weights stay usual numbers, however often they are updated.
+    runner.step(loader);
+    program.sample();
+    session.initialize();
+  }
+  report.step = steps.times();
+  if (!arguments.no_kernels) report.program = program.times();
+}
+
 speed::Report measure(const Job& job, const DeviceContext& context, const Arguments& arguments) {
   Session session(job, context);
   session.initialize();
@@ -54,18 +74,10 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
   report.by_mpirun = launch_from_environment().by_mpirun;
   report.threads = context.threads;
   report.batch = job.config.fit.batch_size;
-  report.step = speed::time_steps(session, runner, loader, arguments.seconds);
   report.variable_bytes = session.variable_bytes();
   report.arena_bytes = session.arena_bytes();
   report.kept_data_bytes = kept_data_bytes(job);
-  report.peak_resident_bytes = peak_resident_bytes();
-  if (!arguments.no_kernels) {
-    // Without a learning rate weights stay usual numbers, however often they are updated.
-    runner.step(loader);
-    const Executable& executable = session.executable({ProgramKind::kTrain, report.batch});
-    report.program = speed::time_program(executable, context.world, arguments.seconds,
-                                         [&] { runner.fill(loader); });
-  }
+  time_samples(session, runner, loader, arguments, report);
   context.world.barrier();
   report.peak = speed::fma_peak(context.threads);
   return report;

@@ -13,11 +13,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWarmUpSteps = 2;
+constexpr double kKinds = 2;          ///< of samples
 constexpr double kFewestSamples = 3;  ///< of each kind
 constexpr double kMostSamples = 7;
 
 /// Mean seconds of `count` steps, over all devices.
-double sample(Communicator& world, std::int64_t count, const std::function<void()>& step) {
+double seconds_of(Communicator& world, std::int64_t count, const std::function<void()>& step) {
   world.barrier();
   const auto start = Clock::now();
   for (std::int64_t i = 0; i < count; ++i) step();
@@ -35,29 +36,27 @@ HeldBatch::HeldBatch(const data::Batch& batch) : batch_(batch) {
   }
 }
 
-StepTimes time_steps(const Session& session, Runner& runner, data::Loader& loader, double seconds) {
-  Communicator& world = session.world();
-  const double rate = learning_rate_of(session.job().config.compile->optimizer)(0);
-  std::int64_t iteration = 0;
-  const auto from_loader = [&] { runner.step(loader, iteration++, rate); };
-  sample(world, kWarmUpSteps, from_loader);
-  const double once = sample(world, kWarmUpSteps, from_loader);
-  const HeldBatch held(loader.next());
-  const auto from_memory = [&] { runner.step(held.get(), iteration++, rate); };
+StepTimer::StepTimer(const Session& session, Runner& runner, data::Loader& loader, double seconds)
+    : world_(session.world()),
+      runner_(runner),
+      loader_(loader),
+      rate_(learning_rate_of(session.job().config.compile->optimizer)(0)) {
+  const auto step = [&] { step_from_loader(); };
+  seconds_of(world_, kWarmUpSteps, step);
+  const double once = seconds_of(world_, kWarmUpSteps, step);
+  held_.emplace(loader.next());
+  samples_ = static_cast<std::int64_t>(
+      std::clamp(seconds / (kKinds * once), kFewestSamples, kMostSamples));
+  const double steps = seconds / (kKinds * static_cast<double>(samples_) * once);
+  times_.steps = std::max<std::int64_t>(1, std::llround(steps));
+  world_.broadcast(&samples_, sizeof samples_, 0);
+  world_.broadcast(&times_.steps, sizeof times_.steps, 0);
+  seconds_of(world_, times_.steps, step);
+}
 
-  StepTimes times;
-  auto samples =
-      static_cast<std::int64_t>(std::clamp(seconds / (2 * once), kFewestSamples, kMostSamples));
-  const double steps = seconds / (2 * static_cast<double>(samples) * once);
-  times.steps = std::max<std::int64_t>(1, std::llround(steps));
-  world.broadcast(&samples, sizeof samples, 0);
-  world.broadcast(&times.steps, sizeof times.steps, 0);
-  sample(world, times.steps, from_loader);
-  for (std::int64_t i = 0; i < samples; ++i) {
-    times.from_loader.push_back(sample(world, times.steps, from_loader));
-    times.from_memory.push_back(sample(world, times.steps, from_memory));
-  }
-  return times;
+void StepTimer::sample() {
+  times_.from_loader.push_back(seconds_of(world_, times_.steps, [&] { step_from_loader(); }));
+  times_.from_memory.push_back(seconds_of(world_, times_.steps, [&] { step_from_memory(); }));
 }
 
 double median(std::vector<double> values) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "data/loader.h"
@@ -25,9 +27,32 @@ struct StepTimes {
   std::int64_t steps = 0;           ///< of a sample
 };
 
-/// Times training steps of a session whose variables are initialized, for about `seconds`, after
-/// some that warm up; samples of the two kinds in turn. All devices call it.
-StepTimes time_steps(const Session& session, Runner& runner, data::Loader& loader, double seconds);
+/// Times training steps of a session whose variables are initialized. All devices make one and call
+/// it together.
+class StepTimer {
+ public:
+  /// Runs some steps to warm up; samples are for about `seconds` in all.
+  StepTimer(const Session& session, Runner& runner, data::Loader& loader, double seconds);
+
+  /// How many to take.
+  std::int64_t samples() const { return samples_; }
+  /// One of each kind.
+  void sample();
+  const StepTimes& times() const { return times_; }
+
+ private:
+  void step_from_loader() { runner_.step(loader_, iteration_++, rate_); }
+  void step_from_memory() { runner_.step(held_->get(), iteration_++, rate_); }
+
+  Communicator& world_;
+  Runner& runner_;
+  data::Loader& loader_;
+  double rate_;
+  std::int64_t iteration_ = 0;
+  std::int64_t samples_ = 0;
+  std::optional<HeldBatch> held_;
+  StepTimes times_;
+};
 
 double median(std::vector<double> values);
 
