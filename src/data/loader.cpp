@@ -35,8 +35,8 @@ struct FieldPlan {
   std::int64_t row_bytes() const { return bytes / std::max<std::int64_t>(1, part.shape[0]); }
   /// Where some samples are read at a time.
   std::int64_t rows_of_part() const {
-    constexpr std::int64_t kBytes = std::int64_t{32} << 10U;
-    return std::max<std::int64_t>(1, kBytes / std::max<std::int64_t>(1, row_bytes()));
+    constexpr std::int64_t kBytes = std::int64_t{8} << 10U, kMostRows = 32;
+    return std::clamp<std::int64_t>(kBytes / std::max<std::int64_t>(1, row_bytes()), 1, kMostRows);
   }
   std::int64_t parts() const { return bytes == 0 ? 0 : ceil_divide(part.shape[0], rows_of_part()); }
 };
@@ -272,14 +272,15 @@ const Loader::Plan& Loader::plan_of(std::int64_t step) const {
   return plans_[step % steps_per_pass_ == steps_per_pass_ - 1 ? 1 : 0];
 }
 
-/// Samples [begin, end) of a device's part of a batch.
+/// Samples [begin, end) of a device's part of a batch; the rest of it may be next.
 Rows Loader::rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
                      std::int64_t end) const {
   const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.window.offset[0];
   const std::span<const std::int64_t> order(order_);
-  return {
-      order.subspan(static_cast<std::size_t>(first + begin), static_cast<std::size_t>(end - begin)),
-      step / steps_per_pass_, first + begin};
+  const auto rows = order.subspan(static_cast<std::size_t>(first + begin),
+                                  static_cast<std::size_t>(part.shape[0] - begin));
+  const auto count = static_cast<std::size_t>(end - begin);
+  return {rows.first(count), step / steps_per_pass_, first + begin, rows.subspan(count)};
 }
 
 void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {

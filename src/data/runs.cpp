@@ -1,5 +1,7 @@
 #include "data/runs.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/runs.h"
 
@@ -34,12 +36,18 @@ Runs runs_of(const Shape& global, const Shape& offset, const Shape& local) {
 }
 
 void read_rows(const Field& field, std::span<const std::int64_t> rows, const Runs& runs,
-               std::byte* out) {
+               std::byte* out, std::span<const std::int64_t> next) {
   constexpr std::size_t kAhead = 4;  // rows: shuffled ones lie anywhere in memory
   const std::int64_t sample = num_elements(field.shape);
   const auto run_bytes = static_cast<std::size_t>(runs.length) * size_of(field.dtype);
+  const auto prefetch = [&](std::size_t i) {
+    const bool is_next = i >= rows.size();
+    if (is_next && i - rows.size() >= next.size()) return;
+    field.source->prefetch((is_next ? next[i - rows.size()] : rows[i]) * sample, sample);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, rows.size()); ++i) prefetch(i);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + kAhead < rows.size()) field.source->prefetch(rows[i + kAhead] * sample, sample);
+    prefetch(i + kAhead);
     for (const std::int64_t start : runs.starts) {
       read_elements(field, rows[i], start, runs.length, sample, out);
       out += run_bytes;

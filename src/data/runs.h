@@ -21,8 +21,8 @@ struct Runs {
 Runs runs_of(const Shape& global, const Shape& offset, const Shape& local);
 
 /// Reads the runs of the samples `rows` (of the sources, not of a split) of a field to `out`, one
-/// after the other.
+/// after the other; `next` may be read then.
 void read_rows(const Field& field, std::span<const std::int64_t> rows, const Runs& runs,
-               std::byte* out);
+               std::byte* out, std::span<const std::int64_t> next = {});
 
 }  // namespace meshwork::data

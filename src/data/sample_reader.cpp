@@ -20,7 +20,7 @@ void SampleReader::read(const Rows& rows, const Runs& runs, std::byte* out) {
   if (!is_empty && (augmenter_ || (!is_whole && field_.source->decodes_samples()))) {
     read_whole(rows, runs, out);
   } else {
-    read_rows(field_, rows.samples, runs, out);
+    read_rows(field_, rows.samples, runs, out, rows.next);
   }
 }
 

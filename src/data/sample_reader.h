@@ -17,6 +17,7 @@ struct Rows {
   std::span<const std::int64_t> samples;  ///< of the sources
   std::int64_t pass = 0;                  ///< over the data
   std::int64_t first = 0;                 ///< place of samples[0] in the pass
+  std::span<const std::int64_t> next{};   ///< read after them, perhaps: fetched ahead
 };
 
 /// Reads parts of samples of one field for one device, augmented if need be. An image is augmented
