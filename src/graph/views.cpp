@@ -5,6 +5,15 @@
 #include "graph/op_def.h"
 
 namespace meshwork {
+namespace {
+
+/// Whether the rest of what a part is taken of stays as long as the part.
+bool keeps_rest(const Graph& program, const Node& part) {
+  return part.attrs.find("together") != nullptr ||
+         program.node(viewed(program, part.inputs[0])).op->name == "variable";
+}
+
+}  // namespace
 
 std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
@@ -14,9 +23,7 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
   const std::optional<std::int64_t> offset = node.op->view_offset(args);
   if (!offset) return std::nullopt;
   const bool is_whole = num_bytes(node.type) == num_bytes(operand);
-  if (!is_whole && program.node(viewed(program, node.inputs[0])).op->name != "variable") {
-    return std::nullopt;
-  }
+  if (!is_whole && !keeps_rest(program, node)) return std::nullopt;
   return *offset * static_cast<std::int64_t>(size_of(node.type.dtype));
 }
 

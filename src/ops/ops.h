@@ -86,7 +86,7 @@ extern const OpDef kEinsum;       // {equation = "m k, k n -> m n"} (dtype)
 extern const OpDef kOneHot;       // {depth}: int32 [..] -> float32 [.., depth]
 extern const OpDef kPick;         // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
 extern const OpDef kReshape;      // {shape}
-extern const OpDef kSlice;        // {axis, start, size}
+extern const OpDef kSlice;        // {axis, start, size} (together: x is read in parts, at one time)
 extern const OpDef kTranspose;    // {perm}
 
 // Local programs only (spmd/): what reshards become.

@@ -272,13 +272,15 @@ class Memory {
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
-        const auto [candidate, within] = place_[slot(input)];
+        const int candidate = place_[slot(input)].buffer;
         if (candidate < 0 || graph_.type(input) != node.type) continue;
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
         if (!transient || buffer.last != i || made_by_[slot(input)] == i) continue;
-        const auto overlaps = [&, buffer = candidate, at = within](ValueId other) {
-          return place_[slot(other)].buffer == buffer && place_[slot(other)].within == at;
+        const auto overlaps = [&, mine = place_[slot(input)]](ValueId other) {
+          const Place& place = place_[slot(other)];
+          return place.buffer == mine.buffer && place.within < mine.within + num_bytes(node.type) &&
+                 mine.within < place.within + num_bytes(graph_.type(other));
         };
         if (may_replace(id, i, overlaps, [](ValueId) { return true; })) return input;
       }

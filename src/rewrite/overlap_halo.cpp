@@ -3,13 +3,13 @@
 // own part is computed while the halo is under way, and no tile is put together. Only the results
 // that read a piece are computed of it.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
+#include "rewrite/insertions.h"
 #include "rewrite/rewrite.h"
 
 namespace meshwork {
@@ -23,7 +23,8 @@ struct Piece {
 
 class Splitter {
  public:
-  explicit Splitter(Graph& program) : program_(program), readers_(reading_nodes(program)) {}
+  explicit Splitter(Graph& program)
+      : program_(program), readers_(reading_nodes(program)), insertions_(program) {}
 
   void run() {
     const std::vector<int> reads = count_readers(program_);
@@ -32,15 +33,7 @@ class Splitter {
       const bool by_nodes = reads[slot(id)] == static_cast<int>(readers_[slot(id)].size());
       if (by_nodes && is_tile(id)) split(id);
     }
-    std::vector<ValueId> order;
-    for (ValueId id = 0; id < end; ++id) {
-      const auto before = before_.find(id);
-      if (before != before_.end()) {
-        order.insert(order.end(), before->second.begin(), before->second.end());
-      }
-      order.push_back(id);
-    }
-    program_ = in_order(program_, order);
+    insertions_.finish();
   }
 
  private:
@@ -68,12 +61,11 @@ class Splitter {
     // One piece at least, if an empty one: every device takes part in the exchange.
     const std::vector<Piece> pieces = pieces_of(tile);
     for (const ValueId reader : readers_[slot(tile)]) {
-      std::vector<ValueId>& before = before_[reader];
-      ValueId sum = append(before, own_part(reader, tile));
+      ValueId sum = insertions_.add(reader, own_part(reader, tile), window(reader));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
-        Node total = with_piece(before, reader, tile, pieces[i], sum);
+        Node total = with_piece(reader, tile, pieces[i], sum);
         if (i + 1 < pieces.size()) {
-          sum = append(before, {total, window(reader)});
+          sum = insertions_.add(reader, total, window(reader));
         } else {
           program_.nodes[slot(reader)] = std::move(total);
         }
@@ -100,23 +92,10 @@ class Splitter {
     return pieces;
   }
 
-  struct Placed {
-    Node node;
-    Window window;
-  };
-
-  ValueId append(std::vector<ValueId>& before, Placed placed) {
-    const ValueId id = count();
-    program_.nodes.push_back(std::move(placed.node));
-    program_.windows.push_back(std::move(placed.window));
-    before.push_back(id);
-    return id;
-  }
-
-  Placed own_part(ValueId reader, ValueId tile) const {
+  Node own_part(ValueId reader, ValueId tile) const {
     Node own = node(reader);
     own.inputs[0] = node(tile).inputs[0];
-    return {own, window(reader)};
+    return own;
   }
 
   /// The value whose rows along the dimension read the tile, each its window.
@@ -141,12 +120,11 @@ class Splitter {
   }
 
   /// `sum` with what the results read of a piece.
-  Node with_piece(std::vector<ValueId>& before, ValueId reader, ValueId tile, const Piece& piece,
-                  ValueId sum) {
+  Node with_piece(ValueId reader, ValueId tile, const Piece& piece, ValueId sum) {
     const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
     const Interval rows = rows_that_read(reader, tile, dim, piece.place);
     Node of_piece = node(reader);
-    of_piece.inputs[0] = piece_value(before, reader, tile, piece);
+    of_piece.inputs[0] = piece_value(reader, tile, piece);
     Window place = window(reader);
     Node total = node(reader);
     if (rows_of(reader) == reader) {
@@ -155,16 +133,15 @@ class Splitter {
       total.op = &ops::kAddPart;
       total.attrs = {{"dim", static_cast<std::int64_t>(dim)}, {"start", rows.begin}};
     } else {
-      of_piece.inputs[1] = taken_rows(before, rows_of(reader), dim, rows, node(reader));
+      of_piece.inputs[1] = taken_rows(reader, rows_of(reader), dim, rows);
       total.op = &ops::kAdd;
       total.attrs = {};
     }
-    total.inputs = {sum, append(before, {of_piece, place})};
+    total.inputs = {sum, insertions_.add(reader, of_piece, place)};
     return total;
   }
 
-  ValueId piece_value(std::vector<ValueId>& before, ValueId reader, ValueId tile,
-                      const Piece& piece) {
+  ValueId piece_value(ValueId reader, ValueId tile, const Piece& piece) {
     const ValueId pieces = node(tile).inputs[1];
     const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
     Node part = node(reader);
@@ -180,17 +157,16 @@ class Splitter {
       slice.inputs = {pieces};
       slice.attrs = {{"axis", std::int64_t{0}}, {"start", piece.begin}, {"size", elements}};
       slice.type.shape = {elements};
-      flat = append(before, {slice, whole_window(slice.type.shape)});
+      flat = insertions_.add(reader, slice, whole_window(slice.type.shape));
     }
     part.op = &ops::kReshape;
     part.inputs = {flat};
     part.attrs = {{"shape", part.type.shape}};
-    return append(before, {part, place});
+    return insertions_.add(reader, part, place);
   }
 
-  ValueId taken_rows(std::vector<ValueId>& before, ValueId from, std::size_t dim, Interval rows,
-                     const Node& like) {
-    Node slice = like;
+  ValueId taken_rows(ValueId reader, ValueId from, std::size_t dim, Interval rows) {
+    Node slice = node(reader);
     slice.op = &ops::kSlice;
     slice.inputs = {from};
     slice.attrs = {
@@ -199,13 +175,12 @@ class Splitter {
     slice.type.shape[dim] = rows.size();
     Window place = window(from);
     place.offset[dim] += rows.begin;
-    return append(before, {slice, place});
+    return insertions_.add(reader, slice, place);
   }
 
   Graph& program_;
   std::vector<std::vector<ValueId>> readers_;  ///< nodes that read each value
-  std::map<ValueId, std::vector<ValueId>>
-      before_;  ///< new nodes, by the one that they stand before
+  Insertions insertions_;
 };
 
 void run(Graph& program) { Splitter(program).run(); }

@@ -6,10 +6,8 @@ namespace meshwork {
 
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
-      &rewriting::kFoldConstants,
-      &rewriting::kCrossentropy,
-      &rewriting::kWideResults,
-      &rewriting::kOverlapHalo,
+      &rewriting::kFoldConstants, &rewriting::kCrossentropy, &rewriting::kWideResults,
+      &rewriting::kOverlapHalo,   &rewriting::kSplitK,
   };
   return kRewrites;
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "backend/cpu/einsum_plan.h"
-#include "backend/cpu/halved_product.h"
+#include "backend/cpu/stacked_product.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
 
@@ -104,6 +104,8 @@ Tensor uniform(Shape shape, std::uint64_t seed) {
   return tensor;
 }
 
+cpu::EinsumPlan plan_of(const Case& c) { return cpu::plan_einsum(c.parsed(), false); }
+
 }  // namespace
 
 TEST_CASE("the fast einsum agrees with the naive one") {
@@ -125,14 +127,14 @@ TEST_CASE("large products agree with naive ones and do not depend on the number 
   }
 }
 
-TEST_CASE("sums in two halves are close to naive ones and do not depend on the threads") {
-  const TensorType output{DType::kFloat32, {96, 101}};
-  for (const std::int64_t k : {500, 1021}) {
-    const std::vector<Tensor> inputs{uniform({96, k}, 1), uniform({k, 101}, 2)};
-    const Attrs attrs{{"equation", "m k, k n -> m n"}};
-    const cpu::EinsumPlan plan = cpu::plan_einsum(
-        cpu::parse_equation("m k, k n -> m n", inputs[0].type.shape, inputs[1].type.shape), false);
-    CHECK(cpu::HalvedProduct::pays(plan));
+TEST_CASE("products of a short stack are close to naive ones and do not depend on the threads") {
+  const Extents extents{{"s", 2}, {"m", 96}, {"k", 510}, {"n", 101}};
+  for (const Case& c :
+       {Case{"m s k", "s k n", "s m n", extents}, Case{"s m k", "s k n", "m s n", extents}}) {
+    const std::vector<Tensor> inputs{uniform(c.shape(c.x), 1), uniform(c.shape(c.w), 2)};
+    const TensorType output{DType::kFloat32, c.shape(c.y)};
+    const Attrs attrs{{"equation", c.equation()}};
+    CHECK(cpu::StackedProduct::pays(plan_of(c)));
     const Tensor alone = run(*make_cpu_backend(1), "einsum", inputs, output, attrs);
     CHECK(ulps(alone, run(*make_reference_backend(), "einsum", inputs, output, attrs)) < 16);
     for (const int threads : {2, 3, 4, 9}) {
@@ -143,18 +145,17 @@ TEST_CASE("sums in two halves are close to naive ones and do not depend on the t
   omp_set_num_threads(1);
 }
 
-TEST_CASE("only a second factor that is large beside the result, and not too large, is halved") {
-  const auto pays = [](std::int64_t m, std::int64_t k, std::int64_t n, const char* equation) {
-    return cpu::HalvedProduct::pays(
-        cpu::plan_einsum(cpu::parse_equation(equation, {m, k}, {k, n}), false));
+TEST_CASE("products of a stack are shared out if they are few, with long sums") {
+  const auto pays = [](std::int64_t stack, std::int64_t m, std::int64_t k, std::int64_t n) {
+    const Extents extents{{"s", stack}, {"m", m}, {"k", k}, {"n", n}};
+    return cpu::StackedProduct::pays(plan_of({"m s k", "s k n", "s m n", extents}));
   };
-  CHECK(pays(128, 784, 128, "m k, k n -> m n"));
-  CHECK(!pays(256, 784, 128, "m k, k n -> m n"));
-  CHECK(!pays(128, 784, 512, "m k, k n -> m n"));
-  CHECK(!pays(32, 784, 10, "m k, k n -> m n"));
-  const cpu::EinsumPlan gradient =
-      cpu::plan_einsum(cpu::parse_equation("k m, k n -> m n", {784, 128}, {784, 128}), false);
-  CHECK(!cpu::HalvedProduct::pays(gradient));
+  CHECK(pays(2, 128, 392, 128));
+  CHECK(!pays(64, 128, 392, 128));
+  CHECK(!pays(2, 256, 392, 128));
+  CHECK(!pays(2, 16, 64, 64));
+  const Extents gradient{{"s", 2}, {"m", 128}, {"k", 392}, {"n", 128}};
+  CHECK(!cpu::StackedProduct::pays(plan_of({"k s m", "s k n", "s m n", gradient})));
 }
 
 TEST_CASE("a long sum of products is close to the naive one") {

@@ -6,9 +6,9 @@
 
 #include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/gemm.h"
-#include "backend/cpu/halved_product.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/stacked_product.h"
 #include "backend/cpu/widen.h"
 #include "base/check.h"
 #include "base/parallel.h"
@@ -75,7 +75,7 @@ struct Product {
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 
-  bool by_halves() const { return types.operands == DType::kFloat32 && HalvedProduct::pays(plan); }
+  bool by_stack() const { return types.operands == DType::kFloat32 && StackedProduct::pays(plan); }
 
   /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
@@ -85,8 +85,8 @@ struct Product {
   }
 
   std::int64_t scratchpad_bytes() const {
-    if (by_halves()) return HalvedProduct::workspace_bytes(plan);
-    return by_gemm() ? 0 : static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
+    return by_stack() || by_gemm() ? 0
+                                   : static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
   }
 };
 
@@ -168,8 +168,8 @@ Call make_call(const KernelArgs& args, const Product& product) {
     call.after.push_back({{*plan.copy_y, product.types.result}, args.workspace + workspace.y, y});
     y = args.workspace + workspace.y;
   }
-  if (product.by_halves()) {
-    call.product = HalvedProduct(plan, x, w, y, args.workspace + workspace.scratchpad);
+  if (product.by_stack()) {
+    call.product = StackedProduct(plan, x, w, y);
     return call;
   }
   if (product.by_gemm()) {

@@ -41,15 +41,12 @@ Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::
   [[maybe_unused]] static const bool generated = generate_code();
 }
 
-void Gemm::compute(Range rows, Range k, float* to, std::int64_t stride) const {
-  const bool is_row_major = order_ == 'N';
-  const float* x =
-      x_ + rows.begin * (is_row_major ? x_stride_ : 1) + k.begin * (is_row_major ? 1 : x_stride_);
-  const float* w = w_ + k.begin * w_stride_;
+void Gemm::compute(Range rows, float* to, std::int64_t stride) const {
+  const float* x = x_ + rows.begin * (order_ == 'N' ? x_stride_ : 1);
   for (std::int64_t j = 0; j < n_; j += kColumns) {
     dnnl::error::wrap_c_api(
-        dnnl_sgemm(order_, 'N', rows.end - rows.begin, std::min(kColumns, n_ - j), k.end - k.begin,
-                   1.0F, x, x_stride_, w + j, w_stride_, 0.0F, to + j, stride),
+        dnnl_sgemm(order_, 'N', rows.end - rows.begin, std::min(kColumns, n_ - j), k_, 1.0F, x,
+                   x_stride_, w_ + j, w_stride_, 0.0F, to + j, stride),
         "a matrix product failed");
   }
 }

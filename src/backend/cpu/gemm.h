@@ -16,20 +16,22 @@ class Gemm {
 
   Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y);
 
-  void operator()() const { compute({0, m_}, {0, k_}, y_, y_stride_); }
+  void operator()() const { compute({0, m_}); }
 
   struct Range {
     std::int64_t begin;
     std::int64_t end;
   };
 
-  /// Some rows of y to a place of their own, dense.
-  void rows(Range rows, float* to) const { compute(rows, {0, k_}, to, n_); }
+  /// Some rows of y.
+  void compute(Range rows) const { compute(rows, y_ + rows.begin * y_stride_, y_stride_); }
 
-  /// Some rows of y, summed over a part of k only, to rows that begin `stride` elements apart.
-  void compute(Range rows, Range k, float* to, std::int64_t stride) const;
+  /// Some rows to a place of their own, dense.
+  void rows(Range rows, float* to) const { compute(rows, to, n_); }
 
  private:
+  void compute(Range rows, float* to, std::int64_t stride) const;
+
   char order_;
   std::int64_t m_, n_, k_, x_stride_, w_stride_, y_stride_;
   const float *x_, *w_;

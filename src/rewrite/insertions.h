@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// Nodes that a rewrite puts before others of the program of one device.
+class Insertions {
+ public:
+  explicit Insertions(Graph& program) : program_(program), end_(count()) {}
+
+  /// A node to stand before `reader`, after those already put there.
+  ValueId add(ValueId reader, Node node, Window window);
+
+  /// Brings the nodes in order.
+  void finish();
+
+ private:
+  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
+
+  Graph& program_;
+  ValueId end_;  ///< of the nodes that were there
+  std::map<ValueId, std::vector<ValueId>> before_;
+};
+
+}  // namespace meshwork

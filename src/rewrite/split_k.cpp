@@ -1,0 +1,122 @@
+// x w -> x[:, :k/2] w[:k/2] + x[:, k/2:] w[k/2:], the two products as one of a stack, where w is
+// large beside the result. Each half is for half of the threads of a device, with which the rows of
+// w stay that they update; were all of w read by all of them, each row would go from core to core
+// and back in every step. What is computed of the result next adds the halves on its way.
+#include <utility>
+#include <vector>
+
+#include "graph/dim_rule.h"
+#include "graph/op_def.h"
+#include "ops/ops.h"
+#include "rewrite/insertions.h"
+#include "rewrite/rewrite.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::int64_t kHalves = 2;
+
+/// How many times as large as the result its second factor is.
+constexpr std::int64_t kRatio = 4;
+
+/// Elements of w that the second-level caches of two cores hold beside its moments.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 18;
+
+/// Multiplications that are worth the second sum.
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 22;
+
+class Splitter {
+ public:
+  explicit Splitter(Graph& program) : program_(program), insertions_(program) {}
+
+  void run() {
+    const auto end = static_cast<ValueId>(program_.nodes.size());
+    for (ValueId id = 0; id < end; ++id) {
+      if (is_product(id) && pays(id)) split(id);
+    }
+    insertions_.finish();
+  }
+
+ private:
+  const Node& node(ValueId id) const { return program_.node(id); }
+  const Shape& shape(ValueId id) const { return program_.type(id).shape; }
+  const Window& window(ValueId id) const { return program_.windows[static_cast<std::size_t>(id)]; }
+
+  /// y [m, n] = x [m, k] w [k, n] of float32, all of k on every device.
+  bool is_product(ValueId id) const {
+    const Node& product = node(id);
+    if (product.op != &ops::kEinsum) return false;
+    const ValueId x = product.inputs[0], w = product.inputs[1];
+    for (const ValueId value : {id, x, w}) {
+      const TensorType& type = program_.type(value);
+      if (type.dtype != DType::kFloat32 || type.shape.size() != 2) return false;
+    }
+    const DimRule rule = rule_of(program_, product);
+    const DimRule::Operand &of_x = rule.inputs[0], &of_w = rule.inputs[1];
+    return of_x[0] == rule.output[0] && of_x[1] == of_w[0] && of_w[1] == rule.output[1] &&
+           shape(x)[1] == window(x).global[1];
+  }
+
+  bool pays(ValueId id) const {
+    const std::int64_t m = window(id).global[0], n = window(id).global[1];
+    const std::int64_t k = shape(node(id).inputs[0])[1];
+    return k % kHalves == 0 && k >= kRatio * m && k * n <= kMostElements && m * n * k >= kLeastWork;
+  }
+
+  void split(ValueId id) {
+    const Node product = node(id);
+    const ValueId x = product.inputs[0], w = product.inputs[1];
+    const Window of_x = window(x), of_w = window(w), of_y = window(id);
+    const std::int64_t m = shape(id)[0], n = shape(id)[1], k = shape(x)[1] / kHalves;
+    Node both = product;
+    both.inputs = {
+        reshape(id, x, {m, kHalves, k}, {{of_x.global[0], kHalves, k}, {of_x.offset[0], 0, 0}}),
+        reshape(id, w, {kHalves, k, n}, {{kHalves, k, of_w.global[1]}, {0, 0, of_w.offset[1]}})};
+    both.attrs.set("equation", "rows half sum, half sum columns -> half rows columns");
+    both.type.shape = {kHalves, m, n};
+    const ValueId halves = insertions_.add(
+        id, both, {{kHalves, of_y.global[0], of_y.global[1]}, {0, of_y.offset[0], of_y.offset[1]}});
+    const std::vector<ValueId> sum{take(id, halves, 0), take(id, halves, 1)};
+    Node& total = program_.nodes[static_cast<std::size_t>(id)];
+    total.op = &ops::kAdd;
+    total.attrs = {};
+    total.inputs = sum;
+  }
+
+  Node made(ValueId id, const OpDef& op, ValueId operand, Attrs attrs, Shape shape) const {
+    Node made = node(id);
+    made.op = &op;
+    made.inputs = {operand};
+    made.attrs = std::move(attrs);
+    made.type.shape = std::move(shape);
+    return made;
+  }
+
+  ValueId reshape(ValueId id, ValueId operand, const Shape& shape, const Window& window) {
+    return insertions_.add(id, made(id, ops::kReshape, operand, {{"shape", shape}}, shape), window);
+  }
+
+  ValueId take(ValueId id, ValueId halves, std::int64_t half) {
+    const Shape y = shape(id);
+    Window place = window(halves);
+    place.offset[0] = half;
+    const Attrs part{
+        {"axis", std::int64_t{0}}, {"start", half}, {"size", std::int64_t{1}}, {"together", true}};
+    const ValueId slice =
+        insertions_.add(id, made(id, ops::kSlice, halves, part, {1, y[0], y[1]}), place);
+    return reshape(id, slice, y, window(id));
+  }
+
+  Graph& program_;
+  Insertions insertions_;
+};
+
+void run(Graph& program) { Splitter(program).run(); }
+
+}  // namespace
+
+namespace rewriting {
+const RewriteDef kSplitK{.name = "split_k", .run = run};
+}  // namespace rewriting
+
+}  // namespace meshwork
