@@ -18,6 +18,9 @@ struct TensorView {
   TensorType type;            ///< local
   Window window;              ///< where the part lies in the global tensor
   std::byte* data = nullptr;  ///< null while memory is being planned
+  /// Of an input [m, ..] of which only products are computed: panel p has the p-th part of every
+  /// row, one row after the other. Backend::reads_panels.
+  std::int64_t panels = 1;
 
   template <class T>
   T* as() const {
@@ -86,6 +89,10 @@ class Backend {
                                    const TensorType& /*output*/, double /*flops*/) const {
     return false;
   }
+
+  /// Whether its products (einsum) read a first operand in panels: [m, panels, k], or [k, m], of
+  /// which m is in panels. Else inputs are dense, whatever the program says.
+  virtual bool reads_panels() const { return false; }
 
   /// Zeroed device memory, 64-byte aligned; throws Error when there is not enough. Where the device
   /// computes in host memory, what `host` has is taken first.

@@ -1,8 +1,9 @@
 #include "data/loader.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/panels.h"
 #include "data/shuffle.h"
 
 namespace meshwork::data {
@@ -24,43 +26,6 @@ using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
 
 AlignedBytes allocate(std::int64_t bytes) {
   return AlignedBytes(new (kAlignment) std::byte[static_cast<std::size_t>(bytes)]);
-}
-
-/// How to read one field of a batch.
-struct FieldPlan {
-  LocalPart part;
-  Runs runs;
-  std::int64_t bytes = 0;
-
-  std::int64_t row_bytes() const { return bytes / std::max<std::int64_t>(1, part.shape[0]); }
-  /// Where some samples are read at a time.
-  std::int64_t rows_of_part() const {
-    constexpr std::int64_t kBytes = std::int64_t{8} << 10U, kMostRows = 32;
-    return std::clamp<std::int64_t>(kBytes / std::max<std::int64_t>(1, row_bytes()), 1, kMostRows);
-  }
-  std::int64_t parts() const { return bytes == 0 ? 0 : ceil_divide(part.shape[0], rows_of_part()); }
-};
-
-Shape batch_shape(const Field& field, std::int64_t batch) {
-  Shape shape{batch};
-  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
-  return shape;
-}
-
-FieldPlan plan_field(const Field& field, LocalPart part, std::int64_t batch) {
-  MW_CHECK(part.window.global == batch_shape(field, batch), "field '{}': {} for a batch of {}",
-           field.name, to_string(part.window.global), batch);
-  MW_CHECK(part.shape.size() == part.window.global.size());
-  MW_CHECK(part.window.offset.size() == part.window.global.size());
-  MW_CHECK(part.window.offset[0] >= 0 && part.shape[0] >= 0 &&
-           part.window.offset[0] + part.shape[0] <= batch);
-  FieldPlan plan;
-  const Shape offset(part.window.offset.begin() + 1, part.window.offset.end());
-  const Shape local(part.shape.begin() + 1, part.shape.end());
-  plan.runs = runs_of(field.shape, offset, local);
-  plan.bytes = num_elements(part.shape) * static_cast<std::int64_t>(size_of(field.dtype));
-  plan.part = std::move(part);
-  return plan;
 }
 
 }  // namespace
@@ -153,15 +118,19 @@ void Loader::read(std::size_t field, std::byte* out) {
   MW_CHECK(taken_ > 0, "read() before advance()");
   const std::int64_t step = options_.first_step + taken_ - 1;
   if (!is_direct_) {
-    const std::int64_t bytes = plan_of(step).fields[field].bytes;
-    if (bytes > 0) {
-      std::memcpy(out, slot_of(taken_ - 1).buffers[field].get(), static_cast<std::size_t>(bytes));
-    }
+    const FieldPlan& plan = plan_of(step).fields[field];
+    copy_to_panels(slot_of(taken_ - 1).buffers[field].get(), plan.rows(), plan.row_bytes(),
+                   plan.part.panels, out);
     return;
   }
   if (begun_.step == step && begun_.places[field] == out) return;
+  read_or_fail(step, field, plan_of(step).fields[field].part.panels, out);
+}
+
+void Loader::read_or_fail(std::int64_t step, std::size_t field, std::int64_t panels,
+                          std::byte* out) {
   try {
-    read(step, field, out);
+    read(step, field, panels, out);
   } catch (...) {
     failure_ = std::current_exception();
     throw;
@@ -192,16 +161,18 @@ bool Loader::read_some() {
   return true;
 }
 
-/// Parts are numbered field by field.
+/// Parts are numbered field by field, the last panel first: it is for the threads that are idle.
 void Loader::read_begun(std::int64_t part) {
   const Plan& plan = plan_of(begun_.step);
   std::size_t f = 0;
   for (; part >= begun_.parts_of(f, plan); ++f) part -= begun_.parts_of(f, plan);
   const FieldPlan& field = plan.fields[f];
-  const std::int64_t begin = part * field.rows_of_part();
-  const std::int64_t end = std::min(begin + field.rows_of_part(), field.part.shape[0]);
-  readers_[f].read(rows_of(begun_.step, field.part, begin, end), field.runs,
-                   begun_.places[f] + begin * field.row_bytes());
+  const std::int64_t panel = field.part.panels - 1 - part / field.parts_of_panel();
+  const std::int64_t begin = part % field.parts_of_panel() * field.rows_of_part();
+  const std::int64_t end = std::min(begin + field.rows_of_part(), field.rows());
+  readers_[f].read(rows_of(begun_.step, field.part, begin, end),
+                   field.panels[static_cast<std::size_t>(panel)],
+                   begun_.places[f] + field.begin(panel, begin));
 }
 
 /// What has been begun of `step` is read to its end by all threads, unless nothing has been read of
@@ -223,8 +194,11 @@ const Batch& Loader::next() {
   advance();
   Slot& slot = slot_of(taken_ - 1);
   if (is_direct_) {
-    describe(slot, plan_of(options_.first_step + taken_ - 1));
-    for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(i, slot.buffers[i].get());
+    const std::int64_t step = options_.first_step + taken_ - 1;
+    describe(slot, plan_of(step));
+    for (std::size_t i = 0; i < slot.buffers.size(); ++i) {
+      read_or_fail(step, i, 1, slot.buffers[i].get());
+    }
   }
   return slot.batch;
 }
@@ -283,25 +257,36 @@ Rows Loader::rows_of(std::int64_t step, const LocalPart& part, std::int64_t begi
   return {rows.first(count), step / steps_per_pass_, first + begin, rows.subspan(count)};
 }
 
-void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {
+/// In the panels of the part, or in one.
+void Loader::read(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out) {
   const std::int64_t pass = step / steps_per_pass_;
   order_rows(pass);
   const FieldPlan& plan = plan_of(step).fields[field];
-  const auto rows = [&](std::int64_t begin, std::int64_t end) {
-    return rows_of(step, plan.part, begin, end);
+  const auto read_rows = [&](std::int64_t panel, std::int64_t begin, std::int64_t end) {
+    const Runs& runs = panels == 1 ? plan.runs : plan.panels[static_cast<std::size_t>(panel)];
+    const std::int64_t row_bytes = plan.row_bytes() / panels;
+    readers_[field].read(rows_of(step, plan.part, begin, end), runs,
+                         out + (panel * plan.rows() + begin) * row_bytes);
   };
-  const std::int64_t count = plan.part.shape[0];
-  if (!is_direct_) return readers_[field].read(rows(0, count), plan.runs, out);
+  if (!is_direct_) return read_rows(0, 0, plan.rows());
   // Each thread converts what it will compute with.
   std::atomic<bool> failed = false;
-  for_each_share(count, num_elements(plan.part.shape), [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t elements = num_elements(plan.part.shape);
+  const bool is_long = elements >= kParallelElements;
+  const std::int64_t shares =
+      is_long ? std::max<std::int64_t>(1, omp_get_max_threads() / panels) : 1;
+  for_each_task(panels * shares, elements, [&](std::int64_t task) {
+    const std::int64_t share = task % shares;
     try {
-      readers_[field].read(rows(begin, end), plan.runs, out + begin * plan.row_bytes());
+      read_rows(task / shares, plan.rows() * share / shares, plan.rows() * (share + 1) / shares);
     } catch (...) {
       failed = true;
     }
   });
-  if (failed) readers_[field].read(rows(0, count), plan.runs, out);  // throws what is wrong first
+  if (!failed) return;
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    read_rows(panel, 0, plan.rows());  // throws what is wrong first
+  }
 }
 
 void Loader::describe(Slot& slot, const Plan& plan) {
@@ -313,7 +298,7 @@ void Loader::describe(Slot& slot, const Plan& plan) {
 
 void Loader::fill(Slot& slot, std::int64_t step) {
   describe(slot, plan_of(step));
-  for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(step, i, slot.buffers[i].get());
+  for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(step, i, 1, slot.buffers[i].get());
 }
 
 }  // namespace meshwork::data

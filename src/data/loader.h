@@ -14,17 +14,12 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/field_plan.h"
 #include "data/preparation.h"
 #include "data/runs.h"
 #include "data/sample_reader.h"
 
 namespace meshwork::data {
-
-/// The part of a global batch tensor [batch, ...] that one device holds.
-struct LocalPart {
-  Window window;
-  Shape shape;  ///< local extents; may hold zeros
-};
 
 /// Which part of field number `field` (of the split) a device needs, for a batch of that size.
 using PartOf = std::function<LocalPart(std::size_t field, std::int64_t batch)>;
@@ -85,7 +80,7 @@ class Loader {
   /// reading, here or in read(), again at every later call.
   std::int64_t advance();
 
-  /// Writes this device's part of a field of the batch to `out`, dense and row-major.
+  /// Writes this device's part of a field of the batch to `out`, in the panels of the part.
   void read(std::size_t field, std::byte* out);
 
   /// Begins the batch after this one, which read_some() will write to `places`, one for each field,
@@ -101,7 +96,8 @@ class Loader {
   /// Forgets what is begun: its places have been written to.
   void drop_begun() { begun_.step = -1; }
 
-  /// Goes on to the next batch and has it all in memory of the loader, until the next call.
+  /// Goes on to the next batch and has it all in memory of the loader, until the next call: rows
+  /// one after the other, whatever panels devices want.
   const Batch& next();
 
   /// Whether read() does all the work, on the thread that calls it.
@@ -128,7 +124,8 @@ class Loader {
   Rows rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
                std::int64_t end) const;
   const Plan& plan_of(std::int64_t step) const;
-  void read(std::int64_t step, std::size_t field, std::byte* out);
+  void read(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out);
+  void read_or_fail(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out);
   static void describe(Slot& slot, const Plan& plan);
   void fill(Slot& slot, std::int64_t step);
   Slot& slot_of(std::int64_t number);

@@ -40,10 +40,14 @@ void read_rows(const Field& field, std::span<const std::int64_t> rows, const Run
   constexpr std::size_t kAhead = 4;  // rows: shuffled ones lie anywhere in memory
   const std::int64_t sample = num_elements(field.shape);
   const auto run_bytes = static_cast<std::size_t>(runs.length) * size_of(field.dtype);
+  if (runs.starts.empty()) return;
+  const std::int64_t begin = runs.starts.front();
+  const std::int64_t span = runs.starts.back() + runs.length - begin;
   const auto prefetch = [&](std::size_t i) {
     const bool is_next = i >= rows.size();
     if (is_next && i - rows.size() >= next.size()) return;
-    field.source->prefetch((is_next ? next[i - rows.size()] : rows[i]) * sample, sample);
+    const std::int64_t row = is_next ? next[i - rows.size()] : rows[i];
+    field.source->prefetch(row * sample + begin, span);
   };
   for (std::size_t i = 0; i < std::min(kAhead, rows.size()); ++i) prefetch(i);
   for (std::size_t i = 0; i < rows.size(); ++i) {

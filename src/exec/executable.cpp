@@ -17,6 +17,14 @@ Reduction reduction_of(const Node& node) {
   return node.attrs.text("reduction") == "max" ? Reduction::kMax : Reduction::kSum;
 }
 
+/// A value without its place.
+TensorView unplaced(const Backend& backend, const Graph& program, ValueId id) {
+  return {.type = program.type(id),
+          .window = program.windows[static_cast<std::size_t>(id)],
+          .data = nullptr,
+          .panels = backend.reads_panels() ? panels_of(program, id) : 1};
+}
+
 /// The links of an instruction; which of them others read is not yet said.
 template <class View>
 ChainArgs chain_args(const Graph& program, const Instruction& instruction, const View& view) {
@@ -140,7 +148,9 @@ TensorView Executable::view(ValueId id) const {
   std::byte* const data = elsewhere != places_.end() ? elsewhere->second
                           : has_place                ? arena_.memory.get() + plan_.offsets[i]
                                                      : nullptr;
-  return {.type = plan_.program.type(id), .window = plan_.program.windows[i], .data = data};
+  TensorView view = unplaced(backend_, plan_.program, id);
+  view.data = data;
+  return view;
 }
 
 TensorView Executable::input(std::string_view name) const {
@@ -243,11 +253,7 @@ Launch Executable::finish(const Instruction& instruction) {
 
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
-  const auto view = [&](ValueId id) {
-    return TensorView{.type = program.type(id),
-                      .window = program.windows[static_cast<std::size_t>(id)],
-                      .data = nullptr};
-  };
+  const auto view = [&](ValueId id) { return unplaced(backend, program, id); };
   if (instruction.nodes.size() > 1) {
     return backend.chain_workspace(chain_args(program, instruction, view));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "data/panels.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "optim/optimizer.h"
@@ -167,7 +168,7 @@ void Runner::step(const data::Batch& batch, std::int64_t iteration, double learn
   const Bound& bound = bound_for(batch.size, iteration);
   MW_CHECK(bound.fields.size() == batch.fields.size());
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
-    write(bound.fields[i], batch.fields[i].data);
+    write_field(bound.fields[i], batch.fields[i].data);
   }
   run(bound, batch.size, iteration, learning_rate);
 }
@@ -175,6 +176,15 @@ void Runner::step(const data::Batch& batch, std::int64_t iteration, double learn
 void Runner::write(const TensorView& input, const void* host) const {
   if (input.data == nullptr) return;
   session_.backend().copy_to_device(input.data, host, num_bytes(input.type));
+}
+
+void Runner::write_field(const TensorView& input, const void* host) const {
+  if (input.panels == 1) return write(input, host);
+  const std::int64_t bytes = num_bytes(input.type), rows = input.type.shape[0];
+  session_.backend().fill(input.data, bytes, [&](std::byte* out) {
+    data::copy_to_panels(static_cast<const std::byte*>(host), rows,
+                         bytes / std::max<std::int64_t>(1, rows), input.panels, out);
+  });
 }
 
 void Runner::run(const Bound& bound, std::int64_t batch, std::int64_t iteration,
@@ -232,7 +242,14 @@ data::LoaderOptions Runner::in_order() const {
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];
-    if (view.data != nullptr) return data::LocalPart{view.window, view.type.shape};
+    for (const auto& [key, program] : bound_) {
+      const TensorView& other = program.fields[field];
+      MW_CHECK(key.batch != batch || other.data == nullptr || other.panels == view.panels,
+               "field '{}' in {} panels and in {}", fields_[field].name, other.panels, view.panels);
+    }
+    if (view.data != nullptr) {
+      return data::LocalPart{view.window, view.type.shape, view.panels};
+    }
     Shape global = fields_[field].shape;
     global.insert(global.begin(), batch);
     return data::LocalPart{whole_window(global), Shape(global.size(), 0)};

@@ -91,6 +91,7 @@ class Runner {
   double read(const TensorView& scalar) const;
   /// An input that the program does not have is left alone.
   void write(const TensorView& input, const void* host) const;
+  void write_field(const TensorView& input, const void* host) const;
 
   const Session& session_;
   ProgramKind kind_;

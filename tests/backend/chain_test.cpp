@@ -205,6 +205,22 @@ BoundChain product_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_
   return chain;
 }
 
+/// The same with x [k, m] in two panels.
+BoundChain with_panels(const BoundChain& chain, std::int64_t k, std::int64_t m) {
+  BoundChain result = chain;
+  result.memory.push_back(chain.memory[0]);
+  for (std::int64_t i = 0; i < k * m; ++i) {
+    const std::int64_t row = i / m, column = i % m, panel = column / (m / 2);
+    const std::int64_t to = (panel * k + row) * (m / 2) + column % (m / 2);
+    result.memory.back()[static_cast<std::size_t>(to)] =
+        chain.memory[0][static_cast<std::size_t>(i)];
+  }
+  TensorView& x = result.args.inputs[0];
+  x.data = reinterpret_cast<std::byte*>(result.memory.back().data());
+  x.panels = 2;
+  return result;
+}
+
 }  // namespace
 
 TEST_CASE("a product is computed rows at a time, with the same bits whatever the threads") {
@@ -237,6 +253,10 @@ TEST_CASE("a product is computed rows at a time, with the same bits whatever the
       }
       CHECK(worst < 1e-5);
       for (const int threads : {2, 3, 8}) CHECK(run(chain, true, threads) == one);
+      if (transposed && m % 2 == 0 && m > 0) {
+        const BoundChain in_panels = with_panels(chain, k, m);
+        for (const int threads : {1, 3}) CHECK(run(in_panels, true, threads) == one);
+      }
     }
   }
 }

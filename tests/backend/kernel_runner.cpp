@@ -105,6 +105,7 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
   for (const Tensor& input : inputs) {
     args.inputs.push_back({input.type, window_or_whole(input.window, input.type.shape), nullptr});
   }
+  if (!inputs.empty()) args.inputs[0].panels = options.panels;
   const Guarded workspace(backend, kernel->workspace != nullptr ? kernel->workspace(args) : 0);
   args.workspace = workspace.memory.get();
   std::vector<Guarded> memory;

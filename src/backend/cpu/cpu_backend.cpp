@@ -120,6 +120,7 @@ class FastCpuBackend final : public CpuBackend {
            std::all_of(inputs.begin(), inputs.end(), is_small) &&
            flops < static_cast<double>(2 * cpu::kSerialProduct);
   }
+  bool reads_panels() const override { return true; }
   std::int64_t chain_workspace(const ChainArgs& args) const override {
     return cpu::chain_workspace(args);
   }

@@ -55,15 +55,30 @@ Types types_of(const KernelArgs& args) {
   return {args.inputs[0].type.dtype, args.output.type.dtype};
 }
 
+Equation equation_of(const KernelArgs& args) {
+  const TensorView& x = args.inputs[0];
+  const Shape& shape = x.type.shape;
+  Equation equation = parse_equation(args.attrs.text("equation"), shape, args.inputs[1].type.shape);
+  return x.panels > 1 && shape.size() == 3 ? with_panels(std::move(equation), shape) : equation;
+}
+
+/// Of x [k, m].
+std::int64_t panels_of_columns(const KernelArgs& args) {
+  const TensorView& x = args.inputs[0];
+  return x.type.shape.size() == 2 ? x.panels : 1;
+}
+
 /// A plan with its product: swapped, y^T = w^T x^T.
 struct Product {
   EinsumPlan plan;
   Types types;
+  std::int64_t panels = 1;  ///< of the rows of y, in x
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::memory::desc x, w, y;
   dnnl::matmul::primitive_desc matmul;
 
-  Product(EinsumPlan the_plan, Types the_types) : plan(std::move(the_plan)), types(the_types) {
+  Product(EinsumPlan the_plan, Types the_types, std::int64_t the_panels)
+      : plan(std::move(the_plan)), types(the_types), panels(the_panels) {
     x = describe(plan, plan.x, plan.m, plan.k, plan.swapped, types.operands);
     w = describe(plan, plan.w, plan.k, plan.n, plan.swapped, types.operands);
     y = describe(plan, plan.y, plan.m, plan.n, plan.swapped, types.result);
@@ -80,6 +95,7 @@ struct Product {
   /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
     if (types.operands != DType::kFloat32 || !Gemm::can_compute(plan)) return false;
+    if (panels > 1) return true;
     if (serial()) return plan.x.columns != 1;
     return plan.m >= kGemmRows && plan.n >= kGemmColumns && plan.m * plan.n * plan.k >= kGemmWork;
   }
@@ -91,15 +107,19 @@ struct Product {
 };
 
 /// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
-Product make_product(const Equation& equation, Types types) {
+Product make_product(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  const Types types = types_of(args);
+  const std::int64_t panels = panels_of_columns(args);
   try {
-    Product product(plan_einsum(equation, false), types);
+    Product product(plan_einsum(equation, false), types, panels);
+    MW_CHECK(panels == 1 || product.by_gemm(), "panels of '{}'", args.attrs.text("equation"));
     const EinsumPlan& plan = product.plan;
-    if (!product.naive() || plan.y_elements() * plan.k <= kTiny) return product;
+    if (!product.naive() || panels > 1 || plan.y_elements() * plan.k <= kTiny) return product;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
   }
-  return {plan_einsum(equation, true), types};
+  return {plan_einsum(equation, true), types, panels};
 }
 
 /// Where each part of the workspace begins, in bytes.
@@ -173,7 +193,7 @@ Call make_call(const KernelArgs& args, const Product& product) {
     return call;
   }
   if (product.by_gemm()) {
-    call.product = Gemm(plan, x, w, y);
+    call.product = Gemm(plan, x, w, y, product.panels);
     return call;
   }
   call.primitive = dnnl::matmul(product.matmul);  // generates its code
@@ -190,11 +210,6 @@ Call make_call(const KernelArgs& args, const Product& product) {
   return call;
 }
 
-Equation equation_of(const KernelArgs& args) {
-  return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
-                        args.inputs[1].type.shape);
-}
-
 /// Whether there is nothing to multiply: y is empty, or a sum of nothing.
 bool is_empty(const Equation& equation) {
   return std::any_of(equation.factors.begin(), equation.factors.end(),
@@ -202,19 +217,17 @@ bool is_empty(const Equation& equation) {
 }
 
 std::int64_t product_workspace(const KernelArgs& args) {
-  const Equation equation = equation_of(args);
-  return is_empty(equation) ? 0 : Workspace(make_product(equation, types_of(args))).end;
+  return is_empty(equation_of(args)) ? 0 : Workspace(make_product(args)).end;
 }
 
 Launch bind(const KernelArgs& args) {
-  const Equation equation = equation_of(args);
-  if (is_empty(equation)) {
+  if (is_empty(equation_of(args))) {
     const auto bytes = static_cast<std::size_t>(num_bytes(args.output.type));
     return [y = args.output.data, bytes] {
       if (bytes > 0) std::memset(y, 0, bytes);
     };
   }
-  return make_call(args, make_product(equation, types_of(args)));
+  return make_call(args, make_product(args));
 }
 
 }  // namespace
