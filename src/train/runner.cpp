@@ -5,21 +5,9 @@
 
 #include "base/check.h"
 #include "data/panels.h"
-#include "graph/op_def.h"
-#include "graph/views.h"
 #include "optim/optimizer.h"
 
 namespace meshwork {
-namespace {
-
-/// Whether a collective reads a value.
-bool is_sent(const Graph& program, ValueId id) {
-  return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
-    return node.op->collective != Collective::kNone && viewed(program, node.inputs[0]) == id;
-  });
-}
-
-}  // namespace
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
     : session_(session), kind_(kind), fields_(split.fields) {
@@ -48,8 +36,8 @@ void Runner::name_metrics() {
   }
 }
 
-Runner::Bound Runner::bind(const ProgramKey& key, const Executable& executable) const {
-  Bound bound;
+BoundProgram Runner::bind(const ProgramKey& key, const Executable& executable) const {
+  BoundProgram bound;
   bound.executable = &executable;
   for (const data::Field& field : fields_) {
     bound.fields.push_back(bound.executable->input(field.name));
@@ -66,7 +54,7 @@ Runner::Bound Runner::bind(const ProgramKey& key, const Executable& executable) 
   return bound;
 }
 
-const Runner::Bound& Runner::bound(const ProgramKey& key) const {
+const BoundProgram& Runner::bound(const ProgramKey& key) const {
   const auto found = bound_.find(key);
   MW_CHECK(found != bound_.end(), "a batch of {}", key.batch);
   return found->second;
@@ -83,58 +71,23 @@ ProgramKey Runner::key_for(std::int64_t batch, std::int64_t iteration) const {
   return {updates ? kind_ : ProgramKind::kAccumulate, batch};
 }
 
-const Runner::Bound& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
+const BoundProgram& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
   return bound(key_for(batch, iteration));
 }
 
-/// Programs that train over full batches, all of them or none.
-void Runner::make_ahead() {
-  ahead_.emplace();
-  if (kind_ != ProgramKind::kTrain) return;
-  std::map<ProgramKey, const Bound*> full;
+std::unique_ptr<ReadAhead> Runner::make_ahead() const {
+  std::map<ProgramKey, const BoundProgram*> full;
   const std::int64_t batch = bound_.rbegin()->first.batch;
-  for (const auto& [key, bound] : bound_) {
-    if (key.batch == batch) full.emplace(key, &bound);
+  for (const auto& [key, program] : bound_) {
+    if (kind_ == ProgramKind::kTrain && key.batch == batch) full.emplace(key, &program);
   }
-  const std::vector<TensorView>& views = bound({kind_, batch}).fields;
-  for (auto& places : ahead_->places) places.resize(views.size(), nullptr);
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    const bool is_ahead = std::all_of(full.begin(), full.end(), [&](const auto& program) {
-      return can_read_ahead(*program.second, i, views[i].data);
-    });
-    if (!is_ahead) continue;
-    ahead_->memory.push_back(session_.backend().allocate(num_bytes(views[i].type)));
-    ahead_->places[0][i] = views[i].data;
-    ahead_->places[1][i] = ahead_->memory.back().get();
-  }
-  if (ahead_->memory.empty()) return;
-  for (const auto& [key, bound] : full) {
-    InputPlaces places;
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const ValueId input = input_value(bound->executable->plan().program, fields_[i].name);
-      if (ahead_->places[1][i] != nullptr) places[input] = ahead_->places[1][i];
-    }
-    ahead_->executables.push_back(session_.executable_over(key, std::move(places)));
-    ahead_->bound.emplace(key, bind(key, *ahead_->executables.back()));
-  }
+  return std::make_unique<ReadAhead>(session_, fields_, full,
+                                     [this](const ProgramKey& key, const Executable& executable) {
+                                       return bind(key, executable);
+                                     });
 }
 
-/// Whether a program has time to read a field ahead to its place `data`, which it leaves alone and
-/// from which no collective sends it.
-bool Runner::can_read_ahead(const Bound& bound, std::size_t field, const std::byte* data) const {
-  if (data == nullptr || bound.fields[field].data != data) return false;
-  const Plan& plan = bound.executable->plan();
-  return plan.keeps_inputs && bound.executable->has_idle_threads() &&
-         !is_sent(plan.program, input_value(plan.program, fields_[field].name));
-}
-
-/// Other programs over the arena, such as an evaluation, take the place of what has been begun.
-std::int64_t Runner::advance(data::Loader& loader) const {
-  if (!ahead_ || ahead_->runs != session_.runs()) loader.drop_begun();
-  return loader.advance();
-}
-
-void Runner::read(data::Loader& loader, const Bound& bound) const {
+void Runner::read(data::Loader& loader, const BoundProgram& bound) const {
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
     const TensorView& input = bound.fields[i];
     if (input.data == nullptr) continue;
@@ -144,28 +97,26 @@ void Runner::read(data::Loader& loader, const Bound& bound) const {
 }
 
 std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
-  const std::int64_t batch = advance(loader);
+  loader.drop_begun();
+  const std::int64_t batch = loader.advance();
   read(loader, bound_for(batch, iteration));
   return batch;
 }
 
 std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
-  if (!ahead_) make_ahead();
-  const std::int64_t batch = advance(loader);
-  const auto elsewhere = ahead_->bound.find(key_for(batch, iteration));
-  const bool is_elsewhere = ahead_->is_elsewhere && elsewhere != ahead_->bound.end();
-  const Bound& bound = is_elsewhere ? elsewhere->second : bound_for(batch, iteration);
-  read(loader, bound);
-  ahead_->is_elsewhere = !is_elsewhere;
-  const bool is_begun = ahead_->bound.contains(key_for(batch, iteration + 1)) &&
-                        loader.begin_next(ahead_->places[is_elsewhere ? 0 : 1]);
-  run(bound, batch, iteration, learning_rate, is_begun ? &loader : nullptr);
-  ahead_->runs = session_.runs();
+  if (!ahead_) ahead_ = make_ahead();
+  const std::int64_t batch = ahead_->advance(loader);
+  const BoundProgram* elsewhere = ahead_->take_turn(key_for(batch, iteration));
+  const BoundProgram& program = elsewhere != nullptr ? *elsewhere : bound_for(batch, iteration);
+  read(loader, program);
+  const bool is_begun = ahead_->begin_next(loader, key_for(batch, iteration + 1));
+  run(program, batch, iteration, learning_rate, is_begun ? &loader : nullptr);
+  ahead_->end_turn();
   return batch;
 }
 
 void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
-  const Bound& bound = bound_for(batch.size, iteration);
+  const BoundProgram& bound = bound_for(batch.size, iteration);
   MW_CHECK(bound.fields.size() == batch.fields.size());
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
     write_field(bound.fields[i], batch.fields[i].data);
@@ -187,7 +138,7 @@ void Runner::write_field(const TensorView& input, const void* host) const {
   });
 }
 
-void Runner::run(const Bound& bound, std::int64_t batch, std::int64_t iteration,
+void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
                  double learning_rate, data::Loader* next) {
   const auto rate = static_cast<float>(learning_rate);
   write(bound.iteration, &iteration);

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/loader.h"
+#include "train/bound_program.h"
 #include "train/logs.h"
+#include "train/read_ahead.h"
 #include "train/session.h"
 
 namespace meshwork {
@@ -30,7 +30,7 @@ class Runner {
 
   /// Whether, where the loader reads memory, full batches are read while threads are idle; known
   /// from the first step on.
-  bool reads_ahead() const { return ahead_ && !ahead_->bound.empty(); }
+  bool reads_ahead() const { return ahead_ && ahead_->is_used(); }
 
   /// The loss of the last step.
   double loss() const { return loss_; }
@@ -49,44 +49,21 @@ class Runner {
   data::PartOf parts() const;
 
  private:
-  struct Metric {
-    TensorView total, count;
-  };
-  /// Memory of a program for one size of batch.
-  struct Bound {
-    const Executable* executable = nullptr;
-    std::vector<TensorView> fields;
-    TensorView iteration, learning_rate, loss;
-    std::vector<Metric> metrics;  ///< of means_, in order
-  };
   struct Mean {
     std::string name;
     double total = 0;
     double count = 0;
   };
 
-  /// Full batches that are read while another one is in use: one in the arena, one in other memory,
-  /// in turn, and the programs over the latter.
-  struct Ahead {
-    std::vector<std::shared_ptr<std::byte>> memory;
-    std::array<std::vector<std::byte*>, 2> places;  ///< of the fields; null: not read ahead
-    std::vector<std::unique_ptr<Executable>> executables;
-    std::map<ProgramKey, Bound> bound;  ///< none: batches are not read ahead
-    bool is_elsewhere = false;          ///< the next batch
-    std::int64_t runs = 0;              ///< of the session when it was begun
-  };
-
-  Bound bind(const ProgramKey& key, const Executable& executable) const;
+  BoundProgram bind(const ProgramKey& key, const Executable& executable) const;
   ProgramKey key_for(std::int64_t batch, std::int64_t iteration) const;
-  const Bound& bound(const ProgramKey& key) const;
-  const Bound& bound_for(std::int64_t batch, std::int64_t iteration) const;
-  void make_ahead();
-  bool can_read_ahead(const Bound& bound, std::size_t field, const std::byte* data) const;
-  std::int64_t advance(data::Loader& loader) const;
-  void read(data::Loader& loader, const Bound& bound) const;
+  const BoundProgram& bound(const ProgramKey& key) const;
+  const BoundProgram& bound_for(std::int64_t batch, std::int64_t iteration) const;
+  std::unique_ptr<ReadAhead> make_ahead() const;
+  void read(data::Loader& loader, const BoundProgram& bound) const;
   /// `next`: has a batch to be read meanwhile.
-  void run(const Bound& bound, std::int64_t batch, std::int64_t iteration, double learning_rate,
-           data::Loader* next = nullptr);
+  void run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
+           double learning_rate, data::Loader* next = nullptr);
   void name_metrics();
   double read(const TensorView& scalar) const;
   /// An input that the program does not have is left alone.
@@ -97,9 +74,9 @@ class Runner {
   ProgramKind kind_;
   std::vector<data::Field> fields_;  ///< of the split
   std::int64_t steps_per_update_ = 1;
-  std::map<ProgramKey, Bound> bound_;
-  std::optional<Ahead> ahead_;
-  const Bound* last_ = nullptr;
+  std::map<ProgramKey, BoundProgram> bound_;
+  std::unique_ptr<ReadAhead> ahead_;  ///< from the first step on
+  const BoundProgram* last_ = nullptr;
   double loss_ = 0;
   Mean loss_mean_{"loss"};
   std::vector<Mean> means_;  ///< of the metrics
