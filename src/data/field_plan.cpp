@@ -25,10 +25,6 @@ std::vector<Runs> panels_of(const Runs& runs, std::int64_t panels) {
 
 std::int64_t FieldPlan::row_bytes() const { return bytes / std::max<std::int64_t>(1, rows()); }
 
-std::int64_t FieldPlan::begin(std::int64_t panel, std::int64_t row) const {
-  return (panel * rows() + row) * (row_bytes() / part.panels);
-}
-
 std::int64_t FieldPlan::parts_of_panel() const { return ceil_divide(rows(), rows_of_part()); }
 
 std::int64_t FieldPlan::rows_of_part() const {

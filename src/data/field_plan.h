@@ -27,8 +27,10 @@ struct FieldPlan {
 
   std::int64_t rows() const { return part.shape[0]; }
   std::int64_t row_bytes() const;
-  /// Bytes before a row of a panel.
-  std::int64_t begin(std::int64_t panel, std::int64_t row) const;
+  /// Bytes before a row of panel `panel` of `panels`.
+  std::int64_t begin(std::int64_t panels, std::int64_t panel, std::int64_t row) const {
+    return (panel * rows() + row) * (row_bytes() / panels);
+  }
 
   /// Where some samples of a panel are read at a time: how many parts there are, of all panels.
   std::int64_t parts() const { return bytes == 0 ? 0 : part.panels * parts_of_panel(); }

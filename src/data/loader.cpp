@@ -172,7 +172,7 @@ void Loader::read_begun(std::int64_t part) {
   const std::int64_t end = std::min(begin + field.rows_of_part(), field.rows());
   readers_[f].read(rows_of(begun_.step, field.part, begin, end),
                    field.panels[static_cast<std::size_t>(panel)],
-                   begun_.places[f] + field.begin(panel, begin));
+                   begun_.places[f] + field.begin(field.part.panels, panel, begin));
 }
 
 /// What has been begun of `step` is read to its end by all threads, unless nothing has been read of
@@ -264,9 +264,8 @@ void Loader::read(std::int64_t step, std::size_t field, std::int64_t panels, std
   const FieldPlan& plan = plan_of(step).fields[field];
   const auto read_rows = [&](std::int64_t panel, std::int64_t begin, std::int64_t end) {
     const Runs& runs = panels == 1 ? plan.runs : plan.panels[static_cast<std::size_t>(panel)];
-    const std::int64_t row_bytes = plan.row_bytes() / panels;
     readers_[field].read(rows_of(step, plan.part, begin, end), runs,
-                         out + (panel * plan.rows() + begin) * row_bytes);
+                         out + plan.begin(panels, panel, begin));
   };
   if (!is_direct_) return read_rows(0, 0, plan.rows());
   // Each thread converts what it will compute with.

@@ -18,11 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// Mean seconds of a call.
 double seconds_of(const Launch& launch, std::int64_t calls) {
   const auto start = Clock::now();
   for (std::int64_t i = 0; i < calls; ++i) launch();
-  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
+  return seconds_since(start) / static_cast<double>(calls);
 }
 
 /// Values of other instructions that this one reads.
@@ -104,10 +108,6 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
   return times;
 }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// How often something that takes `once` fits into `seconds`; the same for all devices.
 std::int64_t passes_for(Communicator& world, double seconds, double once, double fewest,
                         double most) {
@@ -137,9 +137,8 @@ ProgramTimer::ProgramTimer(const Executable& executable, Communicator& world, do
 
 void ProgramTimer::sample() {
   constexpr double kInSteps = 0.25;  // of the time
-  const double seconds = seconds_;
-  time_in_steps(seconds * kInSteps);
-  time_alone(seconds * (1 - kInSteps));
+  time_in_steps(seconds_ * kInSteps);
+  time_alone(seconds_ * (1 - kInSteps));
 }
 
 /// Every pass computes all values anew, so that those of kernels that work in place stay usual

@@ -107,8 +107,7 @@ struct Product {
 };
 
 /// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
-Product make_product(const KernelArgs& args) {
-  const Equation equation = equation_of(args);
+Product make_product(const Equation& equation, const KernelArgs& args) {
   const Types types = types_of(args);
   const std::int64_t panels = panels_of_columns(args);
   try {
@@ -217,17 +216,19 @@ bool is_empty(const Equation& equation) {
 }
 
 std::int64_t product_workspace(const KernelArgs& args) {
-  return is_empty(equation_of(args)) ? 0 : Workspace(make_product(args)).end;
+  const Equation equation = equation_of(args);
+  return is_empty(equation) ? 0 : Workspace(make_product(equation, args)).end;
 }
 
 Launch bind(const KernelArgs& args) {
-  if (is_empty(equation_of(args))) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) {
     const auto bytes = static_cast<std::size_t>(num_bytes(args.output.type));
     return [y = args.output.data, bytes] {
       if (bytes > 0) std::memset(y, 0, bytes);
     };
   }
-  return make_call(args, make_product(args));
+  return make_call(args, make_product(equation, args));
 }
 
 }  // namespace
