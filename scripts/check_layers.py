@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a folder of src includes only folders above it.
+"""Checks that a folder of src includes only what the matrix below lets it see.
 
     scripts/check_layers.py [SRC]
 
@@ -10,17 +10,35 @@ import pathlib
 import re
 import sys
 
-# In the order in which data passes through them. compile.h and compile.cpp stand in src itself.
-ORDER = ["base", "config", "graph", "ops", "model", "autodiff", "optim", "sharding", "spmd", "rewrite", "plan",
-         "compile", "comm", "backend", "exec", "data", "train", "cli"]
-
-# Folders that may see less than all that is above them.
-ONLY = {
-    "backend": {"base", "graph"},
-    "comm": {"base", "graph"},
-    "data": {"base", "config"},
-    "graph": {"base"},
+# Who may include whom, in the order in which data passes through the folders: a row names all that a
+# folder sees beside itself, and each of these stands above it. compile.h and compile.cpp stand in
+# src itself.
+MAY_SEE = {
+    "base": "",
+    "config": "base",
+    "graph": "base",
+    "ops": "base graph",
+    "model": "base config graph ops",
+    "autodiff": "base graph ops",
+    "optim": "base config graph ops",
+    "sharding": "base config graph",
+    "spmd": "base config graph ops sharding",
+    "rewrite": "graph ops",
+    "plan": "base graph spmd",
+    "compile": "base config graph model autodiff optim sharding spmd rewrite plan",
+    "machine": "base",
+    "comm": "base machine",
+    "backend": "base graph",
+    "exec": "base graph plan comm backend",
+    "data": "base config",
+    "state": "base comm",
+    "job": "base config graph model optim sharding compile machine comm backend exec data state",
+    "train": "base config graph model optim sharding comm exec data state job",
+    "explain": "base config graph optim sharding spmd compile job train",
+    "cli": "base config machine comm data job train explain",
+    "main": "machine cli",
 }
+ORDER = list(MAY_SEE)
 
 # Libraries that stay behind one folder.
 PRIVATE = {
@@ -34,10 +52,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def layer_of(path):
-    """Of a path below src: 'ops/add.cpp' -> 'ops', 'compile.h' -> 'compile', 'main.cpp' -> None."""
+    """Of a path below src: 'ops/add.cpp' -> 'ops', 'compile.h' -> 'compile', 'main.cpp' -> 'main'."""
     if len(path.parts) > 1:
         return path.parts[0]
-    return path.stem if path.stem in ORDER else None
+    return path.stem
 
 
 def problem(layer, bracket, target):
@@ -50,23 +68,25 @@ def problem(layer, bracket, target):
     other = layer_of(pathlib.PurePath(target))
     if other not in ORDER:
         return f'"{target}" names no folder of src; write "folder/file.h"'
-    if layer is None or other == layer:
+    if other == layer or other in MAY_SEE[layer].split():
         return None
-    if ORDER.index(other) > ORDER.index(layer):
-        return f"{layer} includes {other}, which stands below it"
-    if layer in ONLY and other not in ONLY[layer]:
-        return f"{layer} includes {other}; it may include only {', '.join(sorted(ONLY[layer]))}"
-    return None
+    return f"{layer} includes {other}; it may include only {', '.join(MAY_SEE[layer].split())}"
+
+
+def wrong_rows():
+    """Rows of the matrix that name what does not stand above them."""
+    return [f"the row of {layer} names {other}, which does not stand above it"
+            for i, layer in enumerate(ORDER) for other in MAY_SEE[layer].split() if other not in ORDER[:i]]
 
 
 def check(source):
-    problems = []
+    problems = wrong_rows()
     for path in sorted(source.rglob("*")):
         if path.suffix not in {".h", ".cpp", ".cu", ".in"}:
             continue
         layer = layer_of(path.relative_to(source))
-        if layer is not None and layer not in ORDER:
-            problems.append(f"{path}: '{layer}' has no place in the order of folders")
+        if layer not in ORDER:
+            problems.append(f"{path}: '{layer}' has no row in the matrix")
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             match = INCLUDE.match(line)

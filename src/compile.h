@@ -6,9 +6,9 @@
 
 #include "config/config.h"
 #include "model/model.h"
-#include "plan/explain.h"
 #include "plan/plan.h"
 #include "sharding/layout_map.h"
+#include "sharding/propagate.h"
 #include "spmd/partition.h"
 #include "spmd/rematerialize.h"
 
@@ -38,6 +38,13 @@ struct GlobalProgram {
   std::vector<Segment> segments;       ///< whose values the backward pass computes again,
   std::vector<SegmentCost> costs;      ///< and what that gains
   std::vector<std::string> fusions;    ///< names of those to be done
+};
+
+/// What the compiler found on the way to a program, for those who ask why.
+struct CompileTrace {
+  PinnedLayouts pinned;  ///< `values` are those of the graph before it was laid out
+  LaidOut laid_out;
+  Partitioned agreed;  ///< with the reshards as nodes
 };
 
 /// The graph of a step before any device is thought of.

@@ -1,5 +1,5 @@
 #include "cli/cli.h"
-#include "comm/topology.h"
+#include "machine/topology.h"
 
 int main(int argc, char** argv) {
   meshwork::use_fair_share_of_cores(argv);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/config_arguments.h"
-#include "train/job.h"
+#include "job/job.h"
 
 namespace meshwork::cli {
 

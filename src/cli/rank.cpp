@@ -1,7 +1,7 @@
 #include "cli/rank.h"
 
 #include "base/error.h"
-#include "comm/launch.h"
+#include "machine/launch.h"
 
 namespace meshwork::cli {
 

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "base/check.h"
-#include "comm/launch.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
-#include "comm/mpi_environment.h"
 #include "comm/single.h"
+#include "machine/launch.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "comm/blocks.h"
-#include "comm/launch.h"
 #include "comm/shared_memory.h"
-#include "comm/topology.h"
 #include "comm/tree_sum.h"
+#include "machine/launch.h"
+#include "machine/topology.h"
 
 namespace meshwork {
 namespace {

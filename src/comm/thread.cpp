@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "comm/thread_world.h"
-#include "comm/topology.h"
+#include "machine/topology.h"
 
 namespace meshwork {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "job/memory_report.h"
 #include "optim/optimizer.h"
 #include "train/evaluate.h"
-#include "train/memory_report.h"
 #include "train/trainer.h"
 
 namespace meshwork {

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "train/job.h"
+#include "job/job.h"
 #include "train/logs.h"
 
 namespace meshwork {

@@ -5,11 +5,11 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "comm/together.h"
 #include "data/npy_writer.h"
 #include "graph/op_def.h"
 #include "sharding/layout.h"
 #include "train/progress_bar.h"
-#include "train/together.h"
 
 namespace meshwork {
 namespace {

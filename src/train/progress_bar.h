@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.h"
 #include "train/logs.h"
-#include "train/terminal.h"
 
 namespace meshwork {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/loader.h"
+#include "job/session.h"
 #include "train/bound_program.h"
-#include "train/session.h"
 
 namespace meshwork {
 

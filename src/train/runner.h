@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "data/loader.h"
+#include "job/session.h"
 #include "train/bound_program.h"
 #include "train/logs.h"
 #include "train/read_ahead.h"
-#include "train/session.h"
 
 namespace meshwork {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/file.h"
-#include "train/run_directory.h"
-#include "train/together.h"
+#include "comm/together.h"
+#include "state/run_directory.h"
 
 namespace meshwork {
 namespace {

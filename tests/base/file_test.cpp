@@ -7,8 +7,8 @@
 #include <csignal>
 #include <vector>
 
-#include "train/errors.h"
-#include "train/temp_directory.h"
+#include "support/errors.h"
+#include "support/temp_directory.h"
 
 namespace meshwork {
 namespace {

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "compile.h"
-#include "train/job.h"
+#include "job/job.h"
 
 using namespace meshwork;
 namespace fs = std::filesystem;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/topology.h"
 #include "job.h"
+#include "machine/topology.h"
 
 namespace meshwork {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "comm/contract.h"
-#include "comm/launch.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
+#include "machine/launch.h"
 #include "support/mpi_world.h"
 
 namespace meshwork {

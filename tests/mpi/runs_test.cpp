@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "job.h"
-#include "train/temp_directory.h"
+#include "support/temp_directory.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "comm/topology.h"
+#include "machine/topology.h"
 
 int main(int argc, char** argv) {
   using namespace meshwork;

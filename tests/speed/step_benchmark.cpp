@@ -13,12 +13,12 @@
 #include "cli/cli.h"
 #include "cli/job_arguments.h"
 #include "cli/rank.h"
-#include "comm/launch.h"
-#include "comm/topology.h"
+#include "job/memory_report.h"
+#include "machine/launch.h"
+#include "machine/topology.h"
 #include "sharding/mesh.h"
 #include "speed/fma_peak.h"
 #include "speed/report.h"
-#include "train/memory_report.h"
 #include "train/trainer.h"
 
 namespace {

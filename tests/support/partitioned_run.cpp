@@ -8,7 +8,7 @@
 #include "exec/executable.h"
 #include "graph/op_def.h"
 #include "spmd/partition.h"
-#include "train/tensor_part.h"
+#include "state/tensor_part.h"
 
 namespace meshwork::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "data/loader.h"
+#include "job/session.h"
 #include "optim/optimizer.h"
 #include "train/runner.h"
-#include "train/session.h"
 
 namespace meshwork::testing {
 namespace {

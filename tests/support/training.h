@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/job.h"
+#include "job/job.h"
 
 namespace meshwork::testing {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "train/temp_directory.h"
+#include "support/temp_directory.h"
 
 using namespace meshwork;
 using test::read_text;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "train/errors.h"
-#include "train/temp_directory.h"
+#include "support/errors.h"
+#include "support/temp_directory.h"
 
 namespace meshwork {
 namespace {

@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "state/safetensors.h"
+#include "support/temp_directory.h"
 #include "support/training.h"
-#include "train/safetensors.h"
-#include "train/temp_directory.h"
 
 using namespace meshwork;
 using meshwork::test::read_text;

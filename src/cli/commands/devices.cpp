@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "comm/topology.h"
+#include "machine/topology.h"
 
 namespace meshwork::cli {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
-#include "cli/explain_text.h"
 #include "cli/rank.h"
+#include "explain/explain_text.h"
 #include "train/fit.h"
 
 namespace meshwork::cli {

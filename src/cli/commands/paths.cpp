@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
-#include "train/variable_report.h"
+#include "explain/variable_report.h"
 
 namespace meshwork::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/config.h"
+#include "job/session.h"
 #include "train/logs.h"
-#include "train/session.h"
 
 namespace meshwork {
 

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "explain/explain_text.h"
+
+namespace meshwork::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kMaxDevices = 4096;
+
+Json mesh_json(const Mesh& mesh) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) json[mesh.names[i]] = mesh.sizes[i];
+  return json;
+}
+
+Json names_of(const std::vector<int>& axes, const Mesh& mesh) {
+  Json names = Json::array();
+  for (const int axis : axes) names.push_back(mesh.names[static_cast<std::size_t>(axis)]);
+  return names;
+}
+
+const char* name_of(Phase phase) {
+  if (phase == Phase::kUpdate) return "update";
+  return phase == Phase::kForward ? "forward" : "backward";
+}
+
+const char* name_of(MoveCause cause) {
+  switch (cause) {
+    case MoveCause::kItself:
+      return "itself";
+    case MoveCause::kGradient:
+      return "gradient";
+    case MoveCause::kNewValue:
+      return "new value";
+    case MoveCause::kSum:
+      return "sum over it";
+    case MoveCause::kInside:
+      return "inside the layer";
+  }
+  return "";
+}
+
+const char* name_of(AxisOrigin::Kind kind) {
+  switch (kind) {
+    case AxisOrigin::Kind::kBatch:
+      return "data";
+    case AxisOrigin::Kind::kVariable:
+      return "variable";
+    case AxisOrigin::Kind::kOutput:
+      return "output";
+    case AxisOrigin::Kind::kScattered:
+      return "scattered sum";
+    case AxisOrigin::Kind::kChosen:
+      return "layer";
+  }
+  return "";
+}
+
+void add_rule(Json& json, const std::optional<config::LayoutRule>& rule) {
+  json["rule"] = rule ? Json(rule->pattern) : Json(nullptr);
+  if (rule) json["rule_at"] = config::to_string(rule->at);
+}
+
+Json move_json(const Move& move, MoveCause cause, const Mesh& mesh) {
+  Json json{{"cause", name_of(cause)},
+            {"phase", name_of(move.phase)},
+            {"layer", move.layer},
+            {"readers", move.readers},
+            {"value", move.name.empty() ? Json(nullptr) : Json(move.name)},
+            {"op", move.op},
+            {"maker", move.maker},
+            {"from", to_string(move.from, mesh)},
+            {"to", to_string(move.to, mesh)},
+            {"collectives", Json::array()},
+            {"bytes_per_device", move.bytes}};
+  for (std::size_t i = 0; i < move.steps.size(); ++i) {
+    json["collectives"].push_back({{"kind", to_string(move.steps[i].kind)},
+                                   {"axes", names_of(move.steps[i].axes, mesh)},
+                                   {"bytes_per_device", move.step_bytes[i]}});
+  }
+  return json;
+}
+
+Json devices_json(const ValueExplanation& value, const Mesh& mesh) {
+  Json devices = Json::array();
+  const int count = std::min(mesh.num_devices(), kMaxDevices);
+  for (int device = 0; device < count; ++device) {
+    const Shape shape = local_shape(value.type.shape, value.layout, mesh, device);
+    devices.push_back(
+        {{"device", device},
+         {"offset", local_window(value.type.shape, value.layout, mesh, device).offset},
+         {"shape", shape},
+         {"bytes", num_bytes({value.type.dtype, shape})}});
+  }
+  return devices;
+}
+
+Json origin_json(const AxisOrigin& origin, const Mesh& mesh) {
+  Json json{{"axis", mesh.names[static_cast<std::size_t>(origin.axis)]},
+            {"dimension", origin.dim},
+            {"with", origin.through.empty() ? Json(nullptr) : Json(origin.through)},
+            {"with_dimension", origin.through_dim},
+            {"begins", name_of(origin.kind)},
+            {"at", origin.root},
+            {"at_dimension", origin.root_dim}};
+  add_rule(json, origin.rule);
+  return json;
+}
+
+Json value_json(const ValueExplanation& value, const Explanation& explanation, const Mesh& mesh) {
+  Json json{{"path", value.path},
+            {"kind", describe(value.kind)},
+            {"dtype", to_string(value.type.dtype)},
+            {"shape", value.type.shape},
+            {"bytes", num_bytes(value.type)},
+            {"layout", value.local ? Json(nullptr) : Json(to_string(value.layout, mesh))}};
+  add_rule(json, value.rule);
+  json["like"] = value.like.empty() ? Json(nullptr) : Json(value.like);
+  json["origins"] = Json::array();
+  for (const AxisOrigin& origin : value.origins) {
+    json["origins"].push_back(origin_json(origin, mesh));
+  }
+  json["devices"] = devices_json(value, mesh);
+  json["moves"] = Json::array();
+  double bytes = 0;
+  for (const CausedMove& caused : value.moves) {
+    const Move& move = explanation.moves[caused.move];
+    json["moves"].push_back(move_json(move, caused.cause, mesh));
+    bytes += move.bytes;
+  }
+  json["sent_per_device"] = bytes;
+  return json;
+}
+
+Json memory_json(const PlannedMemory& memory) {
+  return {{"device", memory.device},         {"arena", memory.arena.bytes()},
+          {"weights", memory.arena.weights}, {"optimizer", memory.arena.optimizer},
+          {"step", memory.arena.step},       {"data", memory.data}};
+}
+
+}  // namespace
+
+std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
+  Json json{{"mesh", mesh_json(mesh)},
+            {"training", explanation.training},
+            {"values", Json::array()},
+            {"inside", Json::array()}};
+  for (const ValueExplanation& value : explanation.values) {
+    json["values"].push_back(value_json(value, explanation, mesh));
+  }
+  for (const std::size_t i : explanation.inside) {
+    json["inside"].push_back(move_json(explanation.moves[i], MoveCause::kInside, mesh));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
+  Json json{{"mesh", mesh_json(mesh)}, {"training", summary.training}, {"layers", Json::array()}};
+  for (const SummaryRow& row : summary.rows) {
+    Json layer{{"name", row.name},
+               {"class", row.class_name},
+               {"output_shape", Json::array()},
+               {"parameters", row.parameters},
+               {"inputs", row.inputs},
+               {"layout", row.layout.empty() ? Json(nullptr) : Json(row.layout)},
+               {"variables", Json::object()}};
+    for (std::size_t d = 0; d < row.shape.size(); ++d) {
+      layer["output_shape"].push_back(d == 0 ? Json(nullptr) : Json(row.shape[d]));
+    }
+    for (const SummaryRow::Weight& weight : row.variables) {
+      layer["variables"][weight.name] = weight.layout;
+    }
+    json["layers"].push_back(std::move(layer));
+  }
+  const std::int64_t weights = summary.weights.parameters;
+  json["totals"] = {{"parameters", weights},
+                    {"trainable", weights - summary.non_trainable},
+                    {"non_trainable", summary.non_trainable},
+                    {"optimizer", summary.slots.parameters},
+                    {"weight_bytes_per_device", summary.weights.bytes},
+                    {"optimizer_bytes_per_device", summary.slots.bytes},
+                    {"sent_per_device", summary.sent},
+                    {"collectives", summary.moves}};
+  json["rematerialize"] = {{"segments", summary.again},
+                           {"bytes_not_kept_per_device", summary.again_cost.bytes},
+                           {"operations_repeated_per_device", summary.again_cost.flops}};
+  json["memory"] = summary.memory ? memory_json(*summary.memory) : Json(nullptr);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace meshwork::cli

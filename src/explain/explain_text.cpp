@@ -1,0 +1,440 @@
+#include "explain/explain_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "explain/draw/devices.h"
+#include "explain/draw/tensor.h"
+
+namespace meshwork::cli {
+namespace {
+
+std::string show_shape(const Shape& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string show_size(double bytes) {
+  if (bytes < 1024) return fmt::format("{:.0f} bytes", bytes);
+  return fmt::format("{} bytes ({})", show_count(static_cast<std::int64_t>(bytes + 0.5)),
+                     show_bytes(bytes));
+}
+
+/// Halos are told apart; with many parts they would fill lines.
+std::string show_layout(const Layout& layout, const Mesh& mesh) {
+  return to_string(without_halos(layout), mesh) + (layout.halos.empty() ? "" : " with a halo");
+}
+
+std::string axis_name(int axis, const Mesh& mesh) {
+  return mesh.names[static_cast<std::size_t>(axis)];
+}
+
+std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (const int axis : axes) names.push_back(axis_name(axis, mesh));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string show_rule(const config::LayoutRule& rule) {
+  return fmt::format("'{}' ({})", rule.pattern, config::to_string(rule.at));
+}
+
+std::string phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kAgain:
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
+  }
+  return "";
+}
+
+/// "mesh data=2,model=4: 8 devices, device = 4 data + model".
+std::string show_mesh(const Mesh& mesh) {
+  std::vector<std::string> terms;
+  std::int64_t stride = 1;
+  for (std::size_t a = mesh.names.size(); a-- > 0;) {
+    if (mesh.sizes[a] > 1) {
+      terms.insert(terms.begin(),
+                   stride == 1 ? mesh.names[a] : fmt::format("{} {}", stride, mesh.names[a]));
+    }
+    stride *= mesh.sizes[a];
+  }
+  std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
+                                 mesh.num_devices() == 1 ? "" : "s");
+  if (terms.size() > 1) text += fmt::format(", device = {}", fmt::join(terms, " + "));
+  return text;
+}
+
+/// Writes the lines of one value.
+class Writer {
+ public:
+  Writer(const Explanation& explanation, const config::Config& config, const Mesh& mesh,
+         const Pen& pen)
+      : explanation_(explanation), config_(config), mesh_(mesh), pen_(pen) {}
+
+  std::string run() {
+    lines(0, show_mesh(mesh_));
+    lines(0, "boxes name the devices that hold a part");
+    for (const ValueExplanation& value : explanation_.values) {
+      const ValueExplanation* same = weight_of(value);
+      same != nullptr ? write_same(value, *same) : write(value);
+    }
+    if (!explanation_.inside.empty()) {
+      text_ += "\n" + bold("Between its ops", pen_) + "\n";
+      double bytes = 0;
+      for (const std::size_t i : explanation_.inside) {
+        write_move(explanation_.moves[i], what(explanation_.moves[i]));
+        bytes += explanation_.moves[i].bytes;
+      }
+      write_total(bytes, explanation_.inside.size());
+    }
+    return finished(text_, pen_);
+  }
+
+ private:
+  /// Text as a paragraph with `indent` columns before it.
+  void lines(std::size_t indent, const std::string& text) {
+    const std::size_t width = static_cast<std::size_t>(std::max(pen_.width, 40)) - indent;
+    for (const std::string& line : wrap(text, width)) {
+      text_ += std::string(indent, ' ') + line + "\n";
+    }
+  }
+
+  void field(const std::string& name, const std::string& value) {
+    constexpr std::size_t kName = 12;
+    const auto width = static_cast<std::size_t>(std::max(pen_.width, 40)) - kName - 2;
+    std::string head = name;
+    for (const std::string& line : wrap(value, width)) {
+      text_ += "  " + pad(head, kName) + line + "\n";
+      head.clear();
+    }
+  }
+
+  /// Among several values, the weight whose picture that of a slot or gradient would repeat.
+  const ValueExplanation* weight_of(const ValueExplanation& value) const {
+    if (value.kind != ValueKind::kSlot && value.kind != ValueKind::kGradient) return nullptr;
+    for (const ValueExplanation& other : explanation_.values) {
+      const bool own = value.kind == ValueKind::kSlot ? value.like == other.path
+                                                      : value.path == other.path + "/gradient";
+      if (own && other.layout == value.layout) return &other;
+    }
+    return nullptr;
+  }
+
+  void write_same(const ValueExplanation& value, const ValueExplanation& weight) {
+    text_ += fmt::format("\n{}  {}, held as {}\n", bold(value.path, pen_), describe(value.kind),
+                         weight.path);
+  }
+
+  void write(const ValueExplanation& value) {
+    const Shape& shape = value.type.shape;
+    text_ += fmt::format("\n{}  {}\n", bold(value.path, pen_),
+                         is_input(value) ? "input of the model" : describe(value.kind));
+    field("tensor", fmt::format("{} {}, {}", to_string(value.type.dtype), show_shape(shape),
+                                show_size(static_cast<double>(num_bytes(value.type)))));
+    if (value.local) {
+      field("layout", "none: it depends on no data, and every device computes the part it needs");
+      return;
+    }
+    field("layout", to_string(value.layout, mesh_));
+    write_reason(value);
+    write_local_shapes(value);
+    write_picture(value);
+    write_moves(value);
+  }
+
+  bool is_input(const ValueExplanation& value) const {
+    const auto& inputs = config_.model.inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const config::InputSpec& input) {
+      return value.path == input.name + "/output";
+    });
+  }
+
+  void write_reason(const ValueExplanation& value) {
+    if (value.rule && value.like.empty()) {
+      field("rule", (value.optimizer_rule ? "optimizer_layout: " : "") + show_rule(*value.rule));
+      return;
+    }
+    if (value.kind == ValueKind::kSlot) {
+      field("rule", "none of its own: as its weight " + value.like +
+                        (value.rule ? ", by rule " + show_rule(*value.rule) : ""));
+    } else if (value.kind == ValueKind::kGradient) {
+      field("follows", "kept as " + value.like + ", with which it is used");
+    } else if (value.kind != ValueKind::kOutput) {
+      const bool parallel = config_.strategy == config::Strategy::kDataParallel;
+      field("rule", parallel ? "none: strategy data_parallel replicates every weight"
+                             : "no rule: replicated");
+    } else if (value.origins.empty()) {
+      field("follows", "no rule, and no operand brings an axis: replicated");
+    }
+    bool first = true;
+    for (const auto& group : grouped(value.origins)) {
+      field(first ? "follows" : "", show_origins(value, group));
+      first = false;
+    }
+  }
+
+  /// Those that came the same way stand together.
+  static std::vector<std::vector<AxisOrigin>> grouped(const std::vector<AxisOrigin>& origins) {
+    std::vector<std::vector<AxisOrigin>> groups;
+    for (const AxisOrigin& origin : origins) {
+      const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+        const AxisOrigin& other = group.front();
+        return other.kind == origin.kind && other.root == origin.root &&
+               other.through == origin.through;
+      });
+      if (same == groups.end()) {
+        groups.push_back({origin});
+      } else {
+        same->push_back(origin);
+      }
+    }
+    return groups;
+  }
+
+  static std::string listed(const std::vector<std::string>& words) {
+    if (words.size() < 2) return words.empty() ? "" : words.front();
+    const std::vector<std::string> head(words.begin(), words.end() - 1);
+    return fmt::format("{} and {}", fmt::join(head, ", "), words.back());
+  }
+
+  /// "data splits batch and model splits features: this comes with ..".
+  std::string show_origins(const ValueExplanation& value,
+                           const std::vector<AxisOrigin>& group) const {
+    std::vector<std::string> splits;
+    std::vector<std::string> through;
+    std::vector<std::string> root;
+    for (const AxisOrigin& origin : group) {
+      splits.push_back(fmt::format("{} splits {}", axis_name(origin.axis, mesh_),
+                                   dim_name(value.path, value.type.shape.size(), origin.dim)));
+      through.push_back(dim_name(origin.through, origin.through_rank, origin.through_dim));
+      root.push_back(dim_name(origin.root, origin.root_rank, origin.root_dim));
+    }
+    const AxisOrigin& first = group.front();
+    std::string text = listed(splits) + ": ";
+    const bool named = !first.through.empty();
+    if (named) text += fmt::format("this comes with {} of {}, ", listed(through), first.through);
+    if (named && first.through != first.root) text += "in the end ";
+    switch (first.kind) {
+      case AxisOrigin::Kind::kBatch:
+        return text + fmt::format("from the data '{}', whose batch it splits", first.root);
+      case AxisOrigin::Kind::kVariable:
+      case AxisOrigin::Kind::kOutput:
+        if (first.through != first.root) {
+          text += fmt::format("from {} of {}, ", listed(root), first.root);
+        }
+        return text + (first.rule ? "by rule " + show_rule(*first.rule) : "by no rule");
+      case AxisOrigin::Kind::kScattered:
+        return text + fmt::format("sums over it in layer '{}' are scattered", first.root);
+      case AxisOrigin::Kind::kChosen:
+        return text + fmt::format("layer '{}' computes it so for what follows", first.root);
+    }
+    return text;
+  }
+
+  void write_local_shapes(const ValueExplanation& value) {
+    Shape largest;
+    Shape smallest;
+    for (std::size_t d = 0; d < value.type.shape.size(); ++d) {
+      const auto blocks = blocks_of(value.type.shape[d], value.layout.dims[d], mesh_);
+      const auto [low, high] = std::minmax_element(
+          blocks.begin(), blocks.end(),
+          [](const Interval& a, const Interval& b) { return a.size() < b.size(); });
+      smallest.push_back(low->size());
+      largest.push_back(high->size());
+    }
+    const auto bytes = [&](const Shape& shape) {
+      return show_size(static_cast<double>(num_bytes({value.type.dtype, shape})));
+    };
+    std::string text = fmt::format("{}, {}", show_shape(largest), bytes(largest));
+    if (smallest != largest) {
+      text += fmt::format("; the smallest {}, {}", show_shape(smallest), bytes(smallest));
+    }
+    field("per device", text);
+    if (!value.layout.partial.empty()) {
+      field("partial", fmt::format("each device has a {} over {} that is still to be combined",
+                                   value.layout.reduction == Reduction::kMax ? "maximum" : "sum",
+                                   axis_names(value.layout.partial, mesh_)));
+    }
+  }
+
+  void write_picture(const ValueExplanation& value) {
+    TensorPicture picture{value.type.shape, value.layout, {}};
+    const std::size_t rank = picture.shape.size();
+    for (std::size_t d = 0; d < rank; ++d) picture.dims.push_back(dim_name(value.path, rank, d));
+    const PictureDims dims = picture_dims(picture.shape, picture.layout, mesh_);
+    if (rank > 2) {
+      field("picture", fmt::format("{} by {}{}", numbered(picture, dims.rows),
+                                   numbered(picture, dims.columns), others(picture, dims)));
+    }
+    text_ += "\n" + draw_tensor(picture, mesh_, pen_) + "\n";
+    const DeviceSet empty = empty_devices(picture.shape, picture.layout, mesh_);
+    if (empty.count > 0) {
+      field("empty", fmt::format("{} {} nothing, for there are more parts than elements",
+                                 (empty.count == 1 ? "device " : "devices ") + to_string(empty),
+                                 empty.count == 1 ? "holds" : "hold"));
+    }
+  }
+
+  /// "height (dimension 1)".
+  static std::string numbered(const TensorPicture& picture, int dim) {
+    const std::string number = fmt::format("dimension {}", dim);
+    const std::string& name = picture.dims[static_cast<std::size_t>(dim)];
+    return name == number ? name : fmt::format("{} ({})", name, number);
+  }
+
+  static std::string others(const TensorPicture& picture, const PictureDims& dims) {
+    std::vector<std::string> names;
+    for (const std::size_t d : dims.others) names.push_back(numbered(picture, static_cast<int>(d)));
+    if (names.empty()) return "";
+    return fmt::format("; one picture for each part of {}", listed(names));
+  }
+
+  void write_moves(const ValueExplanation& value) {
+    if (value.moves.empty()) {
+      field("sends", fmt::format("nothing in a {}", run_name()));
+      return;
+    }
+    field("sends", fmt::format("in a {}, bytes of one device on average:", run_name()));
+    double bytes = 0;
+    for (const CausedMove& caused : value.moves) {
+      const Move& move = explanation_.moves[caused.move];
+      write_move(move, what(value, move, caused.cause));
+      write_halos(value, caused, move);
+      bytes += move.bytes;
+    }
+    write_total(bytes, value.moves.size());
+  }
+
+  std::string run_name() const { return explanation_.training ? "training step" : "prediction"; }
+
+  void write_total(double bytes, std::size_t moves) {
+    if (moves > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
+  }
+
+  /// What is moved, when it has no other name.
+  static std::string what(const Move& move) {
+    if (!move.name.empty()) return move.name;
+    if (move.maker.empty()) return fmt::format("a result of {}", move.op);
+    return fmt::format("a result of {} in {}", move.op, move.maker);
+  }
+
+  std::string what(const ValueExplanation& value, const Move& move, MoveCause cause) const {
+    switch (cause) {
+      case MoveCause::kItself:
+        return value.path;
+      case MoveCause::kGradient:
+        return "its gradient";
+      case MoveCause::kNewValue:
+        return "its new value";
+      case MoveCause::kSum:
+        return fmt::format("{}, which adds up over its {}", what(move), summed(value, move));
+      case MoveCause::kInside:
+        return what(move);
+    }
+    return "";
+  }
+
+  /// The dimension of `value` over which an op adds up, as far as its own layout tells.
+  std::string summed(const ValueExplanation& value, const Move& move) const {
+    for (const int axis : move.from.partial) {
+      const int dim = dim_of_axis(value.layout, axis);
+      if (is_partial(move.to, axis) || dim < 0) continue;
+      return dim_name(value.path, value.type.shape.size(), static_cast<std::size_t>(dim));
+    }
+    return "parts";
+  }
+
+  void write_move(const Move& move, const std::string& what) {
+    const std::string layer = move.layer.empty() ? "input" : move.layer;
+    lines(4, fmt::format("{}, {}: {}", phase_name(move.phase), layer, what));
+    std::vector<std::string> others;
+    for (const std::string& reader : move.readers) {
+      if (reader != move.layer && !reader.empty()) others.push_back(reader);
+    }
+    const bool few = !others.empty() && others.size() <= 3;
+    lines(6, fmt::format("{} -> {}{}", show_layout(move.from, mesh_), show_layout(move.to, mesh_),
+                         few ? ", for " + listed(others) : ""));
+    for (std::size_t i = 0; i < move.steps.size(); ++i) {
+      const ReshardStep& step = move.steps[i];
+      const std::string size =
+          step.kind == StepKind::kSlice ? "nothing sent" : show_size(move.step_bytes[i]);
+      lines(6, fmt::format("{} over {}: {}", to_string(step.kind), axis_names(step.axes, mesh_),
+                           size));
+    }
+  }
+
+  /// Where it is needed with a halo: how far that reaches into the neighbours.
+  void write_halos(const ValueExplanation& value, const CausedMove& caused, const Move& move) {
+    if (caused.cause != MoveCause::kItself) return;
+    for (std::size_t d = 0; d < move.to.halos.size(); ++d) {
+      if (!has_halo(move.to, d)) continue;
+      const std::string name = dim_name(value.path, value.type.shape.size(), d);
+      const HaloPicture picture{name, value.type.shape[d], move.to.dims[d],
+                                blocks_of(value.type.shape[d], move.to.dims[d], mesh_),
+                                move.to.halos[d]};
+      std::int64_t before = 0;
+      std::int64_t after = 0;
+      for (std::size_t i = 0; i < picture.kept.size(); ++i) {
+        if (picture.held[i].size() == 0) continue;
+        before = std::max(before, picture.kept[i].begin - picture.held[i].begin);
+        after = std::max(after, picture.held[i].end - picture.kept[i].end);
+      }
+      lines(6,
+            fmt::format("halo of {}: up to {} before and {} after each part", name, before, after));
+      text_ += draw_halo(picture, mesh_, pen_);
+    }
+  }
+
+  const Explanation& explanation_;
+  const config::Config& config_;
+  const Mesh& mesh_;
+  const Pen& pen_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string describe(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kWeight:
+      return "trained weight";
+    case ValueKind::kState:
+      return "weight that is not trained";
+    case ValueKind::kSlot:
+      return "state of the optimizer";
+    case ValueKind::kGradient:
+      return "gradient";
+    case ValueKind::kOutput:
+      return "output of a layer";
+  }
+  return "";
+}
+
+std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim) {
+  static const std::array<std::array<const char*, 4>, 4> kOutputs{{
+      {"batch"},
+      {"batch", "features"},
+      {"batch", "steps", "features"},
+      {"batch", "height", "width", "channels"},
+  }};
+  const bool output = path.ends_with("/output") || path == "prediction";
+  if (output && rank >= 1 && rank <= 4) return kOutputs[rank - 1][dim];
+  if (output && dim == 0) return "batch";
+  if (!output && rank == 1) return "elements";
+  if (!output && rank == 2) return dim == 0 ? "rows" : "columns";
+  return fmt::format("dimension {}", dim);
+}
+
+std::string explain_text(const Explanation& explanation, const config::Config& config,
+                         const Mesh& mesh, const Pen& pen) {
+  return Writer(explanation, config, mesh, pen).run();
+}
+
+}  // namespace meshwork::cli

@@ -1,0 +1,80 @@
+#include "explain/variable_report.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "optim/optimizer.h"
+#include "train/callbacks/callback.h"
+
+namespace meshwork {
+
+std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh) {
+  const Graph& graph = program.partitioned.graph;
+  std::vector<VariableRow> rows;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const LayoutMatch& laid_out = program.variables[i];
+    VariableRow row;
+    row.path = graph.variables[i].path;
+    row.type = graph.type(graph.variables[i].value);
+    if (laid_out.rule) {
+      row.rule = laid_out.rule->pattern;
+      row.rule_at = laid_out.rule->at;
+    }
+    row.layout = to_string(laid_out.layout, mesh);
+    // Device 0 is first along every axis, and the first parts are the largest.
+    row.bytes = num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, 0)});
+    row.replicated = laid_out.layout == replicated(row.type.shape.size()) && mesh.num_devices() > 1;
+    row.slot = !graph.variables[i].slot_of.empty();
+    row.trainable = graph.variables[i].trainable;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots) {
+  VariableTotals totals;
+  for (const VariableRow& row : rows) {
+    if (row.slot != slots) continue;
+    totals.parameters += num_elements(row.type.shape);
+    totals.bytes += row.bytes;
+    if (row.replicated) totals.replicated_bytes += row.bytes;
+  }
+  return totals;
+}
+
+std::int64_t non_trainable_parameters(const std::vector<VariableRow>& rows) {
+  std::int64_t count = 0;
+  for (const VariableRow& row : rows) {
+    if (!row.slot && !row.trainable) count += num_elements(row.type.shape);
+  }
+  return count;
+}
+
+Job job_for_checks(const config::Config& config, int devices, std::string& missing) {
+  if (config.compile) {
+    check_compile(config);
+    check_optimizer(config.compile->optimizer);
+    check_callbacks(config);
+  }
+  try {
+    return make_job(config, devices);
+  } catch (const Error& error) {
+    const bool no_data = error.code() == ExitCode::kFile || config.dataset.is_null();
+    if (!no_data) throw;
+    missing = error.what();
+  }
+  Job job;
+  job.config = config;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.signature = stated_signature(config.model);
+  return job;
+}
+
+const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {
+  ProgramKey key{ProgramKind::kPredict, job.config.fit.batch_size};
+  if (can_train(job)) key = {ProgramKind::kTrain, std::min(key.batch, job.train.samples)};
+  add_program(job, key.kind, key.batch, trace);
+  return job.programs.at(key);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,181 @@
+#include "job/job.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "comm/mpi.h"
+#include "comm/thread.h"
+#include "exec/executable.h"
+#include "graph/text.h"
+#include "machine/launch.h"
+#include "machine/topology.h"
+#include "model/sample_weights.h"
+#include "optim/optimizer.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::string_view kLabel = "y";
+
+/// All programs as one number.
+std::int64_t hash_of(const Job& job) {
+  std::string text = to_string(job.mesh) + fmt::format(" seed {}\n", job.config.seed);
+  for (const auto& [key, program] : job.programs) {
+    text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
+    const auto& layouts = program.partitioned.layouts;  // clang 14 captures no structured binding
+    text += print(program.partitioned.graph, [&](ValueId id) {
+      return to_string(layouts[static_cast<std::size_t>(id)], job.mesh);
+    });
+  }
+  return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
+}
+
+/// How many threads a device of this launch computes with.
+int threads_of(const Job& job) {
+  const JobLaunch launch = launch_from_environment();
+  return threads_per_device(launch.by_mpirun ? launch.local_size : job.mesh.num_devices());
+}
+
+}  // namespace
+
+Signature signature_of(const data::Split& split) {
+  Signature signature;
+  for (const data::Field& field : split.fields) {
+    const Field entry{field.name, field.dtype, field.shape};
+    if (field.name == kLabel) {
+      signature.label = entry;
+    } else if (field.name == kSampleWeight) {
+      signature.sample_weight = entry;
+    } else {
+      signature.inputs.push_back(entry);
+    }
+  }
+  return signature;
+}
+
+Job make_job(config::Config config, int devices) {
+  if (config.dataset.is_null()) {
+    fail("{}: no dataset; add 'dataset: fashion_mnist' or a description in place", config.file);
+  }
+  Job job;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.dataset = std::make_shared<data::Dataset>(config.dataset, config.seed);
+  job.train = job.dataset->split("train");
+  if (config.fit.validation_split > 0) {
+    auto [train, validation] = data::split_validation(job.train, config.fit.validation_split);
+    job.train = std::move(train);
+    if (config.fit.validation) job.validation = std::move(validation);
+  } else if (config.fit.validation) {
+    const auto name = job.dataset->validation_name();
+    if (!name) {
+      config::fail_at(config.fit.at,
+                      "fit: validation is true, but dataset '{}' has no validation or test split; "
+                      "set validation_split, or validation: false",
+                      job.dataset->name());
+    }
+    job.validation = job.dataset->split(*name);
+  }
+  job.signature = signature_of(job.train);
+  if (config.fit.steps_per_epoch && !config.fit.batch_size_is_given) {
+    const std::int64_t steps = *config.fit.steps_per_epoch;
+    config.fit.batch_size = (job.train.samples - 1) / steps + 1;
+  }
+  if (config.fit.drop_remainder && job.train.samples < config.fit.batch_size) {
+    config::fail_at(config.fit.at,
+                    "fit: drop_remainder leaves no batch: {} samples to train on do not fill one "
+                    "of {}; lower batch_size",
+                    job.train.samples, config.fit.batch_size);
+  }
+  job.config = std::move(config);
+  return job;
+}
+
+bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
+
+std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
+  std::vector<std::int64_t> sizes;
+  if (samples >= batch) sizes.push_back(batch);
+  if (samples % batch != 0) sizes.push_back(samples % batch);
+  return sizes;
+}
+
+std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
+  const bool evaluates = kind == ProgramKind::kEvaluate;
+  return evaluates ? fit.validation_batch_size.value_or(fit.batch_size) : fit.batch_size;
+}
+
+WorkspaceQuery workspace_of(const Job& job) {
+  const std::shared_ptr<Backend> backend = make_cpu_backend(threads_of(job));
+  return [backend](const Graph& program, const Instruction& instruction) {
+    return kernel_workspace(*backend, program, instruction);
+  };
+}
+
+void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
+  const ProgramKey key{kind, batch};
+  if (job.programs.contains(key)) return;
+  // Programs that only set variables have no batch; one sample will do to build the model.
+  const std::int64_t size = std::max<std::int64_t>(batch, 1);
+  // Only the search for what meets a limit asks.
+  const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
+  job.programs.emplace(
+      key, compile(job.config, job.signature, job.mesh, kind, size, {}, trace, workspace));
+}
+
+void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {
+  const config::FitSpec& fit = job.config.fit;
+  std::vector<std::int64_t> sizes = batch_sizes(samples, batch_size_of(fit, kind));
+  if (kind == ProgramKind::kTrain && fit.drop_remainder) sizes.resize(1);
+  for (const std::int64_t batch : sizes) {
+    add_program(job, kind, batch);
+    if (kind == ProgramKind::kTrain && steps_per_update(job.config.compile->optimizer) > 1) {
+      add_program(job, ProgramKind::kAccumulate, batch);
+    }
+  }
+}
+
+void check_launch(const Job& job, const std::string& command) {
+  const JobLaunch launch = launch_from_environment();
+  const int devices = job.mesh.num_devices();
+  if (!launch.by_mpirun || launch.size == devices) return;
+  config::fail_at(job.config.mesh.at,
+                  "the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', "
+                  "or change the mesh with --mesh",
+                  to_string(job.mesh), devices, launch.size, devices, command);
+}
+
+void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {
+  const JobLaunch launch = launch_from_environment();
+  const int devices = job.mesh.num_devices();
+  const int threads = threads_of(job);
+  if (launch.by_mpirun) {
+    MpiSession session;
+    const std::unique_ptr<Communicator> world = session.world();
+    DeviceContext context{*world, threads};
+    work(context);
+  } else {
+    run_devices(devices, [&](Communicator& world) {
+      DeviceContext context{world, threads};
+      work(context);
+    });
+  }
+}
+
+void check_same_programs(const Job& job, Communicator& world) {
+  const std::int64_t mine = hash_of(job);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(world.size()));
+  const std::vector<std::int64_t> counts(all.size(), 1);
+  world.all_gather(&mine, all.data(), counts, DType::kInt64);
+  const auto other =
+      std::find_if(all.begin(), all.end(), [&](auto hash) { return hash != all[0]; });
+  if (other == all.end()) return;
+  fail(ExitCode::kCommunication,
+       "rank {} has compiled another program than rank 0; see that all ranks run the same meshwork "
+       "and read the same files",
+       other - all.begin());
+}
+
+}  // namespace meshwork

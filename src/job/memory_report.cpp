@@ -1,0 +1,70 @@
+#include "job/memory_report.h"
+
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+#include "base/file.h"
+#include "comm/together.h"
+
+namespace meshwork {
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::int64_t kept_data_bytes(const Job& job) {
+  std::set<const data::Source*> counted;  // a part taken off for validation is of the same files
+  std::int64_t bytes = 0;
+  const auto count = [&](const data::Split& split) {
+    for (const data::Field& field : split.fields) {
+      if (counted.insert(field.source.get()).second) bytes += field.source->kept_bytes();
+    }
+  };
+  count(job.train);
+  if (job.validation) count(*job.validation);
+  return bytes;
+}
+
+PlannedMemory planned_memory(const Job& job) {
+  PlannedMemory memory;
+  memory.data = kept_data_bytes(job);
+  const WorkspaceQuery workspace = workspace_of(job);
+  std::int64_t most = -1;
+  for (int device = 0; device < job.mesh.num_devices(); ++device) {
+    const DevicePlans plans = plan_device(job, device, workspace);
+    check_memory_limit(job, plans, device);
+    if (plans.arena_bytes <= most) continue;
+    most = plans.arena_bytes;
+    memory.device = device;
+    memory.arena = memory_use(plans);
+  }
+  return memory;
+}
+
+void write_memory_report(const Session& session, const std::string& file) {
+  constexpr std::size_t kColumns = 4;
+  const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),
+                                                kept_data_bytes(session.job()),
+                                                peak_resident_bytes()};
+  const auto devices = static_cast<std::size_t>(session.world().size());
+  std::vector<std::int64_t> all(devices * kColumns);
+  const std::vector<std::int64_t> counts(devices, kColumns);
+  session.world().all_gather(mine.data(), all.data(), counts, DType::kInt64);
+  together(session.world(), [&] {
+    if (!session.is_first()) return;
+    std::string text = "device,variables,arena,data,process_peak\n";
+    for (std::size_t d = 0; d < devices; ++d) {
+      const std::int64_t* row = all.data() + d * kColumns;
+      text += fmt::format("{},{},{},{},{}\n", d, row[0], row[1], row[2], row[3]);
+    }
+    replace_file(file, text);
+  });
+}
+
+}  // namespace meshwork

@@ -1,0 +1,77 @@
+#include "machine/launch.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+std::optional<int> integer(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view view = text;
+  int value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc{} || end != view.data() + view.size() || value < 0) {
+    fail(ExitCode::kCommunication, "environment: {} is '{}', not a number", name, view);
+  }
+  return value;
+}
+
+/// The first variable of a pair that is set.
+int required(const char* first, const char* second, const char* what) {
+  if (const auto value = integer(first)) return *value;
+  if (const auto value = integer(second)) return *value;
+  fail(ExitCode::kCommunication,
+       "environment: this process has a rank, but neither {} nor {} gives {}; start it with "
+       "mpirun, or without any launcher",
+       first, second, what);
+}
+
+/// Ranks on this node from Slurm's "4(x2),3", one number for each node or run of nodes.
+std::optional<int> slurm_local_size() {
+  const char* text = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  int node = integer("SLURM_NODEID").value_or(0);
+  std::istringstream runs(text == nullptr ? "" : text);
+  for (std::string run; std::getline(runs, run, ',');) {
+    int ranks = 0;
+    int nodes = 1;
+    if (std::sscanf(run.c_str(), "%d(x%d)", &ranks, &nodes) < 1) return std::nullopt;
+    if (node < nodes) return ranks;
+    node -= nodes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+JobLaunch launch_from_environment() {
+  JobLaunch launch;
+  const auto open_mpi_size = integer("OMPI_COMM_WORLD_SIZE");
+  const auto pmix_rank = integer("PMIX_RANK");
+  if (!open_mpi_size && !pmix_rank) return launch;
+  launch.by_mpirun = true;
+  launch.rank = required("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "it");
+  launch.size = required("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "the number of ranks");
+  launch.local_rank = integer("OMPI_COMM_WORLD_LOCAL_RANK")
+                          .value_or(integer("SLURM_LOCALID").value_or(launch.rank));
+  launch.local_size =
+      integer("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(slurm_local_size().value_or(launch.size));
+  if (launch.rank >= launch.size || launch.local_rank >= launch.size ||
+      launch.local_size > launch.size || launch.local_size < 1) {
+    fail(ExitCode::kCommunication,
+         "environment: rank {} of {} (on this node {} of {}) cannot be; start it with mpirun, or "
+         "without any launcher",
+         launch.rank, launch.size, launch.local_rank, launch.local_size);
+  }
+  return launch;
+}
+
+}  // namespace meshwork

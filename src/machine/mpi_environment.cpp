@@ -1,0 +1,54 @@
+#include "machine/mpi_environment.h"
+
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+
+#include "machine/topology.h"
+
+namespace meshwork {
+namespace {
+
+// What one rank takes of /dev/shm in Open MPI 4.1: a segment of 4 MiB, and tables.
+constexpr std::uint64_t kSharedBytesPerRank = std::uint64_t{6} << 20U;
+
+void set_default(const char* name, const char* value) { setenv(name, value, 0); }
+
+bool enough_shared_memory(int local_ranks) {
+  struct statvfs info {};
+  if (statvfs("/dev/shm", &info) != 0) return false;
+  const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
+  return free >= kSharedBytesPerRank * static_cast<std::uint64_t>(local_ranks);
+}
+
+}  // namespace
+
+bool can_read_other_processes() {
+  int yama = 0;  // from 2 on only an administrator may; 1 can be granted, which Open MPI does
+  std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> yama;
+  char from = 1;
+  char to = 0;
+  const iovec source{&from, 1};
+  const iovec target{&to, 1};
+  return yama < 2 && process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
+}
+
+void prepare_mpi_environment(const JobLaunch& launch) {
+  set_default("OMPI_MCA_btl_base_warn_component_unused", "0");
+  set_default("OMPI_MCA_btl_openib_warn_no_device_params_found", "0");
+  set_default("OMPI_MCA_mca_base_component_show_load_errors", "0");
+  if (!can_read_other_processes()) {
+    set_default("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+  }
+  if (!enough_shared_memory(launch.local_size)) {
+    const char* temporary = std::getenv("TMPDIR");
+    set_default("OMPI_MCA_btl_vader_backing_directory", temporary != nullptr ? temporary : "/tmp");
+  }
+  if (launch.local_size > available_cores()) set_default("OMPI_MCA_mpi_yield_when_idle", "1");
+}
+
+}  // namespace meshwork

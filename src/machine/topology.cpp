@@ -1,0 +1,252 @@
+#include "machine/topology.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "base/check.h"
+#include "machine/cgroup.h"
+
+namespace meshwork {
+namespace {
+
+// A machine with more processors than this is beyond any that Linux runs on.
+constexpr int kMaxProcessors = 65536;
+
+struct CpuSet {
+  CpuSet() : set(CPU_ALLOC(kMaxProcessors)) {
+    MW_CHECK(set != nullptr);
+    CPU_ZERO_S(bytes(), set);
+  }
+  ~CpuSet() { CPU_FREE(set); }
+  CpuSet(const CpuSet&) = delete;
+  CpuSet& operator=(const CpuSet&) = delete;
+  static std::size_t bytes() { return CPU_ALLOC_SIZE(kMaxProcessors); }
+
+  cpu_set_t* set;
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The value after "key<spaces>:" in a file such as /proc/cpuinfo.
+std::string field(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+    const bool whole_key = line.find_first_not_of(" \t", key.size()) == colon;
+    if (colon != std::string::npos && whole_key) {
+      return value == std::string::npos ? "" : line.substr(value);
+    }
+  }
+  return {};
+}
+
+/// The process that bound this one: the nearest ancestor that is a launcher; 0 if there is none.
+int launcher() {
+  int pid = static_cast<int>(getppid());
+  for (int depth = 0; depth < 16 && pid > 1; ++depth) {
+    const std::string name = first_line(fmt::format("/proc/{}/comm", pid));
+    for (const std::string_view known : {"mpirun", "mpiexec", "orterun", "orted", "prted"}) {
+      if (name == known) return pid;
+    }
+    const std::string parent = field(fmt::format("/proc/{}/status", pid), "PPid");
+    pid = parent.empty() ? 0 : std::atoi(parent.c_str());
+  }
+  return 0;
+}
+
+std::vector<int> job_processors() {
+  const int pid = bound_by_default() ? launcher() : 0;
+  std::vector<int> processors = allowed_processors(pid);
+  return processors.empty() ? allowed_processors(0) : processors;
+}
+
+std::vector<std::string> kernel_features(const std::string& root) {
+  constexpr std::array kKnown{"avx2",        "fma",         "avx512f",  "avx512_vnni",
+                              "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
+                              "asimd",       "sve",         "bf16"};
+  std::string flags = field(root + "/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = field(root + "/proc/cpuinfo", "Features");
+  std::vector<std::string> present;
+  std::istringstream words(flags);
+  for (std::string word; words >> word;) present.push_back(word);
+  std::vector<std::string> result;
+  for (const char* known : kKnown) {
+    if (std::count(present.begin(), present.end(), known) > 0) result.emplace_back(known);
+  }
+  return result;
+}
+
+std::int64_t machine_memory(const std::string& root) {
+  const std::string kibibytes = field(root + "/proc/meminfo", "MemTotal");
+  return std::strtoll(kibibytes.c_str(), nullptr, 10) * 1024;
+}
+
+/// Binds the calling thread.
+bool bind_to(const std::vector<Core>& cores) {
+  const CpuSet cpus;
+  for (const Core& core : cores) {
+    for (const int processor : core) {
+      CPU_SET_S(static_cast<std::size_t>(processor), CpuSet::bytes(), cpus.set);
+    }
+  }
+  return sched_setaffinity(0, CpuSet::bytes(), cpus.set) == 0;
+}
+
+}  // namespace
+
+std::vector<int> allowed_processors(int pid) {
+  const CpuSet cpus;
+  std::vector<int> processors;
+  if (sched_getaffinity(pid, CpuSet::bytes(), cpus.set) != 0) return processors;
+  for (int i = 0; i < kMaxProcessors; ++i) {
+    if (CPU_ISSET_S(static_cast<std::size_t>(i), CpuSet::bytes(), cpus.set)) {
+      processors.push_back(i);
+    }
+  }
+  return processors;
+}
+
+std::vector<Core> cores_of(const std::vector<int>& processors, const std::string& root) {
+  std::vector<Core> cores;
+  std::vector<std::string> siblings;  // of each core, such as "0,64"
+  for (const int processor : processors) {
+    const std::string list = first_line(fmt::format(
+        "{}/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", root, processor));
+    const auto known = std::find(siblings.begin(), siblings.end(), list);
+    if (list.empty() || known == siblings.end()) {
+      siblings.push_back(list);
+      cores.push_back({processor});
+    } else {
+      cores[static_cast<std::size_t>(known - siblings.begin())].push_back(processor);
+    }
+  }
+  return cores;
+}
+
+double cgroup_processors(const std::string& root) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& folder : cgroup_folders("cpu", root)) {
+    std::istringstream text(first_line(folder + "/cpu.max") +
+                            first_line(folder + "/cpu.cfs_quota_us") + " " +
+                            first_line(folder + "/cpu.cfs_period_us"));
+    double quota = -1;  // "max 100000" and "-1 100000" are no limit
+    double period = 0;
+    if (text >> quota >> period && quota > 0 && period > 0) least = std::min(least, quota / period);
+  }
+  return least;
+}
+
+std::int64_t available_memory(const std::string& root) {
+  std::int64_t least = machine_memory(root);
+  for (const std::string& folder : cgroup_folders("memory", root)) {
+    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
+      const std::int64_t limit = std::strtoll(first_line(folder + name).c_str(), nullptr, 10);
+      if (limit > 0) least = std::min(least, limit);  // "max" and an absent file read as 0
+    }
+  }
+  return least;
+}
+
+int available_cores() {
+  const auto cores = static_cast<double>(cores_of(job_processors()).size());
+  return std::max(1, static_cast<int>(std::min(cores, cgroup_processors())));
+}
+
+namespace {
+
+/// The first number of OMP_NUM_THREADS, or 0.
+int threads_wanted() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+}
+
+}  // namespace
+
+int threads_per_device(int local_devices) {
+  MW_CHECK(local_devices > 0);
+  if (const int wanted = threads_wanted(); wanted > 0) return wanted;
+  return std::max(1, available_cores() / local_devices);
+}
+
+std::vector<Core> fair_share(const std::vector<Core>& cores, int index, int shares) {
+  MW_CHECK(index >= 0 && index < shares, "share {} of {}", index, shares);
+  const int count = static_cast<int>(cores.size());
+  if (count < shares) return cores;
+  const auto at = [&](int share) { return cores.begin() + std::int64_t{count} * share / shares; };
+  return {at(index), at(index + 1)};
+}
+
+bool bound_by_default() {
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  if (!is_set("OMPI_MCA_orte_bound_at_launch")) return false;
+  for (const char* by_user : {"OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_hwloc_base_cpu_set",
+                              "OMPI_MCA_orte_rankfile", "OMPI_MCA_rmaps_rank_file_path",
+                              "OMPI_MCA_rmaps_base_cpus_per_rank", "OMPI_MCA_hwloc_base_slot_list",
+                              "OMPI_MCA_rmaps_rank_file_slot_list"}) {
+    if (is_set(by_user)) return false;
+  }
+  const char* mapping = std::getenv("OMPI_MCA_rmaps_base_mapping_policy");
+  return mapping == nullptr || std::string_view(mapping).find("PE=") == std::string_view::npos;
+}
+
+void use_fair_share_of_cores(char** argv) {
+  constexpr const char* kDone = "MESHWORK_CORES_BOUND";
+  const JobLaunch launch = launch_from_environment();
+  if (!bound_by_default() || std::getenv(kDone) != nullptr) return;
+  const auto share = fair_share(cores_of(job_processors()), launch.local_rank, launch.local_size);
+  if (!bind_to(share)) return;  // as mpirun bound it, then
+  setenv(kDone, "1", 1);
+  execv("/proc/self/exe", argv);  // returns only on failure, and then the program just goes on
+}
+
+std::vector<Core> cores_for_threads(int devices) {
+  const auto cores = cores_of(allowed_processors());
+  const bool by_user =
+      std::getenv("OMP_PROC_BIND") != nullptr || std::getenv("OMP_PLACES") != nullptr;
+  if (by_user || devices < 2 || devices > available_cores()) return {};
+  return cores;
+}
+
+BoundThread::BoundThread(const std::vector<Core>& cores) {
+  if (!cores.empty()) before_ = allowed_processors();
+  if (!before_.empty()) bind_to(cores);
+}
+
+BoundThread::~BoundThread() {
+  if (!before_.empty()) bind_to({before_});
+}
+
+DeviceDescription describe_devices(const std::string& root) {
+  DeviceDescription result;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) result.host = host.data();
+  result.processor = field(root + "/proc/cpuinfo", "model name");
+  if (result.processor.empty()) result.processor = "unknown processor";
+  result.features = kernel_features(root);
+  result.cores = available_cores();
+  result.processors = static_cast<int>(allowed_processors().size());
+  result.cgroup_processors = cgroup_processors(root);
+  result.memory = machine_memory(root);
+  result.available_memory = available_memory(root);
+  result.launch = launch_from_environment();
+  result.threads_per_device = threads_per_device(result.launch.local_size);
+  return result;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,41 @@
+#include "state/tensor_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace meshwork {
+
+std::string describe(DType dtype, const Shape& shape) {
+  return fmt::format("{}{}", to_string(dtype), to_string(shape));
+}
+
+void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local) {
+  MW_CHECK(window.global == tensor.shape, "{}: {}, window of {}", tensor.path,
+           to_string(tensor.shape), to_string(window.global));
+  const std::size_t rank = tensor.shape.size();
+  MW_CHECK(window.offset.size() == rank && local.size() == rank, "{}", tensor.path);
+  for (std::size_t d = 0; d < rank; ++d) {
+    MW_CHECK(
+        window.offset[d] >= 0 && local[d] >= 0 && window.offset[d] + local[d] <= tensor.shape[d],
+        "{}: part {} at {} of {}", tensor.path, to_string(local), to_string(window.offset),
+        to_string(tensor.shape));
+  }
+}
+
+std::vector<std::size_t> in_path_order(const std::vector<GlobalTensor>& tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return tensors[a].path < tensors[b].path; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::string& path = tensors[order[i]].path;
+    MW_CHECK(tensors[order[i - 1]].path != path, "two tensors have the path '{}'", path);
+  }
+  return order;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,66 @@
+#include "comm/together.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "comm/thread.h"
+#include "support/errors.h"
+
+namespace meshwork {
+namespace {
+
+TEST_CASE("all return when all succeed, and can go on") {
+  for (const int devices : {1, 3}) {
+    run_devices(devices, [&](Communicator& comm) {
+      int done = 0;
+      together(comm, [&] { ++done; });
+      together(comm, [&] { ++done; });
+      CHECK(done == 2);
+    });
+  }
+}
+
+TEST_CASE("the error of the lowest member reaches all, with its exit code") {
+  run_devices(4, [](Communicator& comm) {
+    const std::string error = test::error_of([&] {
+      together(comm, [&] {
+        if (comm.rank() >= 2) fail(ExitCode::kFile, "disk {} is full", comm.rank());
+      });
+    });
+    CHECK(error == "3: disk 2 is full");
+    together(comm, [] {});  // the group still works
+  });
+}
+
+TEST_CASE("an exception that is no Error stays what it is on its member") {
+  run_devices(3, [](Communicator& comm) {
+    const auto call = [&] {
+      together(comm, [&] {
+        if (comm.rank() == 1) throw std::runtime_error("broken");
+      });
+    };
+    if (comm.rank() == 1) {
+      CHECK_THROWS_AS(call(), std::runtime_error);
+    } else {
+      CHECK(test::error_of(call) == "4: broken");
+    }
+  });
+}
+
+TEST_CASE("an empty message and a long one") {
+  for (const std::string& message : {std::string(), std::string(100'000, 'x')}) {
+    run_devices(2, [&](Communicator& comm) {
+      const std::string error = test::error_of([&] {
+        together(comm, [&] {
+          if (comm.rank() == 1) throw Error(ExitCode::kTraining, message);
+        });
+      });
+      CHECK(error == "1: " + message);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace meshwork

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/shape.h"
+#include "state/tensor_part.h"
+
+namespace meshwork::test {
+
+struct Shard {
+  Window window;
+  Shape shape;
+};
+
+/// Block `index` of a tensor cut into parts[d] balanced blocks along each dimension, counted
+/// row-major: 10 over 4 gives 3, 3, 2, 2.
+inline Shard shard_of(const Shape& global, const Shape& parts, std::int64_t index) {
+  Shard shard{{global, global}, global};
+  for (std::size_t d = global.size(); d-- > 0;) {
+    const std::int64_t block = index % parts[d];
+    index /= parts[d];
+    const std::int64_t least = global[d] / parts[d];
+    const std::int64_t more = global[d] % parts[d];
+    shard.window.offset[d] = block * least + std::min(block, more);
+    shard.shape[d] = least + (block < more ? 1 : 0);
+  }
+  return shard;
+}
+
+/// Row-major index in the global tensor of element `local` of the shard.
+inline std::int64_t global_index(const Shard& shard, std::int64_t local) {
+  std::int64_t index = 0;
+  std::int64_t stride = 1;
+  for (std::size_t d = shard.shape.size(); d-- > 0;) {
+    index += (shard.window.offset[d] + local % shard.shape[d]) * stride;
+    stride *= shard.window.global[d];
+    local /= shard.shape[d];
+  }
+  return index;
+}
+
+/// The elements of a shard of a tensor.
+template <class T>
+std::vector<T> cut(const std::vector<T>& whole, const Shard& shard) {
+  std::vector<T> part;
+  for (std::int64_t i = 0; i < num_elements(shard.shape); ++i) {
+    part.push_back(whole[static_cast<std::size_t>(global_index(shard, i))]);
+  }
+  return part;
+}
+
+template <class T>
+TensorPart part_of(std::size_t tensor, const Shard& shard, const std::vector<T>& values,
+                   bool owner = true) {
+  return {.tensor = tensor,
+          .window = shard.window,
+          .shape = shard.shape,
+          .data = reinterpret_cast<const std::byte*>(values.data()),
+          .owner = owner};
+}
+
+}  // namespace meshwork::test
