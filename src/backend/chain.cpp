@@ -29,27 +29,28 @@ KernelArgs args_of(const ChainArgs& chain, std::vector<TensorView>& values, std:
 
 const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path) {
   const KernelDef* kernel = backend.find(op);
-  if (kernel == nullptr) fail("no {} kernel for op '{}' ({})", backend.name(), op, path);
+  if (kernel == nullptr)
+    fail("no {} kernel for op '{}' ({})", backend.device().target().name, op, path);
   return *kernel;
 }
 
-Launch Backend::bind_chain(const ChainArgs& chain) const {
+Launch bind_links(const Backend& backend, const ChainArgs& chain, Stream& stream) {
   std::vector<TensorView> values = chain.inputs;
   std::int64_t used = 0;
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < chain.links.size(); ++i) {
-    const KernelDef& kernel = find_kernel(*this, chain.links[i].op, "a chain");
+    const KernelDef& kernel = find_kernel(backend, chain.links[i].op, "a chain");
     const KernelArgs args = args_of(chain, values, i, used);
     MW_CHECK(kernel.workspace == nullptr || kernel.workspace(args) == 0,
              "'{}' is no op for a chain", kernel.op);
-    launches.push_back(kernel.bind(args));
+    launches.push_back(backend.bind(kernel, args, stream));
   }
   return [launches] {
     for (const Launch& launch : launches) launch();
   };
 }
 
-std::int64_t Backend::chain_workspace(const ChainArgs& chain) const {
+std::int64_t links_workspace(const ChainArgs& chain) {
   std::int64_t bytes = 0;
   for (const ChainArgs::Link& link : chain.links) {
     if (!link.is_read) bytes += padded_bytes(link.output.type);

@@ -2,11 +2,9 @@
 
 #include <omp.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 
 namespace meshwork {
 
@@ -63,30 +61,6 @@ void for_each_range(std::int64_t count, const Body& body) {
     const std::int64_t begin = task * kTaskElements;
     body(begin, begin + kTaskElements < count ? begin + kTaskElements : count);
   });
-}
-
-/// work() on this thread, in which loops run on it alone; the other threads of its team call idle()
-/// again and again meanwhile, until it says that nothing is left to do, or work() is done. Returns
-/// whether something may be left. Throws what work() throws; idle() does not throw.
-template <class Work, class Idle>
-bool run_beside(const Work& work, const Idle& idle) {
-  std::atomic<bool> is_done = false, is_left = true;
-  std::exception_ptr failure;
-#pragma omp parallel
-  if (omp_get_thread_num() == 0) {
-    try {
-      work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    is_done = true;
-  } else {
-    while (!is_done && is_left) {
-      if (!idle()) is_left = false;
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  return is_left;
 }
 
 /// Sets bytes to 0.

@@ -7,6 +7,10 @@
 
 namespace meshwork {
 
+/// Rounds to wait actively where every member has a core: some 100 us, longer than members of a
+/// step usually differ, shorter than a scheduler's slice.
+constexpr int kSpins = 20000;
+
 /// The meeting point of `size` threads, again and again, until someone breaks it. Waits actively
 /// for `spins` rounds, then sleeps.
 class BreakableBarrier {

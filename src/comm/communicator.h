@@ -8,6 +8,8 @@
 
 #include "base/dtype.h"
 #include "base/reduction.h"
+#include "comm/host_group.h"
+#include "device/stream.h"
 
 namespace meshwork {
 
@@ -27,15 +29,16 @@ struct CollectiveCall {
 
 /// A call that was prepared once and is run any number of times, while the caller does other work:
 ///
-///     call->start();                  // the data to send are there
+///     call->start();                  // what was enqueued before gives the data to send
 ///     while (more()) { compute(); call->poll(); }
-///     call->wait();                   // the result is there, the buffers are the caller's again
+///     call->wait();                   // what is enqueued behind it finds the result
 ///
-/// From start until it is complete nobody but the call touches its buffers. It moves on only
-/// within the calls of its members: each does its share of the work in poll or wait. Any number of
-/// prepared calls may be under way, started in any order, and other calls of the communicator
-/// beside them. Who waits for one gives those `beside` it a hand meanwhile: others may wait for
-/// them first. No function allocates.
+/// From start until it is complete nobody but the call touches its buffers. On an immediate stream
+/// it moves on only within the calls of its members: each does its share of the work in poll or
+/// wait, and wait returns when the result is there. On other streams start enqueues all of it, and
+/// poll and wait do nothing. Any number of prepared calls may be under way, started in any order,
+/// and other calls of the communicator beside them. Who waits for one gives those `beside` it a
+/// hand meanwhile: others may wait for them first. No function allocates.
 class PreparedCall {
  public:
   PreparedCall() = default;
@@ -58,12 +61,13 @@ class PreparedCall {
 /// leaves out the missing leaves: (0+1)+2, ((0+1)+(2+3))+4. So the bits are the same in one process
 /// and under mpirun.
 ///
-/// Counts are in elements and may be zero. `send` and `recv` may be the same buffer only in
-/// all_reduce and broadcast; in a prepared all-gather `send` may be the own block of `recv`. A lost
-/// or failed member ends every pending and later call with an Error of ExitCode::kCommunication; no
-/// call waits for ever.
+/// A lost or failed member ends every pending and later call with an Error of
+/// ExitCode::kCommunication; no call waits for ever.
 class Communicator {
  public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
@@ -73,40 +77,27 @@ class Communicator {
   /// the caller is one. All members call it together, others do not take part.
   virtual std::unique_ptr<Communicator> group(std::span<const int> members) = 0;
 
-  /// recv[i] = reduction over all members of send[i]; kFloat32, kInt32 or kInt64.
-  virtual void all_reduce(const void* send, void* recv, std::int64_t count, DType dtype,
-                          Reduction reduction) = 0;
-
-  /// Member i receives the reduced block i; block i has counts[i] elements, blocks stand one after
-  /// the other in `send`, which has sum(counts) elements.
-  virtual void reduce_scatter(const void* send, void* recv, std::span<const std::int64_t> counts,
-                              DType dtype, Reduction reduction) = 0;
-
-  /// Member i gives counts[i] elements; everyone receives all blocks, in order.
-  virtual void all_gather(const void* send, void* recv, std::span<const std::int64_t> counts,
-                          DType dtype) = 0;
-
-  /// Block j of `send` (send_counts[j] elements) goes to member j, block i of `recv`
-  /// (recv_counts[i] elements) comes from member i.
-  virtual void all_to_all(const void* send, std::span<const std::int64_t> send_counts, void* recv,
-                          std::span<const std::int64_t> recv_counts, DType dtype) = 0;
-
-  /// The call of one of the four functions above, with the same result to the bit, to be run later
-  /// and again and again. All members prepare it together. Buffers outlive the prepared call.
-  virtual std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call) = 0;
+  /// A collective to be run again and again, on `stream`, which outlives it as the buffers do. All
+  /// members prepare it together. Of
+  ///   kAllReduce      recv[i] = reduction over all members of send[i]; `send` may be `recv`
+  ///   kReduceScatter  member i receives the reduced block i; the blocks stand one after the other
+  ///                   in `send`
+  ///   kAllGather      member i gives counts[i] elements, everyone receives all blocks, in order;
+  ///                   `send` may be the own block of `recv`, which others may then read meanwhile
+  ///   kAllToAll       block j of `send` goes to member j, block i of `recv` comes from member i
+  /// Counts are in elements and may be zero. Reductions are of kFloat32, kInt32 or kInt64.
+  virtual std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) = 0;
 
   /// Zeroed memory, aligned to lines, of which the other members reach what prepared calls need:
   /// these do not copy then. For this communicator and the groups made of it from now on. All
   /// members call it together; sizes may differ. Null, for all alike, where any memory is as good.
   virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
+};
 
-  /// `bytes` of `data` from member `root` to all.
-  virtual void broadcast(void* data, std::size_t bytes, int root) = 0;
-
-  virtual void barrier() = 0;
-
-  /// Ends the job of all members: their calls throw (threads) or their processes stop (ranks).
-  virtual void abort(int exit_code) noexcept = 0;
+/// What one device has of the others: their hosts and, for tensors, themselves.
+struct World {
+  std::shared_ptr<HostGroup> hosts;
+  std::shared_ptr<Communicator> devices;
 };
 
 }  // namespace meshwork

@@ -259,7 +259,8 @@ std::int64_t sent_by(const CollectiveCall& call, int rank) {
   return 0;
 }
 
-void check_call(const CollectiveCall& call, int size) {
+void check_call(const CollectiveCall& call, int size, const Stream& stream) {
+  MW_CHECK(stream.is_immediate(), "hosts exchange what is there");
   const bool reduces = call.kind == Kind::kAllReduce || call.kind == Kind::kReduceScatter;
   MW_CHECK(!reduces || call.dtype != DType::kUInt8, "no reduction of {}", to_string(call.dtype));
   MW_CHECK(call.count >= 0, "{} elements", call.count);

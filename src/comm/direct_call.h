@@ -50,8 +50,8 @@ struct CallBuffers {
 /// Elements that a member sends in all.
 std::int64_t sent_by(const CollectiveCall& call, int rank);
 
-/// Breaks unless the call makes sense for `size` members.
-void check_call(const CollectiveCall& call, int size);
+/// Breaks unless the call makes sense for `size` members, and the host does what is on the stream.
+void check_call(const CollectiveCall& call, int size, const Stream& stream);
 
 /// Data up to this size travel through slots beside the board: one meeting instead of two.
 constexpr std::size_t kSlotBytes = 4096;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
+#include "comm/mpi_host_group.h"
 #include "comm/single.h"
 #include "machine/launch.h"
 #include "machine/mpi_environment.h"
@@ -46,13 +47,16 @@ MpiSession::~MpiSession() {
 
 bool MpiSession::launched_by_mpirun() { return launch_from_environment().by_mpirun; }
 
-std::unique_ptr<Communicator> MpiSession::world() {
+World MpiSession::world() {
   int size = 1;
   MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  if (size == 1) return single_communicator([](int code) { MPI_Abort(MPI_COMM_WORLD, code); });
-  MPI_Comm comm = MPI_COMM_NULL;
-  MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-  return mpi_communicator(comm);
+  if (size == 1) return single_world([](int code) { MPI_Abort(MPI_COMM_WORLD, code); });
+  const auto duplicate = [] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    return comm;
+  };
+  return {mpi_host_group(duplicate()), mpi_communicator(duplicate())};
 }
 
 void let_rank_0_speak(int rank) {

@@ -22,8 +22,8 @@ class MpiSession {
   /// Whether this process is a rank of a job, by its environment; MPI need not be initialised.
   static bool launched_by_mpirun();
 
-  /// All ranks of the job.
-  std::unique_ptr<Communicator> world();
+  /// What this rank has of all ranks of the job. All call it together.
+  World world();
 
  private:
   int exceptions_;

@@ -14,10 +14,8 @@ namespace meshwork {
 /// Where one way of doing a collective ends and the next begins; alike in all ranks.
 struct MpiLimits {
   std::int64_t max_count = INT_MAX;  ///< elements, the most that one MPI call can name
-  std::size_t small_bytes = 8192;    ///< up to here a reduction gathers everything
   bool share_memory = true;          ///< among ranks of one node, where possible
-  std::size_t stage_bytes = std::size_t{512} << 10U;  ///< shared memory of one rank
-  std::size_t chunk_bytes = std::size_t{4} << 20U;    ///< scratch, and what is reduced at a time
+  std::size_t chunk_bytes = std::size_t{4} << 20U;  ///< scratch, and what is reduced at a time
 };
 
 /// A communicator over `comm`, which it takes over and frees. Its calls throw Error of

@@ -11,9 +11,6 @@
 namespace meshwork {
 namespace {
 
-// Some 100 us: longer than members of a step usually differ, shorter than a scheduler's slice.
-constexpr int kSpins = 20000;
-
 /// The first exception of a device that is no consequence of another's.
 struct Cause {
   std::mutex mutex;
@@ -29,7 +26,7 @@ struct Cause {
 struct Run {
   ThreadWorld world;
   std::vector<Core> cores;
-  const std::function<void(Communicator&)>& function;
+  const std::function<void(World&)>& function;
   Cause cause{};
 };
 
@@ -37,8 +34,8 @@ void run_device(Run& run, int rank) noexcept {
   auto& [world, cores, function, cause] = run;
   try {
     const BoundThread bound(cores.empty() ? cores : fair_share(cores, rank, world.size()));
-    const auto comm = world.communicator(rank);
-    function(*comm);
+    World mine = world.world(rank);
+    function(mine);
   } catch (const DeviceLost&) {
     // The other one has said why.
   } catch (const Error& error) {
@@ -80,12 +77,13 @@ ThreadWorld::~ThreadWorld() = default;
 
 int ThreadWorld::size() const { return state_->size; }
 
-std::unique_ptr<Communicator> ThreadWorld::communicator(int rank) {
+World ThreadWorld::world(int rank) {
   MW_CHECK(rank >= 0 && rank < state_->size, "device {} of {}", rank, state_->size);
   const std::lock_guard lock(state_->mutex);
   MW_CHECK(!state_->taken[static_cast<std::size_t>(rank)], "device {} taken twice", rank);
   state_->taken[static_cast<std::size_t>(rank)] = true;
-  return thread_communicator(state_, state_->all, rank);
+  return {thread_host_group({state_, state_->hosts, rank}),
+          thread_communicator({state_, state_->devices, rank})};
 }
 
 void ThreadWorld::abort(int rank, int exit_code) noexcept { state_->end(rank, exit_code); }
@@ -100,7 +98,7 @@ void ThreadWorld::check_not_aborted() const {
 
 void ThreadWorld::leave(int rank) noexcept { state_->leave(rank); }
 
-void run_devices(int count, const std::function<void(Communicator&)>& function) {
+void run_devices(int count, const std::function<void(World&)>& function) {
   Run run{ThreadWorld(count), cores_for_threads(count), function};
   std::vector<std::thread> threads = start_devices(run);
   run_device(run, 0);

@@ -9,11 +9,11 @@ namespace meshwork {
 
 struct ThreadWorldState;
 
-/// The devices of one process, one thread each; the communicators may outlive it.
+/// The devices of one process, one thread each; what it gives may outlive it.
 ///
-///     ThreadWorld world(2);
-///     std::jthread other([&, comm = world.communicator(1)] { train(*comm); });
-///     train(*world.communicator(0));
+///     ThreadWorld devices(2);
+///     std::jthread other([world = devices.world(1)] { train(world); });
+///     train(devices.world(0));
 ///
 /// One that fails calls abort(): the calls of all others, pending and later, then throw an Error of
 /// ExitCode::kCommunication. A call that members make with different arguments is a CheckFailure.
@@ -26,10 +26,10 @@ class ThreadWorld {
 
   int size() const;
 
-  /// The communicator of all devices for the thread that is device `rank`; one for each.
-  std::unique_ptr<Communicator> communicator(int rank);
+  /// What the thread that is device `rank` has of all devices; once for each.
+  World world(int rank);
 
-  /// As Communicator::abort of device `rank`.
+  /// As HostGroup::abort of device `rank`.
   void abort(int rank, int exit_code) noexcept;
 
   /// Throws an Error of the exit code with which a device ended the job, if one did.
@@ -46,6 +46,6 @@ class ThreadWorld {
 /// cores are enough, each is bound to its share of them meanwhile (cores_for_threads). An
 /// exception of one ends the calls of the others; the first is rethrown, not those that followed
 /// from it. A device that ended the job by abort(code) alone gives an Error of that exit code.
-void run_devices(int count, const std::function<void(Communicator&)>& function);
+void run_devices(int count, const std::function<void(World&)>& function);
 
 }  // namespace meshwork

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "comm/direct_call.h"
 
 namespace meshwork {
 
@@ -18,32 +19,33 @@ void ThreadGroup::break_up() noexcept {
   }
 }
 
-ThreadWorldState::ThreadWorldState(int devices, int spin_rounds)
-    : size(devices),
+ThreadWorldState::ThreadWorldState(int number, int spin_rounds)
+    : size(number),
       spins(spin_rounds),
-      taken(static_cast<std::size_t>(devices)),
-      left(static_cast<std::size_t>(devices)) {
-  std::vector<int> ranks(static_cast<std::size_t>(devices));
+      taken(static_cast<std::size_t>(number)),
+      left(static_cast<std::size_t>(number)) {
+  std::vector<int> ranks(static_cast<std::size_t>(number));
   std::iota(ranks.begin(), ranks.end(), 0);
-  all = add_group(std::move(ranks));
+  hosts = add_group(ranks);
+  devices = add_group(std::move(ranks));
 }
 
-std::shared_ptr<ThreadGroup> ThreadWorldState::add_group(std::vector<int> devices) {
-  auto group = std::make_shared<ThreadGroup>(next_id++, std::move(devices), spins);
+std::shared_ptr<ThreadGroup> ThreadWorldState::add_group(std::vector<int> members) {
+  auto group = std::make_shared<ThreadGroup>(next_id++, std::move(members), spins);
   std::erase_if(groups, [](const auto& other) { return other.expired(); });
   groups.push_back(group);
   return group;
 }
 
-std::shared_ptr<ThreadGroup> ThreadWorldState::join(int parent, const std::vector<int>& devices) {
+std::shared_ptr<ThreadGroup> ThreadWorldState::join(int parent, const std::vector<int>& members) {
   const std::lock_guard lock(mutex);
-  auto& group = forming[{parent, devices}];
+  auto& group = forming[{parent, members}];
   if (!group) {
-    group = add_group(devices);
-    if (is_lost(devices)) group->break_up();
+    group = add_group(members);
+    if (is_lost(members)) group->break_up();
   }
   auto result = group;
-  if (++result->joined == devices.size()) forming.erase({parent, devices});
+  if (++result->joined == members.size()) forming.erase({parent, members});
   return result;
 }
 
@@ -58,8 +60,8 @@ std::shared_ptr<std::byte> ThreadWorldState::add_board(ThreadGroup& group, std::
   return board;
 }
 
-bool ThreadWorldState::is_lost(const std::vector<int>& devices) const {
-  return ended || std::any_of(devices.begin(), devices.end(),
+bool ThreadWorldState::is_lost(const std::vector<int>& members) const {
+  return ended || std::any_of(members.begin(), members.end(),
                               [&](int device) { return left[static_cast<std::size_t>(device)]; });
 }
 
@@ -82,28 +84,54 @@ void ThreadWorldState::leave(int device) noexcept {
   }
 }
 
-void ThreadWorldState::throw_lost(const std::vector<int>& devices) {
+void ThreadWorldState::throw_lost(const std::vector<int>& members) {
   // A device that leaves a pending call breaks it first and then says why.
   constexpr int kPatience = 10000;
   for (int millisecond = 0; millisecond < kPatience; ++millisecond) {
-    throw_if_lost(devices);
+    throw_if_lost(members);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   fail(ExitCode::kCommunication, "another device has left a call that others wait for");
 }
 
-void ThreadWorldState::throw_if_lost(const std::vector<int>& devices) {
+void ThreadWorldState::throw_if_lost(const std::vector<int>& members) {
   const std::lock_guard lock(mutex);
   if (ended) {
     throw DeviceLost(fmt::format("device {} of {} failed or ended the job (exit code {})",
                                  ended->device, size, ended->exit_code));
   }
-  for (const int device : devices) {
+  for (const int device : members) {
     if (left[static_cast<std::size_t>(device)]) {
       fail(ExitCode::kCommunication, "device {} of {} ended while others wait for it in a call",
            device, size);
     }
   }
+}
+
+namespace {
+
+/// A member that calls something else than the first, in words; all members find the same.
+std::string difference(const ThreadGroup& group) {
+  for (std::size_t i = 1; i < group.calls.size(); ++i) {
+    if (group.calls[i] == group.calls[0]) continue;
+    return fmt::format("device {} calls {}, device {} calls {}", group.devices[0], group.calls[0],
+                       group.devices[i], group.calls[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+// All or none pass the first meeting, and all come to the second.
+void ThreadMember::meet(std::string call, const void* mine,
+                        const std::function<void(std::span<const void* const>)>& read) const {
+  group->calls[static_cast<std::size_t>(rank)] = std::move(call);
+  group->shown[static_cast<std::size_t>(rank)] = mine;
+  if (!group->barrier.meet()) world->throw_lost(group->devices);
+  const std::string wrong = difference(*group);
+  if (wrong.empty() && read) read(group->shown);
+  group->barrier.meet_even_if_broken();
+  MW_CHECK(wrong.empty(), "{}", wrong);
 }
 
 }  // namespace meshwork

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,12 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/error.h"
-#include "base/reduction.h"
 #include "comm/breakable_barrier.h"
 #include "comm/communicator.h"
-#include "comm/direct_call.h"
 
 namespace meshwork {
 
@@ -27,36 +23,14 @@ class DeviceLost : public Error {
   explicit DeviceLost(const std::string& message) : Error(ExitCode::kCommunication, message) {}
 };
 
-/// What a member passes to a collective call, for the others to see.
-struct Call {
-  enum class Kind { kGroup, kReduce, kScatter, kGather, kExchange, kBroadcast, kBarrier, kPrepare };
-  Kind kind = Kind::kBarrier;
-  DType dtype = DType::kUInt8;
-  Reduction reduction = Reduction::kSum;
-  int root = 0;
-  std::int64_t count = 0;  ///< in all; alike in all members but for kExchange
-  const void* send = nullptr;
-  void* recv = nullptr;
-  std::span<const std::int64_t> counts{};    ///< valid only while its member is in the call
-  const CollectiveCall* prepared = nullptr;  ///< likewise
-  std::shared_ptr<std::byte> board{};        ///< of member 0: for the prepared call of all
-};
-
-/// Data up to this size travels in the slot itself, which saves a second meeting.
-constexpr std::size_t kInlineBytes = 4096;
-
-struct alignas(64) Slot {
-  Call call;
-  alignas(64) std::array<std::byte, kInlineBytes> data;
-};
-
 /// What the threads of one group share.
 struct ThreadGroup {
   ThreadGroup(int number, std::vector<int> world_ranks, int spins)
       : id(number),
         devices(std::move(world_ranks)),
         barrier(static_cast<int>(devices.size()), spins),
-        slots(2 * devices.size()) {}
+        calls(devices.size()),
+        shown(devices.size()) {}
 
   /// Ends the pending and later meetings and prepared calls of this group.
   void break_up() noexcept;
@@ -65,16 +39,17 @@ struct ThreadGroup {
   std::vector<int> devices;  ///< world ranks by rank in this group
   std::size_t joined = 0;
   BreakableBarrier barrier;
-  std::vector<Slot> slots;  ///< by parity of the call, then rank: a call overlaps only the next
+  std::vector<std::string> calls;                ///< by rank, of this meeting: what each calls
+  std::vector<const void*> shown;                ///< and shows the others
   std::vector<std::weak_ptr<std::byte>> boards;  ///< of prepared calls; under the world's mutex
 };
 
-/// What all groups of one world share; everything under `mutex`.
+/// What all groups of one world share; everything under `mutex`. Members are devices by world rank.
 struct ThreadWorldState {
-  ThreadWorldState(int devices, int spins);
+  ThreadWorldState(int number, int spins);
 
-  /// The group of `devices` made from group `parent`: the same for each member that comes.
-  std::shared_ptr<ThreadGroup> join(int parent, const std::vector<int>& devices);
+  /// The group of `members` made from group `parent`: the same for each member that comes.
+  std::shared_ptr<ThreadGroup> join(int parent, const std::vector<int>& members);
 
   /// A zeroed board, broken up together with the group.
   std::shared_ptr<std::byte> add_board(ThreadGroup& group, std::size_t bytes);
@@ -83,9 +58,9 @@ struct ThreadWorldState {
   void end(int device, int exit_code) noexcept;
   void leave(int device) noexcept;
 
-  /// Why a meeting of `devices` failed.
-  [[noreturn]] void throw_lost(const std::vector<int>& devices);
-  void throw_if_lost(const std::vector<int>& devices);
+  /// Why a meeting of `members` failed.
+  [[noreturn]] void throw_lost(const std::vector<int>& members);
+  void throw_if_lost(const std::vector<int>& members);
 
   struct End {
     int device;
@@ -99,16 +74,32 @@ struct ThreadWorldState {
   std::vector<bool> taken;
   std::vector<bool> left;
   std::optional<End> ended;
-  std::shared_ptr<ThreadGroup> all;
+  std::shared_ptr<ThreadGroup> hosts;    ///< of all devices
+  std::shared_ptr<ThreadGroup> devices;  ///< likewise
   std::vector<std::weak_ptr<ThreadGroup>> groups;
   std::map<std::pair<int, std::vector<int>>, std::shared_ptr<ThreadGroup>> forming;
 
  private:
-  bool is_lost(const std::vector<int>& devices) const;
-  std::shared_ptr<ThreadGroup> add_group(std::vector<int> devices);
+  bool is_lost(const std::vector<int>& members) const;
+  std::shared_ptr<ThreadGroup> add_group(std::vector<int> members);
 };
 
-std::unique_ptr<Communicator> thread_communicator(std::shared_ptr<ThreadWorldState> world,
-                                                  std::shared_ptr<ThreadGroup> group, int rank);
+/// One device as a member of a group.
+struct ThreadMember {
+  std::shared_ptr<ThreadWorldState> world;
+  std::shared_ptr<ThreadGroup> group;
+  int rank;
+
+  int size() const { return static_cast<int>(group->devices.size()); }
+  int device() const { return group->devices[static_cast<std::size_t>(rank)]; }
+
+  /// Waits for all members, who are to make the same call in words, and shows them `mine` until all
+  /// have read. `read` gets what they show, by rank, and must not throw.
+  void meet(std::string call, const void* mine = nullptr,
+            const std::function<void(std::span<const void* const> shown)>& read = {}) const;
+};
+
+std::unique_ptr<HostGroup> thread_host_group(ThreadMember member);
+std::unique_ptr<Communicator> thread_communicator(ThreadMember member);
 
 }  // namespace meshwork

@@ -1,8 +1,10 @@
 #include "comm/together.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -28,30 +30,29 @@ std::optional<Failure> attempt(const std::function<void()>& work) {
 }
 
 /// The lowest member that failed; -1 if none did.
-int lowest_failed(Communicator& comm, bool failed) {
-  const std::int64_t mine = failed ? comm.size() - comm.rank() : 0;
-  std::int64_t highest = 0;
-  comm.all_reduce(&mine, &highest, 1, DType::kInt64, Reduction::kMax);
-  return highest == 0 ? -1 : static_cast<int>(comm.size() - highest);
+int lowest_failed(HostGroup& hosts, bool failed) {
+  const std::vector<std::int64_t> all = gather(hosts, failed ? 1 : 0);
+  const auto first = std::find(all.begin(), all.end(), 1);
+  return first == all.end() ? -1 : static_cast<int>(first - all.begin());
 }
 
 /// The failure of member `root`, on every member.
-void share(Communicator& comm, Failure& failure, int root) {
+void share(HostGroup& hosts, Failure& failure, int root) {
   std::int64_t header[] = {failure.code, static_cast<std::int64_t>(failure.message.size())};
-  comm.broadcast(header, sizeof header, root);
+  hosts.broadcast(header, sizeof header, root);
   failure.code = header[0];
   failure.message.resize(static_cast<std::size_t>(header[1]));
-  comm.broadcast(failure.message.data(), failure.message.size(), root);
+  hosts.broadcast(failure.message.data(), failure.message.size(), root);
 }
 
 }  // namespace
 
-void together(Communicator& comm, const std::function<void()>& work) {
+void together(HostGroup& hosts, const std::function<void()>& work) {
   const std::optional<Failure> mine = attempt(work);
-  const int root = lowest_failed(comm, mine.has_value());
+  const int root = lowest_failed(hosts, mine.has_value());
   if (root < 0) return;
   Failure shared = mine.value_or(Failure{});
-  share(comm, shared, root);
+  share(hosts, shared, root);
   if (mine && mine->foreign) std::rethrow_exception(mine->foreign);
   throw Error(static_cast<ExitCode>(shared.code), shared.message);
 }

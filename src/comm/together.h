@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "comm/communicator.h"
+#include "comm/host_group.h"
 
 namespace meshwork {
 
@@ -11,7 +11,7 @@ namespace meshwork {
 /// exception that is no Error leaves the member as it is and reaches the others as an Error with
 /// its text.
 ///
-///     together(comm, [&] { if (comm.rank() == 0) create_run_directory(path, text); });
-void together(Communicator& comm, const std::function<void()>& work);
+///     together(hosts, [&] { if (hosts.rank() == 0) create_run_directory(path, text); });
+void together(HostGroup& hosts, const std::function<void()>& work);
 
 }  // namespace meshwork

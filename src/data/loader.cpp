@@ -1,9 +1,8 @@
 #include "data/loader.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/parallel.h"
-#include "data/panels.h"
 #include "data/shuffle.h"
 
 namespace meshwork::data {
@@ -39,10 +37,6 @@ struct Loader::Slot {
   Batch batch;
   std::vector<AlignedBytes> buffers;
 };
-
-std::int64_t Loader::Begun::parts_of(std::size_t field, const Plan& plan) const {
-  return places[field] == nullptr ? 0 : plan.fields[field].parts();
-}
 
 PartOf whole_parts(const Split& split) {
   return [fields = split.fields](std::size_t field, std::int64_t batch) {
@@ -101,9 +95,7 @@ std::int64_t Loader::advance() {
   if (is_direct_) {
     preparation_.reset();
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    const std::int64_t step = options_.first_step + taken_++;
-    finish_begun(step);
-    return plan_of(step).size;
+    return plan_of(options_.first_step + taken_++).size;
   }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return filled_ > taken_ || failure_ != nullptr; });
@@ -119,74 +111,19 @@ void Loader::read(std::size_t field, std::byte* out) {
   const std::int64_t step = options_.first_step + taken_ - 1;
   if (!is_direct_) {
     const FieldPlan& plan = plan_of(step).fields[field];
-    copy_to_panels(slot_of(taken_ - 1).buffers[field].get(), plan.rows(), plan.row_bytes(),
-                   plan.part.panels, out);
+    const std::byte* ready = slot_of(taken_ - 1).buffers[field].get();
+    if (plan.bytes > 0) std::memcpy(out, ready, static_cast<std::size_t>(plan.bytes));
     return;
   }
-  if (begun_.step == step && begun_.places[field] == out) return;
-  read_or_fail(step, field, plan_of(step).fields[field].part.panels, out);
+  read_or_fail(step, field, out);
 }
 
-void Loader::read_or_fail(std::int64_t step, std::size_t field, std::int64_t panels,
-                          std::byte* out) {
+void Loader::read_or_fail(std::int64_t step, std::size_t field, std::byte* out) {
   try {
-    read(step, field, panels, out);
+    read(step, field, out);
   } catch (...) {
     failure_ = std::current_exception();
     throw;
-  }
-}
-
-bool Loader::begin_next(std::span<std::byte* const> places) {
-  const std::int64_t step = options_.first_step + taken_;
-  const bool is_known = is_direct_ && failure_ == nullptr && step / steps_per_pass_ == order_pass_;
-  if (!is_known || plan_of(step).size != plan_of(step - 1).size) return false;
-  begun_.step = step;
-  begun_.places.assign(places.begin(), places.end());
-  begun_.parts = 0;
-  for (std::size_t f = 0; f < places.size(); ++f) begun_.parts += begun_.parts_of(f, plan_of(step));
-  begun_.next = 0;
-  begun_.failed = false;
-  return true;
-}
-
-bool Loader::read_some() {
-  const std::int64_t part = begun_.next++;
-  if (part >= begun_.parts || begun_.failed) return false;
-  try {
-    read_begun(part);
-  } catch (...) {
-    begun_.failed = true;
-  }
-  return true;
-}
-
-/// Parts are numbered field by field, the last panel first: it is for the threads that are idle.
-void Loader::read_begun(std::int64_t part) {
-  const Plan& plan = plan_of(begun_.step);
-  std::size_t f = 0;
-  for (; part >= begun_.parts_of(f, plan); ++f) part -= begun_.parts_of(f, plan);
-  const FieldPlan& field = plan.fields[f];
-  const std::int64_t panel = field.part.panels - 1 - part / field.parts_of_panel();
-  const std::int64_t begin = part % field.parts_of_panel() * field.rows_of_part();
-  const std::int64_t end = std::min(begin + field.rows_of_part(), field.rows());
-  readers_[f].read(rows_of(begun_.step, field.part, begin, end),
-                   field.panels[static_cast<std::size_t>(panel)],
-                   begun_.places[f] + field.begin(field.part.panels, panel, begin));
-}
-
-/// What has been begun of `step` is read to its end by all threads, unless nothing has been read of
-/// it: then each had better read what it will compute with.
-void Loader::finish_begun(std::int64_t step) {
-  if (begun_.step != step || begun_.next == 0 || begun_.failed) {
-    begun_.step = -1;
-  } else if (begun_.next < begun_.parts) {
-    const auto read_all = [&] {
-      while (read_some()) {
-      }
-    };
-    run_beside(read_all, [&] { return read_some(); });
-    if (begun_.failed) begun_.step = -1;
   }
 }
 
@@ -197,7 +134,7 @@ const Batch& Loader::next() {
     const std::int64_t step = options_.first_step + taken_ - 1;
     describe(slot, plan_of(step));
     for (std::size_t i = 0; i < slot.buffers.size(); ++i) {
-      read_or_fail(step, i, 1, slot.buffers[i].get());
+      read_or_fail(step, i, slot.buffers[i].get());
     }
   }
   return slot.batch;
@@ -257,35 +194,24 @@ Rows Loader::rows_of(std::int64_t step, const LocalPart& part, std::int64_t begi
   return {rows.first(count), step / steps_per_pass_, first + begin, rows.subspan(count)};
 }
 
-/// In the panels of the part, or in one.
-void Loader::read(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out) {
-  const std::int64_t pass = step / steps_per_pass_;
-  order_rows(pass);
+void Loader::read(std::int64_t step, std::size_t field, std::byte* out) {
+  order_rows(step / steps_per_pass_);
   const FieldPlan& plan = plan_of(step).fields[field];
-  const auto read_rows = [&](std::int64_t panel, std::int64_t begin, std::int64_t end) {
-    const Runs& runs = panels == 1 ? plan.runs : plan.panels[static_cast<std::size_t>(panel)];
-    readers_[field].read(rows_of(step, plan.part, begin, end), runs,
-                         out + plan.begin(panels, panel, begin));
+  const auto read_rows = [&](std::int64_t begin, std::int64_t end) {
+    readers_[field].read(rows_of(step, plan.part, begin, end), plan.runs,
+                         out + begin * plan.row_bytes());
   };
-  if (!is_direct_) return read_rows(0, 0, plan.rows());
+  if (!is_direct_) return read_rows(0, plan.rows());
   // Each thread converts what it will compute with.
   std::atomic<bool> failed = false;
-  const std::int64_t elements = num_elements(plan.part.shape);
-  const bool is_long = elements >= kParallelElements;
-  const std::int64_t shares =
-      is_long ? std::max<std::int64_t>(1, omp_get_max_threads() / panels) : 1;
-  for_each_task(panels * shares, elements, [&](std::int64_t task) {
-    const std::int64_t share = task % shares;
+  for_each_share(plan.rows(), num_elements(plan.part.shape), [&](auto begin, auto end) {
     try {
-      read_rows(task / shares, plan.rows() * share / shares, plan.rows() * (share + 1) / shares);
+      read_rows(begin, end);
     } catch (...) {
       failed = true;
     }
   });
-  if (!failed) return;
-  for (std::int64_t panel = 0; panel < panels; ++panel) {
-    read_rows(panel, 0, plan.rows());  // throws what is wrong first
-  }
+  if (failed) read_rows(0, plan.rows());  // throws what is wrong first
 }
 
 void Loader::describe(Slot& slot, const Plan& plan) {
@@ -297,7 +223,7 @@ void Loader::describe(Slot& slot, const Plan& plan) {
 
 void Loader::fill(Slot& slot, std::int64_t step) {
   describe(slot, plan_of(step));
-  for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(step, i, 1, slot.buffers[i].get());
+  for (std::size_t i = 0; i < slot.buffers.size(); ++i) read(step, i, slot.buffers[i].get());
 }
 
 }  // namespace meshwork::data

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +57,7 @@ struct Batch {
 /// The batches of one device, read, converted and augmented by a thread that keeps some ready.
 /// Where there is nothing to do but to convert numbers in memory, no thread does it but the
 /// caller's, and right into the place where the batch is wanted: that takes no longer than to fetch
-/// it from where another thread has put it. Whoever is idle may begin with the next one.
+/// it from where another thread has put it.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the
 /// samples left over, never padded, and dropped only if the options say so. An epoch is one pass,
@@ -80,24 +79,10 @@ class Loader {
   /// reading, here or in read(), again at every later call.
   std::int64_t advance();
 
-  /// Writes this device's part of a field of the batch to `out`, in the panels of the part.
+  /// Writes this device's part of a field of the batch to `out`.
   void read(std::size_t field, std::byte* out);
 
-  /// Begins the batch after this one, which read_some() will write to `places`, one for each field,
-  /// as read() would; nothing of a field without one. False, and nothing is begun, if all of it is
-  /// not known yet: it is of another size or pass, or not read from memory.
-  bool begin_next(std::span<std::byte* const> places);
-
-  /// Reads some samples of the batch that is begun, none that another call has read. False if none
-  /// are left. For any threads, between begin_next() and advance(), which reads what is left; then
-  /// read() of a field to its place has nothing to do. Errors are left to read().
-  bool read_some();
-
-  /// Forgets what is begun: its places have been written to.
-  void drop_begun() { begun_.step = -1; }
-
-  /// Goes on to the next batch and has it all in memory of the loader, until the next call: rows
-  /// one after the other, whatever panels devices want.
+  /// Goes on to the next batch and has it all in memory of the loader, until the next call.
   const Batch& next();
 
   /// Whether read() does all the work, on the thread that calls it.
@@ -106,26 +91,14 @@ class Loader {
  private:
   struct Plan;
   struct Slot;
-  /// A batch that is read while another is in use.
-  struct Begun {
-    std::int64_t step = -1;  ///< none: -1
-    std::vector<std::byte*> places;
-    std::int64_t parts = 0;
-    std::atomic<std::int64_t> next = 0;  ///< part to read; parts and more: none is left
-    std::atomic<bool> failed = false;
-
-    std::int64_t parts_of(std::size_t field, const Plan& plan) const;
-  };
 
   void run();
-  void read_begun(std::int64_t part);
-  void finish_begun(std::int64_t step);
   void order_rows(std::int64_t pass);
   Rows rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
                std::int64_t end) const;
   const Plan& plan_of(std::int64_t step) const;
-  void read(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out);
-  void read_or_fail(std::int64_t step, std::size_t field, std::int64_t panels, std::byte* out);
+  void read(std::int64_t step, std::size_t field, std::byte* out);
+  void read_or_fail(std::int64_t step, std::size_t field, std::byte* out);
   static void describe(Slot& slot, const Plan& plan);
   void fill(Slot& slot, std::int64_t step);
   Slot& slot_of(std::int64_t number);
@@ -141,7 +114,6 @@ class Loader {
   std::vector<Slot> slots_;          ///< a ring: one in use, the others ready or being filled
   std::vector<std::int64_t> order_;  ///< of pass order_pass_
   std::int64_t order_pass_ = -1;
-  Begun begun_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,12 +1,9 @@
 #include "exec/executable.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/parallel.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 
@@ -18,11 +15,10 @@ Reduction reduction_of(const Node& node) {
 }
 
 /// A value without its place.
-TensorView unplaced(const Backend& backend, const Graph& program, ValueId id) {
+TensorView unplaced(const Graph& program, ValueId id) {
   return {.type = program.type(id),
           .window = program.windows[static_cast<std::size_t>(id)],
-          .data = nullptr,
-          .panels = backend.reads_panels() ? panels_of(program, id) : 1};
+          .data = nullptr};
 }
 
 /// The links of an instruction; which of them others read is not yet said.
@@ -59,43 +55,12 @@ Communicator& CommunicatorGroups::of(const std::vector<std::int64_t>& members) {
   return *group;
 }
 
-Executable::Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, Arena& arena)
-    : plan_(plan), backend_(backend), groups_(groups), arena_(arena) {
-  std::vector<double> idle;
-  for (const Instruction& instruction : plan.instructions) {
-    bind(instruction);
-    idle.resize(steps_.size(), idle_seconds(backend, plan.program, instruction));
-  }
+Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
+                       CommunicatorGroups& groups, std::byte* arena)
+    : plan_(plan), backend_(backend), streams_(streams), groups_(groups), arena_(arena) {
+  for (int i = 0; i < plan.events; ++i) events_.push_back(backend.device().make_event());
+  for (const Instruction& instruction : plan.instructions) bind(instruction);
   for (const FinalCopy& copy : plan.copies) add(copy.variable, this->copy(copy));
-  idle_ = long_enough(idle);
-}
-
-Executable::Executable(const Executable& program, InputPlaces places)
-    : plan_(program.plan_),
-      backend_(program.backend_),
-      groups_(program.groups_),
-      arena_(program.arena_),
-      places_(std::move(places)),
-      steps_(program.steps_),
-      idle_(program.idle_) {
-  auto step = steps_.begin();
-  for (const Instruction& instruction : plan_.instructions) {
-    const bool is_kernel = instruction.kind == Instruction::Kind::kKernel;
-    if (is_kernel && is_only_view(instruction)) continue;
-    const bool reads =
-        std::any_of(instruction.nodes.begin(), instruction.nodes.end(), [&](ValueId id) {
-          const std::vector<ValueId>& inputs = plan_.program.node(id).inputs;
-          return std::any_of(inputs.begin(), inputs.end(),
-                             [&](ValueId input) { return reads_elsewhere(input); });
-        });
-    MW_CHECK(is_kernel || !reads, "a collective sends what has no place in the arena");
-    if (reads) step->launch = computation(instruction);
-    ++step;
-  }
-  for (const FinalCopy& copy : plan_.copies) {
-    if (reads_elsewhere(copy.from)) step->launch = this->copy(copy);
-    ++step;
-  }
 }
 
 void Executable::bind(const Instruction& instruction) {
@@ -104,37 +69,20 @@ void Executable::bind(const Instruction& instruction) {
     return add(call.nodes.front(), finish(instruction));
   }
   const ValueId id = instruction.nodes.front();
+  const bool is_several = instruction.nodes.size() > 1;
   if (instruction.kind == Instruction::Kind::kStart) {
     add(id, start(instruction));
-  } else if (!is_only_view(instruction)) {
-    add(id, computation(instruction));
+  } else if (is_several || !is_view(plan_.program, id)) {
+    add(id, is_several ? chain(instruction) : kernel(instruction, id));
   }
-}
-
-Launch Executable::computation(const Instruction& instruction) const {
-  return instruction.nodes.size() > 1 ? chain(instruction)
-                                      : kernel(instruction, instruction.nodes.front());
 }
 
 Launch Executable::copy(const FinalCopy& copy) const {
   const TensorView from = view(copy.from);
   const TensorView to = view(copy.variable);
-  const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
-  return [from, to, bytes] { std::memmove(to.data, from.data, bytes); };
-}
-
-void Executable::run(const std::function<bool()>& idle) const {
-  ++arena_.runs;
-  std::size_t begin = 0;
-  bool is_left = true;
-  for (const StepRange& range : idle_) {
-    run({begin, range.begin});
-    begin = range.begin;
-    if (!is_left) break;
-    is_left = run_beside([&] { run(range); }, idle);
-    begin = range.end;
-  }
-  run({begin, steps_.size()});
+  return [&stream = *streams_.compute, from, to] {
+    stream.copy(to.data, from.data, num_bytes(from.type));
+  };
 }
 
 void Executable::add(ValueId value, Launch launch) {
@@ -142,14 +90,9 @@ void Executable::add(ValueId value, Launch launch) {
 }
 
 TensorView Executable::view(ValueId id) const {
-  const auto i = static_cast<std::size_t>(id);
-  const bool has_place = plan_.offsets[i] != Plan::kNoPlace;
-  const auto elsewhere = places_.find(viewed(plan_.program, id));
-  std::byte* const data = elsewhere != places_.end() ? elsewhere->second
-                          : has_place                ? arena_.memory.get() + plan_.offsets[i]
-                                                     : nullptr;
-  TensorView view = unplaced(backend_, plan_.program, id);
-  view.data = data;
+  const std::int64_t offset = plan_.offsets[static_cast<std::size_t>(id)];
+  TensorView view = unplaced(plan_.program, id);
+  if (offset != Plan::kNoPlace) view.data = arena_ + offset;
   return view;
 }
 
@@ -167,16 +110,16 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
   KernelArgs args{.inputs = {},
                   .output = view(id),
                   .attrs = node.attrs,
-                  .workspace = arena_.memory.get() + instruction.workspace};
+                  .workspace = arena_ + instruction.workspace};
   for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
-  return find_kernel(backend_, node.op->name, node.path).bind(args);
+  return backend_.bind(find_kernel(backend_, node.op->name, node.path), args, *streams_.compute);
 }
 
 Launch Executable::chain(const Instruction& instruction) const {
   ChainArgs args = chain_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
   for (ChainArgs::Link& link : args.links) link.is_read = link.output.data != nullptr;
-  args.workspace = arena_.memory.get() + instruction.workspace;
-  return backend_.bind_chain(args);
+  args.workspace = arena_ + instruction.workspace;
+  return backend_.bind_chain(args, *streams_.compute);
 }
 
 CollectiveCall Executable::call_of(ValueId id) const {
@@ -224,36 +167,45 @@ Launch Executable::start(const Instruction& instruction) {
   struct Part {
     const std::byte* from;
     std::byte* to;
-    std::size_t bytes;
+    std::int64_t bytes;
   };
   std::vector<Part> parts;
   const Node& first = plan_.program.node(instruction.nodes.front());
   const bool reduces = first.op->collective == Collective::kAllReduce;
   for (const ValueId id : instruction.nodes) {
     const TensorView from = view(plan_.program.node(id).inputs[0]);
-    const auto bytes = static_cast<std::size_t>(num_bytes(from.type));
-    if (reduces && from.data != view(id).data) parts.push_back({from.data, view(id).data, bytes});
+    if (reduces) parts.push_back({from.data, view(id).data, num_bytes(from.type)});
   }
+  std::erase_if(parts, [](const Part& part) { return part.from == part.to; });
   auto& call = calls_[static_cast<int>(&instruction - plan_.instructions.data())];
-  call =
-      groups_.of(first.attrs.integers("members"))
-          .prepare(reduces ? joined_all_reduce(instruction) : call_of(instruction.nodes.front()));
+  call = groups_.of(first.attrs.integers("members"))
+             .prepare(reduces ? joined_all_reduce(instruction) : call_of(instruction.nodes.front()),
+                      *streams_.communication);
   under_way_.push_back(call.get());
-  return [call = call.get(), parts] {
-    for (const Part& part : parts) std::memcpy(part.to, part.from, part.bytes);
+  return [call = call.get(), parts, &compute = *streams_.compute,
+          &communication = *streams_.communication, &ready = event(instruction.ready),
+          &done = event(instruction.done)] {
+    for (const Part& part : parts) compute.copy(part.to, part.from, part.bytes);
+    compute.record(ready);
+    communication.wait_for(ready);
     call->start();
+    communication.record(done);
   };
 }
 
 Launch Executable::finish(const Instruction& instruction) {
   PreparedCall* call = calls_.at(instruction.started).get();
   std::erase(under_way_, call);
-  return [call, others = under_way_] { call->wait(others); };
+  return
+      [call, others = under_way_, &compute = *streams_.compute, &done = event(instruction.done)] {
+        call->wait(others);
+        compute.wait_for(done);
+      };
 }
 
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
-  const auto view = [&](ValueId id) { return unplaced(backend, program, id); };
+  const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
     return backend.chain_workspace(chain_args(program, instruction, view));
   }

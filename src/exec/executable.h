@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -8,8 +7,6 @@
 
 #include "backend/backend.h"
 #include "comm/communicator.h"
-#include "exec/idle_threads.h"
-#include "graph/views.h"
 #include "plan/plan.h"
 
 namespace meshwork {
@@ -18,7 +15,6 @@ namespace meshwork {
 class CommunicatorGroups {
  public:
   explicit CommunicatorGroups(Communicator& world) : world_(world) {}
-  Communicator& world() const { return world_; }
   /// Devices that share a group ask for groups in the same order.
   Communicator& of(const std::vector<std::int64_t>& members);
 
@@ -27,17 +23,22 @@ class CommunicatorGroups {
   std::map<std::vector<std::int64_t>, std::unique_ptr<Communicator>> groups_;
 };
 
-/// Memory of graph inputs, where it is not that of the plan.
-using InputPlaces = std::map<ValueId, std::byte*>;
-
-/// Memory that programs over the same variables share, one after the other.
-struct Arena {
-  std::shared_ptr<std::byte> memory;
-  std::int64_t runs = 0;  ///< of all programs
+/// The streams of a device that programs run on, one after the other. Whatever is bound to them is
+/// gone only after drain().
+struct ProgramStreams {
+  explicit ProgramStreams(Device& device)
+      : compute(device.make_stream()), communication(device.make_stream()) {}
+  void drain() noexcept {
+    compute->drain();
+    communication->drain();
+  }
+  std::unique_ptr<Stream> compute;
+  std::unique_ptr<Stream> communication;
 };
 
-/// A plan bound to memory: pointers, primitives and communicators are fixed, run() only calls them.
-/// The arena has at least plan.arena_bytes; backend, groups and arena outlive the executable.
+/// A plan bound to memory and streams: pointers, primitives and communicators are fixed, run() only
+/// enqueues them. The arena has at least plan.arena_bytes; all that is given outlives the
+/// executable.
 class Executable {
  public:
   /// One call of run().
@@ -47,45 +48,30 @@ class Executable {
     std::vector<PreparedCall*> under_way;  ///< collectives, to be given a hand after it
   };
 
-  Executable(const Plan& plan, Backend& backend, CommunicatorGroups& groups, Arena& arena);
-  /// The same program, which outlives this one and runs in turn with it, with inputs elsewhere than
-  /// in the arena; no collective reads these. Other devices need not know.
-  Executable(const Executable& program, InputPlaces places);
+  Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
+             CommunicatorGroups& groups, std::byte* arena);
 
+  /// Enqueues the program on the streams. The compute stream ends behind all of it.
   void run() const {
-    ++arena_.runs;
-    run({0, steps_.size()});
+    for (const Step& step : steps_) {
+      step.launch();
+      for (PreparedCall* call : step.under_way) call->poll();
+    }
   }
-
-  /// run(), in which threads of the device that have nothing to do for some microseconds call
-  /// `idle`, at the same time, until it returns false. It does not throw.
-  void run(const std::function<bool()>& idle) const;
-  /// Whether they ever have.
-  bool has_idle_threads() const { return !idle_.empty(); }
 
   /// In the order of run(), for those who time or trace them one by one.
   const std::vector<Step>& steps() const { return steps_; }
   const Plan& plan() const { return plan_; }
 
-  /// Memory of a value: inputs are filled before run(), outputs read after it.
+  /// Device memory of a value: inputs are copied there before run(), outputs from there after it,
+  /// on the compute stream.
   TensorView view(ValueId id) const;
   /// The graph input called `name`; the data is null if the program has none.
   TensorView input(std::string_view name) const;
   TensorView output(std::string_view name) const;
 
  private:
-  void run(StepRange range) const {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      steps_[i].launch();
-      for (PreparedCall* call : steps_[i].under_way) call->poll();
-    }
-  }
   void bind(const Instruction& instruction);
-  bool reads_elsewhere(ValueId id) const { return places_.contains(viewed(plan_.program, id)); }
-  bool is_only_view(const Instruction& instruction) const {
-    return instruction.nodes.size() == 1 && is_view(plan_.program, instruction.nodes.front());
-  }
-  Launch computation(const Instruction& instruction) const;
   Launch copy(const FinalCopy& copy) const;
   Launch kernel(const Instruction& instruction, ValueId id) const;
   Launch chain(const Instruction& instruction) const;
@@ -93,15 +79,16 @@ class Executable {
   Launch finish(const Instruction& instruction);
   CollectiveCall call_of(ValueId id) const;
   CollectiveCall joined_all_reduce(const Instruction& instruction) const;
+  Event& event(int number) const { return *events_[static_cast<std::size_t>(number)]; }
   void add(ValueId value, Launch launch);
 
   const Plan& plan_;
   Backend& backend_;
+  ProgramStreams& streams_;
   CommunicatorGroups& groups_;
-  Arena& arena_;
-  InputPlaces places_;
+  std::byte* arena_;
   std::vector<Step> steps_;
-  std::vector<StepRange> idle_;  ///< in which threads are idle for long enough
+  std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them
   std::vector<PreparedCall*> under_way_;                ///< after the step added last
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "explain/explain.h"
 #include "spmd/segments.h"
 
 namespace meshwork {

@@ -32,9 +32,4 @@ ValueId viewed(const Graph& program, ValueId id) {
   return id;
 }
 
-std::int64_t panels_of(const Graph& program, ValueId id) {
-  const Node& root = program.node(viewed(program, id));
-  return root.attrs.find("panels") == nullptr ? 1 : root.attrs.integer("panels");
-}
-
 }  // namespace meshwork

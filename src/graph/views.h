@@ -19,8 +19,4 @@ inline bool is_view(const Graph& program, ValueId id) {
 /// The value whose bytes a view shows; any other value itself.
 ValueId viewed(const Graph& program, ValueId id);
 
-/// In how many panels of its columns a value may be stored: those of the input that it shows, if
-/// this has some (`panels`), else 1.
-std::int64_t panels_of(const Graph& program, ValueId id);
-
 }  // namespace meshwork

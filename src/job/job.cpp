@@ -147,28 +147,32 @@ void check_launch(const Job& job, const std::string& command) {
                   to_string(job.mesh), devices, launch.size, devices, command);
 }
 
+DeviceFactory cpu_devices() {
+  return [](const World& world, int threads) {
+    return DeviceParts{make_cpu_backend(threads), world.devices};
+  };
+}
+
+DeviceFactory device_factory(const Job& job) {
+  return job.make_device ? job.make_device : cpu_devices();
+}
+
 void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {
   const JobLaunch launch = launch_from_environment();
-  const int devices = job.mesh.num_devices();
-  const int threads = threads_of(job);
+  const auto run = [&, threads = threads_of(job)](const World& world) {
+    DeviceContext context{world, threads, device_factory(job)};
+    work(context);
+  };
   if (launch.by_mpirun) {
     MpiSession session;
-    const std::unique_ptr<Communicator> world = session.world();
-    DeviceContext context{*world, threads};
-    work(context);
+    run(session.world());
   } else {
-    run_devices(devices, [&](Communicator& world) {
-      DeviceContext context{world, threads};
-      work(context);
-    });
+    run_devices(job.mesh.num_devices(), run);
   }
 }
 
-void check_same_programs(const Job& job, Communicator& world) {
-  const std::int64_t mine = hash_of(job);
-  std::vector<std::int64_t> all(static_cast<std::size_t>(world.size()));
-  const std::vector<std::int64_t> counts(all.size(), 1);
-  world.all_gather(&mine, all.data(), counts, DType::kInt64);
+void check_same_programs(const Job& job, HostGroup& hosts) {
+  const std::vector<std::int64_t> all = gather(hosts, hash_of(job));
   const auto other =
       std::find_if(all.begin(), all.end(), [&](auto hash) { return hash != all[0]; });
   if (other == all.end()) return;

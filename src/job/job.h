@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
 #include "comm/communicator.h"
 #include "compile.h"
 #include "data/dataset.h"
@@ -22,6 +23,15 @@ struct ProgramKey {
   auto operator<=>(const ProgramKey&) const = default;
 };
 
+/// A device that is ready to run programs, and how it reaches the others.
+struct DeviceParts {
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Communicator> devices;
+};
+
+/// Makes the device of one member of `world`, which computes with so many threads of the host.
+using DeviceFactory = std::function<DeviceParts(const World& world, int threads)>;
+
 /// All that is known before a device starts. Every device reads it, none changes it.
 struct Job {
   config::Config config;
@@ -31,6 +41,7 @@ struct Job {
   data::Split train;                      ///< without what validation takes off
   std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
+  DeviceFactory make_device;  ///< instead of the factory that goes by the configuration
 };
 
 /// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or
@@ -63,10 +74,16 @@ WorkspaceQuery workspace_of(const Job& job);
 /// command. Without mpirun every mesh will do.
 void check_launch(const Job& job, const std::string& command);
 
+/// Devices that compute on cores of the host.
+DeviceFactory cpu_devices();
+/// The device that the job asks for.
+DeviceFactory device_factory(const Job& job);
+
 /// What a device is given to run on.
 struct DeviceContext {
-  Communicator& world;
+  World world;
   int threads = 1;  ///< to compute with
+  DeviceFactory make_device;
 };
 
 /// Runs `work` once for every device: in this rank under mpirun, else on one thread per device.
@@ -74,6 +91,6 @@ struct DeviceContext {
 void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work);
 
 /// Throws Error if another device has compiled other programs: another file or another binary.
-void check_same_programs(const Job& job, Communicator& world);
+void check_same_programs(const Job& job, HostGroup& hosts);
 
 }  // namespace meshwork

@@ -52,11 +52,10 @@ void write_memory_report(const Session& session, const std::string& file) {
   const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),
                                                 kept_data_bytes(session.job()),
                                                 peak_resident_bytes()};
-  const auto devices = static_cast<std::size_t>(session.world().size());
+  const auto devices = static_cast<std::size_t>(session.hosts().size());
   std::vector<std::int64_t> all(devices * kColumns);
-  const std::vector<std::int64_t> counts(devices, kColumns);
-  session.world().all_gather(mine.data(), all.data(), counts, DType::kInt64);
-  together(session.world(), [&] {
+  session.hosts().all_gather(mine.data(), sizeof mine, all.data());
+  together(session.hosts(), [&] {
     if (!session.is_first()) return;
     std::string text = "device,variables,arena,data,process_peak\n";
     for (std::size_t d = 0; d < devices; ++d) {

@@ -9,22 +9,68 @@
 #include "state/safetensors.h"
 
 namespace meshwork {
+namespace {
+
+/// Reads device memory from its beginning to its end through a window of staging memory.
+class PartReader {
+ public:
+  PartReader(const Session& session, const TensorView& view)
+      : device_(session.device()), stream_(session.stream()), view_(view) {}
+
+  const std::byte* operator()(std::int64_t begin, std::int64_t bytes) {
+    if (begin < begin_ || begin + bytes > end_) fetch(begin, bytes);
+    return staging_.get() + (begin - begin_);
+  }
+
+ private:
+  void fetch(std::int64_t begin, std::int64_t bytes) {
+    constexpr std::int64_t kBytes = std::int64_t{1} << 20U;
+    const std::int64_t count = std::min(std::max(bytes, kBytes), num_bytes(view_.type) - begin);
+    if (count > capacity_) {
+      staging_ = device_.allocate_staging(count);
+      capacity_ = count;
+    }
+    const auto event = device_.make_event();
+    stream_.copy_to_host(staging_.get(), view_.data + begin, count);
+    stream_.record(*event);
+    event->wait();
+    begin_ = begin;
+    end_ = begin + count;
+  }
+
+  Device& device_;
+  Stream& stream_;
+  TensorView view_;
+  std::shared_ptr<std::byte> staging_;
+  std::int64_t capacity_ = 0, begin_ = 0, end_ = 0;  ///< in the part: what staging has
+};
+
+}  // namespace
 
 Session::Session(const Job& job, const DeviceContext& context)
-    : job_(job), groups_(context.world), backend_(make_cpu_backend(context.threads)) {
-  const int device = context.world.rank();
-  plans_ = plan_device(job, device, [&](const Graph& program, const Instruction& instruction) {
+    : Session(job, context, context.make_device(context.world, context.threads)) {}
+
+Session::Session(const Job& job, const DeviceContext& context, DeviceParts parts)
+    : job_(job),
+      hosts_(context.world.hosts),
+      devices_(std::move(parts.devices)),
+      backend_(std::move(parts.backend)),
+      groups_(*devices_),
+      streams_(device()) {
+  const int rank = hosts().rank();
+  plans_ = plan_device(job, rank, [&](const Graph& program, const Instruction& instruction) {
     return kernel_workspace(*backend_, program, instruction);
   });
   if (job.config.memory_limit) {
-    together(world(), [&] { check_memory_limit(job, plans_, device); });
+    together(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
   // Collectives take what they need straight from the arenas of the others where they can.
-  arena_.memory = backend_->allocate(
-      plans_.arena_bytes, [&](std::int64_t bytes) { return context.world.allocate(bytes); });
+  arena_ = device().allocate(plans_.arena_bytes,
+                             [&](std::int64_t bytes) { return devices_->allocate(bytes); });
   for (const auto& [key, plan] : plans_.plans) {
-    executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, groups_, arena_));
+    executables_.emplace(
+        key, std::make_unique<Executable>(plan, *backend_, streams_, groups_, arena_.get()));
   }
   find_weights();
 }
@@ -56,7 +102,7 @@ void Session::find_weights() {
     const TensorView view = first->view(graph.variables[i].value);
     weights_.push_back({graph.variables[i].path, view.type.dtype, view.window.global});
     weight_views_.push_back(view);
-    owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, world().rank()));
+    owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
   }
 }
 
@@ -64,11 +110,6 @@ const Executable& Session::executable(const ProgramKey& key) const {
   const auto found = executables_.find(key);
   MW_CHECK(found != executables_.end(), "no program for a batch of {}", key.batch);
   return *found->second;
-}
-
-std::unique_ptr<Executable> Session::executable_over(const ProgramKey& key,
-                                                     InputPlaces places) const {
-  return std::make_unique<Executable>(executable(key), std::move(places));
 }
 
 void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }
@@ -79,13 +120,13 @@ std::vector<TensorPart> Session::weight_parts() const {
   std::vector<TensorPart> parts;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const TensorView& view = weight_views_[i];
-    parts.push_back({i, view.window, view.type.shape, view.data, owned_[i]});
+    parts.push_back({i, view.window, view.type.shape, PartReader(*this, view), owned_[i]});
   }
   return parts;
 }
 
 void Session::load_weights(const std::string& file) {
-  together(world(), [&] {
+  together(hosts(), [&] {
     const SafetensorsFile stored(file);
     stored.check_tensors(weights_);
     std::vector<std::byte> buffer;
@@ -93,32 +134,37 @@ void Session::load_weights(const std::string& file) {
       const TensorView& view = weight_views_[i];
       buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
       stored.read(weights_[i], view.window, view.type.shape, buffer.data());
-      backend_->copy_to_device(view.data, buffer.data(), num_bytes(view.type));
+      upload(view, buffer.data());
     }
   });
 }
 
 void Session::save_weights(const std::string& file) const {
-  write_safetensors(file, weights_, weight_parts(), {}, world());
+  write_safetensors(file, weights_, weight_parts(), {}, hosts());
 }
 
-std::uint64_t Session::weights_digest() const { return digest(weights_, weight_parts(), world()); }
+std::uint64_t Session::weights_digest() const { return digest(weights_, weight_parts(), hosts()); }
 
 WeightsCopy Session::copy_weights() const {
   WeightsCopy copy;
   for (const TensorView& view : weight_views_) {
     copy.emplace_back(static_cast<std::size_t>(num_bytes(view.type)));
-    backend_->copy_to_host(copy.back().data(), view.data, num_bytes(view.type));
+    download(copy.back().data(), view);
   }
   return copy;
 }
 
 void Session::restore_weights(const WeightsCopy& copy) {
   MW_CHECK(copy.size() == weight_views_.size());
-  for (std::size_t i = 0; i < copy.size(); ++i) {
-    const TensorView& view = weight_views_[i];
-    backend_->copy_to_device(view.data, copy[i].data(), num_bytes(view.type));
-  }
+  for (std::size_t i = 0; i < copy.size(); ++i) upload(weight_views_[i], copy[i].data());
+}
+
+void Session::upload(const TensorView& to, const void* from) const {
+  meshwork::upload(device(), stream(), to.data, from, num_bytes(to.type));
+}
+
+void Session::download(void* to, const TensorView& from) const {
+  meshwork::download(device(), stream(), to, from.data, num_bytes(from.type));
 }
 
 void Session::take_averages() { executable({ProgramKind::kAverage, 0}).run(); }

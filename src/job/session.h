@@ -21,21 +21,20 @@ class Session {
  public:
   /// Plans every program of the job, allocates once and binds.
   Session(const Job& job, const DeviceContext& context);
+  ~Session() { streams_.drain(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   /// Gives every variable its initial value; the program for it must be among the job's.
   void initialize();
 
   const Executable& executable(const ProgramKey& key) const;
-  /// The same program over inputs in other memory.
-  std::unique_ptr<Executable> executable_over(const ProgramKey& key, InputPlaces places) const;
-  /// How many programs have run over the arena.
-  std::int64_t runs() const { return arena_.runs; }
 
   /// The weights of the model (no optimizer state) as global tensors, and this device's part of
   /// each, in device memory.
   const std::vector<GlobalTensor>& weights() const { return weights_; }
   TensorView weight(std::size_t i) const;
-  /// The same parts in host memory; replicas but the first are no owners.
+  /// The same parts for the host to read; replicas but the first are no owners.
   std::vector<TensorPart> weight_parts() const;
 
   /// Reads the weights that a file of final weights holds.
@@ -51,24 +50,34 @@ class Session {
   /// must be among the job's.
   void take_averages();
 
+  /// Copies between device memory and any memory of the host, behind all programs enqueued so far;
+  /// done on return.
+  void upload(const TensorView& to, const void* from) const;
+  void download(void* to, const TensorView& from) const;
+
   const Job& job() const { return job_; }
-  Communicator& world() const { return groups_.world(); }
-  Backend& backend() const { return *backend_; }
-  bool is_first() const { return world().rank() == 0; }
+  HostGroup& hosts() const { return *hosts_; }
+  Device& device() const { return backend_->device(); }
+  Stream& stream() const { return *streams_.compute; }  ///< that programs begin and end on
+  bool is_first() const { return hosts().rank() == 0; }
 
   /// Bytes of this device's arena, and of these the variables'.
   std::int64_t arena_bytes() const { return plans_.arena_bytes; }
   std::int64_t variable_bytes() const { return plans_.variable_bytes; }
 
  private:
+  Session(const Job& job, const DeviceContext& context, DeviceParts parts);
   void check_variables_agree() const;
   void find_weights();
 
   const Job& job_;
-  mutable CommunicatorGroups groups_;
-  std::unique_ptr<Backend> backend_;
+  std::shared_ptr<HostGroup> hosts_;
+  std::shared_ptr<Communicator> devices_;
+  std::shared_ptr<Backend> backend_;
+  CommunicatorGroups groups_;
   DevicePlans plans_;
-  mutable Arena arena_;
+  std::shared_ptr<std::byte> arena_;
+  ProgramStreams streams_;
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
   std::vector<GlobalTensor> weights_;
   std::vector<TensorView> weight_views_;

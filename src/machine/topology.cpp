@@ -14,6 +14,8 @@
 
 #include "base/check.h"
 #include "machine/cgroup.h"
+#include "machine/memory.h"
+#include "machine/system_file.h"
 
 namespace meshwork {
 namespace {
@@ -34,28 +36,6 @@ struct CpuSet {
   cpu_set_t* set;
 };
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// The value after "key<spaces>:" in a file such as /proc/cpuinfo.
-std::string field(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t colon = line.find(':');
-    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-    const bool whole_key = line.find_first_not_of(" \t", key.size()) == colon;
-    if (colon != std::string::npos && whole_key) {
-      return value == std::string::npos ? "" : line.substr(value);
-    }
-  }
-  return {};
-}
-
 /// The process that bound this one: the nearest ancestor that is a launcher; 0 if there is none.
 int launcher() {
   int pid = static_cast<int>(getppid());
@@ -64,7 +44,7 @@ int launcher() {
     for (const std::string_view known : {"mpirun", "mpiexec", "orterun", "orted", "prted"}) {
       if (name == known) return pid;
     }
-    const std::string parent = field(fmt::format("/proc/{}/status", pid), "PPid");
+    const std::string parent = field_of(fmt::format("/proc/{}/status", pid), "PPid");
     pid = parent.empty() ? 0 : std::atoi(parent.c_str());
   }
   return 0;
@@ -80,8 +60,8 @@ std::vector<std::string> kernel_features(const std::string& root) {
   constexpr std::array kKnown{"avx2",        "fma",         "avx512f",  "avx512_vnni",
                               "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
                               "asimd",       "sve",         "bf16"};
-  std::string flags = field(root + "/proc/cpuinfo", "flags");
-  if (flags.empty()) flags = field(root + "/proc/cpuinfo", "Features");
+  std::string flags = field_of(root + "/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = field_of(root + "/proc/cpuinfo", "Features");
   std::vector<std::string> present;
   std::istringstream words(flags);
   for (std::string word; words >> word;) present.push_back(word);
@@ -90,11 +70,6 @@ std::vector<std::string> kernel_features(const std::string& root) {
     if (std::count(present.begin(), present.end(), known) > 0) result.emplace_back(known);
   }
   return result;
-}
-
-std::int64_t machine_memory(const std::string& root) {
-  const std::string kibibytes = field(root + "/proc/meminfo", "MemTotal");
-  return std::strtoll(kibibytes.c_str(), nullptr, 10) * 1024;
 }
 
 /// Binds the calling thread.
@@ -148,17 +123,6 @@ double cgroup_processors(const std::string& root) {
     double quota = -1;  // "max 100000" and "-1 100000" are no limit
     double period = 0;
     if (text >> quota >> period && quota > 0 && period > 0) least = std::min(least, quota / period);
-  }
-  return least;
-}
-
-std::int64_t available_memory(const std::string& root) {
-  std::int64_t least = machine_memory(root);
-  for (const std::string& folder : cgroup_folders("memory", root)) {
-    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
-      const std::int64_t limit = std::strtoll(first_line(folder + name).c_str(), nullptr, 10);
-      if (limit > 0) least = std::min(least, limit);  // "max" and an absent file read as 0
-    }
   }
   return least;
 }
@@ -236,7 +200,7 @@ DeviceDescription describe_devices(const std::string& root) {
   DeviceDescription result;
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) result.host = host.data();
-  result.processor = field(root + "/proc/cpuinfo", "model name");
+  result.processor = field_of(root + "/proc/cpuinfo", "model name");
   if (result.processor.empty()) result.processor = "unknown processor";
   result.features = kernel_features(root);
   result.cores = available_cores();

@@ -22,9 +22,6 @@ std::vector<int> allowed_processors(int pid = 0);
 /// period; infinity without a limit. `root` stands before /proc and /sys, for tests.
 double cgroup_processors(const std::string& root = "");
 
-/// Bytes of memory that this process may use: the machine's, or less by cgroup.
-std::int64_t available_memory(const std::string& root = "");
-
 /// Cores of this node that the job may use, at least 1: those mpirun itself may use (it gives each
 /// rank less), cut by the cgroup's quota.
 int available_cores();

@@ -10,7 +10,7 @@
 namespace meshwork::ops {
 
 // Leaves. Types come from the attributes.
-extern const OpDef kInput;            // {name, dtype, shape} (panels: that its columns may be in)
+extern const OpDef kInput;            // {name, dtype, shape}
 extern const OpDef kVariable;         // {path, dtype, shape}
 extern const OpDef kConstant;         // {value, dtype, shape}: one number everywhere
 extern const OpDef kRandomUniform;    // {key, low, high, shape}, () or (step): counter-based

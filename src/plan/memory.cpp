@@ -185,16 +185,10 @@ class Memory {
   }
 
   void place_inputs() {
-    std::int64_t bytes = 0;
     for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
       if (graph_.nodes[v].op->name != "input") continue;
       place_[v] = {new_buffer(num_bytes(graph_.nodes[v].type), -1), 0};
-      bytes += buffers_[slot(place_[v].buffer)].bytes;
-    }
-    plan_.keeps_inputs = !graph_.updates.empty() && bytes <= kKeptInputBytes;
-    for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
-      if (graph_.nodes[v].op->name != "input") continue;
-      buffers_[slot(place_[v].buffer)].last = plan_.keeps_inputs ? end() : last_use_[v];
+      buffers_[slot(place_[v].buffer)].last = last_use_[v];
     }
   }
 

@@ -40,6 +40,18 @@ double sent_bytes(const Graph& program, const Node& node) {
   return 0;
 }
 
+/// Orders the two streams: see Instruction.
+void number_events(Plan& plan) {
+  for (Instruction& instruction : plan.instructions) {
+    if (instruction.kind == Instruction::Kind::kStart) {
+      instruction.ready = plan.events++;
+      instruction.done = plan.events++;
+    } else if (instruction.kind == Instruction::Kind::kFinish) {
+      instruction.done = plan.instructions[static_cast<std::size_t>(instruction.started)].done;
+    }
+  }
+}
+
 }  // namespace
 
 Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options) {
@@ -58,6 +70,7 @@ Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions
       instruction.workspace_bytes = workspace(plan.program, instruction);
     }
   }
+  number_events(plan);
   lay_out_memory(plan, options.reserved);
   return plan;
 }
@@ -98,9 +111,15 @@ std::string to_string(const Plan& plan) {
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction& instruction = plan.instructions[i];
     if (instruction.kind == Instruction::Kind::kFinish) {
-      fmt::format_to(out, "{:4} finish {}\n", i, instruction.started);
+      fmt::format_to(out, "{:4} finish {}, waits for event {}\n", i, instruction.started,
+                     instruction.done);
     }
-    const char* start = instruction.kind == Instruction::Kind::kStart ? "start " : "";
+    const bool starts = instruction.kind == Instruction::Kind::kStart;
+    if (starts) {
+      fmt::format_to(out, "{:4} communication waits for event {}, records event {}\n", i,
+                     instruction.ready, instruction.done);
+    }
+    const char* start = starts ? "start " : "";
     for (const ValueId id : instruction.nodes) {
       const Node& node = plan.program.node(id);
       std::vector<std::string> inputs;

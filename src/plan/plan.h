@@ -19,6 +19,11 @@ struct Instruction {
   Kind kind = Kind::kKernel;
   std::vector<ValueId> nodes;  ///< of kFinish: none, they are those of its start
   int started = -1;            ///< of kFinish: the instruction of its start
+  /// Kernels go to the compute stream, collectives to that of communication. A start waits there
+  /// for event `ready`, which the compute stream records first, and records event `done`, for which
+  /// the compute stream waits at the finish.
+  int ready = -1;
+  int done = -1;
   std::int64_t workspace = 0;  ///< offset of scratch memory in the arena
   std::int64_t workspace_bytes = 0;
 };
@@ -40,7 +45,7 @@ struct Plan {
   /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its chain read.
   std::vector<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
-  bool keeps_inputs = false;        ///< nothing is written to their places in a step
+  int events = 0;                   ///< that its instructions number
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
   std::int64_t step_begin = 0;      ///< where what is no variable of any program begins
   std::int64_t arena_bytes = 0;     ///< all of it
@@ -84,9 +89,7 @@ constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10U;
 constexpr std::int64_t kBucketBytes = std::int64_t{1} << 20U;
 std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain = {});
 
-/// Gives every value a place; see Plan. Inputs of a program with updates keep theirs, if they are
-/// small: those of the next step can be read there while this one goes on elsewhere.
-constexpr std::int64_t kKeptInputBytes = std::int64_t{1} << 20U;
+/// Gives every value a place; see Plan.
 void lay_out_memory(Plan& plan, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.

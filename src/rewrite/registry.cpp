@@ -7,7 +7,7 @@ namespace meshwork {
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants, &rewriting::kCrossentropy, &rewriting::kWideResults,
-      &rewriting::kOverlapHalo,   &rewriting::kSplitK,       &rewriting::kInputPanels,
+      &rewriting::kOverlapHalo,   &rewriting::kSplitK,
   };
   return kRewrites;
 }

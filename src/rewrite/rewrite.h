@@ -28,7 +28,6 @@ Graph rewrite(Graph program, std::span<const std::string> names);
 namespace rewriting {
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
-extern const RewriteDef kInputPanels;
 extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kSplitK;
 extern const RewriteDef kWideResults;

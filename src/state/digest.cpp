@@ -45,39 +45,23 @@ std::uint64_t hash_run(const std::byte* data, std::uint64_t first, std::int64_t 
 std::uint64_t hash_part(const GlobalTensor& tensor, const TensorPart& part) {
   const std::size_t size = size_of(tensor.dtype);
   std::uint64_t sum = 0;
-  for_each_run(part.window, part.shape, [&](const Run& run) {
-    const std::byte* data = part.data + static_cast<std::size_t>(run.local) * size;
-    const auto first = static_cast<std::uint64_t>(run.global);
+  read_part(tensor, part, [&](std::int64_t global, const std::byte* data, std::int64_t count) {
+    const auto first = static_cast<std::uint64_t>(global);
     switch (size) {
       case 1:
-        sum += hash_run<std::uint8_t>(data, first, run.count);
+        sum += hash_run<std::uint8_t>(data, first, count);
         break;
       case 4:
-        sum += hash_run<std::uint32_t>(data, first, run.count);
+        sum += hash_run<std::uint32_t>(data, first, count);
         break;
       case 8:
-        sum += hash_run<std::uint64_t>(data, first, run.count);
+        sum += hash_run<std::uint64_t>(data, first, count);
         break;
       default:
         MW_CHECK(false, "{}: elements of {} bytes", tensor.path, size);
     }
   });
   return sum;
-}
-
-/// Adds modulo 2^64 over all members, in two halves: the sum of a communicator must not overflow.
-void sum_over_members(std::vector<std::uint64_t>& sums, Communicator& comm) {
-  std::vector<std::int64_t> halves;
-  for (const std::uint64_t sum : sums) {
-    halves.push_back(static_cast<std::int64_t>(sum & 0xFFFFFFFFU));
-    halves.push_back(static_cast<std::int64_t>(sum >> 32U));
-  }
-  comm.all_reduce(halves.data(), halves.data(), static_cast<std::int64_t>(halves.size()),
-                  DType::kInt64, Reduction::kSum);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = static_cast<std::uint64_t>(halves[2 * i]) +
-              (static_cast<std::uint64_t>(halves[2 * i + 1]) << 32U);
-  }
 }
 
 /// Appends words with their lengths, so that no two lists of tensors read the same.
@@ -95,14 +79,14 @@ void append_string(std::string& text, std::string_view word) {
 }  // namespace
 
 std::uint64_t digest(const std::vector<GlobalTensor>& tensors, const std::vector<TensorPart>& parts,
-                     Communicator& comm) {
+                     HostGroup& hosts) {
   std::vector<std::uint64_t> sums(tensors.size(), 0);
   for (const TensorPart& part : parts) {
     const GlobalTensor& tensor = tensors.at(part.tensor);
     check_part(tensor, part.window, part.shape);
     if (part.owner) sums[part.tensor] += hash_part(tensor, part);
   }
-  sum_over_members(sums, comm);
+  const std::vector<std::int64_t> all = sum_over_members(hosts, {sums.begin(), sums.end()});
 
   std::string text;
   for (const std::size_t i : in_path_order(tensors)) {
@@ -112,7 +96,7 @@ std::uint64_t digest(const std::vector<GlobalTensor>& tensors, const std::vector
     for (const std::int64_t extent : tensors[i].shape) {
       append_word(text, static_cast<std::uint64_t>(extent));
     }
-    append_word(text, sums[i]);
+    append_word(text, static_cast<std::uint64_t>(all[i]));
   }
   return XXH64(text.data(), text.size(), 0);
 }

@@ -20,14 +20,13 @@ static_assert(std::endian::native == std::endian::little, "safetensors is little
 
 /// Every element has one owner: else the file would have holes, or depend on who writes last.
 void check_owners(const std::vector<GlobalTensor>& tensors, const std::vector<TensorPart>& parts,
-                  Communicator& comm) {
+                  HostGroup& hosts) {
   std::vector<std::int64_t> owned(tensors.size(), 0);
   for (const TensorPart& part : parts) {
     check_part(tensors.at(part.tensor), part.window, part.shape);
     if (part.owner) owned[part.tensor] += num_elements(part.shape);
   }
-  comm.all_reduce(owned.data(), owned.data(), static_cast<std::int64_t>(owned.size()),
-                  DType::kInt64, Reduction::kSum);
+  owned = sum_over_members(hosts, owned);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     MW_CHECK(owned[i] == num_elements(tensors[i].shape), "{}: {} elements have owners, of {}",
              tensors[i].path, owned[i], num_elements(tensors[i].shape));
@@ -47,10 +46,10 @@ void write_parts(const std::string& path, const SafetensorsPlan& plan,
   for (const TensorPart& part : parts) {
     if (!part.owner) continue;
     const std::size_t size = size_of(tensors[part.tensor].dtype);
-    for_each_run(part.window, part.shape, [&](const Run& run) {
-      file.write_at(part.data + static_cast<std::size_t>(run.local) * size,
-                    static_cast<std::size_t>(run.count) * size,
-                    plan.offsets[part.tensor] + static_cast<std::uint64_t>(run.global) * size);
+    const std::uint64_t begin = plan.offsets[part.tensor];
+    read_part(tensors[part.tensor], part, [&](auto global, const std::byte* elements, auto count) {
+      file.write_at(elements, static_cast<std::size_t>(count) * size,
+                    begin + static_cast<std::uint64_t>(global) * size);
     });
   }
   file.sync();
@@ -125,20 +124,20 @@ std::vector<std::string> without(const std::vector<std::string>& paths,
 
 void write_safetensors(const std::string& file, const std::vector<GlobalTensor>& tensors,
                        const std::vector<TensorPart>& parts, const Metadata& metadata,
-                       Communicator& comm) {
+                       HostGroup& hosts) {
   Metadata all = metadata;
   all.insert({{"format", "meshwork"}, {"version", "1"}});
   const SafetensorsPlan plan = plan_safetensors(tensors, all, file);
-  check_owners(tensors, parts, comm);
+  check_owners(tensors, parts, hosts);
 
-  const bool first = comm.rank() == 0;
+  const bool first = hosts.rank() == 0;
   const std::string partial = file + ".partial";
   try {
-    together(comm, [&] {
+    together(hosts, [&] {
       if (first) begin_file(partial, plan);
     });
-    together(comm, [&] { write_parts(partial, plan, tensors, parts); });
-    together(comm, [&] {
+    together(hosts, [&] { write_parts(partial, plan, tensors, parts); });
+    together(hosts, [&] {
       if (first) rename_file(partial, file);
     });
   } catch (...) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "comm/communicator.h"
+#include "comm/host_group.h"
 #include "state/safetensors_header.h"
 #include "state/tensor_part.h"
 
@@ -24,7 +24,7 @@ namespace meshwork {
 /// Error on all.
 void write_safetensors(const std::string& file, const std::vector<GlobalTensor>& tensors,
                        const std::vector<TensorPart>& parts, const Metadata& metadata,
-                       Communicator& comm);
+                       HostGroup& hosts);
 
 /// A file open for reading, its header checked. Each device opens it for itself.
 class SafetensorsFile {

@@ -13,6 +13,17 @@ std::string describe(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", to_string(dtype), to_string(shape));
 }
 
+void read_part(const GlobalTensor& tensor, const TensorPart& part, const UseElements& use) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 20U;
+  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
+  for_each_run(part.window, part.shape, [&](const Run& run) {
+    for (std::int64_t begin = 0; begin < run.count; begin += kBytes / size) {
+      const std::int64_t count = std::min(kBytes / size, run.count - begin);
+      use(run.global + begin, part.read((run.local + begin) * size, count * size), count);
+    }
+  });
+}
+
 void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local) {
   MW_CHECK(window.global == tensor.shape, "{}: {}, window of {}", tensor.path,
            to_string(tensor.shape), to_string(window.global));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,15 +22,25 @@ struct GlobalTensor {
 /// "float32[784, 200]".
 std::string describe(DType dtype, const Shape& shape);
 
-/// What one device holds of a global tensor: dense, row-major, in host memory.
+/// Gives `bytes` of a part from byte `begin` on in host memory, until it is called again.
+using ReadPart = std::function<const std::byte*(std::int64_t begin, std::int64_t bytes)>;
+
+/// What one device holds of a global tensor: dense, row-major.
 struct TensorPart {
   std::size_t tensor = 0;  ///< index in the list of global tensors
   Window window;
   Shape shape;  ///< local
-  const std::byte* data = nullptr;
+  ReadPart read;
   /// Of the replicas of a part one is the owner: every element has exactly one. Others are skipped.
   bool owner = true;
 };
+
+/// Elements of a part that lie side by side in the global tensor too: `count` from `global` on.
+using UseElements =
+    std::function<void(std::int64_t global, const std::byte* elements, std::int64_t count)>;
+
+/// Reads all elements of a part, in its order, at most 1 MiB at a time.
+void read_part(const GlobalTensor& tensor, const TensorPart& part, const UseElements& use);
 
 /// Throws CheckFailure unless the part lies inside its tensor.
 void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local);

@@ -6,15 +6,13 @@
 
 namespace meshwork {
 
-/// A program of a step and its memory: what is filled before it and read after it.
+/// A program of a step and its device memory: what is filled before it and read after it.
 struct BoundProgram {
-  struct Metric {
-    TensorView total, count;
-  };
   const Executable* executable = nullptr;
   std::vector<TensorView> fields;  ///< of the split
-  TensorView iteration, learning_rate, loss;
-  std::vector<Metric> metrics;
+  TensorView iteration, learning_rate;
+  std::vector<TensorView> results;  ///< scalars: the loss, if there is one, then of each metric two
+  bool has_loss = false;
 };
 
 }  // namespace meshwork

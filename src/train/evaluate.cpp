@@ -70,7 +70,7 @@ void prepare_evaluate(Job& job, const data::Split& split) {
 
 FitResult evaluate(const Job& job, const DeviceContext& context, const data::Split& split,
                    const std::string& file, int verbose, std::ostream& out) {
-  check_same_programs(job, context.world);
+  check_same_programs(job, *context.world.hosts);
   Session session(job, context);
   session.load_weights(file);
   Evaluator evaluator(session, split);

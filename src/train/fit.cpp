@@ -22,7 +22,7 @@ void prepare_fit(Job& job) {
 
 FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
               std::ostream& out) {
-  check_same_programs(job, context.world);
+  check_same_programs(job, *context.world.hosts);
   Session session(job, context);
   session.initialize();
   if (!options.initial_weights.empty()) session.load_weights(options.initial_weights);
@@ -32,7 +32,7 @@ FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& op
   if (trained.is_usable) session.save_weights(weights);
   if (!trained.failure.empty()) {
     // The first device has shown everything before another one ends the run.
-    session.world().barrier();
+    session.hosts().barrier();
     const std::string saved = "; the weights of the best epoch are in " + weights;
     fail(ExitCode::kTraining, "{}{}", trained.failure, trained.is_usable ? saved : "");
   }

@@ -67,13 +67,13 @@ class Predictor {
         session_.job().programs.at({ProgramKind::kPredict, batch}).partitioned;
     const ValueId id = output_value(program.graph, output);
     const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
-    if (!is_first_replica(layout, session_.job().mesh, session_.world().rank())) return;
+    if (!is_first_replica(layout, session_.job().mesh, session_.hosts().rank())) return;
     const TensorView view = runner_.output(output);
     Window window = view.window;
     window.global[0] = samples_;
     window.offset[0] += first;
     host_.resize(static_cast<std::size_t>(num_bytes(view.type)));
-    session_.backend().copy_to_host(host_.data(), view.data, num_bytes(view.type));
+    session_.download(host_.data(), view);
     writer.write(window, view.type.shape, host_.data());
   }
 
@@ -114,18 +114,18 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 void predict(const Job& job, const DeviceContext& context, const data::Split& split,
              const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
              std::ostream& out) {
-  check_same_programs(job, context.world);
+  check_same_programs(job, *context.world.hosts);
   Session session(job, context);
   session.load_weights(weights);
   std::vector<data::NpyWriter> writers;
-  together(session.world(), [&] {
+  together(session.hosts(), [&] {
     if (!session.is_first()) return;
     for (const PredictionFile& entry : files) {
       create_parent_directory(entry.file, "; name another with --output");
       writers.push_back(data::NpyWriter::create(entry.file, DType::kFloat32, entry.shape));
     }
   });
-  together(session.world(), [&] {
+  together(session.hosts(), [&] {
     if (session.is_first()) return;
     for (const PredictionFile& entry : files) {
       writers.push_back(data::NpyWriter::join(entry.file, DType::kFloat32, entry.shape));
@@ -133,10 +133,10 @@ void predict(const Job& job, const DeviceContext& context, const data::Split& sp
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));
   Predictor(session, inputs_of(job, split), files).run(writers, bar);
-  together(session.world(), [&] {
+  together(session.hosts(), [&] {
     for (data::NpyWriter& writer : writers) writer.close();
   });
-  together(session.world(), [&] {
+  together(session.hosts(), [&] {
     if (!session.is_first()) return;
     for (data::NpyWriter& writer : writers) writer.publish();
   });

@@ -1,16 +1,20 @@
 #include "train/runner.h"
 
-#include <algorithm>
-#include <utility>
+#include <cmath>
+#include <cstring>
 
 #include "base/check.h"
-#include "data/panels.h"
 #include "optim/optimizer.h"
 
 namespace meshwork {
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
-    : session_(session), kind_(kind), fields_(split.fields) {
+    : session_(session),
+      kind_(kind),
+      fields_(split.fields),
+      uploader_(session.device(), session.stream()),
+      ring_(session.device(), session.stream(),
+            [this](std::int64_t batch, auto results) { add_results(batch, results); }) {
   if (kind == ProgramKind::kTrain) {
     steps_per_update_ = steps_per_update(session.job().config.compile->optimizer);
   }
@@ -45,11 +49,12 @@ BoundProgram Runner::bind(const ProgramKey& key, const Executable& executable) c
   bound.iteration = bound.executable->input("iteration");
   bound.learning_rate = bound.executable->input("learning_rate");
   for (const NamedValue& output : session_.job().programs.at(key).partitioned.graph.outputs) {
-    if (output.name == "loss") bound.loss = bound.executable->output("loss");
+    bound.has_loss = bound.has_loss || output.name == "loss";
   }
+  if (bound.has_loss) bound.results.push_back(executable.output("loss"));
   for (const Mean& mean : means_) {
-    bound.metrics.push_back({bound.executable->output(mean.name + "/total"),
-                             bound.executable->output(mean.name + "/count")});
+    bound.results.push_back(executable.output(mean.name + "/total"));
+    bound.results.push_back(executable.output(mean.name + "/count"));
   }
   return bound;
 }
@@ -60,58 +65,23 @@ const BoundProgram& Runner::bound(const ProgramKey& key) const {
   return found->second;
 }
 
-double Runner::read(const TensorView& scalar) const {
-  float value = 0;
-  session_.backend().copy_to_host(&value, scalar.data, sizeof value);
-  return value;
-}
-
-ProgramKey Runner::key_for(std::int64_t batch, std::int64_t iteration) const {
-  const bool updates = (iteration + 1) % steps_per_update_ == 0;
-  return {updates ? kind_ : ProgramKind::kAccumulate, batch};
-}
-
 const BoundProgram& Runner::bound_for(std::int64_t batch, std::int64_t iteration) const {
-  return bound(key_for(batch, iteration));
-}
-
-std::unique_ptr<ReadAhead> Runner::make_ahead() const {
-  std::map<ProgramKey, const BoundProgram*> full;
-  const std::int64_t batch = bound_.rbegin()->first.batch;
-  for (const auto& [key, program] : bound_) {
-    if (kind_ == ProgramKind::kTrain && key.batch == batch) full.emplace(key, &program);
-  }
-  return std::make_unique<ReadAhead>(session_, fields_, full,
-                                     [this](const ProgramKey& key, const Executable& executable) {
-                                       return bind(key, executable);
-                                     });
-}
-
-void Runner::read(data::Loader& loader, const BoundProgram& bound) const {
-  for (std::size_t i = 0; i < bound.fields.size(); ++i) {
-    const TensorView& input = bound.fields[i];
-    if (input.data == nullptr) continue;
-    session_.backend().fill(input.data, num_bytes(input.type),
-                            [&](std::byte* host) { loader.read(i, host); });
-  }
+  const bool updates = (iteration + 1) % steps_per_update_ == 0;
+  return bound({updates ? kind_ : ProgramKind::kAccumulate, batch});
 }
 
 std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
-  loader.drop_begun();
   const std::int64_t batch = loader.advance();
-  read(loader, bound_for(batch, iteration));
+  const BoundProgram& bound = bound_for(batch, iteration);
+  for (std::size_t i = 0; i < bound.fields.size(); ++i) {
+    uploader_.upload(bound.fields[i], [&](std::byte* host) { loader.read(i, host); });
+  }
   return batch;
 }
 
 std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
-  if (!ahead_) ahead_ = make_ahead();
-  const std::int64_t batch = ahead_->advance(loader);
-  const BoundProgram* elsewhere = ahead_->take_turn(key_for(batch, iteration));
-  const BoundProgram& program = elsewhere != nullptr ? *elsewhere : bound_for(batch, iteration);
-  read(loader, program);
-  const bool is_begun = ahead_->begin_next(loader, key_for(batch, iteration + 1));
-  run(program, batch, iteration, learning_rate, is_begun ? &loader : nullptr);
-  ahead_->end_turn();
+  const std::int64_t batch = fill(loader, iteration);
+  run(bound_for(batch, iteration), batch, iteration, learning_rate);
   return batch;
 }
 
@@ -119,60 +89,68 @@ void Runner::step(const data::Batch& batch, std::int64_t iteration, double learn
   const BoundProgram& bound = bound_for(batch.size, iteration);
   MW_CHECK(bound.fields.size() == batch.fields.size());
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
-    write_field(bound.fields[i], batch.fields[i].data);
+    const TensorView& to = bound.fields[i];
+    uploader_.upload(to, [&](std::byte* host) {
+      const std::int64_t bytes = num_bytes(to.type);
+      if (bytes > 0) std::memcpy(host, batch.fields[i].data, static_cast<std::size_t>(bytes));
+    });
   }
   run(bound, batch.size, iteration, learning_rate);
 }
 
-void Runner::write(const TensorView& input, const void* host) const {
-  if (input.data == nullptr) return;
-  session_.backend().copy_to_device(input.data, host, num_bytes(input.type));
-}
-
-void Runner::write_field(const TensorView& input, const void* host) const {
-  if (input.panels == 1) return write(input, host);
-  const std::int64_t bytes = num_bytes(input.type), rows = input.type.shape[0];
-  session_.backend().fill(input.data, bytes, [&](std::byte* out) {
-    data::copy_to_panels(static_cast<const std::byte*>(host), rows,
-                         bytes / std::max<std::int64_t>(1, rows), input.panels, out);
-  });
-}
-
 void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
-                 double learning_rate, data::Loader* next) {
+                 double learning_rate) {
   const auto rate = static_cast<float>(learning_rate);
-  write(bound.iteration, &iteration);
-  write(bound.learning_rate, &rate);
-  if (next != nullptr) {
-    bound.executable->run([next] { return next->read_some(); });
-  } else {
-    bound.executable->run();
-  }
+  ring_.begin(batch);
+  ring_.upload(bound.iteration, &iteration);
+  ring_.upload(bound.learning_rate, &rate);
+  bound.executable->run();
+  ring_.end(bound.results);
   last_ = &bound;
+}
 
+/// All programs of a kind but those that accumulate gradients give the same results.
+void Runner::add_results(std::int64_t batch, std::span<const float> results) {
   const auto samples = static_cast<double>(batch);
-  if (bound.loss.data != nullptr) {
-    loss_ = read(bound.loss);
+  ++steps_;
+  if (results.size() % 2 == 1) {
+    loss_ = results[0];
     loss_mean_.total += loss_ * samples;
     loss_mean_.count += samples;
+    if (!bad_step_ && !std::isfinite(loss_)) bad_step_ = steps_;
+    results = results.subspan(1);
   }
   for (std::size_t i = 0; i < means_.size(); ++i) {
-    means_[i].total += read(bound.metrics[i].total);
-    means_[i].count += read(bound.metrics[i].count);
+    means_[i].total += results[2 * i];
+    means_[i].count += results[2 * i + 1];
   }
 }
 
-Logs Runner::logs() const {
+double Runner::loss() {
+  ring_.drain();
+  return loss_;
+}
+
+std::optional<std::int64_t> Runner::bad_step() {
+  ring_.drain();
+  return bad_step_;
+}
+
+Logs Runner::logs() {
+  ring_.drain();
   Logs logs;
   const auto add = [&](const Mean& mean) {
     logs[mean.name] = mean.count == 0 ? 0 : mean.total / mean.count;
   };
-  if (last_ != nullptr && last_->loss.data != nullptr) add(loss_mean_);
+  if (last_ != nullptr && last_->has_loss) add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
   return logs;
 }
 
 void Runner::reset() {
+  ring_.drain();
+  steps_ = 0;
+  bad_step_.reset();
   loss_mean_ = {"loss"};
   for (Mean& mean : means_) mean = {mean.name};
 }
@@ -193,14 +171,7 @@ data::LoaderOptions Runner::in_order() const {
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];
-    for (const auto& [key, program] : bound_) {
-      const TensorView& other = program.fields[field];
-      MW_CHECK(key.batch != batch || other.data == nullptr || other.panels == view.panels,
-               "field '{}' in {} panels and in {}", fields_[field].name, other.panels, view.panels);
-    }
-    if (view.data != nullptr) {
-      return data::LocalPart{view.window, view.type.shape, view.panels};
-    }
+    if (view.data != nullptr) return data::LocalPart{view.window, view.type.shape};
     Shape global = fields_[field].shape;
     global.insert(global.begin(), batch);
     return data::LocalPart{whole_window(global), Shape(global.size(), 0)};

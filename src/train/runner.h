@@ -2,22 +2,30 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/loader.h"
 #include "job/session.h"
 #include "train/bound_program.h"
+#include "train/field_uploader.h"
 #include "train/logs.h"
-#include "train/read_ahead.h"
+#include "train/step_ring.h"
 
 namespace meshwork {
 
 /// Runs the programs of one kind over the batches of one split, and keeps Keras's running means of
-/// what they put out: the loss weighted by the size of the batch, metrics by their counts.
+/// what they put out: the loss weighted by the size of the batch, metrics by their counts. A step
+/// is enqueued; whoever asks for numbers waits for them.
 class Runner {
  public:
   Runner(const Session& session, ProgramKind kind, const data::Split& split);
+  /// Copies to and from its staging memory may be under way.
+  ~Runner() { session_.stream().drain(); }
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
   /// One step, on the next batch of the loader, whose size it returns. `iteration` counts steps
   /// from 0 over the whole run: where the optimizer accumulates gradients over several, it says
@@ -28,14 +36,12 @@ class Runner {
   /// A step on a batch in memory of the host.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
-  /// Whether, where the loader reads memory, full batches are read while threads are idle; known
-  /// from the first step on.
-  bool reads_ahead() const { return ahead_ && ahead_->is_used(); }
-
   /// The loss of the last step.
-  double loss() const { return loss_; }
+  double loss();
   /// The means since reset(); a metric without samples is 0.
-  Logs logs() const;
+  Logs logs();
+  /// The first step since reset(), from 1, whose loss was no number.
+  std::optional<std::int64_t> bad_step();
   void reset();
 
   /// An output of the last step that is no scalar.
@@ -56,27 +62,23 @@ class Runner {
   };
 
   BoundProgram bind(const ProgramKey& key, const Executable& executable) const;
-  ProgramKey key_for(std::int64_t batch, std::int64_t iteration) const;
   const BoundProgram& bound(const ProgramKey& key) const;
   const BoundProgram& bound_for(std::int64_t batch, std::int64_t iteration) const;
-  std::unique_ptr<ReadAhead> make_ahead() const;
-  void read(data::Loader& loader, const BoundProgram& bound) const;
-  /// `next`: has a batch to be read meanwhile.
   void run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
-           double learning_rate, data::Loader* next = nullptr);
+           double learning_rate);
+  void add_results(std::int64_t batch, std::span<const float> results);
   void name_metrics();
-  double read(const TensorView& scalar) const;
-  /// An input that the program does not have is left alone.
-  void write(const TensorView& input, const void* host) const;
-  void write_field(const TensorView& input, const void* host) const;
 
   const Session& session_;
   ProgramKind kind_;
   std::vector<data::Field> fields_;  ///< of the split
   std::int64_t steps_per_update_ = 1;
   std::map<ProgramKey, BoundProgram> bound_;
-  std::unique_ptr<ReadAhead> ahead_;  ///< from the first step on
+  FieldUploader uploader_;
+  StepRing ring_;
   const BoundProgram* last_ = nullptr;
+  std::int64_t steps_ = 0;  ///< finished since reset()
+  std::optional<std::int64_t> bad_step_;
   double loss_ = 0;
   Mean loss_mean_{"loss"};
   std::vector<Mean> means_;  ///< of the metrics

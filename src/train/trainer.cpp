@@ -20,10 +20,10 @@ bool is_validated(const config::FitSpec& fit, std::int64_t epoch) {
 }
 
 /// The logs of the first device, on all: replicas may differ in their last bits where machines do.
-void share(Logs& logs, Communicator& comm) {
+void share(Logs& logs, HostGroup& hosts) {
   std::vector<double> values;
   for (const auto& [name, value] : logs) values.push_back(value);
-  comm.broadcast(values.data(), values.size() * sizeof(double), 0);
+  hosts.broadcast(values.data(), values.size() * sizeof(double), 0);
   std::size_t i = 0;
   for (auto& [name, value] : logs) value = values[i++];
 }
@@ -74,7 +74,7 @@ Trainer::Trainer(Session& session, int verbose, std::ostream& out)
 
 Trainer::Files Trainer::open_files() const {
   Files files;
-  together(session_.world(), [&] {
+  together(session_.hosts(), [&] {
     if (!session_.is_first()) return;
     create_run_directory(config_.run_directory, config_.text);
     std::vector<std::string> columns;
@@ -93,10 +93,10 @@ Training Trainer::make_training() {
     if (session_.is_first()) bar_.print(line);
   };
   training.together = [this](const std::function<void()>& work) {
-    together(session_.world(), work);
+    together(session_.hosts(), work);
   };
   training.save_weights = [this](const std::string& file) {
-    together(session_.world(), [&] {
+    together(session_.hosts(), [&] {
       if (session_.is_first()) create_parent_directory(file);
     });
     session_.save_weights(file);
@@ -113,7 +113,7 @@ TrainerResult Trainer::run() {
     result.logs = run_epoch(epoch);
     const double loss = result.logs.at("loss");
     if (!std::isfinite(loss)) {
-      result.failure = describe_failure(loss, epoch, bad_step_.value_or(1));
+      result.failure = describe_failure(loss, epoch, runner_.bad_step().value_or(1));
       break;
     }
     if (training_.stop) break;
@@ -133,12 +133,11 @@ Logs Trainer::run_epoch(std::int64_t epoch) {
   const std::int64_t steps = loader_.steps_per_epoch();
   bar_.begin_epoch(epoch, config_.fit.epochs, steps);
   runner_.reset();
-  bad_step_.reset();
   for (std::int64_t step = 1; step <= steps && !training_.stop; ++step) run_step(epoch, step);
   Logs logs = runner_.logs();
   if (evaluator_ && is_validated(config_.fit, epoch)) validate(logs);
   if (logs_learning_rate()) logs["learning_rate"] = static_cast<double>(training_.learning_rate);
-  share(logs, session_.world());
+  share(logs, session_.hosts());
   for (const auto& callback : callbacks_) callback->end_epoch(epoch, logs, training_);
   bar_.finish(logs);
   if (files_.metrics) files_.metrics->add(epoch, logs);
@@ -151,10 +150,9 @@ void Trainer::run_step(std::int64_t epoch, std::int64_t step) {
   runner_.step(loader_, iteration_, rate);
   if (files_.steps) files_.steps->add(iteration_, runner_.loss());
   ++iteration_;
-  if (!bad_step_ && !std::isfinite(runner_.loss())) bad_step_ = step;
   if (has_batch_callbacks_) {
     Logs logs = runner_.logs();
-    share(logs, session_.world());
+    share(logs, session_.hosts());
     for (const auto& callback : callbacks_) {
       if (callback->wants_batches()) callback->end_batch(epoch, step - 1, logs, training_);
     }

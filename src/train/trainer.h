@@ -59,7 +59,6 @@ class Trainer {
   std::optional<Evaluator> evaluator_;
   bool has_batch_callbacks_ = false;
   std::int64_t iteration_ = 0;
-  std::optional<std::int64_t> bad_step_;  ///< of this epoch, from 1: the first with a bad loss
 };
 
 }  // namespace meshwork

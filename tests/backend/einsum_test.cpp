@@ -106,20 +106,6 @@ Tensor uniform(Shape shape, std::uint64_t seed) {
 
 cpu::EinsumPlan plan_of(const Case& c) { return cpu::plan_einsum(c.parsed(), false); }
 
-/// The same in panels: part p of each of its `rows` in panel p.
-Tensor in_panels(const Tensor& x, std::int64_t rows, std::int64_t panels) {
-  Tensor result = x;
-  const std::int64_t columns = static_cast<std::int64_t>(x.values.size()) / rows / panels;
-  auto to = result.values.begin();
-  for (std::int64_t panel = 0; panel < panels; ++panel) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const auto from = x.values.begin() + (row * panels + panel) * columns;
-      to = std::copy(from, from + columns, to);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("the fast einsum agrees with the naive one") {
@@ -155,31 +141,6 @@ TEST_CASE("products of a short stack are close to naive ones and do not depend o
       CAPTURE(threads);
       CHECK(same(alone, run(*make_cpu_backend(threads), "einsum", inputs, output, attrs)));
     }
-  }
-  omp_set_num_threads(1);
-}
-
-TEST_CASE("an operand in panels gives the same bits") {
-  const auto check = [](const Case& c, std::int64_t rows, std::int64_t panels) {
-    CAPTURE(c.x);
-    const TensorType output{DType::kFloat32, c.shape(c.y)};
-    const Attrs attrs{{"equation", c.equation()}};
-    const Tensor x = uniform(c.shape(c.x), 1), w = uniform(c.shape(c.w), 2);
-    const Tensor dense = run(*make_cpu_backend(1), "einsum", {x, w}, output, attrs);
-    for (const int threads : {1, 2, 3}) {
-      CHECK(same(dense, run(*make_cpu_backend(threads), "einsum", {in_panels(x, rows, panels), w},
-                            output, attrs, {.panels = panels})));
-    }
-  };
-  // Long sums, and too short ones for a part of the threads each.
-  for (const std::int64_t k : {392, 20}) {
-    const Extents extents{{"s", 2}, {"m", 96}, {"k", k}, {"n", 101}};
-    check({"m s k", "s k n", "s m n", extents}, 96, 2);
-  }
-  for (const std::int64_t n : {128, 600, 2}) {
-    const Extents extents{{"k", 96}, {"m", 786}, {"n", n}};
-    check({"k m", "k n", "m n", extents}, 96, 2);
-    check({"k m", "k n", "m n", extents}, 96, 3);
   }
   omp_set_num_threads(1);
 }

@@ -55,7 +55,7 @@ Bound bind(Backend& backend, const std::string& op, const std::vector<Shape>& in
   for (const Shape& shape : inputs) args.inputs.push_back(view_of(shape));
   Bound bound;
   const auto give = [&](std::int64_t bytes) {
-    bound.memory.push_back(backend.allocate(bytes));
+    bound.memory.push_back(backend.device().allocate(bytes));
     return bound.memory.back().get();
   };
   args.workspace = give(kernel->workspace != nullptr ? kernel->workspace(args) : 0);
@@ -66,7 +66,7 @@ Bound bind(Backend& backend, const std::string& op, const std::vector<Shape>& in
   }
   args.output.data = give(num_bytes(args.output.type));
   bound.bytes += static_cast<double>(num_bytes(args.output.type));
-  bound.launch = kernel->bind(args);
+  bound.launch = backend.bind(*kernel, args, *backend.device().make_stream());
   return bound;
 }
 

@@ -26,7 +26,7 @@ struct Guarded {
   std::int64_t bytes = 0;
 
   Guarded(Backend& backend, std::int64_t size)
-      : memory(backend.allocate(size + kGuard)), bytes(size) {
+      : memory(backend.device().allocate(size + kGuard)), bytes(size) {
     std::memset(memory.get(), std::to_integer<int>(kGarbage),
                 static_cast<std::size_t>(size + kGuard));
   }
@@ -105,7 +105,6 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
   for (const Tensor& input : inputs) {
     args.inputs.push_back({input.type, window_or_whole(input.window, input.type.shape), nullptr});
   }
-  if (!inputs.empty()) args.inputs[0].panels = options.panels;
   const Guarded workspace(backend, kernel->workspace != nullptr ? kernel->workspace(args) : 0);
   args.workspace = workspace.memory.get();
   std::vector<Guarded> memory;
@@ -119,7 +118,7 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
       options.in_place >= 0 ? static_cast<std::size_t>(options.in_place) : inputs.size();
   args.output.data = memory[target].memory.get();
 
-  kernel->bind(args)();
+  backend.bind(*kernel, args, *backend.device().make_stream())();
   CHECK(workspace.intact());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     CHECK(memory[i].intact());

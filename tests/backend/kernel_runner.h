@@ -24,9 +24,8 @@ Tensor floats(Shape shape, std::vector<double> values);
 Tensor some_floats(Shape shape, std::uint64_t seed);
 
 struct RunOptions {
-  int in_place = -1;        ///< the operand whose memory the result takes
-  Window window = {};       ///< of the result; empty: the whole tensor
-  std::int64_t panels = 1;  ///< that the first operand is stored in
+  int in_place = -1;   ///< the operand whose memory the result takes
+  Window window = {};  ///< of the result; empty: the whole tensor
 };
 
 /// What the kernel of `op` in the backend gives. Result and workspace are filled with garbage

@@ -54,31 +54,3 @@ TEST_CASE("one thread computes in a serial scope, as many as before behind it") 
   }
   omp_set_num_threads(1);
 }
-
-TEST_CASE("other threads do something else until the work, or what they do, is done") {
-  for (const int threads : {1, 3}) {
-    CAPTURE(threads);
-    omp_set_num_threads(threads);
-    std::atomic<int> left = 1000, done = 0;
-    const auto take = [&] {
-      if (--left < 0) return false;
-      ++done;
-      return true;
-    };
-    bool in_parallel = false;
-    const bool all = run_beside(
-        [&] {
-          while (threads > 1 && left > -1) {
-          }
-        },
-        take);
-    CHECK(done == (threads > 1 ? 1000 : 0));
-    CHECK(all == (threads == 1));
-    // Work that ends leaves the rest.
-    CHECK(run_beside([&] { in_parallel = omp_in_parallel() != 0; }, [] { return true; }));
-    CHECK(in_parallel == (threads > 1));
-    CHECK_THROWS_AS(run_beside([] { throw std::runtime_error("broken"); }, [] { return true; }),
-                    std::runtime_error);
-  }
-  omp_set_num_threads(1);
-}

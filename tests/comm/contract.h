@@ -4,20 +4,27 @@
 
 namespace meshwork::test {
 
-/// Holds a communicator to every promise of communicator.h; all members call it together.
+/// Holds a world to every promise of communicator.h and host_group.h; all members call it together.
 /// One body for one device, threads and ranks.
-void check_contract(Communicator& comm);
+void check_contract(World& world);
 
 /// The parts of it.
+void check_host_group(HostGroup& hosts);
 void check_all_reduce(Communicator& comm);
 void check_reduce_scatter(Communicator& comm);
 void check_all_gather(Communicator& comm);
 void check_all_to_all(Communicator& comm);
-void check_broadcast(Communicator& comm);
-void check_groups(Communicator& comm);
-void check_prepared(Communicator& comm);
+void check_groups(World& world);
+void check_many_at_a_time(World& world);
 
 /// `rounds` calls of changing kind and size, each buffer overwritten as soon as its call returns.
+void check_repeated_calls(HostGroup& hosts, int rounds);
 void check_repeated_calls(Communicator& comm, int rounds);
+
+/// A stream of the host.
+Stream& immediate_stream();
+
+/// Prepares a call and runs it once.
+void run_once(Communicator& comm, const CollectiveCall& call);
 
 }  // namespace meshwork::test

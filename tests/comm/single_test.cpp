@@ -8,21 +8,23 @@
 namespace meshwork {
 
 TEST_CASE("single: one device keeps the contract") {
-  const auto comm = single_communicator();
-  CHECK(comm->rank() == 0);
-  CHECK(comm->size() == 1);
-  test::check_contract(*comm);
+  World world = single_world();
+  CHECK(world.devices->rank() == 0);
+  CHECK(world.devices->size() == 1);
+  test::check_contract(world);
 }
 
 TEST_CASE("single: no call after abort, which is passed on") {
   int passed = 0;
-  const auto comm = single_communicator([&](int code) { passed = code; });
-  const int members[] = {0};
-  const auto group = comm->group(members);
-  group->abort(3);
+  const World world = single_world([&](int code) { passed = code; });
+  world.hosts->barrier();
+  world.hosts->abort(3);
   CHECK(passed == 3);
-  CHECK_THROWS_AS(group->barrier(), Error);
-  comm->barrier();
+  int number = 1;
+  CHECK_THROWS_AS(world.hosts->barrier(), Error);
+  CHECK_THROWS_AS(world.hosts->broadcast(&number, sizeof number, 0), Error);
+  CHECK_THROWS_AS(world.hosts->all_gather(&number, sizeof number, &number), Error);
+  single_world().hosts->barrier();
 }
 
 }  // namespace meshwork

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -22,12 +23,15 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// A call that is prepared, run and dropped, buffers and all.
+void reduce(Communicator& comm, std::int64_t count) {
+  std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
+  test::run_once(comm, {.send = data.data(), .recv = data.data(), .count = count});
+}
+
 /// Calls of a size that is read from the others' buffers, until one throws.
 void reduce_for_ever(Communicator& comm) {
-  for (;;) {
-    std::vector<float> data(20000, 1.0F);
-    comm.all_reduce(data.data(), data.data(), 20000, DType::kFloat32, Reduction::kSum);
-  }
+  for (;;) reduce(comm, 20000);
 }
 
 std::string message_of(const std::function<void()>& work, ExitCode code) {
@@ -45,9 +49,9 @@ std::string message_of(const std::function<void()>& work, ExitCode code) {
 TEST_CASE("threads keep the contract") {
   for (const int devices : {1, 2, 3, 4, 6, 8}) {
     CAPTURE(devices);
-    run_devices(devices, [&](Communicator& comm) {
-      CHECK(comm.size() == devices);
-      test::check_contract(comm);
+    run_devices(devices, [&](World& world) {
+      CHECK(world.devices->size() == devices);
+      test::check_contract(world);
     });
   }
 }
@@ -55,14 +59,15 @@ TEST_CASE("threads keep the contract") {
 TEST_CASE("threads: a device that is lost between start and finish ends the calls of the others") {
   for (const int devices : {2, 3, 8}) {
     for (const std::int64_t count : {10, 20000}) {
-      const auto work = [&](Communicator& comm) {
+      const auto work = [&](World& world) {
         // They go away with the device, while others are told to read and write them.
         std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
-        const auto call = comm.prepare({.send = data.data(), .recv = data.data(), .count = count});
+        const auto call = world.devices->prepare(
+            {.send = data.data(), .recv = data.data(), .count = count}, test::immediate_stream());
         for (int round = 0; round < 4; ++round) {
           call->start();
-          if (comm.rank() == 1 && round == 3) throw std::invalid_argument("the cause");
-          if (comm.rank() == 0) call->poll();
+          if (world.hosts->rank() == 1 && round == 3) throw std::invalid_argument("the cause");
+          if (world.hosts->rank() == 0) call->poll();
           call->wait();
         }
         call->start();
@@ -74,10 +79,11 @@ TEST_CASE("threads: a device that is lost between start and finish ends the call
 }
 
 TEST_CASE("threads: a device that ends early ends the prepared calls of the others") {
-  const auto work = [](Communicator& comm) {
+  const auto work = [](World& world) {
     float value = 1;
-    const auto call = comm.prepare({.send = &value, .recv = &value, .count = 1});
-    if (comm.rank() == 1) return;
+    const auto call = world.devices->prepare({.send = &value, .recv = &value, .count = 1},
+                                             test::immediate_stream());
+    if (world.hosts->rank() == 1) return;
     call->start();
     call->wait();
   };
@@ -85,34 +91,35 @@ TEST_CASE("threads: a device that ends early ends the prepared calls of the othe
         "device 1 of 2 ended while others wait for it in a call");
 }
 
-TEST_CASE("threads: calls that do not fit together are found when they are prepared") {
-  const auto work = [](Communicator& comm) {
-    float value = 1;
-    comm.prepare({.send = &value, .recv = &value, .count = comm.rank()});
-  };
-  CHECK_THROWS_AS(run_devices(2, work), CheckFailure);
-}
-
 TEST_CASE("threads: many calls in a row") {
   for (const int devices : {2, 5}) {
-    run_devices(devices, [](Communicator& comm) { test::check_repeated_calls(comm, 3000); });
+    run_devices(devices, [](World& world) {
+      test::check_repeated_calls(*world.devices, 3000);
+      test::check_repeated_calls(*world.hosts, 3000);
+    });
   }
 }
 
 TEST_CASE("threads: an exception ends the calls of all others and is the one rethrown") {
   for (const int devices : {2, 3, 8}) {
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 6; ++round) {
+      // They wait for a call of devices, or for one of hosts.
+      const auto call_for_ever = [&](World& world) {
+        if (round % 2 == 0) reduce_for_ever(*world.devices);
+        for (;;) gather(*world.hosts, 1);
+      };
       std::atomic<int> secondary = 0;
       const double seconds = seconds_of([&] {
         CHECK_THROWS_WITH_AS(run_devices(devices,
-                                         [&](Communicator& comm) {
-                                           if (comm.rank() == devices - 1) {
-                                             for (int i = 0; i < round; ++i) comm.barrier();
+                                         [&](World& world) {
+                                           HostGroup& hosts = *world.hosts;
+                                           if (hosts.rank() == devices - 1) {
+                                             for (int i = 0; i < round; ++i) hosts.barrier();
                                              throw std::invalid_argument("the cause");
                                            }
                                            try {
-                                             for (int i = 0; i < round; ++i) comm.barrier();
-                                             reduce_for_ever(comm);
+                                             for (int i = 0; i < round; ++i) hosts.barrier();
+                                             call_for_ever(world);
                                            } catch (const Error& error) {
                                              if (error.code() == ExitCode::kCommunication)
                                                ++secondary;
@@ -130,14 +137,10 @@ TEST_CASE("threads: an exception ends the calls of all others and is the one ret
 TEST_CASE("threads: a failure while others read each other's buffers") {
   for (int round = 0; round < 20; ++round) {
     CHECK_THROWS_AS(run_devices(4,
-                                [&](Communicator& comm) {
-                                  if (comm.rank() != 3) reduce_for_ever(comm);
-                                  for (int i = 0; i < round; ++i) {
-                                    std::vector<float> data(20000, 1.0F);
-                                    comm.all_reduce(data.data(), data.data(), 20000,
-                                                    DType::kFloat32, Reduction::kSum);
-                                  }
-                                  comm.abort(1);
+                                [&](World& world) {
+                                  if (world.hosts->rank() != 3) reduce_for_ever(*world.devices);
+                                  for (int i = 0; i < round; ++i) reduce(*world.devices, 20000);
+                                  world.hosts->abort(1);
                                 }),
                     Error);
   }
@@ -146,11 +149,11 @@ TEST_CASE("threads: a failure while others read each other's buffers") {
 TEST_CASE("threads: a failure reaches groups in which the failed one is not") {
   const std::string message = message_of(
       [] {
-        run_devices(4, [](Communicator& comm) {
-          const int first = comm.rank() / 2 * 2;
+        run_devices(4, [](World& world) {
+          const int first = world.hosts->rank() / 2 * 2;
           const int members[] = {first, first + 1};
-          const auto pair = comm.group(members);
-          if (comm.rank() == 3) fail(ExitCode::kFile, "data/train.npy: no such file");
+          const auto pair = world.devices->group(members);
+          if (world.hosts->rank() == 3) fail(ExitCode::kFile, "data/train.npy: no such file");
           reduce_for_ever(*pair);
         });
       },
@@ -160,11 +163,12 @@ TEST_CASE("threads: a failure reaches groups in which the failed one is not") {
 
 TEST_CASE("threads: a failure before others make a group") {
   CHECK_THROWS_WITH_AS(run_devices(3,
-                                   [](Communicator& comm) {
-                                     if (comm.rank() == 2) throw std::runtime_error("early");
+                                   [](World& world) {
+                                     if (world.hosts->rank() == 2)
+                                       throw std::runtime_error("early");
                                      std::this_thread::sleep_for(std::chrono::milliseconds(20));
                                      const int members[] = {0, 1};
-                                     reduce_for_ever(*comm.group(members));
+                                     reduce_for_ever(*world.devices->group(members));
                                    }),
                        "early", std::runtime_error);
 }
@@ -173,12 +177,13 @@ TEST_CASE("threads: abort gives its exit code to the run and an Error to the oth
   std::atomic<int> seen = 0;
   const std::string message = message_of(
       [&] {
-        run_devices(3, [&](Communicator& comm) {
-          if (comm.rank() == 1) return comm.abort(75);
+        run_devices(3, [&](World& world) {
+          if (world.hosts->rank() == 1) return world.hosts->abort(75);
           const std::string text =
-              message_of([&] { reduce_for_ever(comm); }, ExitCode::kCommunication);
+              message_of([&] { reduce_for_ever(*world.devices); }, ExitCode::kCommunication);
           if (text == "device 1 of 3 failed or ended the job (exit code 75)") ++seen;
-          const std::string again = message_of([&] { comm.barrier(); }, ExitCode::kCommunication);
+          const std::string again =
+              message_of([&] { world.hosts->barrier(); }, ExitCode::kCommunication);
           if (again == text) ++seen;
         });
       },
@@ -187,13 +192,14 @@ TEST_CASE("threads: abort gives its exit code to the run and an Error to the oth
   CHECK(seen == 4);
 }
 
-TEST_CASE("threads: abort of a group of one ends the whole job") {
+TEST_CASE("threads: abort by a device that is alone in its group ends the whole job") {
   const std::string message = message_of(
       [] {
-        run_devices(2, [](Communicator& comm) {
-          if (comm.rank() == 1) reduce_for_ever(comm);
+        run_devices(2, [](World& world) {
+          if (world.hosts->rank() == 1) reduce_for_ever(*world.devices);
           const int alone[] = {0};
-          comm.group(alone)->abort(3);
+          reduce(*world.devices->group(alone), 100);
+          world.hosts->abort(3);
         });
       },
       ExitCode::kFile);
@@ -203,8 +209,8 @@ TEST_CASE("threads: abort of a group of one ends the whole job") {
 TEST_CASE("threads: who waits for a device that has ended is told so") {
   const std::string message = message_of(
       [] {
-        run_devices(4, [](Communicator& comm) {
-          if (comm.rank() != 2) comm.barrier();
+        run_devices(4, [](World& world) {
+          if (world.hosts->rank() != 2) world.hosts->barrier();
         });
       },
       ExitCode::kCommunication);
@@ -212,63 +218,83 @@ TEST_CASE("threads: who waits for a device that has ended is told so") {
 }
 
 TEST_CASE("threads: a device may end while others that do not need it go on") {
-  run_devices(3, [](Communicator& comm) {
-    if (comm.rank() == 0) return;
+  run_devices(3, [](World& world) {
+    if (world.hosts->rank() == 0) return;
     const int members[] = {1, 2};
-    const auto pair = comm.group(members);
+    const auto pair = world.devices->group(members);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     test::check_repeated_calls(*pair, 50);
   });
 }
 
-TEST_CASE("threads: different calls are found out") {
-  const auto mismatch = [](const std::function<void(Communicator&)>& odd) {
-    CHECK_THROWS_AS(run_devices(3,
-                                [&](Communicator& comm) {
-                                  std::vector<float> data(9000, 1.0F);
-                                  if (comm.rank() == 1) return odd(comm);
-                                  comm.all_reduce(data.data(), data.data(), 9000, DType::kFloat32,
-                                                  Reduction::kSum);
-                                }),
-                    CheckFailure);
+TEST_CASE("threads: devices that prepare different calls are found out") {
+  using Kind = CollectiveCall::Kind;
+  const auto mismatch = [](const CollectiveCall& first, const CollectiveCall& odd) {
+    const auto work = [&](World& world) {
+      // All are told before any buffer is touched, so nobody is left waiting.
+      CHECK_THROWS_AS(test::run_once(*world.devices, world.hosts->rank() == 1 ? odd : first),
+                      CheckFailure);
+      world.hosts->barrier();
+      reduce(*world.devices, 5000);
+    };
+    run_devices(3, work);
   };
-  mismatch([](Communicator& comm) { comm.barrier(); });
-  mismatch([](Communicator& comm) {
-    std::vector<float> data(8999);
-    comm.all_reduce(data.data(), data.data(), 8999, DType::kFloat32, Reduction::kSum);
-  });
-  mismatch([](Communicator& comm) {
-    std::vector<float> data(9000);
-    comm.all_reduce(data.data(), data.data(), 9000, DType::kFloat32, Reduction::kMax);
-  });
-  CHECK_THROWS_AS(run_devices(2,
-                              [](Communicator& comm) {
-                                const std::vector<std::int64_t> send{1, 1};
-                                const std::vector<std::int64_t> recv{1, 1 + comm.rank()};
-                                std::vector<float> data(8);
-                                comm.all_to_all(data.data(), send, data.data() + 4, recv,
-                                                DType::kFloat32);
-                              }),
-                  CheckFailure);
+  const CollectiveCall first{.count = 9000};
+  mismatch(first, {.count = 8999});
+  mismatch(first, {.dtype = DType::kInt32, .count = 9000});
+  mismatch(first, {.reduction = Reduction::kMax, .count = 9000});
+  mismatch(first, {.kind = Kind::kReduceScatter, .counts = {3000, 3000, 3000}});
+  const CollectiveCall gather{.kind = Kind::kAllGather, .counts = {2, 3, 4}};
+  mismatch(gather, {.kind = Kind::kReduceScatter, .counts = {2, 3, 4}});
+  mismatch(gather, {.kind = Kind::kAllGather, .counts = {2, 4, 3}});
+  const CollectiveCall exchange{
+      .kind = Kind::kAllToAll, .counts = {1, 1, 1}, .recv_counts = {1, 1, 1}};
+  mismatch(exchange, {.kind = Kind::kAllToAll, .counts = {1, 1, 1}, .recv_counts = {1, 1, 2}});
+  mismatch(exchange, {.kind = Kind::kAllToAll, .counts = {2, 1, 1}, .recv_counts = {1, 1, 1}});
 }
 
-TEST_CASE("threads: a world gives each rank one communicator") {
-  ThreadWorld world(2);
-  const auto first = world.communicator(0);
-  CHECK_THROWS_AS(world.communicator(0), CheckFailure);
-  CHECK_THROWS_AS(world.communicator(2), CheckFailure);
-  std::thread other([comm = world.communicator(1)] { test::check_broadcast(*comm); });
-  test::check_broadcast(*first);
+TEST_CASE("threads: hosts that make different calls are found out") {
+  using HostCall = std::function<void(HostGroup&)>;
+  const auto mismatch = [](const HostCall& first, const HostCall& odd) {
+    run_devices(3, [&](World& world) {
+      HostGroup& hosts = *world.hosts;
+      CHECK_THROWS_AS(hosts.rank() == 1 ? odd(hosts) : first(hosts), CheckFailure);
+      hosts.barrier();
+    });
+  };
+  std::array<std::array<std::byte, 64>, 3> data{};
+  const auto place = [&](HostGroup& hosts) {
+    return data[static_cast<std::size_t>(hosts.rank())].data();
+  };
+  const HostCall all_gather = [&](HostGroup& hosts) {
+    hosts.all_gather(place(hosts), 8, place(hosts) + 8);
+  };
+  const HostCall broadcast = [&](HostGroup& hosts) { hosts.broadcast(place(hosts), 8, 0); };
+  mismatch(all_gather, [](HostGroup& hosts) { hosts.barrier(); });
+  mismatch(all_gather, broadcast);
+  mismatch(all_gather, [&](HostGroup& hosts) { hosts.all_gather(place(hosts), 7, place(hosts)); });
+  mismatch(broadcast, [&](HostGroup& hosts) { hosts.broadcast(place(hosts), 7, 0); });
+  mismatch(broadcast, [&](HostGroup& hosts) { hosts.broadcast(place(hosts), 8, 2); });
+}
+
+TEST_CASE("threads: a world is given to each rank once") {
+  ThreadWorld devices(2);
+  const World first = devices.world(0);
+  CHECK_THROWS_AS(devices.world(0), CheckFailure);
+  CHECK_THROWS_AS(devices.world(2), CheckFailure);
+  std::thread other([world = devices.world(1)] { test::check_host_group(*world.hosts); });
+  test::check_host_group(*first.hosts);
   other.join();
 }
 
 TEST_CASE("threads: calls wake sleepers, whatever the number of devices") {
   // Members that come late by far find the others asleep, not spinning.
   const double seconds = seconds_of([] {
-    run_devices(4, [](Communicator& comm) {
+    run_devices(4, [](World& world) {
       for (int i = 0; i < 8; ++i) {
-        if (comm.rank() == i % 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        comm.barrier();
+        if (world.hosts->rank() == i % 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        world.hosts->barrier();
+        reduce(*world.devices, 100);
       }
     });
   });

@@ -13,35 +13,35 @@ namespace {
 
 TEST_CASE("all return when all succeed, and can go on") {
   for (const int devices : {1, 3}) {
-    run_devices(devices, [&](Communicator& comm) {
+    run_devices(devices, [&](World& world) {
       int done = 0;
-      together(comm, [&] { ++done; });
-      together(comm, [&] { ++done; });
+      together(*world.hosts, [&] { ++done; });
+      together(*world.hosts, [&] { ++done; });
       CHECK(done == 2);
     });
   }
 }
 
 TEST_CASE("the error of the lowest member reaches all, with its exit code") {
-  run_devices(4, [](Communicator& comm) {
+  run_devices(4, [](World& world) {
     const std::string error = test::error_of([&] {
-      together(comm, [&] {
-        if (comm.rank() >= 2) fail(ExitCode::kFile, "disk {} is full", comm.rank());
+      together(*world.hosts, [&] {
+        if (world.hosts->rank() >= 2) fail(ExitCode::kFile, "disk {} is full", world.hosts->rank());
       });
     });
     CHECK(error == "3: disk 2 is full");
-    together(comm, [] {});  // the group still works
+    together(*world.hosts, [] {});  // the group still works
   });
 }
 
 TEST_CASE("an exception that is no Error stays what it is on its member") {
-  run_devices(3, [](Communicator& comm) {
+  run_devices(3, [](World& world) {
     const auto call = [&] {
-      together(comm, [&] {
-        if (comm.rank() == 1) throw std::runtime_error("broken");
+      together(*world.hosts, [&] {
+        if (world.hosts->rank() == 1) throw std::runtime_error("broken");
       });
     };
-    if (comm.rank() == 1) {
+    if (world.hosts->rank() == 1) {
       CHECK_THROWS_AS(call(), std::runtime_error);
     } else {
       CHECK(test::error_of(call) == "4: broken");
@@ -51,10 +51,10 @@ TEST_CASE("an exception that is no Error stays what it is on its member") {
 
 TEST_CASE("an empty message and a long one") {
   for (const std::string& message : {std::string(), std::string(100'000, 'x')}) {
-    run_devices(2, [&](Communicator& comm) {
+    run_devices(2, [&](World& world) {
       const std::string error = test::error_of([&] {
-        together(comm, [&] {
-          if (comm.rank() == 1) throw Error(ExitCode::kTraining, message);
+        together(*world.hosts, [&] {
+          if (world.hosts->rank() == 1) throw Error(ExitCode::kTraining, message);
         });
       });
       CHECK(error == "1: " + message);

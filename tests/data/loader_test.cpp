@@ -13,7 +13,6 @@
 
 #include "data/files.h"
 #include "data/image_files.h"
-#include "data/panels.h"
 #include "data/shuffle.h"
 
 using namespace meshwork;
@@ -58,15 +57,6 @@ data::PartOf sharded(const data::Split& split, std::int64_t parts, std::int64_t 
     data::LocalPart part = whole(field, batch);
     const std::size_t dim = columns && field == 0 ? 2 : 0;
     std::tie(part.window.offset[dim], part.shape[dim]) = block(part.shape[dim], parts, device);
-    return part;
-  };
-}
-
-/// Field 0 in panels.
-data::PartOf in_panels(const data::PartOf& part_of, std::int64_t panels) {
-  return [part_of, panels](std::size_t field, std::int64_t batch) {
-    data::LocalPart part = part_of(field, batch);
-    if (field == 0) part.panels = panels;
     return part;
   };
 }
@@ -292,113 +282,6 @@ TEST_CASE("threads that convert a batch together convert it like one") {
   omp_set_num_threads(3);
   CHECK(contains(error_of([&] { three.read(1, labels_out.data()); }), "sample 70: label 241"));
   omp_set_num_threads(1);
-}
-
-TEST_CASE("a batch comes in the panels that a device wants") {
-  const TempDir dir;
-  for (const bool kept : {true, false}) {
-    const data::Dataset opened = numbered(dir, 11, kept);
-    const data::Split& train = opened.split("train");
-    const data::LoaderOptions options{
-        .batch_size = 4, .shuffle = true, .seed = 3, .steps_per_epoch = {}};
-    const auto rows = sharded(train, 2, 1, false);
-    data::Loader dense(train, options, rows);
-    data::Loader panels(train, options, in_panels(rows, 3));
-    for (int step = 0; step < 6; ++step) {
-      const data::FieldBatch& x = dense.next().fields[0];
-      REQUIRE(panels.advance() > 0);
-      const std::int64_t count = x.part.shape[0];
-      std::vector<float> expected, found(static_cast<std::size_t>(count) * 6);
-      for (std::int64_t panel = 0; panel < 3; ++panel) {
-        for (std::int64_t row = 0; row < count; ++row) {
-          const float* part = x.as<float>() + row * 6 + panel * 2;
-          expected.insert(expected.end(), part, part + 2);
-        }
-      }
-      panels.read(0, reinterpret_cast<std::byte*>(found.data()));
-      CHECK(found == expected);
-    }
-    const data::FieldBatch& held = panels.next().fields[0];  // rows stay whole
-    const data::FieldBatch& x = dense.next().fields[0];
-    REQUIRE(held.part.shape == x.part.shape);
-    CHECK(std::equal(x.as<float>(), x.as<float>() + num_elements(x.part.shape), held.as<float>()));
-  }
-}
-
-namespace {
-
-void check_begun_batches(std::int64_t panels) {
-  const TempDir dir;
-  std::string pixels(400 * 900, '\0');
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<char>(i * i / 7);
-  dir.write("x", idx(8, {400, 900}, pixels));
-  dir.write("y", idx(8, {400}, std::string(400, '\3')));
-  const data::Dataset opened =
-      dataset(dir, "{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}, cache: true}");
-  const data::Split& train = opened.split("train");
-  const data::LoaderOptions options{
-      .batch_size = 120, .shuffle = true, .seed = 5, .steps_per_epoch = {}};
-  data::Loader plain(train, options, data::whole_parts(train));
-  data::Loader ahead(train, options, in_panels(data::whole_parts(train), panels));
-  std::array<std::vector<std::byte>, 2> x{std::vector<std::byte>(120 * 900 * 4),
-                                          std::vector<std::byte>(120 * 900 * 4)};
-  std::vector<std::byte> y(120 * 4);
-  CHECK(!ahead.begin_next(std::array{x[0].data(), y.data()}));  // of a pass that has not begun
-  int begun = 0;
-  for (std::size_t step = 0; step < 12; ++step) {
-    CAPTURE(step);
-    const data::Batch& expected = plain.next();
-    REQUIRE(ahead.advance() == expected.size);
-    std::vector<std::byte>& here = x[step % 2];
-    ahead.read(0, here.data());
-    ahead.read(1, y.data());
-    const auto size = static_cast<std::size_t>(expected.size);
-    std::vector<std::byte> wanted(size * 900 * 4);
-    data::copy_to_panels(expected.fields[0].data, expected.size, 900 * 4, panels, wanted.data());
-    CHECK(std::equal(wanted.begin(), wanted.end(), here.begin()));
-    CHECK(std::equal(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(size * 4),
-                     expected.fields[1].data));
-    // y is read when its turn comes: it has one place only.
-    const std::array<std::byte*, 2> places{x[(step + 1) % 2].data(), nullptr};
-    if (!ahead.begin_next(places)) continue;
-    ++begun;
-    std::fill(x[(step + 1) % 2].begin(), x[(step + 1) % 2].end(), std::byte{9});
-    const std::size_t parts = step % 4 == 3 ? 1000 : step % 4;  // none, some, all
-    for (std::size_t i = 0; i < parts; ++i) {
-      if (!ahead.read_some()) break;
-    }
-    if (step % 5 == 4) {
-      std::fill(x[(step + 1) % 2].begin(), x[(step + 1) % 2].end(), std::byte{9});
-      ahead.drop_begun();
-    }
-  }
-  CHECK(begun == 6);  // not the short batch of each pass, nor the first one
-}
-
-}  // namespace
-
-TEST_CASE("a batch that is begun beside another is the one that would come") {
-  for (const std::int64_t panels : {1, 2}) check_begun_batches(panels);
-}
-
-TEST_CASE("an error in a batch that is begun is told when it is read") {
-  const TempDir dir;
-  std::string labels(8, '\1');
-  labels[5] = '\7';
-  dir.write("y", idx(8, {8}, labels));
-  const data::Dataset opened =
-      dataset(dir, "{format: idx, splits: {train: {y: y}}, y: {one_hot: 4}, cache: true}");
-  const data::Split& train = opened.split("train");
-  data::Loader loader(train, {.batch_size = 4, .steps_per_epoch = {}}, data::whole_parts(train));
-  std::array<float, 16> first{}, second{};
-  loader.advance();
-  loader.read(0, reinterpret_cast<std::byte*>(first.data()));
-  CHECK(loader.begin_next(std::array{reinterpret_cast<std::byte*>(second.data())}));
-  loader.read_some();
-  CHECK(!loader.read_some());
-  loader.advance();
-  const auto read = [&] { loader.read(0, reinterpret_cast<std::byte*>(second.data())); };
-  CHECK(contains(error_of(read), "sample 5: label 7"));
 }
 
 TEST_CASE("what goes wrong in reading surfaces at every later call") {

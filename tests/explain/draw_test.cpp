@@ -1,5 +1,6 @@
-// Pictures of who holds what, as text: tests/cli/pictures/<case>.txt. With MESHWORK_UPDATE_GOLDEN
-// set the texts are written instead of compared (scripts/update_golden.py); read the diff.
+// Pictures of who holds what, as text: tests/explain/pictures/<case>.txt. With
+// MESHWORK_UPDATE_GOLDEN set the texts are written instead of compared (scripts/update_golden.py);
+// read the diff.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -59,7 +60,7 @@ std::map<std::string, std::string> pictures() {
 }  // namespace
 
 TEST_CASE("every picture is as its text says") {
-  const std::filesystem::path folder = "tests/cli/pictures";
+  const std::filesystem::path folder = "tests/explain/pictures";
   const bool update = std::getenv("MESHWORK_UPDATE_GOLDEN") != nullptr;
   for (const auto& picture : pictures()) {
     // Named, for clang 14 captures no structured binding.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compile.h"
+#include "explain/explain.h"
 #include "support/sent.h"
 #include "support/training.h"
 

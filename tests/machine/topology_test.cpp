@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/error.h"
 #include "comm/thread.h"
+#include "machine/memory.h"
 
 namespace meshwork {
 namespace {
@@ -85,6 +87,9 @@ TEST_CASE("topology: quota and memory of version 2, the least of all folders") {
   machine.write("/proc/meminfo", "MemTotal:       1000 kB\nMemFree:         10 kB\n");
   CHECK(std::isinf(cgroup_processors(machine.root())));
   CHECK(available_memory(machine.root()) == 1000 * 1024);
+  CHECK(free_memory(machine.root()) == std::numeric_limits<std::int64_t>::max());
+  machine.write("/proc/meminfo", "MemTotal:       1000 kB\nMemAvailable:   700 kB\n");
+  CHECK(free_memory(machine.root()) == 700 * 1024);
   machine.write("/sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
   machine.write("/sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(std::isinf(cgroup_processors(machine.root())));
@@ -92,6 +97,7 @@ TEST_CASE("topology: quota and memory of version 2, the least of all folders") {
   machine.write("/sys/fs/cgroup/job/memory.max", "409600\n");
   CHECK(cgroup_processors(machine.root()) == 2.5);
   CHECK(available_memory(machine.root()) == 409600);
+  CHECK(free_memory(machine.root()) == 409600);
 }
 
 TEST_CASE("topology: quota and memory of version 1, in a container that sees the host's path") {
@@ -130,8 +136,8 @@ TEST_CASE("topology: devices of one process are bound to disjoint shares, for th
   const int cores = static_cast<int>(cores_of(before).size());
   for (const int devices : {1, 2, cores, 4 * cores}) {
     std::vector<std::vector<int>> processors(static_cast<std::size_t>(devices));
-    run_devices(devices, [&](Communicator& comm) {
-      processors[static_cast<std::size_t>(comm.rank())] = allowed_processors();
+    run_devices(devices, [&](World& world) {
+      processors[static_cast<std::size_t>(world.hosts->rank())] = allowed_processors();
     });
     std::vector<int> together;
     for (const auto& each : processors) together.insert(together.end(), each.begin(), each.end());
@@ -142,7 +148,7 @@ TEST_CASE("topology: devices of one process are bound to disjoint shares, for th
     CHECK(allowed_processors() == before);
   }
   const Variable user("OMP_PROC_BIND", "false");
-  run_devices(2, [&](Communicator&) { CHECK(allowed_processors() == before); });
+  run_devices(2, [&](World&) { CHECK(allowed_processors() == before); });
 }
 
 TEST_CASE("topology: what mpirun bound of itself, and what the user bound") {

@@ -1,21 +1,28 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/contract.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
+#include "comm/mpi_host_group.h"
 #include "machine/launch.h"
 #include "support/mpi_world.h"
 
 namespace meshwork {
 namespace {
 
-std::unique_ptr<Communicator> world_with(const MpiLimits& limits) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-  return mpi_communicator(comm, limits);
+World world_with(const MpiLimits& limits) {
+  const auto duplicate = [] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    return comm;
+  };
+  return {mpi_host_group(duplicate()), mpi_communicator(duplicate(), limits)};
 }
 
 }  // namespace
@@ -23,41 +30,50 @@ std::unique_ptr<Communicator> world_with(const MpiLimits& limits) {
 TEST_CASE("ranks keep the contract") { test::check_contract(test::mpi_world()); }
 
 TEST_CASE("ranks keep the contract by messages alone, as on several nodes") {
-  test::check_contract(*world_with({.share_memory = false, .chunk_bytes = 1 << 18U}));
-}
-
-TEST_CASE("ranks keep the contract in a small piece of shared memory") {
-  const auto comm = world_with({.stage_bytes = 1000});
-  test::check_all_reduce(*comm);
-  test::check_reduce_scatter(*comm);
-  test::check_all_gather(*comm);
+  World world = world_with({.share_memory = false, .chunk_bytes = 1 << 18U});
+  test::check_contract(world);
 }
 
 TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
-  const auto comm =
-      world_with({.max_count = 777, .small_bytes = 64, .share_memory = false, .chunk_bytes = 5000});
-  test::check_all_reduce(*comm);
-  test::check_reduce_scatter(*comm);
-  test::check_all_gather(*comm);
-  test::check_all_to_all(*comm);
-  test::check_broadcast(*comm);
-  test::check_prepared(*comm);
+  World world = world_with({.max_count = 777, .share_memory = false, .chunk_bytes = 5000});
+  test::check_all_reduce(*world.devices);
+  test::check_reduce_scatter(*world.devices);
+  test::check_all_gather(*world.devices);
+  test::check_all_to_all(*world.devices);
+  test::check_many_at_a_time(world);
 }
 
 TEST_CASE("ranks keep the contract with less scratch than ranks") {
-  const auto comm = world_with({.small_bytes = 0, .share_memory = false, .chunk_bytes = 8});
-  std::vector<float> data(50, static_cast<float>(comm->rank() + 1));
-  comm->all_reduce(data.data(), data.data(), 50, DType::kFloat32, Reduction::kMax);
-  CHECK(data == std::vector<float>(50, static_cast<float>(comm->size())));
-  test::check_all_gather(*comm);
+  const World world = world_with({.share_memory = false, .chunk_bytes = 8});
+  const int rank = world.devices->rank();
+  std::vector<float> data(50, static_cast<float>(rank + 1));
+  test::run_once(
+      *world.devices,
+      {.send = data.data(), .recv = data.data(), .reduction = Reduction::kMax, .count = 50});
+  CHECK(data == std::vector<float>(50, static_cast<float>(world.devices->size())));
+  test::check_all_gather(*world.devices);
 }
 
-TEST_CASE("ranks: many calls in a row") { test::check_repeated_calls(test::mpi_world(), 2000); }
+TEST_CASE("ranks: many calls in a row") {
+  test::check_repeated_calls(*test::mpi_world().devices, 2000);
+  test::check_repeated_calls(*test::mpi_world().hosts, 2000);
+}
+
+TEST_CASE("ranks: who waits for a host leaves the core to others") {
+  HostGroup& hosts = *test::mpi_world().hosts;
+  if (hosts.size() == 1) return;
+  hosts.barrier();
+  const auto late = std::chrono::milliseconds(400);
+  const std::clock_t before = std::clock();
+  if (hosts.rank() == 0) std::this_thread::sleep_for(late);
+  hosts.barrier();
+  CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.2);
+}
 
 TEST_CASE("ranks: the environment knows the world before MPI does") {
   const JobLaunch launch = launch_from_environment();
-  CHECK(launch.rank == test::mpi_world().rank());
-  CHECK(launch.size == test::mpi_world().size());
+  CHECK(launch.rank == test::mpi_world().hosts->rank());
+  CHECK(launch.size == test::mpi_world().hosts->size());
 }
 
 TEST_CASE("ranks: an error of MPI is an Error with its name") {

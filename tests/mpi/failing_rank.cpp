@@ -1,5 +1,6 @@
 // A job in which rank 1 fails in the way that the first argument names, while the others wait for
-// it: failing_rank kill|exit|leave|throw|error|abort|none
+// it: failing_rank kill|exit|leave|throw|error|abort|none [hosts]
+// Others wait in calls of devices, or of hosts.
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,38 +12,45 @@
 
 #include "base/error.h"
 #include "comm/mpi.h"
+#include "device/cpu_device.h"
 
 namespace {
 
 using namespace meshwork;
 
-void fail_as(const std::string& way, Communicator& comm) {
+void fail_as(const std::string& way, HostGroup& hosts) {
   if (way == "kill") raise(SIGKILL);
   if (way == "exit") std::exit(3);
   if (way == "leave") _exit(0);
   if (way == "throw") throw std::runtime_error("rank 1 has had enough");
   if (way == "error") fail(ExitCode::kFile, "data/train.npy: no such file");
-  if (way == "abort") comm.abort(75);
+  if (way == "abort") hosts.abort(75);
 }
 
-void run(const std::string& way) {
+void run(const std::string& way, bool hosts_wait) {
   MpiSession session;
-  const auto comm = session.world();
-  std::vector<float> data(100000, 1.0F);
+  const World world = session.world();
+  Communicator& comm = *world.devices;
+  const auto stream = make_cpu_device(1)->make_stream();
+  const auto all_reduce = [&](void* data) {
+    return comm.prepare({.send = data, .recv = data, .count = 100000}, *stream);
+  };
   // One call through shared memory and one by messages are under way when the rank fails.
-  const auto memory = comm->allocate(400000);
-  void* shared = memory != nullptr ? memory.get() : static_cast<void*>(data.data());
-  const auto direct = comm->prepare({.send = shared, .recv = shared, .count = 100000});
+  std::vector<float> data(100000, 1.0F);
+  const auto memory = comm.allocate(400000);
+  const auto direct =
+      all_reduce(memory != nullptr ? memory.get() : static_cast<void*>(data.data()));
   std::vector<float> more(100000, 1.0F);
-  const auto by_messages =
-      comm->prepare({.send = more.data(), .recv = more.data(), .count = 100000});
+  const auto by_messages = all_reduce(more.data());
   for (int step = 0; step < 100 || way != "none"; ++step) {
+    const bool fails = step == 20 && comm.rank() == 1;
     direct->start();
     by_messages->start();
-    if (step == 20 && comm->rank() == 1) fail_as(way, *comm);
+    if (fails && !hosts_wait) fail_as(way, *world.hosts);
     direct->wait();
     by_messages->wait();
-    comm->all_reduce(data.data(), data.data(), 100000, DType::kFloat32, Reduction::kMax);
+    if (fails) fail_as(way, *world.hosts);
+    world.hosts->barrier();
   }
 }
 
@@ -50,7 +58,7 @@ void run(const std::string& way) {
 
 int main(int argc, char** argv) {
   try {
-    run(argc > 1 ? argv[1] : "none");
+    run(argc > 1 ? argv[1] : "none", argc > 2);
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

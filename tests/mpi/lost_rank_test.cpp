@@ -33,7 +33,8 @@ TEST_CASE("a rank that is lost ends the job within seconds, with its exit code")
     int exit_code;
   };
   for (const Case& each :
-       {Case{"kill", 128 + 9}, Case{"exit", 3}, Case{"leave", 1}, Case{"abort", 75}}) {
+       {Case{"kill", 128 + 9}, Case{"exit", 3}, Case{"leave", 1}, Case{"abort", 75},
+        Case{"kill hosts", 128 + 9}, Case{"abort hosts", 75}}) {
     CAPTURE(each.way);
     const Ending ending = run_failing(each.way);
     CAPTURE(ending.output);

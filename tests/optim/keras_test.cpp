@@ -170,7 +170,7 @@ TEST_CASE("ten steps give Keras's losses, metrics, weights and optimizer state")
   const auto fast = make_cpu_backend(1);
   for (Backend* backend : {naive.get(), fast.get()}) {
     for (const std::string& name : names) {
-      INFO(name, " on ", backend->name());
+      INFO(name, " on ", backend->device().target().name);
       check_case(name, train(name, *backend));
     }
   }

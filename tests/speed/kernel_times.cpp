@@ -109,8 +109,7 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
 }
 
 /// How often something that takes `once` fits into `seconds`; the same for all devices.
-std::int64_t passes_for(Communicator& world, double seconds, double once, double fewest,
-                        double most) {
+std::int64_t passes_for(HostGroup& world, double seconds, double once, double fewest, double most) {
   std::int64_t passes = std::llround(std::clamp(seconds / once, fewest, most));
   world.broadcast(&passes, sizeof passes, 0);
   return passes;
@@ -126,7 +125,7 @@ void add_means(const std::vector<double>& sums, std::int64_t count,
 
 }  // namespace
 
-ProgramTimer::ProgramTimer(const Executable& executable, Communicator& world, double seconds,
+ProgramTimer::ProgramTimer(const Executable& executable, HostGroup& world, double seconds,
                            std::int64_t samples, std::function<void()> fill)
     : executable_(executable),
       world_(world),

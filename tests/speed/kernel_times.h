@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/host_group.h"
 #include "exec/executable.h"
 
 namespace meshwork::speed {
@@ -32,8 +32,8 @@ struct ProgramTimes {
 class ProgramTimer {
  public:
   /// For about `seconds`, in so many samples.
-  ProgramTimer(const Executable& executable, Communicator& world, double seconds,
-               std::int64_t samples, std::function<void()> fill);
+  ProgramTimer(const Executable& executable, HostGroup& world, double seconds, std::int64_t samples,
+               std::function<void()> fill);
 
   /// One of all kernels; values of the program are undefined afterwards, and variables have
   /// changed.
@@ -50,7 +50,7 @@ class ProgramTimer {
   void step(std::vector<double>& sums) const;
 
   const Executable& executable_;
-  Communicator& world_;
+  HostGroup& world_;
   std::function<void()> fill_;
   double seconds_;  ///< of a sample
   std::vector<KernelTime> kernels_;

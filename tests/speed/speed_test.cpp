@@ -37,8 +37,8 @@ speed::Report measure(const Job& job, const DeviceContext& context) {
   report.config = "numbers.yaml";
   report.batch = 8;
   speed::StepTimer steps(session, runner, loader, 0.001);
-  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, 8}), context.world, 0.001,
-                              steps.samples(), [&] { runner.fill(loader); });
+  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, 8}), *context.world.hosts,
+                              0.001, steps.samples(), [&] { runner.fill(loader); });
   for (std::int64_t i = 0; i < steps.samples(); ++i) {
     steps.sample();
     program.sample();
@@ -56,7 +56,7 @@ speed::Report report_of_first_device() {
   speed::Report report;
   run_on_devices(job, [&](const DeviceContext& context) {
     const speed::Report mine = measure(job, context);
-    if (context.world.rank() == 0) report = mine;
+    if (context.world.hosts->rank() == 0) report = mine;
   });
   return report;
 }

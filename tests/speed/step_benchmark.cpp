@@ -46,7 +46,7 @@ void time_samples(Session& session, Runner& runner, data::Loader& loader,
                   const Arguments& arguments, speed::Report& report) {
   speed::StepTimer steps(session, runner, loader, arguments.seconds);
   speed::ProgramTimer program(session.executable({ProgramKind::kTrain, report.batch}),
-                              session.world(), arguments.seconds, steps.samples(),
+                              session.hosts(), arguments.seconds, steps.samples(),
                               [&] { runner.fill(loader); });
   for (std::int64_t i = 0; i < steps.samples(); ++i) {
     steps.sample();
@@ -78,7 +78,7 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
   report.arena_bytes = session.arena_bytes();
   report.kept_data_bytes = kept_data_bytes(job);
   time_samples(session, runner, loader, arguments, report);
-  context.world.barrier();
+  context.world.hosts->barrier();
   report.peak = speed::fma_peak(context.threads);
   return report;
 }
@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
   const Job job = make_training(*config);
   run_on_devices(job, [&](const DeviceContext& context) {
     const speed::Report report = measure(job, context, arguments);
-    if (context.world.rank() != 0) return;
+    if (context.world.hosts->rank() != 0) return;
     print(report, arguments.top);
     if (!arguments.json.empty()) {
       replace_file(arguments.json, to_json(report, arguments.top).dump(1) + "\n");

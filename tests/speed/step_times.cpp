@@ -18,7 +18,7 @@ constexpr double kFewestSamples = 3;  ///< of each kind
 constexpr double kMostSamples = 7;
 
 /// Mean seconds of `count` steps, over all devices.
-double seconds_of(Communicator& world, std::int64_t count, const std::function<void()>& step) {
+double seconds_of(HostGroup& world, std::int64_t count, const std::function<void()>& step) {
   world.barrier();
   const auto start = Clock::now();
   for (std::int64_t i = 0; i < count; ++i) step();
@@ -37,7 +37,7 @@ HeldBatch::HeldBatch(const data::Batch& batch) : batch_(batch) {
 }
 
 StepTimer::StepTimer(const Session& session, Runner& runner, data::Loader& loader, double seconds)
-    : world_(session.world()),
+    : world_(session.hosts()),
       runner_(runner),
       loader_(loader),
       rate_(learning_rate_of(session.job().config.compile->optimizer)(0)) {

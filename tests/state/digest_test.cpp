@@ -42,8 +42,8 @@ struct Model {
 std::uint64_t digest_on_mesh(const Model& model, std::int64_t rows, std::int64_t columns) {
   std::mutex mutex;
   std::set<std::uint64_t> results;
-  run_devices(static_cast<int>(rows * columns), [&](Communicator& comm) {
-    const int device = comm.rank();
+  run_devices(static_cast<int>(rows * columns), [&](World& world) {
+    const int device = world.hosts->rank();
     const std::int64_t column = device % columns;
     const test::Shard kernel = test::shard_of({10, 6}, {rows, columns}, device);
     const test::Shard bias = test::shard_of({6}, {columns}, column);
@@ -55,7 +55,7 @@ std::uint64_t digest_on_mesh(const Model& model, std::int64_t rows, std::int64_t
         test::part_of(2, test::Shard{{{}, {}}, {}}, model.iteration, device == 0),
         test::part_of(3, test::Shard{{{0, 3}, {0, 0}}, {0, 3}}, nothing, device == 0),
         test::part_of(4, test::Shard{{{3, 5}, {0, 0}}, {3, 5}}, model.image, device == 0)};
-    const std::uint64_t result = digest(model.tensors, parts, comm);
+    const std::uint64_t result = digest(model.tensors, parts, *world.hosts);
     const std::lock_guard lock(mutex);
     results.insert(result);
   });
@@ -100,7 +100,7 @@ TEST_CASE("everything that differs changes the digest") {
 }
 
 TEST_CASE("the shape counts, the order of the list does not") {
-  run_devices(1, [](Communicator& comm) {
+  run_devices(1, [](World& world) {
     const std::vector<float> a{1, 2, 3, 4, 5, 6};
     const std::vector<float> b{7};
     const auto whole = [](std::size_t tensor, const Shape& shape,
@@ -110,23 +110,23 @@ TEST_CASE("the shape counts, the order of the list does not") {
     const GlobalTensor flat{"a", DType::kFloat32, {6}};
     const GlobalTensor square{"a", DType::kFloat32, {2, 3}};
     const GlobalTensor other{"b", DType::kFloat32, {}};
-    const auto one = digest({flat, other}, {whole(0, {6}, a), whole(1, {}, b)}, comm);
-    CHECK(digest({other, flat}, {whole(1, {6}, a), whole(0, {}, b)}, comm) == one);
-    CHECK(digest({square, other}, {whole(0, {2, 3}, a), whole(1, {}, b)}, comm) != one);
-    CHECK(digest({}, {}, comm) == digest({}, {}, comm));
-    CHECK_THROWS_AS(digest({flat, flat}, {}, comm), CheckFailure);
+    const auto one = digest({flat, other}, {whole(0, {6}, a), whole(1, {}, b)}, *world.hosts);
+    CHECK(digest({other, flat}, {whole(1, {6}, a), whole(0, {}, b)}, *world.hosts) == one);
+    CHECK(digest({square, other}, {whole(0, {2, 3}, a), whole(1, {}, b)}, *world.hosts) != one);
+    CHECK(digest({}, {}, *world.hosts) == digest({}, {}, *world.hosts));
+    CHECK_THROWS_AS(digest({flat, flat}, {}, *world.hosts), CheckFailure);
   });
 }
 
 TEST_CASE("sums do not collide for small values at small indices") {
-  run_devices(1, [](Communicator& comm) {
+  run_devices(1, [](World& world) {
     std::set<std::uint64_t> seen;
     const Shape shape{3};
     for (std::int32_t i = 0; i < 16 * 16 * 16; ++i) {
       const std::vector<std::int32_t> values{i % 16, i / 16 % 16, i / 256};
       seen.insert(digest({{"a", DType::kInt32, shape}},
                          {test::part_of(0, test::Shard{whole_window(shape), shape}, values)},
-                         comm));
+                         *world.hosts));
     }
     CHECK(seen.size() == 4096);
   });

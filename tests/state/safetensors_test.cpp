@@ -42,9 +42,9 @@ test::Shard whole(const Shape& shape) { return {whole_window(shape), shape}; }
 /// replicated. Replicas that do not own hold garbage, which must not reach the file.
 void write_on_mesh(const std::string& file, std::int64_t rows, std::int64_t columns) {
   const Values values;
-  run_devices(static_cast<int>(rows * columns), [&](Communicator& comm) {
-    const int device = comm.rank();
-    const bool owner = device == comm.size() - 1;
+  run_devices(static_cast<int>(rows * columns), [&](World& world) {
+    const int device = world.hosts->rank();
+    const bool owner = device == world.hosts->size() - 1;
     const test::Shard kernel = test::shard_of({10, 6}, {rows, columns}, device);
     const test::Shard bias = test::shard_of({5}, {rows * columns}, device);
     const std::vector<float> kernel_part = test::cut(values.kernel, kernel);
@@ -55,7 +55,7 @@ void write_on_mesh(const std::string& file, std::int64_t rows, std::int64_t colu
         {test::part_of(0, kernel, kernel_part), test::part_of(1, whole({3}), mask, owner),
          test::part_of(2, whole({0, 4}), values.empty, owner),
          test::part_of(3, whole({}), values.iteration, owner), test::part_of(4, bias, bias_part)},
-        {{"epoch", "3"}}, comm);
+        {{"epoch", "3"}}, *world.hosts);
   });
 }
 
@@ -106,10 +106,11 @@ TEST_CASE("every mesh reads its parts of what another wrote") {
   write_on_mesh(name, 2, 2);
   for (const Shape& parts : {Shape{1, 1}, Shape{3, 1}, Shape{1, 4}, Shape{4, 3}, Shape{12, 7}}) {
     run_devices(static_cast<int>(std::min<std::int64_t>(num_elements(parts), 8)),
-                [&](Communicator& comm) {
+                [&](World& world) {
                   const SafetensorsFile file(name);
                   file.check_tensors(kTensors);
-                  for (std::int64_t i = comm.rank(); i < num_elements(parts); i += comm.size()) {
+                  for (std::int64_t i = world.hosts->rank(); i < num_elements(parts);
+                       i += world.hosts->size()) {
                     const test::Shard shard = test::shard_of({10, 6}, parts, i);
                     CHECK(read_part<float>(file, 0, shard) == test::cut(values.kernel, shard));
                   }
@@ -124,19 +125,21 @@ TEST_CASE("every mesh reads its parts of what another wrote") {
 
 TEST_CASE("no tensors at all make a file, too") {
   const test::TempDirectory directory;
-  run_devices(
-      2, [&](Communicator& comm) { write_safetensors(directory.file("none"), {}, {}, {}, comm); });
+  run_devices(2, [&](World& world) {
+    write_safetensors(directory.file("none"), {}, {}, {}, *world.hosts);
+  });
   CHECK(SafetensorsFile(directory.file("none")).tensors().empty());
 }
 
 TEST_CASE("a tensor without an owner, or with two, breaks an invariant on all members") {
   const test::TempDirectory directory;
   for (const bool owner : {false, true}) {
-    run_devices(2, [&](Communicator& comm) {
+    run_devices(2, [&](World& world) {
       const std::vector<float> values(4);
-      CHECK_THROWS_AS(write_safetensors(directory.file("w"), {{"a", DType::kFloat32, {4}}},
-                                        {test::part_of(0, whole({4}), values, owner)}, {}, comm),
-                      CheckFailure);
+      CHECK_THROWS_AS(
+          write_safetensors(directory.file("w"), {{"a", DType::kFloat32, {4}}},
+                            {test::part_of(0, whole({4}), values, owner)}, {}, *world.hosts),
+          CheckFailure);
     });
   }
   CHECK(std::filesystem::is_empty(directory.path()));
@@ -144,23 +147,25 @@ TEST_CASE("a tensor without an owner, or with two, breaks an invariant on all me
 
 TEST_CASE("what cannot be written is an error on all members, and the old file stays") {
   const test::TempDirectory directory;
-  const auto write = [&](const std::string& name, const std::string& path, Communicator& comm) {
+  const auto write = [&](const std::string& name, const std::string& path, HostGroup& hosts) {
     const std::vector<float> values(4);
     return test::error_of([&] {
       write_safetensors(name, {{path, DType::kFloat32, {4}}},
-                        {test::part_of(0, whole({4}), values, comm.rank() == 1)}, {}, comm);
+                        {test::part_of(0, whole({4}), values, hosts.rank() == 1)}, {}, hosts);
     });
   };
   const std::string absent = directory.file("absent/w");
   const std::string taken = directory.file("taken");
   std::filesystem::create_directories(taken + "/full");
   const std::string good = directory.file("good");
-  run_devices(3, [&](Communicator& comm) {
-    CHECK(write(absent, "a", comm) ==
+  run_devices(3, [&](World& world) {
+    CHECK(write(absent, "a", *world.hosts) ==
           "3: " + absent + ".partial: cannot create: No such file or directory");
-    CHECK(write(taken, "a", comm) == "3: " + taken + ": cannot put in place: Is a directory");
-    CHECK(write(good, "a", comm).empty());
-    CHECK(write(good, "\xff", comm) == "3: " + good + ": a path or the metadata is not UTF-8 text");
+    CHECK(write(taken, "a", *world.hosts) ==
+          "3: " + taken + ": cannot put in place: Is a directory");
+    CHECK(write(good, "a", *world.hosts).empty());
+    CHECK(write(good, "\xff", *world.hosts) ==
+          "3: " + good + ": a path or the metadata is not UTF-8 text");
   });
   CHECK(SafetensorsFile(good).tensors().at(0).path == "a");
   CHECK_FALSE(std::filesystem::exists(taken + ".partial"));

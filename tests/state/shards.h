@@ -51,13 +51,20 @@ std::vector<T> cut(const std::vector<T>& whole, const Shard& shard) {
   return part;
 }
 
+/// Of numbers that outlive it.
+template <class T>
+ReadPart reader_of(const std::vector<T>& values) {
+  return [data = reinterpret_cast<const std::byte*>(values.data())](
+             std::int64_t begin, std::int64_t /*bytes*/) { return data + begin; };
+}
+
 template <class T>
 TensorPart part_of(std::size_t tensor, const Shard& shard, const std::vector<T>& values,
                    bool owner = true) {
   return {.tensor = tensor,
           .window = shard.window,
           .shape = shard.shape,
-          .data = reinterpret_cast<const std::byte*>(values.data()),
+          .read = reader_of(values),
           .owner = owner};
 }
 

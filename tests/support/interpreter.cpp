@@ -15,7 +15,8 @@ bool is_fed(const Node& node) { return node.op->name == "input" || node.op->name
 
 }  // namespace
 
-Interpreter::Interpreter(const Graph& graph, Backend& backend) : graph_(graph), backend_(backend) {
+Interpreter::Interpreter(const Graph& graph, Backend& backend)
+    : graph_(graph), backend_(backend), stream_(backend.device().make_stream()) {
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     const Node& node = graph.node(id);
     if (const auto offset = view_offset(graph, id)) {
@@ -38,7 +39,7 @@ Interpreter::Interpreter(const Graph& graph, Backend& backend) : graph_(graph), 
 
 TensorView Interpreter::allocate(ValueId id) {
   const TensorType& type = graph_.type(id);
-  memory_.push_back(backend_.allocate(std::max<std::int64_t>(num_bytes(type), 1)));
+  memory_.push_back(backend_.device().allocate(std::max<std::int64_t>(num_bytes(type), 1)));
   const Window window = graph_.windows.empty() ? whole_window(type.shape)
                                                : graph_.windows[static_cast<std::size_t>(id)];
   return {type, window, memory_.back().get()};
@@ -46,20 +47,20 @@ TensorView Interpreter::allocate(ValueId id) {
 
 Launch Interpreter::bind(const OpDef& op, KernelArgs args) {
   const KernelDef* kernel = backend_.find(op.name);
-  if (kernel == nullptr) fail("no {} kernel for op '{}'", backend_.name(), op.name);
+  if (kernel == nullptr) fail("no {} kernel for op '{}'", backend_.device().target().name, op.name);
   const std::int64_t workspace = kernel->workspace == nullptr ? 0 : kernel->workspace(args);
   if (workspace > 0) {
-    memory_.push_back(backend_.allocate(workspace));
+    memory_.push_back(backend_.device().allocate(workspace));
     args.workspace = memory_.back().get();
   }
-  return kernel->bind(args);
+  return backend_.bind(*kernel, args, *stream_);
 }
 
 void Interpreter::feed(ValueId id, const HostTensor& tensor) {
   MW_CHECK(is_fed(graph_.node(id)) && tensor.type == graph_.type(id), "%{} is not fed with {}", id,
            to_string(tensor.type));
-  backend_.copy_to_device(values_[static_cast<std::size_t>(id)].data, tensor.bytes.data(),
-                          static_cast<std::int64_t>(tensor.bytes.size()));
+  upload(backend_.device(), *stream_, values_[static_cast<std::size_t>(id)].data,
+         tensor.bytes.data(), static_cast<std::int64_t>(tensor.bytes.size()));
 }
 
 void Interpreter::feed(std::string_view name, const HostTensor& tensor) {
@@ -96,8 +97,9 @@ void Interpreter::update() {
 
 HostTensor Interpreter::read(ValueId id) const {
   HostTensor tensor = host_tensor(graph_.type(id));
-  backend_.copy_to_host(tensor.bytes.data(), values_[static_cast<std::size_t>(id)].data,
-                        static_cast<std::int64_t>(tensor.bytes.size()));
+  download(backend_.device(), *stream_, tensor.bytes.data(),
+           values_[static_cast<std::size_t>(id)].data,
+           static_cast<std::int64_t>(tensor.bytes.size()));
   return tensor;
 }
 

@@ -39,6 +39,7 @@ class Interpreter {
 
   const Graph& graph_;
   Backend& backend_;
+  std::unique_ptr<Stream> stream_;
   std::vector<TensorView> values_;
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::vector<Launch> launches_;

@@ -23,10 +23,11 @@ Part part_of(const HostTensor& whole, std::size_t dim, std::int64_t offset, std:
 HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part>& inputs,
                        const Attrs& attrs, const TensorType& output, const Window& window) {
   const KernelDef* kernel = backend.find(op.name);
-  if (kernel == nullptr) fail("no {} kernel for op '{}'", backend.name(), op.name);
+  if (kernel == nullptr) fail("no {} kernel for op '{}'", backend.device().target().name, op.name);
+  const std::unique_ptr<Stream> stream = backend.device().make_stream();
   std::vector<std::shared_ptr<std::byte>> memory;
   const auto allocate = [&](std::int64_t bytes) {
-    memory.push_back(backend.allocate(std::max<std::int64_t>(bytes, 1)));
+    memory.push_back(backend.device().allocate(std::max<std::int64_t>(bytes, 1)));
     return memory.back().get();
   };
   KernelArgs args{
@@ -34,13 +35,13 @@ HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part
   for (const Part& part : inputs) {
     const auto bytes = static_cast<std::int64_t>(part.tensor.bytes.size());
     args.inputs.push_back({part.tensor.type, part.window, allocate(bytes)});
-    backend.copy_to_device(args.inputs.back().data, part.tensor.bytes.data(), bytes);
+    upload(backend.device(), *stream, args.inputs.back().data, part.tensor.bytes.data(), bytes);
   }
   if (kernel->workspace != nullptr) args.workspace = allocate(kernel->workspace(args));
-  kernel->bind(args)();
+  backend.bind(*kernel, args, *stream)();
   HostTensor result = host_tensor(output);
-  backend.copy_to_host(result.bytes.data(), args.output.data,
-                       static_cast<std::int64_t>(result.bytes.size()));
+  download(backend.device(), *stream, result.bytes.data(), args.output.data,
+           static_cast<std::int64_t>(result.bytes.size()));
   return result;
 }
 

@@ -3,15 +3,16 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <mutex>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "comm/mpi.h"
 #include "support/mpi_world.h"
@@ -19,7 +20,7 @@
 namespace meshwork::test {
 namespace {
 
-std::unique_ptr<Communicator> world;
+World world;
 
 /// Ends the whole job after MESHWORK_TEST_SECONDS (default 100), unless destroyed before.
 class Watchdog {
@@ -42,8 +43,8 @@ class Watchdog {
     const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 100);
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
-    std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world->rank(),
-                 world->size(), static_cast<long long>(seconds.count()));
+    std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world.hosts->rank(),
+                 world.hosts->size(), static_cast<long long>(seconds.count()));
     std::_Exit(124);  // mpirun ends the others
   }
 
@@ -58,22 +59,21 @@ int run_tests(int argc, char** argv) {
   std::ostringstream output;
   context.setCout(&output);
   const int result = context.run();
-  const std::int32_t mine = result != 0 || context.shouldExit() ? result : 0;
-  std::int32_t worst = 0;
-  world->all_reduce(&mine, &worst, 1, DType::kInt32, Reduction::kMax);
-  for (int rank = 0; rank < world->size(); ++rank) {
-    if (rank == world->rank() && (rank == 0 || mine != 0)) {
-      std::cout << "rank " << rank << " of " << world->size() << ":\n"
-                << output.str() << std::flush;
+  const int mine = result != 0 || context.shouldExit() ? result : 0;
+  HostGroup& hosts = *world.hosts;
+  const std::vector<std::int64_t> all = gather(hosts, mine);
+  for (int rank = 0; rank < hosts.size(); ++rank) {
+    if (rank == hosts.rank() && (rank == 0 || mine != 0)) {
+      std::cout << "rank " << rank << " of " << hosts.size() << ":\n" << output.str() << std::flush;
     }
-    world->barrier();
+    hosts.barrier();
   }
-  return worst;
+  return static_cast<int>(*std::max_element(all.begin(), all.end()));
 }
 
 }  // namespace
 
-Communicator& mpi_world() { return *world; }
+World& mpi_world() { return world; }
 
 }  // namespace meshwork::test
 
@@ -86,6 +86,6 @@ int main(int argc, char** argv) {
     const test::Watchdog watchdog;
     result = test::run_tests(argc, argv);
   }
-  test::world.reset();
+  test::world = {};
   return result;
 }

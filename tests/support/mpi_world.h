@@ -5,6 +5,6 @@
 namespace meshwork::test {
 
 /// All ranks of the job, in a test program linked with mpi_main.cpp.
-Communicator& mpi_world();
+World& mpi_world();
 
 }  // namespace meshwork::test

@@ -13,12 +13,12 @@
 namespace meshwork::testing {
 namespace {
 
-/// Copies between a device's part and the global tensor.
-void exchange(const TensorView& part, HostTensor& global, bool to_device) {
+/// Copies between a device's part, in host memory, and the global tensor.
+void exchange(const TensorView& part, std::byte* local, HostTensor& global, bool to_device) {
   const std::size_t size = size_of(part.type.dtype);
   for_each_run(part.window, part.type.shape, [&](const Run& run) {
     std::byte* whole = global.bytes.data() + static_cast<std::size_t>(run.global) * size;
-    std::byte* mine = part.data + static_cast<std::size_t>(run.local) * size;
+    std::byte* mine = local + static_cast<std::size_t>(run.local) * size;
     const auto bytes = static_cast<std::size_t>(run.count) * size;
     to_device ? std::memcpy(mine, whole, bytes) : std::memcpy(whole, mine, bytes);
   });
@@ -48,36 +48,56 @@ Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Mes
 }
 
 /// One device of many, with what it keeps from program to program.
-struct Device {
-  Communicator& world;
+struct Member {
+  Member(const World& world, const DeviceFactory& make, const Mesh& the_mesh)
+      : rank(world.hosts->rank()),
+        mesh(the_mesh),
+        parts(make(world, 1)),
+        groups(*parts.devices),
+        streams(parts.backend->device()) {}
+
+  int rank;
   const Mesh& mesh;
-  std::unique_ptr<Backend> backend = make_cpu_backend(1);
-  CommunicatorGroups groups{world};
+  DeviceParts parts;
+  CommunicatorGroups groups;
+  ProgramStreams streams;
 };
 
 /// Runs the device's part of a program and puts its parts of the outputs into `result`.
-void run_on(Device& device, const Partitioned& program,
+void run_on(Member& member, const Partitioned& program,
             const std::map<std::string, HostTensor>& inputs, std::mutex& mutex,
             PartitionedRun& result) {
-  Backend& backend = *device.backend;
+  Backend& backend = *member.parts.backend;
+  Device& device = backend.device();
+  Stream& stream = *member.streams.compute;
   const WorkspaceQuery workspace = [&](const Graph& local, const Instruction& instruction) {
     return kernel_workspace(backend, local, instruction);
   };
-  Graph local = prune(localize(program, device.mesh, device.world.rank()));
+  Graph local = prune(localize(program, member.mesh, member.rank));
   verify(local);
   const Plan plan = make_plan(std::move(local), workspace);
-  Arena arena{backend.allocate(plan.arena_bytes)};
-  const Executable executable(plan, backend, device.groups, arena);
+  const auto arena = device.allocate(plan.arena_bytes);
+  const Executable executable(plan, backend, member.streams, member.groups, arena.get());
+  std::vector<std::byte> local_bytes;
+  const auto host = [&](const TensorView& view) {
+    local_bytes.resize(static_cast<std::size_t>(num_bytes(view.type)));
+    return local_bytes.data();
+  };
   for (const auto& [name, tensor] : inputs) {
     HostTensor copy = tensor;
     const TensorView view = executable.input(name);
     MW_CHECK(view.data != nullptr, "no input '{}'", name);
-    exchange(view, copy, true);
+    exchange(view, host(view), copy, true);
+    upload(device, stream, view.data, local_bytes.data(), num_bytes(view.type));
   }
   executable.run();
   const std::lock_guard lock(mutex);
-  for (auto& [name, tensor] : result.outputs) exchange(executable.output(name), tensor, false);
-  if (device.world.rank() == 0) {
+  for (auto& [name, tensor] : result.outputs) {
+    const TensorView view = executable.output(name);
+    download(device, stream, host(view), view.data, num_bytes(view.type));
+    exchange(view, local_bytes.data(), tensor, false);
+  }
+  if (member.rank == 0) {
     result.traffic = traffic(plan);
     result.collectives = collectives_of(plan);
   }
@@ -88,7 +108,8 @@ void run_on(Device& device, const Partitioned& program,
 std::vector<PartitionedRun> run_partitioned(const Graph& graph,
                                             const std::vector<PinnedLayouts>& layouts,
                                             const Mesh& mesh,
-                                            const std::map<std::string, HostTensor>& inputs) {
+                                            const std::map<std::string, HostTensor>& inputs,
+                                            const DeviceFactory& make) {
   std::vector<Partitioned> programs;
   std::vector<PartitionedRun> results;
   for (const PinnedLayouts& pinned : layouts) {
@@ -99,10 +120,10 @@ std::vector<PartitionedRun> run_partitioned(const Graph& graph,
     }
   }
   std::mutex mutex;
-  run_devices(mesh.num_devices(), [&](Communicator& world) {
-    Device device{.world = world, .mesh = mesh};
+  run_devices(mesh.num_devices(), [&](const World& world) {
+    Member member(world, make, mesh);
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      run_on(device, programs[i], inputs, mutex, results[i]);
+      run_on(member, programs[i], inputs, mutex, results[i]);
     }
   });
   return results;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "job/job.h"
 #include "plan/plan.h"
 #include "sharding/layout_map.h"
 #include "support/host_tensor.h"
@@ -18,12 +19,13 @@ struct PartitionedRun {
 };
 
 /// Partitions a program for a mesh with each of the given layouts, runs these one after the other
-/// on virtual devices with the fast kernels, and gathers their outputs. `inputs` are global tensors
+/// on virtual devices, and gathers their outputs. `inputs` are global tensors
 /// by the names of the input nodes.
 std::vector<PartitionedRun> run_partitioned(const Graph& graph,
                                             const std::vector<PinnedLayouts>& layouts,
                                             const Mesh& mesh,
-                                            const std::map<std::string, HostTensor>& inputs);
+                                            const std::map<std::string, HostTensor>& inputs,
+                                            const DeviceFactory& make = cpu_devices());
 
 /// Collectives of device 0's plan that send anything.
 std::vector<std::string> collectives_of(const Plan& plan);

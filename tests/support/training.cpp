@@ -1,5 +1,6 @@
 #include "support/training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -14,14 +15,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Copies between this device's part of a weight and the global tensor.
-void exchange(const TensorView& part, std::vector<float>& global, bool to_device) {
+/// Copies between this device's part of a weight, in host memory, and the global tensor.
+void exchange(const TensorView& part, std::vector<float>& local, std::vector<float>& global,
+              bool to_local) {
   global.resize(static_cast<std::size_t>(num_elements(part.window.global)));
+  local.resize(static_cast<std::size_t>(num_elements(part.type.shape)));
   for_each_run(part.window, part.type.shape, [&](const Run& run) {
     float* whole = global.data() + run.global;
-    float* mine = part.as<float>() + run.local;
-    for (std::int64_t i = 0; i < run.count; ++i)
-      (to_device ? mine[i] : whole[i]) = to_device ? whole[i] : mine[i];
+    float* mine = local.data() + run.local;
+    to_local ? std::copy_n(whole, run.count, mine) : std::copy_n(mine, run.count, whole);
   });
 }
 
@@ -29,8 +31,9 @@ void start_from(const Session& session, const std::map<std::string, std::vector<
   for (std::size_t i = 0; i < session.weights().size(); ++i) {
     const auto given = initial.find(session.weights()[i].path);
     if (given == initial.end()) continue;
-    std::vector<float> values = given->second;
-    exchange(session.weight(i), values, true);
+    std::vector<float> values = given->second, local;
+    exchange(session.weight(i), local, values, true);
+    session.upload(session.weight(i), local.data());
   }
 }
 
@@ -42,6 +45,7 @@ Job job_of(const std::string& text, const std::string& mesh) {
 
 Trajectory train(const std::string& text, const TrainOptions& options) {
   Job job = job_of(text, options.mesh);
+  job.make_device = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train.samples);
   Trajectory result;
@@ -68,7 +72,11 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
     const std::uint64_t digest = session.weights_digest();
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < session.weights().size(); ++i) {
-      exchange(session.weight(i), result.weights[session.weights()[i].path], false);
+      std::vector<float>& values = result.weights[session.weights()[i].path];
+      std::vector<float> local(
+          static_cast<std::size_t>(num_elements(session.weight(i).type.shape)));
+      session.download(local.data(), session.weight(i));
+      exchange(session.weight(i), local, values, false);
     }
     if (!session.is_first()) return;
     result.losses = losses;

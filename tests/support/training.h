@@ -23,6 +23,7 @@ struct TrainOptions {
   bool shuffle = true;
   /// Weights to start from instead of the initializers: global tensors by path.
   std::map<std::string, std::vector<float>> initial = {};
+  DeviceFactory make_device = {};  ///< instead of the CPU's
 };
 
 /// Reads a configuration and trains it on virtual devices.

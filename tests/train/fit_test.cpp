@@ -67,7 +67,7 @@ Outcome fit_on(const std::string& text, const std::string& mesh, const std::stri
       std::ostringstream out;
       const auto keep = [&](const std::optional<FitResult>& result) {
         const std::lock_guard lock(mutex);
-        if (context.world.rank() != 0) return;
+        if (context.world.hosts->rank() != 0) return;
         if (result) outcome.result = *result;
         outcome.out = out.str();
       };

@@ -56,29 +56,19 @@ Types types_of(const KernelArgs& args) {
 }
 
 Equation equation_of(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  const Shape& shape = x.type.shape;
-  Equation equation = parse_equation(args.attrs.text("equation"), shape, args.inputs[1].type.shape);
-  return x.panels > 1 && shape.size() == 3 ? with_panels(std::move(equation), shape) : equation;
-}
-
-/// Of x [k, m].
-std::int64_t panels_of_columns(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  return x.type.shape.size() == 2 ? x.panels : 1;
+  return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
+                        args.inputs[1].type.shape);
 }
 
 /// A plan with its product: swapped, y^T = w^T x^T.
 struct Product {
   EinsumPlan plan;
   Types types;
-  std::int64_t panels = 1;  ///< of the rows of y, in x
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::memory::desc x, w, y;
   dnnl::matmul::primitive_desc matmul;
 
-  Product(EinsumPlan the_plan, Types the_types, std::int64_t the_panels)
-      : plan(std::move(the_plan)), types(the_types), panels(the_panels) {
+  Product(EinsumPlan the_plan, Types the_types) : plan(std::move(the_plan)), types(the_types) {
     x = describe(plan, plan.x, plan.m, plan.k, plan.swapped, types.operands);
     w = describe(plan, plan.w, plan.k, plan.n, plan.swapped, types.operands);
     y = describe(plan, plan.y, plan.m, plan.n, plan.swapped, types.result);
@@ -95,7 +85,6 @@ struct Product {
   /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
     if (types.operands != DType::kFloat32 || !Gemm::can_compute(plan)) return false;
-    if (panels > 1) return true;
     if (serial()) return plan.x.columns != 1;
     return plan.m >= kGemmRows && plan.n >= kGemmColumns && plan.m * plan.n * plan.k >= kGemmWork;
   }
@@ -109,16 +98,14 @@ struct Product {
 /// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
 Product make_product(const Equation& equation, const KernelArgs& args) {
   const Types types = types_of(args);
-  const std::int64_t panels = panels_of_columns(args);
   try {
-    Product product(plan_einsum(equation, false), types, panels);
-    MW_CHECK(panels == 1 || product.by_gemm(), "panels of '{}'", args.attrs.text("equation"));
+    Product product(plan_einsum(equation, false), types);
     const EinsumPlan& plan = product.plan;
-    if (!product.naive() || panels > 1 || plan.y_elements() * plan.k <= kTiny) return product;
+    if (!product.naive() || plan.y_elements() * plan.k <= kTiny) return product;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
   }
-  return {plan_einsum(equation, true), types, panels};
+  return {plan_einsum(equation, true), types};
 }
 
 /// Where each part of the workspace begins, in bytes.
@@ -192,7 +179,7 @@ Call make_call(const KernelArgs& args, const Product& product) {
     return call;
   }
   if (product.by_gemm()) {
-    call.product = Gemm(plan, x, w, y, product.panels);
+    call.product = Gemm(plan, x, w, y);
     return call;
   }
   call.primitive = dnnl::matmul(product.matmul);  // generates its code

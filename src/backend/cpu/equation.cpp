@@ -77,17 +77,4 @@ Equation parse_equation(std::string_view text, const Shape& x, const Shape& w) {
   return equation;
 }
 
-Equation with_panels(Equation equation, const Shape& x) {
-  MW_CHECK(x.size() == 3 && x[1] > 1 && x[2] > 1, "panels of {}", to_string(x));
-  const std::int64_t row = x[1] * x[2], part = x[2];
-  for (Factor& factor : equation.factors) {
-    if (factor.x_stride == row) {
-      factor.x_stride = part;
-    } else if (factor.x_stride == part) {
-      factor.x_stride = x[0] * part;
-    }
-  }
-  return equation;
-}
-
 }  // namespace meshwork::cpu

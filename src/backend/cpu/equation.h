@@ -30,7 +30,4 @@ struct Equation {
 /// invariant.
 Equation parse_equation(std::string_view text, const Shape& x, const Shape& w);
 
-/// The same of an x [m, panels, k] that is stored as [panels, m, k].
-Equation with_panels(Equation equation, const Shape& x);
-
 }  // namespace meshwork::cpu

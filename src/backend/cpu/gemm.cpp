@@ -29,8 +29,7 @@ bool Gemm::can_compute(const EinsumPlan& plan) {
   return plan.stack.empty() && !plan.swapped && plan.w.columns == 1;
 }
 
-Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y,
-           std::int64_t panels)
+Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)
     : order_(plan.x.columns == 1 ? 'N' : 'T'),
       m_(plan.m),
       n_(plan.n),
@@ -38,32 +37,19 @@ Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::
       x_stride_(plan.x.columns == 1 ? plan.x.rows : plan.x.columns),
       w_stride_(plan.w.rows),
       y_stride_(plan.y.rows),
-      panel_(std::max<std::int64_t>(1, plan.m / panels)),
       x_(reinterpret_cast<const float*>(x)),
       w_(reinterpret_cast<const float*>(w)),
       y_(reinterpret_cast<float*>(y)) {
   [[maybe_unused]] static const bool generated = generate_code();
-  if (panels == 1) return;
-  MW_CHECK(order_ == 'T' && m_ % panels == 0, "{} rows of panels", m_);
-  x_stride_ = panel_;
 }
 
 void Gemm::compute(Range rows, float* to, std::int64_t stride) const {
-  for (std::int64_t begin = rows.begin; begin < rows.end;) {
-    const std::int64_t panel = begin / panel_;
-    const std::int64_t end = std::min(rows.end, (panel + 1) * panel_);
-    const std::int64_t first = panel * panel_;  // of the panel
-    const float* x = order_ == 'N' ? x_ + begin * x_stride_ : x_ + first * k_ + (begin - first);
-    multiply(x, end - begin, to + (begin - rows.begin) * stride, stride);
-    begin = end;
-  }
-}
-
-void Gemm::multiply(const float* x, std::int64_t rows, float* to, std::int64_t stride) const {
+  const float* x = order_ == 'N' ? x_ + rows.begin * x_stride_ : x_ + rows.begin;
   for (std::int64_t j = 0; j < n_; j += kColumns) {
-    dnnl::error::wrap_c_api(dnnl_sgemm(order_, 'N', rows, std::min(kColumns, n_ - j), k_, 1.0F, x,
-                                       x_stride_, w_ + j, w_stride_, 0.0F, to + j, stride),
-                            "a matrix product failed");
+    dnnl::error::wrap_c_api(
+        dnnl_sgemm(order_, 'N', rows.end - rows.begin, std::min(kColumns, n_ - j), k_, 1.0F, x,
+                   x_stride_, w_ + j, w_stride_, 0.0F, to + j, stride),
+        "a matrix product failed");
   }
 }
 

@@ -14,9 +14,7 @@ class Gemm {
   /// Whether the product of a plan, of what it copies the copies, is one.
   static bool can_compute(const EinsumPlan& plan);
 
-  /// An x [k, m] may be stored in panels of its columns.
-  Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y,
-       std::int64_t panels = 1);
+  Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y);
 
   void operator()() const { compute({0, m_}); }
 
@@ -33,11 +31,9 @@ class Gemm {
 
  private:
   void compute(Range rows, float* to, std::int64_t stride) const;
-  void multiply(const float* x, std::int64_t rows, float* to, std::int64_t stride) const;
 
   char order_;
   std::int64_t m_, n_, k_, x_stride_, w_stride_, y_stride_;
-  std::int64_t panel_;  ///< rows of y that a panel of x gives
   const float *x_, *w_;
   float* y_;
 };

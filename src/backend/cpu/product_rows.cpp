@@ -25,7 +25,7 @@ Gemm make_gemm(const ChainArgs& args, const ChainArgs::Link& link) {
       plan_einsum(parse_equation(link.attrs.text("equation"), x.type.shape, w.type.shape), false);
   MW_CHECK(Gemm::can_compute(plan) && !plan.copies(), "no product by rows: {}",
            link.attrs.text("equation"));
-  return {plan, x.data, w.data, nullptr, x.panels};
+  return {plan, x.data, w.data, nullptr};
 }
 
 /// As many blocks for every thread.

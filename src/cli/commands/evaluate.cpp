@@ -34,7 +34,8 @@ ExitCode run(const WeightsArguments& arguments) {
   prepare_evaluate(job, split);
   run_on_devices(job, [&](DeviceContext& context) {
     const FitResult result = evaluate(job, context, split, file, arguments.job->verbose, std::cout);
-    if (context.world.rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
+    if (context.world.hosts->rank() == 0)
+      fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   return ExitCode::kOk;
 }

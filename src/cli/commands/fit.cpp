@@ -47,7 +47,8 @@ ExitCode run(const FitArguments& arguments) {
   prepare_fit(job);
   run_on_devices(job, [&](DeviceContext& context) {
     const FitResult result = fit(job, context, options, std::cout);
-    if (context.world.rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
+    if (context.world.hosts->rank() == 0)
+      fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   return ExitCode::kOk;
 }

@@ -38,7 +38,7 @@ ExitCode run(const PredictArguments& arguments) {
   const std::vector<PredictionFile> files = prediction_files(job, split, file);
   run_on_devices(job, [&](DeviceContext& context) {
     predict(job, context, split, weights, files, arguments.weights->job->verbose, std::cout);
-    if (context.world.rank() != 0) return;
+    if (context.world.hosts->rank() != 0) return;
     for (const PredictionFile& entry : files) {
       fmt::print("wrote {}: float32{}\n", entry.file, to_string(entry.shape));
     }

@@ -1,0 +1,80 @@
+#include "comm/mpi_host_group.h"
+
+#include <chrono>
+#include <climits>
+#include <thread>
+
+#include "base/check.h"
+#include "comm/breakable_barrier.h"
+#include "comm/mpi_check.h"
+#include "comm/mpi_ranks.h"
+
+namespace meshwork {
+namespace {
+
+// Looks, of some 0.2 us each: hosts that are there together need no more.
+constexpr int kActiveLooks = 200;
+
+/// Waits for a request: actively for some tens of microseconds, then asleep but for a look now and
+/// then. Others may come a second later, and need the core until then.
+void await(MPI_Request request) {
+  for (int look = 0;; ++look) {
+    int done = 0;
+    MW_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0) return;
+    if (look < kActiveLooks) {
+      wait_actively(look);
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+}
+
+int count_of(std::size_t bytes) {
+  MW_CHECK(bytes <= INT_MAX, "{} bytes are for the devices to exchange", bytes);
+  return static_cast<int>(bytes);
+}
+
+class MpiHostGroup final : public HostGroup {
+ public:
+  explicit MpiHostGroup(MPI_Comm comm) : ranks_(comm) {}
+
+  int rank() const override { return ranks_.rank; }
+  int size() const override { return ranks_.size; }
+
+  void all_gather(const void* send, std::size_t bytes, void* recv) override {
+    const int count = count_of(bytes);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MW_MPI(MPI_Iallgather(send, count, MPI_BYTE, recv, count, MPI_BYTE, ranks_.comm, &request));
+    await(request);
+  }
+
+  void broadcast(void* data, std::size_t bytes, int root) override {
+    MW_CHECK(root >= 0 && root < size(), "root {} of {}", root, size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    MW_MPI(MPI_Ibcast(data, count_of(bytes), MPI_BYTE, root, ranks_.comm, &request));
+    await(request);
+  }
+
+  void barrier() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MW_MPI(MPI_Ibarrier(ranks_.comm, &request));
+    await(request);
+  }
+
+  void abort(int exit_code) noexcept override {
+    // A job that was ended is no success, whatever its members say.
+    MPI_Abort(ranks_.comm, exit_code == 0 ? static_cast<int>(ExitCode::kCommunication) : exit_code);
+  }
+
+ private:
+  MpiRanks ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostGroup> mpi_host_group(MPI_Comm comm) {
+  return std::make_unique<MpiHostGroup>(comm);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace meshwork {
+
+/// Work bound to a stream: a call enqueues it there. It has no effect on the host that the host may
+/// rely on before it has waited for an event behind it.
+using Launch = std::function<void()>;
+
+/// A mark in a stream, to be recorded again and again.
+class Event {
+ public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  virtual ~Event() = default;
+
+  /// The host waits until all is done that stood before the mark recorded last; at once if none
+  /// was. Throws what went wrong before it.
+  virtual void wait() = 0;
+};
+
+/// A queue of work of one device, done in order. Work on two streams is ordered by events alone.
+///
+///     compute.record(done);
+///     copies.wait_for(done);                     // nobody has waited so far
+///     copies.copy_to_host(staging, device, 4);
+///     copies.record(copied);
+///     copied.wait();                             // now staging may be read
+///
+/// An immediate stream, that of a CPU, does all when it is enqueued: it is always empty.
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  virtual bool is_immediate() const = 0;
+
+  /// Enqueues copies of device memory. `host` is staging memory of the device, which is left alone
+  /// until the copy is done. Ranges do not overlap, or are the same.
+  virtual void copy_to_device(std::byte* device, const std::byte* host, std::int64_t bytes) = 0;
+  virtual void copy_to_host(std::byte* host, const std::byte* device, std::int64_t bytes) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
+
+  /// Moves the mark of `event` behind all that is enqueued so far.
+  virtual void record(Event& event) = 0;
+  /// What is enqueued from now on is done after what stands before the mark that `event` has now.
+  virtual void wait_for(const Event& event) = 0;
+
+  /// The host waits until nothing is left in the stream, whatever went wrong in it.
+  virtual void drain() noexcept = 0;
+};
+
+}  // namespace meshwork
