@@ -16,7 +16,7 @@ def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build").resolve()
     folders = {"compile_test": root / "tests" / "golden",
-               "cli_test": root / "tests" / "cli" / "pictures"}
+               "explain_test": root / "tests" / "cli" / "pictures"}
     subprocess.run(["ninja", "-C", build, *(f"tests/{test}" for test in folders)], check=True)
     for test, folder in folders.items():
         for text in folder.glob("*.txt"):
