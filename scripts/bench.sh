@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Times training steps and whole runs of Meshwork, and of PyTorch and Keras beside it, on this
-# machine, and prints the tables of the README's section "How fast".
+# machine, and prints the tables of scripts/README.md.
 #
 #   scripts/bench.sh [--peers] [--quick] [--turns N] [--output FILE] [--readme] [ROW ...]
 #
 #   --peers    the same work in PyTorch and in Keras on JAX, turn by turn in the same run
 #   --quick    one turn instead of three
 #   --output   a file for what is printed, too
-#   --readme   puts the tables into README.md
+#   --readme   puts the tables into scripts/README.md, and the first figures into README.md
 #   ROW        only rows whose names begin so: mlp, wide-1t, fit; --list names all
 #
 # Our own rows need nothing but what setup.sh installs. For the peers:

@@ -82,14 +82,15 @@ def time_workload(workload, tools, arguments, notes):
     return results
 
 
-def put_into_readme(text):
-    readme = ROOT / "README.md"
-    whole_text = readme.read_text(encoding="utf-8")
+def put_into(name, text):
+    """Puts a text between the marks of a file of the project."""
+    file = ROOT / name
+    whole_text = file.read_text(encoding="utf-8")
     pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.S)
     if len(pattern.findall(whole_text)) != 1:
-        sys.exit(f"README.md: there must be one {BEGIN.strip()} .. {END.strip()}")
-    readme.write_text(pattern.sub(lambda _: f"{BEGIN}\n{text}\n{END}", whole_text),
-                      encoding="utf-8")
+        sys.exit(f"{name}: there must be one {BEGIN.strip()} .. {END.strip()}")
+    file.write_text(pattern.sub(lambda _: f"{BEGIN}\n{text}\n{END}", whole_text),
+                    encoding="utf-8")
 
 
 def main():
@@ -116,7 +117,9 @@ def main():
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     if arguments.readme:
-        put_into_readme(text)
+        peers = [tool.name for tool in tools if tool.name != "Meshwork"]
+        put_into("scripts/README.md", text)
+        put_into("README.md", tables.front_table(results, peers))
 
 
 if __name__ == "__main__":

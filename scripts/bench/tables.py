@@ -73,6 +73,23 @@ def step_table(results, peers):
     return table(head, lines)
 
 
+def front_table(results, peers):
+    """For README.md: training on two threads, and how many times a peer's speed that is."""
+    lines = []
+    for workload in rows.WORKLOADS:
+        row = results.get(f"{workload.name}-{rows.TWO_THREADS.name}", {})
+        ours = row.get("Meshwork")
+        if not ours:
+            continue
+        speed = workload.batch / statistics.median(medians(ours))
+        cells = [workload.text, str(workload.batch), f"{speed:.0f}"]
+        for peer in peers:
+            turns = row.get(peer)
+            cells.append(f"**{ratio(medians(turns), medians(ours)):.2f}**" if turns else "")
+        lines.append(cells)
+    return table(["model", "batch", "samples/s", *(f"times {peer}" for peer in peers)], lines)
+
+
 def scaling_table(results):
     """Rows of one workload against each other: they were timed turn by turn, too."""
     def speedup(workload, slow, fast, other=None):

@@ -1,5 +1,7 @@
 #include "cli/job_arguments.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -35,8 +37,8 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
 
 void add_dump_option(CLI::App& app, std::string& stage) {
   app.add_option("--dump", stage,
-                 "print a stage of the compiler for device 0 and stop: forward, step, layouts, "
-                 "rematerialize, reshards, collectives, local, plan")
+                 fmt::format("print a stage of the compiler for device 0 and stop: {}",
+                             fmt::join(stages(), ", ")))
       ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
       ->type_name("STAGE");
 }

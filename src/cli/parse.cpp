@@ -21,8 +21,8 @@ constexpr const char* kDetails = R"(Examples:
 Under mpirun the ranks are the devices of the mesh; without it they are threads of one process.
 'meshwork COMMAND --help' says more, with examples.
 
-Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 file or checkpoint,
-4 communication, 5 verify found a difference, 75 stopped by a signal after a checkpoint.)";
+Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 a file, 4 communication or a
+lost rank.)";
 
 /// CLI11's help with our usage line.
 class Help : public CLI::Formatter {

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "cli/program.h"
+#include "compile.h"
 
 using namespace meshwork;
 using namespace meshwork::cli;
@@ -54,6 +55,10 @@ TEST_CASE("help and version go to the standard output") {
   CHECK(help.out.find("  validate ") != std::string::npos);
   CHECK(help.out.find("  devices ") != std::string::npos);
   CHECK(help.out.find("Exit codes:") != std::string::npos);
+  for (const char* absent : {"verify", "75"}) {
+    CAPTURE(absent);
+    CHECK(help.out.find(absent) == std::string::npos);
+  }
   const Finished validate = run_program("validate --help");
   CHECK(validate.exit_code == 0);
   CHECK(validate.out.find("Usage: meshwork validate CONFIG [key=value ...] [options]") !=
@@ -64,6 +69,17 @@ TEST_CASE("help and version go to the standard output") {
   CHECK(version.exit_code == 0);
   CHECK(version.out.starts_with("meshwork 0."));
   CHECK(run_program("--help", "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1").out.empty());
+}
+
+TEST_CASE("help of commands that run a job names every stage of the compiler") {
+  for (const char* command : {"fit", "evaluate", "predict"}) {
+    const Finished help = run_program(std::string(command) + " --help");
+    CHECK(help.exit_code == 0);
+    for (const std::string& stage : stages()) {
+      CAPTURE(stage);
+      CHECK(help.out.find(stage) != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("usage errors name what is near") {

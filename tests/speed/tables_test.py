@@ -56,8 +56,26 @@ class Tables(unittest.TestCase):
         self.assertEqual(cells(table, "MLP"),
                          ["MLP 784-128-10", "128", "2.00", "1.33"])
 
+    def test_the_front_page_has_two_threads(self):
+        results = {"mlp-1t": {"Meshwork": turns(0.001)},
+                   "mlp-2t": {"Meshwork": turns(0.001, 0.002), "PyTorch": turns(0.002, 0.006)},
+                   "wide-2t": {"Meshwork": turns(0.256)}}
+        table = tables.front_table(results, ["PyTorch"])
+        self.assertEqual(cells(table, "model"), ["model", "batch", "samples/s", "times PyTorch"])
+        self.assertEqual(cells(table, "MLP 784-128-10"),
+                         ["MLP 784-128-10", "128", "85333", "**2.50**"])
+        self.assertEqual(cells(table, "MLP 784-4096-4096-10"),
+                         ["MLP 784-4096-4096-10", "512", "2000", ""])
+
+    def test_pages_have_a_place_for_their_tables(self):
+        for name in "README.md", "scripts/README.md":
+            text = (ROOT / name).read_text(encoding="utf-8")
+            for mark in "<!-- bench: begin -->\n", "<!-- bench: end -->\n":
+                self.assertEqual(text.count(mark), 1, f"{name}: {mark}")
+
     def test_nothing_measured_gives_no_table(self):
         self.assertEqual(tables.step_table({}, []), "")
+        self.assertEqual(tables.front_table({}, []), "")
         self.assertEqual(tables.scaling_table({"mlp-1t": {"Meshwork": turns(1)}}), "")
         self.assertEqual(tables.whole_table({}, []), "")
 

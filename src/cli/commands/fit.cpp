@@ -22,10 +22,11 @@ constexpr const char* kDetails = R"(Examples:
   meshwork fit configs/keras_guide.yaml --dump collectives
       the program with every collective, instead of a run
 
-Writes config.yaml, metrics.csv and final.safetensors to the run directory. The last line is for
-scripts: final loss=0.123456789 accuracy=0.9712 digest=9f3c24a1b7d0e855. The digest is one number
-over all weights; it depends neither on the mesh nor on how the devices were started, as long as
-the sums are taken in the same order.)";
+Writes config.yaml, metrics.csv, memory.csv and final.safetensors to the run directory, and
+steps.csv with fit.log_steps=true. The last line is for scripts: final loss=0.123456789
+accuracy=0.9712 digest=9f3c24a1b7d0e855. The digest is one number over all weights; it depends
+neither on the mesh nor on how the devices were started, as long as the sums are taken in the same
+order.)";
 
 struct FitArguments {
   std::shared_ptr<JobArguments> job;
