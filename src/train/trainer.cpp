@@ -28,6 +28,33 @@ void share(Logs& logs, HostGroup& hosts) {
   for (auto& [name, value] : logs) value = values[i++];
 }
 
+/// Batches of one pass over the data.
+std::int64_t steps_per_pass(const Job& job) {
+  const config::FitSpec& fit = job.config.fit;
+  const bool has_rest = !fit.drop_remainder && job.train.samples % fit.batch_size != 0;
+  return job.train.samples / fit.batch_size + (has_rest ? 1 : 0);
+}
+
+/// What to say of the first epoch that meets the end of the data before its last step; "" if none
+/// does.
+std::string describe_short_data(const Job& job) {
+  const config::FitSpec& fit = job.config.fit;
+  const std::int64_t pass = steps_per_pass(job);
+  const std::int64_t steps = fit.steps_per_epoch.value_or(pass);
+  // After as many epochs as a pass has steps it all begins again.
+  const std::int64_t end = std::min(fit.epochs, fit.initial_epoch + pass);
+  for (std::int64_t epoch = fit.initial_epoch; epoch < end; ++epoch) {
+    const std::int64_t done = (epoch % pass) * (steps % pass) % pass;
+    if (steps <= pass - done) continue;
+    return fmt::format(
+        "{}: warning: fit: steps_per_epoch is {}, but the data end after step {} of epoch {}; the "
+        "epoch goes on with the next pass over them, where Keras ends it; leave steps_per_epoch "
+        "out for epochs of one pass",
+        to_string(fit.at), steps, pass - done, epoch + 1);
+  }
+  return "";
+}
+
 std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step) {
   return fmt::format(
       "epoch {}, step {}: the loss is {}; lower the learning rate, clip gradients (clipnorm), or "
@@ -47,9 +74,7 @@ data::LoaderOptions training_options(const Job& job) {
                               .prefetch = fit.prefetch,
                               .augment = true};
   // An epoch that counts as done has had its part of the data.
-  const std::int64_t full = job.train.samples / fit.batch_size;
-  const std::int64_t last = !fit.drop_remainder && job.train.samples % fit.batch_size != 0 ? 1 : 0;
-  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(full + last);
+  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(steps_per_pass(job));
   return options;
 }
 
@@ -108,6 +133,8 @@ Training Trainer::make_training() {
 
 TrainerResult Trainer::run() {
   TrainerResult result;
+  const std::string warning = describe_short_data(session_.job());
+  if (!warning.empty()) training_.say(warning);
   for (const auto& callback : callbacks_) callback->begin_training(training_);
   for (std::int64_t epoch = config_.fit.initial_epoch; epoch < config_.fit.epochs; ++epoch) {
     result.logs = run_epoch(epoch);

@@ -199,7 +199,7 @@ void time_pools(Backend& backend, std::int64_t channels) {
   time_kernel(backend, "pad", {x}, padded,
               {{"low", std::vector<std::int64_t>{0, 2, 2, 0}}, {"shape", padded}});
   const Attrs last{{"axis", std::int64_t{3}}};
-  time_kernel(backend, "moments", {x, c}, {2, channels}, last);
+  time_kernel(backend, "moments", {x, c}, {3, channels}, last);
   time_kernel(backend, "scale_offset", {x, c, c}, x, last);
   time_kernel(backend, "scale_offset_sums", {x, x}, {2, channels}, last);
 }

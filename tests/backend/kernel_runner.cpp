@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <omp.h>
 
 #include <bit>
 #include <cmath>
@@ -95,6 +96,14 @@ Tensor some_floats(Shape shape, std::uint64_t seed) {
   return some_tensor(DType::kFloat32, std::move(shape), seed);
 }
 
+Tensor normals(Shape shape, std::uint64_t seed) {
+  Tensor result = some_floats(std::move(shape), seed);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.values[i] = static_cast<double>(normal_at(seed, 0, i));
+  }
+  return result;
+}
+
 Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inputs,
            TensorType output, const Attrs& attrs, const RunOptions& options) {
   const KernelDef* kernel = backend.find(op);
@@ -165,6 +174,17 @@ void check_fast(std::string_view op, const std::vector<Tensor>& inputs, const Te
     CHECK(ulps(run(*make_reference_backend(), op, inputs, output, attrs, {.in_place = operand}),
                expected) == 0);
   }
+}
+
+void check_threads(std::string_view op, const std::vector<Tensor>& inputs, const TensorType& output,
+                   const Attrs& attrs) {
+  const Tensor alone = run(*make_cpu_backend(1), op, inputs, output, attrs);
+  for (const int threads : {2, 3, 4, 9}) {
+    const Tensor others = run(*make_cpu_backend(threads), op, inputs, output, attrs);
+    CHECK_MESSAGE(same(alone, others), op, " with ", threads, " threads: ", to_text(others),
+                  " instead of ", to_text(alone));
+  }
+  omp_set_num_threads(1);
 }
 
 std::string to_text(const Tensor& a) {

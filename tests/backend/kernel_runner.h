@@ -22,6 +22,8 @@ Tensor some_tensor(DType dtype, Shape shape, std::uint64_t seed);
 /// Values are rounded to float32.
 Tensor floats(Shape shape, std::vector<double> values);
 Tensor some_floats(Shape shape, std::uint64_t seed);
+/// Normally distributed float32, whose products and sums are rounded.
+Tensor normals(Shape shape, std::uint64_t seed);
 
 struct RunOptions {
   int in_place = -1;   ///< the operand whose memory the result takes
@@ -44,6 +46,10 @@ bool same(const Tensor& a, const Tensor& b);
 void check_fast(std::string_view op, const std::vector<Tensor>& inputs, const TensorType& output,
                 const Attrs& attrs = {}, double max_ulps = 0,
                 const std::vector<int>& in_place = {});
+
+/// CHECKs that the fast kernel gives the same bits with 1, 2, 3, 4 and 9 threads.
+void check_threads(std::string_view op, const std::vector<Tensor>& inputs, const TensorType& output,
+                   const Attrs& attrs = {});
 
 /// "float32[2, 3] {1, 2, ..}"
 std::string to_text(const Tensor& a);

@@ -204,8 +204,9 @@ TEST_CASE("naive padding and sums over channels") {
                             {{"low", Integers{1, -1}}, {"shape", Shape{3, 4}}});
   CHECK(padded.values == std::vector<double>{0, 0, 0, 0, 2, 3, 0, 0, 5, 6, 0, 0});
   const Attrs first{{"axis", std::int64_t{0}}};
-  CHECK(run(*backend, "moments", {x, floats({2}, {2, 4})}, two, first).values ==
-        std::vector<double>{0, 3, 2, 5});
+  CHECK(
+      run(*backend, "moments", {x, floats({2}, {2, 4})}, {DType::kFloat32, {3, 2}}, first).values ==
+      std::vector<double>{6, 15, 0, 3, 2, 5});
   CHECK(
       run(*backend, "scale_offset", {x, floats({2}, {2, -1}), floats({2}, {1, 10})}, x.type, first)
           .values == std::vector<double>{3, 5, 7, 6, 5, 4});
@@ -360,12 +361,13 @@ TEST_CASE("fast pools and sums over channels agree with naive ones on many eleme
       const Tensor a = some_floats({channels}, 3), b = some_floats({channels}, 4);
       const Attrs last{{"axis", std::int64_t{1}}};
       const TensorType sums{DType::kFloat32, {2, channels}};
-      check_fast("moments", {x, a}, sums, last);
+      const TensorType moments{DType::kFloat32, {3, channels}};
+      check_fast("moments", {x, a}, moments, last);
       check_fast("scale_offset_sums", {x, dy}, sums, last);
       check_fast("scale_offset", {x, a, b}, x.type, last, 0, {0});
       const Tensor z = some_floats({2, channels, rows}, 5),
                    dz = some_floats({2, channels, rows}, 6);
-      check_fast("moments", {z, a}, sums, last);
+      check_fast("moments", {z, a}, moments, last);
       check_fast("scale_offset_sums", {z, dz}, sums, last);
       check_fast("scale_offset", {z, a, b}, z.type, last, 0, {0});
     }
@@ -377,7 +379,7 @@ TEST_CASE("moments around a shift near the mean keep the variance of large numbe
   Tensor x = some_floats({kRows, 3}, 7);
   for (double& value : x.values) value = 4096 + value / 64;
   const Tensor shift = floats({3}, {4096, 4096, 4096});
-  const Tensor y = run(*make_cpu_backend(2), "moments", {x, shift}, {DType::kFloat32, {2, 3}},
+  const Tensor y = run(*make_cpu_backend(2), "moments", {x, shift}, {DType::kFloat32, {3, 3}},
                        {{"axis", std::int64_t{1}}});
   for (std::size_t c = 0; c < 3; ++c) {
     double mean = 0, variance = 0;
@@ -385,9 +387,10 @@ TEST_CASE("moments around a shift near the mean keep the variance of large numbe
     for (std::size_t i = c; i < x.values.size(); i += 3) {
       variance += (x.values[i] - mean) * (x.values[i] - mean) / kRows;
     }
-    const double offset = y.values[c] / kRows;
-    CHECK(y.values[3 + c] / kRows - offset * offset == doctest::Approx(variance).epsilon(1e-4));
+    const double offset = y.values[3 + c] / kRows;
+    CHECK(y.values[6 + c] / kRows - offset * offset == doctest::Approx(variance).epsilon(1e-4));
     CHECK(4096 + offset == doctest::Approx(mean).epsilon(1e-9));
+    CHECK(y.values[c] / kRows == doctest::Approx(mean).epsilon(1e-7));
   }
 }
 

@@ -128,6 +128,19 @@ TEST_CASE("accuracy is chosen by shapes") {
   CHECK(metric("accuracy", kOneHot) == Score{1, 2});
   CHECK(metric("acc", kBinary) == Score{2, 2});
   CHECK(metric("accuracy", {ints({2, 1}, {1, 1}), kThree}) == Score{2, 2});
+  CHECK(metric("acc", kSparse) == Score{1, 2});
+  CHECK(metric("Accuracy", kSparse) == Score{1, 2});
+}
+
+TEST_CASE("the class Accuracy counts equal numbers, whatever the shapes") {
+  CHECK(metric("Accuracy: {}", kBinary) == Score{1, 2});
+  CHECK(metric("Accuracy: {name: exact}", kBinary) == Score{1, 2});
+  CHECK(metric("Accuracy: {}", {floats({2}, {1, 2}), floats({2, 1}, {1, 3})}) == Score{1, 2});
+  CHECK(metric("Accuracy: {}", {ints({3, 1}, {4, 0, 7}), floats({3, 1}, {4, .25F, 7})}) ==
+        Score{2, 3});
+  // Two of four numbers in one sample, three of four in the other.
+  CHECK(metric("Accuracy: {}", {floats({2, 4}, {0, 1, 2, 3, 0, 1, 2, 3}),
+                                floats({2, 4}, {0, 1, 0, 0, 0, 1, 2, 0})}) == Score{1.25, 2});
 }
 
 TEST_CASE("accuracies") {

@@ -143,7 +143,7 @@ fit: {batch_size: 4}
   CHECK(elements(tensors(sent)) == parameters(plan));
 }
 
-TEST_CASE("data parallelism of a convnet: gradients once, two small sums per normalization") {
+TEST_CASE("data parallelism of a convnet: gradients once, three small sums per normalization") {
   const Plan plan = training_plan("mesh: {data: 1}\n" + kConvnet, "data=4", 1);
   const auto sent = sent_by(plan);
   CHECK(std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.op == "all_reduce"; }));
@@ -154,13 +154,15 @@ TEST_CASE("data parallelism of a convnet: gradients once, two small sums per nor
     });
     return result;
   };
-  // Forward the sums of x and x^2, backward those of the gradient and its product with x, which
-  // hold the gradient of beta: 2 numbers per channel, one call each.
-  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
-    const auto sums = of_normalization(phase);
-    REQUIRE(sums.size() == 2);
-    CHECK(elements(sums) == 2 * (12 + 24));
-  }
+  // Forward the sum of x, which gives the mean, then what is taken around it: the sums of x, of its
+  // distance from there and of the square, 1 and 3 numbers per channel. Backward the sums of the
+  // gradient and its product with x, which hold the gradient of beta: 2 numbers, one call.
+  const auto forward = of_normalization(Phase::kForward);
+  REQUIRE(forward.size() == 4);
+  CHECK(elements(forward) == (1 + 3) * (12 + 24));
+  const auto backward = of_normalization(Phase::kBackward);
+  REQUIRE(backward.size() == 2);
+  CHECK(elements(backward) == 2 * (12 + 24));
   // What is left are the gradients of the other weights: two kernels, the last kernel and bias.
-  CHECK(elements(tensors(sent)) == 4 * (12 + 24) + 9 * 12 + 36 * 12 * 24 + 24 * 10 + 10);
+  CHECK(elements(tensors(sent)) == 6 * (12 + 24) + 9 * 12 + 36 * 12 * 24 + 24 * 10 + 10);
 }

@@ -371,6 +371,30 @@ TEST_CASE("steps_per_epoch without a batch size divides the data, as in Keras") 
   CHECK(outcome.out.find("\n5/5 - ") != std::string::npos);
 }
 
+TEST_CASE("an epoch that meets the end of the data goes on with the next pass, and says so once") {
+  const TempDirectory directory;
+  const auto printed = [&](const std::string& fit, const std::string& mesh = "1x1") {
+    return fit_on(text_of("adam", "batch_size: 8, " + fit), mesh, directory.path()).out;
+  };
+  const auto warning = [](int steps, int step, int epoch) {
+    return fmt::format(
+        "test.yaml:17:6: warning: fit: steps_per_epoch is {}, but the data end after step {} of "
+        "epoch "
+        "{}; the epoch goes on with the next pass over them, where Keras ends it; leave "
+        "steps_per_epoch out for epochs of one pass\n",
+        steps, step, epoch);
+  };
+  // 22 samples are three batches.
+  CHECK(printed("steps_per_epoch: 5, epochs: 3", "2x2") == warning(5, 3, 1));
+  CHECK(printed("steps_per_epoch: 2, epochs: 3") == warning(2, 1, 2));
+  CHECK(printed("steps_per_epoch: 2, epochs: 1") == "");
+  CHECK(printed("steps_per_epoch: 1, epochs: 4") == "");
+  CHECK(printed("steps_per_epoch: 3, epochs: 2") == "");
+  CHECK(printed("epochs: 2") == "");
+  CHECK(printed("steps_per_epoch: 2, epochs: 2, drop_remainder: true") == "");
+  CHECK(printed("steps_per_epoch: 2, initial_epoch: 1, epochs: 2") == warning(2, 1, 2));
+}
+
 TEST_CASE("initial_epoch goes on with the data where earlier epochs ended") {
   const TempDirectory directory;
   const std::string frozen = "{SGD: {learning_rate: 0.0}}";

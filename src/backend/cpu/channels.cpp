@@ -1,4 +1,4 @@
-// moments:           y[0, c] = sum of x - shift[c], y[1, c] = sum of its square
+// moments:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
 // scale_offset:      y = x scale[c] + offset[c]
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
 #include <algorithm>
@@ -152,17 +152,31 @@ struct Sums {
     std::copy_n(second, channels, result + view.extent + begin);
   }
 
+  /// Stores the sums of a channel.
+  void store_sums(std::int64_t channel, const double (&totals)[2]) const {
+    float* to = y + channel;
+    if constexpr (shifts) {
+      const auto count = static_cast<double>(view.outer * view.inner);
+      *to = static_cast<float>(totals[0] + count * static_cast<double>(b[channel]));
+      to += view.extent;
+    }
+    to[0] = static_cast<float>(totals[0]);
+    to[view.extent] = static_cast<float>(totals[1]);
+  }
+
   /// Channels last.
   void sum_rows() const {
     const Blocks blocks(view);
     for_each_task(blocks.count * blocks.parts, view.outer * view.extent,
                   [&](std::int64_t task) { sum_block(blocks, task); });
-    for (std::int64_t i = 0; i < 2 * view.extent; ++i) {
-      double total = 0;
+    for (std::int64_t channel = 0; channel < view.extent; ++channel) {
+      double totals[2] = {0, 0};
       for (std::int64_t block = 0; block < blocks.count; ++block) {
-        total += static_cast<double>(results[block * 2 * view.extent + i]);
+        const float* result = results + block * 2 * view.extent + channel;
+        totals[0] += static_cast<double>(result[0]);
+        totals[1] += static_cast<double>(result[view.extent]);
       }
-      y[i] = static_cast<float>(total);
+      store_sums(channel, totals);
     }
   }
 
@@ -183,8 +197,7 @@ struct Sums {
         totals[1] += static_cast<double>(second[i]);
       }
     }
-    y[channel] = static_cast<float>(totals[0]);
-    y[view.extent + channel] = static_cast<float>(totals[1]);
+    store_sums(channel, totals);
   }
 
   void operator()() const {
@@ -203,7 +216,7 @@ Launch bind_sums_of(const KernelArgs& args) {
   const AxisView view = view_of(args);
   float* const y = args.output.as<float>();
   if (view.outer * view.extent * view.inner == 0) {
-    return [y, count = 2 * view.extent] { std::fill_n(y, count, 0.0F); };
+    return [y, count = num_elements(args.output.type.shape)] { std::fill_n(y, count, 0.0F); };
   }
   return Sums<Terms, X>{view, args.inputs[0].as<X>(), args.inputs[1].as<Beside<Terms, X>>(), y,
                         reinterpret_cast<float*>(args.workspace)};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/convolution_plan.h"
+#include "backend/cpu/kernel_parts.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/widen.h"
@@ -360,7 +361,7 @@ Tensors tensors_for_w(const KernelArgs& args) {
 
 Launch bind_y(const KernelArgs& args) { return bind(args, tensors_for_y(args)); }
 Launch bind_x(const KernelArgs& args) { return bind(args, tensors_for_x(args)); }
-Launch bind_w(const KernelArgs& args) { return bind(args, tensors_for_w(args)); }
+Launch bind_part_of_w(const KernelArgs& args) { return bind(args, tensors_for_w(args)); }
 
 std::int64_t workspace_y(const KernelArgs& args) {
   return workspace_of(args.attrs, tensors_for_y(args));
@@ -370,8 +371,17 @@ std::int64_t workspace_x(const KernelArgs& args) {
   return workspace_of(args.attrs, tensors_for_x(args));
 }
 
-std::int64_t workspace_w(const KernelArgs& args) {
+std::int64_t workspace_of_part(const KernelArgs& args) {
   return workspace_of(args.attrs, tensors_for_w(args));
+}
+
+/// oneDNN would add up the gradient of a kernel in an order that depends on the threads.
+Launch bind_w(const KernelArgs& args) {
+  return bind_kernel_parts(args, bind_part_of_w, workspace_of_part);
+}
+
+std::int64_t workspace_w(const KernelArgs& args) {
+  return kernel_parts_workspace(args, workspace_of_part);
 }
 
 std::int64_t workspace(const KernelArgs& args, WorkspaceBytes bytes) {

@@ -14,19 +14,25 @@ struct Statistics {
   ValueId variance = kNoValue;
 };
 
-/// Mean and biased variance of every channel from one pass over x. `near` is close to the mean, but
-/// for the first steps, so that the difference of squares keeps its digits.
-Statistics batch_statistics(GraphBuilder& b, ValueId x, ValueId near, std::int64_t axis) {
-  const std::int64_t channels = b.shape(near)[0];
-  const double count =
-      static_cast<double>(num_elements(b.shape(x))) / static_cast<double>(channels);
-  const ValueId sums = b.add(ops::kMoments, {x, near}, {{"axis", axis}});
-  const ValueId means = ops::scale(b, sums, count == 0 ? 0 : 1 / count);
-  const ValueId distance = ops::row(b, means, 0);
-  const ValueId square = b.add(ops::kSquare, {distance});
+/// Mean and biased variance of every channel. The variance is taken around the mean: the
+/// difference of squares around another number has no digits where that is far off.
+Statistics batch_statistics(GraphBuilder& b, ValueId x, std::int64_t axis) {
+  const Shape shape = b.shape(x);
+  std::vector<std::int64_t> others;
+  double count = 1;
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(shape.size()); ++d) {
+    if (d == axis) continue;
+    others.push_back(d);
+    count *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
+  }
+  const double part = count == 0 ? 0 : 1 / count;
+  const Attrs summed{{"axes", others}, {"keepdims", false}, {"dtype", "float32"}};
+  const ValueId near = ops::scale(b, b.add(ops::kReduceSum, {x}, summed), part);
+  const ValueId means = ops::scale(b, b.add(ops::kMoments, {x, near}, {{"axis", axis}}), part);
+  const ValueId square = b.add(ops::kSquare, {ops::row(b, means, 1)});
   // Rounding may take a variance of 0 below it.
-  const ValueId variance = b.add(ops::kRelu, {ops::subtract(b, ops::row(b, means, 1), square)});
-  return {ops::add(b, distance, near), variance};
+  const ValueId variance = b.add(ops::kRelu, {ops::subtract(b, ops::row(b, means, 2), square)});
+  return {ops::row(b, means, 0), variance};
 }
 
 /// momentum moving + (1 - momentum) batch
@@ -62,7 +68,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
                           scope.non_trainable("moving_variance", channels, variance_init)};
   Statistics used = moving;
   if (scope.training() && scope.trainable()) {
-    used = batch_statistics(b, x, moving.mean, axis);
+    used = batch_statistics(b, x, axis);
     scope.update(moving.mean, moved(b, moving.mean, used.mean, momentum));
     scope.update(moving.variance, moved(b, moving.variance, used.variance, momentum));
   }

@@ -15,6 +15,8 @@ namespace meshwork {
 struct MetricDef {
   std::vector<std::string_view> names;
   CompareFunction (*read)(config::Reader& args);
+  /// What another spelling than the class with arguments means, where that is something else.
+  CompareFunction (*read_word)(config::Reader& args) = nullptr;
   bool greater_is_better = true;  ///< a loss as a metric: less is
 };
 

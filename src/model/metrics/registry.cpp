@@ -27,13 +27,17 @@ Found find_metric(const config::ClassSpec& spec) {
     }
     return false;
   };
+  const auto is_class = [&](const std::vector<std::string_view>& names) {
+    return spec.args.is_map() && spec.name == names[0];
+  };
   // A word is logged as it was given, a class with arguments under its name in snake case.
   const auto logged = [&](const std::vector<std::string_view>& names) {
-    const bool is_class = spec.args.is_map() && spec.name == names[0];
-    return std::string(is_class ? names[1] : std::string_view(spec.name));
+    return std::string(is_class(names) ? names[1] : std::string_view(spec.name));
   };
   for (const MetricDef* def : metric_registry()) {
-    if (hit(def->names)) return {def->read, logged(def->names), def->greater_is_better};
+    if (!hit(def->names)) continue;
+    const bool by_word = def->read_word != nullptr && !is_class(def->names);
+    return {by_word ? def->read_word : def->read, logged(def->names), def->greater_is_better};
   }
   for (const LossDef* def : loss_registry()) {
     if (hit(def->names)) return {def->read, logged(def->names), false};

@@ -1,7 +1,8 @@
-// moments:           y[0, c] = sum of x - shift[c], y[1, c] = sum of its square
+// moments:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
 // scale_offset:      y = x scale[c] + offset[c]
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
 #include <algorithm>
+#include <array>
 
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/views.h"
@@ -20,15 +21,17 @@ void for_each_element(const KernelArgs& args, const Body& body) {
   }
 }
 
-/// y[0, c] = sum of first(element, channel), y[1, c] = sum of second(element, channel).
-template <class First, class Second>
-void sum_rows(const KernelArgs& args, const First& first, const Second& second) {
+/// y[k, c] = sum of terms(element, channel)[k].
+template <class Terms>
+void sum_rows(const KernelArgs& args, const Terms& terms) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
   const std::int64_t channels = args.output.type.shape[1];
-  std::vector<double> sums(static_cast<std::size_t>(2 * channels), 0);
+  std::vector<double> sums(static_cast<std::size_t>(num_elements(args.output.type.shape)), 0);
   for_each_element(args, [&](std::int64_t i, std::int64_t c) {
-    sums[static_cast<std::size_t>(c)] += first(i, c);
-    sums[static_cast<std::size_t>(channels + c)] += second(i, c);
+    for (const double term : terms(i, c)) {
+      sums[static_cast<std::size_t>(c)] += term;
+      c += channels;
+    }
   });
   std::transform(sums.begin(), sums.end(), args.output.as<float>(),
                  [](double sum) { return static_cast<float>(sum); });
@@ -38,11 +41,11 @@ void sum_rows(const KernelArgs& args, const First& first, const Second& second) 
 
 Launch moments(const KernelArgs& args) {
   return [args, x = args.inputs[0].as<float>(), shift = args.inputs[1].as<float>()] {
-    const auto shifted = [&](std::int64_t i, std::int64_t c) {
-      return static_cast<double>(x[i]) - static_cast<double>(shift[c]);
-    };
-    sum_rows(args, shifted,
-             [&](std::int64_t i, std::int64_t c) { return shifted(i, c) * shifted(i, c); });
+    sum_rows(args, [&](std::int64_t i, std::int64_t c) {
+      const auto value = static_cast<double>(x[i]);
+      const double shifted = value - static_cast<double>(shift[c]);
+      return std::array{value, shifted, shifted * shifted};
+    });
   };
 }
 
@@ -58,12 +61,10 @@ Launch scale_offset(const KernelArgs& args) {
 
 Launch scale_offset_sums(const KernelArgs& args) {
   return [args, x = args.inputs[0].as<float>(), dy = args.inputs[1].as<float>()] {
-    sum_rows(
-        args,
-        [&](std::int64_t i, std::int64_t) {
-          return static_cast<double>(x[i]) * static_cast<double>(dy[i]);
-        },
-        [&](std::int64_t i, std::int64_t) { return static_cast<double>(dy[i]); });
+    sum_rows(args, [&](std::int64_t i, std::int64_t) {
+      const auto gradient = static_cast<double>(dy[i]);
+      return std::array{static_cast<double>(x[i]) * gradient, gradient};
+    });
   };
 }
 
