@@ -92,13 +92,24 @@ std::string read_run_directory(Reader& reader, const std::string& file) {
 }
 
 std::string resolved_text(Value root, const MeshSpec& mesh) {
-  Value& axes = root.insert("mesh", {}).value;
-  axes = Value{};
-  for (const auto& [name, size] : mesh.axes) {
-    Value& extent = axes.insert(name, {}).value;
-    extent.kind = Value::Kind::kScalar;
-    extent.scalar = std::to_string(size);
+  const auto number = [](std::int64_t value) {
+    Value scalar;
+    scalar.kind = Value::Kind::kScalar;
+    scalar.scalar = std::to_string(value);
+    return scalar;
+  };
+  Value axes;
+  for (const auto& [name, size] : mesh.axes) axes.insert(name, {}).value = number(size);
+  Value& written = root.insert("mesh", {}).value;
+  if (mesh.devices.empty()) {
+    written = std::move(axes);
+    return to_yaml(root);
   }
+  written = Value{};
+  written.insert("axes", {}).value = std::move(axes);
+  Value& devices = written.insert("devices", {}).value;
+  devices.kind = Value::Kind::kList;
+  for (const int device : mesh.devices) devices.list.push_back(number(device));
   return to_yaml(root);
 }
 

@@ -33,6 +33,7 @@ Precision read_precision(const Value& value, std::string_view what);
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
   Location at;
+  std::vector<int> devices = {};  ///< of each position, the last axis fastest; {}: 0, 1, 2, ..
 };
 
 /// "(data=2, model=4)".

@@ -10,6 +10,7 @@ namespace meshwork {
 
 std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh) {
   const Graph& graph = program.partitioned.graph;
+  const int first = mesh.device_at(std::vector<int>(mesh.sizes.size(), 0));
   std::vector<VariableRow> rows;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const LayoutMatch& laid_out = program.variables[i];
@@ -21,8 +22,9 @@ std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh&
       row.rule_at = laid_out.rule->at;
     }
     row.layout = to_string(laid_out.layout, mesh);
-    // Device 0 is first along every axis, and the first parts are the largest.
-    row.bytes = num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, 0)});
+    // The first parts are the largest.
+    row.bytes =
+        num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, first)});
     row.replicated = laid_out.layout == replicated(row.type.shape.size()) && mesh.num_devices() > 1;
     row.slot = !graph.variables[i].slot_of.empty();
     row.trainable = graph.variables[i].trainable;

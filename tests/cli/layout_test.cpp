@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "cli/job_folder.h"
 
@@ -112,6 +113,30 @@ TEST_CASE("paths lists every weight, and totals with what is replicated") {
             .out.find("d1/kernel (command line)") != std::string::npos);
   CHECK(folder.run("paths c.yaml --mesh 1x1").out.find("of them 0 replicated (0.0 %)") !=
         std::string::npos);
+}
+
+TEST_CASE(
+    "an order of the devices of the mesh shows in pictures and JSON, and a wrong one is told") {
+  const JobFolder folder;
+  const std::string order = " 'mesh={axes: {data: 2, model: 2}, devices: [3, 1, 0, 2]}'";
+  const std::string picture = folder.run("explain c.yaml d1/kernel --ascii" + order).out;
+  CHECK(picture.starts_with("mesh data=2,model=2: 4 devices, in this order: 3, 1, 0, 2\n"));
+  CHECK(std::regex_search(picture, std::regex("\\| +0,3 +\\| +1,2 +\\|")));
+  const auto json =
+      nlohmann::json::parse(folder.run("explain c.yaml d2/kernel --json" + order).out);
+  CHECK(json.at("mesh_devices") == nlohmann::json({3, 1, 0, 2}));
+  const auto& devices = json.at("values").at(0).at("devices");
+  CHECK(devices.at(3).at("offset") == nlohmann::json({0, 0}));
+  CHECK(devices.at(1).at("offset") == nlohmann::json({4, 0}));
+  // The largest part is that of the first position, which device 0 does not run.
+  CHECK(folder.run("paths c.yaml" + order).out.find("weights: 68 numbers, 164 bytes") !=
+        std::string::npos);
+  folder.write("wrong.yaml", "mesh: {axes: {data: 2, model: 2}, devices: [3, 1, 0, 3]}\n" +
+                                 std::string(kTinyConfig).substr(26));
+  for (const char* command : {"fit", "validate", "explain"}) {
+    CHECK(complaint(folder, std::string(command) + " wrong.yaml") ==
+          "meshwork: wrong.yaml:1:54: mesh devices: 3 stands twice; list each device once\n");
+  }
 }
 
 TEST_CASE("paths --json can be read by a program, and its totals are the sums of its rows") {

@@ -1,7 +1,9 @@
 // Configurations that ship and need no files, on every mesh they are meant for.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "support/training.h"
@@ -37,6 +39,30 @@ void check_against_one_device(const std::string& file, std::int64_t steps,
 
 TEST_CASE("the guide's losses are the same in every step on every mesh") {
   check_against_one_device("configs/keras_guide.yaml", 3 * 8, {"8x1", "4x2", "2x4", "1x8"});
+}
+
+TEST_CASE("an order of the devices of a mesh changes no bit") {
+  const std::string guide = text_of("configs/keras_guide.yaml");
+  const std::string tiles = text_of("configs/tiles.yaml");
+  const auto in_order = [](const std::string& text, const std::string& mesh) {
+    return std::regex_replace(text, std::regex("\nmesh: [^\n]*\n"), "\nmesh: " + mesh + "\n");
+  };
+  struct Case {
+    const std::string& text;
+    const char* axes;
+    const char* devices;
+  };
+  for (const Case& each : {Case{guide, "{data: 2, model: 4}", "[5, 0, 3, 6, 7, 1, 2, 4]"},
+                           Case{guide, "{data: 8, model: 1}", "[7, 6, 5, 4, 3, 2, 1, 0]"},
+                           Case{tiles, "{data: 2, height: 3, width: 1}", "[1, 4, 0, 5, 3, 2]"}}) {
+    CAPTURE(each.devices);
+    const Trajectory plain = train(in_order(each.text, each.axes), {.steps = 6});
+    const std::string mesh = fmt::format("{{axes: {}, devices: {}}}", each.axes, each.devices);
+    const Trajectory moved = train(in_order(each.text, mesh), {.steps = 6});
+    CHECK(plain.losses == moved.losses);
+    CHECK(plain.weights == moved.weights);
+    CHECK(plain.digest == moved.digest);
+  }
 }
 
 TEST_CASE("so are those with a batch, layers and a mesh of which nothing divides anything") {

@@ -79,6 +79,7 @@ void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
   for (std::size_t i = 0; i < mesh.names.size(); ++i) {
     result["mesh"][mesh.names[i]] = mesh.sizes[i];
   }
+  if (!mesh.devices.empty()) result["mesh_devices"] = mesh.devices;
   result["variables"] = nlohmann::ordered_json::array();
   for (const VariableRow& row : rows) {
     nlohmann::ordered_json entry{{"path", row.path},
