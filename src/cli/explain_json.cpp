@@ -183,6 +183,7 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
     json["layers"].push_back(std::move(layer));
   }
   add_order(json, mesh);
+  json["outputs"] = summary.outputs;
   const std::int64_t weights = summary.weights.parameters;
   json["totals"] = {{"parameters", weights},
                     {"trainable", weights - summary.non_trainable},

@@ -33,6 +33,29 @@ std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh&
   return rows;
 }
 
+std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh) {
+  const Graph& graph = trace.laid_out.graph;
+  std::vector<OutputRow> rows;
+  for (const NamedValue& output : graph.layer_outputs) {
+    const bool known = std::any_of(rows.begin(), rows.end(),
+                                   [&](const OutputRow& row) { return row.path == output.name; });
+    if (known || !output.name.ends_with("/output")) continue;
+    OutputRow& row = rows.emplace_back();
+    row.path = output.name;
+    row.shape = graph.type(output.value).shape;
+    const auto id = static_cast<std::size_t>(output.value);
+    Layout layout = without_halos(trace.laid_out.nodes[id].output);
+    layout.partial.clear();
+    row.layout = to_string(layout, mesh);
+    for (const auto& [name, rule] : trace.pinned.output_rules) {
+      if (name != output.name) continue;
+      row.rule = rule.pattern;
+      row.rule_at = rule.at;
+    }
+  }
+  return rows;
+}
+
 VariableTotals totals_of(const std::vector<VariableRow>& rows, bool slots) {
   VariableTotals totals;
   for (const VariableRow& row : rows) {

@@ -106,13 +106,38 @@ TEST_CASE("paths lists every weight, and totals with what is replicated") {
         "\n"
         "mesh data=2,model=2: 4 devices\n"
         "weights: 68 numbers, 164 bytes per device, of them 20 replicated (12.2 %)\n"
-        "optimizer state: 136 numbers, 328 bytes per device, of them 40 replicated (12.2 %)\n");
+        "optimizer state: 136 numbers, 328 bytes per device, of them 40 replicated (12.2 %)\n"
+        "\n"
+        "outputs, which a layout map may name, too\n"
+        "  input/output: [data, null]\n"
+        "  d1/output: [data, model]\n"
+        "  d2/output: [data, null]\n");
   CHECK(folder.run("paths c.yaml --slots").out.find("\nadam/d1_kernel_momentum ") !=
         std::string::npos);
   CHECK(folder.run("paths c.yaml 'layout_map={d1/kernel: [data]}'")
             .out.find("d1/kernel (command line)") != std::string::npos);
   CHECK(folder.run("paths c.yaml --mesh 1x1").out.find("of them 0 replicated (0.0 %)") !=
         std::string::npos);
+}
+
+TEST_CASE("what paths says of outputs can be copied into a layout map") {
+  const JobFolder folder;
+  const std::string rules =
+      "'layout_map={input/output: [data, null], d1/output: [data, model], d2/output: [null, "
+      "data]}'";
+  const Finished run = folder.run("paths c.yaml " + rules);
+  CHECK(run.exit_code == 0);
+  CHECK(
+      run.out.ends_with("\noutputs, which a layout map may name, too\n"
+                        "  input/output: [data, null]  # input/output (command line)\n"
+                        "  d1/output: [data, model]  # d1/output (command line)\n"
+                        "  d2/output: [null, data]  # d2/output (command line)\n"));
+  const auto report = nlohmann::json::parse(folder.run("paths c.yaml --json " + rules).out);
+  const auto& output = report.at("outputs").at(1);
+  CHECK(output.at("path") == "d1/output");
+  CHECK(output.at("shape") == nlohmann::json({8, 7}));
+  CHECK(output.at("layout") == "[data, model]");
+  CHECK(output.at("rule") == "d1/output");
 }
 
 TEST_CASE(
