@@ -50,8 +50,19 @@ void read_strategy(Reader& reader, Config& config) {
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
+UnmatchedRules read_unmatched_rules(const Value* value) {
+  if (value == nullptr) return UnmatchedRules::kError;
+  const std::string word = value->as_string("unmatched_rules");
+  if (word == "error") return UnmatchedRules::kError;
+  if (word == "warn") return UnmatchedRules::kWarn;
+  if (word == "ignore") return UnmatchedRules::kIgnore;
+  fail_at(value->at, "unmatched_rules '{}' is unknown{}", word,
+          suggestion(word, {"error", "warn", "ignore"}));
+}
+
 void read_parallelism(Reader& reader, Config& config) {
   read_strategy(reader, config);
+  config.unmatched_rules = read_unmatched_rules(reader.find("unmatched_rules"));
   config.optimizer_layout =
       read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
   if (const Value* axes = reader.find("batch_axis")) {
@@ -142,8 +153,8 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.
-  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "batch_axis",
-                          "keep_gathered", "rematerialize", "memory_limit"}) {
+  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "unmatched_rules",
+                          "batch_axis", "keep_gathered", "rematerialize", "memory_limit"}) {
     reader.find(key);
   }
   const Value* dataset = reader.find("dataset");

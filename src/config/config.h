@@ -48,6 +48,9 @@ struct LayoutRule {
   Location at;
 };
 
+/// What becomes of a rule that lays out nothing and would not under other arguments of layers.
+enum class UnmatchedRules { kError, kWarn, kIgnore };
+
 /// A block around a layer, and the place where it is used.
 struct BlockUse {
   std::string block;
@@ -190,7 +193,8 @@ struct Config {
   std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
-  bool keep_gathered = false;                ///< keep gathered weights for the backward pass
+  UnmatchedRules unmatched_rules = UnmatchedRules::kError;
+  bool keep_gathered = false;  ///< keep gathered weights for the backward pass
   FusionSpec fusion;
   RematerializeSpec rematerialize;
   std::optional<MemoryLimit> memory_limit;  ///< what is computed again is chosen to meet it

@@ -140,6 +140,41 @@ TEST_CASE("what paths says of outputs can be copied into a layout map") {
   CHECK(output.at("rule") == "d1/output");
 }
 
+TEST_CASE("a rule for a bias that a layer leaves out is a note of every command") {
+  const JobFolder folder;
+  const std::string note =
+      "c.yaml:4:3: layout_map: 'd1/bias' lays out nothing: the model leaves out 'd1/bias' "
+      "(use_bias: false)\n";
+  const std::string rest = " c.yaml model.layers.d1.use_bias=false";
+  const Finished validated = folder.run("validate" + rest);
+  CHECK(validated.exit_code == 0);
+  CHECK(validated.err == "");
+  CHECK(validated.out.ends_with("\n  note: " + note));
+  CHECK(folder.run("paths" + rest).out.ends_with("\nnote: " + note));
+  CHECK(folder.run("explain" + rest).out.ends_with("\nnote: " + note));
+  CHECK(nlohmann::json::parse(folder.run("paths --json" + rest).out).at("notes").size() == 1);
+  const Finished fitted = folder.run("fit" + rest);
+  CHECK(fitted.exit_code == 0);
+  CHECK(fitted.err == "meshwork: note: " + note);
+  CHECK(fitted.out.find("note") == std::string::npos);
+  CHECK(folder.run("fit --verbose 0" + rest).err == "");
+  CHECK(folder.run("evaluate --from run" + rest).err == "meshwork: note: " + note);
+}
+
+TEST_CASE("unmatched_rules lets a rule that hits nothing pass, with a note or without") {
+  const JobFolder folder;
+  const std::string rest = " c.yaml 'layout_map.d1/kernl=[null, model]'";
+  const std::string message =
+      "command line: 'layout_map.d1/kernl=[null, model]': layout_map: 'd1/kernl' matches no "
+      "variable and no layer output; nearest: 'd1/kernel', 'd2/kernel'\n";
+  CHECK(complaint(folder, "validate" + rest) == "meshwork: " + message);
+  CHECK(complaint(folder, "validate unmatched_rules=error" + rest) == "meshwork: " + message);
+  CHECK(folder.run("validate unmatched_rules=warn" + rest).out.ends_with("\n  note: " + message));
+  const Finished ignored = folder.run("validate unmatched_rules=ignore" + rest);
+  CHECK(ignored.exit_code == 0);
+  CHECK(ignored.out.find("note") == std::string::npos);
+}
+
 TEST_CASE(
     "an order of the devices of the mesh shows in pictures and JSON, and a wrong one is told") {
   const JobFolder folder;

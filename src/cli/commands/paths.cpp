@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
+#include "cli/notes.h"
 #include "cli/rank.h"
 #include "train/variable_report.h"
 
@@ -124,6 +125,7 @@ void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRo
     add_rule(entry, row.rule, row.rule_at);
     result["outputs"].push_back(std::move(entry));
   }
+  result["notes"] = notes_of(job);
   result["totals"] = {{"weights", totals_json(rows, false)},
                       {"optimizer_state", totals_json(rows, true)}};
   fmt::print("{}\n", result.dump(2));
@@ -147,6 +149,7 @@ ExitCode run(const PathsArguments& arguments) {
   print_totals(rows, false, "weights");
   print_totals(rows, true, "optimizer state");
   print_outputs(outputs);
+  for (const std::string& note : notes_of(job)) fmt::print("note: {}\n", note);
   if (!missing.empty()) fmt::print("without data, hence without optimizer state: {}\n", missing);
   return ExitCode::kOk;
 }
