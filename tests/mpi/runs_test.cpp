@@ -93,6 +93,19 @@ TEST_CASE("ranks run the positions of a mesh in any order, with the same bits") 
   check_same_as_virtual_devices({"tiles.yaml", "1x3x2", 6, order});
 }
 
+TEST_CASE("a note about the layout map is told once, and not where nothing else is") {
+  const TempDirectory directory;
+  const std::string run = " fit configs/keras_guide.yaml --mesh 2x1 fit.epochs=1 run_directory=" +
+                          directory.file("run");
+  const std::string note = "meshwork: note: configs/keras_guide.yaml:";
+  for (const std::string& command : {program(), under_mpirun(2)}) {
+    const std::string told = output(command + run);
+    CHECK(count(told, note) == 1);
+    CHECK(told.substr(told.rfind('\n', told.size() - 2) + 1).starts_with("final loss="));
+    CHECK(output(command + run + " --verbose 0").starts_with("final loss="));
+  }
+}
+
 TEST_CASE("weights of one mesh are evaluated and predicted with on another, by ranks and threads") {
   const TempDirectory directory;
   const std::string run = directory.file("run");
