@@ -198,8 +198,8 @@ const std::vector<std::string>& stages() {
 }
 
 Graph build_step(const config::Config& config, const Signature& signature, ProgramKind kind,
-                 std::int64_t batch, const Dump& dump) {
-  Graph graph = build_model(config, signature, mode_of(kind), batch);
+                 std::int64_t batch, const Dump& dump, std::map<std::string, std::string>* absent) {
+  Graph graph = build_model(config, signature, mode_of(kind), batch, absent);
   verify(graph);
   show(dump, "forward", [&] { return print(graph); });
   if (mode_of(kind) == Mode::kTrain) append_backward_and_update(config, kind, graph);
@@ -245,9 +245,10 @@ void check_memory_limit(const config::Config& config, const std::string& program
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       ProgramKind kind, std::int64_t batch, const Dump& dump, CompileTrace* trace,
                       const WorkspaceQuery& workspace) {
-  const Graph graph = build_step(config, signature, kind, batch, dump);
-  if (!is_only_updates(kind)) check_rules_hit(graph, config);
+  std::map<std::string, std::string> absent;
+  const Graph graph = build_step(config, signature, kind, batch, dump, &absent);
   GlobalProgram program;
+  if (!is_only_updates(kind)) program.notes = check_rules_hit(graph, config, absent);
   program.fusions = wanted_fusions(config.fusion);
   const PinnedLayouts pinned = pin_layouts(graph, config, mesh);
   program.variables = pinned.variables;

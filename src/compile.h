@@ -38,6 +38,7 @@ struct GlobalProgram {
   std::vector<Segment> segments;       ///< whose values the backward pass computes again,
   std::vector<SegmentCost> costs;      ///< and what that gains
   std::vector<std::string> fusions;    ///< names of those to be done
+  std::vector<std::string> notes;      ///< for the user: rules that lay out nothing
 };
 
 /// What the compiler found on the way to a program, for those who ask why.
@@ -47,9 +48,10 @@ struct CompileTrace {
   Partitioned agreed;  ///< with the reshards as nodes
 };
 
-/// The graph of a step before any device is thought of.
+/// The graph of a step before any device is thought of; `absent` as in build_model().
 Graph build_step(const config::Config& config, const Signature& signature, ProgramKind kind,
-                 std::int64_t batch, const Dump& dump = {});
+                 std::int64_t batch, const Dump& dump = {},
+                 std::map<std::string, std::string>* absent = nullptr);
 
 /// Config and mesh -> what all devices run. Pure: every device gets the same.
 /// Errors of the user's layouts are found here. `trace` is told what was found on the way. Where

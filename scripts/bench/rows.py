@@ -54,7 +54,7 @@ class Workload:
 
 # Data that come with the packages, and as they are: the peers read the same.
 DATA = ("dataset=fashion_mnist",)
-CONVNET = "configs/jax_convnet.yaml"
+CONVNET = "configs/jax_convnet_tuned.yaml"
 RESNET = "configs/resnet.yaml"
 BF16 = ("precision=mixed_bfloat16",)
 

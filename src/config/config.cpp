@@ -50,8 +50,19 @@ void read_strategy(Reader& reader, Config& config) {
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
+UnmatchedRules read_unmatched_rules(const Value* value) {
+  if (value == nullptr) return UnmatchedRules::kError;
+  const std::string word = value->as_string("unmatched_rules");
+  if (word == "error") return UnmatchedRules::kError;
+  if (word == "warn") return UnmatchedRules::kWarn;
+  if (word == "ignore") return UnmatchedRules::kIgnore;
+  fail_at(value->at, "unmatched_rules '{}' is unknown{}", word,
+          suggestion(word, {"error", "warn", "ignore"}));
+}
+
 void read_parallelism(Reader& reader, Config& config) {
   read_strategy(reader, config);
+  config.unmatched_rules = read_unmatched_rules(reader.find("unmatched_rules"));
   config.optimizer_layout =
       read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
   if (const Value* axes = reader.find("batch_axis")) {
@@ -92,13 +103,24 @@ std::string read_run_directory(Reader& reader, const std::string& file) {
 }
 
 std::string resolved_text(Value root, const MeshSpec& mesh) {
-  Value& axes = root.insert("mesh", {}).value;
-  axes = Value{};
-  for (const auto& [name, size] : mesh.axes) {
-    Value& extent = axes.insert(name, {}).value;
-    extent.kind = Value::Kind::kScalar;
-    extent.scalar = std::to_string(size);
+  const auto number = [](std::int64_t value) {
+    Value scalar;
+    scalar.kind = Value::Kind::kScalar;
+    scalar.scalar = std::to_string(value);
+    return scalar;
+  };
+  Value axes;
+  for (const auto& [name, size] : mesh.axes) axes.insert(name, {}).value = number(size);
+  Value& written = root.insert("mesh", {}).value;
+  if (mesh.devices.empty()) {
+    written = std::move(axes);
+    return to_yaml(root);
   }
+  written = Value{};
+  written.insert("axes", {}).value = std::move(axes);
+  Value& devices = written.insert("devices", {}).value;
+  devices.kind = Value::Kind::kList;
+  for (const int device : mesh.devices) devices.list.push_back(number(device));
   return to_yaml(root);
 }
 
@@ -131,8 +153,8 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.
-  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "batch_axis",
-                          "keep_gathered", "rematerialize", "memory_limit"}) {
+  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "unmatched_rules",
+                          "batch_axis", "keep_gathered", "rematerialize", "memory_limit"}) {
     reader.find(key);
   }
   const Value* dataset = reader.find("dataset");

@@ -33,6 +33,7 @@ Precision read_precision(const Value& value, std::string_view what);
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
   Location at;
+  std::vector<int> devices = {};  ///< of each position, the last axis fastest; {}: 0, 1, 2, ..
 };
 
 /// "(data=2, model=4)".
@@ -46,6 +47,9 @@ struct LayoutRule {
   std::vector<std::vector<std::string>> dims;
   Location at;
 };
+
+/// What becomes of a rule that lays out nothing and would not under other arguments of layers.
+enum class UnmatchedRules { kError, kWarn, kIgnore };
 
 /// A block around a layer, and the place where it is used.
 struct BlockUse {
@@ -189,7 +193,8 @@ struct Config {
   std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
-  bool keep_gathered = false;                ///< keep gathered weights for the backward pass
+  UnmatchedRules unmatched_rules = UnmatchedRules::kError;
+  bool keep_gathered = false;  ///< keep gathered weights for the backward pass
   FusionSpec fusion;
   RematerializeSpec rematerialize;
   std::optional<MemoryLimit> memory_limit;  ///< what is computed again is chosen to meet it

@@ -59,7 +59,7 @@ void check_device_count(const MeshSpec& mesh) {
   }
 }
 
-MeshSpec mesh_of_file(const Value& value) {
+MeshSpec mesh_of_map(const Value& value) {
   if (!value.is_map()) {
     fail_at(value.at, "mesh must be a map of axes and sizes, such as {{data: 2, model: 4}}, not {}",
             describe(value));
@@ -71,6 +71,65 @@ MeshSpec mesh_of_file(const Value& value) {
     const std::string what = fmt::format("mesh axis '{}': size", axis.key);
     add_axis(mesh, axis.key, axis.at, axis.value.as_integer(what), axis.value.at);
   }
+  return mesh;
+}
+
+/// The product of all sizes but an open one.
+std::int64_t known_devices(const MeshSpec& mesh) {
+  std::int64_t devices = 1;
+  for (const auto& axis : mesh.axes) devices *= std::max<std::int64_t>(axis.second, 1);
+  return devices;
+}
+
+bool is_open(const MeshSpec& mesh) {
+  return std::any_of(mesh.axes.begin(), mesh.axes.end(),
+                     [](const auto& axis) { return axis.second == -1; });
+}
+
+/// Checks that `value` lists each device of the mesh once; it settles an open size.
+void read_devices(const Value& value, MeshSpec& mesh) {
+  if (!value.is_list()) {
+    fail_at(value.at, "mesh devices must be a list of their numbers, such as [1, 0], not {}",
+            describe(value));
+  }
+  const auto count = std::ssize(value.list);
+  const std::int64_t known = known_devices(mesh);
+  if (is_open(mesh) ? count == 0 || count % known != 0 : count != known) {
+    fail_at(value.at, "mesh devices: {} are listed, but the axes {} have {}{}", count,
+            to_string(mesh), is_open(mesh) ? "a multiple of " : "", known);
+  }
+  for (auto& axis : mesh.axes) {
+    if (axis.second == -1) axis.second = count / known;
+  }
+  std::vector<bool> seen(value.list.size());
+  for (const Value& item : value.list) {
+    const std::int64_t device = item.as_integer("mesh devices: an entry");
+    if (device < 0 || device >= count) {
+      fail_at(item.at, "mesh devices: there is no device {}; the {} of the mesh are 0 to {}",
+              device, count, count - 1);
+    }
+    if (seen[static_cast<std::size_t>(device)]) {
+      fail_at(item.at, "mesh devices: {} stands twice; list each device once", device);
+    }
+    seen[static_cast<std::size_t>(device)] = true;
+    mesh.devices.push_back(static_cast<int>(device));
+  }
+}
+
+/// `{data: 2, model: 4}`, or with an order `{axes: {data: 2, model: 4}, devices: [3, 2, ..]}`.
+MeshSpec mesh_of_file(const Value& value) {
+  const Value::Entry* axes = value.find("axes");
+  const Value::Entry* devices = value.find("devices");
+  const bool is_long = (axes != nullptr && !axes->value.is_scalar()) ||
+                       (devices != nullptr && !devices->value.is_scalar());
+  if (!is_long) return mesh_of_map(value);
+  Reader reader(value, "mesh");
+  const Value* order = reader.find("devices");
+  const Value& sizes = reader.require("axes");
+  reader.finish();
+  MeshSpec mesh = mesh_of_map(sizes);
+  check_device_count(mesh);
+  if (order != nullptr) read_devices(*order, mesh);
   return mesh;
 }
 
@@ -139,9 +198,15 @@ MeshSpec read_mesh(const Value* mesh, const std::string& command_line) {
   if (mesh != nullptr) result = mesh_of_file(*mesh);
   if (!command_line.empty()) {
     const Location at{fmt::format("command line: '--mesh {}'", command_line), 0, 0};
+    std::vector<int> devices = std::move(result.devices);
     result = command_line.find('=') != std::string::npos
                  ? mesh_of_axes(command_line, at)
                  : mesh_of_sizes(command_line, at, names(result), result.at);
+    check_device_count(result);
+    // An order of as many devices stays.
+    if (!is_open(result) && known_devices(result) == std::ssize(devices)) {
+      result.devices = std::move(devices);
+    }
   } else if (mesh == nullptr) {
     result = {{{"data", -1}}, {"default mesh", 0, 0}};
   }

@@ -72,29 +72,30 @@ bool PathPattern::run(const Code& code, const std::string& path) const {
 
 bool PathPattern::matches(const std::string& path) const { return run(*code_, path); }
 
-void PathPattern::fail_unmatched(const std::vector<std::string>& paths,
-                                 const std::string& nothing) const {
+std::string PathPattern::describe_unmatched(const std::vector<std::string>& paths,
+                                            const std::string& nothing) const {
   const auto part = compile(text_, 0);
   std::vector<std::string> inside;
   for (const std::string& path : paths) {
     if (inside.size() < 3 && run(*part, path)) inside.push_back(fmt::format("'{}'", path));
   }
   if (!inside.empty()) {
-    fail_at(at_,
-            "{}: '{}' matches no path; it would match a part of {} (Keras before 3.14 did "
-            "that): write '.*{}.*' if you mean it",
-            key_, text_, fmt::join(inside, ", "), text_);
+    return fmt::format(
+        "{}: '{}' matches no path; it would match a part of {} (Keras before 3.14 did "
+        "that): write '.*{}.*' if you mean it",
+        key_, text_, fmt::join(inside, ", "), text_);
   }
   if (const std::string slashed = with_slashes(text_); slashed != text_) {
     const auto code = compile(slashed, PCRE2_ANCHORED | PCRE2_ENDANCHORED);
     const bool hit = std::any_of(paths.begin(), paths.end(),
                                  [&](const std::string& path) { return run(*code, path); });
     if (hit) {
-      fail_at(at_, "{}: '{}' matches no path; here '/' separates its parts, not '.': write '{}'",
-              key_, text_, slashed);
+      return fmt::format(
+          "{}: '{}' matches no path; here '/' separates its parts, not '.': write '{}'", key_,
+          text_, slashed);
     }
   }
-  fail_at(at_, "{}: '{}' matches {}{}", key_, text_, nothing, suggestion(text_, paths));
+  return fmt::format("{}: '{}' matches {}{}", key_, text_, nothing, suggestion(text_, paths));
 }
 
 }  // namespace meshwork::config

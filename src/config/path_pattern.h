@@ -20,10 +20,15 @@ class PathPattern {
               Extent extent = Extent::kWhole);
 
   bool matches(const std::string& path) const;
-  /// Throws the Error of a pattern that matches none of `paths`: "'d1/kernal' matches `nothing`",
-  /// with the nearest path, and with what it would match as a part or in DTensor.
+  /// Of a pattern that matches none of `paths`: "layout_map: 'd1/kernal' matches `nothing`", with
+  /// the nearest path, and with what it would match as a part or in DTensor.
+  std::string describe_unmatched(const std::vector<std::string>& paths,
+                                 const std::string& nothing) const;
+  /// Throws it as an Error.
   [[noreturn]] void fail_unmatched(const std::vector<std::string>& paths,
-                                   const std::string& nothing) const;
+                                   const std::string& nothing) const {
+    fail_at(at_, "{}", describe_unmatched(paths, nothing));
+  }
 
   const std::string& text() const { return text_; }
   const Location& at() const { return at_; }

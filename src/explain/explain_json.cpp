@@ -17,6 +17,11 @@ Json mesh_json(const Mesh& mesh) {
   return json;
 }
 
+/// Which device is at each position of the mesh, if not 0, 1, 2, ..
+void add_order(Json& json, const Mesh& mesh) {
+  if (!mesh.devices.empty()) json["mesh_devices"] = mesh.devices;
+}
+
 Json names_of(const std::vector<int>& axes, const Mesh& mesh) {
   Json names = Json::array();
   for (const int axis : axes) names.push_back(mesh.names[static_cast<std::size_t>(axis)]);
@@ -149,6 +154,7 @@ std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
             {"training", explanation.training},
             {"values", Json::array()},
             {"inside", Json::array()}};
+  add_order(json, mesh);
   for (const ValueExplanation& value : explanation.values) {
     json["values"].push_back(value_json(value, explanation, mesh));
   }
@@ -176,6 +182,8 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
     }
     json["layers"].push_back(std::move(layer));
   }
+  add_order(json, mesh);
+  json["outputs"] = summary.outputs;
   const std::int64_t weights = summary.weights.parameters;
   json["totals"] = {{"parameters", weights},
                     {"trainable", weights - summary.non_trainable},

@@ -54,7 +54,8 @@ std::string phase_name(Phase phase) {
   return "";
 }
 
-/// "mesh data=2,model=4: 8 devices, device = 4 data + model".
+/// "mesh data=2,model=4: 8 devices, device = 4 data + model", or of another order
+/// "mesh model=2: 2 devices, in this order: 1, 0".
 std::string show_mesh(const Mesh& mesh) {
   std::vector<std::string> terms;
   std::int64_t stride = 1;
@@ -67,7 +68,11 @@ std::string show_mesh(const Mesh& mesh) {
   }
   std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
                                  mesh.num_devices() == 1 ? "" : "s");
-  if (terms.size() > 1) text += fmt::format(", device = {}", fmt::join(terms, " + "));
+  if (!mesh.devices.empty()) {
+    text += fmt::format(", in this order: {}", fmt::join(mesh.devices, ", "));
+  } else if (terms.size() > 1) {
+    text += fmt::format(", device = {}", fmt::join(terms, " + "));
+  }
   return text;
 }
 

@@ -95,6 +95,7 @@ ModelSummary summarize(const config::Config& config, const GlobalProgram& progra
   summary.rows = layers_of(config.model);
   add_variables(program, mesh, summary.rows);
   add_outputs(trace.laid_out, mesh, summary.rows);
+  for (const OutputRow& row : output_rows(trace, mesh)) summary.outputs.push_back(row.path);
   summary.is_list = is_list(summary.rows);
   const auto rows = variable_rows(program, mesh);
   summary.weights = totals_of(rows, false);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "explain/draw/table.h"
@@ -48,6 +49,15 @@ std::string show_memory(const PlannedMemory& memory, int devices) {
       devices == 1 ? bytes : fmt::format("at most {} per device", bytes),
       show_size(memory.arena.weights), show_size(memory.arena.optimizer),
       show_size(memory.arena.step), show_size(memory.data));
+}
+
+std::string outputs(const ModelSummary& summary, const Pen& pen) {
+  const std::string all =
+      fmt::format("Outputs that a layout map may name: {}", fmt::join(summary.outputs, ", "));
+  std::string text;
+  const auto width = static_cast<std::size_t>(std::max(pen.width, 40)) - 1;
+  for (const std::string& line : wrap(all, width)) text += " " + line + "\n";
+  return text;
 }
 
 std::string totals(const ModelSummary& summary, const Mesh& mesh) {
@@ -101,7 +111,7 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
   }
   const std::string name = std::filesystem::path(config.file).stem().string();
   return bold(fmt::format("Model: \"{}\"", name), pen) + "\n" + draw_table(columns, rows, pen) +
-         totals(summary, mesh);
+         outputs(summary, pen) + totals(summary, mesh);
 }
 
 }  // namespace meshwork::cli

@@ -10,6 +10,7 @@ namespace meshwork {
 
 std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh) {
   const Graph& graph = program.partitioned.graph;
+  const int first = mesh.device_at(std::vector<int>(mesh.sizes.size(), 0));
   std::vector<VariableRow> rows;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const LayoutMatch& laid_out = program.variables[i];
@@ -21,12 +22,36 @@ std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh&
       row.rule_at = laid_out.rule->at;
     }
     row.layout = to_string(laid_out.layout, mesh);
-    // Device 0 is first along every axis, and the first parts are the largest.
-    row.bytes = num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, 0)});
+    // The first parts are the largest.
+    row.bytes =
+        num_bytes({row.type.dtype, local_shape(row.type.shape, laid_out.layout, mesh, first)});
     row.replicated = laid_out.layout == replicated(row.type.shape.size()) && mesh.num_devices() > 1;
     row.slot = !graph.variables[i].slot_of.empty();
     row.trainable = graph.variables[i].trainable;
     rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh) {
+  const Graph& graph = trace.laid_out.graph;
+  std::vector<OutputRow> rows;
+  for (const NamedValue& output : graph.layer_outputs) {
+    const bool known = std::any_of(rows.begin(), rows.end(),
+                                   [&](const OutputRow& row) { return row.path == output.name; });
+    if (known || !output.name.ends_with("/output")) continue;
+    OutputRow& row = rows.emplace_back();
+    row.path = output.name;
+    row.shape = graph.type(output.value).shape;
+    const auto id = static_cast<std::size_t>(output.value);
+    Layout layout = without_halos(trace.laid_out.nodes[id].output);
+    layout.partial.clear();
+    row.layout = to_string(layout, mesh);
+    for (const auto& [name, rule] : trace.pinned.output_rules) {
+      if (name != output.name) continue;
+      row.rule = rule.pattern;
+      row.rule_at = rule.at;
+    }
   }
   return rows;
 }

@@ -24,6 +24,18 @@ struct VariableRow {
 /// Weights, then optimizer state, in the order of the program.
 std::vector<VariableRow> variable_rows(const GlobalProgram& program, const Mesh& mesh);
 
+/// The output of a layer, block or input, which a layout map may name.
+struct OutputRow {
+  std::string path;  ///< "d1/output"
+  Shape shape;       ///< the batch included
+  std::string rule;  ///< the pattern that hit it, "" for none
+  config::Location rule_at;
+  std::string layout;  ///< as a layout map would say it: "[data, null]"
+};
+
+/// All of them in the order of the program, each path once.
+std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh);
+
 struct VariableTotals {
   std::int64_t parameters = 0;        ///< elements of the global tensors
   std::int64_t bytes = 0;             ///< per device

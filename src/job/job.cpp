@@ -1,6 +1,6 @@
 #include "job/job.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ constexpr std::string_view kLabel = "y";
 
 /// All programs as one number.
 std::int64_t hash_of(const Job& job) {
-  std::string text = to_string(job.mesh) + fmt::format(" seed {}\n", job.config.seed);
+  std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
+                                 fmt::join(job.mesh.devices, ","), job.config.seed);
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
     const auto& layouts = program.partitioned.layouts;  // clang 14 captures no structured binding

@@ -23,8 +23,10 @@ void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::
   }
 }
 
-/// Every `<variable>_layout` must be that of a variable of the layer, or of its output.
-void check_layouts(const config::LayerSpec& spec, const Graph& graph, const std::string& what) {
+/// Every `<variable>_layout` must be that of a variable of the layer, be it one that its arguments
+/// leave out, or of its output.
+void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::string& what) {
+  const Graph& graph = scope.builder().graph();
   const std::string prefix = spec.path + "/";
   std::vector<std::string> known;
   for (const Variable& variable : graph.variables) {
@@ -34,6 +36,7 @@ void check_layouts(const config::LayerSpec& spec, const Graph& graph, const std:
   known.push_back("output");
   for (const config::LayoutRule& rule : spec.layouts) {
     if (std::find(known.begin(), known.end(), rule.pattern) != known.end()) continue;
+    if (scope.absent().contains(prefix + rule.pattern)) continue;
     fail_at(rule.at, "{} has no variable '{}' to be laid out{}", what, rule.pattern,
             suggestion(rule.pattern, known));
   }
@@ -95,7 +98,7 @@ class Layers {
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at, "{}: its output would have more than 2^46 elements", args.what());
     }
-    check_layouts(spec, scope_.builder().graph(), args.what());
+    check_layouts(spec, scope_, args.what());
     return output;
   }
 

@@ -22,7 +22,7 @@ std::string prediction_name(const config::ModelSpec& model, std::size_t output) 
 }
 
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
-                  std::int64_t batch) {
+                  std::int64_t batch, std::map<std::string, std::string>* absent) {
   Graph graph;
   GraphBuilder b(graph);
   Scope scope(b, config.seed, mode == Mode::kTrain);
@@ -30,6 +30,7 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
       add_inputs(b, config.model, signature, label_names(config), batch);
   const std::vector<ValueId> predictions =
       add_layers(scope, config.model, config.precision, inputs);
+  if (absent != nullptr) *absent = scope.absent();
   if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0]});
   if (mode == Mode::kPredict) {
     for (std::size_t i = 0; i < predictions.size(); ++i) {

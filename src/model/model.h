@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,12 @@ enum class Mode { kTrain, kEvaluate, kPredict };
 /// ("input/output": float32, in the shape that the file states). A model of several outputs also
 /// has "<output>_loss/total" and "/count", and predicts "<output>/prediction" for each.
 ///
+/// `absent` is told the paths of variables that layers would have under other arguments, and the
+/// argument that leaves each out: "d1/bias", "use_bias: false".
+///
 /// Throws Error with the place of whatever in the file does not go together.
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
-                  std::int64_t batch);
+                  std::int64_t batch, std::map<std::string, std::string>* absent = nullptr);
 
 /// The name of an output of the program that predicts: "prediction", of several outputs
 /// "digit/prediction".

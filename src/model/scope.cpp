@@ -41,6 +41,13 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
+ValueId Scope::optional_variable(bool present, const std::string& why, const std::string& name,
+                                 const Shape& shape, const Initializer& initializer) {
+  if (present) return variable(name, shape, initializer);
+  absent_.emplace(builder_.path() + "/" + name, why);
+  return kNoValue;
+}
+
 ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
                              const Initializer& initializer) {
   const ValueId variable = make(name, shape, initializer, false);

@@ -49,8 +49,18 @@ class Scope {
   /// one) gets its variable again.
   ValueId variable(const std::string& name, const Shape& shape, const Initializer& initializer);
 
-  /// The same for state that the optimizer leaves alone, such as moving_mean, always float32. Where
-  /// a shared layer has updated it before in this step, this is the updated value, as in Keras.
+  /// variable() where `present`; else kNoValue, and the path is among absent(): `why` is the
+  /// argument that leaves it out, "use_bias: false". For every variable that a layer has not
+  /// always.
+  ValueId optional_variable(bool present, const std::string& why, const std::string& name,
+                            const Shape& shape, const Initializer& initializer);
+
+  /// Paths of the variables that layers would have under other arguments, and what leaves them out.
+  const std::map<std::string, std::string>& absent() const { return absent_; }
+
+  /// variable() for state that the optimizer leaves alone, such as moving_mean, always float32.
+  /// Where a shared layer has updated it before in this step, this is the updated value, as in
+  /// Keras.
   ValueId non_trainable(const std::string& name, const Shape& shape,
                         const Initializer& initializer);
 
@@ -77,6 +87,7 @@ class Scope {
   bool training_;
   LayerFacts layer_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
+  std::map<std::string, std::string> absent_;
   std::function<bool(const std::string& path)> frozen_;
 };
 

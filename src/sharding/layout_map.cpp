@@ -55,13 +55,46 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
                    mesh);
 }
 
-void LayoutMap::check_all_hit(const std::vector<std::string>& paths) const {
+std::vector<std::string> LayoutMap::check_all_hit(const std::vector<std::string>& paths,
+                                                  const std::map<std::string, std::string>& absent,
+                                                  config::UnmatchedRules unmatched) const {
+  std::vector<std::string> notes;
   for (const Pattern& pattern : patterns_) {
-    const bool hit = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-      return pattern.rule.pattern == path || pattern.whole.matches(path);
-    });
-    if (!hit) pattern.whole.fail_unmatched(paths, "no variable and no layer output");
+    const config::LayoutRule& rule = pattern.rule;
+    const auto hits = [&](const std::string& path) {
+      return rule.pattern == path || pattern.whole.matches(path);
+    };
+    if (std::any_of(paths.begin(), paths.end(), hits)) continue;
+    std::map<std::string, std::string> left_out;
+    for (const auto& [path, why] : absent) {
+      if (hits(path)) left_out.emplace(path, why);
+    }
+    if (!left_out.empty()) {
+      notes.push_back(
+          note_left_out(rule.at, fmt::format("{}: '{}'", key_, rule.pattern), left_out));
+    } else if (unmatched != config::UnmatchedRules::kIgnore) {
+      std::vector<std::string> known = paths;
+      for (const auto& [path, why] : absent) known.push_back(path);
+      const std::string problem =
+          pattern.whole.describe_unmatched(known, "no variable and no layer output");
+      if (unmatched == config::UnmatchedRules::kError) config::fail_at(rule.at, "{}", problem);
+      notes.push_back(config::to_string(rule.at) + ": " + problem);
+    }
   }
+  return notes;
+}
+
+std::string note_left_out(const config::Location& at, const std::string& what,
+                          const std::map<std::string, std::string>& paths) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown;
+  for (const auto& [path, why] : paths) {
+    if (shown.size() < kShown) shown.push_back(fmt::format("'{}' ({})", path, why));
+  }
+  const std::size_t more = paths.size() - shown.size();
+  return fmt::format("{}: {} lays out nothing: the model leaves out {}{}", config::to_string(at),
+                     what, fmt::join(shown, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +28,13 @@ class LayoutMap {
   /// Layout of the tensor at `path`; a rule with too many entries is an Error.
   LayoutMatch find(const std::string& path, std::size_t rank, const Mesh& mesh) const;
 
-  /// Throws an Error for a rule that hits none of `paths`: names the nearest, and says so where it
-  /// would hit as a substring.
-  void check_all_hit(const std::vector<std::string>& paths) const;
+  /// Notes, each with its place, about rules that hit none of `paths`: those that would hit one of
+  /// `absent` (paths, and why they are not there), and others where `unmatched` is kWarn. Where it
+  /// is kError these are an Error, which names the nearest path, absent or not, and what they would
+  /// hit as a substring.
+  std::vector<std::string> check_all_hit(
+      const std::vector<std::string>& paths, const std::map<std::string, std::string>& absent = {},
+      config::UnmatchedRules unmatched = config::UnmatchedRules::kError) const;
 
  private:
   struct Pattern {
@@ -39,6 +44,12 @@ class LayoutMap {
   std::vector<Pattern> patterns_;
   std::string key_;
 };
+
+/// The note that the rule `what` lays out nothing, because the model leaves out `paths` (each with
+/// the argument that does): "c.yaml:7:3: layout_map: 'd1/bias' lays out nothing: the model leaves
+/// out 'd1/bias' (use_bias: false)".
+std::string note_left_out(const config::Location& at, const std::string& what,
+                          const std::map<std::string, std::string>& paths);
 
 /// The layout that a rule gives to `path`; too many entries are an Error. `what` names the rule.
 LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,
@@ -58,7 +69,10 @@ struct PinnedLayouts {
 /// of op `input` that are no scalars.
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh);
 
-/// Throws an Error for a rule of either map that lays out nothing in a program.
-void check_rules_hit(const Graph& graph, const config::Config& config);
+/// Notes about rules of either map, and of layers, that lay out nothing in a program, as of
+/// check_all_hit(); throws its Error. `absent`: the variables that layers of the program would have
+/// under other arguments, and what leaves them out.
+std::vector<std::string> check_rules_hit(const Graph& graph, const config::Config& config,
+                                         const std::map<std::string, std::string>& absent = {});
 
 }  // namespace meshwork

@@ -26,12 +26,19 @@ int Mesh::parts(std::span<const int> axes) const {
 }
 
 std::vector<int> Mesh::coordinates(int device) const {
-  std::vector<int> position(sizes.size());
+  int position = positions.empty() ? device : positions[static_cast<std::size_t>(device)];
+  std::vector<int> coordinates(sizes.size());
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    position[i] = device % sizes[i];
-    device /= sizes[i];
+    coordinates[i] = position % sizes[i];
+    position /= sizes[i];
   }
-  return position;
+  return coordinates;
+}
+
+int Mesh::device_at(std::span<const int> coordinates) const {
+  int position = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) position = position * sizes[i] + coordinates[i];
+  return devices.empty() ? position : devices[static_cast<std::size_t>(position)];
 }
 
 std::vector<int> Mesh::group(std::span<const int> axes, int device) const {
@@ -45,9 +52,7 @@ std::vector<int> Mesh::group(std::span<const int> axes, int device) const {
       position[axis] = rest % sizes[axis];
       rest /= sizes[axis];
     }
-    int member = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) member = member * sizes[i] + position[i];
-    members.push_back(member);
+    members.push_back(device_at(position));
   }
   return members;
 }
@@ -59,6 +64,16 @@ std::string to_string(const Mesh& mesh) {
     text += fmt::format("{}={}", mesh.names[i], mesh.sizes[i]);
   }
   return text;
+}
+
+Mesh ordered(Mesh mesh, std::vector<int> devices) {
+  MW_CHECK(std::ssize(devices) == mesh.num_devices(), "{} devices", devices.size());
+  mesh.positions.resize(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    mesh.positions[static_cast<std::size_t>(devices[i])] = static_cast<int>(i);
+  }
+  mesh.devices = std::move(devices);
+  return mesh;
 }
 
 Mesh make_mesh(const config::MeshSpec& spec, int devices) {
@@ -86,6 +101,7 @@ Mesh make_mesh(const config::MeshSpec& spec, int devices) {
     mesh.sizes[static_cast<std::size_t>(open)] =
         devices == 0 ? 1 : devices / static_cast<int>(known);
   }
+  if (!spec.devices.empty()) return ordered(std::move(mesh), spec.devices);
   return mesh;
 }
 

@@ -9,10 +9,14 @@
 
 namespace meshwork {
 
-/// Devices in a grid with named axes; the last axis varies fastest with the index of the device.
+/// Devices in a grid with named axes, whose positions are counted with the last axis fastest.
+/// Position i is run by device (thread or rank) i, unless the mesh lists its devices in another
+/// order; parts of tensors and orders of sums go by positions alone.
 struct Mesh {
   std::vector<std::string> names;
   std::vector<int> sizes;
+  std::vector<int> devices = {};    ///< of each position; {}: 0, 1, 2, ..
+  std::vector<int> positions = {};  ///< of each device, the inverse; {} likewise
 
   int num_devices() const;
   /// Index of the axis called `name`, or -1.
@@ -21,6 +25,8 @@ struct Mesh {
   int parts(std::span<const int> axes) const;
   /// Position of `device` along each axis.
   std::vector<int> coordinates(int device) const;
+  /// The device at a position along each axis.
+  int device_at(std::span<const int> coordinates) const;
   /// The devices that differ from `device` only along `axes`, the first of `axes` varying slowest.
   /// On a 2x4 mesh, device 5 along axis 1: [4, 5, 6, 7]; along axis 0: [1, 5].
   std::vector<int> group(std::span<const int> axes, int device) const;
@@ -28,6 +34,9 @@ struct Mesh {
 
 /// "data=2,model=4".
 std::string to_string(const Mesh& mesh);
+
+/// The mesh with its positions run by `devices`, a permutation of 0, 1, 2, ..
+Mesh ordered(Mesh mesh, std::vector<int> devices);
 
 /// The mesh of a configuration; a size of -1 takes what `devices` leaves to it (one device per
 /// missing factor if `devices` is 0: no device count is known).

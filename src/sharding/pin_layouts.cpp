@@ -160,15 +160,25 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   return pinned;
 }
 
-void check_rules_hit(const Graph& graph, const config::Config& config) {
+std::vector<std::string> check_rules_hit(const Graph& graph, const config::Config& config,
+                                         const std::map<std::string, std::string>& absent) {
   std::vector<std::string> weights;
   for (const Variable& variable : graph.variables) {
     if (variable.slot_of.empty()) weights.push_back(variable.path);
   }
   std::vector<std::string> paths = weights;
   for (const NamedValue& output : graph.layer_outputs) paths.push_back(output.name);
-  variable_map(config).check_all_hit(paths);
-  slot_map(config).check_all_hit(weights);
+  auto notes = variable_map(config).check_all_hit(paths, absent, config.unmatched_rules);
+  const auto of_slots = slot_map(config).check_all_hit(weights, absent, config.unmatched_rules);
+  notes.insert(notes.end(), of_slots.begin(), of_slots.end());
+  for (const config::LayerSpec& layer : config.model.layers) {
+    for (const config::LayoutRule& rule : layer.layouts) {
+      const auto found = absent.find(layer.path + "/" + rule.pattern);
+      if (found == absent.end()) continue;
+      notes.push_back(note_left_out(rule.at, rule.pattern + "_layout", {*found}));
+    }
+  }
+  return notes;
 }
 
 }  // namespace meshwork

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -125,4 +126,18 @@ TEST_CASE("devices tells cores, memory and ranks") {
   const std::string job = "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=";
   CHECK(run_program("devices", job + "0").out.find("ranks      4") != std::string::npos);
   CHECK(run_program("devices", job + "1").out.empty());
+}
+
+TEST_CASE("devices --json is for programs") {
+  const auto alone = nlohmann::json::parse(run_program("devices --json").out);
+  CHECK(alone.at("cores").get<int>() >= 1);
+  CHECK(alone.at("memory").get<std::int64_t>() > 1 << 20);
+  CHECK(alone.at("features").is_array());
+  CHECK(alone.at("ranks").is_null());
+  CHECK(alone.at("threads_per_device").get<int>() >= 1);
+  const std::string job = "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4 ";
+  const auto ranks =
+      nlohmann::json::parse(run_program("devices --json", job + "OMPI_COMM_WORLD_RANK=0").out);
+  CHECK(ranks.at("ranks") == 4);
+  CHECK(run_program("devices --json", job + "OMPI_COMM_WORLD_RANK=1").out.empty());
 }

@@ -85,6 +85,7 @@ TEST_CASE("explain without a path is Keras's summary with layouts") {
         "│ d2 (Dense)         │ (None, 5)    │      40 │ [data, null]  │ kernel [model, null] │\n"
         "│                    │              │         │               │ bias replicated      │\n"
         "└────────────────────┴──────────────┴─────────┴───────────────┴──────────────────────┘\n"
+        " Outputs that a layout map may name: input/output, d1/output, d2/output\n"
         " Total params: 204 (816.00 B)\n"
         " Trainable params: 68 (272.00 B)\n"
         " Non-trainable params: 0 (0.00 B)\n"

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "cli/job_folder.h"
 
@@ -105,13 +106,97 @@ TEST_CASE("paths lists every weight, and totals with what is replicated") {
         "\n"
         "mesh data=2,model=2: 4 devices\n"
         "weights: 68 numbers, 164 bytes per device, of them 20 replicated (12.2 %)\n"
-        "optimizer state: 136 numbers, 328 bytes per device, of them 40 replicated (12.2 %)\n");
+        "optimizer state: 136 numbers, 328 bytes per device, of them 40 replicated (12.2 %)\n"
+        "\n"
+        "outputs, which a layout map may name, too\n"
+        "  input/output: [data, null]\n"
+        "  d1/output: [data, model]\n"
+        "  d2/output: [data, null]\n");
   CHECK(folder.run("paths c.yaml --slots").out.find("\nadam/d1_kernel_momentum ") !=
         std::string::npos);
   CHECK(folder.run("paths c.yaml 'layout_map={d1/kernel: [data]}'")
             .out.find("d1/kernel (command line)") != std::string::npos);
   CHECK(folder.run("paths c.yaml --mesh 1x1").out.find("of them 0 replicated (0.0 %)") !=
         std::string::npos);
+}
+
+TEST_CASE("what paths says of outputs can be copied into a layout map") {
+  const JobFolder folder;
+  const std::string rules =
+      "'layout_map={input/output: [data, null], d1/output: [data, model], d2/output: [null, "
+      "data]}'";
+  const Finished run = folder.run("paths c.yaml " + rules);
+  CHECK(run.exit_code == 0);
+  CHECK(
+      run.out.ends_with("\noutputs, which a layout map may name, too\n"
+                        "  input/output: [data, null]  # input/output (command line)\n"
+                        "  d1/output: [data, model]  # d1/output (command line)\n"
+                        "  d2/output: [null, data]  # d2/output (command line)\n"));
+  const auto report = nlohmann::json::parse(folder.run("paths c.yaml --json " + rules).out);
+  const auto& output = report.at("outputs").at(1);
+  CHECK(output.at("path") == "d1/output");
+  CHECK(output.at("shape") == nlohmann::json({8, 7}));
+  CHECK(output.at("layout") == "[data, model]");
+  CHECK(output.at("rule") == "d1/output");
+}
+
+TEST_CASE("a rule for a bias that a layer leaves out is a note of every command") {
+  const JobFolder folder;
+  const std::string note =
+      "c.yaml:4:3: layout_map: 'd1/bias' lays out nothing: the model leaves out 'd1/bias' "
+      "(use_bias: false)\n";
+  const std::string rest = " c.yaml model.layers.d1.use_bias=false";
+  const Finished validated = folder.run("validate" + rest);
+  CHECK(validated.exit_code == 0);
+  CHECK(validated.err == "");
+  CHECK(validated.out.ends_with("\n  note: " + note));
+  CHECK(folder.run("paths" + rest).out.ends_with("\nnote: " + note));
+  CHECK(folder.run("explain" + rest).out.ends_with("\nnote: " + note));
+  CHECK(nlohmann::json::parse(folder.run("paths --json" + rest).out).at("notes").size() == 1);
+  const Finished fitted = folder.run("fit" + rest);
+  CHECK(fitted.exit_code == 0);
+  CHECK(fitted.err == "meshwork: note: " + note);
+  CHECK(fitted.out.find("note") == std::string::npos);
+  CHECK(folder.run("fit --verbose 0" + rest).err == "");
+  CHECK(folder.run("evaluate --from run" + rest).err == "meshwork: note: " + note);
+}
+
+TEST_CASE("unmatched_rules lets a rule that hits nothing pass, with a note or without") {
+  const JobFolder folder;
+  const std::string rest = " c.yaml 'layout_map.d1/kernl=[null, model]'";
+  const std::string message =
+      "command line: 'layout_map.d1/kernl=[null, model]': layout_map: 'd1/kernl' matches no "
+      "variable and no layer output; nearest: 'd1/kernel', 'd2/kernel'\n";
+  CHECK(complaint(folder, "validate" + rest) == "meshwork: " + message);
+  CHECK(complaint(folder, "validate unmatched_rules=error" + rest) == "meshwork: " + message);
+  CHECK(folder.run("validate unmatched_rules=warn" + rest).out.ends_with("\n  note: " + message));
+  const Finished ignored = folder.run("validate unmatched_rules=ignore" + rest);
+  CHECK(ignored.exit_code == 0);
+  CHECK(ignored.out.find("note") == std::string::npos);
+}
+
+TEST_CASE(
+    "an order of the devices of the mesh shows in pictures and JSON, and a wrong one is told") {
+  const JobFolder folder;
+  const std::string order = " 'mesh={axes: {data: 2, model: 2}, devices: [3, 1, 0, 2]}'";
+  const std::string picture = folder.run("explain c.yaml d1/kernel --ascii" + order).out;
+  CHECK(picture.starts_with("mesh data=2,model=2: 4 devices, in this order: 3, 1, 0, 2\n"));
+  CHECK(std::regex_search(picture, std::regex("\\| +0,3 +\\| +1,2 +\\|")));
+  const auto json =
+      nlohmann::json::parse(folder.run("explain c.yaml d2/kernel --json" + order).out);
+  CHECK(json.at("mesh_devices") == nlohmann::json({3, 1, 0, 2}));
+  const auto& devices = json.at("values").at(0).at("devices");
+  CHECK(devices.at(3).at("offset") == nlohmann::json({0, 0}));
+  CHECK(devices.at(1).at("offset") == nlohmann::json({4, 0}));
+  // The largest part is that of the first position, which device 0 does not run.
+  CHECK(folder.run("paths c.yaml" + order).out.find("weights: 68 numbers, 164 bytes") !=
+        std::string::npos);
+  folder.write("wrong.yaml", "mesh: {axes: {data: 2, model: 2}, devices: [3, 1, 0, 3]}\n" +
+                                 std::string(kTinyConfig).substr(26));
+  for (const char* command : {"fit", "validate", "explain"}) {
+    CHECK(complaint(folder, std::string(command) + " wrong.yaml") ==
+          "meshwork: wrong.yaml:1:54: mesh devices: 3 stands twice; list each device once\n");
+  }
 }
 
 TEST_CASE("paths --json can be read by a program, and its totals are the sums of its rows") {

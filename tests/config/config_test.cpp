@@ -140,3 +140,14 @@ TEST_CASE("load_config names the file in what it cannot read") {
         "no/such.yaml: cannot read the file; check the path");
   CHECK(error_of([] { load_config("src", {}); }) == "src: is a folder; name a file in it");
 }
+
+TEST_CASE("unmatched_rules says what becomes of rules that lay out nothing") {
+  CHECK(parse(kModel).unmatched_rules == UnmatchedRules::kError);
+  CHECK(parse(kModel + "unmatched_rules: error").unmatched_rules == UnmatchedRules::kError);
+  CHECK(parse(kModel + "unmatched_rules: warn").unmatched_rules == UnmatchedRules::kWarn);
+  CHECK(parse(kModel + "unmatched_rules: ignore").unmatched_rules == UnmatchedRules::kIgnore);
+  CHECK(parse_error(kModel + "unmatched_rules: warning") ==
+        "c.yaml:5:18: unmatched_rules 'warning' is unknown; nearest: 'warn'");
+  CHECK(parse_error(kModel + "unmatched_rule: warn") ==
+        "c.yaml:5:1: the configuration has no key 'unmatched_rule'; nearest: 'unmatched_rules'");
+}

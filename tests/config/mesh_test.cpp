@@ -83,3 +83,66 @@ TEST_CASE("a mesh of the command line without an axis of the layout map") {
         "c.yaml:6:32: layout_map: 'd1/kernel': the mesh (batch=8) has no axis 'model'; known: "
         "'batch'");
 }
+
+namespace {
+
+const std::string kOrdered = kModel + "mesh: {axes: {data: 2, model: 2}, devices: [3, 1, 0, 2]}\n";
+
+std::string order_error(const std::string& mesh) { return parse_error(kModel + "mesh: " + mesh); }
+
+}  // namespace
+
+TEST_CASE("a mesh may list its devices in an order") {
+  const Config config = parse(kOrdered);
+  CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", 2}});
+  CHECK(config.mesh.devices == std::vector<int>{3, 1, 0, 2});
+  CHECK(parse(kTwoAxes).mesh.devices.empty());
+  CHECK(parse(kModel + "mesh: {axes: {data: 2}}").mesh.devices.empty());
+  CHECK(parse(kModel + "mesh: {axes: 3, devices: 2}").mesh.axes ==
+        Axes{{"axes", 3}, {"devices", 2}});
+  // An open size is what the list leaves to it.
+  CHECK(
+      parse(kModel + "mesh: {axes: {data: -1, model: 2}, devices: [1, 0, 3, 2, 5, 4]}").mesh.axes ==
+      Axes{{"data", 3}, {"model", 2}});
+  CHECK(parse(kOrdered, {"mesh.devices=[0, 1, 3, 2]"}).mesh.devices ==
+        std::vector<int>{0, 1, 3, 2});
+}
+
+TEST_CASE("the configuration that a run writes keeps the order") {
+  const Config again = parse_config(parse(kOrdered).text, "again.yaml", {});
+  CHECK(again.mesh.axes == parse(kOrdered).mesh.axes);
+  CHECK(again.mesh.devices == std::vector<int>{3, 1, 0, 2});
+}
+
+TEST_CASE("--mesh keeps the order where there are as many devices") {
+  for (const char* mesh : {"4x1", "1x4", "x=4"}) {
+    CHECK(parse(kOrdered, {}, mesh).mesh.devices == std::vector<int>{3, 1, 0, 2});
+  }
+  for (const char* mesh : {"4x2", "1x1", "-1x2", "x=8"}) {
+    CHECK(parse(kOrdered, {}, mesh).mesh.devices.empty());
+  }
+}
+
+TEST_CASE("errors of an order") {
+  CHECK(order_error("{axes: {data: 2, model: 4}, devices: [0, 1, 2]}") ==
+        "c.yaml:5:44: mesh devices: 3 are listed, but the axes (data=2, model=4) have 8");
+  CHECK(order_error("{axes: {data: -1, model: 4}, devices: [0, 1, 2]}") ==
+        "c.yaml:5:45: mesh devices: 3 are listed, but the axes (data=-1, model=4) have a multiple "
+        "of 4");
+  CHECK(order_error("{axes: {data: 2}, devices: [1, 1]}") ==
+        "c.yaml:5:38: mesh devices: 1 stands twice; list each device once");
+  CHECK(order_error("{axes: {data: 2}, devices: [0, 2]}") ==
+        "c.yaml:5:38: mesh devices: there is no device 2; the 2 of the mesh are 0 to 1");
+  CHECK(order_error("{axes: {data: 2}, devices: [0, -1]}") ==
+        "c.yaml:5:38: mesh devices: there is no device -1; the 2 of the mesh are 0 to 1");
+  CHECK(order_error("{axes: {data: 2}, devices: [0, gpu]}")
+            .starts_with("c.yaml:5:38: mesh devices: an entry"));
+  CHECK(order_error("{axes: {data: 2}, devices: {a: 1}}") ==
+        "c.yaml:5:34: mesh devices must be a list of their numbers, such as [1, 0], not a map");
+  CHECK(order_error("{axes: {data: 2}, device: [0, 1]}") ==
+        "c.yaml:5:25: mesh has no key 'device'; nearest: 'devices'");
+  CHECK(order_error("{devices: [0, 1]}").find("axes") != std::string::npos);
+  CHECK(order_error("{axes: [2, 4]}") ==
+        "c.yaml:5:14: mesh must be a map of axes and sizes, such as {data: 2, model: 4}, not a "
+        "list");
+}

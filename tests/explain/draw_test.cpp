@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <regex>
 
 #include "cli/program.h"
 #include "explain/draw/devices.h"
@@ -152,10 +153,24 @@ TEST_CASE("devices: replicas together, runs, and of many only some") {
   CHECK(text(many, {-1, -1}) == "0-999999");
   CHECK(text(many, {-1, 7}) == "7,1007,2007,…,999007 (1000 devices)");
   CHECK(text(many, {3, -1}) == "3000-3999");
+  const Mesh moved = ordered(kGrid, {5, 0, 3, 6, 7, 1, 2, 4});
+  CHECK(text(moved, {0, 0}) == "5");
+  CHECK(text(moved, {-1, 1}) == "0,1");
+  CHECK(text(moved, {1, -1}) == "1,2,4,7");
+  CHECK(text(moved, {-1, -1}) == "0-7");
+  CHECK(empty_devices({3, 2}, parse_layout("[data, model]", kGrid), moved).listed ==
+        std::vector<int>{2, 3, 4, 6});
   CHECK(empty_devices({3, 4}, parse_layout("[model, null]", kLine), kLine).listed ==
         std::vector<int>{3});
   CHECK(empty_devices({3, 2}, parse_layout("[data, model]", kGrid), kGrid).count == 4);
   CHECK(empty_devices({3, 4}, parse_layout("[data, model]", kGrid), kGrid).count == 0);
+}
+
+TEST_CASE("boxes have room for the longest numbers of a mesh in another order") {
+  const Mesh mesh = ordered(mesh_of({"model"}, {12}), {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+  const std::string text =
+      draw_tensor({{24}, parse_layout("[model]", mesh), {"elements"}}, mesh, {.ascii = true});
+  CHECK(std::regex_search(text, std::regex("\\| +11 +\\| +10 +\\| +9 +\\|")));
 }
 
 TEST_CASE("which dimensions a picture shows") {

@@ -171,3 +171,33 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[1000]", "Dense: {units: 1000000000000}") ==
         "c.yaml:3:12: 'dense/kernel': a variable of shape [1000, 1000000000000] is too large");
 }
+
+TEST_CASE("layers tell which of their variables are there under other arguments only") {
+  const config::Config config = config::parse_config(R"(model:
+  input: [8, 8, 4]
+  layers:
+    - Conv2D: {filters: 4, kernel_size: 3, use_bias: false}
+    - Conv2DTranspose: {filters: 4, kernel_size: 3, use_bias: false}
+    - DepthwiseConv2D: {kernel_size: 3, use_bias: false}
+    - SeparableConv2D: {filters: 4, kernel_size: 3, use_bias: false}
+    - BatchNormalization: {scale: false, center: false}
+    - LayerNormalization: {scale: false}
+    - LayerNormalization: {name: rms, rms_scaling: true}
+    - GroupNormalization: {groups: 2, center: false}
+    - Dense: {units: 3, use_bias: false}
+    - Dense: {units: 3}
+)",
+                                                     "c.yaml", {});
+  std::map<std::string, std::string> absent;
+  build_model(config, stated_signature(config.model), Mode::kPredict, 2, &absent);
+  CHECK(absent == std::map<std::string, std::string>{{"conv2d/bias", "use_bias: false"},
+                                                     {"conv2d_transpose/bias", "use_bias: false"},
+                                                     {"depthwise_conv2d/bias", "use_bias: false"},
+                                                     {"separable_conv2d/bias", "use_bias: false"},
+                                                     {"batch_normalization/gamma", "scale: false"},
+                                                     {"batch_normalization/beta", "center: false"},
+                                                     {"layer_normalization/gamma", "scale: false"},
+                                                     {"rms/beta", "rms_scaling: true"},
+                                                     {"group_normalization/beta", "center: false"},
+                                                     {"dense/bias", "use_bias: false"}});
+}

@@ -76,3 +76,14 @@ TEST_CASE("a variable that is used for two shapes is an error") {
                        "of the layer; give all its uses inputs of one shape",
                        Error);
 }
+
+TEST_CASE("a variable that arguments leave out is kept by its path, and why it is not there") {
+  Graph graph;
+  GraphBuilder b(graph);
+  Scope scope(b, 1, true);
+  const PathScope path(b, "block/d1");
+  CHECK(scope.optional_variable(true, "use_bias: false", "kernel", {2}, zeros()) != kNoValue);
+  CHECK(scope.optional_variable(false, "use_bias: false", "bias", {2}, zeros()) == kNoValue);
+  CHECK(graph.variables.size() == 1);
+  CHECK(scope.absent() == std::map<std::string, std::string>{{"block/d1/bias", "use_bias: false"}});
+}

@@ -46,6 +46,7 @@ struct Run {
   const char* config;
   const char* mesh;
   int ranks;
+  const char* order = "";  ///< further arguments of the runs by ranks
 };
 
 /// Its only output is the final line, so ranks but the first are silent, and so are the libraries.
@@ -62,7 +63,7 @@ void check_same_as_virtual_devices(const Run& run) {
   CHECK(contains(expected, " digest="));
   CHECK(count(expected, "\n") == 1);
   for (const char* name : {"ranks", "ranks_again"}) {
-    CHECK(output(under_mpirun(run.ranks) + arguments(name)) == expected);
+    CHECK(output(under_mpirun(run.ranks) + arguments(name) + run.order) == expected);
     for (const char* file : {"/metrics.csv", "/final.safetensors"}) {
       const std::string written = read_text(directory.file(name) + file);
       CHECK(!written.empty());
@@ -82,6 +83,26 @@ TEST_CASE("mpirun trains as virtual devices do, to the last bit, on every mesh")
         Run{"uneven.yaml", "3x2", 6}, Run{"uneven.yaml", "8x1", 8}, Run{"tiles.yaml", "1x1x2", 2},
         Run{"tiles.yaml", "1x3x2", 6}, Run{"tiles.yaml", "2x2x2", 8}}) {
     check_same_as_virtual_devices(run);
+  }
+}
+
+TEST_CASE("ranks run the positions of a mesh in any order, with the same bits") {
+  const char* order = " 'mesh={axes: {data: 2, model: 4}, devices: [5, 0, 3, 6, 7, 1, 2, 4]}'";
+  check_same_as_virtual_devices({"keras_guide.yaml", "2x4", 8, order});
+  order = " 'mesh={axes: {data: 1, height: 3, width: 2}, devices: [1, 4, 0, 5, 3, 2]}'";
+  check_same_as_virtual_devices({"tiles.yaml", "1x3x2", 6, order});
+}
+
+TEST_CASE("a note about the layout map is told once, and not where nothing else is") {
+  const TempDirectory directory;
+  const std::string run = " fit configs/keras_guide.yaml --mesh 2x1 fit.epochs=1 run_directory=" +
+                          directory.file("run");
+  const std::string note = "meshwork: note: configs/keras_guide.yaml:";
+  for (const std::string& command : {program(), under_mpirun(2)}) {
+    const std::string told = output(command + run);
+    CHECK(count(told, note) == 1);
+    CHECK(told.substr(told.rfind('\n', told.size() - 2) + 1).starts_with("final loss="));
+    CHECK(output(command + run + " --verbose 0").starts_with("final loss="));
   }
 }
 

@@ -83,5 +83,38 @@ TEST_CASE("a rule that hits nothing names what is near, or what it would hit as 
         std::string::npos);
   CHECK(inside.find("3.14") != std::string::npos);
   const LayoutMap good({rule("dense.*kernel", {}, 3)}, "layout_map");
-  good.check_all_hit(paths);
+  CHECK(good.check_all_hit(paths).empty());
+}
+
+TEST_CASE("a rule for what layers leave out is a note; unmatched_rules decides for the others") {
+  using config::UnmatchedRules;
+  const std::vector<std::string> paths{"dense/kernel", "conv2d/kernel"};
+  const std::map<std::string, std::string> absent{
+      {"bn/gamma", "scale: false"},         {"conv2d/bias", "use_bias: false"},
+      {"conv2d_1/bias", "use_bias: false"}, {"conv2d_2/bias", "use_bias: false"},
+      {"conv2d_3/bias", "use_bias: false"}, {"dense/bias", "use_bias: false"}};
+  const LayoutMap map({rule("dense/bias", {{}}, 3), rule("conv2d.*bias", {{}}, 4),
+                       rule("bn/gam+a", {{}}, 5), rule(".*kernel", {{}}, 6)},
+                      "layout_map");
+  for (const auto unmatched :
+       {UnmatchedRules::kError, UnmatchedRules::kWarn, UnmatchedRules::kIgnore}) {
+    CHECK(map.check_all_hit(paths, absent, unmatched) ==
+          std::vector<std::string>{
+              "c.yaml:3:3: layout_map: 'dense/bias' lays out nothing: the model leaves out "
+              "'dense/bias' (use_bias: false)",
+              "c.yaml:4:3: layout_map: 'conv2d.*bias' lays out nothing: the model leaves out "
+              "'conv2d/bias' (use_bias: false), 'conv2d_1/bias' (use_bias: false), "
+              "'conv2d_2/bias' (use_bias: false) and 1 more",
+              "c.yaml:5:3: layout_map: 'bn/gam+a' lays out nothing: the model leaves out "
+              "'bn/gamma' (scale: false)"});
+  }
+  const LayoutMap typo({rule("dense/bais", {{}}, 3)}, "layout_map");
+  const std::string message =
+      "c.yaml:3:3: layout_map: 'dense/bais' matches no variable and no layer output; nearest: "
+      "'dense/bias'";
+  CHECK(error_of([&] { typo.check_all_hit(paths, absent); }).starts_with(message));
+  const auto warned = typo.check_all_hit(paths, absent, UnmatchedRules::kWarn);
+  REQUIRE(warned.size() == 1);
+  CHECK(warned[0] == error_of([&] { typo.check_all_hit(paths, absent); }));
+  CHECK(typo.check_all_hit(paths, absent, UnmatchedRules::kIgnore).empty());
 }

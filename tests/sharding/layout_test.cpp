@@ -141,3 +141,26 @@ TEST_CASE("the halo of a window") {
   const Mesh many{{"height"}, {4}};
   CHECK(halo_of(three, 2, 2, {0}, many) == std::vector<Interval>{{0, 2}, {0, 2}, {2, 2}, {2, 2}});
 }
+
+TEST_CASE("an order of devices moves parts to other devices and changes nothing else") {
+  const std::vector<int> order{5, 0, 3, 6, 7, 1, 2, 4};
+  const Mesh moved = ordered(kMesh, order);
+  const Layout layout = parse_layout("[data, model]", kMesh);
+  const Layout half = parse_layout("[null, data]", kMesh);
+  for (int position = 0; position < 8; ++position) {
+    const int device = order[static_cast<std::size_t>(position)];
+    CHECK(moved.coordinates(device) == kMesh.coordinates(position));
+    CHECK(moved.device_at(moved.coordinates(device)) == device);
+    CHECK(local_window({5, 7}, layout, moved, device).offset ==
+          local_window({5, 7}, layout, kMesh, position).offset);
+    CHECK(local_shape({5, 7}, layout, moved, device) ==
+          local_shape({5, 7}, layout, kMesh, position));
+    CHECK(is_first_replica(half, moved, device) == is_first_replica(half, kMesh, position));
+    for (const std::vector<int>& axes : {std::vector<int>{0}, {1}, {0, 1}, {1, 0}}) {
+      // Members stand in the order of their positions, in which sums are taken.
+      std::vector<int> expected = kMesh.group(axes, position);
+      for (int& member : expected) member = order[static_cast<std::size_t>(member)];
+      CHECK(moved.group(axes, device) == expected);
+    }
+  }
+}

@@ -16,14 +16,16 @@ struct Built {
   config::Config config;
   Graph graph;
   PinnedLayouts pinned;
+  std::vector<std::string> notes;
 };
 
 Built pin(const std::string& text, const Field& x = {"x", DType::kFloat32, {4}}) {
   Built built;
   built.config =
       config::parse_config("mesh: {data: 2, height: 3, width: 2}\n" + text, "c.yaml", {});
-  built.graph = build_model(built.config, {{x}, {}}, Mode::kPredict, 12);
-  check_rules_hit(built.graph, built.config);
+  std::map<std::string, std::string> absent;
+  built.graph = build_model(built.config, {{x}, {}}, Mode::kPredict, 12, &absent);
+  built.notes = check_rules_hit(built.graph, built.config, absent);
   built.pinned = pin_layouts(built.graph, built.config, kMesh);
   return built;
 }
@@ -160,4 +162,23 @@ TEST_CASE("the data behind an input is laid out as the input") {
         "[null, null, [height, width]]");
   CHECK(raw("re_lu/output: [data, height]", {6, 8}, "[6, 8]", DType::kUInt8) ==
         "[data, null, null]");
+}
+
+TEST_CASE("rules and layers that lay out what arguments leave out are noted, typos refused") {
+  const std::string model =
+      "model: {input: [4], layers: [Dense: {name: d, units: 6, use_bias: false";
+  CHECK(pin("layout_map: {d/kernel: [height], d/bias: [height]}\n" + model + "}]}").notes ==
+        std::vector<std::string>{"c.yaml:2:34: layout_map: 'd/bias' lays out nothing: the model "
+                                 "leaves out 'd/bias' (use_bias: false)"});
+  CHECK(pin("optimizer_layout: {.*bias: [height]}\n" + model + "}]}").notes ==
+        std::vector<std::string>{"c.yaml:2:20: optimizer_layout: '.*bias' lays out nothing: the "
+                                 "model leaves out 'd/bias' (use_bias: false)"});
+  CHECK(pin(model + ", bias_layout: [height]}]}").notes ==
+        std::vector<std::string>{"c.yaml:2:74: bias_layout lays out nothing: the model leaves out "
+                                 "'d/bias' (use_bias: false)"});
+  CHECK(complaint("layout_map: {d/bais: [height]}\n" + model + "}]}") ==
+        "c.yaml:2:14: layout_map: 'd/bais' matches no variable and no layer output; nearest: "
+        "'d/bias'");
+  CHECK(complaint("unmatched_rules: ignore\nlayout_map: {d/bais: [height]}\n" + model + "}]}") ==
+        "");
 }

@@ -1,7 +1,10 @@
-// Configurations that ship and need no files, on every mesh they are meant for.
+// Configurations that ship, on every mesh they are meant for; what needs files trains on made-up
+// samples of their shape.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "support/training.h"
@@ -18,25 +21,94 @@ std::string text_of(const std::string& file) {
   return text.str();
 }
 
-/// Every step of a whole run.
-void check_against_one_device(const std::string& file, std::int64_t steps,
-                              const std::vector<std::string>& meshes,
-                              const std::string& one_device = "1x1") {
-  const std::string text = text_of(file);
+/// The text with 40 samples in the place of MNIST, in batches of 16.
+std::string without_files(const std::string& file) {
+  const std::string samples =
+      "\ndataset: {name: t, format: synthetic, splits: {train: {x: {normal: [40, 28, 28]}, "
+      "y: {integers: [40], below: 10}}}}\n";
+  std::string text =
+      std::regex_replace(text_of(file), std::regex("\ndataset: [^\n]*mnist[^\n]*\n"), samples);
+  text = std::regex_replace(text, std::regex("validation: true"), "validation: false");
+  return std::regex_replace(text, std::regex("batch_size: \\d+"), "batch_size: 16");
+}
+
+/// Gives the losses on one device.
+std::vector<double> check_text_against_one_device(const std::string& text, std::int64_t steps,
+                                                  const std::vector<std::string>& meshes,
+                                                  const std::string& one_device) {
   const Trajectory one = train(text, {.mesh = one_device, .steps = steps});
-  CHECK(one.losses.back() < one.losses.front());
   for (const std::string& mesh : meshes) {
     CAPTURE(mesh);
     const Trajectory many = train(text, {.mesh = mesh, .steps = steps});
     CHECK(loss_difference(one, many) < 1e-5);
     CHECK(weight_difference(one, many) < 1e-4);
   }
+  return one.losses;
+}
+
+/// Every step of a whole run.
+void check_against_one_device(const std::string& file, std::int64_t steps,
+                              const std::vector<std::string>& meshes,
+                              const std::string& one_device = "1x1") {
+  const auto losses = check_text_against_one_device(text_of(file), steps, meshes, one_device);
+  CHECK(losses.back() < losses.front());
 }
 
 }  // namespace
 
 TEST_CASE("the guide's losses are the same in every step on every mesh") {
   check_against_one_device("configs/keras_guide.yaml", 3 * 8, {"8x1", "4x2", "2x4", "1x8"});
+}
+
+TEST_CASE("so are those of the guide's DataParallel, which has one axis") {
+  const std::string text =
+      std::regex_replace(text_of("configs/keras_guide.yaml"),
+                         std::regex("strategy: model_parallel\n|layout_map:\n(  .*\n)*"), "");
+  check_text_against_one_device(text, 8, {"data=8"}, "data=1");
+}
+
+TEST_CASE("so are those of DTensor's tutorial, replicated or with other layouts") {
+  const std::string text = without_files("configs/dtensor_mnist.yaml");
+  check_text_against_one_device(text, 4, {"batch=8", "batch=2,model=4"}, "batch=1");
+  const std::string parallel = std::regex_replace(
+      text, std::regex("kernel_layout: \\[null, null\\], bias_layout: \\[null\\]\\}\n"),
+      "kernel_layout: [null, model], bias_layout: [model]}\n",
+      std::regex_constants::format_first_only);
+  CHECK(parallel != text);
+  check_text_against_one_device(parallel, 4, {"batch=2,model=4", "batch=1,model=8"},
+                                "batch=1,model=1");
+}
+
+TEST_CASE("so are those of the JAX guide, also with images in tiles") {
+  const std::string text = without_files("configs/jax_convnet.yaml");
+  check_text_against_one_device(text, 2, {"8", "2"}, "1");
+  check_text_against_one_device(
+      text + "strategy: model_parallel\nlayout_map: {input/output: [batch, height, width, null]}\n",
+      2, {"batch=2,height=2,width=2"}, "batch=1,height=1,width=1");
+}
+
+TEST_CASE("an order of the devices of a mesh changes no bit") {
+  const std::string guide = text_of("configs/keras_guide.yaml");
+  const std::string tiles = text_of("configs/tiles.yaml");
+  const auto in_order = [](const std::string& text, const std::string& mesh) {
+    return std::regex_replace(text, std::regex("\nmesh: [^\n]*\n"), "\nmesh: " + mesh + "\n");
+  };
+  struct Case {
+    const std::string& text;
+    const char* axes;
+    const char* devices;
+  };
+  for (const Case& each : {Case{guide, "{data: 2, model: 4}", "[5, 0, 3, 6, 7, 1, 2, 4]"},
+                           Case{guide, "{data: 8, model: 1}", "[7, 6, 5, 4, 3, 2, 1, 0]"},
+                           Case{tiles, "{data: 2, height: 3, width: 1}", "[1, 4, 0, 5, 3, 2]"}}) {
+    CAPTURE(each.devices);
+    const Trajectory plain = train(in_order(each.text, each.axes), {.steps = 6});
+    const std::string mesh = fmt::format("{{axes: {}, devices: {}}}", each.axes, each.devices);
+    const Trajectory moved = train(in_order(each.text, mesh), {.steps = 6});
+    CHECK(plain.losses == moved.losses);
+    CHECK(plain.weights == moved.weights);
+    CHECK(plain.digest == moved.digest);
+  }
 }
 
 TEST_CASE("so are those with a batch, layers and a mesh of which nothing divides anything") {

@@ -2,7 +2,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@ constexpr const char* kDetails = R"(Examples:
   meshwork devices
   mpirun -n 4 meshwork devices
       how many ranks the launcher made, and the cores that rank 0 may use
+  meshwork devices --json | python3 -m json.tool
 
 Without mpirun a mesh of any size runs on virtual devices, one thread each; they share these cores.)";
 
@@ -27,14 +31,23 @@ std::string bytes(double size) {
                                  : fmt::format("{:.0f} {}", size, kUnits[unit]);
 }
 
-std::string caches() {
-  std::vector<std::string> parts;
+/// Bytes of the caches that the system tells of.
+std::vector<std::pair<std::string, long>> cache_sizes() {
+  std::vector<std::pair<std::string, long>> sizes;
   const std::pair<const char*, int> levels[] = {{"L1d", _SC_LEVEL1_DCACHE_SIZE},
                                                 {"L2", _SC_LEVEL2_CACHE_SIZE},
                                                 {"L3", _SC_LEVEL3_CACHE_SIZE}};
   for (const auto& [name, key] : levels) {
     const long size = sysconf(key);
-    if (size > 0) parts.push_back(fmt::format("{} {}", name, bytes(static_cast<double>(size))));
+    if (size > 0) sizes.emplace_back(name, size);
+  }
+  return sizes;
+}
+
+std::string caches() {
+  std::vector<std::string> parts;
+  for (const auto& [name, size] : cache_sizes()) {
+    parts.push_back(fmt::format("{} {}", name, bytes(static_cast<double>(size))));
   }
   return parts.empty() ? "unknown" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -59,10 +72,30 @@ std::string memory(const DeviceDescription& machine) {
   return text;
 }
 
-ExitCode devices() {
-  const DeviceDescription machine = describe_devices();
+using Json = nlohmann::ordered_json;
+
+/// Sizes in bytes; null where there is no limit, and no launcher.
+Json machine_json(const DeviceDescription& machine) {
   const JobLaunch& job = machine.launch;
-  if (job.rank != 0) return ExitCode::kOk;
+  const bool limited = std::isfinite(machine.cgroup_processors);
+  Json json{{"host", machine.host},
+            {"processor", machine.processor},
+            {"features", machine.features},
+            {"cores", machine.cores},
+            {"logical_processors", machine.processors},
+            {"cgroup_processors", limited ? Json(machine.cgroup_processors) : Json(nullptr)},
+            {"memory", machine.memory},
+            {"available_memory", machine.available_memory},
+            {"caches", Json::object()},
+            {"ranks", job.by_mpirun ? Json(job.size) : Json(nullptr)},
+            {"ranks_on_this_machine", job.by_mpirun ? Json(job.local_size) : Json(nullptr)},
+            {"threads_per_device", machine.threads_per_device}};
+  for (const auto& [name, size] : cache_sizes()) json["caches"][name] = size;
+  return json;
+}
+
+void print_text(const DeviceDescription& machine) {
+  const JobLaunch& job = machine.launch;
   fmt::print("this machine\n");
   fmt::print("  host       {}\n", machine.host);
   fmt::print("  processor  {}\n", machine.processor);
@@ -80,10 +113,22 @@ ExitCode devices() {
     fmt::print("  threads    {} on one device; the cores are shared among several\n",
                machine.threads_per_device);
   }
-  return ExitCode::kOk;
 }
 
-Run add(CLI::App&) { return devices; }
+Run add(CLI::App& app) {
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "the same as JSON, sizes in bytes");
+  return [json] {
+    const DeviceDescription machine = describe_devices();
+    if (machine.launch.rank != 0) return ExitCode::kOk;
+    if (*json) {
+      fmt::print("{}\n", machine_json(machine).dump(2));
+    } else {
+      print_text(machine);
+    }
+    return ExitCode::kOk;
+  };
+}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
+#include "cli/notes.h"
 
 namespace meshwork::cli {
 namespace {
@@ -32,6 +33,7 @@ ExitCode run(const WeightsArguments& arguments) {
   const std::string file = weights_file(arguments.from);
   const data::Split split = evaluation_split(job, arguments.split);
   prepare_evaluate(job, split);
+  if (arguments.job->verbose > 0) print_notes(job);
   run_on_devices(job, [&](DeviceContext& context) {
     const FitResult result = evaluate(job, context, split, file, arguments.job->verbose, std::cout);
     if (context.world.hosts->rank() == 0)

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
+#include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/explain_text.h"
 #include "train/fit.h"
@@ -81,7 +82,9 @@ ExitCode run(const ExplainArguments& arguments) {
   }
   if (launched_rank() != 0) return ExitCode::kOk;
   fmt::print("{}", text);
-  if (!missing.empty() && !arguments.json) {
+  if (arguments.json) return ExitCode::kOk;
+  for (const std::string& note : notes_of(job)) fmt::print("\nnote: {}\n", note);
+  if (!missing.empty()) {
     fmt::print("\nwithout data, hence without gradients and optimizer: {}\n", missing);
   }
   return ExitCode::kOk;

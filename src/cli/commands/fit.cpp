@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
+#include "cli/notes.h"
 #include "data/preparation.h"
 #include "train/evaluate.h"
 
@@ -46,6 +47,7 @@ ExitCode run(const FitArguments& arguments) {
   FitOptions options{.verbose = arguments.job->verbose};
   if (!arguments.from.empty()) options.initial_weights = weights_file(arguments.from);
   prepare_fit(job);
+  if (arguments.job->verbose > 0) print_notes(job);
   run_on_devices(job, [&](DeviceContext& context) {
     const FitResult result = fit(job, context, options, std::cout);
     if (context.world.hosts->rank() == 0)

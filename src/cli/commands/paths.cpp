@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
+#include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/variable_report.h"
 
@@ -14,7 +15,8 @@ namespace {
 constexpr const char* kDetails = R"(Examples:
   meshwork paths configs/keras_guide.yaml
       every weight: path, shape, type, whether it is trained, the rule of the layout map that hit
-      it, layout, bytes of one device; then totals
+      it, layout, bytes of one device; then totals, and the outputs of layers and inputs, which a
+      layout map may name, too, as they are laid out now, to be copied
   meshwork paths configs/keras_guide.yaml --mesh 1x8 --slots
       with the state of the optimizer
   meshwork paths configs/keras_guide.yaml --json | python3 -m json.tool
@@ -39,17 +41,31 @@ void print_totals(const std::vector<VariableRow>& rows, bool slots, const char* 
   if (!slots && frozen > 0) fmt::print("  of them {} are not trained\n", frozen);
 }
 
+/// "d1/kernel (line 3)".
+std::string show_rule(const std::string& rule, const config::Location& at) {
+  return fmt::format("{} ({})", rule,
+                     at.line > 0 ? fmt::format("line {}", at.line) : "command line");
+}
+
+/// Lines of a layout map that would lay out the outputs as they are now.
+void print_outputs(const std::vector<OutputRow>& rows) {
+  fmt::print("\noutputs, which a layout map may name, too\n");
+  for (const OutputRow& row : rows) {
+    const std::string line = fmt::format("  {}: {}", row.path, row.layout);
+    if (row.rule.empty()) {
+      fmt::print("{}\n", line);
+    } else {
+      fmt::print("{}  # {}\n", line, show_rule(row.rule, row.rule_at));
+    }
+  }
+}
+
 void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool slots) {
   std::vector<std::vector<std::string>> lines{
       {"path", "shape", "dtype", "trainable", "rule", "layout", "bytes/device"}};
   for (const VariableRow& row : rows) {
     if (row.slot && !slots) continue;
-    std::string rule = "-";
-    if (!row.rule.empty()) {
-      const config::Location& at = row.rule_at;
-      rule = fmt::format("{} ({})", row.rule,
-                         at.line > 0 ? fmt::format("line {}", at.line) : "command line");
-    }
+    const std::string rule = row.rule.empty() ? "-" : show_rule(row.rule, row.rule_at);
     lines.push_back({row.path, to_string(row.type.shape), std::string(to_string(row.type.dtype)),
                      row.trainable ? "yes" : "no", rule, row.layout, std::to_string(row.bytes)});
   }
@@ -74,11 +90,20 @@ nlohmann::ordered_json totals_json(const std::vector<VariableRow>& rows, bool sl
           {"replicated_bytes_per_device", totals.replicated_bytes}};
 }
 
-void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
+void add_rule(nlohmann::ordered_json& entry, const std::string& rule, const config::Location& at) {
+  if (rule.empty()) return;
+  entry["rule"] = rule;
+  entry["rule_at"] = config::to_string(at);
+}
+
+void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRow>& outputs,
+                const Job& job) {
+  const Mesh& mesh = job.mesh;
   nlohmann::ordered_json result;
   for (std::size_t i = 0; i < mesh.names.size(); ++i) {
     result["mesh"][mesh.names[i]] = mesh.sizes[i];
   }
+  if (!mesh.devices.empty()) result["mesh_devices"] = mesh.devices;
   result["variables"] = nlohmann::ordered_json::array();
   for (const VariableRow& row : rows) {
     nlohmann::ordered_json entry{{"path", row.path},
@@ -90,12 +115,17 @@ void print_json(const std::vector<VariableRow>& rows, const Mesh& mesh) {
                                  {"bytes_per_device", row.bytes},
                                  {"replicated", row.replicated},
                                  {"optimizer_state", row.slot}};
-    if (!row.rule.empty()) {
-      entry["rule"] = row.rule;
-      entry["rule_at"] = config::to_string(row.rule_at);
-    }
+    add_rule(entry, row.rule, row.rule_at);
     result["variables"].push_back(std::move(entry));
   }
+  result["outputs"] = nlohmann::ordered_json::array();
+  for (const OutputRow& row : outputs) {
+    nlohmann::ordered_json entry{
+        {"path", row.path}, {"shape", row.shape}, {"rule", nullptr}, {"layout", row.layout}};
+    add_rule(entry, row.rule, row.rule_at);
+    result["outputs"].push_back(std::move(entry));
+  }
+  result["notes"] = notes_of(job);
   result["totals"] = {{"weights", totals_json(rows, false)},
                       {"optimizer_state", totals_json(rows, true)}};
   fmt::print("{}\n", result.dump(2));
@@ -106,16 +136,20 @@ ExitCode run(const PathsArguments& arguments) {
   std::string missing;
   Job job = job_for_checks(config, launched_devices(), missing);
   const Mesh& mesh = job.mesh;
-  const GlobalProgram& program = program_for_checks(job);
+  CompileTrace trace;
+  const GlobalProgram& program = program_for_checks(job, &trace);
   if (launched_rank() != 0) return ExitCode::kOk;
   const auto rows = variable_rows(program, mesh);
+  const auto outputs = output_rows(trace, mesh);
   if (arguments.json) {
-    print_json(rows, mesh);
+    print_json(rows, outputs, job);
     return ExitCode::kOk;
   }
   print_table(rows, mesh, arguments.slots);
   print_totals(rows, false, "weights");
   print_totals(rows, true, "optimizer state");
+  print_outputs(outputs);
+  for (const std::string& note : notes_of(job)) fmt::print("note: {}\n", note);
   if (!missing.empty()) fmt::print("without data, hence without optimizer state: {}\n", missing);
   return ExitCode::kOk;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
+#include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/variable_report.h"
 
@@ -27,11 +28,10 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
 /// Everything that can be known without devices: the file, names and arguments, the headers of the
 /// data, shapes, layouts. Throws Error at the first mistake. `missing` says which data is not
 /// there.
-config::Config check(const ConfigArguments& arguments, std::string& missing) {
-  config::Config config = load(arguments);
-  Job job = job_for_checks(config, launched_devices(), missing);
+Job check(const ConfigArguments& arguments, std::string& missing) {
+  Job job = job_for_checks(load(arguments), launched_devices(), missing);
   program_for_checks(job);
-  return config;
+  return job;
 }
 
 std::string plural(std::size_t count, const std::string& word) {
@@ -67,9 +67,10 @@ std::string summarize(const config::Config& config) {
 
 ExitCode validate(const ConfigArguments& arguments) {
   std::string missing;
-  const config::Config config = check(arguments, missing);
+  const Job job = check(arguments, missing);
   if (launched_rank() != 0) return ExitCode::kOk;
-  fmt::print("{}: ok\n  {}\n", config.file, summarize(config));
+  fmt::print("{}: ok\n  {}\n", job.config.file, summarize(job.config));
+  for (const std::string& note : notes_of(job)) fmt::print("  note: {}\n", note);
   if (!missing.empty()) fmt::print("  the data could not be checked: {}\n", missing);
   return ExitCode::kOk;
 }

@@ -35,12 +35,6 @@ std::vector<Run> runs_of(const std::vector<int>& devices) {
   return runs;
 }
 
-int device_at(const std::vector<int>& position, const Mesh& mesh) {
-  int device = 0;
-  for (std::size_t a = 0; a < position.size(); ++a) device = device * mesh.sizes[a] + position[a];
-  return device;
-}
-
 }  // namespace
 
 Coordinates anywhere(const Mesh& mesh) { return Coordinates(mesh.sizes.size(), -1); }
@@ -60,10 +54,11 @@ DeviceSet devices_at(const Coordinates& at, const Mesh& mesh) {
     position[a] = at[a] < 0 ? mesh.sizes[a] - 1 : at[a];
     if (at[a] < 0) devices.count *= mesh.sizes[a];
   }
-  devices.last = device_at(position, mesh);
+  devices.last = mesh.device_at(position);
   for (std::size_t a = 0; a < at.size(); ++a) position[a] = std::max(at[a], 0);
-  for (bool more = true; more && devices.listed.size() < kListed;) {
-    devices.listed.push_back(device_at(position, mesh));
+  const bool in_order = mesh.devices.empty();
+  for (bool more = true; more && (!in_order || devices.listed.size() < kListed);) {
+    devices.listed.push_back(mesh.device_at(position));
     more = false;
     // The next one: the last free axis counts fastest.
     for (std::size_t a = at.size(); a-- > 0 && !more;) {
@@ -72,6 +67,10 @@ DeviceSet devices_at(const Coordinates& at, const Mesh& mesh) {
       more = position[a] != 0;
     }
   }
+  if (in_order) return devices;
+  std::sort(devices.listed.begin(), devices.listed.end());
+  devices.last = devices.listed.back();
+  devices.listed.resize(std::min(devices.listed.size(), kListed));
   return devices;
 }
 

@@ -128,11 +128,23 @@ class Panels {
     return to_string(devices_at(at, mesh_));
   }
 
+  /// The longest numbers of devices in a box.
+  std::string longest_devices() const {
+    std::string longest = devices(anywhere(mesh_), rows_.back(), columns_.back());
+    if (mesh_.devices.empty()) return longest;  // those of the last part are the highest
+    for (const Stripe& row : rows_) {
+      for (const Stripe& column : columns_) {
+        const std::string text = devices(anywhere(mesh_), row, column);
+        if (width_of(text) > width_of(longest)) longest = text;
+      }
+    }
+    return longest;
+  }
+
   void choose_sizes() {
     if (rows_.empty() || columns_.empty()) return;
-    // The boxes of the last part have the longest numbers.
     std::size_t word = 1;
-    const std::string longest = devices(anywhere(mesh_), rows_.back(), columns_.back());
+    const std::string longest = longest_devices();
     for (const std::string& line : wrap(longest, 12)) word = std::max(word, width_of(line));
     const std::size_t least = std::max(widest_label(columns_), word) + 2;
     const auto width = static_cast<std::size_t>(pen_.width);

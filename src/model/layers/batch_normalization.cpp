@@ -60,10 +60,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const auto variance_init = read_initializer(args.find("moving_variance_initializer"), "ones");
   refuse_renormalization(args);
   const Shape channels = {b.shape(x)[static_cast<std::size_t>(axis)]};
-  ValueId gamma = kNoValue;
-  if (arguments.scale) gamma = scope.variable("gamma", channels, arguments.gamma_initializer);
+  const ValueId gamma = add_gamma(scope, arguments, channels);
   ValueId beta = ops::constant(b, 0.0);
-  if (arguments.center) beta = scope.variable("beta", channels, arguments.beta_initializer);
+  if (const ValueId given = add_beta(scope, arguments, channels); given != kNoValue) beta = given;
   const Statistics moving{scope.non_trainable("moving_mean", channels, mean_init),
                           scope.non_trainable("moving_variance", channels, variance_init)};
   Statistics used = moving;

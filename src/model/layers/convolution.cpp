@@ -56,10 +56,9 @@ ValueId one_group_per_channel(GraphBuilder& b, ValueId kernel) {
 
 ValueId finish(Scope& scope, const ConvolutionArguments& convolution, ValueId y) {
   GraphBuilder& b = scope.builder();
-  if (convolution.use_bias) {
-    const Shape filters = {b.shape(y).back()};
-    y = ops::add(b, y, scope.variable("bias", filters, convolution.bias_initializer));
-  }
+  const ValueId bias = scope.optional_variable(convolution.use_bias, "use_bias: false", "bias",
+                                               {b.shape(y).back()}, convolution.bias_initializer);
+  if (bias != kNoValue) y = ops::add(b, y, bias);
   return convolution.activation(b, y);
 }
 

@@ -32,7 +32,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   }
   const ValueId kernel = scope.variable("kernel", {shape.back(), units}, kernel_init);
   ValueId y = ops::einsum(b, inputs[0], kernel, contraction(shape.size()));
-  if (use_bias) y = ops::add(b, y, scope.variable("bias", {units}, bias_init));
+  const ValueId bias =
+      scope.optional_variable(use_bias, "use_bias: false", "bias", {units}, bias_init);
+  if (bias != kNoValue) y = ops::add(b, y, bias);
   return activation(b, y);
 }
 

@@ -16,6 +16,7 @@ ValueId scale_by_deviation(Scope& scope, NormalizationArguments arguments, Value
   const ValueId y = ops::multiply(b, x, inverse_deviation(b, variance, arguments.epsilon));
   arguments.scale = true;
   arguments.center = false;
+  arguments.no_center = "rms_scaling: true";
   return scale_and_center(scope, arguments, y, axes);
 }
 

@@ -25,6 +25,16 @@ NormalizationArguments read_normalization(config::Reader& args) {
   return normalization;
 }
 
+ValueId add_gamma(Scope& scope, const NormalizationArguments& normalization, const Shape& shape) {
+  return scope.optional_variable(normalization.scale, "scale: false", "gamma", shape,
+                                 normalization.gamma_initializer);
+}
+
+ValueId add_beta(Scope& scope, const NormalizationArguments& normalization, const Shape& shape) {
+  return scope.optional_variable(normalization.center, normalization.no_center, "beta", shape,
+                                 normalization.beta_initializer);
+}
+
 ValueId scale_and_center(Scope& scope, const NormalizationArguments& normalization, ValueId x,
                          const std::vector<std::int64_t>& axes) {
   GraphBuilder& b = scope.builder();
@@ -35,10 +45,8 @@ ValueId scale_and_center(Scope& scope, const NormalizationArguments& normalizati
     shape.push_back(b.shape(x)[dim]);
     spread[dim] = shape.back();
   }
-  ValueId gamma = kNoValue;
-  ValueId beta = kNoValue;
-  if (normalization.scale) gamma = scope.variable("gamma", shape, normalization.gamma_initializer);
-  if (normalization.center) beta = scope.variable("beta", shape, normalization.beta_initializer);
+  const ValueId gamma = add_gamma(scope, normalization, shape);
+  const ValueId beta = add_beta(scope, normalization, shape);
   if (axes.size() == 1 && gamma != kNoValue && beta != kNoValue) {
     return b.add(ops::kScaleOffset, {x, gamma, beta}, {{"axis", axes[0]}});
   }

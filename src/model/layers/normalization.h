@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/layers/layer.h"
@@ -14,6 +15,7 @@ struct NormalizationArguments {
   bool scale = true;
   Initializer beta_initializer;
   Initializer gamma_initializer;
+  std::string no_center = "center: false";  ///< the argument that leaves out beta
 };
 
 /// What is added to a variance; 0 or more.
@@ -21,6 +23,10 @@ double read_epsilon(config::Reader& args, double fallback);
 
 /// Reads these and refuses regularizers and constraints.
 NormalizationArguments read_normalization(config::Reader& args);
+
+/// The variable of a shape, or kNoValue where the arguments leave it out.
+ValueId add_gamma(Scope& scope, const NormalizationArguments& normalization, const Shape& shape);
+ValueId add_beta(Scope& scope, const NormalizationArguments& normalization, const Shape& shape);
 
 /// gamma x + beta, the variables of the extents that `x` has along `axes`.
 ValueId scale_and_center(Scope& scope, const NormalizationArguments& normalization, ValueId x,

@@ -1,0 +1,24 @@
+#include "cli/notes.h"
+
+#include <algorithm>
+
+#include "cli/rank.h"
+
+namespace meshwork::cli {
+
+std::vector<std::string> notes_of(const Job& job) {
+  std::vector<std::string> notes;
+  for (const auto& [key, program] : job.programs) {
+    for (const std::string& note : program.notes) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+  return notes;
+}
+
+void print_notes(const Job& job) {
+  if (launched_rank() != 0) return;
+  for (const std::string& note : notes_of(job)) fmt::print(stderr, "meshwork: note: {}\n", note);
+}
+
+}  // namespace meshwork::cli
