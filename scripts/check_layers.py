@@ -11,14 +11,15 @@ import re
 import sys
 
 # In the order in which data passes through them. compile.h and compile.cpp stand in src itself.
-ORDER = ["base", "config", "graph", "ops", "model", "autodiff", "optim", "sharding", "spmd", "rewrite", "plan",
+ORDER = ["base", "config", "graph", "elementwise", "ops", "model", "autodiff", "optim", "sharding", "spmd", "rewrite", "plan",
          "compile", "comm", "backend", "exec", "data", "train", "cli"]
 
 # Folders that may see less than all that is above them.
 ONLY = {
-    "backend": {"base", "graph"},
+    "backend": {"base", "elementwise", "graph"},
     "comm": {"base", "graph"},
     "data": {"base", "config"},
+    "elementwise": {"graph"},
     "graph": {"base"},
 }
 

@@ -106,7 +106,9 @@ class CpuBackend : public Backend {
 /// The fast kernels, with the naive ones for what they leave out.
 class FastCpuBackend final : public CpuBackend {
  public:
-  FastCpuBackend() : CpuBackend("cpu", {cpu::kernels(), reference::kernels()}) {}
+  FastCpuBackend()
+      : CpuBackend("cpu", {cpu::elementwise_kernels(), cpu::kernels(),
+                           reference::elementwise_kernels(), reference::kernels()}) {}
 
   Launch bind_chain(const ChainArgs& args) const override { return cpu::bind_chain(args); }
 
@@ -141,7 +143,8 @@ std::unique_ptr<Backend> make_cpu_backend(int threads) {
 
 std::unique_ptr<Backend> make_reference_backend() {
   return std::make_unique<CpuBackend>(
-      "reference", std::vector<std::span<const KernelDef>>{reference::kernels()});
+      "reference", std::vector<std::span<const KernelDef>>{reference::elementwise_kernels(),
+                                                           reference::kernels()});
 }
 
 }  // namespace meshwork
