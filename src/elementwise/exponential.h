@@ -45,6 +45,34 @@ struct Exp {
 };
 inline constexpr const OpDef& kExp = kOp<Exp>;
 
+/// y = e^x - 1, exact for small x. |x| < 1.1: x + x^2 P(x); beyond: e^x - 1.
+struct Expm1 {
+  static constexpr Traits kTraits{.name = "expm1", .ulps = 1.7};
+  template <class T>
+  static T exact(T x) {
+    return expm1(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    T p = T(2.80446193e-06F);
+    p = p * x + 2.54541937e-05F;
+    p = p * x + 0.000198397363F;
+    p = p * x + 0.00138842477F;
+    p = p * x + 0.00833332073F;
+    p = p * x + 0.041666761F;
+    p = p * x + 0.166666672F;
+    p = p * x + 0.5F;
+    const T small = x + (x * x) * p;
+    return choose(fabs(x) < 1.1F, small, Exp::apply(x) - 1.0F);
+  }
+  /// dx = dy e^x
+  template <class V>
+  static V gradient(V /*x*/, V y, V dy) {
+    return dy * (y + 1.0);
+  }
+};
+inline constexpr const OpDef& kExpm1 = kOp<Expm1>;
+
 /// y = ln(x). x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); ln(1 + f) = f - f^2/2 + f^3 P(f).
 struct Log {
   static constexpr Traits kTraits{.name = "log", .ulps = 1.0};

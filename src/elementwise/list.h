@@ -58,6 +58,7 @@ using All = List<
     struct Equal,
     struct Erf,
     struct Exp,
+    struct Expm1,
     struct Floor,
     struct Greater,
     struct GreaterEqual,

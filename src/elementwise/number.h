@@ -13,6 +13,7 @@ namespace meshwork::elementwise {
 using std::copysign;
 using std::erf;
 using std::exp;
+using std::expm1;
 using std::fabs;
 using std::floor;
 using std::log;

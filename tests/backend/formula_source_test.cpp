@@ -61,6 +61,7 @@ class Source {
   }
   friend Source erf(const Source& x) { return call("erff", x); }
   friend Source exp(const Source& x) { return call("expf", x); }
+  friend Source expm1(const Source& x) { return call("expm1f", x); }
   friend Source fabs(const Source& x) { return call("fabsf", x); }
   friend Source floor(const Source& x) { return call("floorf", x); }
   friend Source log(const Source& x) { return call("logf", x); }
