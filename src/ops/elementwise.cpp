@@ -1,9 +1,12 @@
 #include "ops/elementwise.h"
 
-#include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "graph/dim_rule.h"
+#include "ops/ops.h"
 
 namespace meshwork::ops {
 
@@ -33,18 +36,126 @@ Shape broadcast_shapes(std::span<const TensorType> inputs) {
   return result;
 }
 
-TensorType infer_broadcast(const OpArgs& args) {
-  for (const TensorType& input : args.inputs) {
-    MW_CHECK(input.dtype == args.inputs[0].dtype, "operands are {} and {}",
-             to_string(args.inputs[0]), to_string(input));
+namespace {
+
+template <class Entry>
+TensorType infer(const OpArgs& args) {
+  constexpr auto kTypes = Entry::kTraits.types;
+  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
+  const auto& inputs = args.inputs;
+  MW_CHECK(inputs.size() == kOperands, "{} operands", inputs.size());
+  constexpr bool kChooses = kTypes == elementwise::Types::kChoice;
+  MW_CHECK((kOperands > 1 && !kChooses) || is_floating(inputs[0].dtype));
+  TensorType result = inputs.back();
+  for (const TensorType& input : inputs.subspan(kChooses ? 1 : 0)) {
+    MW_CHECK(input.dtype == result.dtype, "operands are {} and {}", to_string(input),
+             to_string(result));
   }
-  return {args.inputs[0].dtype, broadcast_shapes(args.inputs)};
+  result.shape = broadcast_shapes(inputs);
+  const bool is_truth = kTypes == elementwise::Types::kTruth && result.dtype != DType::kBFloat16;
+  if (is_truth) result.dtype = DType::kFloat32;
+  return result;
 }
 
-TensorType infer_comparison(const OpArgs& args) {
-  TensorType result = infer_broadcast(args);
-  if (result.dtype != DType::kBFloat16) result.dtype = DType::kFloat32;
-  return result;
+/// A value of a graph, in the words of gradients.
+class Value {
+ public:
+  Value() = default;  ///< none
+  Value(GraphBuilder& b, ValueId id) : b_(&b), id_(id) {}
+
+  ValueId id() const { return id_; }
+
+  template <class Entry, class... Values>
+  static Value of(Value x, Values... more) {
+    return {*x.b_, x.b_->add(elementwise::kOp<Entry>, {x.id_, more.id_...})};
+  }
+  friend Value constant(double value, Value like) {
+    return {*like.b_, constant_like(*like.b_, value, like.id_)};
+  }
+  friend Value sum_to(Value x, Value like) {
+    return {*x.b_, ops::sum_to(*x.b_, x.id_, x.b_->shape(like.id_))};
+  }
+
+  friend Value operator+(Value a, Value b) { return of<elementwise::Add>(a, b); }
+  friend Value operator-(Value a, Value b) { return of<elementwise::Subtract>(a, b); }
+  friend Value operator*(Value a, Value b) { return of<elementwise::Multiply>(a, b); }
+  friend Value operator/(Value a, Value b) { return of<elementwise::Divide>(a, b); }
+  friend Value operator-(Value x) { return of<elementwise::Negate>(x); }
+  friend Value operator==(Value a, Value b) { return of<elementwise::Equal>(a, b); }
+  friend Value operator>(Value a, Value b) { return of<elementwise::Greater>(a, b); }
+  friend Value operator+(Value a, double b) { return a + constant(b, a); }
+  friend Value operator*(Value a, double b) { return a * constant(b, a); }
+  friend Value operator>(Value a, double b) { return a > constant(b, a); }
+
+ private:
+  GraphBuilder* b_ = nullptr;
+  ValueId id_ = kNoValue;
+};
+
+template <class Entry, std::size_t... I>
+std::vector<ValueId> gradients(GraphBuilder& b, ValueId self, ValueId dy,
+                               std::index_sequence<I...>) {
+  const std::vector<ValueId> inputs = b.node(self).inputs;
+  const Value y(b, self), dy_value(b, dy);
+  if constexpr (sizeof...(I) == 1) {
+    return {Entry::gradient(Value(b, inputs[0]), y, dy_value).id()};
+  } else {
+    std::vector<ValueId> result;
+    for (const Value& dx : Entry::gradient(Value(b, inputs[I])..., y, dy_value)) {
+      const Shape& shape = b.shape(inputs[result.size()]);
+      result.push_back(dx.id() == kNoValue ? kNoValue : sum_to(b, dx.id(), shape));
+    }
+    return result;
+  }
+}
+
+template <class Entry>
+std::vector<ValueId> gradients_of(GraphBuilder& b, ValueId self, ValueId dy) {
+  return gradients<Entry>(b, self, dy,
+                          std::make_index_sequence<elementwise::operand_count<Entry>()>());
+}
+
+template <class Entry>
+constexpr OpDef define() {
+  OpDef op{
+      .name = Entry::kTraits.name,
+      .infer = infer<Entry>,
+      .rule = elementwise_rule,
+      .linear = Entry::kTraits.linear,
+      .in_place = true,
+      .elementwise = true,
+  };
+  if constexpr (requires { &Entry::template gradient<Value>; }) op.grad = gradients_of<Entry>;
+  return op;
+}
+
+template <class... Entries>
+constexpr std::array<OpDef, sizeof...(Entries)> define_all(elementwise::List<Entries...>) {
+  return {define<Entries>()...};
+}
+
+}  // namespace
+}  // namespace meshwork::ops
+
+namespace meshwork::elementwise {
+
+const std::array<OpDef, All::kSize> kOps = ops::define_all(All{});
+
+}  // namespace meshwork::elementwise
+
+namespace meshwork::ops {
+
+ValueId add(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kAdd, {x, y}); }
+ValueId subtract(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kSubtract, {x, y}); }
+ValueId multiply(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMultiply, {x, y}); }
+ValueId divide(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kDivide, {x, y}); }
+
+ValueId scale(GraphBuilder& b, ValueId x, double factor) {
+  return multiply(b, x, constant_like(b, factor, x));
+}
+
+ValueId shift(GraphBuilder& b, ValueId x, double offset) {
+  return add(b, x, constant_like(b, offset, x));
 }
 
 }  // namespace meshwork::ops

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "elementwise/all.h"
 #include "graph/builder.h"
 
 namespace meshwork::ops {
@@ -20,36 +21,9 @@ extern const OpDef kIdentityMatrix;   // {gain, shape}
 extern const OpDef kOrthogonal;       // {key, gain, shape}
 extern const OpDef kIota;             // {dim, dtype, shape}: the global index along dim
 
-// Elementwise, one operand.
-extern const OpDef kAbs;
+// Elementwise: kAbs, kAdd, .., one for each entry of elementwise/list.h.
+using namespace elementwise;
 extern const OpDef kCast;  // {dtype}
-extern const OpDef kErf;
-extern const OpDef kExp;
-extern const OpDef kFloor;
-extern const OpDef kLog;
-extern const OpDef kLog1p;
-extern const OpDef kNegate;
-extern const OpDef kRelu;
-extern const OpDef kSigmoid;
-extern const OpDef kSign;
-extern const OpDef kSoftplus;
-extern const OpDef kSqrt;
-extern const OpDef kSquare;
-extern const OpDef kTanh;
-
-// Elementwise, two or three operands, numpy broadcasting. Comparisons give 0 or 1, in bfloat16 of
-// bfloat16, else in float32.
-extern const OpDef kAdd;
-extern const OpDef kDivide;
-extern const OpDef kEqual;
-extern const OpDef kGreater;
-extern const OpDef kGreaterEqual;
-extern const OpDef kMaximum;
-extern const OpDef kMinimum;
-extern const OpDef kMultiply;
-extern const OpDef kPower;
-extern const OpDef kSubtract;
-extern const OpDef kSelect;  // (condition, a, b): a where condition != 0
 
 // Reductions: {axes, keepdims}, of a sum (dtype). Softmax and its kin along {axis}.
 extern const OpDef kReduceMax;

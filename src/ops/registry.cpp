@@ -3,12 +3,19 @@
 #include "ops/ops.h"
 
 namespace meshwork::ops {
+namespace {
+
+/// With the elementwise ones, by name.
+std::vector<const OpDef*> sorted(std::vector<const OpDef*> ops) {
+  for (const OpDef& op : elementwise::kOps) ops.push_back(&op);
+  std::sort(ops.begin(), ops.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  return ops;
+}
+
+}  // namespace
 
 const std::vector<const OpDef*>& registry() {
-  // Sorted by name.
-  static const std::vector<const OpDef*> ops{
-      &kAbs,
-      &kAdd,
+  static const std::vector<const OpDef*> ops = sorted({
       &kAddPart,
       &kAllGather,
       &kAllReduce,
@@ -23,62 +30,39 @@ const std::vector<const OpDef*>& registry() {
       &kConvolutionKernel,
       &kCrossentropy,
       &kCrossentropyGradient,
-      &kDivide,
       &kEinsum,
-      &kEqual,
-      &kErf,
-      &kExp,
-      &kFloor,
-      &kGreater,
-      &kGreaterEqual,
       &kHaloPack,
       &kHaloUnpack,
       &kIdentityMatrix,
       &kInput,
       &kIota,
-      &kLog,
-      &kLog1p,
       &kLogSoftmax,
       &kMaxPool,
       &kMaxPoolInput,
-      &kMaximum,
-      &kMinimum,
       &kMoments,
-      &kMultiply,
-      &kNegate,
       &kOneHot,
       &kOrthogonal,
       &kPack,
       &kPad,
       &kPick,
-      &kPower,
       &kRandomNormal,
       &kRandomUniform,
       &kReduceMax,
       &kReduceScatter,
       &kReduceSum,
-      &kRelu,
       &kReshape,
       &kScaleOffset,
       &kScaleOffsetSums,
-      &kSelect,
-      &kSigmoid,
-      &kSign,
       &kSlice,
       &kSoftmax,
-      &kSoftplus,
       &kSparsemax,
-      &kSqrt,
-      &kSquare,
-      &kSubtract,
       &kSumPool,
       &kSumPoolInput,
-      &kTanh,
       &kTranspose,
       &kTruncatedNormal,
       &kUnpack,
       &kVariable,
-  };
+  });
   return ops;
 }
 

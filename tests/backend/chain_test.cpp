@@ -10,6 +10,7 @@
 #include "backend/cpu/chain_steps.h"
 #include "ops/ops.h"
 #include "support/dice.h"
+#include "support/elementwise_entries.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -50,11 +51,10 @@ std::vector<const OpDef*> elementwise_ops() {
 }
 
 std::size_t operands_of(const OpDef& op) {
-  constexpr std::array<std::string_view, 12> kBinary{
-      "add",     "divide",  "equal",    "greater", "greater_equal",
-      "maximum", "minimum", "multiply", "power",   "subtract"};
-  if (op.name == "select" || op.name == "scale_offset") return 3;
-  return std::ranges::count(kBinary, op.name) > 0 ? 2 : 1;
+  for (const ElementwiseEntry& entry : elementwise_entries()) {
+    if (entry.op == &op) return entry.operands;
+  }
+  return op.name == "scale_offset" ? 3 : 1;
 }
 
 /// Links of random ops over random operands: results of earlier links and inputs of all kinds.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernel_runner.h"
+#include "support/elementwise_entries.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -65,16 +66,15 @@ TEST_CASE("fast unary kernels agree with naive ones") {
       x.values[18] = std::numeric_limits<double>::infinity();
       x.values[19] = -std::numeric_limits<double>::infinity();
     }
-    for (const auto op : {"abs", "floor", "negate", "relu", "sign", "sqrt", "square"}) {
-      check_elementwise(op, {x}, x.type);
-    }
-    for (const auto op : {"erf", "exp", "log", "log1p", "sigmoid", "softplus", "tanh"}) {
-      check_elementwise(op, {x}, x.type, 2);
+    for (const ElementwiseEntry& entry : elementwise_entries()) {
+      if (entry.operands != 1) continue;
+      check_elementwise(entry.op->name, {x}, x.type, entry.approximates ? 2 : 0);
     }
     for (const DType dtype : {DType::kInt32, DType::kInt64}) {
       const Tensor whole = some_tensor(dtype, shape, 2);
-      for (const auto op : {"abs", "negate", "sign", "square"}) {
-        check_elementwise(op, {whole}, whole.type);
+      for (const ElementwiseEntry& entry : elementwise_entries()) {
+        if (entry.operands != 1 || !entry.takes_whole_numbers()) continue;
+        check_elementwise(entry.op->name, {whole}, whole.type);
       }
     }
   }
@@ -100,16 +100,18 @@ TEST_CASE("fast binary kernels agree with naive ones under every broadcast") {
     for (const DType dtype : kNumbers) {
       const std::vector<Tensor> inputs{some_tensor(dtype, shapes.a, 4),
                                        some_tensor(dtype, shapes.b, 5)};
-      for (const auto op : {"add", "subtract", "multiply", "maximum", "minimum"}) {
-        check_elementwise(op, inputs, {dtype, shapes.y});
-      }
-      for (const auto op : {"equal", "greater", "greater_equal"}) {
-        check_elementwise(op, inputs, {DType::kFloat32, shapes.y});
+      for (const ElementwiseEntry& entry : elementwise_entries()) {
+        if (entry.operands != 2 || !entry.takes_whole_numbers()) continue;
+        const bool is_truth = entry.types == elementwise::Types::kTruth;
+        check_elementwise(entry.op->name, inputs, {is_truth ? DType::kFloat32 : dtype, shapes.y});
       }
     }
     const std::vector<Tensor> inputs{some_floats(shapes.a, 6), some_floats(shapes.b, 7)};
-    check_elementwise("divide", inputs, {DType::kFloat32, shapes.y});
-    check_elementwise("power", inputs, {DType::kFloat32, shapes.y}, 1);
+    for (const ElementwiseEntry& entry : elementwise_entries()) {
+      if (entry.operands != 2 || entry.takes_whole_numbers()) continue;
+      const bool is_power = entry.op == &elementwise::kPower;  // of libm
+      check_elementwise(entry.op->name, inputs, {DType::kFloat32, shapes.y}, is_power ? 1 : 0);
+    }
   }
 }
 

@@ -1,20 +1,50 @@
 #include "ops/case_lists.h"
+#include "support/elementwise_entries.h"
 
 namespace meshwork {
 namespace {
 
-struct Unary {
+using testing::ElementwiseEntry;
+
+/// From where the operands of an op are drawn, if not from [-2, 2] (of two, [-1, 1]) everywhere.
+struct Domain {
   const OpDef& op;
-  double low, high;
-  std::vector<double> kinks;
+  std::vector<CaseInput> inputs;
+  std::vector<double> kinks = {};
 };
 
-void add_unary(std::vector<OpCase>& cases, const Unary& unary) {
+CaseInput between(double low, double high) { return uniform({}, low, high); }
+
+Domain domain_of(const ElementwiseEntry& entry) {
+  const CaseInput whole = integers(DType::kFloat32, {}, -2, 2);
+  // One operand whole, the other away from whole numbers: never near each other.
+  const std::vector<CaseInput> apart{whole, between(-2, 2)};
+  const std::vector<double> whole_numbers{-2, -1, 0, 1, 2};
+  const std::vector<Domain> domains{
+      {ops::kAbs, {between(-2, 2)}, {0}},    {ops::kDivide, {between(-1, 1), between(0.5, 2)}},
+      {ops::kFloor, {between(-3, 3)}},       {ops::kLog, {between(0.25, 3)}},
+      {ops::kLog1p, {between(-0.7, 3)}},     {ops::kMaximum, apart, whole_numbers},
+      {ops::kMinimum, apart, whole_numbers}, {ops::kPower, {between(0.4, 2), between(-2, 2)}},
+      {ops::kRelu, {between(-2, 2)}, {0}},   {ops::kSigmoid, {between(-4, 4)}},
+      {ops::kSoftplus, {between(-4, 4)}},    {ops::kSqrt, {between(0.25, 4)}},
+      {ops::kTanh, {between(-3, 3)}},
+  };
+  for (const Domain& domain : domains) {
+    if (&domain.op == entry.op) return domain;
+  }
+  if (entry.types == elementwise::Types::kTruth) return {*entry.op, {whole, whole}};
+  const double bound = entry.operands == 1 ? 2 : 1;
+  return {*entry.op, std::vector<CaseInput>(entry.operands, between(-bound, bound))};
+}
+
+void add_unary(std::vector<OpCase>& cases, const Domain& domain) {
   const std::vector<Shape> shapes{{}, {7}, {3, 5}, {2, 3, 4}, {2, 1, 3, 2}, {0, 3}, {67, 31}};
   for (const Shape& shape : shapes) {
-    OpCase c = make_case(unary.op, {uniform(shape, unary.low, unary.high)}, {}, float32(shape));
-    if (unary.op.grad != nullptr) c.differentiable = {0};
-    c.kinks = unary.kinks;
+    CaseInput x = domain.inputs[0];
+    x.type.shape = shape;
+    OpCase c = make_case(domain.op, {x}, {}, float32(shape));
+    if (domain.op.grad != nullptr) c.differentiable = {0};
+    c.kinks = domain.kinks;
     cases.push_back(std::move(c));
   }
 }
@@ -41,27 +71,26 @@ const std::vector<Broadcast>& broadcasts() {
   return list;
 }
 
-/// Operands drawn from `a` and `b`, in all combinations of shapes.
-void add_binary(std::vector<OpCase>& cases, const OpDef& op, CaseInput a, CaseInput b,
-                const std::vector<double>& kinks = {}) {
+/// In all combinations of shapes.
+void add_binary(std::vector<OpCase>& cases, const Domain& domain) {
   for (const Broadcast& shapes : broadcasts()) {
+    CaseInput a = domain.inputs[0], b = domain.inputs[1];
     a.type.shape = shapes.a;
     b.type.shape = shapes.b;
-    OpCase c = make_case(op, {a, b}, {}, float32(shapes.result));
-    if (op.grad != nullptr) c.differentiable = {0, 1};
-    c.kinks = kinks;
+    OpCase c = make_case(domain.op, {a, b}, {}, float32(shapes.result));
+    if (domain.op.grad != nullptr) c.differentiable = {0, 1};
+    c.kinks = domain.kinks;
     cases.push_back(std::move(c));
   }
 }
 
-void add_comparisons(std::vector<OpCase>& cases) {
-  for (const OpDef* op : {&ops::kEqual, &ops::kGreater, &ops::kGreaterEqual}) {
-    add_binary(cases, *op, integers(DType::kFloat32, {}, -2, 2),
-               integers(DType::kFloat32, {}, -2, 2));
-    cases.push_back(
-        make_case(*op, {integers(DType::kInt32, {4, 9}, 0, 3), integers(DType::kInt32, {9}, 0, 3)},
-                  {}, float32({4, 9})));
-  }
+void add_binary_of_whole_numbers(std::vector<OpCase>& cases, const ElementwiseEntry& entry) {
+  const bool is_truth = entry.types == elementwise::Types::kTruth;
+  const int bound = is_truth ? 3 : 9;  // of few numbers some are equal
+  cases.push_back(make_case(
+      *entry.op,
+      {integers(DType::kInt32, {3, 1}, -bound, bound), integers(DType::kInt32, {4}, -bound, bound)},
+      {}, {is_truth ? DType::kFloat32 : DType::kInt32, {3, 4}}));
 }
 
 void add_select(std::vector<OpCase>& cases) {
@@ -110,37 +139,17 @@ void add_casts(std::vector<OpCase>& cases) {
 
 std::vector<OpCase> elementwise_cases() {
   std::vector<OpCase> cases;
-  const std::vector<Unary> unaries{
-      {ops::kAbs, -2, 2, {0}},   {ops::kErf, -2, 2, {}},      {ops::kExp, -2, 2, {}},
-      {ops::kFloor, -3, 3, {}},  {ops::kLog, 0.25, 3, {}},    {ops::kLog1p, -0.7, 3, {}},
-      {ops::kNegate, -2, 2, {}}, {ops::kRelu, -2, 2, {0}},    {ops::kSigmoid, -4, 4, {}},
-      {ops::kSign, -2, 2, {}},   {ops::kSoftplus, -4, 4, {}}, {ops::kSqrt, 0.25, 4, {}},
-      {ops::kSquare, -2, 2, {}}, {ops::kTanh, -3, 3, {}},
-  };
-  for (const Unary& unary : unaries) add_unary(cases, unary);
+  for (const ElementwiseEntry& entry : testing::elementwise_entries()) {
+    if (entry.operands == 1) add_unary(cases, domain_of(entry));
+    if (entry.operands != 2) continue;
+    add_binary(cases, domain_of(entry));
+    if (entry.takes_whole_numbers()) add_binary_of_whole_numbers(cases, entry);
+  }
   add_casts(cases);
-
-  add_binary(cases, ops::kAdd, uniform({}), uniform({}));
-  add_binary(cases, ops::kSubtract, uniform({}), uniform({}));
-  add_binary(cases, ops::kMultiply, uniform({}), uniform({}));
-  add_binary(cases, ops::kDivide, uniform({}), uniform({}, 0.5, 2));
-  add_binary(cases, ops::kPower, uniform({}, 0.4, 2), uniform({}, -2, 2));
-  // One operand whole, the other away from whole numbers: never near each other.
-  for (const OpDef* op : {&ops::kMaximum, &ops::kMinimum}) {
-    add_binary(cases, *op, integers(DType::kFloat32, {}, -2, 2), uniform({}, -2, 2),
-               {-2, -1, 0, 1, 2});
-  }
-  // What argmax splits into.
-  for (const OpDef* op : {&ops::kAdd, &ops::kSubtract, &ops::kMultiply}) {
-    cases.push_back(make_case(
-        *op, {integers(DType::kInt32, {3, 1}, -9, 9), integers(DType::kInt32, {4}, -9, 9)}, {},
-        {DType::kInt32, {3, 4}}));
-  }
   // Counters of steps.
   cases.push_back(make_case(ops::kAdd,
                             {integers(DType::kInt64, {}, 0, 9), integers(DType::kInt64, {}, 1, 1)},
                             {}, {DType::kInt64, {}}));
-  add_comparisons(cases);
   add_select(cases);
   return cases;
 }

@@ -2,13 +2,13 @@
 // equals, the first NaN if there is one
 #include <algorithm>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/views.h"
 #include "base/parallel.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -53,7 +53,7 @@ struct LongLines {
   [[gnu::always_inline]] static void run(Lines lines, std::int32_t first, std::int32_t* y) {
     for (std::int64_t l = 0; l < lines.count; ++l) {
       const float* x = lines.x + l * lines.apart;
-      const float max = fold_lanes<Maximum>(x, lines.extent);
+      const float max = fold_lanes<elementwise::Maximum>(x, lines.extent);
       std::int32_t i = 0;
       while (max == max ? x[i] != max : x[i] == x[i]) ++i;
       y[l] = first + i;

@@ -69,7 +69,8 @@ class CpuBackend : public Backend {
 class FastCpuBackend final : public CpuBackend {
  public:
   explicit FastCpuBackend(int threads)
-      : CpuBackend(threads, {cpu::kernels(), reference::kernels()}) {}
+      : CpuBackend(threads, {cpu::elementwise_kernels(), cpu::kernels(),
+                             reference::elementwise_kernels(), reference::kernels()}) {}
 
   Launch bind_chain(const ChainArgs& args, Stream& /*stream*/) const override {
     return cpu::bind_chain(args);
@@ -94,7 +95,8 @@ std::unique_ptr<Backend> make_cpu_backend(int threads) {
 
 std::unique_ptr<Backend> make_reference_backend() {
   return std::make_unique<CpuBackend>(
-      1, std::vector<std::span<const KernelDef>>{reference::kernels()});
+      1, std::vector<std::span<const KernelDef>>{reference::elementwise_kernels(),
+                                                 reference::kernels()});
 }
 
 }  // namespace meshwork

@@ -9,6 +9,7 @@
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
 #include "base/parallel.h"
+#include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -37,10 +38,10 @@ struct Cached {
     }
     exponentiate(shifted, exponentials, lines.rows * extent);
     for (std::int64_t r = 0; r < lines.rows; ++r) {
-      logs[r] = fold_lanes<Add>(exponentials + r * extent, extent);
+      logs[r] = fold_lanes<elementwise::Add>(exponentials + r * extent, extent);
     }
 #pragma omp simd
-    for (std::int64_t r = 0; r < lines.rows; ++r) logs[r] = Log::apply(logs[r]);
+    for (std::int64_t r = 0; r < lines.rows; ++r) logs[r] = elementwise::Log::apply(logs[r]);
   }
 };
 
@@ -51,17 +52,17 @@ struct Cached {
   for (std::int64_t begin = 0; begin < extent; begin += kCached) {
     const std::int64_t count = std::min(kCached, extent - begin);
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) part[i] = Exp::apply(x[begin + i] - max);
-    const float folded = fold_lanes<Add>(part, count);
+    for (std::int64_t i = 0; i < count; ++i) part[i] = elementwise::Exp::apply(x[begin + i] - max);
+    const float folded = fold_lanes<elementwise::Add>(part, count);
     sum = begin == 0 ? folded : sum + folded;
   }
-  return Log::apply(sum);
+  return elementwise::Log::apply(sum);
 }
 
 struct Loss {
   [[gnu::always_inline]] static void run(Lines lines, float* y) {
     if (lines.extent > kCached) {
-      const float max = fold_lanes<Maximum>(lines.x, lines.extent);
+      const float max = fold_lanes<elementwise::Maximum>(lines.x, lines.extent);
       const float log = long_log(lines.x, max, lines.extent);
       *y = lines.is_hit(0) ? -((lines.x[*lines.labels] - max) - log) : 0.0F;
       return;
@@ -80,12 +81,12 @@ struct Gradient {
   [[gnu::always_inline]] static void run(Lines lines, const float* d, float* y) {
     const std::int64_t extent = lines.extent;
     if (extent > kCached) {
-      const float max = fold_lanes<Maximum>(lines.x, extent);
+      const float max = fold_lanes<elementwise::Maximum>(lines.x, extent);
       const float log = long_log(lines.x, max, extent);
       const float factor = lines.is_hit(0) ? *d : 0.0F;
 #pragma omp simd
       for (std::int64_t i = 0; i < extent; ++i) {
-        y[i] = -(Exp::apply((lines.x[i] - max) - log) * factor);
+        y[i] = -(elementwise::Exp::apply((lines.x[i] - max) - log) * factor);
       }
       if (lines.is_hit(0)) y[*lines.labels] += *d;
       return;

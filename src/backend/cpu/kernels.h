@@ -10,8 +10,6 @@ namespace meshwork::cpu {
 /// Below so many multiplications a product runs on one thread: others cost more than they save.
 constexpr std::int64_t kSerialProduct = std::int64_t{1} << 19;
 
-Launch abs(const KernelArgs& args);
-Launch add(const KernelArgs& args);
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
@@ -25,56 +23,34 @@ Launch convolution_kernel(const KernelArgs& args);
 std::int64_t convolution_kernel_workspace(const KernelArgs& args);
 Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
-Launch divide(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
-Launch equal(const KernelArgs& args);
-Launch erf(const KernelArgs& args);
-Launch exp(const KernelArgs& args);
-Launch floor(const KernelArgs& args);
-Launch greater(const KernelArgs& args);
-Launch greater_equal(const KernelArgs& args);
 Launch halo_pack(const KernelArgs& args);
 Launch halo_unpack(const KernelArgs& args);
-Launch log(const KernelArgs& args);
-Launch log1p(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);
 Launch max_pool(const KernelArgs& args);
 Launch max_pool_input(const KernelArgs& args);
-Launch maximum(const KernelArgs& args);
-Launch minimum(const KernelArgs& args);
 Launch moments(const KernelArgs& args);
-Launch multiply(const KernelArgs& args);
-Launch negate(const KernelArgs& args);
 Launch pack(const KernelArgs& args);
 Launch pad(const KernelArgs& args);
-Launch power(const KernelArgs& args);
 Launch random_normal(const KernelArgs& args);
 Launch random_uniform(const KernelArgs& args);
 Launch reduce_max(const KernelArgs& args);
 Launch reduce_sum(const KernelArgs& args);
 std::int64_t reduce_workspace(const KernelArgs& args);
-Launch relu(const KernelArgs& args);
 Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);
-Launch select(const KernelArgs& args);
-Launch sigmoid(const KernelArgs& args);
-Launch sign(const KernelArgs& args);
 Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
-Launch softplus(const KernelArgs& args);
-Launch sqrt(const KernelArgs& args);
-Launch square(const KernelArgs& args);
-Launch subtract(const KernelArgs& args);
 Launch sum_pool(const KernelArgs& args);
 Launch sum_pool_input(const KernelArgs& args);
-Launch tanh(const KernelArgs& args);
 Launch transpose(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
 
-/// The ops that have a fast kernel.
+/// The ops that have a fast kernel; those of elementwise/ and all others.
+std::span<const KernelDef> elementwise_kernels();
 std::span<const KernelDef> kernels();
 
 }  // namespace meshwork::cpu

@@ -6,12 +6,13 @@
 #include <array>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/slide.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "elementwise/arithmetic.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -291,10 +292,10 @@ Launch fold_windows(const KernelArgs& args, float nothing) {
 
 }  // namespace
 
-Launch sum_pool(const KernelArgs& args) { return fold_windows<Add>(args, 0); }
+Launch sum_pool(const KernelArgs& args) { return fold_windows<elementwise::Add>(args, 0); }
 
 Launch max_pool(const KernelArgs& args) {
-  return fold_windows<Maximum>(args, -std::numeric_limits<float>::infinity());
+  return fold_windows<elementwise::Maximum>(args, -std::numeric_limits<float>::infinity());
 }
 
 Launch sum_pool_input(const KernelArgs& args) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/reduce_plan.h"
@@ -10,6 +9,8 @@
 #include "backend/cpu/types.h"
 #include "backend/cpu/widen.h"
 #include "base/parallel.h"
+#include "elementwise/arithmetic.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -151,19 +152,21 @@ Launch bind(const KernelArgs& args, Computed<From> nothing) {
 
 Launch sum(const KernelArgs& args) {
   const DType dtype = args.inputs[0].type.dtype;
-  if (dtype == DType::kBFloat16) return bind<Add, BFloat16>(args, 0);
-  return with_number(dtype, [&](auto zero) { return bind<Add, decltype(zero)>(args, zero); });
+  if (dtype == DType::kBFloat16) return bind<elementwise::Add, BFloat16>(args, 0);
+  return with_number(dtype,
+                     [&](auto zero) { return bind<elementwise::Add, decltype(zero)>(args, zero); });
 }
 
 Launch max(const KernelArgs& args) {
   const DType dtype = args.inputs[0].type.dtype;
   if (dtype == DType::kBFloat16) {
-    return bind<Maximum, BFloat16>(args, -std::numeric_limits<float>::infinity());
+    return bind<elementwise::Maximum, BFloat16>(args, -std::numeric_limits<float>::infinity());
   }
   return with_number(dtype, [&](auto number) {
     using T = decltype(number);
     using Limits = std::numeric_limits<T>;
-    return bind<Maximum, T>(args, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+    return bind<elementwise::Maximum, T>(
+        args, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
   });
 }
 

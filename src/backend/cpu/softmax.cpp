@@ -8,6 +8,7 @@
 #include "backend/cpu/softmax_lines.h"
 #include "backend/cpu/views.h"
 #include "base/parallel.h"
+#include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -20,7 +21,7 @@ struct SoftmaxLoop {
     exponentiate(y, y, rows * extent);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* line = y + r * extent;
-      const float inverse = 1.0F / fold_lanes<Add>(line, extent);
+      const float inverse = 1.0F / fold_lanes<elementwise::Add>(line, extent);
 #pragma omp simd
       for (std::int64_t i = 0; i < extent; ++i) line[i] *= inverse;
     }
@@ -37,13 +38,14 @@ struct LogSoftmaxLoop {
     for (std::int64_t r = 0; r < rows; ++r) {
       float* line = y + r * extent;
       // More than one line only if all fit.
-      float sum = fold_lanes<Add>(exponentials + r * extent, std::min(extent, together));
+      float sum =
+          fold_lanes<elementwise::Add>(exponentials + r * extent, std::min(extent, together));
       for (std::int64_t begin = kCached; begin < extent; begin += kCached) {
         const std::int64_t count = std::min(kCached, extent - begin);
         exponentiate(line + begin, exponentials, count);
-        sum += fold_lanes<Add>(exponentials, count);
+        sum += fold_lanes<elementwise::Add>(exponentials, count);
       }
-      const float log = Log::apply(sum);
+      const float log = elementwise::Log::apply(sum);
 #pragma omp simd
       for (std::int64_t i = 0; i < extent; ++i) line[i] -= log;
     }

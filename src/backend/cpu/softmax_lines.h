@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/lanes.h"
-#include "backend/cpu/vector_math.h"
+#include "elementwise/comparison.h"
+#include "elementwise/exponential.h"
 
 /// What softmax and its kin do with lines of contiguous elements.
 namespace meshwork::cpu {
@@ -14,14 +14,14 @@ constexpr std::int64_t kCached = 4096;
 
 /// y = x - max x; y may be x.
 [[gnu::always_inline]] inline void subtract_max(const float* x, float* y, std::int64_t extent) {
-  const float max = fold_lanes<Maximum>(x, extent);
+  const float max = fold_lanes<elementwise::Maximum>(x, extent);
 #pragma omp simd
   for (std::int64_t i = 0; i < extent; ++i) y[i] = x[i] - max;
 }
 
 [[gnu::always_inline]] inline void exponentiate(const float* x, float* y, std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] = Exp::apply(x[i]);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = elementwise::Exp::apply(x[i]);
 }
 
 }  // namespace meshwork::cpu

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/reference/kernels.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::reference {
 namespace {
@@ -21,7 +21,7 @@ struct Line {
   /// ln of the softmax at `c`.
   double log_share(std::int64_t c) const {
     float max = -std::numeric_limits<float>::infinity();
-    for (std::int64_t i = 0; i < classes; ++i) max = cpu::Maximum::apply(max, x[i]);
+    for (std::int64_t i = 0; i < classes; ++i) max = elementwise::Maximum::apply(max, x[i]);
     double sum = 0;
     for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(static_cast<double>(x[i]) - max);
     return static_cast<double>(x[c]) - max - std::log(sum);

@@ -40,7 +40,6 @@ Launch reduce_sum(const KernelArgs& args);
 Launch reshape(const KernelArgs& args);
 Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
-Launch select(const KernelArgs& args);
 Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
@@ -51,7 +50,8 @@ Launch transpose(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
 
-/// Every op that computes.
+/// Every op that computes; those of elementwise/ and all others.
+std::span<const KernelDef> elementwise_kernels();
 std::span<const KernelDef> kernels();
 
 }  // namespace meshwork::reference

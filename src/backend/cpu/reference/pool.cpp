@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/reference/taps.h"
 #include "base/check.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::reference {
 namespace {
@@ -63,7 +63,7 @@ Launch max_pool(const KernelArgs& args) {
     for_each_tap(x.type.shape[0], slides, [&](std::int64_t i, std::int64_t o, std::int64_t) {
       for (std::int64_t c = 0; c < channels; ++c) {
         float& max = y.as<float>()[o * channels + c];
-        max = cpu::Maximum::apply(max, x.as<float>()[i * channels + c]);
+        max = elementwise::Maximum::apply(max, x.as<float>()[i * channels + c]);
       }
     });
   };

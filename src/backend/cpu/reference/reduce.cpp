@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/types.h"
+#include "elementwise/arithmetic.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::reference {
 namespace {
@@ -47,7 +48,7 @@ Launch reduce_sum(const KernelArgs& args) {
   return [args] {
     if (args.output.type.dtype == DType::kFloat32) return fold<AddDouble, float, double>(args, 0);
     cpu::with_number(args.output.type.dtype,
-                     [&](auto number) { fold<cpu::Add, decltype(number)>(args, number); });
+                     [&](auto number) { fold<elementwise::Add, decltype(number)>(args, number); });
   };
 }
 
@@ -56,7 +57,8 @@ Launch reduce_max(const KernelArgs& args) {
     cpu::with_number(args.output.type.dtype, [&](auto number) {
       using T = decltype(number);
       using Limits = std::numeric_limits<T>;
-      fold<cpu::Maximum, T>(args, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+      fold<elementwise::Maximum, T>(args,
+                                    Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
     });
   };
 }

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/arithmetic.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/views.h"
+#include "elementwise/comparison.h"
 
 namespace meshwork::reference {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 void normalize_line(const float* x, float* y, std::int64_t extent, std::int64_t stride,
                     bool logarithm) {
   float max = -std::numeric_limits<float>::infinity();
-  for (std::int64_t i = 0; i < extent; ++i) max = cpu::Maximum::apply(max, x[i * stride]);
+  for (std::int64_t i = 0; i < extent; ++i) max = elementwise::Maximum::apply(max, x[i * stride]);
   double sum = 0;
   for (std::int64_t i = 0; i < extent; ++i) {
     sum += std::exp(static_cast<double>(x[i * stride]) - max);

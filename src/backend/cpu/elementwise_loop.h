@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "backend/cpu/convert.h"
+
+namespace meshwork::cpu {
+
+/// y[i] = Entry(x[i]..) for `count` >= 1 contiguous elements; an operand whose bit in `repeats` is
+/// set is one element. y may be an operand of its type that does not repeat.
+template <class Entry, class Y, class... X>
+struct ElementwiseLoop {
+  [[gnu::always_inline]] static void run(const X*... x, unsigned repeats, Y* y,
+                                         std::int64_t count) {
+    by_repeats(std::make_integer_sequence<unsigned, 1U << sizeof...(X)>(), x..., repeats, y, count);
+  }
+
+ private:
+  template <unsigned... kRepeats>
+  [[gnu::always_inline]] static void by_repeats(std::integer_sequence<unsigned, kRepeats...>,
+                                                const X*... x, unsigned repeats, Y* y,
+                                                std::int64_t count) {
+    const std::index_sequence_for<X...> operands;
+    ((repeats == kRepeats ? row<kRepeats>(operands, x..., computed(*x)..., y, count) : void()),
+     ...);
+  }
+
+  /// `value`: of operands that repeat.
+  template <unsigned kRepeats, std::size_t... I>
+  [[gnu::always_inline]] static void row(std::index_sequence<I...>, const X*... x,
+                                         Computed<X>... value, Y* y, std::int64_t count) {
+    if constexpr (kRepeats + 1 == 1U << sizeof...(X)) {
+      Y once;
+      store(once, Entry::apply(value...));
+      std::fill_n(y, count, once);
+    } else {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) {
+        store(y[i], Entry::apply((kRepeats >> I & 1U ? value : computed(x[i]))...));
+      }
+    }
+  }
+};
+
+}  // namespace meshwork::cpu

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "elementwise/arithmetic.h"
+#include "elementwise/comparison.h"
+#include "elementwise/exponential.h"

@@ -1,0 +1,246 @@
+#pragma once
+
+#include <limits>
+#include <numbers>
+
+#include "elementwise/list.h"
+#include "elementwise/number.h"
+
+/// Polynomials are least-squares fits (reweighted towards the minimax one, then rounded coefficient
+/// by coefficient to float) to the functions named beside them.
+namespace meshwork::elementwise {
+
+/// y = e^x. x = n ln 2 + r with |r| <= ln 2 / 2; e^r = 1 + r + r^2 P(r).
+struct Exp {
+  static constexpr Traits kTraits{.name = "exp", .ulps = 1.0};
+  template <class T>
+  static T exact(T x) {
+    return exp(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits.
+    constexpr float kRound = 12582912.0F;
+    T bounded = choose(x < -104.0F, T(-104.0F), x);  // 0 below, infinity above; NaN stays
+    bounded = choose(bounded > 89.0F, T(89.0F), bounded);
+    const T rounded = bounded * 1.44269504F + kRound;
+    const T n = rounded - kRound;
+    const T r = (bounded - n * 0.693359375F) - n * -2.12194440e-4F;  // ln 2 in two parts
+    T p = T(0.000194284876F);
+    p = p * r + 0.0013936928F;
+    p = p * r + 0.00833419245F;
+    p = p * r + 0.0416664444F;
+    p = p * r + 0.166666627F;
+    p = p * r + 0.5F;
+    const T y = (p * (r * r) + r) + 1.0F;
+    // 2^n as the product of two, so that neither leaves the range of normal numbers.
+    const auto whole = word_of(rounded) - word_of(kRound);
+    const auto half = whole >> 1;
+    return (y * from_word((half + 127) << 23)) * from_word((whole - half + 127) << 23);
+  }
+  template <class V>
+  static V gradient(V /*x*/, V y, V dy) {
+    return dy * y;
+  }
+};
+inline constexpr const OpDef& kExp = kOp<Exp>;
+
+/// y = e^x - 1, exact for small x. |x| < 1.1: x + x^2 P(x); beyond: e^x - 1.
+struct Expm1 {
+  static constexpr Traits kTraits{.name = "expm1", .ulps = 1.7};
+  template <class T>
+  static T exact(T x) {
+    return expm1(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    T p = T(2.80446193e-06F);
+    p = p * x + 2.54541937e-05F;
+    p = p * x + 0.000198397363F;
+    p = p * x + 0.00138842477F;
+    p = p * x + 0.00833332073F;
+    p = p * x + 0.041666761F;
+    p = p * x + 0.166666672F;
+    p = p * x + 0.5F;
+    const T small = x + (x * x) * p;
+    return choose(fabs(x) < 1.1F, small, Exp::apply(x) - 1.0F);
+  }
+  /// dx = dy e^x
+  template <class V>
+  static V gradient(V /*x*/, V y, V dy) {
+    return dy * (y + 1.0);
+  }
+};
+inline constexpr const OpDef& kExpm1 = kOp<Expm1>;
+
+/// y = ln(x). x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); ln(1 + f) = f - f^2/2 + f^3 P(f).
+struct Log {
+  static constexpr Traits kTraits{.name = "log", .ulps = 1.0};
+  template <class T>
+  static T exact(T x) {
+    return log(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const auto tiny = x < std::numeric_limits<float>::min();
+    const T normal = choose(tiny, x * 8388608.0F, x);  // 2^23
+    const auto word = word_of(normal);
+    const auto exponent = difference(word, 0x3f3504f3) >> 23;
+    const T f = from_word(difference(word, exponent << 23)) - 1.0F;
+    const T e = to_real(exponent) - choose(tiny, T(23.0F), T(0.0F));
+    T p = T(0.0673301071F);
+    p = p * f + -0.116606608F;
+    p = p * f + 0.11886204F;
+    p = p * f + -0.124081969F;
+    p = p * f + 0.142202333F;
+    p = p * f + -0.166678548F;
+    p = p * f + 0.20002073F;
+    p = p * f + -0.250000119F;
+    p = p * f + 0.333333135F;
+    const T square = f * f;
+    const T tail = ((p * f) * square + e * -2.12194440e-4F) - 0.5F * square;
+    T y = (f + tail) + e * 0.693359375F;
+    y = choose(x == 0.0F, T(-kInfinity), y);
+    y = choose(x < 0.0F, T(std::numeric_limits<float>::quiet_NaN()), y);
+    return choose(x < kInfinity, y, x);  // NaN and infinity as they are
+  }
+  template <class V>
+  static V gradient(V x, V /*y*/, V dy) {
+    return dy / x;
+  }
+};
+inline constexpr const OpDef& kLog = kOp<Log>;
+
+/// y = ln(1 + x), exact for small x: the rounding error of 1 + x is known and made good.
+struct Log1p {
+  static constexpr Traits kTraits{.name = "log1p", .ulps = 1.6};
+  template <class T>
+  static T exact(T x) {
+    return log1p(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    const T u = 1.0F + x;
+    const T lost = choose(x > 1.0F, 1.0F - (u - x), x - (u - 1.0F));
+    const T log = Log::apply(u);
+    // At -1 and infinity the correction is no number.
+    const auto regular = (u > 0.0F) & (u < std::numeric_limits<float>::infinity());
+    return choose(regular, log + lost / u, log);
+  }
+  template <class V>
+  static V gradient(V x, V /*y*/, V dy) {
+    return dy / (x + 1.0);
+  }
+};
+inline constexpr const OpDef& kLog1p = kOp<Log1p>;
+
+/// y = tanh(x). |x| < 0.625: x + x^3 P(x^2); beyond: 1 - 2 / (e^2|x| + 1).
+struct Tanh {
+  static constexpr Traits kTraits{.name = "tanh", .ulps = 1.5};
+  template <class T>
+  static T exact(T x) {
+    return tanh(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    const T a = fabs(x);
+    const T z = x * x;
+    T p = T(0.0021571843F);
+    p = p * z + -0.00819467846F;
+    p = p * z + 0.02170863F;
+    p = p * z + -0.0539484508F;
+    p = p * z + 0.133332223F;
+    p = p * z + -0.333333313F;
+    const T small = x + (x * z) * p;
+    const T large = copysign(1.0F - 2.0F / (Exp::apply(a + a) + 1.0F), x);
+    return choose(a < 0.625F, small, large);
+  }
+  /// dx = dy (1 - y^2)
+  template <class V>
+  static V gradient(V /*x*/, V y, V dy) {
+    return dy - dy * V::template of<Square>(y);
+  }
+};
+inline constexpr const OpDef& kTanh = kOp<Tanh>;
+
+/// y = erf(x) = 2 / sqrt(pi) * integral from 0 to x of exp(-t^2) dt.
+/// |x| < 1: x + x P(x^2); beyond: 1 - e^-(t + Q(t)) with t = |x|.
+struct Erf {
+  static constexpr Traits kTraits{.name = "erf", .ulps = 1.5};
+  template <class T>
+  static T exact(T x) {
+    return erf(x);
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    const T a = fabs(x);
+    const T z = x * x;
+    T p = T(7.8461082e-05F);
+    p = p * z + -0.00080078782F;
+    p = p * z + 0.00518807396F;
+    p = p * z + -0.0268536918F;
+    p = p * z + 0.112835832F;
+    p = p * z + -0.37612626F;
+    p = p * z + 0.128379166F;
+    const T small = x + x * p;
+    const T t = choose(a > 4.0F, T(4.0F), a);  // 1 from there on
+    T q = T(2.16966728e-05F);
+    q = q * t + -0.000441465469F;
+    q = q * t + 0.00420526508F;
+    q = q * t + -0.0252103191F;
+    q = q * t + 0.108422101F;
+    q = q * t + 0.633216381F;
+    q = q * t + 0.129580319F;
+    q = q * t + -0.000188467704F;
+    const T large = copysign(1.0F - Exp::apply(-(t + q)), x);
+    return choose(a < 1.0F, small, large);
+  }
+  template <class V>
+  static V gradient(V x, V /*y*/, V dy) {
+    const V bell = V::template of<Exp>(-V::template of<Square>(x));
+    return dy * (bell * (2 / std::sqrt(std::numbers::pi)));
+  }
+};
+inline constexpr const OpDef& kErf = kOp<Erf>;
+
+/// y = 1 / (1 + e^-x), without overflow on either side
+struct Sigmoid {
+  static constexpr Traits kTraits{.name = "sigmoid", .ulps = 2.4};
+  template <class T>
+  static T exact(T x) {
+    return 1.0 / (1.0 + exp(-x));
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    const T e = Exp::apply(-fabs(x));
+    return choose(x < 0.0F, e, T(1.0F)) / (1.0F + e);
+  }
+  /// dx = dy y (1 - y) = (dy - dy y) y
+  template <class V>
+  static V gradient(V /*x*/, V y, V dy) {
+    return (dy - dy * y) * y;
+  }
+};
+inline constexpr const OpDef& kSigmoid = kOp<Sigmoid>;
+
+/// y = ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), which never overflows
+struct Softplus {
+  static constexpr Traits kTraits{.name = "softplus", .ulps = 2.0};
+  template <class T>
+  static T exact(T x) {
+    return choose(x > 0.0, x, T(0.0)) + log1p(exp(-fabs(x)));
+  }
+  template <class T>
+  [[gnu::always_inline]] static T apply(T x) {
+    const T positive = choose(x < 0.0F, T(0.0F), x);
+    return positive + Log1p::apply(Exp::apply(-fabs(x)));
+  }
+  template <class V>
+  static V gradient(V x, V /*y*/, V dy) {
+    return dy * V::template of<Sigmoid>(x);
+  }
+};
+inline constexpr const OpDef& kSoftplus = kOp<Softplus>;
+
+}  // namespace meshwork::elementwise
