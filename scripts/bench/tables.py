@@ -11,9 +11,14 @@ import rows
 MIB = 1024 * 1024
 
 
+def ratios(numerators, denominators):
+    """Turn by turn."""
+    return [a / b for a, b in zip(numerators, denominators)]
+
+
 def ratio(slower, faster):
     """How many times faster, in the median of the turns."""
-    return statistics.median(a / b for a, b in zip(slower, faster))
+    return statistics.median(ratios(slower, faster))
 
 
 def medians(turns):
@@ -122,6 +127,18 @@ def whole_table(results, peers):
         if row in results and lines:
             lines[-1][0] += f" (plan and data set: {results[row]['held'] / MIB:.1f} MiB)"
     return table(head, lines)
+
+
+def against_table(results):
+    """Of two builds: samples (of whole processes: runs) per second."""
+    lines = []
+    for row, turns in results.items():
+        pairs = ratios(turns["new"], turns["old"])
+        digits = 0 if row not in rows.WHOLE else 2
+        lines.append([row, *(f"{statistics.median(turns[build]):.{digits}f}"
+                             for build in ("old", "new")),
+                      f"{statistics.median(pairs):.3f} ({min(pairs):.3f} to {max(pairs):.3f})"])
+    return table(["row", "old, per second", "new, per second", "new / old (least to most)"], lines)
 
 
 def all_reduce_line(found):

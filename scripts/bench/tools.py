@@ -20,11 +20,11 @@ class Failed(Exception):
 class Process:
     """A command run to its end: `seconds` it took, `peak` bytes resident, `out` that it printed."""
 
-    def __init__(self, words, environment):
+    def __init__(self, words, environment, folder=ROOT):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
             start = time.perf_counter()
             process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=errors,
-                                       cwd=ROOT, env=dict(os.environ, **environment))
+                                       cwd=folder, env=dict(os.environ, **environment))
             _, status, usage = os.wait4(process.pid, 0)
             self.seconds = time.perf_counter() - start
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -43,19 +43,29 @@ def bound(way):
 
 
 class Meshwork:
+    """A build of Meshwork, run in the source tree that it was made from."""
+
     name = "Meshwork"
-    program = ROOT / "build/src/meshwork"
-    benchmark = ROOT / "build/tests/speed/step_benchmark"
+
+    def __init__(self, build=ROOT / "build", name=name):
+        self.build, self.name = pathlib.Path(build).resolve(), name
+        self.program = self.build / "src/meshwork"
+        self.benchmark = self.build / "tests/speed/step_benchmark"
+        meson = json.loads((self.build / "meson-info/meson-info.json").read_text())
+        self.tree = pathlib.Path(meson["directories"]["source"])
+
+    def process(self, words, environment):
+        return Process(words, environment, self.tree)
 
     def versions(self):
-        return Process([self.program, "--version"], {}).out.strip()
+        return self.process([self.program, "--version"], {}).out.strip()
 
     def runs(self, workload, way):
         """None if it does, else why not."""
         if not workload.bf16:
             return None
         try:
-            Process([self.program, "validate", *workload.arguments(1)], {})
+            self.process([self.program, "validate", *workload.arguments(1)], {})
         except Failed as reason:
             return str(reason)
         return None
@@ -73,18 +83,32 @@ class Meshwork:
             environment["OMP_NUM_THREADS"] = str(threads)
         return environment
 
+    def on(self, way):
+        """What the command line begins with, the number of devices, and the environment."""
+        return (self.mpirun(way.count) if way.kind == "ranks" else bound(way),
+                1 if way.kind == "threads" else way.count,
+                self.environment(way.count if way.kind == "threads" else None))
+
     def step(self, workload, way, seconds, kernels):
-        launcher = self.mpirun(way.count) if way.kind == "ranks" else bound(way)
-        devices = 1 if way.kind == "threads" else way.count
+        launcher, devices, environment = self.on(way)
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory) / "step.json"
             words = [*launcher, self.benchmark, *workload.arguments(devices)]
             words += ["--seconds", seconds, "--json", file]
-            threads = way.count if way.kind == "threads" else None
-            Process(words if kernels else words + ["--no-kernels"], self.environment(threads))
+            self.process(words if kernels else words + ["--no-kernels"], environment)
             report = json.loads(file.read_text())
         report["samples"] = report["step"]["samples"]
         return report
+
+    def steps(self, workload, way, count):
+        """A whole `meshwork fit` of so many steps, a power of 4."""
+        launcher, devices, environment = self.on(way)
+        per_epoch = min(count, 64)
+        with tempfile.TemporaryDirectory() as scratch:
+            return self.process(
+                [*launcher, self.program, "fit", *workload.arguments(devices), "--verbose", "0",
+                 f"fit.steps_per_epoch={per_epoch}", f"fit.epochs={count // per_epoch}",
+                 "fit.validation=false", f"run_directory={scratch}"], environment)
 
     def fit(self, workload, steps=None, directory=None):
         """A whole `meshwork fit`, with all cores, of an epoch or so many steps."""
@@ -93,7 +117,7 @@ class Meshwork:
             words += [f"fit.steps_per_epoch={steps}", "fit.validation=false", "fit.epochs=1"]
         with tempfile.TemporaryDirectory() as scratch:
             words.append(f"run_directory={directory or scratch}")
-            return Process(words, self.environment())
+            return self.process(words, self.environment())
 
 
 class Peer:
