@@ -14,9 +14,9 @@
 #   ROW        only rows whose names begin so: mlp, wide-1t, fit; --list names all. --rows mlp,fit
 #              is the same
 #
-# Our own rows need nothing but what setup.sh installs. For the peers:
-#   apt install python3-torch libopenblas0-openmp
-#   python3 -m venv .cache/keras && .cache/keras/bin/pip install keras jax
+# Our own rows need nothing but what setup.sh installs. The peers are installed from PyPI, 2 GB, into
+# $MESHWORK_PEERS, ~/.cache/meshwork-peers by default; trying which of their ways to do a row is the
+# fastest takes half an hour for all rows, for it compiles.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -46,13 +46,12 @@ def parse():
 
 def find_tools(with_peers, notes):
     tools = [Meshwork()]
-    if with_peers:
-        for peer in Torch(), Keras():
-            if peer.missing:
-                notes.append(f"{peer.name} is missing: {peer.missing}")
-                complain(notes[-1])
-            else:
-                tools.append(peer)
+    for peer in (Torch, Keras) if with_peers else ():
+        try:
+            tools.append(peer())
+        except Failed as reason:
+            notes.append(f"{peer.name} is missing: {reason}")
+            complain(notes[-1])
     return tools
 
 

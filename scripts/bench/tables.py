@@ -59,9 +59,27 @@ def step_cells(workload, way, results, peers):
     for peer in peers:
         turns = results.get(peer)
         cells += ["", ""] if not turns else [
-            f"{workload.batch / statistics.median(medians(turns)):.0f}",
+            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
             f"**{ratio(medians(turns), medians(ours)):.2f}**"]
     return cells
+
+
+def variant(turns):
+    return f"({turns[0]['variant']})" if "variant" in turns[0] else ""
+
+
+def fastest_table(results, peers):
+    """Of every row: Meshwork and whichever peer was the fastest."""
+    lines = []
+    for row, turns in results.items():
+        found = [peer for peer in peers if turns.get(peer)]
+        if row not in rows.WHOLE and turns.get("Meshwork") and found:
+            fastest = min(found, key=lambda peer: statistics.median(medians(turns[peer])))
+            times = ratios(medians(turns[fastest]), medians(turns["Meshwork"]))
+            lines.append([row, f"{fastest} {variant(turns[fastest])}".strip(),
+                          f"**{statistics.median(times):.2f}** ({min(times):.2f} to "
+                          f"{max(times):.2f})"])
+    return table(["row", "fastest peer", "times (least to most)"], lines)
 
 
 def step_table(results, peers):
@@ -172,6 +190,6 @@ def everything(results, tools, notes, command):
     today = datetime.date.today()
     head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
             f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
-    parts = [head, step_table(results, peers), scaling_table(results), whole_table(results, peers),
+    parts = [head, step_table(results, peers), fastest_table(results, peers), scaling_table(results), whole_table(results, peers),
              all_reduce_line(results.get("all-reduce")), "".join(f"- {note}\n" for note in notes)]
     return "\n".join(part for part in parts if part)
