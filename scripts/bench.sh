@@ -3,16 +3,20 @@
 # machine, and prints the tables of scripts/README.md.
 #
 #   scripts/bench.sh [--peers] [--quick] [--turns N] [--output FILE] [--readme] [ROW ...]
+#   scripts/bench.sh --against BUILD [--turns N] [--seconds S] [--output FILE] [ROW ...]
 #
 #   --peers    the same work in PyTorch and in Keras on JAX, turn by turn in the same run
 #   --quick    one turn instead of three
 #   --output   a file for what is printed, too
+#   --against  another build of Meshwork instead, turn by turn with the one in build: a table of
+#              ratios, then the rows with less than 95 % of the other's speed; exits 1 if any
 #   --readme   puts the tables into scripts/README.md, and the first figures into README.md
-#   ROW        only rows whose names begin so: mlp, wide-1t, fit; --list names all
+#   ROW        only rows whose names begin so: mlp, wide-1t, fit; --list names all. --rows mlp,fit
+#              is the same
 #
-# Our own rows need nothing but what setup.sh installs. For the peers:
-#   apt install python3-torch libopenblas0-openmp
-#   python3 -m venv .cache/keras && .cache/keras/bin/pip install keras jax
+# Our own rows need nothing but what setup.sh installs. The peers are installed from PyPI, 2 GB, into
+# $MESHWORK_PEERS, ~/.cache/meshwork-peers by default; trying which of their ways to do a row is the
+# fastest takes half an hour for all rows, for it compiles.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

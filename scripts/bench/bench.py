@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 
+import against
 import rows
 import tables
 import whole
@@ -20,6 +21,7 @@ BEGIN, END = "<!-- bench: begin -->\n", "<!-- bench: end -->\n"
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--against", type=pathlib.Path, metavar="BUILD")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
     parser.add_argument("--seconds", type=float, default=0.8,
@@ -28,11 +30,15 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path, help="a file for all samples")
     parser.add_argument("--readme", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--rows", type=lambda text: text.split(","), default=[], dest="listed")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     arguments = parser.parse_args()
+    arguments.rows += arguments.listed
     for prefix in arguments.rows:
         if not any(name.startswith(prefix) for name in rows.names()):
             parser.error(f"there is no row '{prefix}'; --list names all")
+    if arguments.against and not (arguments.against / "src/meshwork").exists():
+        parser.error(f"--against {arguments.against}: there is no src/meshwork in it; build it")
     if arguments.turns is None:
         arguments.turns = 1 if arguments.quick else 3
     return arguments
@@ -40,13 +46,12 @@ def parse():
 
 def find_tools(with_peers, notes):
     tools = [Meshwork()]
-    if with_peers:
-        for peer in Torch(), Keras():
-            if peer.missing:
-                notes.append(f"{peer.name} is missing: {peer.missing}")
-                complain(notes[-1])
-            else:
-                tools.append(peer)
+    for peer in (Torch, Keras) if with_peers else ():
+        try:
+            tools.append(peer())
+        except Failed as reason:
+            notes.append(f"{peer.name} is missing: {reason}")
+            complain(notes[-1])
     return tools
 
 
@@ -98,6 +103,12 @@ def main():
     if arguments.list:
         print("\n".join(rows.names()))
         return
+    if arguments.against:
+        text, kept = against.run(arguments)
+        print(text)
+        if arguments.output:
+            arguments.output.write_text(text, encoding="utf-8")
+        sys.exit(0 if kept else 1)
     start = time.monotonic()
     notes, results = [], {}
     tools = find_tools(arguments.peers, notes)

@@ -84,6 +84,10 @@ WHOLE = {
 }
 
 
+def workload(name):
+    return next(workload for workload in WORKLOADS if workload.name == name)
+
+
 def names():
     return [row for workload in WORKLOADS for row in workload.rows()] + list(WHOLE)
 

@@ -11,9 +11,14 @@ import rows
 MIB = 1024 * 1024
 
 
+def ratios(numerators, denominators):
+    """Turn by turn."""
+    return [a / b for a, b in zip(numerators, denominators)]
+
+
 def ratio(slower, faster):
     """How many times faster, in the median of the turns."""
-    return statistics.median(a / b for a, b in zip(slower, faster))
+    return statistics.median(ratios(slower, faster))
 
 
 def medians(turns):
@@ -54,9 +59,27 @@ def step_cells(workload, way, results, peers):
     for peer in peers:
         turns = results.get(peer)
         cells += ["", ""] if not turns else [
-            f"{workload.batch / statistics.median(medians(turns)):.0f}",
+            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
             f"**{ratio(medians(turns), medians(ours)):.2f}**"]
     return cells
+
+
+def variant(turns):
+    return f"({turns[0]['variant']})" if "variant" in turns[0] else ""
+
+
+def fastest_table(results, peers):
+    """Of every row: Meshwork and whichever peer was the fastest."""
+    lines = []
+    for row, turns in results.items():
+        found = [peer for peer in peers if turns.get(peer)]
+        if row not in rows.WHOLE and turns.get("Meshwork") and found:
+            fastest = min(found, key=lambda peer: statistics.median(medians(turns[peer])))
+            times = ratios(medians(turns[fastest]), medians(turns["Meshwork"]))
+            lines.append([row, f"{fastest} {variant(turns[fastest])}".strip(),
+                          f"**{statistics.median(times):.2f}** ({min(times):.2f} to "
+                          f"{max(times):.2f})"])
+    return table(["row", "fastest peer", "times (least to most)"], lines)
 
 
 def step_table(results, peers):
@@ -141,6 +164,18 @@ def whole_table(results, peers):
     return table(head, lines)
 
 
+def against_table(results):
+    """Of two builds: samples (of whole processes: runs) per second."""
+    lines = []
+    for row, turns in results.items():
+        pairs = ratios(turns["new"], turns["old"])
+        digits = 0 if row not in rows.WHOLE else 2
+        lines.append([row, *(f"{statistics.median(turns[build]):.{digits}f}"
+                             for build in ("old", "new")),
+                      f"{statistics.median(pairs):.3f} ({min(pairs):.3f} to {max(pairs):.3f})"])
+    return table(["row", "old, per second", "new, per second", "new / old (least to most)"], lines)
+
+
 def all_reduce_line(found):
     if not found:
         return ""
@@ -172,6 +207,6 @@ def everything(results, tools, notes, command):
     today = datetime.date.today()
     head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
             f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
-    parts = [head, step_table(results, peers), scaling_table(results), whole_table(results, peers),
+    parts = [head, step_table(results, peers), fastest_table(results, peers), scaling_table(results), whole_table(results, peers),
              all_reduce_line(results.get("all-reduce")), "".join(f"- {note}\n" for note in notes)]
     return "\n".join(part for part in parts if part)

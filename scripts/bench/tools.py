@@ -20,11 +20,11 @@ class Failed(Exception):
 class Process:
     """A command run to its end: `seconds` it took, `peak` bytes resident, `out` that it printed."""
 
-    def __init__(self, words, environment):
+    def __init__(self, words, environment, folder=ROOT):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
             start = time.perf_counter()
             process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=errors,
-                                       cwd=ROOT, env=dict(os.environ, **environment))
+                                       cwd=folder, env=dict(os.environ, **environment))
             _, status, usage = os.wait4(process.pid, 0)
             self.seconds = time.perf_counter() - start
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -43,19 +43,29 @@ def bound(way):
 
 
 class Meshwork:
+    """A build of Meshwork, run in the source tree that it was made from."""
+
     name = "Meshwork"
-    program = ROOT / "build/src/meshwork"
-    benchmark = ROOT / "build/tests/speed/step_benchmark"
+
+    def __init__(self, build=ROOT / "build", name=name):
+        self.build, self.name = pathlib.Path(build).resolve(), name
+        self.program = self.build / "src/meshwork"
+        self.benchmark = self.build / "tests/speed/step_benchmark"
+        meson = json.loads((self.build / "meson-info/meson-info.json").read_text())
+        self.tree = pathlib.Path(meson["directories"]["source"])
+
+    def process(self, words, environment):
+        return Process(words, environment, self.tree)
 
     def versions(self):
-        return Process([self.program, "--version"], {}).out.strip()
+        return self.process([self.program, "--version"], {}).out.strip()
 
     def runs(self, workload, way):
         """None if it does, else why not."""
         if not workload.bf16:
             return None
         try:
-            Process([self.program, "validate", *workload.arguments(1)], {})
+            self.process([self.program, "validate", *workload.arguments(1)], {})
         except Failed as reason:
             return str(reason)
         return None
@@ -73,18 +83,32 @@ class Meshwork:
             environment["OMP_NUM_THREADS"] = str(threads)
         return environment
 
+    def on(self, way):
+        """What the command line begins with, the number of devices, and the environment."""
+        return (self.mpirun(way.count) if way.kind == "ranks" else bound(way),
+                1 if way.kind == "threads" else way.count,
+                self.environment(way.count if way.kind == "threads" else None))
+
     def step(self, workload, way, seconds, kernels):
-        launcher = self.mpirun(way.count) if way.kind == "ranks" else bound(way)
-        devices = 1 if way.kind == "threads" else way.count
+        launcher, devices, environment = self.on(way)
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory) / "step.json"
             words = [*launcher, self.benchmark, *workload.arguments(devices)]
             words += ["--seconds", seconds, "--json", file]
-            threads = way.count if way.kind == "threads" else None
-            Process(words if kernels else words + ["--no-kernels"], self.environment(threads))
+            self.process(words if kernels else words + ["--no-kernels"], environment)
             report = json.loads(file.read_text())
         report["samples"] = report["step"]["samples"]
         return report
+
+    def steps(self, workload, way, count):
+        """A whole `meshwork fit` of so many steps, a power of 4."""
+        launcher, devices, environment = self.on(way)
+        per_epoch = min(count, 64)
+        with tempfile.TemporaryDirectory() as scratch:
+            return self.process(
+                [*launcher, self.program, "fit", *workload.arguments(devices), "--verbose", "0",
+                 f"fit.steps_per_epoch={per_epoch}", f"fit.epochs={count // per_epoch}",
+                 "fit.validation=false", f"run_directory={scratch}"], environment)
 
     def fit(self, workload, steps=None, directory=None):
         """A whole `meshwork fit`, with all cores, of an epoch or so many steps."""
@@ -93,26 +117,23 @@ class Meshwork:
             words += [f"fit.steps_per_epoch={steps}", "fit.validation=false", "fit.epochs=1"]
         with tempfile.TemporaryDirectory() as scratch:
             words.append(f"run_directory={directory or scratch}")
-            return Process(words, self.environment())
+            return self.process(words, self.environment())
 
 
 class Peer:
-    """A Python program in peers/ and the interpreter that has what it needs."""
+    """A Python program in peers/, run by the virtual environment that peers/install.py makes."""
+
+    folder = pathlib.Path(os.environ.get("MESHWORK_PEERS") or
+                          pathlib.Path.home() / ".cache/meshwork-peers")
+    python = folder / "bin/python3"
 
     def __init__(self):
-        self.python = None
-        self.version = ""
-        self.missing = self.install
-        for python in self.pythons:
-            try:
-                found = Process([python, "-c", self.probe], self.settings()).out.strip()
-            except (Failed, OSError):
-                continue
-            if found.startswith("!"):
-                self.missing = found[1:]
-                continue
-            self.python, self.version, self.missing = python, found, None
-            return
+        self.fastest = {}  # the name of a variant by what it runs
+        if not (self.folder / "complete").exists():
+            complain(f"installing peers into {self.folder}")
+            if subprocess.run([sys.executable, PEERS / "install.py", self.folder]).returncode != 0:
+                raise Failed("its installation failed")
+        self.version = Process([self.python, "-c", self.probe], self.settings()).out.strip()
 
     def versions(self):
         return self.version
@@ -125,43 +146,81 @@ class Peer:
         words = self.command(workload, "--fit", steps or 0, *self.all_cores())
         return Process(words, self.settings())
 
+    def step(self, workload, way, seconds, kernels):
+        """A turn of the variant that was the fastest the first time."""
+        key = workload.name, self.on(way)
+        if key not in self.fastest:
+            self.fastest[key] = self.choose(workload, way, seconds)
+        variant = self.fastest[key]
+        found = self.turn(workload, way, seconds, self.variants(workload)[variant])
+        return dict(found, variant=variant)
+
+    def choose(self, workload, way, seconds):
+        variants, times = self.variants(workload), {}
+        if len(variants) == 1:
+            return next(iter(variants))
+        for name, words in variants.items():
+            try:
+                times[name] = self.turn(workload, way, seconds, words)["step"]
+                found = f"{1e3 * times[name]:.3f} ms"
+            except Failed as reason:
+                found = f"failed: {reason}"
+            complain(f"{workload.name}-{way.name}: {self.name}, {name}: {found}")
+        if not times:
+            raise Failed("no variant of it runs")
+        return min(times, key=times.get)
+
 
 class Torch(Peer):
     name = "PyTorch"
     script = "torch_step.py"
-    install = "apt install python3-torch libopenblas0-openmp"
-    pythons = (os.environ.get("BENCH_TORCH_PYTHON", "python3"), "/usr/bin/python3",
-               ROOT / ".cache/torch/bin/python3")
-    # Without one of these its matrix products are slow, and say nothing.
-    probe = ("import torch; maps = open('/proc/self/maps').read();"
-             "blas = [b for b in ('openblas', 'blis') if b in maps];"
-             "blas += ['MKL'] if torch.backends.mkl.is_available() else [];"
-             "print(f'PyTorch {torch.__version__} ({blas[0]})' if blas else "
-             "'!PyTorch has no fast BLAS here; apt install libopenblas0-openmp')")
+    probe = ("import re, torch; shown = torch.__config__.show();"
+             "mkl = re.search('Math Kernel Library Version ([^ -]+)', shown);"
+             "onednn = re.search('MKL-DNN v([^ ]+)', shown);"
+             "print(f'PyTorch {torch.__version__}', f'(MKL {mkl[1] if mkl else None},',"
+             "      f'oneDNN {onednn[1] if onednn else None})')")
 
     def settings(self):
         # Else malloc gives the memory of large tensors back to the system in every step.
         return {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=1073741824:"
-                                  "glibc.malloc.trim_threshold=17179869184"}
+                                  "glibc.malloc.trim_threshold=17179869184",
+                "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor")}
 
     def all_cores(self):
         return ["--threads", len(CORES)]
 
     def runs(self, workload, way):
-        if not workload.peer or way.count > 2 or way.kind == "devices":
+        if not workload.peer or way.count > 2:
             return "not compared"
         return None
 
-    def step(self, workload, way, seconds, kernels):
-        if way.kind == "ranks":
-            return self.ranks(workload, way, seconds)
+    def variants(self, workload):
+        """Words of the command line by name."""
+        variants = {"eager": [], "compiled": ["--compile", "default"]}
+        if workload.peer in ("convnet", "resnet20"):
+            last = {f"{name}, channels last": [*words, "--channels-last"]
+                    for name, words in variants.items()}
+            return variants | last
+        variants["compiled with optimizer"] = ["--compile", "default", "--optimizer", "compiled"]
+        if workload.peer == "wide":
+            return variants | {"autotuned": ["--compile", "max-autotune"]}
+        return variants | {"eager, foreach": ["--optimizer", "foreach"],
+                           "compiled with C++ wrapper": ["--compile", "cpp-wrapper"]}
+
+    def on(self, way):
+        """Virtual devices of ours are compared with its processes."""
+        return "threads" if way.kind == "threads" else "processes", way.count
+
+    def turn(self, workload, way, seconds, words):
+        if way.kind != "threads":
+            return self.ranks(workload, way, seconds, words)
         environment = dict(self.settings(), OMP_NUM_THREADS=str(way.count))
-        words = self.command(workload, "--seconds", seconds, "--threads", way.count)
+        words = self.command(workload, "--seconds", seconds, "--threads", way.count, *words)
         return json.loads(Process(bound(way) + words, environment).out)
 
-    def ranks(self, workload, way, seconds):
+    def ranks(self, workload, way, seconds, words):
         """DDP over gloo, a process for each core, as mpirun binds ours."""
-        words = self.command(workload, "--seconds", seconds, "--threads", 1)
+        words = self.command(workload, "--seconds", seconds, "--threads", 1, *words)
         environment = dict(os.environ, **self.settings(), OMP_NUM_THREADS="1",
                            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29500 + os.getpid() % 1000),
                            WORLD_SIZE=str(way.count))
@@ -182,8 +241,6 @@ class Torch(Peer):
 class Keras(Peer):
     name = "Keras on JAX"
     script = "keras_step.py"
-    install = "python3 -m venv .cache/keras && .cache/keras/bin/pip install keras jax"
-    pythons = (os.environ.get("BENCH_KERAS_PYTHON", "python3"), ROOT / ".cache/keras/bin/python3")
     probe = ("import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras, jax;"
              "print(f'Keras {keras.__version__} on JAX {jax.__version__}')")
 
@@ -198,9 +255,17 @@ class Keras(Peer):
             return "not compared"
         return None
 
-    def step(self, workload, way, seconds, kernels):
+    def on(self, way):
+        return way.kind, way.count
+
+    def variants(self, workload):
+        """Words of the command line by name."""
+        together = {"16 steps a call": ["--together", 16]} if workload.peer == "mlp" else {}
+        return {"compiled": []} | together
+
+    def turn(self, workload, way, seconds, words):
         environment = self.settings()
-        words = self.command(workload, "--seconds", seconds)
+        words = self.command(workload, "--seconds", seconds, *words)
         if way.kind == "devices":
             environment["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={way.count}"
             words += ["--devices", way.count]

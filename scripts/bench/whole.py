@@ -8,8 +8,6 @@ import tempfile
 import rows
 from tools import Failed, Meshwork, Process, ROOT, complain
 
-WORKLOADS = {workload.name: workload for workload in rows.WORKLOADS}
-
 
 def times(tools, turns, workload, steps):
     """Of each tool: {"seconds": [..], "peak": [..]}, turn by turn."""
@@ -54,7 +52,7 @@ def all_reduce(ours, turns):
 def measure(tools, turns, wanted):
     """Results by name of row; those of the processes by name of tool."""
     ours = next(tool for tool in tools if isinstance(tool, Meshwork))
-    mlp, wide = WORKLOADS["mlp"], WORKLOADS["wide"]
+    mlp, wide = rows.workload("mlp"), rows.workload("wide")
     results = {}
     if "fit" in wanted or "memory-mlp" in wanted:
         results["fit"] = times(tools, turns, mlp, None)

@@ -46,6 +46,22 @@ class Tables(unittest.TestCase):
         self.assertEqual(row[1:], ["128", "1 thread", "2.000 (1.000 to 4.000)", "64000", "25 %",
                                    "90 %", "50 %", "32000", "**2.00**", "", ""])
 
+    def test_the_fastest_peer_of_a_row_is_named(self):
+        results = {"mlp-1t": {"Meshwork": turns(0.001, 0.002), "Keras on JAX": turns(0.004, 0.004),
+                              "PyTorch": [dict(turn, variant="eager") for turn in turns(0.003, 0.002)]},
+                   "fit": {"Meshwork": {"seconds": [1]}, "PyTorch": {"seconds": [2]}}}
+        table = tables.fastest_table(results, ["PyTorch", "Keras on JAX"])
+        self.assertEqual(cells(table, "mlp-1t"),
+                         ["mlp-1t", "PyTorch (eager)", "**2.00** (1.00 to 3.00)"])
+        self.assertNotIn("fit", table)
+
+    def test_two_builds_are_compared_turn_by_turn(self):
+        results = {"mlp-1t": {"old": [100, 200, 400], "new": [200, 200, 200]},
+                   "fit": {"old": [4], "new": [3]}}
+        table = tables.against_table(results)
+        self.assertEqual(cells(table, "mlp-1t"), ["mlp-1t", "200", "200", "1.000 (0.500 to 2.000)"])
+        self.assertEqual(cells(table, "fit"), ["fit", "4.00", "3.00", "0.750 (0.750 to 0.750)"])
+
     def test_rows_are_compared_with_each_other(self):
         results = {"mlp-1t": {"Meshwork": turns(0.004, 0.004)},
                    "mlp-2r": {"Meshwork": turns(0.002, 0.002)},

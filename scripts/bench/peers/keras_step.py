@@ -120,6 +120,7 @@ def main():
     parser.add_argument("--devices", type=int, default=1,
                         help="virtual devices that share the batch; XLA_FLAGS must make them")
     parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--together", type=int, default=1, help="steps of one call")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--fit", type=int, metavar="STEPS",
                         help="train so many steps instead, 0 for an epoch, and exit")
@@ -133,6 +134,7 @@ def main():
         keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
     model = MODELS[arguments.workload]()
     model.compile(optimizer=optimizer(arguments.workload), metrics=["accuracy"], jit_compile=True,
+                  steps_per_execution=arguments.together,
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     data = fashion_mnist.load("train")
     if arguments.fit is not None:

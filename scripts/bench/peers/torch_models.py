@@ -59,8 +59,10 @@ def resnet20():
 MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20}
 
 
-def optimizer(workload, parameters, foreach):
+def optimizer(workload, parameters, kind):
+    """`kind`: fused or foreach, of PyTorch's implementations."""
+    form = {kind: True}
     if workload == "resnet20":
         return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, nesterov=True,
-                               weight_decay=0.0005, foreach=foreach)
-    return torch.optim.Adam(parameters, lr=0.001, foreach=foreach)
+                               weight_decay=0.0005, **form)
+    return torch.optim.Adam(parameters, lr=0.001, **form)

@@ -19,10 +19,6 @@ from torch import nn  # noqa: E402
 import fashion_mnist  # noqa: E402
 import torch_models  # noqa: E402
 
-# Where it was faster on the machines we measured: ResNet-20 by a tenth, the small convolutional
-# network not. Plain optimizers and their multi-tensor forms (--foreach) came out alike.
-CHANNELS_LAST = {"resnet20"}
-
 
 class Trainer:
     def __init__(self, arguments):
@@ -42,13 +38,30 @@ class Trainer:
         if self.size > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
         trained = [p for p in self.model.parameters() if p.requires_grad]
-        self.optimizer = torch_models.optimizer(workload, trained, arguments.foreach == 1)
+        compiled = arguments.optimizer == "compiled"
+        self.optimizer = torch_models.optimizer(workload, trained,
+                                                "foreach" if compiled else arguments.optimizer)
+        self.update = torch.compile(self.optimizer.step) if compiled else self.optimizer.step
         images, labels = fashion_mnist.load("train")
         self.images = torch.from_numpy(images).unsqueeze(1)
         self.labels = torch.from_numpy(labels).long()
         self.batch = arguments.batch // self.size
         self.loss = nn.CrossEntropyLoss()
+        self.forward = self.compiled(self.loss_of)
         self.batches = self.endless()
+
+    def loss_of(self, x, y):
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.arguments.bf16):
+            return self.loss(self.model(x), y)
+
+    def compiled(self, function):
+        if not self.arguments.compile:
+            return function
+        import torch._inductor.config as inductor  # 1 s, which eager steps do not need
+        inductor.cpp_wrapper = self.arguments.compile == "cpp-wrapper"
+        autotuned = self.arguments.compile == "max-autotune"
+        return torch.compile(function, dynamic=False,
+                             mode="max-autotune-no-cudagraphs" if autotuned else None)
 
     def epoch(self):
         """Shuffled batches of this rank, the same permutation on all."""
@@ -62,11 +75,10 @@ class Trainer:
             yield from self.epoch()
 
     def step(self, x, y):
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.arguments.bf16):
-            loss = self.loss(self.model(x), y)
+        loss = self.forward(x, y)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        self.optimizer.step()
+        self.update()
         return loss.detach()
 
     def run(self, count):
@@ -124,12 +136,12 @@ def main():
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--fit", type=int, metavar="STEPS",
                         help="train so many steps instead, 0 for an epoch, and exit")
-    parser.add_argument("--foreach", type=int, default=1)
-    parser.add_argument("--channels-last", type=int)
+    parser.add_argument("--optimizer", choices=["fused", "foreach", "compiled"], default="fused")
+    parser.add_argument("--compile", choices=["default", "cpp-wrapper", "max-autotune"],
+                        help="what computes the loss and its gradients; eager if left out")
+    parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--subnormals", action="store_true")
     arguments = parser.parse_args()
-    if arguments.channels_last is None:
-        arguments.channels_last = arguments.workload in CHANNELS_LAST
     trainer = Trainer(arguments)
     if arguments.fit is not None:
         fit(trainer, arguments.fit or None)
