@@ -168,9 +168,10 @@ TEST_CASE("unmatched_rules lets a rule that hits nothing pass, with a note or wi
       "command line: 'layout_map.d1/kernl=[null, model]': layout_map: 'd1/kernl' matches no "
       "variable and no layer output; nearest: 'd1/kernel', 'd2/kernel'\n";
   CHECK(complaint(folder, "validate" + rest) == "meshwork: " + message);
-  CHECK(complaint(folder, "validate unmatched_rules=error" + rest) == "meshwork: " + message);
-  CHECK(folder.run("validate unmatched_rules=warn" + rest).out.ends_with("\n  note: " + message));
-  const Finished ignored = folder.run("validate unmatched_rules=ignore" + rest);
+  CHECK(complaint(folder, "validate" + rest + " unmatched_rules=error") == "meshwork: " + message);
+  CHECK(folder.run("validate" + rest + " unmatched_rules=warn")
+            .out.ends_with("\n  note: " + message));
+  const Finished ignored = folder.run("validate" + rest + " unmatched_rules=ignore");
   CHECK(ignored.exit_code == 0);
   CHECK(ignored.out.find("note") == std::string::npos);
 }

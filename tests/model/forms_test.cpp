@@ -227,9 +227,7 @@ TEST_CASE("layouts are of variables that the layer has") {
   CHECK(error("kernal_layout: [null, data]") ==
         "c.yaml:2:48: layer 'dense' (Dense) has no variable 'kernal' to be laid out; "
         "nearest: 'kernel'");
-  CHECK(error("use_bias: false, bias_layout: [data]") ==
-        "c.yaml:2:65: layer 'dense' (Dense) has no variable 'bias' to be laid out; "
-        "known: 'kernel', 'output'");
+  CHECK(error("use_bias: false, bias_layout: [data]").empty());  // a note
 }
 
 TEST_CASE("several outputs have losses of their own, their weighted sum, and prefixed metrics") {

@@ -32,16 +32,19 @@ std::string without_files(const std::string& file) {
   return std::regex_replace(text, std::regex("batch_size: \\d+"), "batch_size: 16");
 }
 
-/// Gives the losses on one device.
+/// Every step of a program; gives the losses on one device. Weights are compared where no gradient
+/// is mere rounding: Adam makes whole steps of those (a bias before BatchNormalization has no
+/// other).
 std::vector<double> check_text_against_one_device(const std::string& text, std::int64_t steps,
                                                   const std::vector<std::string>& meshes,
-                                                  const std::string& one_device) {
+                                                  const std::string& one_device,
+                                                  bool compare_weights = false) {
   const Trajectory one = train(text, {.mesh = one_device, .steps = steps});
   for (const std::string& mesh : meshes) {
     CAPTURE(mesh);
     const Trajectory many = train(text, {.mesh = mesh, .steps = steps});
     CHECK(loss_difference(one, many) < 1e-5);
-    CHECK(weight_difference(one, many) < 1e-4);
+    if (compare_weights) CHECK(weight_difference(one, many) < 1e-4);
   }
   return one.losses;
 }
@@ -50,7 +53,7 @@ std::vector<double> check_text_against_one_device(const std::string& text, std::
 void check_against_one_device(const std::string& file, std::int64_t steps,
                               const std::vector<std::string>& meshes,
                               const std::string& one_device = "1x1") {
-  const auto losses = check_text_against_one_device(text_of(file), steps, meshes, one_device);
+  const auto losses = check_text_against_one_device(text_of(file), steps, meshes, one_device, true);
   CHECK(losses.back() < losses.front());
 }
 
@@ -64,7 +67,7 @@ TEST_CASE("so are those of the guide's DataParallel, which has one axis") {
   const std::string text =
       std::regex_replace(text_of("configs/keras_guide.yaml"),
                          std::regex("strategy: model_parallel\n|layout_map:\n(  .*\n)*"), "");
-  check_text_against_one_device(text, 8, {"data=8"}, "data=1");
+  check_text_against_one_device(text, 8, {"data=8"}, "data=1", true);
 }
 
 TEST_CASE("so are those of DTensor's tutorial, replicated or with other layouts") {
