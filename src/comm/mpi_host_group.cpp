@@ -1,5 +1,6 @@
 #include "comm/mpi_host_group.h"
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <thread>
@@ -15,9 +16,10 @@ namespace {
 // Looks, of some 0.2 us each: hosts that are there together need no more.
 constexpr int kActiveLooks = 200;
 
-/// Waits for a request: actively for some tens of microseconds, then asleep but for a look now and
-/// then. Others may come a second later, and need the core until then.
+/// Waits for a request: actively for some tens of microseconds, then asleep but for looks that grow
+/// rarer. Others may come a second later, and need the core until then.
 void await(MPI_Request request) {
+  std::chrono::microseconds sleep{50};
   for (int look = 0;; ++look) {
     int done = 0;
     MW_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
@@ -25,7 +27,8 @@ void await(MPI_Request request) {
     if (look < kActiveLooks) {
       wait_actively(look);
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      std::this_thread::sleep_for(sleep);
+      sleep = std::min(2 * sleep, std::chrono::microseconds(1000));
     }
   }
 }
