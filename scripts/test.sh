@@ -63,7 +63,7 @@ if [ "$sanitize" != none ]; then
     "-Dcpp_args=-g1 -Wno-maybe-uninitialized" "-Db_sanitize=$sanitize" -Db_lundef=false -Db_pch=false)
   # Of 240 random models, which take minutes here.
   export MESHWORK_TEST_MODELS=60
-  # That eight ranks have on two cores, instead of 100.
+  # That eight ranks have on two cores, instead of 250.
   export MESHWORK_TEST_SECONDS=500
 fi
 

@@ -22,7 +22,7 @@ namespace {
 
 World world;
 
-/// Ends the whole job after MESHWORK_TEST_SECONDS (default 100), unless destroyed before.
+/// Ends the whole job after MESHWORK_TEST_SECONDS (default 250), unless destroyed before.
 class Watchdog {
  public:
   Watchdog() : thread_([this] { watch(); }) {}
@@ -40,7 +40,7 @@ class Watchdog {
  private:
   void watch() {
     const char* limit = std::getenv("MESHWORK_TEST_SECONDS");
-    const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 100);
+    const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 250);
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
     std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world.hosts->rank(),
