@@ -2,6 +2,6 @@
 #include "machine/topology.h"
 
 int main(int argc, char** argv) {
-  meshwork::use_fair_share_of_cores(argv);
+  meshwork::prepare_process(argv);
   return meshwork::cli::run(argc, argv);
 }

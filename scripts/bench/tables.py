@@ -185,6 +185,15 @@ def all_reduce_line(found):
             f"**{ratio(theirs, ours):.2f}** times as long.\n")
 
 
+def busy_table(found):
+    """Of fits alone and beside one busy process on each core, where two times is a fair share."""
+    head = [rows.WHOLE["busy"], "alone", "beside a busy process on each core", "times as long"]
+    lines = [[text, *(f"{statistics.median(seconds[name]):.2f} s" for name in ("alone", "busy")),
+              f"**{ratio(seconds['busy'], seconds['alone']):.2f}**"]
+             for text, seconds in found.items()]
+    return table(head, lines)
+
+
 def processor():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         text = file.read()
@@ -208,5 +217,6 @@ def everything(results, tools, notes, command):
     head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
             f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
     parts = [head, step_table(results, peers), fastest_table(results, peers), scaling_table(results), whole_table(results, peers),
-             all_reduce_line(results.get("all-reduce")), "".join(f"- {note}\n" for note in notes)]
+             busy_table(results.get("busy", {})), all_reduce_line(results.get("all-reduce")),
+             "".join(f"- {note}\n" for note in notes)]
     return "\n".join(part for part in parts if part)

@@ -110,14 +110,17 @@ class Meshwork:
                  f"fit.steps_per_epoch={per_epoch}", f"fit.epochs={count // per_epoch}",
                  "fit.validation=false", f"run_directory={scratch}"], environment)
 
-    def fit(self, workload, steps=None, directory=None):
+    def fit(self, workload, steps=None, directory=None, way=None):
         """A whole `meshwork fit`, with all cores, of an epoch or so many steps."""
-        words = [self.program, "fit", *workload.arguments(1), "--verbose", "0"]
+        launcher = self.mpirun(way.count) if way and way.kind == "ranks" else []
+        devices = way.count if way and way.kind != "threads" else 1
+        words = [*launcher, self.program, "fit", *workload.arguments(devices), "--verbose", "0"]
         if steps:
             words += [f"fit.steps_per_epoch={steps}", "fit.validation=false", "fit.epochs=1"]
         with tempfile.TemporaryDirectory() as scratch:
             words.append(f"run_directory={directory or scratch}")
-            return self.process(words, self.environment())
+            threads = way.count if way and way.kind == "threads" else None
+            return self.process(words, self.environment(threads))
 
 
 class Peer:

@@ -1,12 +1,15 @@
-"""Rows that are no steps: whole processes, their memory, an all-reduce."""
+"""Rows that are no steps: whole processes, their memory, an all-reduce, busy neighbours."""
 
+import contextlib
 import csv
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 
 import rows
-from tools import Failed, Meshwork, Process, ROOT, complain
+from tools import CORES, Failed, Meshwork, Process, ROOT, complain
 
 
 def times(tools, turns, workload, steps):
@@ -49,6 +52,33 @@ def all_reduce(ours, turns):
     return found
 
 
+@contextlib.contextmanager
+def busy_neighbours():
+    """A process that does nothing but compute, for each core."""
+    words = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(words) for _ in CORES]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def beside_neighbours(ours, turns):
+    """By text of what a fit runs on: its seconds alone, and with neighbours, turn by turn."""
+    found = {}
+    for turn in range(turns):
+        for way in rows.TWO_THREADS, rows.TWO_DEVICES, rows.TWO_RANKS:
+            seconds = found.setdefault(way.text, {"alone": [], "busy": []})
+            seconds["alone"].append(ours.fit(WORKLOADS["convnet64"], 100, way=way).seconds)
+            with busy_neighbours():
+                seconds["busy"].append(ours.fit(WORKLOADS["convnet64"], 100, way=way).seconds)
+            complain(f"{way.text}, turn {turn + 1}: alone {seconds['alone'][-1]:.2f} s, "
+                     f"with busy neighbours {seconds['busy'][-1]:.2f} s")
+    return found
+
+
 def measure(tools, turns, wanted):
     """Results by name of row; those of the processes by name of tool."""
     ours = next(tool for tool in tools if isinstance(tool, Meshwork))
@@ -63,4 +93,6 @@ def measure(tools, turns, wanted):
         results["memory-wide"] = {"held": held_bytes(ours, wide, 3), **times(tools, 1, wide, 3)}
     if "all-reduce" in wanted:
         results["all-reduce"] = all_reduce(ours, turns)
+    if "busy" in wanted and len(CORES) > 1:
+        results["busy"] = beside_neighbours(ours, turns)
     return results

@@ -13,4 +13,8 @@ namespace meshwork {
 /// path of the forward node they belong to, and Phase::kBackward.
 std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const ValueId> wrt);
 
+/// The same for the output "loss" and all trainable variables, in graph.gradients: those of which
+/// the loss does not depend have none.
+void add_gradients(Graph& graph);
+
 }  // namespace meshwork

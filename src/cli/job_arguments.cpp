@@ -37,8 +37,8 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
 
 void add_dump_option(CLI::App& app, std::string& stage) {
   app.add_option("--dump", stage,
-                 fmt::format("print a stage of the compiler for device 0 and stop: {}",
-                             fmt::join(stages(), ", ")))
+                 "print the program for device 0 after a pass of the compiler and stop: " +
+                     fmt::format("{}", fmt::join(pass_names(), ", ")))
       ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
       ->type_name("STAGE");
 }
@@ -49,6 +49,8 @@ std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
   auto arguments = std::make_shared<JobArguments>();
   arguments->config = add_config_arguments(app);
   add_dump_option(app, arguments->dump);
+  app.add_flag("--time-passes", arguments->time_passes,
+               "print how long each pass of the compiler took, at the end, to stderr");
   app.add_option("--verbose", arguments->verbose,
                  "0 silent, 1 progress bar (plain lines where there is no terminal), 2 a line per "
                  "epoch")
@@ -76,18 +78,31 @@ Job load_job(const ConfigArguments& arguments, const std::string& command,
   return job;
 }
 
+Job load_job(const JobArguments& arguments, const std::string& command,
+             const std::vector<std::string>& options) {
+  Job job = load_job(*arguments.config, command, options);
+  if (arguments.time_passes) job.pass_times = std::make_shared<PassTimes>();
+  return job;
+}
+
+void print_pass_times(const Job& job) {
+  if (job.pass_times && launched_rank() == 0) fmt::print(stderr, "{}", job.pass_times->table());
+}
+
 void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage) {
-  const auto& known = stages();
+  const std::vector<std::string> known = pass_names();
   if (std::find(known.begin(), known.end(), stage) == known.end()) {
     fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
   }
   const Dump dump = [&](std::string_view name, const std::string& text) {
     if (name == stage && launched_rank() == 0) fmt::print("{}", text);
   };
+  const Watch watch{dump, job.pass_times.get()};
   const WorkspaceQuery workspace = workspace_of(job);
   const GlobalProgram program =
-      compile(job.config, job.signature, job.mesh, kind, batch, dump, nullptr, workspace);
-  compile_for_device(program, job.mesh, 0, workspace, 0, dump);
+      compile(job.config, job.signature, job.mesh, kind, batch, watch, nullptr, workspace);
+  compile_for_device(program, job.mesh, 0, workspace, 0, watch);
+  print_pass_times(job);
 }
 
 }  // namespace meshwork::cli

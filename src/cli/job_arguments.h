@@ -10,10 +10,12 @@
 
 namespace meshwork::cli {
 
-/// What every command that runs a job takes: CONFIG [key=value ...] --mesh --dump --verbose.
+/// What every command that runs a job takes: CONFIG [key=value ...] --mesh --dump --time-passes
+/// --verbose.
 struct JobArguments {
   std::shared_ptr<ConfigArguments> config;
   std::string dump;
+  bool time_passes = false;
   int verbose = 1;
 };
 
@@ -33,7 +35,14 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app);
 Job load_job(const ConfigArguments& arguments, const std::string& command,
              const std::vector<std::string>& options = {});
 
-/// Prints a stage of the program of `kind` for the first device.
+/// The same for a command that runs the job.
+Job load_job(const JobArguments& arguments, const std::string& command,
+             const std::vector<std::string>& options = {});
+
+/// Prints to stderr what the passes of the compiler took, if --time-passes asks for it.
+void print_pass_times(const Job& job);
+
+/// Prints the program of `kind` for the first device as it is after a pass.
 void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage);
 
 }  // namespace meshwork::cli

@@ -1,6 +1,7 @@
 #include "comm/breakable_barrier.h"
 
 #include "base/check.h"
+#include "base/wait.h"
 
 namespace meshwork {
 namespace {
@@ -14,8 +15,8 @@ std::uint32_t generation(std::uint32_t state) { return state / kOneGeneration; }
 
 }  // namespace
 
-BreakableBarrier::BreakableBarrier(int size, int spins)
-    : size_(static_cast<std::uint32_t>(size)), spins_(spins) {
+BreakableBarrier::BreakableBarrier(int size, std::chrono::nanoseconds spin)
+    : size_(static_cast<std::uint32_t>(size)), spin_(spin) {
   MW_CHECK(size > 0 && size < 32768, "{} threads", size);
 }
 
@@ -24,12 +25,12 @@ bool BreakableBarrier::meet() { return arrive(true); }
 void BreakableBarrier::meet_even_if_broken() { arrive(false); }
 
 void BreakableBarrier::break_up() noexcept {
-  state_.fetch_or(kBroken, std::memory_order_acq_rel);
-  state_.notify_all();
+  state_.value.fetch_or(kBroken);
+  state_.wake();
 }
 
 bool BreakableBarrier::arrive(bool breakable) {
-  std::uint32_t state = state_.load(std::memory_order_acquire);
+  std::uint32_t state = state_.value.load(std::memory_order_acquire);
   std::uint32_t next = 0;
   bool last = false;
   do {
@@ -37,22 +38,21 @@ bool BreakableBarrier::arrive(bool breakable) {
     last = arrived(state) + 1 == size_;
     next =
         last ? (generation(state) + 1) * kOneGeneration + (state & kBroken) : state + kOneArrived;
-  } while (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel,
-                                         std::memory_order_acquire));
+  } while (!state_.value.compare_exchange_weak(state, next));
   if (last) {
-    state_.notify_all();
+    state_.wake();
     return true;
   }
-  for (int spin = 0;; ++spin) {
-    const std::uint32_t now = state_.load(std::memory_order_acquire);
-    if (generation(now) != generation(state)) return true;
-    if (breakable && (now & kBroken) != 0) return false;
-    if (spin < spins_) {
-      wait_actively(spin);
-    } else {
-      state_.wait(now, std::memory_order_acquire);
-    }
+  const auto has_met = [&](std::uint32_t now) { return generation(now) != generation(state); };
+  const auto is_over = [&](std::uint32_t now) {
+    return has_met(now) || (breakable && (now & kBroken) != 0);
+  };
+  Spin spin(spin_);
+  std::uint32_t now = state_.value.load(std::memory_order_acquire);
+  for (; !is_over(now); now = state_.value.load(std::memory_order_acquire)) {
+    if (!spin.again()) state_.sleep(is_over);
   }
+  return has_met(now);
 }
 
 }  // namespace meshwork

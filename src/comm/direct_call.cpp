@@ -1,14 +1,15 @@
 #include "comm/direct_call.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "base/wait.h"
 #include "comm/blocks.h"
-#include "comm/breakable_barrier.h"
-#include "comm/futex.h"
 #include "comm/tree_sum.h"
 
 namespace meshwork {
@@ -19,8 +20,8 @@ using Kind = CollectiveCall::Kind;
 // A result of this size is still in the second-level cache when it is copied to the others.
 constexpr std::size_t kReduceBlockBytes = 65536;
 
-bool reaches(const std::atomic<std::uint32_t>& counter, std::uint32_t target) {
-  return static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - target) >= 0;
+bool reaches(std::uint32_t count, std::uint32_t target) {
+  return static_cast<std::int32_t>(count - target) >= 0;
 }
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -45,7 +46,10 @@ class DirectCall final : public PreparedCall {
   ~DirectCall() override {
     if (state_ == State::kIdle || !peers_.own_buffers) return;
     board_.break_up();
-    for (int round = 0; board_.working.load() != 0; ++round) wait_actively(round);
+    Spin spin(peers_.spin);
+    while (board_.working.load() != 0) {
+      if (!spin.again()) sched_yield();
+    }
   }
 
   void start() override {
@@ -61,11 +65,9 @@ class DirectCall final : public PreparedCall {
   }
 
   bool poll() override {
-    if (state_ == State::kStarted && reaches(board_.started, target_)) work();
-    if (state_ == State::kWorked && reaches(board_.done, target_)) state_ = State::kIdle;
-    if (state_ != State::kIdle && board_.broken.load(std::memory_order_acquire) != 0) {
-      peers_.fail_broken();
-    }
+    if (state_ == State::kStarted && is_reached(board_.started)) work();
+    if (state_ == State::kWorked && is_reached(board_.done)) state_ = State::kIdle;
+    if (state_ != State::kIdle && board_.broken.load() != 0) peers_.fail_broken();
     return state_ == State::kIdle;
   }
 
@@ -147,31 +149,25 @@ class DirectCall final : public PreparedCall {
     }
   }
 
-  void arrive(std::atomic<std::uint32_t>& counter) {
-    if (counter.fetch_add(1) + 1 == target_ && board_.sleepers.load() > 0) {
-      futex_wake_all(counter);
-    }
+  bool is_reached(const WaitWord& counter) const {
+    return reaches(counter.value.load(std::memory_order_acquire), target_);
   }
 
-  void await(std::atomic<std::uint32_t>& counter, std::span<PreparedCall* const> beside) {
-    constexpr int kSpinsBetweenPolls = 64;
-    for (int spin = 0; spin < peers_.spins; ++spin) {
-      if (reaches(counter, target_) || board_.broken.load(std::memory_order_relaxed) != 0) return;
-      if (spin % kSpinsBetweenPolls == 0) poll_all(beside);
-      wait_actively(spin);
-    }
-    poll_all(beside);
-    board_.sleepers.fetch_add(1);
-    const std::uint32_t now = counter.load();
-    if (static_cast<std::int32_t>(now - target_) < 0 && board_.broken.load() == 0) {
-      futex_wait_a_millisecond(counter, now);
-    }
-    board_.sleepers.fetch_sub(1);
-    if (!reaches(counter, target_)) peers_.progress();
+  void arrive(WaitWord& counter) {
+    if (counter.value.fetch_add(1) + 1 == target_) counter.wake();
   }
 
-  static void poll_all(std::span<PreparedCall* const> calls) {
-    for (PreparedCall* call : calls) call->poll();
+  void await(WaitWord& counter, std::span<PreparedCall* const> beside) {
+    const auto is_over = [&](std::uint32_t count) {
+      return reaches(count, target_) || board_.broken.load() != 0;
+    };
+    Spin spin(peers_.spin);
+    while (!is_over(counter.value.load(std::memory_order_acquire))) {
+      for (PreparedCall* call : beside) call->poll();
+      if (spin.again()) continue;
+      counter.sleep(is_over, beside.empty() ? kSleepTime : kSpinTime);
+      peers_.progress();
+    }
   }
 
   // What is in slots can be read even when its owner is gone.
@@ -242,8 +238,8 @@ class DirectCall final : public PreparedCall {
 
 void CallBoard::break_up() noexcept {
   broken.store(1);
-  futex_wake_all(started);
-  futex_wake_all(done);
+  started.wake_all();
+  done.wake_all();
 }
 
 std::int64_t sent_by(const CollectiveCall& call, int rank) {

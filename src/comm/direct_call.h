@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,17 +11,17 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/wait_word.h"
 
 namespace meshwork {
 
 /// Where the members of one prepared call meet, in memory that they share; zero bytes are a fresh
 /// one. Counts go on from round to round and may wrap around.
 struct CallBoard {
-  alignas(64) std::atomic<std::uint32_t> started;  ///< members that have given their data
-  alignas(64) std::atomic<std::uint32_t> done;     ///< members that have done their share
-  alignas(64) std::atomic<std::uint32_t> sleepers;
-  std::atomic<std::uint32_t> working;  ///< members that may be at the others' buffers just now
-  std::atomic<std::uint32_t> broken;   ///< the round that is pending will not be completed
+  alignas(64) WaitWord started;                    ///< members that have given their data
+  alignas(64) WaitWord done;                       ///< members that have done their share
+  alignas(64) std::atomic<std::uint32_t> working;  ///< that may be at the others' buffers just now
+  std::atomic<std::uint32_t> broken;  ///< the round that is pending will not be completed
 
   /// The pending and all later rounds end in an error.
   void break_up() noexcept;
@@ -30,7 +31,7 @@ struct CallBoard {
 struct CallPeers {
   int rank = 0;
   int size = 1;
-  int spins = 0;  ///< rounds to wait actively before sleeping
+  std::chrono::nanoseconds spin{};  ///< how long to spin before sleeping
   /// Whether buffers go away with their owner: threads of one process. A board is broken and
   /// waited for by whoever leaves a pending call.
   bool own_buffers = true;

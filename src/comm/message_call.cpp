@@ -8,9 +8,11 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/wait.h"
 #include "comm/blocks.h"
 #include "comm/mpi_check.h"
 #include "comm/tree_sum.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
@@ -70,14 +72,11 @@ class MessageCall final : public PreparedCall {
   }
 
   void wait(std::span<PreparedCall* const> beside) override {
+    Spin spin(rank_spin_time());
     while (!poll()) {
       for (PreparedCall* call : beside) call->poll();
-      if (!beside.empty()) {
-        sched_yield();
-        continue;
-      }
-      MW_MPI(
-          MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+      // MPI wakes nobody, and moves messages on only while it is called.
+      if (!spin.again()) sched_yield();
     }
   }
 

@@ -12,15 +12,13 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
-#include "comm/breakable_barrier.h"
 #include "comm/direct_call.h"
 #include "comm/message_call.h"
 #include "comm/mpi_ranks.h"
 #include "comm/shared_arenas.h"
 #include "comm/shared_memory.h"
 #include "comm/single.h"
-#include "machine/launch.h"
-#include "machine/topology.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
@@ -35,10 +33,7 @@ class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm comm, const MpiLimits& limits,
                   std::shared_ptr<const SharedArenas> arenas = nullptr)
-      : ranks_(comm),
-        limits_(limits),
-        spins_(launch_from_environment().local_size <= available_cores() ? kSpins : 0),
-        arenas_(std::move(arenas)) {}
+      : ranks_(comm), limits_(limits), arenas_(std::move(arenas)) {}
 
   int rank() const override { return ranks_.rank; }
   int size() const override { return ranks_.size; }
@@ -59,7 +54,6 @@ class MpiCommunicator final : public Communicator {
 
   MpiRanks ranks_;
   MpiLimits limits_;
-  int spins_;
   std::shared_ptr<const SharedArenas> arenas_;
   int next_tag_ = 1;
 };
@@ -103,7 +97,7 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCa
   const std::size_t bytes = board_bytes(call, size());
   std::byte* memory = map_shared_memory(ranks_.comm, bytes);
   if (memory == nullptr) return nullptr;
-  CallPeers peers{.rank = rank(), .size = size(), .spins = spins_, .own_buffers = false};
+  CallPeers peers{.rank = rank(), .size = size(), .spin = rank_spin_time(), .own_buffers = false};
   peers.memory = {memory, [bytes](void* mapped) { munmap(mapped, bytes); }};
   peers.arenas = arenas_;
   peers.progress = progress_messages;

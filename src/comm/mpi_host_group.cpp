@@ -6,30 +6,26 @@
 #include <thread>
 
 #include "base/check.h"
-#include "comm/breakable_barrier.h"
+#include "base/wait.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_ranks.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
 
-// Looks, of some 0.2 us each: hosts that are there together need no more.
-constexpr int kActiveLooks = 200;
-
-/// Waits for a request: actively for some tens of microseconds, then asleep but for looks that grow
-/// rarer. Others may come a second later, and need the core until then.
+/// Waits for a request: spins, and then sleeps but for a look now and then. Others may come a
+/// second later, and need the core until then.
 void await(MPI_Request request) {
+  Spin spin(rank_spin_time());
   std::chrono::microseconds sleep{50};
-  for (int look = 0;; ++look) {
+  while (true) {
     int done = 0;
     MW_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
     if (done != 0) return;
-    if (look < kActiveLooks) {
-      wait_actively(look);
-    } else {
-      std::this_thread::sleep_for(sleep);
-      sleep = std::min(2 * sleep, std::chrono::microseconds(1000));
-    }
+    if (spin.again()) continue;
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min(2 * sleep, std::chrono::microseconds(1000));
   }
 }
 

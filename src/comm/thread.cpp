@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/wait.h"
 #include "comm/thread_world.h"
 #include "machine/topology.h"
 
@@ -69,8 +70,7 @@ std::vector<std::thread> start_devices(Run& run) {
 
 ThreadWorld::ThreadWorld(int devices) {
   MW_CHECK(devices > 0, "{} devices", devices);
-  const bool enough = devices <= available_cores();
-  state_ = std::make_shared<ThreadWorldState>(devices, enough ? kSpins : 0);
+  state_ = std::make_shared<ThreadWorldState>(devices, spin_time(devices, available_cores()));
 }
 
 ThreadWorld::~ThreadWorld() = default;

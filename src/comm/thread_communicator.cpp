@@ -107,7 +107,7 @@ std::unique_ptr<PreparedCall> ThreadCommunicator::prepare(const CollectiveCall& 
       call, buffers, board.get(),
       {.rank = rank,
        .size = size(),
-       .spins = world->spins,
+       .spin = world->spin,
        .fail_broken = [member = member_] { member.world->throw_lost(member.group->devices); },
        .memory = board});
 }

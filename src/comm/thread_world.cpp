@@ -19,9 +19,9 @@ void ThreadGroup::break_up() noexcept {
   }
 }
 
-ThreadWorldState::ThreadWorldState(int number, int spin_rounds)
+ThreadWorldState::ThreadWorldState(int number, std::chrono::nanoseconds spin_time)
     : size(number),
-      spins(spin_rounds),
+      spin(spin_time),
       taken(static_cast<std::size_t>(number)),
       left(static_cast<std::size_t>(number)) {
   std::vector<int> ranks(static_cast<std::size_t>(number));
@@ -31,7 +31,7 @@ ThreadWorldState::ThreadWorldState(int number, int spin_rounds)
 }
 
 std::shared_ptr<ThreadGroup> ThreadWorldState::add_group(std::vector<int> members) {
-  auto group = std::make_shared<ThreadGroup>(next_id++, std::move(members), spins);
+  auto group = std::make_shared<ThreadGroup>(next_id++, std::move(members), spin);
   std::erase_if(groups, [](const auto& other) { return other.expired(); });
   groups.push_back(group);
   return group;

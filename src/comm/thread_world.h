@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -25,10 +26,10 @@ class DeviceLost : public Error {
 
 /// What the threads of one group share.
 struct ThreadGroup {
-  ThreadGroup(int number, std::vector<int> world_ranks, int spins)
+  ThreadGroup(int number, std::vector<int> world_ranks, std::chrono::nanoseconds spin)
       : id(number),
         devices(std::move(world_ranks)),
-        barrier(static_cast<int>(devices.size()), spins),
+        barrier(static_cast<int>(devices.size()), spin),
         calls(devices.size()),
         shown(devices.size()) {}
 
@@ -46,7 +47,7 @@ struct ThreadGroup {
 
 /// What all groups of one world share; everything under `mutex`. Members are devices by world rank.
 struct ThreadWorldState {
-  ThreadWorldState(int number, int spins);
+  ThreadWorldState(int number, std::chrono::nanoseconds spin);
 
   /// The group of `members` made from group `parent`: the same for each member that comes.
   std::shared_ptr<ThreadGroup> join(int parent, const std::vector<int>& members);
@@ -68,7 +69,7 @@ struct ThreadWorldState {
   };
 
   int size;
-  int spins;
+  std::chrono::nanoseconds spin;
   std::mutex mutex;
   int next_id = 0;
   std::vector<bool> taken;

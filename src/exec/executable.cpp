@@ -10,10 +10,6 @@
 namespace meshwork {
 namespace {
 
-Reduction reduction_of(const Node& node) {
-  return node.attrs.text("reduction") == "max" ? Reduction::kMax : Reduction::kSum;
-}
-
 /// A value without its place.
 TensorView unplaced(const Graph& program, ValueId id) {
   return {.type = program.type(id),
@@ -131,21 +127,21 @@ CollectiveCall Executable::call_of(ValueId id) const {
       break;
     case Collective::kAllReduce:
       call.count = num_elements(node.type.shape);
-      call.reduction = reduction_of(node);
+      call.reduction = node.collective->reduction;
       return call;
     case Collective::kReduceScatter:
       call.kind = CollectiveCall::Kind::kReduceScatter;
-      call.counts = node.attrs.integers("counts");
-      call.reduction = reduction_of(node);
+      call.counts = node.collective->counts;
+      call.reduction = node.collective->reduction;
       return call;
     case Collective::kAllGather:
       call.kind = CollectiveCall::Kind::kAllGather;
-      call.counts = node.attrs.integers("counts");
+      call.counts = node.collective->counts;
       return call;
     case Collective::kAllToAll:
       call.kind = CollectiveCall::Kind::kAllToAll;
-      call.counts = node.attrs.integers("send_counts");
-      call.recv_counts = node.attrs.integers("recv_counts");
+      call.counts = node.collective->counts;
+      call.recv_counts = node.collective->recv_counts;
       return call;
   }
   MW_CHECK(false, "'{}' is no collective", node.op->name);
@@ -178,7 +174,7 @@ Launch Executable::start(const Instruction& instruction) {
   }
   std::erase_if(parts, [](const Part& part) { return part.from == part.to; });
   auto& call = calls_[static_cast<int>(&instruction - plan_.instructions.data())];
-  call = groups_.of(first.attrs.integers("members"))
+  call = groups_.of(first.collective->members)
              .prepare(reduces ? joined_all_reduce(instruction) : call_of(instruction.nodes.front()),
                       *streams_.communication);
   under_way_.push_back(call.get());

@@ -11,8 +11,6 @@
 namespace meshwork {
 namespace {
 
-std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
 /// A named value before anything is known of it.
 struct Named {
   std::string path;
@@ -113,8 +111,8 @@ class Explainer {
     move_of_.resize(graph().nodes.size(), 0);
     std::size_t moves = 0;
     for (ValueId id = 0; id < static_cast<ValueId>(graph().nodes.size()); ++id) {
-      if (graph().node(id).op == &kReshard) move_of_[index(id)] = moves++;
-      for (const ValueId input : graph().node(id).inputs) users_[index(input)].push_back(id);
+      if (graph().node(id).op == &kReshard) move_of_[id] = moves++;
+      for (const ValueId input : graph().node(id).inputs) users_[input].push_back(id);
     }
   }
 
@@ -163,7 +161,7 @@ class Explainer {
     value.path = named.path;
     value.kind = named.kind;
     value.type = trace_.laid_out.graph.type(named.laid_out);
-    const NodeLayout& layout = trace_.laid_out.nodes[index(named.laid_out)];
+    const NodeLayout& layout = trace_.laid_out.nodes[named.laid_out];
     value.layout = layout.output;
     value.local = layout.flexible;
     if (named.variable >= 0) {
@@ -241,14 +239,14 @@ class Explainer {
 
   void add(ValueId reshard, MoveCause cause, std::set<ValueId>& found,
            ValueExplanation& value) const {
-    if (found.insert(reshard).second) value.moves.push_back({move_of_[index(reshard)], cause});
+    if (found.insert(reshard).second) value.moves.push_back({move_of_[reshard], cause});
   }
 
   /// `maker` and the reshards of it, one from another.
   std::vector<ValueId> versions(ValueId maker) const {
     std::vector<ValueId> all{maker};
     for (std::size_t i = 0; i < all.size(); ++i) {
-      for (const ValueId user : users_[index(all[i])]) {
+      for (const ValueId user : users_[all[i]]) {
         if (graph().node(user).op == &kReshard) all.push_back(user);
       }
     }
@@ -265,10 +263,10 @@ class Explainer {
   /// Ops that add up over a dimension which is split leave sums that are still to be combined.
   void add_sums(ValueId maker, std::set<ValueId>& found, ValueExplanation& value) const {
     for (const ValueId id : versions(maker)) {
-      const Layout& have = trace_.agreed.layouts[index(id)];
-      for (const ValueId user : users_[index(id)]) {
+      const Layout& have = trace_.agreed.layouts[id];
+      for (const ValueId user : users_[id]) {
         if (graph().node(user).op == &kReshard) continue;
-        for (const int axis : trace_.agreed.layouts[index(user)].partial) {
+        for (const int axis : trace_.agreed.layouts[user].partial) {
           if (dim_of_axis(have, axis) >= 0) follow_partial(user, axis, found, value);
         }
       }
@@ -283,8 +281,8 @@ class Explainer {
     while (!open.empty()) {
       const ValueId id = open.back();
       open.pop_back();
-      for (const ValueId user : users_[index(id)]) {
-        if (is_partial(trace_.agreed.layouts[index(user)], axis)) {
+      for (const ValueId user : users_[id]) {
+        if (is_partial(trace_.agreed.layouts[user], axis)) {
           if (seen.insert(user).second) open.push_back(user);
         } else if (graph().node(user).op == &kReshard) {
           add(user, MoveCause::kSum, found, value);
@@ -299,7 +297,7 @@ class Explainer {
     if (layer.empty()) return;
     for (ValueId id = 0; id < maker; ++id) {
       if (graph().node(id).op != &kReshard) continue;
-      const Move& move = result_.moves[move_of_[index(id)]];
+      const Move& move = result_.moves[move_of_[id]];
       const bool inside = move.name.empty() && move.maker == layer && move.layer == layer;
       if (inside && move.phase == Phase::kForward) add(id, MoveCause::kInside, found, value);
     }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "explain/explain_text.h"
+#include "explain/words.h"
 
 namespace meshwork::cli {
 namespace {

@@ -4,77 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "explain/draw/devices.h"
 #include "explain/draw/tensor.h"
+#include "explain/words.h"
 
 namespace meshwork::cli {
 namespace {
-
-std::string show_shape(const Shape& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-std::string show_size(double bytes) {
-  if (bytes < 1024) return fmt::format("{:.0f} bytes", bytes);
-  return fmt::format("{} bytes ({})", show_count(static_cast<std::int64_t>(bytes + 0.5)),
-                     show_bytes(bytes));
-}
-
-/// Halos are told apart; with many parts they would fill lines.
-std::string show_layout(const Layout& layout, const Mesh& mesh) {
-  return to_string(without_halos(layout), mesh) + (layout.halos.empty() ? "" : " with a halo");
-}
-
-std::string axis_name(int axis, const Mesh& mesh) {
-  return mesh.names[static_cast<std::size_t>(axis)];
-}
-
-std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (const int axis : axes) names.push_back(axis_name(axis, mesh));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string show_rule(const config::LayoutRule& rule) {
-  return fmt::format("'{}' ({})", rule.pattern, config::to_string(rule.at));
-}
-
-std::string phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return "forward";
-    case Phase::kAgain:
-    case Phase::kBackward:
-      return "backward";
-    case Phase::kUpdate:
-      return "update";
-  }
-  return "";
-}
-
-/// "mesh data=2,model=4: 8 devices, device = 4 data + model", or of another order
-/// "mesh model=2: 2 devices, in this order: 1, 0".
-std::string show_mesh(const Mesh& mesh) {
-  std::vector<std::string> terms;
-  std::int64_t stride = 1;
-  for (std::size_t a = mesh.names.size(); a-- > 0;) {
-    if (mesh.sizes[a] > 1) {
-      terms.insert(terms.begin(),
-                   stride == 1 ? mesh.names[a] : fmt::format("{} {}", stride, mesh.names[a]));
-    }
-    stride *= mesh.sizes[a];
-  }
-  std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
-                                 mesh.num_devices() == 1 ? "" : "s");
-  if (!mesh.devices.empty()) {
-    text += fmt::format(", in this order: {}", fmt::join(mesh.devices, ", "));
-  } else if (terms.size() > 1) {
-    text += fmt::format(", device = {}", fmt::join(terms, " + "));
-  }
-  return text;
-}
 
 /// Writes the lines of one value.
 class Writer {
@@ -405,37 +341,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string describe(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kWeight:
-      return "trained weight";
-    case ValueKind::kState:
-      return "weight that is not trained";
-    case ValueKind::kSlot:
-      return "state of the optimizer";
-    case ValueKind::kGradient:
-      return "gradient";
-    case ValueKind::kOutput:
-      return "output of a layer";
-  }
-  return "";
-}
-
-std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim) {
-  static const std::array<std::array<const char*, 4>, 4> kOutputs{{
-      {"batch"},
-      {"batch", "features"},
-      {"batch", "steps", "features"},
-      {"batch", "height", "width", "channels"},
-  }};
-  const bool output = path.ends_with("/output") || path == "prediction";
-  if (output && rank >= 1 && rank <= 4) return kOutputs[rank - 1][dim];
-  if (output && dim == 0) return "batch";
-  if (!output && rank == 1) return "elements";
-  if (!output && rank == 2) return dim == 0 ? "rows" : "columns";
-  return fmt::format("dimension {}", dim);
-}
 
 std::string explain_text(const Explanation& explanation, const config::Config& config,
                          const Mesh& mesh, const Pen& pen) {

@@ -21,11 +21,4 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
                          const Mesh& mesh, const Pen& pen);
 std::string summary_json(const ModelSummary& summary, const Mesh& mesh);
 
-/// What a dimension is called: "batch" and "height" for outputs, "rows" for matrices, else
-/// "dimension 2".
-std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim);
-
-/// "trained weight", "output of a layer".
-std::string describe(ValueKind kind);
-
 }  // namespace meshwork::cli

@@ -71,7 +71,7 @@ void add_outputs(const LaidOut& laid_out, const Mesh& mesh, std::vector<SummaryR
   for (SummaryRow& row : rows) {
     const auto found = outputs.find(row.name + "/output");
     if (found == outputs.end()) continue;
-    const auto id = static_cast<std::size_t>(found->second);
+    const ValueId id = found->second;
     row.shape = laid_out.graph.type(found->second).shape;
     if (!laid_out.nodes[id].flexible) row.layout = to_string(laid_out.nodes[id].output, mesh);
   }

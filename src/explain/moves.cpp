@@ -7,8 +7,6 @@
 namespace meshwork {
 namespace {
 
-std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
 /// Names of values, by the node that computes them; the first name of several.
 std::map<ValueId, std::string> names_of(const Graph& graph) {
   std::map<ValueId, std::string> names;
@@ -49,8 +47,8 @@ Move move_of(const Partitioned& agreed, ValueId id, const Mesh& mesh,
   move.maker = maker.path;
   move.layer = node.path;
   move.phase = node.phase;
-  move.from = agreed.layouts[index(node.inputs[0])];
-  move.to = agreed.layouts[index(id)];
+  move.from = agreed.layouts[node.inputs[0]];
+  move.to = agreed.layouts[id];
   move.steps = reshard_steps(move.from, move.to, node.type.shape, mesh);
   for (const ReshardStep& step : move.steps) {
     move.step_bytes.push_back(step_bytes(step, node.type, mesh));
@@ -65,16 +63,16 @@ std::vector<Move> moves_of(const Partitioned& agreed, const Mesh& mesh) {
   const Graph& graph = agreed.graph;
   const auto names = names_of(graph);
   std::vector<Move> moves;
-  std::vector<std::size_t> move_at(graph.nodes.size(), 0);
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+  ValueMap<std::size_t> move_at(graph.nodes.size(), 0);
+  for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
     if (node.op == &kReshard) {
-      move_at[index(id)] = moves.size();
+      move_at[id] = moves.size();
       moves.push_back(move_of(agreed, id, mesh, names));
       continue;
     }
     for (const ValueId input : node.inputs) {
-      if (graph.node(input).op == &kReshard) add_reader(moves[move_at[index(input)]], node.path);
+      if (graph.node(input).op == &kReshard) add_reader(moves[move_at[input]], node.path);
     }
   }
   return moves;

@@ -6,8 +6,6 @@
 namespace meshwork {
 namespace {
 
-std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
 bool shards(const Layout& layout, std::size_t dim, int axis) {
   const auto& axes = layout.dims[dim];
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -22,14 +20,14 @@ struct Place {
 /// The operand that brought `axis` to a dimension of the result, kNoValue if none did.
 Place brought_by(const LaidOut& program, const Place& at, int axis) {
   const Node& node = program.graph.node(at.value);
-  const NodeLayout& layout = program.nodes[index(at.value)];
+  const NodeLayout& layout = program.nodes[at.value];
   const DimRule rule = rule_of(program.graph, node);
   const int factor = DimRule::major_factor(rule.output, at.dim);
   for (std::size_t i = 0; factor >= 0 && i < node.inputs.size(); ++i) {
     const int dim = DimRule::dim_of(rule.inputs[i], factor);
     if (dim < 0) continue;
     const auto d = static_cast<std::size_t>(dim);
-    const NodeLayout& operand = program.nodes[index(node.inputs[i])];
+    const NodeLayout& operand = program.nodes[node.inputs[i]];
     const bool brings = !operand.flexible && shards(operand.output, d, axis);
     if (brings && shards(layout.inputs[i], d, axis)) return {node.inputs[i], d};
   }
@@ -109,7 +107,7 @@ class Tracer {
   }
 
   bool is_settled() {
-    const Layout& computed = program_.nodes[index(at_.value)].computed;
+    const Layout& computed = program_.nodes[at_.value].computed;
     if (shards(computed, at_.dim, origin_.axis)) return false;
     finish(is_partial(computed, origin_.axis) ? AxisOrigin::Kind::kScattered
                                               : AxisOrigin::Kind::kChosen,

@@ -1,22 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "graph/attrs.h"
+#include "graph/collective.h"
+#include "graph/value_map.h"
 
 namespace meshwork {
 
 struct OpDef;
-
-/// Index of a node in its graph; every node gives exactly one value.
-using ValueId = std::int32_t;
-constexpr ValueId kNoValue = -1;
 
 struct TensorType {
   DType dtype = DType::kFloat32;
@@ -34,7 +34,7 @@ enum class Phase {
   kForward,
   kBackward,
   kUpdate,
-  kAgain,  ///< the forward pass once more, of a part, while the backward pass runs
+  kRecompute,  ///< the forward pass once more, of a part, while the backward pass runs
 };
 
 /// One operation. Its inputs stand before it in the graph.
@@ -48,6 +48,7 @@ struct Node {
   /// The forward value whose gradient this one is, or part of it, in a program for all devices:
   /// where nothing else says how to shard a dimension, it is sharded as there.
   ValueId gradient_of = kNoValue;
+  std::optional<CollectiveArgs> collective = {};  ///< of nodes whose op is one
 };
 
 /// A tensor that lives from step to step. The value is a node of op `variable`.
@@ -72,18 +73,37 @@ struct NamedValue {
   ValueId value = kNoValue;
 };
 
+/// `after` may run only when `before` has, though it does not read it.
+struct ControlEdge {
+  ValueId before = kNoValue;
+  ValueId after = kNoValue;
+};
+
 /// A program in order of execution: global before partitioning, local (one device) after it.
 struct Graph {
-  std::vector<Node> nodes;
+  ValueMap<Node> nodes;
   std::vector<Variable> variables;
   std::vector<Update> updates;
   std::vector<Update> gradients;  ///< of trainable variables, where the program computes them
   std::vector<NamedValue> outputs;
   std::vector<NamedValue> layer_outputs;  ///< "d1/output": what a layout map may lay out
-  std::vector<Window> windows;            ///< of each value, in a local program; else empty
+  ValueMap<Window> windows;               ///< of each value, in a local program; else empty
+  std::vector<ControlEdge> controls;
 
-  const Node& node(ValueId id) const { return nodes[static_cast<std::size_t>(id)]; }
-  const TensorType& type(ValueId id) const { return node(id).type; }
+  ValueId end() const { return static_cast<ValueId>(nodes.size()); }
+  ValueRange ids() const { return {0, end()}; }
+  Node& node(ValueId id) { return nodes[id]; }
+  const Node& node(ValueId id) const { return nodes[id]; }
+  const TensorType& type(ValueId id) const { return nodes[id].type; }
+  /// Of all elements of the value, wherever they are.
+  const Shape& global_shape(ValueId id) const {
+    return windows.empty() ? type(id).shape : windows[id].global;
+  }
+  /// Appends to a local program.
+  ValueId append(Node node, Window window) {
+    windows.push_back(std::move(window));
+    return nodes.append(std::move(node));
+  }
 };
 
 /// Types of the inputs of a node, in order.
@@ -95,9 +115,22 @@ ValueId input_value(const Graph& graph, std::string_view name);
 /// The value of the output `name`; a broken invariant if there is none.
 ValueId output_value(const Graph& graph, std::string_view name);
 
-/// Throws CheckFailure unless inputs precede their uses, types are what the ops infer (global
-/// programs), and variables, updates and outputs name values of matching types.
+/// Throws CheckFailure unless inputs precede their uses, collectives say who takes part, names and
+/// edges name values of matching types, and types are what the ops infer: in a local program of
+/// what the device holds, or of the global values if it holds the same part of all of them.
 void verify(const Graph& graph);
+
+/// Where the values of one graph stand in another; kNoValue: nowhere.
+using Renaming = ValueMap<ValueId>;
+
+/// A node with its operands, and the value whose gradient it is, as they are called in the other.
+Node remap(Node node, const Renaming& renamed);
+
+/// All that a graph says of its values beside nodes and windows (variables, updates, gradients,
+/// names, control edges), for a program in which they are called otherwise. Gradients, outputs of
+/// layers and edges of values that stand nowhere are left out; variables, updates and outputs may
+/// not be left out.
+void remap_names(const Graph& from, const Renaming& renamed, Graph& to);
 
 /// The same graph without the nodes that no output and no update needs. Variables and inputs stay.
 Graph prune(const Graph& graph);

@@ -20,6 +20,7 @@ struct OpArgs {
   std::span<const TensorType> inputs;
   const Attrs& attrs;
   TensorType output;  ///< not yet known while inferring
+  const CollectiveArgs* collective = nullptr;
 };
 
 /// In which operands an op is linear, so that a partial sum may pass through it unreduced, unless
@@ -30,9 +31,6 @@ enum class Linear {
   kEach,     ///< any one operand partial, the others not: multiply, einsum
   kFirst,    ///< only the first operand: divide
 };
-
-/// What a node asks of the communicator; such nodes stand in local programs only.
-enum class Collective { kNone, kAllReduce, kAllGather, kReduceScatter, kAllToAll };
 
 /// The whole meaning of an op, apart from its kernels. One file in ops/ defines one.
 struct OpDef {

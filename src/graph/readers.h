@@ -7,9 +7,12 @@
 namespace meshwork {
 
 /// Of each value, how many nodes (once for each operand), updates and outputs read it.
-std::vector<int> count_readers(const Graph& graph);
+ValueMap<int> count_readers(const Graph& graph);
 
 /// Of each value, the nodes that read it, in order, once for each operand.
-std::vector<std::vector<ValueId>> reading_nodes(const Graph& graph);
+ValueMap<std::vector<ValueId>> reading_nodes(const Graph& graph);
+
+/// Of each node, those that must run before it: its operands, and what control edges say.
+ValueMap<std::vector<ValueId>> predecessors(const Graph& graph);
 
 }  // namespace meshwork

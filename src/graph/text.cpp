@@ -14,13 +14,11 @@
 namespace meshwork {
 namespace {
 
-using Lookup = std::function<const OpDef*(std::string_view)>;
-
 constexpr std::array<std::pair<Phase, std::string_view>, 4> kPhases{{
     {Phase::kForward, "forward"},
     {Phase::kBackward, "backward"},
     {Phase::kUpdate, "update"},
-    {Phase::kAgain, "again"},
+    {Phase::kRecompute, "recompute"},
 }};
 
 /// A path as it stands where TextCursor::word can read it, else in quotes.
@@ -32,6 +30,30 @@ std::string path_text(const std::string& path) {
   return plain ? path : quoted(path);
 }
 
+/// As attributes: that is how they are written.
+Attrs attrs_of(const CollectiveArgs& args, Collective kind) {
+  Attrs attrs{{"axes", args.axes}, {"members", args.members}};
+  if (kind == Collective::kAllReduce || kind == Collective::kReduceScatter) {
+    attrs.set("reduction", std::string(to_string(args.reduction)));
+  }
+  if (kind == Collective::kAllReduce) return attrs;
+  attrs.set("own", args.own);
+  attrs.set("counts", args.counts);
+  if (kind == Collective::kAllToAll) attrs.set("recv_counts", args.recv_counts);
+  return attrs;
+}
+
+CollectiveArgs collective_args(const Attrs& attrs, Collective kind) {
+  CollectiveArgs args{.axes = attrs.integers("axes"), .members = attrs.integers("members")};
+  const Attr* reduction = attrs.find("reduction");
+  if (reduction != nullptr && attrs.text("reduction") == "max") args.reduction = Reduction::kMax;
+  if (kind == Collective::kAllReduce) return args;
+  args.own = attrs.integer("own");
+  args.counts = attrs.integers("counts");
+  if (kind == Collective::kAllToAll) args.recv_counts = attrs.integers("recv_counts");
+  return args;
+}
+
 std::string spaced(const std::string& text) { return text.empty() ? "" : " " + text; }
 
 std::string node_text(const Graph& graph, ValueId id) {
@@ -40,13 +62,15 @@ std::string node_text(const Graph& graph, ValueId id) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     text += fmt::format("{}%{}", i > 0 ? ", " : "", node.inputs[i]);
   }
-  text += fmt::format("){} : {}", spaced(to_string(node.attrs)), to_string(node.type));
+  text += fmt::format("){} : {}", spaced(attrs_text(node)), to_string(node.type));
   if (!graph.windows.empty()) {
-    const Window& window = graph.windows[static_cast<std::size_t>(id)];
+    const Window& window = graph.windows[id];
     text += fmt::format(" of {} at {}", to_string(window.global), to_string(window.offset));
   }
-  return text + fmt::format("  #{} {}", spaced(path_text(node.path)),
-                            kPhases[static_cast<std::size_t>(node.phase)].second);
+  text += fmt::format("  #{} {}", spaced(path_text(node.path)),
+                      kPhases[static_cast<std::size_t>(node.phase)].second);
+  if (node.gradient_of != kNoValue) text += fmt::format(" (of %{})", node.gradient_of);
+  return text;
 }
 
 std::string variable_text(const Variable& variable) {
@@ -59,26 +83,30 @@ std::string variable_text(const Variable& variable) {
   return text;
 }
 
-const OpDef* op_of(TextCursor& line, const Lookup& lookup) {
+const OpDef* op_of(TextCursor& line, const LookUpOp& lookup) {
   const std::string name = line.word();
   const OpDef* op = lookup(name);
   if (op == nullptr) line.error("unknown op '{}'", name);
   return op;
 }
 
-void parse_path_and_phase(TextCursor& line, Node& node) {
+void parse_origin(TextCursor& line, std::size_t id, Node& node) {
   line.expect("#");
   std::string last = line.at_quote() ? line.quoted_text() : line.word();
-  if (!line.at_end() && !line.take(";")) {
+  if (!line.at_end() &&
+      std::string_view(";(").find(line.rest().front()) == std::string_view::npos) {
     node.path = std::exchange(last, line.word());
-    if (!line.at_end()) line.expect(";");
   }
   const auto* phase =
       std::find_if(kPhases.begin(), kPhases.end(), [&](const auto& p) { return p.second == last; });
   if (phase == kPhases.end()) {
-    line.error("unknown phase '{}'; known: forward, backward, update, again", last);
+    line.error("unknown phase '{}'; known: forward, backward, update, recompute", last);
   }
   node.phase = phase->first;
+  if (!line.take("(")) return;
+  line.expect("of");
+  node.gradient_of = line.value(id);
+  line.expect(")");
 }
 
 void parse_window(TextCursor& line, Graph& graph, const Shape& local) {
@@ -99,7 +127,8 @@ void parse_window(TextCursor& line, Graph& graph, const Shape& local) {
   graph.windows.push_back(std::move(window));
 }
 
-void parse_node(TextCursor& line, Graph& graph, const Lookup& lookup) {
+void parse_node(TextCursor& line, Graph& graph, const LookUpOp& lookup,
+                const ReadAnnotation& annotation) {
   const std::size_t id = graph.nodes.size();
   line.expect("%");
   if (const std::int64_t stated = line.integer(); stated != static_cast<std::int64_t>(id)) {
@@ -116,14 +145,20 @@ void parse_node(TextCursor& line, Graph& graph, const Lookup& lookup) {
     line.expect(")");
   }
   node.attrs = line.attrs();
+  if (const Collective kind = node.op->collective; kind != Collective::kNone) {
+    node.collective = collective_args(std::exchange(node.attrs, {}), kind);
+  }
   line.expect(":");
   node.type = line.type();
   parse_window(line, graph, node.type.shape);
-  parse_path_and_phase(line, node);
+  parse_origin(line, id, node);
   graph.nodes.push_back(std::move(node));
+  if (line.at_end()) return;
+  line.expect(";");
+  if (annotation) annotation(graph.end() - 1, line.rest());
 }
 
-Variable parse_variable(TextCursor& line, const Graph& graph, const Lookup& lookup) {
+Variable parse_variable(TextCursor& line, const Graph& graph, const LookUpOp& lookup) {
   Variable variable;
   variable.value = line.value(graph.nodes.size());
   variable.path = line.quoted_text();
@@ -152,7 +187,16 @@ Update parse_update(TextCursor& line, const Graph& graph) {
   return update;
 }
 
-void parse_line(TextCursor& line, Graph& graph, const Lookup& lookup) {
+ControlEdge parse_control(TextCursor& line, const Graph& graph) {
+  ControlEdge edge;
+  edge.before = line.value(graph.nodes.size());
+  line.expect("before");
+  edge.after = line.value(graph.nodes.size());
+  return edge;
+}
+
+void parse_line(TextCursor& line, Graph& graph, const LookUpOp& lookup,
+                const ReadAnnotation& annotation) {
   if (line.take("variable")) {
     graph.variables.push_back(parse_variable(line, graph, lookup));
   } else if (line.take("update")) {
@@ -163,19 +207,24 @@ void parse_line(TextCursor& line, Graph& graph, const Lookup& lookup) {
     graph.outputs.push_back(parse_named(line, graph));
   } else if (line.take("layer_output")) {
     graph.layer_outputs.push_back(parse_named(line, graph));
+  } else if (line.take("control")) {
+    graph.controls.push_back(parse_control(line, graph));
   } else {
-    parse_node(line, graph, lookup);
-    return;  // an annotation may follow
+    return parse_node(line, graph, lookup, annotation);
   }
   if (!line.at_end()) line.error("nothing more expected on this line");
 }
 
 }  // namespace
 
+std::string attrs_text(const Node& node) {
+  return to_string(node.collective ? attrs_of(*node.collective, node.op->collective) : node.attrs);
+}
+
 std::string print(const Graph& graph, const Annotate& annotate) {
   MW_CHECK(graph.windows.empty() || graph.windows.size() == graph.nodes.size());
   std::string text;
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+  for (const ValueId id : graph.ids()) {
     text += node_text(graph, id);
     const std::string extra = annotate ? annotate(id) : "";
     if (!extra.empty()) text += "  ; " + extra;
@@ -194,17 +243,20 @@ std::string print(const Graph& graph, const Annotate& annotate) {
   for (const NamedValue& output : graph.layer_outputs) {
     text += fmt::format("layer_output {} = %{}\n", quoted(output.name), output.value);
   }
+  for (const ControlEdge& edge : graph.controls) {
+    text += fmt::format("control %{} before %{}\n", edge.before, edge.after);
+  }
   return text;
 }
 
-Graph parse(std::string_view text, const Lookup& lookup) {
+Graph parse(std::string_view text, const LookUpOp& lookup, const ReadAnnotation& annotation) {
   Graph graph;
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     TextCursor line(text.substr(0, end), ++number);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.at_end() && !line.take("#")) parse_line(line, graph, lookup);
+    if (!line.at_end() && !line.take("#")) parse_line(line, graph, lookup, annotation);
   }
   return graph;
 }

@@ -20,13 +20,22 @@ using Annotate = std::function<std::string(ValueId)>;
 ///   output "loss" = %5
 ///   layer_output "d1/output" = %3
 ///
-/// After '#' stand the path, if there is one, and the phase; after ';' what `annotate` says. In a
-/// local program the window follows the type: `float32[64, 200] of [128, 200] at [64, 0]`.
+/// After '#' stand the path, if there is one, the phase and, in brackets, the value whose gradient
+/// the node gives: `# d1 backward (of %3)`; after ';' what `annotate` says. In a local program the
+/// window follows the type: `float32[64, 200] of [128, 200] at [64, 0]`. What a collective sends
+/// stands among the attributes. An edge is `control %3 before %7`.
 std::string print(const Graph& graph, const Annotate& annotate = {});
 
-/// The inverse of print; annotations are passed over, blank lines and lines that begin with '#'
-/// too. `lookup` gives the op of a name, nullptr where there is none. Throws an Error with the
-/// number of the line. Types are taken as they stand: verify() compares them with the ops.
-Graph parse(std::string_view text, const std::function<const OpDef*(std::string_view)>& lookup);
+/// The attributes of a node, and what its collective sends, as they stand in the text form.
+std::string attrs_text(const Node& node);
+
+/// Gives the op of a name, nullptr where there is none.
+using LookUpOp = std::function<const OpDef*(std::string_view)>;
+/// Is given what stands after ';'.
+using ReadAnnotation = std::function<void(ValueId, std::string_view)>;
+
+/// The inverse of print; blank lines and lines that begin with '#' are passed over. Throws an Error
+/// with the number of the line. Types are taken as they stand: verify() compares them with the ops.
+Graph parse(std::string_view text, const LookUpOp& lookup, const ReadAnnotation& annotation = {});
 
 }  // namespace meshwork

@@ -20,6 +20,11 @@ class TextCursor {
 
   /// Whether only spaces are left.
   bool at_end();
+  /// What is left, without spaces before it.
+  std::string_view rest() {
+    skip();
+    return text_.substr(position_);
+  }
   /// Whether `word` comes next; passes over it if so.
   bool take(std::string_view word);
   /// Passes over `word`, which must come next.

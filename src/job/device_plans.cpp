@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "plan/memory_limit.h"
 
 namespace meshwork {
 
@@ -10,7 +11,8 @@ DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& worksp
   DevicePlans result;
   // The program that initializes comes first and has all variables.
   for (const auto& [key, global] : job.programs) {
-    Plan plan = compile_for_device(global, job.mesh, device, workspace, result.variable_bytes);
+    Plan plan = compile_for_device(global, job.mesh, device, workspace, result.variable_bytes,
+                                   {.dump = {}, .times = job.pass_times.get()});
     MW_CHECK(result.plans.empty() || plan.variable_bytes <= result.variable_bytes);
     result.variable_bytes = std::max(result.variable_bytes, plan.variable_bytes);
     result.arena_bytes = std::max(result.arena_bytes, plan.arena_bytes);

@@ -9,7 +9,6 @@
 #include "comm/mpi.h"
 #include "comm/thread.h"
 #include "exec/executable.h"
-#include "graph/text.h"
 #include "machine/launch.h"
 #include "machine/topology.h"
 #include "model/sample_weights.h"
@@ -26,10 +25,7 @@ std::int64_t hash_of(const Job& job) {
                                  fmt::join(job.mesh.devices, ","), job.config.seed);
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
-    const auto& layouts = program.partitioned.layouts;  // clang 14 captures no structured binding
-    text += print(program.partitioned.graph, [&](ValueId id) {
-      return to_string(layouts[static_cast<std::size_t>(id)], job.mesh);
-    });
+    text += print(program.partitioned, job.mesh);
   }
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
 }
@@ -122,8 +118,8 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
   const std::int64_t size = std::max<std::int64_t>(batch, 1);
   // Only the search for what meets a limit asks.
   const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
-  job.programs.emplace(
-      key, compile(job.config, job.signature, job.mesh, kind, size, {}, trace, workspace));
+  job.programs.emplace(key, compile(job.config, job.signature, job.mesh, kind, size,
+                                    {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
 }
 
 void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {

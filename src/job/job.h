@@ -41,7 +41,8 @@ struct Job {
   data::Split train;                      ///< without what validation takes off
   std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
-  DeviceFactory make_device;  ///< instead of the factory that goes by the configuration
+  DeviceFactory make_device;              ///< instead of the factory that goes by the configuration
+  std::shared_ptr<PassTimes> pass_times;  ///< of all compilations, where somebody asks
 };
 
 /// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/wait.h"
 #include "machine/topology.h"
 
 namespace meshwork {
@@ -48,7 +49,12 @@ void prepare_mpi_environment(const JobLaunch& launch) {
     const char* temporary = std::getenv("TMPDIR");
     set_default("OMPI_MCA_btl_vader_backing_directory", temporary != nullptr ? temporary : "/tmp");
   }
-  if (launch.local_size > available_cores()) set_default("OMPI_MCA_mpi_yield_when_idle", "1");
+  set_default("OMPI_MCA_mpi_yield_when_idle", "1");
+}
+
+std::chrono::nanoseconds rank_spin_time() {
+  static const auto time = spin_time(launch_from_environment().local_size, available_cores());
+  return time;
 }
 
 }  // namespace meshwork

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/wait.h"
 #include "machine/cgroup.h"
 #include "machine/memory.h"
 #include "machine/system_file.h"
@@ -169,14 +170,24 @@ bool bound_by_default() {
   return mapping == nullptr || std::string_view(mapping).find("PE=") == std::string_view::npos;
 }
 
-void use_fair_share_of_cores(char** argv) {
+namespace {
+
+/// Whether it did, now.
+bool bind_to_fair_share(const JobLaunch& launch) {
   constexpr const char* kDone = "MESHWORK_CORES_BOUND";
-  const JobLaunch launch = launch_from_environment();
-  if (!bound_by_default() || std::getenv(kDone) != nullptr) return;
+  if (!bound_by_default() || std::getenv(kDone) != nullptr) return false;
   const auto share = fair_share(cores_of(job_processors()), launch.local_rank, launch.local_size);
-  if (!bind_to(share)) return;  // as mpirun bound it, then
-  setenv(kDone, "1", 1);
-  execv("/proc/self/exe", argv);  // returns only on failure, and then the program just goes on
+  return bind_to(share) && setenv(kDone, "1", 1) == 0;  // else as mpirun bound it
+}
+
+}  // namespace
+
+void prepare_process(char** argv) {
+  const JobLaunch launch = launch_from_environment();
+  const bool is_bound = bind_to_fair_share(launch);
+  const bool is_asked = threads_per_device(launch.local_size) > 1 && ask_openmp_to_sleep();
+  // Returns only on failure, and then the program just goes on.
+  if (is_bound || is_asked) execv("/proc/self/exe", argv);
 }
 
 std::vector<Core> cores_for_threads(int devices) {

@@ -35,11 +35,12 @@ int threads_per_device(int local_devices);
 /// there are fewer cores than shares.
 std::vector<Core> fair_share(const std::vector<Core>& cores, int index, int shares);
 
-/// mpirun binds a rank to one core or socket unless told otherwise, which leaves the threads of a
-/// rank on one core. Where it did so on its own account, binds this rank to its fair share of what
-/// mpirun may use, and runs the program anew, because OpenMP counts cores when it is loaded.
-/// To be called first in main; does nothing where the user bound the ranks, or without mpirun.
-void use_fair_share_of_cores(char** argv);
+/// To be called first in main. mpirun binds a rank to one core or socket unless told otherwise,
+/// which leaves the threads of a rank on one core: where it did so on its own account, binds this
+/// rank to its fair share of what mpirun may use. Where a device has several threads, asks OpenMP
+/// for waits that end in sleep (base/wait.h). Then runs the program anew, because OpenMP counts
+/// cores and reads its settings while it is loaded; or leaves all as the user set it.
+void prepare_process(char** argv);
 
 /// Whether mpirun bound this rank and the user had not asked for it, by the environment.
 bool bound_by_default();

@@ -1,4 +1,4 @@
-// y = the blocks of all devices along the mesh axes `axes`, one after the other
+// y = the blocks of all members, one after the other
 #include <numeric>
 
 #include "base/check.h"
@@ -9,8 +9,8 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 1);
-  const auto& counts = args.attrs.integers("counts");
+  MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
+  const auto& counts = args.collective->counts;
   return {args.inputs[0].dtype, {std::accumulate(counts.begin(), counts.end(), std::int64_t{0})}};
 }
 

@@ -1,4 +1,4 @@
-// y = the sum or maximum (`reduction`) of x over all devices along the mesh axes `axes`
+// y = the sum or maximum of x over all members
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"

@@ -1,4 +1,4 @@
-// Block j of x goes to device j along the mesh axes `axes`; block i of y comes from device i
+// Block j of x goes to member j; block i of y comes from member i
 #include <numeric>
 
 #include "base/check.h"
@@ -13,9 +13,9 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
 }
 
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 1);
-  const auto& sent = args.attrs.integers("send_counts");
-  const auto& received = args.attrs.integers("recv_counts");
+  MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
+  const auto& sent = args.collective->counts;
+  const auto& received = args.collective->recv_counts;
   MW_CHECK(sent.size() == received.size() && sum(sent) == num_elements(args.inputs[0].shape),
            "{} sent as {}", to_string(args.inputs[0]), to_string(sent));
   return {args.inputs[0].dtype, {sum(received)}};

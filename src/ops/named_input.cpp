@@ -4,12 +4,10 @@
 namespace meshwork::ops {
 
 ValueId input(GraphBuilder& b, const std::string& name, const TensorType& type) {
-  const std::vector<Node>& nodes = b.graph().nodes;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].op != &kInput || nodes[i].attrs.text("name") != name) continue;
-    MW_CHECK(nodes[i].type == type, "input '{}' is {} and {}", name, to_string(nodes[i].type),
+  if (const ValueId known = input_value(b.graph(), name); known != kNoValue) {
+    MW_CHECK(b.type(known) == type, "input '{}' is {} and {}", name, to_string(b.type(known)),
              to_string(type));
-    return static_cast<ValueId>(i);
+    return known;
   }
   return b.add(
       kInput, {},

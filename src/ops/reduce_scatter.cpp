@@ -1,4 +1,4 @@
-// Device i along the mesh axes `axes` gets block i of the sum or maximum (`reduction`) of all x
+// Member i gets block i of the sum or maximum of all x
 #include <numeric>
 
 #include "base/check.h"
@@ -8,14 +8,14 @@
 namespace meshwork::ops {
 namespace {
 
-// On the first device; where blocks differ, the others have a type of their own.
 TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 1);
-  const auto& counts = args.attrs.integers("counts");
+  MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
+  const auto& counts = args.collective->counts;
   const auto sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  MW_CHECK(!counts.empty() && sum == num_elements(args.inputs[0].shape), "{} scattered as {}",
+  const auto own = static_cast<std::size_t>(args.collective->own);
+  MW_CHECK(own < counts.size() && sum == num_elements(args.inputs[0].shape), "{} scattered as {}",
            to_string(args.inputs[0]), to_string(counts));
-  return {args.inputs[0].dtype, {counts.front()}};
+  return {args.inputs[0].dtype, {counts[own]}};
 }
 
 double flops(const OpArgs& args) { return static_cast<double>(num_elements(args.inputs[0].shape)); }

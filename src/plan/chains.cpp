@@ -22,9 +22,7 @@ constexpr std::int64_t kSmallFactor = std::int64_t{1} << 16U;
 bool is_product_by_rows(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
   if (node.op->name != "einsum" || program.type(id).dtype != DType::kFloat32) return false;
-  const auto global = [&](ValueId value) {
-    return num_elements(program.windows[static_cast<std::size_t>(value)].global);
-  };
+  const auto global = [&](ValueId value) { return num_elements(program.global_shape(value)); };
   const ValueId x = node.inputs[0], w = node.inputs[1];
   if (global(id) < kLargeProduct || global(w) > kSmallFactor || x == w) return false;
   const bool of_matrices = program.type(id).shape.size() == 2 &&
@@ -49,19 +47,16 @@ bool is_link(const Graph& program, ValueId id) {
 /// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
 /// elementwise.
 bool belong_together(const Graph& program, ValueId first, ValueId second) {
-  const auto global = [&](ValueId id) -> const Shape& {
-    return program.windows[static_cast<std::size_t>(id)].global;
-  };
-  return global(first) == global(second) && program.node(first).phase == program.node(second).phase;
+  return program.global_shape(first) == program.global_shape(second) &&
+         program.node(first).phase == program.node(second).phase;
 }
 
 /// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
 /// which each can run.
 class ChainFinder {
  public:
-  explicit ChainFinder(const Graph& program) : program_(program) {
-    const auto count = static_cast<int>(program.nodes.size());
-    for (int i = 0; i < count; ++i) {
+  explicit ChainFinder(const Graph& program) : program_(program), before_(predecessors(program)) {
+    for (const int i : program.ids()) {
       units_.push_back({i});
       unit_of_.push_back(i);
       order_.push_back(i);
@@ -71,11 +66,11 @@ class ChainFinder {
   }
 
   Chained run() {
-    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+    for (const ValueId id : program_.ids()) {
       if (!is_link(program_, id)) continue;
       for (const ValueId input : program_.node(id).inputs) {
         if (is_link(program_, input) && belong_together(program_, input, id)) {
-          join(unit_of_[slot(input)], unit_of_[slot(id)]);
+          join(unit_of_[input], unit_of_[id]);
         }
       }
     }
@@ -97,22 +92,22 @@ class ChainFinder {
 
   /// Joins products to the updates that alone read them.
   void join_products() {
-    const std::vector<int> reads = count_readers(program_);
-    const std::vector<std::vector<ValueId>> readers = reading_nodes(program_);
+    const ValueMap<int> reads = count_readers(program_);
+    const ValueMap<std::vector<ValueId>> readers = reading_nodes(program_);
     std::vector<bool> taken(units_.size(), false);
-    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
-      const std::vector<ValueId>& by = readers[slot(id)];
-      if (by.empty() || reads[slot(id)] != static_cast<int>(by.size())) continue;
-      const int chain = unit_of_[slot(by.front())];
+    for (const ValueId id : program_.ids()) {
+      const std::vector<ValueId>& by = readers[id];
+      if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
+      const int chain = unit_of_[by.front()];
       const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
         const Node& node = program_.node(reader);
-        return unit_of_[slot(reader)] == chain && is_link(program_, reader) &&
+        return unit_of_[reader] == chain && is_link(program_, reader) &&
                node.phase == Phase::kUpdate && program_.type(reader) == program_.type(id);
       });
       if (!together || taken[slot(chain)] || !is_product_by_rows(program_, id)) continue;
-      const int product = unit_of_[slot(id)];
+      const int product = unit_of_[id];
       join(product, chain);
-      taken[slot(chain)] = unit_of_[slot(id)] == chain;
+      taken[slot(chain)] = unit_of_[id] == chain;
     }
   }
 
@@ -123,7 +118,7 @@ class ChainFinder {
     if (!find_needed(first, second)) return;
     std::vector<ValueId>& nodes = units_[slot(second)];
     for (const ValueId id : units_[slot(first)]) {
-      unit_of_[slot(id)] = second;
+      unit_of_[id] = second;
       nodes.push_back(id);
     }
     units_[slot(first)].clear();
@@ -139,8 +134,8 @@ class ChainFinder {
       const int unit = open.back();
       open.pop_back();
       for (const ValueId id : units_[slot(unit)]) {
-        for (const ValueId input : program_.node(id).inputs) {
-          const int other = unit_of_[slot(input)];
+        for (const ValueId before : before_[id]) {
+          const int other = unit_of_[before];
           if (other == first && unit != second) return false;
           const bool is_between = position_[slot(other)] > position_[slot(first)];
           if (!is_between || other == unit || seen_[slot(other)] == search_) continue;
@@ -166,8 +161,9 @@ class ChainFinder {
   }
 
   const Graph& program_;
+  ValueMap<std::vector<ValueId>> before_;    ///< nodes that must run before each
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
-  std::vector<int> unit_of_;                 ///< of each node
+  ValueMap<int> unit_of_;                    ///< of each node
   std::vector<int> order_;
   std::vector<int> position_;  ///< of each unit in the order
   std::vector<int> seen_;      ///< number of the search that last met a unit

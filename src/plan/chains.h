@@ -8,8 +8,8 @@ namespace meshwork {
 
 /// A local program in which nodes that can be computed in one pass stand together.
 struct Chained {
-  Graph program;           ///< the same nodes, in another order
-  std::vector<int> chain;  ///< of each node; nodes of the same number follow each other
+  Graph program;        ///< the same nodes, in another order
+  ValueMap<int> chain;  ///< of each node; nodes of the same number follow each other
 };
 
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -45,10 +44,8 @@ class Memory {
     const std::span<Buffer> of_step = std::span(buffers_).subspan(persistent_);
     plan_.live_bytes = plan_.step_begin + most_in_use(of_step);
     plan_.arena_bytes = pack(of_step, plan_.step_begin);
-    plan_.offsets.resize(graph_.nodes.size());
-    for (std::size_t v = 0; v < place_.size(); ++v) {
-      const auto& [buffer, within] = place_[v];
-      plan_.offsets[v] = buffer < 0 ? Plan::kNoPlace : buffers_[slot(buffer)].offset + within;
+    for (const auto& [buffer, within] : place_) {
+      plan_.offsets.push_back(buffer < 0 ? Plan::kNoPlace : buffers_[slot(buffer)].offset + within);
     }
     for (const auto& [i, b] : workspaces)
       plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
@@ -72,17 +69,17 @@ class Memory {
     root_.resize(count);
     shown_from_.assign(count, 0);
     finish_of_.assign(plan_.instructions.size(), -1);
-    std::iota(root_.begin(), root_.end(), 0);
-    for (std::size_t v = 0; v < count; ++v) {
-      const auto offset = view_offset(graph_, static_cast<ValueId>(v));
+    for (const ValueId id : graph_.ids()) {
+      const auto offset = view_offset(graph_, id);
+      root_[id] = id;
       if (!offset) continue;
-      const auto operand = slot(graph_.nodes[v].inputs[0]);
-      root_[v] = root_[operand];
-      shown_from_[v] = shown_from_[operand] + *offset;
+      const ValueId operand = graph_.node(id).inputs[0];
+      root_[id] = root_[operand];
+      shown_from_[id] = shown_from_[operand] + *offset;
     }
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) {
-        made_by_[slot(id)] = i;
+        made_by_[id] = i;
         touch(id, i);
         for (const ValueId input : graph_.node(id).inputs) touch(input, i);
       }
@@ -106,8 +103,8 @@ class Memory {
   }
 
   void touch(ValueId id, int i) {
-    last_use_[slot(id)] = std::max(last_use_[slot(id)], i);
-    int& root = last_use_[slot(root_[slot(id)])];
+    last_use_[id] = std::max(last_use_[id], i);
+    int& root = last_use_[root_[id]];
     root = std::max(root, i);
   }
 
@@ -117,16 +114,16 @@ class Memory {
       buffers_[slot(b)].last = end();
       buffers_[slot(b)].offset = plan_.variable_bytes;
       plan_.variable_bytes += buffers_[slot(b)].bytes;
-      place_[slot(variable.value)] = {b, 0};
+      place_[variable.value] = {b, 0};
     }
     persistent_ = buffers_.size();
     std::map<ValueId, int> taken;
-    for (const Update& update : graph_.updates) ++taken[root_[slot(update.value)]];
+    for (const Update& update : graph_.updates) ++taken[root_[update.value]];
     for (const Update& update : graph_.updates) {
       if (update.value == update.variable) continue;
-      const ValueId value = root_[slot(update.value)];
+      const ValueId value = root_[update.value];
       if (taken[value] == 1 && may_overwrite(value, update.variable, 0)) {
-        fixed_[value] = place_[slot(update.variable)];
+        fixed_[value] = place_[update.variable];
         place_block(value, update.variable);
       } else {
         plan_.copies.push_back({update.value, update.variable});
@@ -138,24 +135,24 @@ class Memory {
   /// block stands in the old one, if it can be.
   void place_block(ValueId value, ValueId variable) {
     if (graph_.node(value).op->collective != Collective::kAllGather) return;
-    const ValueId block = root_[slot(graph_.node(value).inputs[0])];
+    const ValueId block = root_[graph_.node(value).inputs[0]];
     const std::int64_t begin = block_begin(graph_, value);
-    const bool alone = is_only_for(block, finish_of_[slot(made_by_[slot(value)])]);
+    const bool alone = is_only_for(block, finish_of_[slot(made_by_[value])]);
     if (!alone || !may_overwrite(block, variable, begin)) return;
-    fixed_[block] = {place_[slot(variable)].buffer, begin};
+    fixed_[block] = {place_[variable].buffer, begin};
   }
 
   /// Whether a value may be written where a variable stands, `begin` bytes into it: the old one is
   /// not read later, nor by the op that writes, unless elementwise.
   bool may_overwrite(ValueId value, ValueId variable, std::int64_t begin) const {
     const Node& node = graph_.node(value);
-    const int writer = made_by_[slot(value)];
+    const int writer = made_by_[value];
     if (node.op->collective == Collective::kAllReduce) return false;  // has a place among others
     if (writer < 0 || begin + num_bytes(node.type) > num_bytes(graph_.type(variable))) return false;
-    const int last_read = last_use_[slot(variable)];
+    const int last_read = last_use_[variable];
     if (last_read < writer) return true;
-    const auto overlaps = [&](ValueId input) { return root_[slot(input)] == variable; };
-    const auto is_same = [&](ValueId input) { return shown_from_[slot(input)] == begin; };
+    const auto overlaps = [&](ValueId input) { return root_[input] == variable; };
+    const auto is_same = [&](ValueId input) { return shown_from_[input] == begin; };
     return last_read == writer && may_replace(value, writer, overlaps, is_same);
   }
 
@@ -181,13 +178,13 @@ class Memory {
   bool is_internal(ValueId id, int i) const {
     const Node& node = graph_.node(id);
     return instruction_size(i) > 1 && node.op->collective == Collective::kNone &&
-           last_use_[slot(id)] == i;
+           last_use_[id] == i;
   }
 
   void place_inputs() {
-    for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
-      if (graph_.nodes[v].op->name != "input") continue;
-      place_[v] = {new_buffer(num_bytes(graph_.nodes[v].type), -1), 0};
+    for (const ValueId v : graph_.ids()) {
+      if (graph_.node(v).op->name != "input") continue;
+      place_[v] = {new_buffer(num_bytes(graph_.type(v)), -1), 0};
       buffers_[slot(place_[v].buffer)].last = last_use_[v];
     }
   }
@@ -213,14 +210,14 @@ class Memory {
     Place place{new_buffer(bytes, start), 0};
     for (const ValueId id : nodes) {
       fixed_[id] = place;
-      const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
+      const ValueId operand = root_[graph_.node(id).inputs[0]];
       if (is_only_for(operand, start)) fix(operand, place);
       place.within += aligned(num_bytes(graph_.type(id)));
     }
   }
 
   void place_gathered(ValueId id, int start) {
-    const ValueId operand = root_[slot(graph_.node(id).inputs[0])];
+    const ValueId operand = root_[graph_.node(id).inputs[0]];
     if (!is_only_for(operand, finish_of_[slot(start)])) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
@@ -231,32 +228,32 @@ class Memory {
   void fix(ValueId id, Place place) {
     fixed_[id] = place;
     Buffer& buffer = buffers_[slot(place.buffer)];
-    buffer.first = std::min(buffer.first, made_by_[slot(id)]);
+    buffer.first = std::min(buffer.first, made_by_[id]);
   }
 
   /// Whether a value is computed for a collective that reads it until instruction i, and for
   /// nothing else.
   bool is_only_for(ValueId id, int i) const {
-    return made_by_[slot(id)] >= 0 && last_use_[slot(id)] == i && !fixed_.contains(id);
+    return made_by_[id] >= 0 && last_use_[id] == i && !fixed_.contains(id);
   }
 
   void assign(ValueId id, int i) {
     const Node& node = graph_.node(id);
-    const ValueId root = root_[slot(id)];
-    Place& mine = place_[slot(id)];
+    const ValueId root = root_[id];
+    Place& mine = place_[id];
     if (is_internal(id, i)) return;
     if (root != id) {
-      const auto& [buffer, within] = place_[slot(root)];
-      mine = {buffer, within + shown_from_[slot(id)]};
+      const auto& [buffer, within] = place_[root];
+      mine = {buffer, within + shown_from_[id]};
     } else if (const auto place = fixed_.find(id); place != fixed_.end()) {
       mine = place->second;
     } else if (const ValueId reused = reusable_operand(id, i); reused != kNoValue) {
-      mine = place_[slot(reused)];
+      mine = place_[reused];
     } else {
       mine = {new_buffer(num_bytes(node.type), i), 0};
     }
     Buffer& buffer = buffers_[slot(mine.buffer)];
-    buffer.last = std::max(buffer.last, last_use_[slot(id)]);
+    buffer.last = std::max(buffer.last, last_use_[id]);
   }
 
   /// An operand that dies here and whose place the result may take, or none.
@@ -266,13 +263,13 @@ class Memory {
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
-        const int candidate = place_[slot(input)].buffer;
+        const int candidate = place_[input].buffer;
         if (candidate < 0 || graph_.type(input) != node.type) continue;
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
-        if (!transient || buffer.last != i || made_by_[slot(input)] == i) continue;
-        const auto overlaps = [&, mine = place_[slot(input)]](ValueId other) {
-          const Place& place = place_[slot(other)];
+        if (!transient || buffer.last != i || made_by_[input] == i) continue;
+        const auto overlaps = [&, mine = place_[input]](ValueId other) {
+          const Place& place = place_[other];
           return place.buffer == mine.buffer && place.within < mine.within + num_bytes(node.type) &&
                  mine.within < place.within + num_bytes(graph_.type(other));
         };
@@ -287,7 +284,7 @@ class Memory {
     for (const NamedValue& output : graph_.outputs) keep(output.value);
     for (const FinalCopy& copy : plan_.copies) keep(copy.from);
   }
-  void keep(ValueId id) { buffers_[slot(place_[slot(id)].buffer)].last = end(); }
+  void keep(ValueId id) { buffers_[slot(place_[id].buffer)].last = end(); }
 
   std::vector<std::pair<int, int>> add_workspaces() {
     std::vector<std::pair<int, int>> result;
@@ -301,15 +298,15 @@ class Memory {
   Plan& plan_;
   std::int64_t reserved_;
   const Graph& graph_;
-  std::vector<Place> place_;  ///< of each value
+  ValueMap<Place> place_;
   std::vector<Buffer> buffers_;
   std::size_t persistent_ = 0;  ///< the first buffers are variables
-  std::vector<int> last_use_;
-  std::vector<int> made_by_;
-  std::vector<int> finish_of_;            ///< of instructions that start a collective
-  std::vector<ValueId> root_;             ///< the value whose bytes a view shows
-  std::vector<std::int64_t> shown_from_;  ///< bytes into it at which they begin
-  std::map<ValueId, Place> fixed_;        ///< in variables, or side by side
+  ValueMap<int> last_use_;
+  ValueMap<int> made_by_;
+  std::vector<int> finish_of_;         ///< of instructions that start a collective
+  ValueMap<ValueId> root_;             ///< the value whose bytes a view shows
+  ValueMap<std::int64_t> shown_from_;  ///< bytes into it at which they begin
+  std::map<ValueId, Place> fixed_;     ///< in variables, or side by side
 };
 
 }  // namespace

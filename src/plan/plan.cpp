@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/text.h"
 #include "graph/views.h"
-#include "plan/chains.h"
 
 namespace meshwork {
 namespace {
@@ -21,7 +21,7 @@ double sent_bytes(const Graph& program, const Node& node) {
     const auto elements = std::accumulate(list.begin(), list.end(), std::int64_t{0});
     return static_cast<double>(elements) * static_cast<double>(size_of(node.type.dtype));
   };
-  const auto members = static_cast<double>(node.attrs.integers("members").size());
+  const auto members = static_cast<double>(node.collective->members.size());
   const double others = (members - 1) / members;
   switch (node.op->collective) {
     case Collective::kNone:
@@ -30,49 +30,25 @@ double sent_bytes(const Graph& program, const Node& node) {
       return 2 * static_cast<double>(num_bytes(program.type(node.inputs[0]))) * others;
     case Collective::kReduceScatter:
     case Collective::kAllGather:
-      return total(node.attrs.integers("counts")) * others;
+      return total(node.collective->counts) * others;
     case Collective::kAllToAll: {
-      auto counts = node.attrs.integers("send_counts");
-      counts[static_cast<std::size_t>(node.attrs.integer("own"))] = 0;
+      auto counts = node.collective->counts;
+      counts[static_cast<std::size_t>(node.collective->own)] = 0;
       return total(counts);
     }
   }
   return 0;
 }
 
-/// Orders the two streams: see Instruction.
-void number_events(Plan& plan) {
-  for (Instruction& instruction : plan.instructions) {
-    if (instruction.kind == Instruction::Kind::kStart) {
-      instruction.ready = plan.events++;
-      instruction.done = plan.events++;
-    } else if (instruction.kind == Instruction::Kind::kFinish) {
-      instruction.done = plan.instructions[static_cast<std::size_t>(instruction.started)].done;
-    }
-  }
-}
-
 }  // namespace
 
-Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options) {
-  Plan plan;
-  program = update_early(program);
-  Chained chained;
-  if (options.chains) {
-    chained = find_chains(program);
-    program = std::move(chained.program);
-  }
-  plan.program = std::move(program);
-  plan.instructions = schedule(plan.program, chained.chain);
+void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace) {
   for (Instruction& instruction : plan.instructions) {
     if (instruction.kind != Instruction::Kind::kKernel || !workspace) continue;
     if (!is_view(plan.program, instruction.nodes.front())) {
       instruction.workspace_bytes = workspace(plan.program, instruction);
     }
   }
-  number_events(plan);
-  lay_out_memory(plan, options.reserved);
-  return plan;
 }
 
 std::vector<Traffic> traffic(const Plan& plan) {
@@ -105,7 +81,7 @@ std::string to_string(const Plan& plan) {
   std::string text;
   auto out = std::back_inserter(text);
   const auto value = [&](ValueId id) {
-    const std::int64_t offset = plan.offsets[static_cast<std::size_t>(id)];
+    const std::int64_t offset = plan.offsets.empty() ? Plan::kNoPlace : plan.offsets[id];
     return offset == Plan::kNoPlace ? fmt::format("%{}", id) : fmt::format("%{}@{}", id, offset);
   };
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
@@ -126,7 +102,7 @@ std::string to_string(const Plan& plan) {
       for (const ValueId input : node.inputs) inputs.push_back(value(input));
       const char* kind = is_view(plan.program, id) ? " view" : "";
       fmt::format_to(out, "{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
-                     fmt::join(inputs, ", "), to_string(node.attrs), to_string(node.type), kind,
+                     fmt::join(inputs, ", "), attrs_text(node), to_string(node.type), kind,
                      node.path);
     }
   }

@@ -43,7 +43,7 @@ struct Plan {
   Graph program;  ///< local
   std::vector<Instruction> instructions;
   /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its chain read.
-  std::vector<std::int64_t> offsets;
+  ValueMap<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
   int events = 0;                   ///< that its instructions number
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
@@ -56,11 +56,6 @@ struct Plan {
 using WorkspaceQuery =
     std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
 
-struct PlanOptions {
-  bool chains = true;  ///< compute chains of elementwise nodes in one pass
-  std::int64_t reserved = 0;
-};
-
 /// What an arena is made of, in bytes.
 struct MemoryUse {
   std::int64_t weights = 0;
@@ -70,12 +65,12 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const Plan& plan);
 
-/// Orders instructions, joins all-reduces, lays out memory from lifetimes.
-Plan make_plan(Graph program, const WorkspaceQuery& workspace, const PlanOptions& options = {});
+/// The program with an edge from each node that reads a variable to the one behind it that computes
+/// the new value where the variable stands: what is still read is not overwritten.
+Graph with_overwrite_edges(Graph program);
 
 /// The program with every update, and all that only updates need, right behind its last operand:
-/// a gradient is freed before the next one comes. Values that are still read are not overwritten.
-/// What hangs on communication stays in its place.
+/// a gradient is freed before the next one comes. What hangs on communication stays in its place.
 Graph update_early(const Graph& program);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
@@ -84,12 +79,16 @@ Graph update_early(const Graph& program);
 /// other collective depends (gradients, loss, metrics) fill buckets of kBucketBytes, in the order
 /// in which their operands are computed; what depends on a bucket (its updates) follows when the
 /// next bucket has started, or everything else is done. Nodes that follow each other with the same
-/// number in `chain` are one instruction; empty: none are.
+/// number in `chain` are one instruction; empty: none are. Numbers the events that order the two
+/// streams: see Instruction.
 constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10U;
 constexpr std::int64_t kBucketBytes = std::int64_t{1} << 20U;
-std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain = {});
+void schedule(Plan& plan, const ValueMap<int>& chain = {});
 
-/// Gives every value a place; see Plan.
+/// Asks for the scratch memory of every instruction.
+void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);
+
+/// Gives every value a place behind the first `reserved` bytes; see Plan.
 void lay_out_memory(Plan& plan, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.

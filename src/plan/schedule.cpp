@@ -6,21 +6,19 @@
 #include "base/check.h"
 #include "graph/leaf.h"
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "graph/views.h"
 #include "plan/plan.h"
-#include "plan/writers.h"
 
 namespace meshwork {
 namespace {
 
-std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
 bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 
-/// What all-reduces must have in common to be one.
-using Key = std::tuple<DType, std::vector<std::int64_t>, std::string>;
+/// What all-reduces must have in common to be one. Buckets close in this order.
+using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view>;
 Key key_of(const Node& node) {
-  return {node.type.dtype, node.attrs.integers("members"), node.attrs.text("reduction")};
+  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction)};
 }
 
 /// Collectives that go out as one, in the order of their operands.
@@ -35,25 +33,24 @@ struct Call {
 /// The nodes of a program in the ranges in which they are computed: single ones and chains.
 class Units {
  public:
-  Units(const Graph& program, const std::vector<int>& chain) {
-    const auto count = static_cast<ValueId>(program.nodes.size());
-    for (ValueId id = 0; id < count; ++id) {
-      const bool goes_on = id > 0 && !chain.empty() && chain[index(id)] == chain[index(id - 1)];
+  Units(const Graph& program, const ValueMap<int>& chain) {
+    for (const ValueId id : program.ids()) {
+      const bool goes_on = id > 0 && !chain.empty() && chain[id] == chain[id - 1];
       begin_.push_back(goes_on ? begin_.back() : id);
     }
-    end_.resize(program.nodes.size(), count);
-    for (ValueId id = count - 2; id >= 0; --id) {
-      end_[index(id)] = begin(id) == begin(id + 1) ? end_[index(id + 1)] : id + 1;
+    end_.resize(program.nodes.size(), program.end());
+    for (ValueId id = program.end() - 2; id >= 0; --id) {
+      end_[id] = begin(id) == begin(id + 1) ? end_[id + 1] : id + 1;
     }
   }
 
   /// Of the unit that `id` belongs to.
-  ValueId begin(ValueId id) const { return begin_[index(id)]; }
-  ValueId end(ValueId id) const { return end_[index(id)]; }
+  ValueId begin(ValueId id) const { return begin_[id]; }
+  ValueId end(ValueId id) const { return end_[id]; }
 
  private:
-  std::vector<ValueId> begin_;
-  std::vector<ValueId> end_;
+  ValueMap<ValueId> begin_;
+  ValueMap<ValueId> end_;
 };
 
 /// Which all-reduces go together. Those on which no other collective depends are late: nothing
@@ -65,16 +62,16 @@ class Grouping {
       : program_(program),
         feeds_collective_(program.nodes.size(), false),
         first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
-    for (auto end = static_cast<ValueId>(program.nodes.size()); end > 0;) {
+    for (ValueId end = program.end(); end > 0;) {
       const ValueId begin = units.begin(end - 1);
       bool feeds = false;
       for (ValueId id = begin; id < end; ++id) {
-        feeds = feeds || feeds_collective_[index(id)] || is_collective(program.node(id));
+        feeds = feeds || feeds_collective_[id] || is_collective(program.node(id));
       }
       for (ValueId id = begin; id < end; ++id) {
         for (const ValueId input : program.node(id).inputs) {
-          if (feeds) feeds_collective_[index(input)] = true;
-          first_reader_[index(input)] = begin;
+          if (feeds) feeds_collective_[input] = true;
+          first_reader_[input] = begin;
         }
       }
       end = begin;
@@ -83,12 +80,12 @@ class Grouping {
 
   std::vector<Call> run() {
     std::vector<ValueId> late;
-    for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
+    for (const ValueId id : program_.ids()) {
       const Node& node = program_.node(id);
       if (!is_collective(node)) continue;
       if (node.op->collective != Collective::kAllReduce) {
         calls_.push_back({.nodes = {id}});
-      } else if (!feeds_collective_[index(id)]) {
+      } else if (!feeds_collective_[id]) {
         late.push_back(id);
       } else {
         join(id);
@@ -109,10 +106,10 @@ class Grouping {
     const auto open = open_.find(key_of(node));
     if (small && open != open_.end() && operand(id) < open->second.read) {
       calls_[open->second.call].nodes.push_back(id);
-      open->second.read = std::min(open->second.read, first_reader_[index(id)]);
+      open->second.read = std::min(open->second.read, first_reader_[id]);
       return;
     }
-    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[index(id)]};
+    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[id]};
     calls_.push_back({.nodes = {id}});
   }
 
@@ -149,8 +146,8 @@ class Grouping {
   };
 
   const Graph& program_;
-  std::vector<bool> feeds_collective_;
-  std::vector<ValueId> first_reader_;
+  ValueMap<bool> feeds_collective_;
+  ValueMap<ValueId> first_reader_;
   std::vector<Call> calls_;
   std::map<Key, Open> open_;
   int buckets_ = 0;
@@ -158,8 +155,9 @@ class Grouping {
 
 class Scheduler {
  public:
-  Scheduler(const Graph& program, const std::vector<int>& chain)
+  Scheduler(const Graph& program, const ValueMap<int>& chain)
       : program_(program),
+        before_(predecessors(program)),
         units_(program, chain),
         calls_(Grouping(program, units_).run()),
         call_of_(program.nodes.size(), -1),
@@ -168,25 +166,24 @@ class Scheduler {
         waiting_(program.nodes.size()) {
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       for (const ValueId id : calls_[c].nodes) {
-        call_of_[index(id)] = static_cast<int>(c);
+        call_of_[id] = static_cast<int>(c);
         if (starts_early(id)) {
           ++calls_[c].missing;
-          waiting_[index(program.node(id).inputs[0])].push_back(static_cast<int>(c));
+          waiting_[program.node(id).inputs[0]].push_back(static_cast<int>(c));
         }
       }
       if (calls_[c].bucket >= 0) buckets_.push_back(static_cast<int>(c));
     }
     find_stages();
-    find_readers();
   }
 
   std::vector<Instruction> run() {
-    for (ValueId id = 0; id < count(); ++id) {
-      if (is_leaf(program_.node(id))) there_[index(id)] = true;
+    for (const ValueId id : program_.ids()) {
+      if (is_leaf(program_.node(id))) there_[id] = true;
     }
-    for (ValueId id = 0; id < count(); ++id) {
-      if (stage_[index(id)] >= 0) continue;
-      if (call_of_[index(id)] >= 0) {
+    for (const ValueId id : program_.ids()) {
+      if (stage_[id] >= 0) continue;
+      if (call_of_[id] >= 0) {
         reach(id);
       } else {
         need(id);
@@ -198,8 +195,6 @@ class Scheduler {
   }
 
  private:
-  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
-
   ValueId root(ValueId id) const { return viewed(program_, id); }
 
   /// As soon as its operand is there; what is there from the beginning would otherwise be moved,
@@ -209,50 +204,23 @@ class Scheduler {
 
   /// stage_[v]: the last bucket that v depends on; -1: none, it stands where the program has it.
   void find_stages() {
-    for (ValueId begin = 0; begin < count(); begin = units_.end(begin)) {
-      if (call_of_[index(begin)] >= 0) continue;
+    for (ValueId begin = 0; begin < program_.end(); begin = units_.end(begin)) {
+      if (call_of_[begin] >= 0) continue;
       int stage = -1;
       for (ValueId id = begin; id < units_.end(begin); ++id) {
-        for (const ValueId input : program_.node(id).inputs) {
-          const int from = call_of_[index(input)];
-          stage = std::max(stage, from >= 0 ? calls_[static_cast<std::size_t>(from)].bucket
-                                            : stage_[index(input)]);
+        for (const ValueId before : before_[id]) {
+          const int from = call_of_[before];
+          stage = std::max(
+              stage, from >= 0 ? calls_[static_cast<std::size_t>(from)].bucket : stage_[before]);
         }
       }
       std::fill(stage_.begin() + begin, stage_.begin() + units_.end(begin), stage);
     }
   }
 
-  /// Who reads a variable before its new value is written in the program is to do so here, too:
-  /// so the new value can be written in its place.
-  void find_readers() {
-    for (const Update& update : program_.updates) {
-      readers_before_[written_for(program_, update)].push_back(update.variable);
-    }
-    for (ValueId id = 0; id < count(); ++id) {
-      for (const ValueId input : program_.node(id).inputs) {
-        const ValueId from = root(input);
-        if (program_.node(from).op->name == "variable") readers_[from].push_back(id);
-      }
-    }
-  }
-
-  bool old_values_are_read(ValueId id) const {
-    const auto written = readers_before_.find(id);
-    if (written == readers_before_.end()) return true;
-    for (const ValueId variable : written->second) {
-      const auto readers = readers_.find(variable);
-      if (readers == readers_.end()) continue;
-      for (const ValueId reader : readers->second) {
-        if (reader < units_.begin(id) && !there_[index(reader)]) return false;
-      }
-    }
-    return true;
-  }
-
   /// Comes to a collective that no later stage waits for.
   void reach(ValueId id) {
-    const int c = call_of_[index(id)];
+    const int c = call_of_[id];
     Call& call = calls_[static_cast<std::size_t>(c)];
     if (call.started >= 0) return;
     need(id_of_operand(id));
@@ -261,8 +229,8 @@ class Scheduler {
 
   /// Emits what gives `id`, if it is not there.
   void need(ValueId id) {
-    if (there_[index(id)]) return;
-    const int c = call_of_[index(id)];
+    if (there_[id]) return;
+    const int c = call_of_[id];
     if (c >= 0) {
       for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes) {
         need(id_of_operand(node));
@@ -272,8 +240,8 @@ class Scheduler {
     }
     Instruction instruction;
     for (ValueId node = units_.begin(id); node < units_.end(id); ++node) {
-      for (const ValueId input : program_.node(node).inputs) {
-        if (units_.begin(input) != units_.begin(id)) need(input);
+      for (const ValueId before : before_[node]) {
+        if (units_.begin(before) != units_.begin(id)) need(before);
       }
       instruction.nodes.push_back(node);
     }
@@ -282,8 +250,8 @@ class Scheduler {
   }
 
   void arrive(ValueId id) {
-    there_[index(id)] = true;
-    for (const int c : waiting_[index(id)]) {
+    there_[id] = true;
+    for (const int c : waiting_[id]) {
       if (--calls_[static_cast<std::size_t>(c)].missing == 0) start(c);
     }
   }
@@ -316,9 +284,9 @@ class Scheduler {
   /// Emits what depends on the first `buckets` buckets only, and may be written already.
   void emit_stage(int buckets) {
     const bool last = buckets == std::ssize(buckets_);
-    for (ValueId id = 0; id < count(); ++id) {
-      const int stage = stage_[index(id)];
-      if (stage < 0 || stage >= buckets || there_[index(id)]) continue;
+    for (const ValueId id : program_.ids()) {
+      const int stage = stage_[id];
+      if (stage < 0 || stage >= buckets || there_[id]) continue;
       if (last || is_ready(id)) need(id);
     }
   }
@@ -326,33 +294,46 @@ class Scheduler {
   /// Whether the unit of `id` can be emitted without haste: what it waits for is there.
   bool is_ready(ValueId id) const {
     for (ValueId node = units_.begin(id); node < units_.end(id); ++node) {
-      for (const ValueId input : program_.node(node).inputs) {
-        const bool inside = units_.begin(input) == units_.begin(id);
-        if (!inside && stage_[index(input)] >= 0 && !there_[index(input)]) return false;
+      const std::size_t inputs = program_.node(node).inputs.size();
+      for (std::size_t i = 0; i < before_[node].size(); ++i) {
+        const ValueId before = before_[node][i];
+        const bool is_inside = units_.begin(before) == units_.begin(id);
+        const bool is_late = i >= inputs || stage_[before] >= 0;
+        if (!is_inside && is_late && !there_[before]) return false;
       }
-      if (!old_values_are_read(node)) return false;
     }
     return true;
   }
 
   const Graph& program_;
+  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
   Units units_;
   std::vector<Call> calls_;
-  std::vector<int> call_of_;  ///< index in calls_, -1: no collective
+  ValueMap<int> call_of_;     ///< index in calls_, -1: no collective
   std::vector<int> buckets_;  ///< calls, by number of the bucket
-  std::vector<int> stage_;
-  std::vector<bool> there_;
-  std::vector<std::vector<int>> waiting_;  ///< calls that start when this value is there
-  std::map<ValueId, std::vector<ValueId>> readers_;
-  std::map<ValueId, std::vector<ValueId>> readers_before_;  ///< variables that a value overwrites
-  std::ptrdiff_t next_bucket_ = 0;                          ///< the first that is not started
+  ValueMap<int> stage_;
+  ValueMap<bool> there_;
+  ValueMap<std::vector<int>> waiting_;  ///< calls that start when this value is there
+  std::ptrdiff_t next_bucket_ = 0;      ///< the first that is not started
   std::vector<Instruction> result_;
 };
 
+void number_events(Plan& plan) {
+  for (Instruction& instruction : plan.instructions) {
+    if (instruction.kind == Instruction::Kind::kStart) {
+      instruction.ready = plan.events++;
+      instruction.done = plan.events++;
+    } else if (instruction.kind == Instruction::Kind::kFinish) {
+      instruction.done = plan.instructions[static_cast<std::size_t>(instruction.started)].done;
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<Instruction> schedule(const Graph& program, const std::vector<int>& chain) {
-  return Scheduler(program, chain).run();
+void schedule(Plan& plan, const ValueMap<int>& chain) {
+  plan.instructions = Scheduler(plan.program, chain).run();
+  number_events(plan);
 }
 
 }  // namespace meshwork

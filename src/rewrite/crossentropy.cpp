@@ -30,7 +30,7 @@ class Finder {
       return {};
     }
     std::vector<Replacement> found;
-    for (const ValueId reader : by_[slot(log)]) {
+    for (const ValueId reader : by_[log]) {
       const auto replacement = node(reader).op == &ops::kPick  ? loss(log, reader)
                                : node(reader).op == &ops::kExp ? gradient(log, reader)
                                                                : std::nullopt;
@@ -41,9 +41,8 @@ class Finder {
   }
 
  private:
-  static std::size_t slot(ValueId id) { return static_cast<std::size_t>(id); }
   const Node& node(ValueId id) const { return program_.node(id); }
-  const Shape& global(ValueId id) const { return program_.windows[slot(id)].global; }
+  const Shape& global(ValueId id) const { return program_.global_shape(id); }
 
   bool is_last_axis(ValueId id) const {
     return node(id).attrs.integer("axis") + 1 == static_cast<std::int64_t>(global(id).size());
@@ -51,13 +50,13 @@ class Finder {
 
   /// Whether no update and no output reads it.
   bool is_read_by_nodes(ValueId id) const {
-    return readers_[slot(id)] == static_cast<int>(by_[slot(id)].size());
+    return readers_[id] == static_cast<int>(by_[id].size());
   }
 
   /// The node of `op` that alone reads `id`, or kNoValue.
   ValueId only_reader(ValueId id, const OpDef& op) const {
-    const bool found = readers_[slot(id)] == 1 && by_[slot(id)].size() == 1;
-    return found && node(by_[slot(id)][0]).op == &op ? by_[slot(id)][0] : kNoValue;
+    const bool found = readers_[id] == 1 && by_[id].size() == 1;
+    return found && node(by_[id][0]).op == &op ? by_[id][0] : kNoValue;
   }
 
   std::optional<Replacement> loss(ValueId log, ValueId pick) const {
@@ -75,7 +74,7 @@ class Finder {
     const ValueId target = node(result).inputs[0];
     const std::vector<ValueId>& factors = node(share).inputs;
     const ValueId sum = factors[0] == exp ? factors[1] : factors[0];
-    if (!is_sum_of(sum, target) || readers_[slot(sum)] != 1 || readers_[slot(target)] != 2) {
+    if (!is_sum_of(sum, target) || readers_[sum] != 1 || readers_[target] != 2) {
       return std::nullopt;
     }
     const auto operands = on_labels(target);
@@ -108,18 +107,18 @@ class Finder {
   }
 
   const Graph& program_;
-  std::vector<int> readers_;
-  std::vector<std::vector<ValueId>> by_;  ///< nodes that read each value
+  ValueMap<int> readers_;
+  ValueMap<std::vector<ValueId>> by_;  ///< nodes that read each value
 };
 
 void run(Graph& program) {
   std::vector<Replacement> all;
   const Finder finder(program);
-  for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+  for (const ValueId id : program.ids()) {
     for (Replacement& found : finder.replace(id)) all.push_back(std::move(found));
   }
   for (Replacement& replacement : all) {
-    Node& node = program.nodes[static_cast<std::size_t>(replacement.id)];
+    Node& node = program.node(replacement.id);
     node.op = replacement.op;
     node.inputs = std::move(replacement.inputs);
     node.attrs = {};

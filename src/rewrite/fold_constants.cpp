@@ -54,15 +54,15 @@ std::optional<float> folded(const Graph& program, const Node& node) {
 }
 
 void run(Graph& program) {
-  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-    Node& node = program.nodes[i];
+  for (const ValueId id : program.ids()) {
+    Node& node = program.node(id);
     const std::optional<float> value = folded(program, node);
     if (!value) continue;
     node.op = &ops::kConstant;
     node.inputs.clear();
     node.attrs = {{"value", static_cast<double>(*value)},
                   {"dtype", "float32"},
-                  {"shape", program.windows[i].global}};
+                  {"shape", program.global_shape(id)}};
   }
 }
 

@@ -10,7 +10,7 @@ namespace meshwork {
 /// Nodes that a rewrite puts before others of the program of one device.
 class Insertions {
  public:
-  explicit Insertions(Graph& program) : program_(program), end_(count()) {}
+  explicit Insertions(Graph& program) : program_(program), end_(program.end()) {}
 
   /// A node to stand before `reader`, after those already put there.
   ValueId add(ValueId reader, Node node, Window window);
@@ -19,8 +19,6 @@ class Insertions {
   void finish();
 
  private:
-  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
-
   Graph& program_;
   ValueId end_;  ///< of the nodes that were there
   std::map<ValueId, std::vector<ValueId>> before_;

@@ -27,20 +27,17 @@ class Splitter {
       : program_(program), readers_(reading_nodes(program)), insertions_(program) {}
 
   void run() {
-    const std::vector<int> reads = count_readers(program_);
-    const ValueId end = count();
-    for (ValueId id = 0; id < end; ++id) {
-      const bool by_nodes = reads[slot(id)] == static_cast<int>(readers_[slot(id)].size());
+    const ValueMap<int> reads = count_readers(program_);
+    for (const ValueId id : program_.ids()) {
+      const bool by_nodes = reads[id] == static_cast<int>(readers_[id].size());
       if (by_nodes && is_tile(id)) split(id);
     }
     insertions_.finish();
   }
 
  private:
-  static std::size_t slot(ValueId id) { return static_cast<std::size_t>(id); }
-  ValueId count() const { return static_cast<ValueId>(program_.nodes.size()); }
   const Node& node(ValueId id) const { return program_.node(id); }
-  const Window& window(ValueId id) const { return program_.windows[slot(id)]; }
+  const Window& window(ValueId id) const { return program_.windows[id]; }
 
   static bool is_linear(const OpDef* op) {
     return op == &ops::kConvolution || op == &ops::kConvolutionInput ||
@@ -50,7 +47,7 @@ class Splitter {
   /// A tile with its halo, of which only convolutions are computed.
   bool is_tile(ValueId id) const {
     if (node(id).op != &ops::kHaloUnpack || node(id).type.dtype != DType::kFloat32) return false;
-    return std::all_of(readers_[slot(id)].begin(), readers_[slot(id)].end(), [&](ValueId reader) {
+    return std::all_of(readers_[id].begin(), readers_[id].end(), [&](ValueId reader) {
       const Node& by = node(reader);
       return is_linear(by.op) && by.inputs[0] == id && by.inputs[1] != id &&
              by.type.dtype == DType::kFloat32;
@@ -60,14 +57,14 @@ class Splitter {
   void split(ValueId tile) {
     // One piece at least, if an empty one: every device takes part in the exchange.
     const std::vector<Piece> pieces = pieces_of(tile);
-    for (const ValueId reader : readers_[slot(tile)]) {
+    for (const ValueId reader : readers_[tile]) {
       ValueId sum = insertions_.add(reader, own_part(reader, tile), window(reader));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         Node total = with_piece(reader, tile, pieces[i], sum);
         if (i + 1 < pieces.size()) {
           sum = insertions_.add(reader, total, window(reader));
         } else {
-          program_.nodes[slot(reader)] = std::move(total);
+          program_.nodes[reader] = std::move(total);
         }
       }
     }
@@ -179,7 +176,7 @@ class Splitter {
   }
 
   Graph& program_;
-  std::vector<std::vector<ValueId>> readers_;  ///< nodes that read each value
+  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each value
   Insertions insertions_;
 };
 

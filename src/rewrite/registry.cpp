@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "rewrite/rewrite.h"
 
 namespace meshwork {
@@ -10,15 +8,6 @@ const std::vector<const RewriteDef*>& rewrites() {
       &rewriting::kOverlapHalo,   &rewriting::kSplitK,
   };
   return kRewrites;
-}
-
-Graph rewrite(Graph program, std::span<const std::string> names) {
-  for (const RewriteDef* def : rewrites()) {
-    if (std::find(names.begin(), names.end(), def->name) == names.end()) continue;
-    def->run(program);
-    program = prune(program);
-  }
-  return program;
 }
 
 }  // namespace meshwork

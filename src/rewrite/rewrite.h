@@ -1,7 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,15 +13,13 @@ namespace meshwork {
 /// global shapes), not by local extents: all must come to the same order of collectives.
 struct RewriteDef {
   std::string_view name;
-  /// Changes nodes where they stand; nodes that nobody reads any more are removed behind it.
+  /// Changes nodes where they stand. Every node of the program is read when it comes to it; those
+  /// that nobody reads any more are removed behind it.
   void (*run)(Graph& program);
 };
 
 /// All of them, in the order in which they are done.
 const std::vector<const RewriteDef*>& rewrites();
-
-/// The program after the rewrites that `names` has.
-Graph rewrite(Graph program, std::span<const std::string> names);
 
 namespace rewriting {
 extern const RewriteDef kCrossentropy;

@@ -30,8 +30,7 @@ class Splitter {
   explicit Splitter(Graph& program) : program_(program), insertions_(program) {}
 
   void run() {
-    const auto end = static_cast<ValueId>(program_.nodes.size());
-    for (ValueId id = 0; id < end; ++id) {
+    for (const ValueId id : program_.ids()) {
       if (is_product(id) && pays(id)) split(id);
     }
     insertions_.finish();
@@ -40,7 +39,7 @@ class Splitter {
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
   const Shape& shape(ValueId id) const { return program_.type(id).shape; }
-  const Window& window(ValueId id) const { return program_.windows[static_cast<std::size_t>(id)]; }
+  const Window& window(ValueId id) const { return program_.windows[id]; }
 
   /// y [m, n] = x [m, k] w [k, n] of float32, all of k on every device.
   bool is_product(ValueId id) const {
@@ -77,7 +76,7 @@ class Splitter {
     const ValueId halves = insertions_.add(
         id, both, {{kHalves, of_y.global[0], of_y.global[1]}, {0, of_y.offset[0], of_y.offset[1]}});
     const std::vector<ValueId> sum{take(id, halves, 0), take(id, halves, 1)};
-    Node& total = program_.nodes[static_cast<std::size_t>(id)];
+    Node& total = program_.node(id);
     total.op = &ops::kAdd;
     total.attrs = {};
     total.inputs = sum;

@@ -129,7 +129,7 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   const LayoutMap slots = slot_map(config);
 
   PinnedLayouts pinned;
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
+  for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
     if (node.op->name != "input" || node.type.shape.empty()) continue;
     Layout layout = replicated(node.type.shape.size());

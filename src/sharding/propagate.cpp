@@ -29,7 +29,6 @@ class Walk {
     for (const auto& [value, layout] : pinned.values) pin(value, layout);
     for (std::size_t i = 0; i < graph.variables.size(); ++i) {
       pin(graph.variables[i].value, pinned.variables[i].layout);
-      result_.variables.push_back(pinned.variables[i].layout);
     }
     // After all variables: one may take the value of another, which stays where it is.
     for (std::size_t i = 0; i < graph.variables.size(); ++i) {
@@ -42,39 +41,33 @@ class Walk {
   }
 
   LaidOut run() {
-    for (ValueId id = 0; id < static_cast<ValueId>(source_.nodes.size()); ++id) {
-      renamed_[index(id)] = visit(id);
-    }
-    copy_names();
+    for (const ValueId id : source_.ids()) renamed_[id] = visit(id);
+    remap_names(source_, renamed_, result_.graph);
     return std::move(result_);
   }
 
  private:
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
   void pin(ValueId value, const Layout& layout) {
-    if (!pins_[index(value)]) pins_[index(value)] = layout;
+    if (!pins_[value]) pins_[value] = layout;
   }
 
   ValueId visit(ValueId id) {
-    Node node = source_.node(id);
-    for (ValueId& input : node.inputs) input = renamed_[index(input)];
-    if (node.gradient_of != kNoValue) node.gradient_of = renamed_[index(node.gradient_of)];
-    const Layout* pin = pins_[index(id)] ? &*pins_[index(id)] : nullptr;
+    Node node = remap(source_.node(id), renamed_);
+    const Layout* pin = pins_[id] ? &*pins_[id] : nullptr;
     if (const bool split = arrives_split(node, pin); !split) return emit(std::move(node), pin);
 
-    const auto first = static_cast<ValueId>(result_.graph.nodes.size());
+    const ValueId first = result_.graph.end();
     builder_.set_path(node.path);
     builder_.set_phase(node.phase);
     const ValueId value = node.op->split(builder_, node.inputs, node.attrs);
-    for (ValueId k = first; k < static_cast<ValueId>(result_.graph.nodes.size()); ++k) {
+    for (const ValueId k : ValueRange(first, result_.graph.end())) {
       lay_out_node(k, k == value ? pin : nullptr);
     }
     return value;
   }
 
   ValueId emit(Node node, const Layout* pin) {
-    const auto id = static_cast<ValueId>(result_.graph.nodes.size());
-    result_.graph.nodes.push_back(std::move(node));
+    const ValueId id = result_.graph.nodes.append(std::move(node));
     lay_out_node(id, pin);
     return id;
   }
@@ -86,28 +79,29 @@ class Walk {
     const auto shards_whole = [&](const DimRule::Operand& operand, const Layout& layout) {
       for (std::size_t d = 0; d < layout.dims.size(); ++d) {
         const int factor = DimRule::major_factor(operand, d);
-        if (factor >= 0 && !layout.dims[d].empty() && rule.factors[index(factor)].whole)
+        if (factor >= 0 && !layout.dims[d].empty() &&
+            rule.factors[static_cast<std::size_t>(factor)].whole)
           return true;
       }
       return false;
     };
     if (pin != nullptr && shards_whole(rule.output, *pin)) return true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (shards_whole(rule.inputs[i], result_.nodes[index(node.inputs[i])].output)) return true;
+      if (shards_whole(rule.inputs[i], result_.nodes[node.inputs[i]].output)) return true;
     }
     return false;
   }
 
   void lay_out_node(ValueId id, const Layout* pin) {
     const Node& node = result_.graph.node(id);
-    materialized_.emplace_back();
+    materialized_.push_back({});
     if (is_leaf(node)) {
       const Layout layout = pin != nullptr ? *pin : replicated(node.type.shape.size());
       result_.nodes.push_back({.inputs = {}, .computed = layout, .output = layout});
       return;
     }
     const bool flexible = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return result_.nodes[index(input)].flexible || is_counter(input);
+      return result_.nodes[input].flexible || is_counter(input);
     });
     if (flexible && pin == nullptr) {
       const Layout layout = replicated(node.type.shape.size());
@@ -136,9 +130,9 @@ class Walk {
               .pin = pin,
               .mesh = mesh_,
               .like = nullptr};
-    if (node.gradient_of != kNoValue) site.like = &result_.nodes[index(node.gradient_of)].output;
+    if (node.gradient_of != kNoValue) site.like = &result_.nodes[node.gradient_of].output;
     for (const ValueId input : node.inputs) {
-      site.inputs.push_back({result_.nodes[index(input)].flexible, available(input, node.phase)});
+      site.inputs.push_back({result_.nodes[input].flexible, available(input, node.phase)});
     }
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);
@@ -193,8 +187,8 @@ class Walk {
 
   /// The layouts in which a value is there in a phase, first the one it is kept in.
   std::vector<Layout> available(ValueId value, Phase phase) const {
-    std::vector<Layout> layouts{result_.nodes[index(value)].output};
-    for (const auto& [layout, since] : materialized_[index(value)]) {
+    std::vector<Layout> layouts{result_.nodes[value].output};
+    for (const auto& [layout, since] : materialized_[value]) {
       if (since == phase || may_keep(value)) layouts.push_back(layout);
     }
     return layouts;
@@ -209,30 +203,11 @@ class Walk {
     const Node& node = result_.graph.node(id);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      const Layout& wanted = result_.nodes[index(id)].inputs[i];
+      const Layout& wanted = result_.nodes[id].inputs[i];
       const auto known = available(input, node.phase);
       if (std::find(known.begin(), known.end(), wanted) == known.end()) {
-        materialized_[index(input)].emplace_back(wanted, node.phase);
+        materialized_[input].emplace_back(wanted, node.phase);
       }
-    }
-  }
-
-  void copy_names() {
-    Graph& graph = result_.graph;
-    const auto rename = [&](ValueId id) { return renamed_[index(id)]; };
-    graph.variables = source_.variables;
-    for (Variable& variable : graph.variables) variable.value = rename(variable.value);
-    for (const Update& update : source_.updates) {
-      graph.updates.push_back({rename(update.variable), rename(update.value)});
-    }
-    for (const Update& gradient : source_.gradients) {
-      graph.gradients.push_back({rename(gradient.variable), rename(gradient.value)});
-    }
-    for (const NamedValue& output : source_.outputs) {
-      graph.outputs.push_back({output.name, rename(output.value)});
-    }
-    for (const NamedValue& output : source_.layer_outputs) {
-      graph.layer_outputs.push_back({output.name, rename(output.value)});
     }
   }
 
@@ -241,10 +216,10 @@ class Walk {
   const PropagateOptions& options_;
   LaidOut result_;
   GraphBuilder builder_;
-  std::vector<ValueId> renamed_;
-  std::vector<std::optional<Layout>> pins_;
+  Renaming renamed_;
+  ValueMap<std::optional<Layout>> pins_;
   /// Layouts in which a value has been wanted before, and in which phase.
-  std::vector<std::vector<std::pair<Layout, Phase>>> materialized_;
+  ValueMap<std::vector<std::pair<Layout, Phase>>> materialized_;
 };
 
 }  // namespace

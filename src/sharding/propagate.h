@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/text.h"
 #include "sharding/layout_map.h"
 
 namespace meshwork {
@@ -22,8 +22,7 @@ struct NodeLayout {
 /// A global program with a layout for every value; reshards are not yet nodes of it.
 struct LaidOut {
   Graph graph;
-  std::vector<NodeLayout> nodes;
-  std::vector<Layout> variables;  ///< of graph.variables
+  ValueMap<NodeLayout> nodes;
 };
 
 struct PropagateOptions {
@@ -36,8 +35,7 @@ struct PropagateOptions {
 /// be reduced before or after the op) the cheapest choice wins: bytes to reshard the operands, plus
 /// bytes to settle the result, plus the work that an unused axis repeats. Ties: factors in the
 /// order of the operands, then none, then passing a partial through. Pinned layouts never move. An
-/// op with a
-/// `[c]` factor that arrives sharded is replaced by its split form.
+/// op with a `[c]` factor that arrives sharded is replaced by its split form.
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options);
 
@@ -45,5 +43,12 @@ LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& m
 /// Used to lay out a flexible value as its consumer wants it.
 NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
                        const Mesh& mesh);
+
+/// The text form of the graph with layouts: of each value the one it is kept in, the one it is
+/// computed in where that is another, and where one of its operands is to be resharded those that
+/// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. A flexible
+/// value is `any`.
+std::string print(const LaidOut& program, const Mesh& mesh);
+LaidOut parse_laid_out(std::string_view text, const Mesh& mesh, const LookUpOp& lookup);
 
 }  // namespace meshwork

@@ -16,36 +16,28 @@ TensorType infer(const OpArgs& args) {
 class Inserter {
  public:
   Inserter(const LaidOut& source, const Mesh& mesh, const PropagateOptions& options)
-      : source_(source), mesh_(mesh), options_(options), made_(source.graph.nodes.size()) {}
+      : source_(source),
+        mesh_(mesh),
+        options_(options),
+        made_(source.graph.nodes.size()),
+        first_(source.graph.nodes.size(), kNoValue) {}
 
   Partitioned run() {
     const Graph& graph = source_.graph;
-    for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-      const NodeLayout& layout = source_.nodes[index(id)];
+    for (const ValueId id : graph.ids()) {
+      const NodeLayout& layout = source_.nodes[id];
       if (!layout.flexible) make(id, layout);
     }
     Graph& result = result_.graph;
-    result.variables = graph.variables;
-    for (Variable& variable : result.variables) variable.value = first(variable.value);
-    for (const Update& update : graph.updates) {
-      const Layout layout = result_.layouts[index(first(update.variable))];  // want() adds to them
-      result.updates.push_back(
-          {first(update.variable), want(update.value, layout, Phase::kUpdate)});
+    remap_names(graph, first_, result);
+    for (std::size_t i = 0; i < graph.updates.size(); ++i) {
+      const Layout layout = result_.layouts[result.updates[i].variable];  // want() adds to them
+      result.updates[i].value = want(graph.updates[i].value, layout, Phase::kUpdate);
     }
-    for (const Update& gradient : graph.gradients) {
-      if (!made_[index(gradient.value)].empty()) {
-        result.gradients.push_back({first(gradient.variable), first(gradient.value)});
-      }
-    }
-    for (const NamedValue& output : graph.outputs) {
-      Layout layout = source_.nodes[index(output.value)].output;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      Layout layout = source_.nodes[graph.outputs[i].value].output;
       layout.partial.clear();
-      result.outputs.push_back({output.name, want(output.value, layout, Phase::kUpdate)});
-    }
-    for (const NamedValue& output : graph.layer_outputs) {
-      if (!made_[index(output.value)].empty()) {
-        result.layer_outputs.push_back({output.name, first(output.value)});
-      }
+      result.outputs[i].value = want(graph.outputs[i].value, layout, Phase::kUpdate);
     }
     return std::move(result_);
   }
@@ -57,24 +49,16 @@ class Inserter {
     ValueId value;
   };
 
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
-  ValueId first(ValueId id) const {
-    MW_CHECK(!made_[index(id)].empty(), "%{} was not made", id);
-    return made_[index(id)].front().value;
-  }
-
   ValueId append(Node node, Layout layout) {
-    result_.graph.nodes.push_back(std::move(node));
     result_.layouts.push_back(std::move(layout));
-    return static_cast<ValueId>(result_.graph.nodes.size()) - 1;
+    return result_.graph.nodes.append(std::move(node));
   }
 
   ValueId append_reshard(ValueId value, const Node& like, const Layout& to, Phase phase) {
-    if (result_.layouts[index(value)] == to) return value;
+    if (result_.layouts[value] == to) return value;
     return append({.op = &kReshard,
                    .inputs = {value},
-                   .attrs = {{"to", to_string(to, mesh_)}},
+                   .attrs = {},
                    .type = like.type,
                    .path = like.path,
                    .phase = phase},
@@ -83,24 +67,30 @@ class Inserter {
 
   /// Appends the node as it was laid out, with its operands as it wants them.
   ValueId make(ValueId id, const NodeLayout& layout) {
-    Node node = source_.graph.node(id);
+    const std::vector<ValueId>& inputs = source_.graph.node(id).inputs;
+    Node node = remap(source_.graph.node(id), first_);
     // What is computed again shares with the backward pass what is moved for it.
-    const Phase phase = node.phase == Phase::kAgain ? Phase::kBackward : node.phase;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      node.inputs[i] = want(node.inputs[i], layout.inputs[i], phase, &node);
+    const Phase phase = node.phase == Phase::kRecompute ? Phase::kBackward : node.phase;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      node.inputs[i] = want(inputs[i], layout.inputs[i], phase, &node);
     }
     ValueId value = append(node, layout.computed);
     value = append_reshard(value, node, layout.output, phase);
-    made_[index(id)].push_back({layout.output, phase, value});
+    add(id, {layout.output, phase, value});
     return value;
+  }
+
+  void add(ValueId id, Made made) {
+    if (made_[id].empty()) first_[id] = made.value;
+    made_[id].push_back(std::move(made));
   }
 
   /// The value of `id` in a layout; `user` is the node that wants it.
   ValueId want(ValueId id, const Layout& layout, Phase phase, const Node* user = nullptr) {
     const Node& node = source_.graph.node(id);
-    const bool flexible = source_.nodes[index(id)].flexible;
+    const bool flexible = source_.nodes[id].flexible;
     const bool keep = flexible || options_.keep_gathered || node.op->name != "variable";
-    std::vector<Made>& made = made_[index(id)];
+    const std::vector<Made>& made = made_[id];
     std::vector<Layout> available;
     std::vector<ValueId> values;
     for (std::size_t i = 0; i < made.size(); ++i) {
@@ -120,7 +110,7 @@ class Inserter {
     if (user != nullptr) like.path = user->path;
     const Source source = nearest_layout(available, layout, node.type, mesh_);
     const ValueId value = append_reshard(values[source.index], like, layout, phase);
-    made.push_back({layout, phase, value});
+    add(id, {layout, phase, value});
     return value;
   }
 
@@ -128,7 +118,8 @@ class Inserter {
   const Mesh& mesh_;
   const PropagateOptions& options_;
   Partitioned result_;
-  std::vector<std::vector<Made>> made_;
+  ValueMap<std::vector<Made>> made_;
+  Renaming first_;  ///< to what was made of each value first
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-std::vector<int> narrow(const Counts& axes) { return {axes.begin(), axes.end()}; }
+Counts wide(const std::vector<int>& numbers) { return {numbers.begin(), numbers.end()}; }
 
 std::int64_t sum(const Counts& counts) {
   std::int64_t total = 0;
@@ -25,42 +25,27 @@ class Localizer {
 
   Graph run() {
     const Graph& graph = source_.graph;
-    for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
-      const Node& node = graph.node(id);
-      renamed_.push_back(node.op == &kReshard ? move(id) : copy(id));
+    for (const ValueId id : graph.ids()) {
+      renamed_.push_back(graph.node(id).op == &kReshard ? move(id) : copy(id));
     }
-    result_.variables = graph.variables;
-    for (Variable& variable : result_.variables) variable.value = rename(variable.value);
-    for (const Update& update : graph.updates) {
-      result_.updates.push_back({rename(update.variable), rename(update.value)});
-    }
-    for (const NamedValue& output : graph.outputs) {
-      result_.outputs.push_back({output.name, rename(output.value)});
-    }
+    remap_names(graph, renamed_, result_);
     return std::move(result_);
   }
 
  private:
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-  ValueId rename(ValueId id) const { return renamed_[index(id)]; }
-  const Layout& layout(ValueId id) const { return source_.layouts[index(id)]; }
+  ValueId rename(ValueId id) const { return renamed_[id]; }
+  const Layout& layout(ValueId id) const { return source_.layouts[id]; }
   const Shape& shape(ValueId id) const { return source_.graph.type(id).shape; }
 
   Shape local(ValueId id, int device) const {
     return local_shape(shape(id), layout(id), mesh_, device);
   }
 
-  ValueId append(Node node, Window window) {
-    result_.nodes.push_back(std::move(node));
-    result_.windows.push_back(std::move(window));
-    return static_cast<ValueId>(result_.nodes.size()) - 1;
-  }
-
   ValueId copy(ValueId id) {
-    Node node = source_.graph.node(id);
-    for (ValueId& input : node.inputs) input = rename(input);
+    Node node = remap(source_.graph.node(id), renamed_);
+    node.gradient_of = kNoValue;
     node.type.shape = local(id, device_);
-    return append(std::move(node), local_window(shape(id), layout(id), mesh_, device_));
+    return result_.append(std::move(node), local_window(shape(id), layout(id), mesh_, device_));
   }
 
   /// A node of the move `id`, which takes `input` and gives a value of `shape`.
@@ -69,24 +54,35 @@ class Localizer {
     Node node = source_.graph.node(id);
     node.op = &op;
     node.inputs = {input};
+    node.gradient_of = kNoValue;
     node.attrs = std::move(attrs);
     node.type.shape = std::move(shape);
     const Window whole = whole_window(node.type.shape);
-    return append(std::move(node), window != nullptr ? *window : whole);
+    return result_.append(std::move(node), window != nullptr ? *window : whole);
+  }
+
+  /// The same for a collective, which tells all members what it needs of these.
+  ValueId communicate(ValueId id, const OpDef& op, ValueId input, CollectiveArgs args, Shape shape,
+                      const Window* window = nullptr) {
+    const ValueId value = helper(id, op, input, {}, std::move(shape), window);
+    args.axes = wide(step_->axes);
+    args.members = wide(members_);
+    if (is_reduction(*step_)) args.reduction = layout(source_.graph.node(id).inputs[0]).reduction;
+    result_.node(value).collective = std::move(args);
+    return value;
   }
 
   ValueId move(ValueId id) {
-    const Node& node = source_.graph.node(id);
-    const ValueId from = node.inputs[0];
+    const ValueId from = source_.graph.node(id).inputs[0];
     const Window window = local_window(shape(id), layout(id), mesh_, device_);
     const Shape result = local(id, device_);
-    const std::vector<int> axes = narrow(node.attrs.integers("axes"));
-    members_ = mesh_.group(axes, device_);
-    switch (step_kind(node.attrs.text("by"))) {
+    step_ = &source_.steps.at(id);
+    members_ = mesh_.group(step_->axes, device_);
+    switch (step_->kind) {
       case StepKind::kSlice:
         return slice(id, from, result, window);
       case StepKind::kAllReduce:
-        return helper(id, ops::kAllReduce, rename(from), collective(node, {}), result, &window);
+        return communicate(id, ops::kAllReduce, rename(from), {}, result, &window);
       case StepKind::kReduceScatter:
         return reduce_scatter(id, from, result, window);
       case StepKind::kAllGather:
@@ -99,23 +95,11 @@ class Localizer {
     return kNoValue;
   }
 
-  Attrs collective(const Node& node,
-                   std::initializer_list<std::pair<std::string, Attr>> more) const {
-    Attrs attrs{{"axes", node.attrs.integers("axes")},
-                {"members", Counts(members_.begin(), members_.end())}};
-    if (const Attr* reduction = node.attrs.find("reduction")) attrs.set("reduction", *reduction);
-    for (const auto& [name, value] : more) attrs.set(name, value);
-    return attrs;
-  }
+  std::size_t step_dim() const { return static_cast<std::size_t>(step_->dim); }
 
   /// The place of this device among the members.
   std::int64_t own_place() const {
     return std::find(members_.begin(), members_.end(), device_) - members_.begin();
-  }
-
-  Attrs exchange(const Node& node, const Counts& send_counts, const Counts& recv_counts) const {
-    return collective(
-        node, {{"own", own_place()}, {"send_counts", send_counts}, {"recv_counts", recv_counts}});
   }
 
   /// Extents along `dim` of the parts that the members hold of a value.
@@ -166,7 +150,7 @@ class Localizer {
   }
 
   ValueId slice(ValueId id, ValueId from, const Shape& result, const Window& window) {
-    const auto dim = static_cast<std::size_t>(source_.graph.node(id).attrs.integer("dim"));
+    const std::size_t dim = step_dim();
     const Window old = local_window(shape(from), layout(from), mesh_, device_);
     const std::int64_t start = result[dim] == 0 ? 0 : window.offset[dim] - old.offset[dim];
     return helper(
@@ -176,45 +160,41 @@ class Localizer {
   }
 
   ValueId reduce_scatter(ValueId id, ValueId from, const Shape& result, const Window& window) {
-    const Node& node = source_.graph.node(id);
-    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const std::size_t dim = step_dim();
     const Shape whole = local(from, device_);
     const Counts parts = extents(id, dim);
     const ValueId packed = pack(id, from, whole, dim, parts);
     // Block i has the shape of the result but for its extent along `dim`: one block, no unpacking.
-    return helper(id, ops::kReduceScatter, packed,
-                  collective(node, {{"counts", counts(parts, result, dim)}}), result, &window);
+    return communicate(id, ops::kReduceScatter, packed,
+                       {.own = own_place(), .counts = counts(parts, result, dim)}, result, &window);
   }
 
   ValueId all_gather(ValueId id, ValueId from, const Shape& result, const Window& window) {
-    const Node& node = source_.graph.node(id);
-    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const std::size_t dim = step_dim();
     const Counts parts = extents(from, dim);
-    const Attrs attrs =
-        collective(node, {{"own", own_place()}, {"counts", counts(parts, result, dim)}});
+    const CollectiveArgs args{.own = own_place(), .counts = counts(parts, result, dim)};
     if (is_outermost(id, dim)) {
-      return helper(id, ops::kAllGather, rename(from), attrs, result, &window);
+      return communicate(id, ops::kAllGather, rename(from), args, result, &window);
     }
-    const ValueId flat = helper(id, ops::kAllGather, rename(from), attrs, {num_elements(result)});
+    const ValueId flat =
+        communicate(id, ops::kAllGather, rename(from), args, {num_elements(result)});
     return unpack(id, flat, result, dim, parts, window);
   }
 
   ValueId all_to_all(ValueId id, ValueId from, const Shape& result, const Window& window) {
-    const Node& node = source_.graph.node(id);
-    const auto gathered = static_cast<std::size_t>(node.attrs.integer("dim"));
-    const auto divided = static_cast<std::size_t>(node.attrs.integer("to_dim"));
+    const std::size_t gathered = step_dim();
+    const auto divided = static_cast<std::size_t>(step_->to_dim);
     const Shape mine = local(from, device_);
     const Counts sent = extents(id, divided);         // of my part, to each member
     const Counts received = extents(from, gathered);  // of the result, from each member
-    const Counts send_counts = counts(sent, mine, divided);
-    const Counts recv_counts = counts(received, result, gathered);
-    MW_CHECK(sum(send_counts) == num_elements(mine) && sum(recv_counts) == num_elements(result));
+    const CollectiveArgs args{.own = own_place(),
+                              .counts = counts(sent, mine, divided),
+                              .recv_counts = counts(received, result, gathered)};
     const ValueId packed = pack(id, from, mine, divided, sent);
-    const Attrs attrs = exchange(node, send_counts, recv_counts);
     if (is_outermost(id, gathered)) {
-      return helper(id, ops::kAllToAll, packed, attrs, result, &window);
+      return communicate(id, ops::kAllToAll, packed, args, result, &window);
     }
-    const ValueId flat = helper(id, ops::kAllToAll, packed, attrs, {num_elements(result)});
+    const ValueId flat = communicate(id, ops::kAllToAll, packed, args, {num_elements(result)});
     return unpack(id, flat, result, gathered, received, window);
   }
 
@@ -227,8 +207,7 @@ class Localizer {
   /// Every member sends the others what they miss of their tiles with halos; its own part of its
   /// tile never leaves it. Members stand in the order of their tiles.
   ValueId halo_exchange(ValueId id, ValueId from, const Shape& result, const Window& window) {
-    const Node& node = source_.graph.node(id);
-    const auto dim = static_cast<std::size_t>(node.attrs.integer("dim"));
+    const std::size_t dim = step_dim();
     const Shape mine = local(from, device_);
     const std::int64_t begin = interval_of(shape(from), layout(from), dim, mesh_, device_).begin;
     const auto own = static_cast<std::size_t>(own_place());
@@ -249,15 +228,17 @@ class Localizer {
         helper(id, ops::kHaloPack, rename(from),
                {{"dim", static_cast<std::int64_t>(dim)}, {"starts", starts}, {"extents", sent}},
                {sum(send_counts)});
-    const ValueId pieces = helper(id, ops::kAllToAll, packed,
-                                  exchange(node, send_counts, recv_counts), {sum(recv_counts)});
+    const ValueId pieces =
+        communicate(id, ops::kAllToAll, packed,
+                    {.own = own_place(), .counts = send_counts, .recv_counts = recv_counts},
+                    {sum(recv_counts)});
     const ValueId whole = helper(id, ops::kHaloUnpack, rename(from),
                                  {{"dim", static_cast<std::int64_t>(dim)},
                                   {"start", starts[own]},
                                   {"extents", joined},
                                   {"own", static_cast<std::int64_t>(own)}},
                                  result, &window);
-    result_.nodes[index(whole)].inputs.push_back(pieces);
+    result_.node(whole).inputs.push_back(pieces);
     return whole;
   }
 
@@ -265,8 +246,9 @@ class Localizer {
   const Mesh& mesh_;
   int device_;
   Graph result_;
-  std::vector<ValueId> renamed_;
-  std::vector<int> members_;
+  Renaming renamed_;
+  const ReshardStep* step_ = nullptr;  ///< of the reshard at hand
+  std::vector<int> members_;           ///< who takes part in it
 };
 
 }  // namespace

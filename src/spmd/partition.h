@@ -1,20 +1,22 @@
 #pragma once
 
-#include <vector>
+#include <map>
+#include <string>
+#include <string_view>
 
-#include "graph/graph.h"
 #include "sharding/propagate.h"
+#include "sharding/reshard.h"
 
 namespace meshwork {
 
 /// A global program in which neighbours agree on layouts: every value has one.
 struct Partitioned {
   Graph graph;
-  std::vector<Layout> layouts;
+  ValueMap<Layout> layouts;
+  std::map<ValueId, ReshardStep> steps;  ///< of every reshard, once collectives are chosen
 };
 
-/// {to = "[data, null]"}: the same global value in another layout. {by, axes, dim, to_dim} once the
-/// collective has been chosen.
+/// The same global value in another layout.
 extern const OpDef kReshard;
 
 /// The value that reshards bring into the layout of `id`: `id` itself unless it is a reshard.
@@ -29,12 +31,16 @@ Partitioned insert_reshards(const LaidOut& laid_out, const Mesh& mesh,
 /// Turns every reshard into the single collectives and slices of the table in sharding/reshard.h.
 Partitioned choose_collectives(const Partitioned& program, const Mesh& mesh);
 
-/// The program of one device: local shapes, windows, packing around collectives. Collectives name
-/// their members (indices of devices, in the order of the canonical sum) and counts.
+/// The program of one device: local shapes, windows, packing around collectives.
 Graph localize(const Partitioned& program, const Mesh& mesh, int device);
 
 /// Throws CheckFailure unless operands have the layouts that the rules of their ops allow, no
 /// partial value reaches a nonlinear op, an output or a variable.
 void verify(const Partitioned& program, const Mesh& mesh);
+
+/// The text form of the graph with the layout of each value and the step of a reshard:
+/// `; [null, model] by all_to_all(data) of 0 to 1`.
+std::string print(const Partitioned& program, const Mesh& mesh);
+Partitioned parse_partitioned(std::string_view text, const Mesh& mesh, const LookUpOp& lookup);
 
 }  // namespace meshwork

@@ -78,19 +78,18 @@ class Rewriter {
     find_candidates();
     choose();
     count_savings();
-    for (ValueId id = 0; id < end(); ++id) {
-      Node node = source_.graph.node(id);
-      for (ValueId& input : node.inputs) input = operand(id, input);
-      if (node.gradient_of != kNoValue) node.gradient_of = renamed_[index(node.gradient_of)];
-      renamed_[index(id)] = append(std::move(node), source_.nodes[index(id)]);
+    for (const ValueId id : ids()) {
+      const std::vector<ValueId>& inputs = node(id).inputs;
+      Node copy = remap(node(id), renamed_);
+      for (std::size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = operand(id, inputs[i]);
+      renamed_[id] = append(std::move(copy), source_.nodes[id]);
     }
-    copy_names();
+    remap_names(source_.graph, renamed_, result_.program.graph);
     return std::move(result_);
   }
 
  private:
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-  ValueId end() const { return static_cast<ValueId>(count_); }
+  ValueRange ids() const { return source_.graph.ids(); }
   const Node& node(ValueId id) const { return source_.graph.node(id); }
 
   bool sends(const Layout& from, const Layout& to, const TensorType& type) const {
@@ -99,17 +98,16 @@ class Rewriter {
 
   void find_candidates() {
     const SegmentPaths paths(segments_);
-    for (ValueId id = 0; id < end(); ++id) {
+    for (const ValueId id : ids()) {
       const Node& made = node(id);
-      const std::size_t i = index(id);
-      if (made.phase != Phase::kUpdate) segment_[i] = paths.of(made.path);
-      if (segment_[i] < 0 || made.phase != Phase::kForward || is_leaf(made)) continue;
-      const NodeLayout& layout = source_.nodes[i];
-      small_[i] = is_small(made);
-      const bool heavy = segments_[index(segment_[i])].light && !is_light(source_.graph, made);
-      may_repeat_[i] = !small_[i] && !heavy && !sends(layout.computed, layout.output, made.type);
+      if (made.phase != Phase::kUpdate) segment_[id] = paths.of(made.path);
+      if (segment_[id] < 0 || made.phase != Phase::kForward || is_leaf(made)) continue;
+      const NodeLayout& layout = source_.nodes[id];
+      small_[id] = is_small(made);
+      const bool heavy = segment(id).light && !is_light(source_.graph, made);
+      may_repeat_[id] = !small_[id] && !heavy && !sends(layout.computed, layout.output, made.type);
     }
-    for (ValueId id = 0; id < end(); ++id) {
+    for (const ValueId id : ids()) {
       if (node(id).phase == Phase::kForward) forbid_what_is_sent(id);
     }
   }
@@ -120,7 +118,7 @@ class Rewriter {
     const std::int64_t elements = num_elements(made.type.shape);
     const std::int64_t largest = largest_operand(source_.graph, made);
     if (elements * kMuchSmaller <= largest) return true;
-    const auto is_small_one = [&](ValueId id) { return small_[index(id)]; };
+    const auto is_small_one = [&](ValueId id) { return small_[id]; };
     const auto is_given = [&](ValueId id) { return is_leaf(node(id)) || node(id).inputs.empty(); };
     return elements <= largest &&
            std::any_of(made.inputs.begin(), made.inputs.end(), is_small_one) &&
@@ -132,35 +130,34 @@ class Rewriter {
   void forbid_what_is_sent(ValueId id) {
     for (std::size_t k = 0; k < node(id).inputs.size(); ++k) {
       const ValueId input = node(id).inputs[k];
-      const NodeLayout& given = source_.nodes[index(input)];
-      if (given.flexible || !may_repeat_[index(input)]) continue;
-      const Layout& wanted = source_.nodes[index(id)].inputs[k];
-      if (sends(given.output, wanted, node(input).type)) may_repeat_[index(input)] = false;
+      const NodeLayout& given = source_.nodes[input];
+      if (given.flexible || !may_repeat_[input]) continue;
+      const Layout& wanted = source_.nodes[id].inputs[k];
+      if (sends(given.output, wanted, node(input).type)) may_repeat_[input] = false;
     }
   }
 
   bool repeats(ValueId user, ValueId value) const {
-    return may_repeat_[index(value)] && !kept_[index(value)] &&
-           segment_[index(user)] == segment_[index(value)];
+    return may_repeat_[value] && !kept_[value] && segment_[user] == segment_[value];
   }
 
   /// Which values are kept and which are computed again. What is kept for one segment need not be
   /// computed again in another, so it takes several rounds.
   void choose() {
-    for (const NamedValue& output : source_.graph.outputs) kept_[index(output.value)] = true;
-    for (const Update& update : source_.graph.updates) kept_[index(update.value)] = true;
+    for (const NamedValue& output : source_.graph.outputs) kept_[output.value] = true;
+    for (const Update& update : source_.graph.updates) kept_[update.value] = true;
     for (bool changed = true; changed;) {
       changed = false;
-      std::fill(again_.begin(), again_.end(), false);
-      for (ValueId id = end() - 1; id >= 0; --id) {
+      again_.assign(count_, false);
+      for (ValueId id = source_.graph.end() - 1; id >= 0; --id) {
         const bool late = node(id).phase != Phase::kForward;
-        if (!late && !again_[index(id)]) continue;
+        if (!late && !again_[id]) continue;
         for (const ValueId input : node(id).inputs) {
           if (node(input).phase != Phase::kForward) continue;
           if (repeats(id, input)) {
-            again_[index(input)] = true;
-          } else if (!kept_[index(input)]) {
-            kept_[index(input)] = changed = true;
+            again_[input] = true;
+          } else if (!kept_[input]) {
+            kept_[input] = changed = true;
           }
         }
       }
@@ -168,19 +165,19 @@ class Rewriter {
   }
 
   void count_savings() {
-    std::vector<bool> counted(count_, false);
-    for (ValueId id = 0; id < end(); ++id) {
+    ValueMap<bool> counted(count_, false);
+    for (const ValueId id : ids()) {
       if (node(id).phase == Phase::kForward) continue;
       for (ValueId input : node(id).inputs) {
-        if (!again_[index(input)]) continue;
+        if (!again_[input]) continue;
         input = viewed(source_.graph, input);
-        if (!again_[index(input)] || counted[index(input)]) continue;
-        counted[index(input)] = true;
+        if (!again_[input] || counted[input]) continue;
+        counted[input] = true;
         cost(input).bytes += mean_elements(input) * static_cast<double>(size_of(dtype(input)));
       }
     }
-    for (ValueId id = 0; id < end(); ++id) {
-      if (!again_[index(id)]) continue;
+    for (const ValueId id : ids()) {
+      if (!again_[id]) continue;
       ++cost(id).values;
       const auto elements = static_cast<double>(num_elements(node(id).type.shape));
       if (elements > 0) {
@@ -189,31 +186,34 @@ class Rewriter {
     }
   }
 
-  SegmentCost& cost(ValueId id) { return result_.costs[index(segment_[index(id)])]; }
+  const Segment& segment(ValueId id) const {
+    return segments_[static_cast<std::size_t>(segment_[id])];
+  }
+  SegmentCost& cost(ValueId id) { return result_.costs[static_cast<std::size_t>(segment_[id])]; }
   DType dtype(ValueId id) const { return node(id).type.dtype; }
   double mean_elements(ValueId id) const {
-    return mean_local_elements(node(id).type.shape, source_.nodes[index(id)].computed, mesh_);
+    return mean_local_elements(node(id).type.shape, source_.nodes[id].computed, mesh_);
   }
 
   /// What the node `user` reads in the place of `value`.
   ValueId operand(ValueId user, ValueId value) {
     const bool late = node(user).phase != Phase::kForward;
-    if (!late || !again_[index(value)] || !repeats(user, value)) return renamed_[index(value)];
-    if (copies_[index(value)] == kNoValue) compute_again(value);
-    return copies_[index(value)];
+    if (!late || !again_[value] || !repeats(user, value)) return renamed_[value];
+    if (copies_[value] == kNoValue) compute_again(value);
+    return copies_[value];
   }
 
   /// Appends the value, and before it all others that it needs and that are not there yet.
   void compute_again(ValueId wanted) {
     std::vector<ValueId> missing{wanted};
     std::vector<ValueId> stack{wanted};
-    copies_[index(wanted)] = wanted;  // marked; replaced below
+    copies_[wanted] = wanted;  // marked; replaced below
     while (!stack.empty()) {
       const ValueId id = stack.back();
       stack.pop_back();
       for (const ValueId input : node(id).inputs) {
-        if (!repeats(id, input) || copies_[index(input)] != kNoValue) continue;
-        copies_[index(input)] = input;
+        if (!repeats(id, input) || copies_[input] != kNoValue) continue;
+        copies_[input] = input;
         missing.push_back(input);
         stack.push_back(input);
       }
@@ -221,51 +221,30 @@ class Rewriter {
     std::sort(missing.begin(), missing.end());
     for (const ValueId id : missing) {
       Node copy = node(id);
-      copy.phase = Phase::kAgain;
+      copy.phase = Phase::kRecompute;
       for (ValueId& input : copy.inputs) {
-        input = repeats(id, input) ? copies_[index(input)] : renamed_[index(input)];
+        input = repeats(id, input) ? copies_[input] : renamed_[input];
       }
-      copies_[index(id)] = append(std::move(copy), source_.nodes[index(id)]);
+      copies_[id] = append(std::move(copy), source_.nodes[id]);
     }
   }
 
   ValueId append(Node node, NodeLayout layout) {
-    result_.program.graph.nodes.push_back(std::move(node));
     result_.program.nodes.push_back(std::move(layout));
-    return static_cast<ValueId>(result_.program.graph.nodes.size()) - 1;
-  }
-
-  void copy_names() {
-    Graph& graph = result_.program.graph;
-    result_.program.variables = source_.variables;
-    const auto rename = [&](ValueId id) { return renamed_[index(id)]; };
-    graph.variables = source_.graph.variables;
-    for (Variable& variable : graph.variables) variable.value = rename(variable.value);
-    for (const Update& update : source_.graph.updates) {
-      graph.updates.push_back({rename(update.variable), rename(update.value)});
-    }
-    for (const Update& gradient : source_.graph.gradients) {
-      graph.gradients.push_back({rename(gradient.variable), rename(gradient.value)});
-    }
-    for (const NamedValue& output : source_.graph.outputs) {
-      graph.outputs.push_back({output.name, rename(output.value)});
-    }
-    for (const NamedValue& output : source_.graph.layer_outputs) {
-      graph.layer_outputs.push_back({output.name, rename(output.value)});
-    }
+    return result_.program.graph.nodes.append(std::move(node));
   }
 
   const LaidOut& source_;
   const std::vector<Segment>& segments_;
   const Mesh& mesh_;
   std::size_t count_;
-  std::vector<int> segment_;      ///< of each node, -1: none
-  std::vector<bool> small_;       ///< of forward values in segments
-  std::vector<bool> may_repeat_;  ///< of forward values in segments
-  std::vector<bool> kept_;        ///< forward values that are read later for another reason
-  std::vector<bool> again_;       ///< values that are computed again
-  std::vector<ValueId> renamed_;
-  std::vector<ValueId> copies_;
+  ValueMap<int> segment_;      ///< of each node, -1: none
+  ValueMap<bool> small_;       ///< of forward values in segments
+  ValueMap<bool> may_repeat_;  ///< of forward values in segments
+  ValueMap<bool> kept_;        ///< forward values that are read later for another reason
+  ValueMap<bool> again_;       ///< values that are computed again
+  Renaming renamed_;
+  Renaming copies_;
   Rematerialized result_;
 };
 

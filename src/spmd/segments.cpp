@@ -1,5 +1,7 @@
 #include "spmd/segments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -133,6 +135,17 @@ std::string to_string(const Segment& segment) {
   std::string text = segment.paths.front();
   if (segment.paths.size() > 1) text += " to " + segment.paths.back();
   if (segment.light) text += " (light)";
+  return text;
+}
+
+std::string to_string(const std::vector<Segment>& segments, const std::vector<SegmentCost>& costs) {
+  std::string text;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const SegmentCost& cost = costs[i];
+    if (cost.values == 0) continue;
+    text += fmt::format("again {}: {} values, {:.0f} bytes not kept, {:.0f} operations repeated\n",
+                        to_string(segments[i]), cost.values, cost.bytes, cost.flops);
+  }
   return text;
 }
 

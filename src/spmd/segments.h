@@ -20,4 +20,7 @@ std::vector<std::vector<Segment>> segmentations(const config::ModelSpec& model);
 /// "stage_1/basic", "conv2d to dense_2".
 std::string to_string(const Segment& segment);
 
+/// A line for each segment of which something is computed again, with what that gains and costs.
+std::string to_string(const std::vector<Segment>& segments, const std::vector<SegmentCost>& costs);
+
 }  // namespace meshwork

@@ -11,7 +11,7 @@ namespace {
 void check_partial(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
   const bool linear = node.op->linear != Linear::kNo;
   for (const ValueId input : node.inputs) {
-    const Layout& layout = program.layouts[static_cast<std::size_t>(input)];
+    const Layout& layout = program.layouts[input];
     MW_CHECK(layout.partial.empty() || linear, "%{} = {} takes %{} with layout {}", id,
              node.op->name, input, to_string(layout, mesh));
   }
@@ -20,7 +20,7 @@ void check_partial(const Partitioned& program, const Node& node, ValueId id, con
 /// Windowed dimensions of operand `i` come with the halo that the results need, others without.
 void check_halos(const Partitioned& program, const DimRule& rule, const Node& node, std::size_t i,
                  const Mesh& mesh) {
-  const Layout& layout = program.layouts[static_cast<std::size_t>(node.inputs[i])];
+  const Layout& layout = program.layouts[node.inputs[i]];
   const Shape& shape = program.graph.type(node.inputs[i]).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto wanted = operand_halo(rule, i, d, shape, layout.dims[d], mesh);
@@ -50,11 +50,11 @@ void check_factors(const Partitioned& program, const Node& node, ValueId id, con
     }
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const Layout& layout = program.layouts[static_cast<std::size_t>(node.inputs[i])];
+    const Layout& layout = program.layouts[node.inputs[i]];
     check(rule.inputs[i], layout);
     check_halos(program, rule, node, i, mesh);
   }
-  check(rule.output, program.layouts[static_cast<std::size_t>(id)]);
+  check(rule.output, program.layouts[id]);
 }
 
 }  // namespace
@@ -62,20 +62,21 @@ void check_factors(const Partitioned& program, const Node& node, ValueId id, con
 void verify(const Partitioned& program, const Mesh& mesh) {
   verify(program.graph);
   MW_CHECK(program.layouts.size() == program.graph.nodes.size());
-  for (ValueId id = 0; id < static_cast<ValueId>(program.graph.nodes.size()); ++id) {
+  for (const ValueId id : program.graph.ids()) {
     const Node& node = program.graph.node(id);
     check_partial(program, node, id, mesh);
     if (node.op != &kReshard) check_factors(program, node, id, mesh);
   }
-  const auto settled = [&](ValueId id) {
-    return program.layouts[static_cast<std::size_t>(id)].partial.empty();
-  };
+  for (const auto& [id, step] : program.steps) {
+    MW_CHECK(program.graph.node(id).op == &kReshard && step.after == program.layouts[id],
+             "%{} does not end where its step does", id);
+  }
+  const auto settled = [&](ValueId id) { return program.layouts[id].partial.empty(); };
   for (const NamedValue& output : program.graph.outputs) {
     MW_CHECK(settled(output.value), "output '{}' is partial", output.name);
   }
   for (const Update& update : program.graph.updates) {
-    MW_CHECK(program.layouts[static_cast<std::size_t>(update.value)] ==
-                 program.layouts[static_cast<std::size_t>(update.variable)],
+    MW_CHECK(program.layouts[update.value] == program.layouts[update.variable],
              "update of %{} by %{}", update.variable, update.value);
   }
 }

@@ -76,7 +76,7 @@ TEST_CASE("help of commands that run a job names every stage of the compiler") {
   for (const char* command : {"fit", "evaluate", "predict"}) {
     const Finished help = run_program(std::string(command) + " --help");
     CHECK(help.exit_code == 0);
-    for (const std::string& stage : stages()) {
+    for (const std::string& stage : pass_names()) {
       CAPTURE(stage);
       CHECK(help.out.find(stage) != std::string::npos);
     }

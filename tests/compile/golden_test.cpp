@@ -5,15 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <sstream>
 
 #include "compile.h"
 #include "job/job.h"
+#include "support/golden.h"
+#include "support/ops_by_name.h"
 
 using namespace meshwork;
 namespace fs = std::filesystem;
@@ -22,10 +21,10 @@ namespace {
 
 const fs::path kGolden = "tests/golden";
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+/// Passes whose texts are compared.
+const std::vector<std::string> kStages{"forward",       "step",      "layouts",
+                                       "rematerialize", "reshards",  "collectives",
+                                       "local",         "rewritten", "plan"};
 
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
@@ -40,55 +39,48 @@ fs::path stage_file(const std::string& name, const std::string& stage) {
   return kGolden / fmt::format("{}.{}.txt", name, stage);
 }
 
+Job job_of_case(const std::string& name) {
+  return make_job(config::load_config((kGolden / (name + ".yaml")).string(), {}), 0);
+}
+
 /// The training step of a case, for the first device, stage by stage. Without scratch memory, which
 /// depends on the processor.
 std::map<std::string, std::string> compile_case(const std::string& name) {
-  const Job job = make_job(config::load_config((kGolden / (name + ".yaml")).string(), {}), 0);
+  const Job job = job_of_case(name);
   std::map<std::string, std::string> texts;
   const Dump dump = [&](std::string_view stage, const std::string& text) {
     texts[std::string(stage)] = text;
   };
   const GlobalProgram program = compile(job.config, job.signature, job.mesh, ProgramKind::kTrain,
-                                        job.config.fit.batch_size, dump);
-  compile_for_device(program, job.mesh, 0, nullptr, 0, dump);
+                                        job.config.fit.batch_size, {.dump = dump});
+  compile_for_device(program, job.mesh, 0, nullptr, 0, {.dump = dump});
   return texts;
 }
 
-/// "" for equal texts, else the first lines that differ.
-std::string first_difference(const std::string& golden, const std::string& compiled) {
-  std::istringstream old_lines(golden);
-  std::istringstream new_lines(compiled);
-  for (int number = 1;; ++number) {
-    std::string was;
-    std::string is;
-    const bool more_old = static_cast<bool>(std::getline(old_lines, was));
-    const bool more_new = static_cast<bool>(std::getline(new_lines, is));
-    if (!more_old && !more_new) return golden == compiled ? "" : "the ends of the last lines";
-    if (more_old != more_new || was != is) {
-      return fmt::format("line {}\n  golden:   {}\n  compiled: {}", number,
-                         more_old ? was : "(end)", more_new ? is : "(end)");
-    }
+/// What is there after the text of a stage was read and printed again.
+std::string printed_again(const std::string& stage, const std::string& text, const Mesh& mesh) {
+  if (stage == "layouts") return print(parse_laid_out(text, mesh, testing::op_of), mesh);
+  if (stage == "reshards" || stage == "collectives") {
+    return print(parse_partitioned(text, mesh, testing::op_of), mesh);
   }
+  return print(parse(text, testing::op_of));
 }
 
 }  // namespace
 
 TEST_CASE("every stage of every case is as its golden text says") {
-  const bool update = std::getenv("MESHWORK_UPDATE_GOLDEN") != nullptr;
   const auto names = case_names();
   CHECK(names.size() >= 7);
   for (const std::string& name : names) {
     const auto texts = compile_case(name);
-    for (const std::string& stage : stages()) {
+    for (const std::string& stage : kStages) {
       const fs::path file = stage_file(name, stage);
       REQUIRE_MESSAGE(texts.contains(stage), name, ": no stage ", stage);
-      if (update) {
+      if (testing::updates_golden()) {
         std::ofstream(file) << texts.at(stage);
-        continue;
+      } else {
+        testing::check_golden(file, testing::read_text(file), texts.at(stage));
       }
-      const std::string difference = first_difference(read_file(file), texts.at(stage));
-      CHECK_MESSAGE(difference.empty(), file.string(), ": ", difference,
-                    "\nif that is meant: scripts/update_golden.py, and read the diff");
     }
   }
 }
@@ -101,7 +93,18 @@ TEST_CASE("there is no golden text without a case and a stage") {
     REQUIRE(dot != std::string::npos);
     CAPTURE(stem);
     CHECK(fs::exists(kGolden / (stem.substr(0, dot) + ".yaml")));
-    CHECK(std::count(stages().begin(), stages().end(), stem.substr(dot + 1)) == 1);
+    CHECK(std::count(kStages.begin(), kStages.end(), stem.substr(dot + 1)) == 1);
+  }
+}
+
+TEST_CASE("the text of every stage but the plan comes back") {
+  for (const std::string& name : case_names()) {
+    const Mesh mesh = job_of_case(name).mesh;
+    for (const auto& [stage, text] : compile_case(name)) {
+      if (stage == "rematerialize" || stage == "schedule" || stage == "plan") continue;
+      const std::string changed = testing::difference(text, printed_again(stage, text, mesh));
+      CHECK_MESSAGE(changed.empty(), name, ", ", stage, ":\n", changed);
+    }
   }
 }
 

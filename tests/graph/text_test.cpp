@@ -22,8 +22,12 @@ const OpDef kLeaf{
 };
 const OpDef kTwice{.name = "twice", .infer = [](const OpArgs& args) { return args.inputs[0]; }};
 
+const OpDef kSent{.name = "sent",
+                  .infer = [](const OpArgs& args) { return args.inputs[0]; },
+                  .collective = Collective::kAllToAll};
+
 const OpDef* lookup(std::string_view name) {
-  for (const OpDef* op : {&kLeaf, &kTwice}) {
+  for (const OpDef* op : {&kLeaf, &kTwice, &kSent}) {
     if (op->name == name) return op;
   }
   return nullptr;
@@ -56,6 +60,8 @@ Graph full() {
   graph.variables.push_back({y, "bare", false, "", nullptr, {}});
   graph.updates.push_back({x, z});
   graph.gradients.push_back({x, y});
+  graph.node(z).gradient_of = y;
+  graph.controls.push_back({y, z});
   graph.outputs.push_back({"loss", z});
   graph.layer_outputs.push_back({"d1/output", y});
   return graph;
@@ -70,6 +76,8 @@ void check_equal(const Graph& a, const Graph& b) {
     CHECK(a.nodes[i].type == b.nodes[i].type);
     CHECK(a.nodes[i].path == b.nodes[i].path);
     CHECK(a.nodes[i].phase == b.nodes[i].phase);
+    CHECK(a.nodes[i].gradient_of == b.nodes[i].gradient_of);
+    CHECK(a.nodes[i].collective == b.nodes[i].collective);
   }
   REQUIRE(a.variables.size() == b.variables.size());
   for (std::size_t i = 0; i < a.variables.size(); ++i) {
@@ -85,6 +93,7 @@ void check_equal(const Graph& a, const Graph& b) {
   CHECK(a.gradients.size() == b.gradients.size());
   CHECK(a.outputs.size() == b.outputs.size());
   CHECK(a.layer_outputs.size() == b.layer_outputs.size());
+  CHECK(a.controls.size() == b.controls.size());
 }
 
 void check_round_trip(const Graph& graph) {
@@ -115,7 +124,7 @@ TEST_CASE("the text form") {
   CHECK(print(full()) ==
         R"(%0 = leaf() {dtype="float32", shape=[2, 3]} : float32[2, 3]  # forward
 %1 = twice(%0) {flag=true, count=-7, rate=3.0, text="m k, k n -> m n", axes=[]} : float32[2, 3]  # d1 forward
-%2 = twice(%1) {axes=[1, -2]} : float32[2, 3]  # block_3/attention backward
+%2 = twice(%1) {axes=[1, -2]} : float32[2, 3]  # block_3/attention backward (of %1)
 %3 = leaf() {dtype="int64", shape=[]} : int64[]  # update
 variable %0 "d1/kernel" trainable init leaf {dtype="float32", shape=[2, 3]}
 variable %1 "adam/d1/kernel/m" slot_of "d1/kernel" init twice
@@ -124,6 +133,7 @@ update %0 = %2
 gradient %0 = %1
 output "loss" = %2
 layer_output "d1/output" = %1
+control %1 before %2
 )");
   check_round_trip(full());
   check_round_trip(Graph{});
@@ -135,6 +145,42 @@ TEST_CASE("windows of a local program") {
   graph.windows[1] = {{8, 3}, {6, 0}};
   CHECK(print(graph).find("float32[2, 3] of [8, 3] at [6, 0]  # d1 forward") != std::string::npos);
   check_round_trip(graph);
+}
+
+TEST_CASE("what a collective sends") {
+  Graph graph = full();
+  graph.nodes.append(
+      {.op = &kSent,
+       .inputs = {0},
+       .attrs = {},
+       .type = graph.type(0),
+       .path = {},
+       .collective = CollectiveArgs{
+           .axes = {1}, .members = {2, 3}, .own = 1, .counts = {4, 2}, .recv_counts = {2, 4}}});
+  CHECK(print(graph).find("sent(%0) {axes=[1], members=[2, 3], own=1, counts=[4, 2], "
+                          "recv_counts=[2, 4]} : float32[2, 3]") != std::string::npos);
+  check_round_trip(graph);
+}
+
+TEST_CASE("values may be renamed, and names go with them") {
+  const Graph graph = full();
+  const std::vector<ValueId> order{0, 1, 3, 2};
+  const Graph other = in_order(graph, order);
+  CHECK(other.updates[0].value == 3);
+  CHECK(other.outputs[0].value == 3);
+  CHECK(other.gradients[0].value == 1);
+  CHECK(other.controls[0].after == 3);
+  CHECK(other.node(3).gradient_of == 1);
+  CHECK(print(in_order(other, order)) == print(graph));
+  // Edges and names of layers go with values that are left out.
+  const std::vector<ValueId> some{0, 3};
+  Graph leaves = graph;
+  leaves.updates.clear();
+  leaves.outputs.clear();
+  leaves.variables.resize(1);
+  const Graph few = in_order(leaves, some);
+  CHECK(few.nodes.size() == 2);
+  CHECK((few.gradients.empty() && few.layer_outputs.empty() && few.controls.empty()));
 }
 
 TEST_CASE("awkward texts and numbers come back") {
@@ -181,7 +227,7 @@ TEST_CASE("what cannot be read is an error with its line") {
   CHECK(parse_error("%0 = leaf() : float32[-1]  # forward") == "line 1: extent -1 in shape [-1]");
   CHECK(parse_error("%0 = leaf() : float32[]") == "line 1: '#' expected at the end of the line");
   CHECK(parse_error("%0 = leaf() : float32[]  # sideways") ==
-        "line 1: unknown phase 'sideways'; known: forward, backward, update, again");
+        "line 1: unknown phase 'sideways'; known: forward, backward, update, recompute");
   CHECK(parse_error("%0 = leaf() {a=} : float32[]  # forward") ==
         "line 1: a value expected before '} : float32[]  # forward'");
   CHECK(parse_error("%0 = leaf() {a=1, a=2} : float32[]  # forward") ==

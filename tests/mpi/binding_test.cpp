@@ -85,4 +85,22 @@ TEST_CASE("a binding of the user stays") {
         fmt::format("0/1: 1 threads on {}\n", last));
 }
 
+TEST_CASE("OpenMP's threads wait as asked, or as the user says") {
+  if (kCores < 2) return;
+  // Each time that libgomp is loaded it says how often it spins; the last time is what holds.
+  const auto spins = [](const std::string& start) {
+    const std::string text = output("export OMP_DISPLAY_ENV=verbose; " + start + " " + probe());
+    constexpr std::string_view kName = "GOMP_SPINCOUNT = '";
+    const std::size_t at = text.rfind(kName);
+    REQUIRE(at != std::string::npos);
+    return std::atoll(text.c_str() + at + kName.size());
+  };
+  const long long by_itself = spins("OMP_WAIT_POLICY= ");
+  CHECK(spins("") < by_itself);
+  CHECK(spins("mpirun -n 1") < by_itself);
+  CHECK(spins("GOMP_SPINCOUNT=777") == 777);
+  CHECK(spins("OMP_WAIT_POLICY=passive") == 0);
+  CHECK(spins("OMP_WAIT_POLICY=active") > by_itself);
+}
+
 }  // namespace meshwork

@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace meshwork;
-  use_fair_share_of_cores(argv);
+  prepare_process(argv);
   const JobLaunch launch = launch_from_environment();
   const int devices = argc > 1 ? std::atoi(argv[1]) : launch.local_size;
   const auto processors = allowed_processors();

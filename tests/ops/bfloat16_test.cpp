@@ -64,7 +64,7 @@ TEST_CASE("ops of bfloat16 give bfloat16, and so do their gradients") {
     for (const CaseInput& operand : op_case.inputs) {
       inputs.push_back(ops::input(b, fmt::format("x{}", inputs.size()), operand.type));
     }
-    const ValueId y = b.add(*op_case.op, inputs, op_case.attrs);
+    const ValueId y = append(b, op_case, inputs);
     CHECK(b.type(y) == op_case.output);
     if (op_case.op->split != nullptr) {
       CHECK(b.type(op_case.op->split(b, inputs, op_case.attrs)) == op_case.output);

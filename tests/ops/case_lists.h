@@ -18,6 +18,9 @@ TensorType float32(Shape shape);
 OpCase make_case(const OpDef& op, std::vector<CaseInput> inputs, Attrs attrs, TensorType output,
                  std::vector<std::size_t> differentiable = {});
 
+/// What the op of a case infers of operands of these types.
+TensorType inferred(const OpCase& op_case, const std::vector<TensorType>& inputs);
+
 /// Parts of op_cases().
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> reduce_cases();

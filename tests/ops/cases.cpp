@@ -127,6 +127,25 @@ OpCase make_case(const OpDef& op, std::vector<CaseInput> inputs, Attrs attrs, Te
   return result;
 }
 
+TensorType inferred(const OpCase& op_case, const std::vector<TensorType>& inputs) {
+  return op_case.op->infer({.inputs = inputs,
+                            .attrs = op_case.attrs,
+                            .output = {},
+                            .collective = op_case.collective ? &*op_case.collective : nullptr});
+}
+
+ValueId append(GraphBuilder& b, const OpCase& op_case, std::vector<ValueId> inputs) {
+  if (!op_case.collective) return b.add(*op_case.op, std::move(inputs), op_case.attrs);
+  std::vector<TensorType> types;
+  for (const ValueId input : inputs) types.push_back(b.type(input));
+  return b.graph().nodes.append({.op = op_case.op,
+                                 .inputs = std::move(inputs),
+                                 .attrs = op_case.attrs,
+                                 .type = inferred(op_case, types),
+                                 .path = {},
+                                 .collective = op_case.collective});
+}
+
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all = elementwise_cases();
@@ -168,7 +187,7 @@ const std::vector<OpCase>& bfloat16_cases() {
       narrow.name += " of bfloat16";
       std::vector<TensorType> types;
       for (const CaseInput& input : narrow.inputs) types.push_back(input.type);
-      narrow.output = op_case.op->infer({.inputs = types, .attrs = narrow.attrs, .output = {}});
+      narrow.output = inferred(narrow, types);
       all.push_back(narrow);
       if (!op_case.op->wide_result) continue;
       narrow.name += " to float32";

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "graph/op_def.h"
+#include "graph/builder.h"
 #include "support/host_tensor.h"
 
 namespace meshwork {
@@ -28,6 +29,7 @@ struct OpCase {
   const OpDef* op = nullptr;
   std::vector<CaseInput> inputs;
   Attrs attrs;
+  std::optional<CollectiveArgs> collective = {};
   TensorType output;                        ///< what the op must infer
   std::vector<std::size_t> differentiable;  ///< operands with a gradient
   std::vector<double> kinks;                ///< where the op is not smooth in an operand
@@ -41,6 +43,9 @@ const std::vector<OpCase>& op_cases();
 /// Those that can be, with their float32 operands in bfloat16, but for the statistics of channels,
 /// and float32 results asked for where an op can give them.
 const std::vector<OpCase>& bfloat16_cases();
+
+/// Appends the use of the op with these operands; its type is what the op infers.
+ValueId append(GraphBuilder& b, const OpCase& op_case, std::vector<ValueId> inputs);
 
 /// The same use of the op on float32 operands.
 OpCase in_float32(const OpCase& op_case);

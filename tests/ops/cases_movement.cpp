@@ -167,19 +167,16 @@ void add_indexed(std::vector<OpCase>& cases) {
 }
 
 void add_local(std::vector<OpCase>& cases) {
-  const std::string sum = "sum";
-  const Integers axes{0};
-  cases.push_back(make_case(ops::kAllGather, {uniform({3})},
-                            {{"axes", axes}, {"counts", Integers{3, 2, 2}}}, float32({7})));
-  cases.push_back(make_case(ops::kAllReduce, {uniform({3, 2})},
-                            {{"axes", axes}, {"reduction", sum}}, float32({3, 2})));
-  cases.push_back(make_case(ops::kReduceScatter, {uniform({7})},
-                            {{"axes", axes}, {"counts", Integers{3, 2, 2}}, {"reduction", sum}},
-                            float32({3})));
-  cases.push_back(
-      make_case(ops::kAllToAll, {uniform({6})},
-                {{"axes", axes}, {"send_counts", Integers{4, 2}}, {"recv_counts", Integers{4, 6}}},
-                float32({10})));
+  const auto add = [&](const OpDef& op, const Shape& x, CollectiveArgs args, const Shape& y) {
+    args.axes = {0};
+    args.members = {0, 1, 2};
+    cases.push_back(make_case(op, {uniform(x)}, {}, float32(y)));
+    cases.back().collective = std::move(args);
+  };
+  add(ops::kAllGather, {3}, {.counts = {3, 2, 2}}, {7});
+  add(ops::kAllReduce, {3, 2}, {}, {3, 2});
+  add(ops::kReduceScatter, {7}, {.own = 1, .counts = {3, 2, 2}}, {2});
+  add(ops::kAllToAll, {6}, {.counts = {4, 0, 2}, .recv_counts = {4, 3, 3}}, {10});
   struct Blocks {
     Shape shape;
     std::int64_t dim;

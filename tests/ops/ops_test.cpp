@@ -26,7 +26,7 @@ ValueId input(GraphBuilder& b, Shape shape) {
 ValueId build(GraphBuilder& b, const OpCase& op_case) {
   std::vector<ValueId> inputs;
   for (const CaseInput& operand : op_case.inputs) inputs.push_back(input(b, operand.type));
-  return b.add(*op_case.op, inputs, op_case.attrs);
+  return append(b, op_case, std::move(inputs));
 }
 
 std::string rule(const OpDef& op, const std::vector<Shape>& shapes, const Attrs& attrs = {}) {

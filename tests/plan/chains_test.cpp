@@ -5,6 +5,7 @@
 #include "graph/op_def.h"
 #include "ops/ops.h"
 #include "plan/plan.h"
+#include "support/make_plan.h"
 
 using namespace meshwork;
 
@@ -24,7 +25,7 @@ struct Program {
   }
   Plan plan(bool chains = true) {
     for (const Node& node : graph.nodes) graph.windows.push_back(whole_window(node.type.shape));
-    return make_plan(graph, nullptr, {.chains = chains, .reserved = 0});
+    return testing::make_plan(graph, nullptr, chains);
   }
 };
 

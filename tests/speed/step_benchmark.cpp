@@ -107,7 +107,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  use_fair_share_of_cores(argv);
+  prepare_process(argv);
   try {
     return run(argc, argv);
   } catch (...) {

@@ -94,6 +94,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(tables.front_table({}, []), "")
         self.assertEqual(tables.scaling_table({"mlp-1t": {"Meshwork": turns(1)}}), "")
         self.assertEqual(tables.whole_table({}, []), "")
+        self.assertEqual(tables.busy_table({}), "")
 
     def test_whole_processes_and_their_memory(self):
         mebi = 1 << 20
@@ -105,6 +106,10 @@ class Tables(unittest.TestCase):
         row = cells(table, "peak resident memory")
         self.assertTrue(row[0].endswith("(plan and data set: 54.0 MiB)"), row)
         self.assertEqual(row[1:], ["60 MiB", "300 MiB", "**5.00**"])
+
+    def test_fits_beside_busy_neighbours(self):
+        table = tables.busy_table({"2 threads": {"alone": [0.5, 1.0], "busy": [1.5, 2.0]}})
+        self.assertEqual(cells(table, "2 threads")[1:], ["0.75 s", "1.75 s", "**2.50**"])
 
 
 unittest.main()

@@ -9,6 +9,7 @@
 #include "graph/op_def.h"
 #include "spmd/partition.h"
 #include "state/tensor_part.h"
+#include "support/make_plan.h"
 
 namespace meshwork::testing {
 namespace {

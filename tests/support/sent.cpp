@@ -22,7 +22,7 @@ std::vector<Sent> sent_by(const Plan& plan) {
     for (const ValueId id : instruction.nodes) {
       const Node& node = plan.program.node(id);
       if (node.op->collective == Collective::kNone) continue;
-      result.push_back({std::string(node.op->name), node.phase, node.attrs.integers("members"),
+      result.push_back({std::string(node.op->name), node.phase, node.collective->members,
                         num_elements(plan.program.type(node.inputs[0]).shape), node.path});
     }
   }

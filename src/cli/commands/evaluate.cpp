@@ -21,7 +21,7 @@ constexpr const char* kDetails = R"(Examples:
 The last line is for scripts, as that of fit.)";
 
 ExitCode run(const WeightsArguments& arguments) {
-  Job job = load_job(*arguments.job->config, "evaluate", {"--from", arguments.from});
+  Job job = load_job(*arguments.job, "evaluate", {"--from", arguments.from});
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }
@@ -39,6 +39,7 @@ ExitCode run(const WeightsArguments& arguments) {
     if (context.world.hosts->rank() == 0)
       fmt::print("{}\n", final_line(result.logs, result.digest));
   });
+  print_pass_times(job);
   return ExitCode::kOk;
 }
 

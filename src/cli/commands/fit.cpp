@@ -35,7 +35,7 @@ struct FitArguments {
 };
 
 ExitCode run(const FitArguments& arguments) {
-  Job job = load_job(*arguments.job->config, "fit");
+  Job job = load_job(*arguments.job, "fit");
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
   }
@@ -53,6 +53,7 @@ ExitCode run(const FitArguments& arguments) {
     if (context.world.hosts->rank() == 0)
       fmt::print("{}\n", final_line(result.logs, result.digest));
   });
+  print_pass_times(job);
   return ExitCode::kOk;
 }
 

@@ -23,8 +23,7 @@ struct PredictArguments {
 };
 
 ExitCode run(const PredictArguments& arguments) {
-  Job job =
-      load_job(*arguments.weights->job->config, "predict", {"--from", arguments.weights->from});
+  Job job = load_job(*arguments.weights->job, "predict", {"--from", arguments.weights->from});
   if (!arguments.weights->job->dump.empty()) {
     print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size,
                 arguments.weights->job->dump);
@@ -43,6 +42,7 @@ ExitCode run(const PredictArguments& arguments) {
       fmt::print("wrote {}: float32{}\n", entry.file, to_string(entry.shape));
     }
   });
+  print_pass_times(job);
   return ExitCode::kOk;
 }
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <ctime>
+
+namespace meshwork {
+
+/// The longest sleep: whoever waits looks about now and then. Below a second.
+constexpr std::chrono::milliseconds kSleepTime{1};
+
+/// A number that changes while others sleep until it has; between processes too, unlike
+/// std::atomic::wait. Zero bytes are a fresh one. Who changes `value` calls wake() behind it.
+struct WaitWord {
+  std::atomic<std::uint32_t> value;
+  std::atomic<std::uint32_t> sleepers;
+
+  void wake() {
+    if (sleepers.load() > 0) wake_all();
+  }
+  void wake_all() { syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+
+  /// Sleeps unless is_over(value), until it changes or `most` has passed. A change that is
+  /// followed by wake() is never missed: either it is seen here, or the sleeper is seen there.
+  template <class IsOver>
+  void sleep(const IsOver& is_over, std::chrono::nanoseconds most = kSleepTime) {
+    sleepers.fetch_add(1);
+    const std::uint32_t now = value.load();
+    if (!is_over(now)) {
+      const timespec time{0, most.count()};
+      syscall(SYS_futex, &value, FUTEX_WAIT, now, &time, nullptr, 0);
+    }
+    sleepers.fetch_sub(1);
+  }
+};
+
+}  // namespace meshwork

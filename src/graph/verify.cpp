@@ -1,0 +1,132 @@
+#include <optional>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "graph/dim_rule.h"
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+/// nullopt: the op does not take these operands.
+std::optional<TensorType> infer(const Node& node, const std::vector<TensorType>& inputs) {
+  try {
+    return node.op->infer({.inputs = inputs,
+                           .attrs = node.attrs,
+                           .output = {},
+                           .collective = node.collective ? &*node.collective : nullptr});
+  } catch (const Error&) {
+  } catch (const CheckFailure&) {
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const std::optional<TensorType>& type) {
+  return type ? to_string(*type) : "nothing";
+}
+
+/// The part of a dimension that the device holds.
+Interval interval_of(const Graph& graph, ValueId id, std::size_t dim) {
+  const std::int64_t begin = graph.windows[id].offset[dim];
+  return {begin, begin + graph.type(id).shape[dim]};
+}
+
+/// Whether the operands and the result of a node are parts of global tensors that belong together:
+/// the op takes the global ones, and a factor of its rule goes over the same interval wherever it
+/// stands. A dimension that is read by windows (`~`), or merged of several, may differ.
+bool fits_windows(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  std::vector<TensorType> inputs;
+  for (const ValueId input : node.inputs) {
+    inputs.push_back({graph.type(input).dtype, graph.global_shape(input)});
+  }
+  const TensorType output{node.type.dtype, graph.global_shape(id)};
+  if (node.op->rule == nullptr || infer(node, inputs) != output) return false;
+  const OpArgs args{.inputs = inputs, .attrs = node.attrs, .output = output};
+  const DimRule rule = parse_rule(node.op->rule(args), inputs, output);
+
+  std::vector<std::optional<Interval>> intervals(rule.factors.size());
+  const auto agrees = [&](ValueId value, const DimRule::Operand& dims,
+                          const DimRule::Marks* marks) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const Interval part = interval_of(graph, value, d);
+      if (dims[d].empty() && part.size() != graph.global_shape(value)[d]) return false;
+      if (dims[d].size() != 1 || (marks != nullptr && (*marks)[d])) continue;
+      auto& interval = intervals[static_cast<std::size_t>(dims[d][0])];
+      // Nothing stands nowhere in particular.
+      const bool same =
+          !interval || *interval == part || (interval->size() == 0 && part.size() == 0);
+      if (!same) return false;
+      interval = part;
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!agrees(node.inputs[i], rule.inputs[i], &rule.reaches[i])) return false;
+  }
+  return agrees(id, rule.output, nullptr);
+}
+
+/// A block that a device sends, receives or joins has no dimensions of its own: the number of its
+/// elements is what the op infers.
+bool is_inferred(const Node& node, const std::optional<TensorType>& inferred) {
+  if (!inferred || !node.collective) return inferred == node.type;
+  return inferred->dtype == node.type.dtype &&
+         num_elements(inferred->shape) == num_elements(node.type.shape);
+}
+
+void check_window(const Graph& graph, ValueId id) {
+  const Shape& local = graph.type(id).shape;
+  const Window& window = graph.windows[id];
+  bool fits = window.global.size() == local.size() && window.offset.size() == local.size();
+  for (std::size_t d = 0; fits && d < local.size(); ++d) {
+    fits = window.offset[d] >= 0 && window.offset[d] + local[d] <= window.global[d];
+  }
+  MW_CHECK(fits, "%{} = {} is {} of {} at {}", id, graph.node(id).op->name, to_string(local),
+           to_string(window.global), to_string(window.offset));
+}
+
+void check_node(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  MW_CHECK(node.op != nullptr, "%{} has no op", id);
+  for (const ValueId input : node.inputs) {
+    MW_CHECK(input >= 0 && input < id, "%{} = {} uses %{} before it is there", id, node.op->name,
+             input);
+  }
+  MW_CHECK((node.op->collective != Collective::kNone) == node.collective.has_value(),
+           "%{} = {}: whose collective is it?", id, node.op->name);
+  if (!graph.windows.empty()) {
+    check_window(graph, id);
+    if (fits_windows(graph, id)) return;
+  }
+  const std::optional<TensorType> inferred = infer(node, input_types(graph, node));
+  MW_CHECK(is_inferred(node, inferred), "%{} = {} is {}, but infers {}", id, node.op->name,
+           to_string(node.type), text_of(inferred));
+}
+
+}  // namespace
+
+void verify(const Graph& graph) {
+  MW_CHECK(graph.windows.empty() || graph.windows.size() == graph.nodes.size());
+  for (const ValueId id : graph.ids()) check_node(graph, id);
+  const auto check_value = [&](ValueId id, const char* what) {
+    MW_CHECK(id >= 0 && id < graph.end(), "{} names %{} of {} values", what, id, graph.end());
+  };
+  for (const Variable& variable : graph.variables) check_value(variable.value, "a variable");
+  for (const NamedValue& output : graph.outputs) check_value(output.value, "an output");
+  for (const NamedValue& output : graph.layer_outputs) check_value(output.value, "a layer output");
+  for (const Update& gradient : graph.gradients) check_value(gradient.value, "a gradient");
+  for (const Update& update : graph.updates) {
+    check_value(update.variable, "an update");
+    check_value(update.value, "an update");
+    MW_CHECK(graph.type(update.variable) == graph.type(update.value), "update of %{} by %{}",
+             update.variable, update.value);
+  }
+  for (const ControlEdge& edge : graph.controls) {
+    check_value(edge.before, "an edge");
+    check_value(edge.after, "an edge");
+    MW_CHECK(edge.before < edge.after, "%{} runs before %{}", edge.after, edge.before);
+  }
+}
+
+}  // namespace meshwork

@@ -1,0 +1,43 @@
+#include "model/program_kind.h"
+
+#include <fmt/format.h>
+
+namespace meshwork {
+
+Mode mode_of(ProgramKind kind) {
+  switch (kind) {
+    case ProgramKind::kEvaluate:
+      return Mode::kEvaluate;
+    case ProgramKind::kPredict:
+      return Mode::kPredict;
+    default:
+      return Mode::kTrain;
+  }
+}
+
+bool trains(ProgramKind kind) {
+  return kind == ProgramKind::kTrain || kind == ProgramKind::kAccumulate;
+}
+
+bool only_updates(ProgramKind kind) {
+  return kind == ProgramKind::kInitialize || kind == ProgramKind::kAverage;
+}
+
+std::string describe(ProgramKind kind, std::int64_t batch) {
+  switch (kind) {
+    case ProgramKind::kTrain:
+      return fmt::format("a training step with a batch of {}", batch);
+    case ProgramKind::kAccumulate:
+      return fmt::format("a step that accumulates gradients with a batch of {}", batch);
+    case ProgramKind::kEvaluate:
+      return fmt::format("evaluation with a batch of {}", batch);
+    case ProgramKind::kPredict:
+      return fmt::format("prediction with a batch of {}", batch);
+    case ProgramKind::kInitialize:
+    case ProgramKind::kAverage:
+      break;
+  }
+  return "holding the variables";
+}
+
+}  // namespace meshwork

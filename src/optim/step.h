@@ -1,0 +1,18 @@
+#pragma once
+
+#include "config/config.h"
+#include "graph/graph.h"
+
+namespace meshwork {
+
+/// Appends to a program with gradients what the optimizer makes of them: an update, or a sum of
+/// gradients for the next one. See add_optimizer() and add_accumulation().
+void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulates);
+
+/// A program that gives every variable of `step` its initial value and does nothing else.
+Graph initialization(const Graph& step);
+
+/// A program that gives every weight the value of its average and does nothing else.
+Graph averaging(const Graph& step, const config::ClassSpec& optimizer);
+
+}  // namespace meshwork
