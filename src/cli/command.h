@@ -4,10 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/options.h"
 
 namespace meshwork::cli {
 
@@ -16,11 +13,11 @@ using Run = std::function<ExitCode()>;
 
 /// A command: one file in commands/ and its line in commands.cpp.
 struct Command {
-  const char* name;           ///< "validate"
-  const char* usage;          ///< what follows the name: "CONFIG [key=value ...] [options]"
-  const char* summary;        ///< one line, for the list of commands
-  const char* details;        ///< paragraphs below the options in --help: examples first
-  Run (*add)(CLI::App& app);  ///< adds the options to `app`, gives what runs after the parse
+  const char* name;              ///< "validate"
+  const char* usage;             ///< what follows the name: "CONFIG [key=value ...] [options]"
+  const char* summary;           ///< one line, for the list of commands
+  const char* details;           ///< paragraphs below the options in --help: examples first
+  Run (*add)(Options& options);  ///< adds its options, gives what runs after the parse
 };
 
 /// Every command, in the order of the help.

@@ -3,11 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "cli/options.h"
 #include "config/config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace meshwork::cli {
 
@@ -18,7 +15,7 @@ struct ConfigArguments {
 };
 
 /// Adds these to a command. The result is filled by the parse.
-std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& app);
+std::shared_ptr<ConfigArguments> add_config_arguments(Options& options);
 
 /// Reads the configuration; an Error if no file was named.
 config::Config load(const ConfigArguments& arguments);

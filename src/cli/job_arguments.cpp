@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -35,39 +33,39 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
   return line;
 }
 
-void add_dump_option(CLI::App& app, std::string& stage) {
-  app.add_option("--dump", stage,
-                 "print the program for device 0 after a pass of the compiler and stop: " +
-                     fmt::format("{}", fmt::join(pass_names(), ", ")))
-      ->check([](const std::string& text) { return text.empty() ? "no stage given" : ""; })
-      ->type_name("STAGE");
-}
-
 }  // namespace
 
-std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app) {
+std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
   auto arguments = std::make_shared<JobArguments>();
-  arguments->config = add_config_arguments(app);
-  add_dump_option(app, arguments->dump);
-  app.add_flag("--time-passes", arguments->time_passes,
-               "print how long each pass of the compiler took, at the end, to stderr");
-  app.add_option("--verbose", arguments->verbose,
-                 "0 silent, 1 progress bar (plain lines where there is no terminal), 2 a line per "
-                 "epoch")
-      ->type_name("LEVEL")
-      ->check(CLI::Range(0, 2));
+  arguments->config = add_config_arguments(options);
+  options.add({.name = "--dump",
+               .help = "print the program for device 0 after a pass of the compiler and stop: " +
+                       fmt::format("{}", fmt::join(pass_names(), ", ")),
+               .value = "STAGE",
+               .if_empty = "no stage given"},
+              arguments->dump);
+  options.add_flag("--time-passes",
+                   "print how long each pass of the compiler took, at the end, to stderr",
+                   arguments->time_passes);
+  options.add({"--verbose",
+               "0 silent, 1 progress bar (plain lines where there is no terminal), 2 a line per "
+               "epoch",
+               "LEVEL"},
+              arguments->verbose, 0, 2);
   return arguments;
 }
 
-std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app) {
+std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   auto arguments = std::make_shared<WeightsArguments>();
-  arguments->job = add_job_arguments(app);
-  app.add_option("--from", arguments->from, "the run directory of a fit, or a .safetensors file")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--split", arguments->split,
-                 "train, validation or test; by default what fit validates on, else test")
-      ->type_name("NAME");
+  arguments->job = add_job_arguments(options);
+  options.add({.name = "--from",
+               .help = "the run directory of a fit, or a .safetensors file",
+               .value = "DIR",
+               .is_required = true},
+              arguments->from);
+  options.add(
+      {"--split", "train, validation or test; by default what fit validates on, else test", "NAME"},
+      arguments->split);
   return arguments;
 }
 

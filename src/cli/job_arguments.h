@@ -19,7 +19,7 @@ struct JobArguments {
   int verbose = 1;
 };
 
-std::shared_ptr<JobArguments> add_job_arguments(CLI::App& app);
+std::shared_ptr<JobArguments> add_job_arguments(Options& options);
 
 /// What commands over trained weights take beside: --from, which is required, and --split.
 struct WeightsArguments {
@@ -28,7 +28,7 @@ struct WeightsArguments {
   std::string split;
 };
 
-std::shared_ptr<WeightsArguments> add_weights_arguments(CLI::App& app);
+std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options);
 
 /// Reads configuration and data headers for this launch, and checks that it has the devices of the
 /// mesh; `command`, with these arguments and `options`, is what to propose otherwise.

@@ -64,7 +64,8 @@ std::unique_ptr<Parser> make_parser() {
     CLI::App* sub = app.add_subcommand(command->name, command->summary);
     describe(*sub, fmt::format("meshwork {} {}", command->name, command->usage), command->details);
     sub->group("Commands");
-    parser->runs.emplace_back(sub, command->add(*sub));
+    Options options(*sub);
+    parser->runs.emplace_back(sub, command->add(options));
   }
   return parser;
 }

@@ -86,7 +86,8 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
 int run(int argc, char** argv) {
   CLI::App app("Times the training steps of a configuration.");
   Arguments arguments;
-  const auto config = cli::add_config_arguments(app);
+  cli::Options options(app);
+  const auto config = cli::add_config_arguments(options);
   app.add_option("--seconds", arguments.seconds, "to time steps for, and kernels for");
   app.add_option("--top", arguments.top, "how many of the slowest kernels to name");
   app.add_flag("--no-kernels", arguments.no_kernels, "only whole steps");

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -115,9 +114,9 @@ void print_text(const DeviceDescription& machine) {
   }
 }
 
-Run add(CLI::App& app) {
+Run add(Options& options) {
   const auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "the same as JSON, sizes in bytes");
+  options.add_flag("--json", "the same as JSON, sizes in bytes", *json);
   return [json] {
     const DeviceDescription machine = describe_devices();
     if (machine.launch.rank != 0) return ExitCode::kOk;

@@ -1,7 +1,5 @@
 #include "train/evaluate.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 
 #include "cli/command.h"
@@ -43,8 +41,8 @@ ExitCode run(const WeightsArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
-  const auto arguments = add_weights_arguments(app);
+Run add(Options& options) {
+  const auto arguments = add_weights_arguments(options);
   return [arguments] { return run(*arguments); };
 }
 

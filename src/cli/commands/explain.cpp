@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 
 #include "cli/command.h"
@@ -90,17 +88,18 @@ ExitCode run(const ExplainArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
+Run add(Options& options) {
   auto arguments = std::make_shared<ExplainArguments>();
-  arguments->config = add_config_arguments(app);
-  app.get_option("key=value")
-      ->description("[PATH]: what to explain; and changes to CONFIG: fit.batch_size=64");
-  app.add_flag("--json", arguments->json, "the same as JSON");
-  app.add_option("--color", arguments->colour,
-                 "always, never, or auto: on a terminal, unless NO_COLOR is set")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-  app.add_flag("--ascii", arguments->ascii, "draw with + - | only");
+  arguments->config = add_config_arguments(options);
+  options.change_help("key=value",
+                      "[PATH]: what to explain; and changes to CONFIG: fit.batch_size=64");
+  options.add_flag("--json", "the same as JSON", arguments->json);
+  options.add({.name = "--color",
+               .help = "always, never, or auto: on a terminal, unless NO_COLOR is set",
+               .value = "WHEN",
+               .choices = {"auto", "always", "never"}},
+              arguments->colour);
+  options.add_flag("--ascii", "draw with + - | only", arguments->ascii);
   return [arguments] { return run(*arguments); };
 }
 

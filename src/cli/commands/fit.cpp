@@ -1,7 +1,5 @@
 #include "train/fit.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 
 #include "cli/command.h"
@@ -57,12 +55,13 @@ ExitCode run(const FitArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
+Run add(Options& options) {
   auto arguments = std::make_shared<FitArguments>();
-  arguments->job = add_job_arguments(app);
-  app.add_option("--from", arguments->from,
-                 "start from the final weights of another run: its directory or .safetensors file")
-      ->type_name("DIR");
+  arguments->job = add_job_arguments(options);
+  options.add(
+      {"--from", "start from the final weights of another run: its directory or .safetensors file",
+       "DIR"},
+      arguments->from);
   return [arguments] { return run(*arguments); };
 }
 

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -154,11 +152,11 @@ ExitCode run(const PathsArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
+Run add(Options& options) {
   auto arguments = std::make_shared<PathsArguments>();
-  arguments->config = add_config_arguments(app);
-  app.add_flag("--json", arguments->json, "the same, and the optimizer's state, as JSON");
-  app.add_flag("--slots", arguments->slots, "list the state of the optimizer, too");
+  arguments->config = add_config_arguments(options);
+  options.add_flag("--json", "the same, and the optimizer's state, as JSON", arguments->json);
+  options.add_flag("--slots", "list the state of the optimizer, too", arguments->slots);
   return [arguments] { return run(*arguments); };
 }
 

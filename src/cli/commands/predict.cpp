@@ -1,7 +1,5 @@
 #include "train/predict.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 
 #include "cli/command.h"
@@ -46,13 +44,14 @@ ExitCode run(const PredictArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
+Run add(Options& options) {
   auto arguments = std::make_shared<PredictArguments>();
-  arguments->weights = add_weights_arguments(app);
-  app.add_option("--output", arguments->output,
-                 "the file to write (one for each of several outputs: FILE_<output>); by default "
-                 "predictions.npy in the run directory")
-      ->type_name("FILE");
+  arguments->weights = add_weights_arguments(options);
+  options.add({"--output",
+               "the file to write (one for each of several outputs: FILE_<output>); by default "
+               "predictions.npy in the run directory",
+               "FILE"},
+              arguments->output);
   return [arguments] { return run(*arguments); };
 }
 

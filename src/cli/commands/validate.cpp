@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -75,8 +73,8 @@ ExitCode validate(const ConfigArguments& arguments) {
   return ExitCode::kOk;
 }
 
-Run add(CLI::App& app) {
-  const auto arguments = add_config_arguments(app);
+Run add(Options& options) {
+  const auto arguments = add_config_arguments(options);
   return [arguments] { return validate(*arguments); };
 }
 

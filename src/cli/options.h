@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace meshwork::cli {
+
+/// How an option with a value is shown and checked.
+struct OptionText {
+  std::string name;  ///< "--from", or "CONFIG" for an argument without a name
+  std::string help;
+  std::string value;  ///< what stands for the value in the help: "DIR"
+  bool is_required = false;
+  std::vector<std::string> choices = {};  ///< empty: any text
+  std::string if_empty = {};              ///< what is wrong with an empty text; "" if nothing is
+};
+
+/// The options that a command takes. The parse fills the places they are given, which must live
+/// until then. CLI11 stands behind it, in two files: it is slow to compile.
+class Options {
+ public:
+  explicit Options(CLI::App& app) : app_(app) {}
+
+  void add_flag(const std::string& name, const std::string& help, bool& given);
+  void add(const OptionText& text, std::string& value);
+  /// From `least` to `most`.
+  void add(const OptionText& text, int& value, int least, int most);
+  /// All arguments without a name that are left.
+  void add(const OptionText& text, std::vector<std::string>& values);
+  /// Another help for an option that is there.
+  void change_help(const std::string& name, const std::string& help);
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace meshwork::cli
