@@ -7,7 +7,7 @@ namespace meshwork {
 /// How long a thread that waits for others spins before it sleeps: long beside a wait that is as
 /// good as over, short beside the slice of a core (milliseconds) that it keeps from whom it waits
 /// for, or from another program.
-constexpr std::chrono::microseconds kSpinTime{20};
+constexpr std::chrono::microseconds kSpinTime{300};
 
 /// kSpinTime, or what the user says by OMP_WAIT_POLICY: active is a second, passive nothing.
 /// Nothing, too, where more threads wait for each other than there are cores.

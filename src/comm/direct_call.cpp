@@ -165,7 +165,7 @@ class DirectCall final : public PreparedCall {
     while (!is_over(counter.value.load(std::memory_order_acquire))) {
       for (PreparedCall* call : beside) call->poll();
       if (spin.again()) continue;
-      counter.sleep(is_over, beside.empty() ? kSleepTime : kSpinTime);
+      counter.sleep(is_over, beside.empty() ? kSleepTime : kPollTime);
       peers_.progress();
     }
   }

@@ -14,6 +14,8 @@ namespace meshwork {
 
 /// The longest sleep: whoever waits looks about now and then. Below a second.
 constexpr std::chrono::milliseconds kSleepTime{1};
+/// The longest where other calls go on meanwhile only if they are polled.
+constexpr std::chrono::microseconds kPollTime{20};
 
 /// A number that changes while others sleep until it has; between processes too, unlike
 /// std::atomic::wait. Zero bytes are a fresh one. Who changes `value` calls wake() behind it.
