@@ -1,11 +1,12 @@
 #include "base/nearest.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "base/join.h"
 
 namespace meshwork {
 namespace {
@@ -55,8 +56,8 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return {};
   const auto near = nearest(word, candidates);
-  if (!near.empty()) return fmt::format("; nearest: {}", fmt::join(quoted(near), ", "));
-  return fmt::format("; known: {}", fmt::join(quoted(candidates), ", "));
+  if (!near.empty()) return fmt::format("; nearest: {}", join(quoted(near), ", "));
+  return fmt::format("; known: {}", join(quoted(candidates), ", "));
 }
 
 }  // namespace meshwork

@@ -1,7 +1,8 @@
 #include "base/shape.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/join.h"
 
 namespace meshwork {
 
@@ -17,7 +18,7 @@ Shape row_major_strides(const Shape& shape) {
   return strides;
 }
 
-std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", join(shape, ", ")); }
 
 Window whole_window(const Shape& shape) { return {shape, Shape(shape.size(), 0)}; }
 

@@ -1,11 +1,10 @@
 #include "cli/job_arguments.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <string_view>
 
+#include "base/join.h"
 #include "base/nearest.h"
 #include "cli/rank.h"
 
@@ -40,7 +39,7 @@ std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
   arguments->config = add_config_arguments(options);
   options.add({.name = "--dump",
                .help = "print the program for device 0 after a pass of the compiler and stop: " +
-                       fmt::format("{}", fmt::join(pass_names(), ", ")),
+                       join(pass_names(), ", "),
                .value = "STAGE",
                .if_empty = "no stage given"},
               arguments->dump);

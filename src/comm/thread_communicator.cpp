@@ -1,6 +1,5 @@
 // Threads reach each other's buffers: to prepare a call is to show the others where one's own are.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/shape.h"
 #include "comm/direct_call.h"
 #include "comm/single.h"
 #include "comm/thread_world.h"
@@ -28,8 +28,8 @@ std::string describe(const CollectiveCall& call) {
   std::vector<std::int64_t> counts = call.counts;
   if (call.kind == CollectiveCall::Kind::kAllReduce) counts = {call.count};
   if (call.kind == CollectiveCall::Kind::kAllToAll) counts.clear();
-  return fmt::format("{} of {} x {}, {}", kNames[static_cast<std::size_t>(call.kind)], counts,
-                     to_string(call.dtype), to_string(call.reduction));
+  return fmt::format("{} of {} x {}, {}", kNames[static_cast<std::size_t>(call.kind)],
+                     to_string(counts), to_string(call.dtype), to_string(call.reduction));
 }
 
 CallBuffers buffers_of(std::span<const void* const> shown) {

@@ -1,8 +1,8 @@
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/join.h"
 #include "base/nearest.h"
 #include "config/data_directories.h"
 #include "config/sections.h"
@@ -68,7 +68,7 @@ std::string find_by_name(const std::string& name, const Location& at, const std:
     if (is_file(path)) return path;
   }
   fail_at(at, "dataset '{}' is not described{}; looked for {}.yaml in {}", name,
-          suggestion(name, known_names(folders)), name, fmt::join(quoted(folders), ", "));
+          suggestion(name, known_names(folders)), name, join(quoted(folders), ", "));
 }
 
 /// A path starts in the folder of the configuration; on the command line, in the working directory.
@@ -79,7 +79,7 @@ std::string find_by_path(const std::string& path, const Location& at, const std:
   for (const fs::path& candidate : candidates) {
     if (is_file(candidate)) return candidate;
   }
-  fail_at(at, "dataset: there is no file {}", fmt::join(quoted(candidates), " or "));
+  fail_at(at, "dataset: there is no file {}", join(quoted(candidates), " or "));
 }
 
 /// Puts the keys of `changes` over those of `base`, maps inside maps alike; null removes a key.

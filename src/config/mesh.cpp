@@ -1,9 +1,9 @@
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
+#include "base/join.h"
 #include "base/nearest.h"
 #include "config/sections.h"
 
@@ -174,7 +174,7 @@ MeshSpec mesh_of_sizes(std::string_view text, const Location& at,
   if (!axes.empty() && sizes.size() != axes.size()) {
     fail_at(at, "gives {} size{}, but the mesh at {} has {} ({}); give as many, or name the axes",
             sizes.size(), sizes.size() == 1 ? "" : "s", to_string(axes_at), axes.size(),
-            fmt::join(axes, ", "));
+            join(axes, ", "));
   }
   MeshSpec mesh;
   mesh.at = at;
@@ -190,7 +190,7 @@ MeshSpec mesh_of_sizes(std::string_view text, const Location& at,
 std::string to_string(const MeshSpec& mesh) {
   std::vector<std::string> axes;
   for (const auto& [name, size] : mesh.axes) axes.push_back(fmt::format("{}={}", name, size));
-  return fmt::format("({})", fmt::join(axes, ", "));
+  return fmt::format("({})", join(axes, ", "));
 }
 
 MeshSpec read_mesh(const Value* mesh, const std::string& command_line) {

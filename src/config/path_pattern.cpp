@@ -1,12 +1,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "config/path_pattern.h"
 
-#include <fmt/ranges.h>
 #include <pcre2.h>
 
 #include <algorithm>
 #include <array>
 
+#include "base/join.h"
 #include "base/nearest.h"
 
 namespace meshwork::config {
@@ -83,7 +83,7 @@ std::string PathPattern::describe_unmatched(const std::vector<std::string>& path
     return fmt::format(
         "{}: '{}' matches no path; it would match a part of {} (Keras before 3.14 did "
         "that): write '.*{}.*' if you mean it",
-        key_, text_, fmt::join(inside, ", "), text_);
+        key_, text_, join(inside, ", "), text_);
   }
   if (const std::string slashed = with_slashes(text_); slashed != text_) {
     const auto code = compile(slashed, PCRE2_ANCHORED | PCRE2_ENDANCHORED);

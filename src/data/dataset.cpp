@@ -1,11 +1,10 @@
 #include "data/dataset.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/nearest.h"
 #include "data/find_file.h"
 #include "data/one_hot.h"
@@ -132,7 +131,7 @@ const Split& Dataset::split(std::string_view name) const {
   if (spec == spec_.splits.end()) {
     config::fail_at(spec_.at, "dataset{} has no split '{}'; it has {}",
                     spec_.name.empty() ? "" : " '" + spec_.name + "'", name,
-                    fmt::join(split_names(), ", "));
+                    join(split_names(), ", "));
   }
   Split split = open(*spec);
   for (const auto& [other_name, other] : open_) check_alike(split, other);

@@ -1,10 +1,9 @@
 #include "data/description.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/join.h"
 #include "base/nearest.h"
 
 namespace meshwork::data {
@@ -203,7 +202,7 @@ DatasetSpec read_description(const Value& description) {
   const Value* take = keys.find("take");
   const Value& splits = keys.require("splits");
   if (!splits.is_map()) {
-    fail_at(splits.at, "splits must be a map of {}", fmt::join(kSplits, ", "));
+    fail_at(splits.at, "splits must be a map of {}", join(kSplits, ", "));
   }
 
   const std::vector<std::string> names = field_names(splits);

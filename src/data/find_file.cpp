@@ -1,6 +1,5 @@
 #include "data/find_file.h"
 
-#include <fmt/ranges.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/join.h"
 
 namespace meshwork::data {
 namespace {
@@ -85,7 +85,7 @@ std::vector<std::string> matches(const std::string& directory, const std::string
                                const config::Location& at, const std::string& hint) {
   const bool is_set = !expand(std::string("$") + kDataVariable).empty();
   fail(ExitCode::kFile, "{}: found {}{}{}{}", config::to_string(at), wanted,
-       fs::path(file).is_absolute() ? "" : fmt::format(" in {}", fmt::join(directories, ", ")),
+       fs::path(file).is_absolute() ? "" : fmt::format(" in {}", join(directories, ", ")),
        is_set ? "" : "; MESHWORK_DATA, where data sets can be kept, is not set",
        hint.empty() ? "" : "; hint: " + hint);
 }
@@ -118,8 +118,8 @@ std::vector<std::string> search_directories(const std::string& name,
 std::string find_file(const std::string& file, const std::vector<std::string>& directories,
                       const config::Location& at, const std::string& hint) {
   if (const auto path = existing_file(file, directories)) return *path;
-  fail_missing(fmt::format("neither '{}'", fmt::join(spellings(file), "' nor '")), file,
-               directories, at, hint);
+  fail_missing(fmt::format("neither '{}'", join(spellings(file), "' nor '")), file, directories, at,
+               hint);
 }
 
 std::vector<std::string> find_files(const std::string& pattern,

@@ -1,10 +1,10 @@
 #include "explain/explain_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/join.h"
 #include "explain/draw/devices.h"
 #include "explain/draw/tensor.h"
 #include "explain/words.h"
@@ -142,7 +142,7 @@ class Writer {
   static std::string listed(const std::vector<std::string>& words) {
     if (words.size() < 2) return words.empty() ? "" : words.front();
     const std::vector<std::string> head(words.begin(), words.end() - 1);
-    return fmt::format("{} and {}", fmt::join(head, ", "), words.back());
+    return fmt::format("{} and {}", join(head, ", "), words.back());
   }
 
   /// "data splits batch and model splits features: this comes with ..".

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/join.h"
 #include "explain/draw/table.h"
 #include "explain/explain_text.h"
 
@@ -31,8 +31,8 @@ std::string show_variables(const SummaryRow& row) {
     }
   }
   if (lines.empty()) return whole.empty() ? "-" : "replicated";
-  if (!whole.empty()) lines.push_back(fmt::format("{} replicated", fmt::join(whole, ", ")));
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  if (!whole.empty()) lines.push_back(fmt::format("{} replicated", join(whole, ", ")));
+  return join(lines, "\n");
 }
 
 std::string show_size(std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
@@ -53,7 +53,7 @@ std::string show_memory(const PlannedMemory& memory, int devices) {
 
 std::string outputs(const ModelSummary& summary, const Pen& pen) {
   const std::string all =
-      fmt::format("Outputs that a layout map may name: {}", fmt::join(summary.outputs, ", "));
+      fmt::format("Outputs that a layout map may name: {}", join(summary.outputs, ", "));
   std::string text;
   const auto width = static_cast<std::size_t>(std::max(pen.width, 40)) - 1;
   for (const std::string& line : wrap(all, width)) text += " " + line + "\n";
@@ -78,7 +78,7 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   if (!summary.again.empty()) {
     text += fmt::format(
         " Computed again in the backward pass: {}; {} not kept, {} operations per device\n",
-        fmt::join(summary.again, ", "), show_bytes(summary.again_cost.bytes),
+        join(summary.again, ", "), show_bytes(summary.again_cost.bytes),
         show_count(static_cast<std::int64_t>(summary.again_cost.flops)));
   }
   text += summary.memory
@@ -104,7 +104,7 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
     cells.push_back(show_shape(row.shape));
     cells.push_back(show_count(row.parameters));
     if (!summary.is_list) {
-      cells.push_back(row.inputs.empty() ? "-" : fmt::format("{}", fmt::join(row.inputs, "\n")));
+      cells.push_back(row.inputs.empty() ? "-" : join(row.inputs, "\n"));
     }
     cells.push_back(row.layout.empty() ? "-" : row.layout);
     cells.push_back(show_variables(row));

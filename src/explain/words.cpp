@@ -1,16 +1,16 @@
 #include "explain/words.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 
+#include "base/join.h"
 #include "explain/draw/pen.h"
 
 namespace meshwork::cli {
 
 std::string show_shape(const Shape& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  return fmt::format("({}{})", join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 std::string show_size(double bytes) {
@@ -30,7 +30,7 @@ std::string axis_name(int axis, const Mesh& mesh) {
 std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
   std::vector<std::string> names;
   for (const int axis : axes) names.push_back(axis_name(axis, mesh));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return join(names, ", ");
 }
 
 std::string show_rule(const config::LayoutRule& rule) {
@@ -63,9 +63,9 @@ std::string show_mesh(const Mesh& mesh) {
   std::string text = fmt::format("mesh {}: {} device{}", to_string(mesh), mesh.num_devices(),
                                  mesh.num_devices() == 1 ? "" : "s");
   if (!mesh.devices.empty()) {
-    text += fmt::format(", in this order: {}", fmt::join(mesh.devices, ", "));
+    text += fmt::format(", in this order: {}", join(mesh.devices, ", "));
   } else if (terms.size() > 1) {
-    text += fmt::format(", device = {}", fmt::join(terms, " + "));
+    text += fmt::format(", device = {}", join(terms, " + "));
   }
   return text;
 }

@@ -1,9 +1,9 @@
 #include "graph/attrs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/join.h"
 
 namespace meshwork {
 namespace {
@@ -18,7 +18,7 @@ struct Printer {
   }
   std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const std::vector<std::int64_t>& value) const {
-    return fmt::format("[{}]", fmt::join(value, ", "));
+    return fmt::format("[{}]", join(value, ", "));
   }
 };
 
@@ -86,7 +86,7 @@ std::string to_string(const Attrs& attrs) {
   for (const auto& [name, value] : attrs.entries()) {
     parts.push_back(fmt::format("{}={}", name, std::visit(Printer{}, value)));
   }
-  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  return fmt::format("{{{}}}", join(parts, ", "));
 }
 
 }  // namespace meshwork

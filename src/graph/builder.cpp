@@ -1,10 +1,10 @@
 #include "graph/builder.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/join.h"
 
 namespace meshwork {
 
@@ -14,7 +14,7 @@ ValueId GraphBuilder::add(const OpDef& op, std::vector<ValueId> inputs, Attrs at
   const bool shareable = inputs.empty() || phase_ != Phase::kForward;
   std::string key;
   if (shareable) {
-    key = fmt::format("{}:{}({}){}", static_cast<int>(phase_), op.name, fmt::join(inputs, ","),
+    key = fmt::format("{}:{}({}){}", static_cast<int>(phase_), op.name, join(inputs, ","),
                       to_string(attrs));
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
   }

@@ -1,11 +1,11 @@
 #include "job/job.h"
 
-#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "comm/mpi.h"
 #include "comm/thread.h"
 #include "exec/executable.h"
@@ -22,7 +22,7 @@ constexpr std::string_view kLabel = "y";
 /// All programs as one number.
 std::int64_t hash_of(const Job& job) {
   std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
-                                 fmt::join(job.mesh.devices, ","), job.config.seed);
+                                 join(job.mesh.devices, ","), job.config.seed);
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
     text += print(program.partitioned, job.mesh);

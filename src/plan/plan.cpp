@@ -1,12 +1,12 @@
 #include "plan/plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/check.h"
+#include "base/join.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
 #include "graph/views.h"
@@ -102,8 +102,7 @@ std::string to_string(const Plan& plan) {
       for (const ValueId input : node.inputs) inputs.push_back(value(input));
       const char* kind = is_view(plan.program, id) ? " view" : "";
       fmt::format_to(out, "{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
-                     fmt::join(inputs, ", "), attrs_text(node), to_string(node.type), kind,
-                     node.path);
+                     join(inputs, ", "), attrs_text(node), to_string(node.type), kind, node.path);
     }
   }
   for (const FinalCopy& copy : plan.copies) {

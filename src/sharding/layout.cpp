@@ -1,11 +1,11 @@
 #include "sharding/layout.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/join.h"
 
 namespace meshwork {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
   std::vector<std::string> names;
   for (const int axis : axes) names.push_back(mesh.names[static_cast<std::size_t>(axis)]);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return join(names, ", ");
 }
 
 std::vector<int> parse_axes(const std::string& text, const Mesh& mesh) {
@@ -34,7 +34,7 @@ std::string halo_text(const std::vector<Interval>& intervals) {
   for (const Interval& interval : intervals) {
     parts.push_back(fmt::format("{}:{}", interval.begin, interval.end));
   }
-  return fmt::format("{{{}}}", fmt::join(parts, " "));
+  return fmt::format("{{{}}}", join(parts, " "));
 }
 
 /// The inverse, of what stands between the braces.
@@ -68,7 +68,7 @@ std::string to_string(const Layout& layout, const Mesh& mesh) {
                                       : fmt::format("[{}]", axis_names(axes, mesh)));
     if (has_halo(layout, d)) dims.back() += halo_text(layout.halos[d]);
   }
-  std::string text = fmt::format("[{}]", fmt::join(dims, ", "));
+  std::string text = fmt::format("[{}]", join(dims, ", "));
   if (!layout.partial.empty()) {
     text += fmt::format(" partial{}({})", layout.reduction == Reduction::kMax ? "_max" : "",
                         axis_names(layout.partial, mesh));

@@ -1,10 +1,9 @@
 #include "sharding/layout_map.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/join.h"
 
 namespace meshwork {
 namespace {
@@ -14,9 +13,9 @@ std::string entries(const config::LayoutRule& rule) {
   for (const auto& axes : rule.dims) {
     dims.push_back(axes.empty()       ? "null"
                    : axes.size() == 1 ? axes.front()
-                                      : fmt::format("[{}]", fmt::join(axes, ", ")));
+                                      : fmt::format("[{}]", join(axes, ", ")));
   }
-  return fmt::format("[{}]", fmt::join(dims, ", "));
+  return fmt::format("[{}]", join(dims, ", "));
 }
 
 }  // namespace
@@ -48,7 +47,7 @@ LayoutMatch LayoutMap::find(const std::string& path, std::size_t rank, const Mes
     config::fail_at(
         hits[1]->at,
         "{}: '{}' is hit by {} rules: {}; narrow them, or write the path itself as a key", key_,
-        path, hits.size(), fmt::join(quoted, ", "));
+        path, hits.size(), join(quoted, ", "));
   }
 
   return layout_of(*hits.front(), fmt::format("{}: '{}'", key_, hits.front()->pattern), path, rank,
@@ -93,8 +92,7 @@ std::string note_left_out(const config::Location& at, const std::string& what,
   }
   const std::size_t more = paths.size() - shown.size();
   return fmt::format("{}: {} lays out nothing: the model leaves out {}{}", config::to_string(at),
-                     what, fmt::join(shown, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "");
+                     what, join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "graph/text_cursor.h"
 #include "spmd/partition.h"
 
@@ -12,7 +12,7 @@ namespace {
 std::string step_text(const ReshardStep& step, const Mesh& mesh) {
   std::vector<std::string> axes;
   for (const int axis : step.axes) axes.push_back(mesh.names[static_cast<std::size_t>(axis)]);
-  std::string text = fmt::format(" by {}({})", to_string(step.kind), fmt::join(axes, ", "));
+  std::string text = fmt::format(" by {}({})", to_string(step.kind), join(axes, ", "));
   if (step.dim >= 0) text += fmt::format(" of {}", step.dim);
   if (step.to_dim >= 0) text += fmt::format(" to {}", step.to_dim);
   return text;

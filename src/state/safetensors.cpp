@@ -1,7 +1,6 @@
 #include "state/safetensors.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/join.h"
 #include "base/nearest.h"
 #include "comm/together.h"
 
@@ -80,7 +80,7 @@ SafetensorsHeader read_header(const File& file) {
 std::string nearest_names(const std::string& path, const std::vector<std::string>& candidates) {
   std::vector<std::string> names = nearest(path, candidates);
   for (std::string& name : names) name = fmt::format("'{}'", name);
-  return names.empty() ? "" : fmt::format("; nearest: {}", fmt::join(names, ", "));
+  return names.empty() ? "" : fmt::format("; nearest: {}", join(names, ", "));
 }
 
 bool same_type(const StoredTensor& stored, const GlobalTensor& tensor) {

@@ -55,43 +55,32 @@ Launch bind_as(const KernelArgs& args) {
   return launch<Entry, Y, X...>(args, std::index_sequence_for<X...>());
 }
 
-template <class Entry, class T>
+/// Of operands of type X.
+template <class Entry, class X>
 Launch bind_of(const KernelArgs& args) {
-  if constexpr (elementwise::operand_count<Entry>() == 1) {
-    return bind_as<Entry, T, T>(args);
+  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
+  if constexpr (Entry::kTraits.types == Types::kChoice) {
+    // The choices are only moved: as bits.
+    using T = std::conditional_t<std::is_same_v<X, BFloat16>, std::uint16_t, float>;
+    return bind_as<Entry, T, X, T, T>(args);
+  } else if constexpr (kOperands == 1) {
+    return bind_as<Entry, X, X>(args);
   } else {
-    return bind_as<Entry, T, T, T>(args);
+    return bind_as<Entry, X, X, X>(args);
   }
 }
 
-/// Of a, b and a condition.
-template <class Entry, class Condition>
-Launch bind_choice(const KernelArgs& args) {
-  return with_type(args.output.type.dtype, [&](auto value) {
-    // What is only moved is moved as bits.
-    using Value = decltype(value);
-    using T = std::conditional_t<std::is_same_v<Value, BFloat16>, std::uint16_t, Value>;
-    return bind_as<Entry, T, Condition, T, T>(args);
-  });
-}
-
+/// Numbers of other and of several types, of which a step has few, are left to the naive kernel.
 template <class Entry>
 Launch bind(const KernelArgs& args) {
-  const DType dtype = args.inputs[0].type.dtype;
-  if constexpr (Entry::kTraits.types == Types::kChoice) {
-    if (dtype == DType::kFloat32) return bind_choice<Entry, float>(args);
-    if (dtype == DType::kBFloat16) return bind_choice<Entry, BFloat16>(args);
-    return reference::elementwise_kernels()[elementwise::index_in<Entry>(elementwise::All{})].bind(
-        args);
-  } else {
-    if (dtype == DType::kBFloat16) return bind_of<Entry, BFloat16>(args);
-    if constexpr (Entry::kTraits.types == Types::kReal) {
-      MW_CHECK(dtype == DType::kFloat32);
-      return bind_of<Entry, float>(args);
-    } else {
-      return with_number(dtype, [&](auto type) { return bind_of<Entry, decltype(type)>(args); });
-    }
-  }
+  const auto are = [&](DType dtype) {
+    const bool is_given = Entry::kTraits.types == Types::kChoice;
+    return args.inputs[0].type.dtype == dtype && (!is_given || args.output.type.dtype == dtype);
+  };
+  if (are(DType::kFloat32)) return bind_of<Entry, float>(args);
+  if (are(DType::kBFloat16)) return bind_of<Entry, BFloat16>(args);
+  constexpr std::size_t kNumber = elementwise::index_in<Entry>(elementwise::All{});
+  return reference::elementwise_kernels()[kNumber].bind(args);
 }
 
 template <class... Entries>

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/join.h"
 #include "cli/command.h"
 #include "machine/topology.h"
 
@@ -48,7 +48,7 @@ std::string caches() {
   for (const auto& [name, size] : cache_sizes()) {
     parts.push_back(fmt::format("{} {}", name, bytes(static_cast<double>(size))));
   }
-  return parts.empty() ? "unknown" : fmt::format("{}", fmt::join(parts, ", "));
+  return parts.empty() ? "unknown" : join(parts, ", ");
 }
 
 std::string cores(const DeviceDescription& machine) {
@@ -98,7 +98,7 @@ void print_text(const DeviceDescription& machine) {
   fmt::print("this machine\n");
   fmt::print("  host       {}\n", machine.host);
   fmt::print("  processor  {}\n", machine.processor);
-  fmt::print("  features   {}\n", fmt::join(machine.features, " "));
+  fmt::print("  features   {}\n", join(machine.features, " "));
   fmt::print("  cores      {}\n", cores(machine));
   fmt::print("  memory     {}\n", memory(machine));
   fmt::print("  caches     {}\n", caches());

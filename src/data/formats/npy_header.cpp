@@ -1,8 +1,6 @@
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "data/formats/npy_header.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/join.h"
 
 namespace meshwork::data {
 namespace {
@@ -192,8 +191,7 @@ std::string npy_header(Stored type, const Shape& shape) {
   const auto entry = std::find_if(kTypes.rbegin(), kTypes.rend(),
                                   [&](const auto& known) { return known.second == type; });
   // A Python tuple: "(7, 5)", "(7,)", "()".
-  const std::string extents =
-      fmt::format("{}{}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  const std::string extents = fmt::format("{}{}", join(shape, ", "), shape.size() == 1 ? "," : "");
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
                                  size_of(type) == 1 ? '|' : '<', entry->first, extents);
   constexpr std::size_t kFixed = 10;

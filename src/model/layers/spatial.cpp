@@ -1,9 +1,8 @@
 #include "model/layers/spatial.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
+#include "base/join.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
 
@@ -21,13 +20,13 @@ std::string_view sample_words(std::size_t rank) {
 /// The words of `data_format: channels_first`, with the Permute that does the same.
 [[noreturn]] void refuse_channels_first(const config::Reader& args, const config::Value& format,
                                         std::size_t rank) {
-  std::vector<std::size_t> dims;
-  for (std::size_t d = 2; d < rank + 2; ++d) dims.push_back(d);
+  std::vector<std::int64_t> dims;
+  for (std::size_t d = 2; d < rank + 2; ++d) dims.push_back(static_cast<std::int64_t>(d));
   dims.push_back(1);
   fail_at(format.at,
           "{}: data_format '{}' is not supported; samples are {}: leave data_format out, and put "
           "Permute: {{dims: [{}]}} before the layer if the channels come first",
-          args.what(), format.scalar, sample_words(rank), fmt::join(dims, ", "));
+          args.what(), format.scalar, sample_words(rank), join(dims, ", "));
 }
 
 void refuse_other_formats(config::Reader& args, std::size_t rank) {
