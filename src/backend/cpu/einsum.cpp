@@ -16,8 +16,6 @@
 namespace meshwork::cpu {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
 /// Below so many multiplications any implementation will do.
 constexpr std::int64_t kTiny = 32 * 32 * 32;
 
@@ -30,8 +28,7 @@ constexpr std::int64_t kGemmRows = 256;
 constexpr std::int64_t kGemmColumns = 512;
 
 std::int64_t padded_bytes(std::int64_t elements, DType dtype) {
-  const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return whole_lines(elements * static_cast<std::int64_t>(size_of(dtype)));
 }
 
 dnnl::memory::desc describe(const EinsumPlan& plan, const MatrixView& view, std::int64_t rows,

@@ -10,6 +10,12 @@ namespace meshwork::cpu {
 /// Below so many multiplications a product runs on one thread: others cost more than they save.
 constexpr std::int64_t kSerialProduct = std::int64_t{1} << 19;
 
+/// Vectors hold so many float32.
+constexpr std::int64_t kLanes = 16;
+
+/// Bytes in whole lines of the caches.
+constexpr std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);

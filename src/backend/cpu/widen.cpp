@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "backend/cpu/convert.h"
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
-
-constexpr std::int64_t kAlignment = 64;
 
 bool is_narrow(const TensorView& view) { return view.type.dtype == DType::kBFloat16; }
 
@@ -22,7 +21,7 @@ TensorView widened_view(const TensorView& view, std::byte* workspace, std::int64
   TensorView wide = view;
   wide.type.dtype = DType::kFloat32;
   wide.data = workspace == nullptr ? nullptr : workspace + bytes;
-  bytes += ceil_divide(num_bytes(wide.type), kAlignment) * kAlignment;
+  bytes += whole_lines(num_bytes(wide.type));
   return wide;
 }
 
