@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "graph/op_def.h"
+#include "graph/readers.h"
 
 namespace meshwork {
 namespace {
@@ -104,15 +105,14 @@ class Explainer {
       : trace_(trace),
         config_(config),
         values_(named_values(trace)),
-        gradients_(gradients_of(trace.agreed.graph)) {
+        gradients_(gradients_of(trace.agreed.graph)),
+        users_(reading_nodes(trace.agreed.graph)),
+        move_of_(trace.agreed.graph.nodes.size(), 0) {
     result_.moves = moves_of(trace.agreed, mesh);
     result_.training = !trace.agreed.graph.updates.empty();
-    users_.resize(graph().nodes.size());
-    move_of_.resize(graph().nodes.size(), 0);
     std::size_t moves = 0;
-    for (ValueId id = 0; id < static_cast<ValueId>(graph().nodes.size()); ++id) {
+    for (const ValueId id : graph().ids()) {
       if (graph().node(id).op == &kReshard) move_of_[id] = moves++;
-      for (const ValueId input : graph().node(id).inputs) users_[input].push_back(id);
     }
   }
 
@@ -307,9 +307,9 @@ class Explainer {
   const config::Config& config_;
   std::vector<Named> values_;
   std::map<ValueId, ValueId> gradients_;  ///< in the agreed program
+  ValueMap<std::vector<ValueId>> users_;  ///< of every value of the agreed program
+  ValueMap<std::size_t> move_of_;         ///< of every reshard of it
   Explanation result_;
-  std::vector<std::vector<ValueId>> users_;  ///< of every value of the agreed program
-  std::vector<std::size_t> move_of_;         ///< of every reshard of it
 };
 
 }  // namespace

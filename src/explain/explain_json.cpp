@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "explain/explain_text.h"
@@ -23,47 +24,15 @@ void add_order(Json& json, const Mesh& mesh) {
   if (!mesh.devices.empty()) json["mesh_devices"] = mesh.devices;
 }
 
-Json names_of(const std::vector<int>& axes, const Mesh& mesh) {
-  Json names = Json::array();
-  for (const int axis : axes) names.push_back(mesh.names[static_cast<std::size_t>(axis)]);
-  return names;
-}
-
-const char* name_of(Phase phase) {
-  if (phase == Phase::kUpdate) return "update";
-  return phase == Phase::kForward ? "forward" : "backward";
-}
-
 const char* name_of(MoveCause cause) {
-  switch (cause) {
-    case MoveCause::kItself:
-      return "itself";
-    case MoveCause::kGradient:
-      return "gradient";
-    case MoveCause::kNewValue:
-      return "new value";
-    case MoveCause::kSum:
-      return "sum over it";
-    case MoveCause::kInside:
-      return "inside the layer";
-  }
-  return "";
+  static constexpr std::array kNames{"itself", "gradient", "new value", "sum over it",
+                                     "inside the layer"};
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 const char* name_of(AxisOrigin::Kind kind) {
-  switch (kind) {
-    case AxisOrigin::Kind::kBatch:
-      return "data";
-    case AxisOrigin::Kind::kVariable:
-      return "variable";
-    case AxisOrigin::Kind::kOutput:
-      return "output";
-    case AxisOrigin::Kind::kScattered:
-      return "scattered sum";
-    case AxisOrigin::Kind::kChosen:
-      return "layer";
-  }
-  return "";
+  static constexpr std::array kNames{"data", "variable", "output", "scattered sum", "layer"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void add_rule(Json& json, const std::optional<config::LayoutRule>& rule) {
@@ -73,7 +42,7 @@ void add_rule(Json& json, const std::optional<config::LayoutRule>& rule) {
 
 Json move_json(const Move& move, MoveCause cause, const Mesh& mesh) {
   Json json{{"cause", name_of(cause)},
-            {"phase", name_of(move.phase)},
+            {"phase", phase_name(move.phase)},
             {"layer", move.layer},
             {"readers", move.readers},
             {"value", move.name.empty() ? Json(nullptr) : Json(move.name)},
@@ -85,7 +54,7 @@ Json move_json(const Move& move, MoveCause cause, const Mesh& mesh) {
             {"bytes_per_device", move.bytes}};
   for (std::size_t i = 0; i < move.steps.size(); ++i) {
     json["collectives"].push_back({{"kind", to_string(move.steps[i].kind)},
-                                   {"axes", names_of(move.steps[i].axes, mesh)},
+                                   {"axes", mesh.axis_names(move.steps[i].axes)},
                                    {"bytes_per_device", move.step_bytes[i]}});
   }
   return json;

@@ -152,7 +152,7 @@ class Writer {
     std::vector<std::string> through;
     std::vector<std::string> root;
     for (const AxisOrigin& origin : group) {
-      splits.push_back(fmt::format("{} splits {}", axis_name(origin.axis, mesh_),
+      splits.push_back(fmt::format("{} splits {}", axis_names({origin.axis}, mesh_),
                                    dim_name(value.path, value.type.shape.size(), origin.dim)));
       through.push_back(dim_name(origin.through, origin.through_rank, origin.through_dim));
       root.push_back(dim_name(origin.root, origin.root_rank, origin.root_dim));

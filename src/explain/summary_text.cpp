@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/byte_size.h"
 #include "base/join.h"
 #include "explain/draw/table.h"
 #include "explain/explain_text.h"

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/byte_size.h"
 #include "base/join.h"
 #include "explain/draw/pen.h"
 
@@ -23,14 +24,8 @@ std::string show_layout(const Layout& layout, const Mesh& mesh) {
   return to_string(without_halos(layout), mesh) + (layout.halos.empty() ? "" : " with a halo");
 }
 
-std::string axis_name(int axis, const Mesh& mesh) {
-  return mesh.names[static_cast<std::size_t>(axis)];
-}
-
 std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (const int axis : axes) names.push_back(axis_name(axis, mesh));
-  return join(names, ", ");
+  return join(mesh.axis_names(axes), ", ");
 }
 
 std::string show_rule(const config::LayoutRule& rule) {
@@ -38,16 +33,8 @@ std::string show_rule(const config::LayoutRule& rule) {
 }
 
 std::string phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return "forward";
-    case Phase::kRecompute:
-    case Phase::kBackward:
-      return "backward";
-    case Phase::kUpdate:
-      return "update";
-  }
-  return "";
+  if (phase == Phase::kUpdate) return "update";
+  return phase == Phase::kForward ? "forward" : "backward";
 }
 
 std::string show_mesh(const Mesh& mesh) {
@@ -71,19 +58,9 @@ std::string show_mesh(const Mesh& mesh) {
 }
 
 std::string describe(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kWeight:
-      return "trained weight";
-    case ValueKind::kState:
-      return "weight that is not trained";
-    case ValueKind::kSlot:
-      return "state of the optimizer";
-    case ValueKind::kGradient:
-      return "gradient";
-    case ValueKind::kOutput:
-      return "output of a layer";
-  }
-  return "";
+  static constexpr std::array kNames{"trained weight", "weight that is not trained",
+                                     "state of the optimizer", "gradient", "output of a layer"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim) {

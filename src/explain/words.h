@@ -9,11 +9,10 @@ namespace meshwork::cli {
 
 /// "(784, 50)", "(10,)".
 std::string show_shape(const Shape& shape);
-/// "12 bytes", "2,048 bytes (2.00 KB)".
+/// "12 bytes", "2,048 bytes (2.00 KiB)".
 std::string show_size(double bytes);
 /// Halos are told apart; with many parts they would fill lines.
 std::string show_layout(const Layout& layout, const Mesh& mesh);
-std::string axis_name(int axis, const Mesh& mesh);
 /// "data, model".
 std::string axis_names(const std::vector<int>& axes, const Mesh& mesh);
 /// "'d1/kernel' (c.yaml:3:4)".

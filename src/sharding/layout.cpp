@@ -6,27 +6,14 @@
 
 #include "base/check.h"
 #include "base/join.h"
+#include "base/join.h"
+#include "graph/text_cursor.h"
 
 namespace meshwork {
 namespace {
 
 std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (const int axis : axes) names.push_back(mesh.names[static_cast<std::size_t>(axis)]);
-  return join(names, ", ");
-}
-
-std::vector<int> parse_axes(const std::string& text, const Mesh& mesh) {
-  std::vector<int> axes;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(", ", begin), text.size());
-    if (end > begin) {
-      axes.push_back(mesh.axis(text.substr(begin, end - begin)));
-      MW_CHECK(axes.back() >= 0, "axis in '{}'", text);
-    }
-    begin = end + 1;
-  }
-  return axes;
+  return join(mesh.axis_names(axes), ", ");
 }
 
 std::string halo_text(const std::vector<Interval>& intervals) {
@@ -37,18 +24,10 @@ std::string halo_text(const std::vector<Interval>& intervals) {
   return fmt::format("{{{}}}", join(parts, " "));
 }
 
-/// The inverse, of what stands between the braces.
-std::vector<Interval> parse_halo(const std::string& text) {
-  std::vector<Interval> intervals;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::size_t colon = text.find(':', begin);
-    MW_CHECK(colon < end, "intervals '{}'", text);
-    intervals.push_back({std::stoll(text.substr(begin, colon - begin)),
-                         std::stoll(text.substr(colon + 1, end - colon - 1))});
-    begin = end + 1;
-  }
-  return intervals;
+int parse_axis(TextCursor& line, const std::string& name, const Mesh& mesh) {
+  const int axis = mesh.axis(name);
+  if (axis < 0) line.error("the mesh has no axis '{}'", name);
+  return axis;
 }
 
 }  // namespace
@@ -76,34 +55,41 @@ std::string to_string(const Layout& layout, const Mesh& mesh) {
   return text;
 }
 
+std::vector<int> parse_axes(TextCursor& line, const Mesh& mesh) {
+  std::vector<int> axes;
+  do {
+    axes.push_back(parse_axis(line, line.word(), mesh));
+  } while (line.take(","));
+  return axes;
+}
+
 Layout parse_layout(const std::string& text, const Mesh& mesh) {
+  TextCursor line(text, 0);
   Layout layout;
-  std::size_t position = 1;
-  while (text[position] != ']') {
-    if (text[position] == ',' || text[position] == ' ') {
-      ++position;
-      continue;
+  line.expect("[");
+  while (!line.take("]")) {
+    if (!layout.dims.empty()) line.expect(",");
+    std::vector<int>& axes = layout.dims.emplace_back();
+    if (line.take("[")) {
+      axes = parse_axes(line, mesh);
+      line.expect("]");
+    } else if (const std::string name = line.word(); name != "null") {
+      axes = {parse_axis(line, name, mesh)};
     }
-    const bool list = text[position] == '[';
-    const std::size_t begin = position + (list ? 1 : 0);
-    const std::size_t end = text.find_first_of(list ? "]" : ",]{", begin);
-    MW_CHECK(end != std::string::npos, "layout '{}'", text);
-    const std::string entry = text.substr(begin, end - begin);
-    layout.dims.push_back(entry == "null" ? std::vector<int>{} : parse_axes(entry, mesh));
-    position = end + (list ? 1 : 0);
-    if (text[position] != '{') continue;
-    const std::size_t close = text.find('}', position);
-    MW_CHECK(close != std::string::npos, "layout '{}'", text);
-    set_halo(layout, layout.dims.size() - 1,
-             parse_halo(text.substr(position + 1, close - position - 1)));
-    position = close + 1;
+    if (!line.take("{")) continue;
+    std::vector<Interval> halo;
+    while (!line.take("}")) {
+      const std::string interval = line.word();
+      const std::size_t colon = std::min(interval.find(':'), interval.size() - 1);
+      halo.push_back({std::stoll(interval), std::stoll(interval.substr(colon + 1))});
+    }
+    set_halo(layout, layout.dims.size() - 1, std::move(halo));
   }
-  if (const std::size_t partial = text.find("partial"); partial != std::string::npos) {
-    layout.reduction =
-        text.compare(partial, 11, "partial_max") == 0 ? Reduction::kMax : Reduction::kSum;
-    const std::size_t open = text.find('(', partial);
-    layout.partial = parse_axes(text.substr(open + 1, text.find(')', open) - open - 1), mesh);
-  }
+  if (line.at_end()) return layout;
+  layout.reduction = line.word() == "partial_max" ? Reduction::kMax : Reduction::kSum;
+  line.expect("(");
+  layout.partial = parse_axes(line, mesh);
+  line.expect(")");
   return layout;
 }
 

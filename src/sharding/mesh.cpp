@@ -19,6 +19,12 @@ int Mesh::axis(std::string_view name) const {
   return -1;
 }
 
+std::vector<std::string> Mesh::axis_names(std::span<const int> axes) const {
+  std::vector<std::string> result;
+  for (const int axis : axes) result.push_back(names[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
 int Mesh::parts(std::span<const int> axes) const {
   int count = 1;
   for (const int axis : axes) count *= sizes[static_cast<std::size_t>(axis)];

@@ -21,6 +21,7 @@ struct Mesh {
   int num_devices() const;
   /// Index of the axis called `name`, or -1.
   int axis(std::string_view name) const;
+  std::vector<std::string> axis_names(std::span<const int> axes) const;
   /// Number of parts into which `axes` together divide a dimension: the product of their sizes.
   int parts(std::span<const int> axes) const;
   /// Position of `device` along each axis.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "ops/ops.h"
@@ -13,10 +15,10 @@ using Counts = std::vector<std::int64_t>;
 Counts wide(const std::vector<int>& numbers) { return {numbers.begin(), numbers.end()}; }
 
 std::int64_t sum(const Counts& counts) {
-  std::int64_t total = 0;
-  for (const std::int64_t count : counts) total += count;
-  return total;
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
+
+std::int64_t number(std::size_t index) { return static_cast<std::int64_t>(index); }
 
 class Localizer {
  public:
@@ -48,49 +50,51 @@ class Localizer {
     return result_.append(std::move(node), local_window(shape(id), layout(id), mesh_, device_));
   }
 
-  /// A node of the move `id`, which takes `input` and gives a value of `shape`.
-  ValueId helper(ValueId id, const OpDef& op, ValueId input, Attrs attrs, Shape shape,
-                 const Window* window = nullptr) {
-    Node node = source_.graph.node(id);
+  /// A node of the move at hand, which takes `input` and gives the result of the move, or these
+  /// elements of it in another order.
+  ValueId emit(const OpDef& op, ValueId input, Attrs attrs,
+               std::optional<std::int64_t> elements = {}) {
+    Node node = source_.graph.node(id_);
     node.op = &op;
     node.inputs = {input};
     node.gradient_of = kNoValue;
     node.attrs = std::move(attrs);
-    node.type.shape = std::move(shape);
-    const Window whole = whole_window(node.type.shape);
-    return result_.append(std::move(node), window != nullptr ? *window : whole);
+    node.type.shape = elements ? Shape{*elements} : result_shape_;
+    Window window = elements ? whole_window(node.type.shape) : window_;
+    return result_.append(std::move(node), std::move(window));
   }
 
   /// The same for a collective, which tells all members what it needs of these.
-  ValueId communicate(ValueId id, const OpDef& op, ValueId input, CollectiveArgs args, Shape shape,
-                      const Window* window = nullptr) {
-    const ValueId value = helper(id, op, input, {}, std::move(shape), window);
+  ValueId communicate(const OpDef& op, ValueId input, CollectiveArgs args,
+                      std::optional<std::int64_t> elements = {}) {
+    const ValueId value = emit(op, input, {}, elements);
     args.axes = wide(step_->axes);
     args.members = wide(members_);
-    if (is_reduction(*step_)) args.reduction = layout(source_.graph.node(id).inputs[0]).reduction;
+    if (is_reduction(*step_)) args.reduction = layout(from_).reduction;
     result_.node(value).collective = std::move(args);
     return value;
   }
 
   ValueId move(ValueId id) {
-    const ValueId from = source_.graph.node(id).inputs[0];
-    const Window window = local_window(shape(id), layout(id), mesh_, device_);
-    const Shape result = local(id, device_);
+    id_ = id;
+    from_ = source_.graph.node(id).inputs[0];
+    window_ = local_window(shape(id), layout(id), mesh_, device_);
+    result_shape_ = local(id, device_);
     step_ = &source_.steps.at(id);
     members_ = mesh_.group(step_->axes, device_);
     switch (step_->kind) {
       case StepKind::kSlice:
-        return slice(id, from, result, window);
+        return slice();
       case StepKind::kAllReduce:
-        return communicate(id, ops::kAllReduce, rename(from), {}, result, &window);
+        return communicate(ops::kAllReduce, rename(from_), {});
       case StepKind::kReduceScatter:
-        return reduce_scatter(id, from, result, window);
+        return reduce_scatter();
       case StepKind::kAllGather:
-        return all_gather(id, from, result, window);
+        return all_gather();
       case StepKind::kAllToAll:
-        return all_to_all(id, from, result, window);
+        return all_to_all();
       case StepKind::kHaloExchange:
-        return halo_exchange(id, from, result, window);
+        return halo_exchange();
     }
     return kNoValue;
   }
@@ -132,112 +136,90 @@ class Localizer {
     return true;
   }
 
-  /// `from`, the part of this device of shape `shape`, block after block along `dim`.
-  ValueId pack(ValueId id, ValueId from, const Shape& shape, std::size_t dim,
-               const Counts& extents) {
-    const ValueId input = rename(from);
-    if (is_outermost(from, dim)) return input;
-    return helper(id, ops::kPack, input,
-                  {{"dim", static_cast<std::int64_t>(dim)}, {"extents", extents}},
-                  {num_elements(shape)});
+  /// What this device has of the operand, block after block along `dim`.
+  ValueId pack(std::size_t dim, const Counts& extents) {
+    const ValueId input = rename(from_);
+    if (is_outermost(from_, dim)) return input;
+    return emit(ops::kPack, input, {{"dim", number(dim)}, {"extents", extents}},
+                num_elements(local(from_, device_)));
   }
 
-  ValueId unpack(ValueId id, ValueId input, const Shape& shape, std::size_t dim,
-                 const Counts& extents, const Window& window) {
-    return helper(id, ops::kUnpack, input,
-                  {{"dim", static_cast<std::int64_t>(dim)}, {"extents", extents}, {"shape", shape}},
-                  shape, &window);
+  /// The result from a collective that gives it block after block along `dim`.
+  ValueId unpacked(const OpDef& op, ValueId input, const CollectiveArgs& args, std::size_t dim,
+                   const Counts& extents) {
+    if (is_outermost(id_, dim)) return communicate(op, input, args);
+    const ValueId flat = communicate(op, input, args, num_elements(result_shape_));
+    return emit(ops::kUnpack, flat,
+                {{"dim", number(dim)}, {"extents", extents}, {"shape", result_shape_}});
   }
 
-  ValueId slice(ValueId id, ValueId from, const Shape& result, const Window& window) {
+  ValueId slice() {
     const std::size_t dim = step_dim();
-    const Window old = local_window(shape(from), layout(from), mesh_, device_);
-    const std::int64_t start = result[dim] == 0 ? 0 : window.offset[dim] - old.offset[dim];
-    return helper(
-        id, ops::kSlice, rename(from),
-        {{"axis", static_cast<std::int64_t>(dim)}, {"start", start}, {"size", result[dim]}}, result,
-        &window);
+    const std::int64_t size = result_shape_[dim];
+    const Window old = local_window(shape(from_), layout(from_), mesh_, device_);
+    const std::int64_t start = size == 0 ? 0 : window_.offset[dim] - old.offset[dim];
+    return emit(ops::kSlice, rename(from_),
+                {{"axis", number(dim)}, {"start", start}, {"size", size}});
   }
 
-  ValueId reduce_scatter(ValueId id, ValueId from, const Shape& result, const Window& window) {
+  ValueId reduce_scatter() {
     const std::size_t dim = step_dim();
-    const Shape whole = local(from, device_);
-    const Counts parts = extents(id, dim);
-    const ValueId packed = pack(id, from, whole, dim, parts);
+    const Counts parts = extents(id_, dim);
     // Block i has the shape of the result but for its extent along `dim`: one block, no unpacking.
-    return communicate(id, ops::kReduceScatter, packed,
-                       {.own = own_place(), .counts = counts(parts, result, dim)}, result, &window);
+    return communicate(ops::kReduceScatter, pack(dim, parts),
+                       {.own = own_place(), .counts = counts(parts, result_shape_, dim)});
   }
 
-  ValueId all_gather(ValueId id, ValueId from, const Shape& result, const Window& window) {
+  ValueId all_gather() {
     const std::size_t dim = step_dim();
-    const Counts parts = extents(from, dim);
-    const CollectiveArgs args{.own = own_place(), .counts = counts(parts, result, dim)};
-    if (is_outermost(id, dim)) {
-      return communicate(id, ops::kAllGather, rename(from), args, result, &window);
-    }
-    const ValueId flat =
-        communicate(id, ops::kAllGather, rename(from), args, {num_elements(result)});
-    return unpack(id, flat, result, dim, parts, window);
+    const Counts parts = extents(from_, dim);
+    const CollectiveArgs args{.own = own_place(), .counts = counts(parts, result_shape_, dim)};
+    return unpacked(ops::kAllGather, rename(from_), args, dim, parts);
   }
 
-  ValueId all_to_all(ValueId id, ValueId from, const Shape& result, const Window& window) {
+  ValueId all_to_all() {
     const std::size_t gathered = step_dim();
     const auto divided = static_cast<std::size_t>(step_->to_dim);
-    const Shape mine = local(from, device_);
-    const Counts sent = extents(id, divided);         // of my part, to each member
-    const Counts received = extents(from, gathered);  // of the result, from each member
+    const Counts sent = extents(id_, divided);         // of my part, to each member
+    const Counts received = extents(from_, gathered);  // of the result, from each member
     const CollectiveArgs args{.own = own_place(),
-                              .counts = counts(sent, mine, divided),
-                              .recv_counts = counts(received, result, gathered)};
-    const ValueId packed = pack(id, from, mine, divided, sent);
-    if (is_outermost(id, gathered)) {
-      return communicate(id, ops::kAllToAll, packed, args, result, &window);
-    }
-    const ValueId flat = communicate(id, ops::kAllToAll, packed, args, {num_elements(result)});
-    return unpack(id, flat, result, gathered, received, window);
+                              .counts = counts(sent, local(from_, device_), divided),
+                              .recv_counts = counts(received, result_shape_, gathered)};
+    return unpacked(ops::kAllToAll, pack(divided, sent), args, gathered, received);
   }
 
   /// What member `owner` has of what member `reader` wants along `dim`.
-  Interval piece(ValueId from, ValueId to, std::size_t dim, int owner, int reader) const {
-    return intersection(interval_of(shape(to), layout(to), dim, mesh_, reader),
-                        interval_of(shape(from), layout(from), dim, mesh_, owner));
+  Interval piece(std::size_t dim, int owner, int reader) const {
+    return intersection(interval_of(shape(id_), layout(id_), dim, mesh_, reader),
+                        interval_of(shape(from_), layout(from_), dim, mesh_, owner));
   }
 
   /// Every member sends the others what they miss of their tiles with halos; its own part of its
   /// tile never leaves it. Members stand in the order of their tiles.
-  ValueId halo_exchange(ValueId id, ValueId from, const Shape& result, const Window& window) {
+  ValueId halo_exchange() {
     const std::size_t dim = step_dim();
-    const Shape mine = local(from, device_);
-    const std::int64_t begin = interval_of(shape(from), layout(from), dim, mesh_, device_).begin;
+    const Shape mine = local(from_, device_);
+    const std::int64_t begin = interval_of(shape(from_), layout(from_), dim, mesh_, device_).begin;
     const auto own = static_cast<std::size_t>(own_place());
-    Counts starts;
-    Counts sent;
-    Counts joined;
+    Counts starts, sent, joined;
     for (const int member : members_) {
-      const Interval out = piece(from, id, dim, device_, member);
+      const Interval out = piece(dim, device_, member);
       starts.push_back(out.begin - begin);
       sent.push_back(member == device_ ? 0 : out.size());
-      joined.push_back(piece(from, id, dim, member, device_).size());
+      joined.push_back(piece(dim, member, device_).size());
     }
     Counts received = joined;
     received[own] = 0;
-    const Counts send_counts = counts(sent, mine, dim);
-    const Counts recv_counts = counts(received, result, dim);
+    const CollectiveArgs args{.own = own_place(),
+                              .counts = counts(sent, mine, dim),
+                              .recv_counts = counts(received, result_shape_, dim)};
     const ValueId packed =
-        helper(id, ops::kHaloPack, rename(from),
-               {{"dim", static_cast<std::int64_t>(dim)}, {"starts", starts}, {"extents", sent}},
-               {sum(send_counts)});
-    const ValueId pieces =
-        communicate(id, ops::kAllToAll, packed,
-                    {.own = own_place(), .counts = send_counts, .recv_counts = recv_counts},
-                    {sum(recv_counts)});
-    const ValueId whole = helper(id, ops::kHaloUnpack, rename(from),
-                                 {{"dim", static_cast<std::int64_t>(dim)},
-                                  {"start", starts[own]},
-                                  {"extents", joined},
-                                  {"own", static_cast<std::int64_t>(own)}},
-                                 result, &window);
+        emit(ops::kHaloPack, rename(from_),
+             {{"dim", number(dim)}, {"starts", starts}, {"extents", sent}}, sum(args.counts));
+    const ValueId pieces = communicate(ops::kAllToAll, packed, args, sum(args.recv_counts));
+    const ValueId whole = emit(
+        ops::kHaloUnpack, rename(from_),
+        {{"dim", number(dim)}, {"start", starts[own]}, {"extents", joined}, {"own", number(own)}});
     result_.node(whole).inputs.push_back(pieces);
     return whole;
   }
@@ -247,8 +229,12 @@ class Localizer {
   int device_;
   Graph result_;
   Renaming renamed_;
-  const ReshardStep* step_ = nullptr;  ///< of the reshard at hand
-  std::vector<int> members_;           ///< who takes part in it
+  // Of the reshard at hand.
+  ValueId id_ = kNoValue, from_ = kNoValue;
+  const ReshardStep* step_ = nullptr;
+  std::vector<int> members_;  ///< who takes part in it
+  Shape result_shape_;        ///< on this device
+  Window window_;
 };
 
 }  // namespace

@@ -10,9 +10,8 @@ namespace {
 
 /// " by all_to_all(data) of 0 to 1".
 std::string step_text(const ReshardStep& step, const Mesh& mesh) {
-  std::vector<std::string> axes;
-  for (const int axis : step.axes) axes.push_back(mesh.names[static_cast<std::size_t>(axis)]);
-  std::string text = fmt::format(" by {}({})", to_string(step.kind), join(axes, ", "));
+  std::string text =
+      fmt::format(" by {}({})", to_string(step.kind), join(mesh.axis_names(step.axes), ", "));
   if (step.dim >= 0) text += fmt::format(" of {}", step.dim);
   if (step.to_dim >= 0) text += fmt::format(" to {}", step.to_dim);
   return text;
@@ -23,11 +22,7 @@ ReshardStep parse_step(TextCursor line, const Layout& after, const Mesh& mesh) {
   step.kind = step_kind(line.word());
   step.after = after;
   line.expect("(");
-  do {
-    const std::string name = line.word();
-    step.axes.push_back(mesh.axis(name));
-    if (step.axes.back() < 0) line.error("the mesh has no axis '{}'", name);
-  } while (line.take(","));
+  step.axes = parse_axes(line, mesh);
   line.expect(")");
   if (line.take("of")) step.dim = static_cast<int>(line.integer());
   if (line.take("to")) step.to_dim = static_cast<int>(line.integer());

@@ -94,8 +94,8 @@ TEST_CASE("explain without a path is Keras's summary with layouts") {
         " A training step sends 234.00 B per device in 7 collectives\n");
   // What a step takes is a matter of the machine's kernels, too.
   const std::regex memory(
-      " Training takes at most [0-9]+\\.[0-9][0-9] KB per device: weights "
-      "164\\.00 B, optimizer state 796\\.00 B, step [0-9]+\\.[0-9][0-9] KB\n"
+      " Training takes at most [0-9]+\\.[0-9][0-9] KiB per device: weights "
+      "164\\.00 B, optimizer state 796\\.00 B, step [0-9]+\\.[0-9][0-9] KiB\n"
       " A process keeps 432\\.00 B of the data set in memory besides\n");
   CHECK(std::regex_match(run.out.substr(at), memory));
 }

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "cli/program.h"
+#include "base/byte_size.h"
 #include "explain/draw/devices.h"
 #include "explain/draw/table.h"
 #include "explain/draw/tensor.h"
@@ -213,9 +214,9 @@ TEST_CASE("a table is wrapped to the width, and its lines are all as long") {
 TEST_CASE("sizes and counts as Keras writes them") {
   CHECK(show_bytes(0) == "0.00 B");
   CHECK(show_bytes(1023) == "1023.00 B");
-  CHECK(show_bytes(1024) == "1.00 KB");
-  CHECK(show_bytes(416828) == "407.06 KB");
-  CHECK(show_bytes(3.5 * 1024 * 1024 * 1024) == "3.50 GB");
+  CHECK(show_bytes(1024) == "1.00 KiB");
+  CHECK(show_bytes(416828) == "407.06 KiB");
+  CHECK(show_bytes(3.5 * 1024 * 1024 * 1024) == "3.50 GiB");
   CHECK(show_count(0) == "0");
   CHECK(show_count(999) == "999");
   CHECK(show_count(1234567) == "1,234,567");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "base/join.h"
 #include "cli/command.h"
 #include "machine/topology.h"
@@ -21,14 +22,6 @@ constexpr const char* kDetails = R"(Examples:
   meshwork devices --json | python3 -m json.tool
 
 Without mpirun a mesh of any size runs on virtual devices, one thread each; they share these cores.)";
-
-std::string bytes(double size) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; size >= 1024.0 && unit < 4; ++unit) size /= 1024.0;
-  return size < 10.0 && unit > 0 ? fmt::format("{:.1f} {}", size, kUnits[unit])
-                                 : fmt::format("{:.0f} {}", size, kUnits[unit]);
-}
 
 /// Bytes of the caches that the system tells of.
 std::vector<std::pair<std::string, long>> cache_sizes() {
@@ -46,7 +39,7 @@ std::vector<std::pair<std::string, long>> cache_sizes() {
 std::string caches() {
   std::vector<std::string> parts;
   for (const auto& [name, size] : cache_sizes()) {
-    parts.push_back(fmt::format("{} {}", name, bytes(static_cast<double>(size))));
+    parts.push_back(fmt::format("{} {}", name, show_bytes(static_cast<double>(size))));
   }
   return parts.empty() ? "unknown" : join(parts, ", ");
 }
@@ -63,10 +56,10 @@ std::string cores(const DeviceDescription& machine) {
 }
 
 std::string memory(const DeviceDescription& machine) {
-  std::string text = bytes(static_cast<double>(machine.memory));
+  std::string text = show_bytes(static_cast<double>(machine.memory));
   if (machine.available_memory < machine.memory) {
     text += fmt::format(", limited to {} by a cgroup",
-                        bytes(static_cast<double>(machine.available_memory)));
+                        show_bytes(static_cast<double>(machine.available_memory)));
   }
   return text;
 }

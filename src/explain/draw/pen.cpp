@@ -179,13 +179,6 @@ std::string finished(std::string_view text, const Pen& pen) {
   return result;
 }
 
-std::string show_bytes(double bytes) {
-  constexpr std::array<std::string_view, 6> kUnits{"B", "KB", "MB", "GB", "TB", "PB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return fmt::format("{:.2f} {}", bytes, kUnits[unit]);
-}
-
 std::string show_count(std::int64_t count) {
   std::string digits = std::to_string(count);
   const std::size_t first = digits.starts_with('-') ? 1 : 0;

@@ -47,9 +47,6 @@ std::string bold(std::string_view text, const Pen& pen);
 /// What is written in the end: box-drawing characters replaced if the pen wants ASCII.
 std::string finished(std::string_view text, const Pen& pen);
 
-/// "407.06 KB": as Keras writes sizes.
-std::string show_bytes(double bytes);
-
 /// "1,234,567".
 std::string show_count(std::int64_t count);
 
