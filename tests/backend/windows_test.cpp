@@ -1,20 +1,15 @@
-// Convolutions, pools and their kin: naive kernels against another way to compute the same, fast
-// ones against naive ones, and parts of a tensor against the whole.
+// Convolutions, pools and their kin: naive kernels against another way to compute the same, and
+// fast ones against naive ones.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <optional>
-#include <set>
 
 #include "backend/cpu/convolution_plan.h"
 #include "backend/cpu/reference/index.h"
-#include "graph/dim_rule.h"
-#include "kernel_runner.h"
-#include "ops/case_lists.h"
+#include "window_cases.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -24,28 +19,6 @@ using meshwork::reference::offset_of;
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-Tensor tensor_of(const HostTensor& host) { return {host.type, {}, to_doubles(host)}; }
-
-std::vector<Tensor> draw_all(const OpCase& op_case) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
-    inputs.push_back(tensor_of(draw(op_case, i)));
-  }
-  return inputs;
-}
-
-void check_close(const Tensor& actual, const Tensor& expected, double tolerance) {
-  REQUIRE(actual.type == expected.type);
-  for (std::size_t i = 0; i < actual.values.size(); ++i) {
-    const double a = actual.values[i], b = expected.values[i];
-    const bool close = a == b || (std::isnan(a) && std::isnan(b)) ||
-                       std::abs(a - b) <= tolerance * (1 + std::abs(b));
-    if (close) continue;
-    FAIL_CHECK("element ", i, " is ", a, " instead of ", b);
-    return;
-  }
-}
 
 Shape inner(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
 
@@ -82,10 +55,6 @@ void for_each_pair(const Attrs& attrs, const Shape& x, const Shape& window, cons
 struct Convolution {
   Tensor x, w, y;
 };
-
-Tensor zeros(const TensorType& type) {
-  return {type, {}, std::vector<double>(static_cast<std::size_t>(num_elements(type.shape)), 0)};
-}
 
 /// The three products of a convolution, each of the two other tensors.
 Convolution products(const Attrs& attrs, const Convolution& t) {
@@ -143,10 +112,6 @@ Tensor pooled(const OpCase& op_case, const Tensor& x, const Tensor& y, bool max,
     }
   });
   return result;
-}
-
-Tensor naive(const OpCase& op_case, const std::vector<Tensor>& inputs) {
-  return run(*make_reference_backend(), op_case.op->name, inputs, op_case.output, op_case.attrs);
 }
 
 }  // namespace
@@ -409,146 +374,4 @@ TEST_CASE("pools pass NaN on and give its gradient to the first") {
         run(*backend, "max_pool_input", {low, floats({1, 1, 1}, {5})}, low.type, two);
     CHECK(dlow.values == std::vector<double>{5, 0});
   }
-}
-
-namespace {
-
-Tensor part_of(const Tensor& whole, const std::vector<Interval>& where) {
-  Tensor part{{whole.type.dtype, {}}, whole_window(whole.type.shape), {}};
-  for (std::size_t d = 0; d < where.size(); ++d) {
-    part.type.shape.push_back(where[d].size());
-    part.window.offset[d] = where[d].begin;
-  }
-  const Shape strides = row_major_strides(whole.type.shape);
-  for_each_index(part.type.shape, [&](const Shape& index) {
-    part.values.push_back(whole.values[static_cast<std::size_t>(
-        offset_of(index, strides) + offset_of(part.window.offset, strides))]);
-  });
-  return part;
-}
-
-std::vector<Interval> all_of(const Shape& shape) {
-  std::vector<Interval> result;
-  for (const std::int64_t extent : shape) result.push_back({0, extent});
-  return result;
-}
-
-/// Uneven tiles, one of them empty.
-std::vector<Interval> tiles_of(std::int64_t extent) {
-  const std::int64_t a = std::min<std::int64_t>(1, extent), b = std::max(a, extent / 2),
-                     c = std::max(b, extent - 1);
-  return {{0, a}, {a, a}, {a, b}, {b, c}, {c, extent}};
-}
-
-/// How a case is cut into parts.
-struct Cutting {
-  const OpCase& op_case;
-  DimRule rule;
-  std::vector<std::vector<std::optional<Reach>>> reaches;
-  std::vector<Tensor> inputs;
-
-  explicit Cutting(const OpCase& the_case) : op_case(the_case), inputs(draw_all(the_case)) {
-    std::vector<TensorType> types;
-    for (const Tensor& input : inputs) types.push_back(input.type);
-    const OpArgs args{types, op_case.attrs, op_case.output};
-    rule = parse_rule(op_case.op->rule(args), types, op_case.output);
-    reaches = rule.reaches;
-    for (std::size_t i = 0; i < reaches.size(); ++i) {
-      for (std::size_t d = 0; d < reaches[i].size(); ++d) {
-        if (reaches[i][d]) reaches[i][d] = op_case.op->reach(args, i, d);
-      }
-    }
-  }
-
-  /// Factors along which windows move.
-  std::set<int> windowed() const {
-    std::set<int> factors;
-    for (std::size_t d = 0; d < reaches[0].size(); ++d) {
-      if (reaches[0][d]) factors.insert(DimRule::major_factor(rule.inputs[0], d));
-    }
-    return factors;
-  }
-
-  /// Parts of the operands for these tiles of factors, of windowed ones `more` elements more than
-  /// needed on either side.
-  std::vector<Tensor> parts(const std::map<int, Interval>& tiles, std::int64_t more) const {
-    std::vector<Tensor> result;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Shape& shape = inputs[i].type.shape;
-      std::vector<Interval> where = all_of(shape);
-      for (const auto& [factor, tile] : tiles) {
-        const int dim = DimRule::dim_of(rule.inputs[i], factor);
-        if (dim < 0) continue;
-        const auto d = static_cast<std::size_t>(dim);
-        if (!reaches[i][d]) {
-          where[d] = tile;
-        } else {
-          where[d] = reaches[i][d]->of(tile, shape[d]);
-          if (where[d].size() == 0) continue;
-          where[d] = intersection({where[d].begin - more, where[d].end + more}, {0, shape[d]});
-        }
-      }
-      result.push_back(part_of(inputs[i], where));
-    }
-    return result;
-  }
-
-  /// Checks one choice of tiles; returns the result, a partial one where the rule has none of the
-  /// factors on the right.
-  Tensor check(Backend& backend, const Tensor& whole, const std::map<int, Interval>& tiles,
-               std::int64_t more) const {
-    std::vector<Interval> where = all_of(op_case.output.shape);
-    for (const auto& [factor, tile] : tiles) {
-      const int dim = DimRule::dim_of(rule.output, factor);
-      if (dim >= 0) where[static_cast<std::size_t>(dim)] = tile;
-    }
-    const Tensor expected = part_of(whole, where);
-    const Tensor actual = run(backend, op_case.op->name, parts(tiles, more), expected.type,
-                              op_case.attrs, {.window = expected.window});
-    if (DimRule::contains(rule.output, tiles.begin()->first)) check_close(actual, expected, 1e-5);
-    return actual;
-  }
-};
-
-void check_tiles(Backend& backend, const Cutting& cutting, std::int64_t more) {
-  const Tensor whole = naive(cutting.op_case, cutting.inputs);
-  const std::set<int> factors = cutting.windowed();
-  Tensor sum = zeros(whole.type);
-  const auto extent = [&](int factor) {
-    return cutting.rule.factors[static_cast<std::size_t>(factor)].size;
-  };
-  const int first = *factors.begin(), last = *factors.rbegin();
-  for (const Interval& rows : tiles_of(extent(first))) {
-    for (const Interval& columns : tiles_of(extent(last))) {
-      std::map<int, Interval> tiles{{first, rows}};
-      if (first != last) tiles[last] = columns;
-      CAPTURE(fmt::format("rows {} to {}, columns {} to {}, {} more", rows.begin, rows.end,
-                          columns.begin, columns.end, more));
-      const Tensor part = cutting.check(backend, whole, tiles, more);
-      if (part.type == sum.type) {
-        for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += part.values[i];
-      }
-      if (first == last) break;
-    }
-  }
-  // A partial result: what the parts give together.
-  if (!DimRule::contains(cutting.rule.output, first)) check_close(sum, whole, 1e-5);
-}
-
-}  // namespace
-
-TEST_CASE("parts of windowed tensors give parts of the result") {
-  const auto reference = make_reference_backend(), fast = make_cpu_backend(1);
-  int checked = 0;
-  for (const OpCase& op_case : window_cases()) {
-    const Cutting cutting(op_case);
-    if (cutting.windowed().empty()) continue;
-    INFO(op_case.name);
-    ++checked;
-    for (const std::int64_t more : {0, 2}) {
-      check_tiles(*reference, cutting, more);
-      check_tiles(*fast, cutting, more);
-    }
-  }
-  CHECK(checked > 120);
 }
