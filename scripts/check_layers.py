@@ -11,10 +11,11 @@ import re
 import sys
 
 # Who may include whom, in the order in which data passes through the folders: a row names all that a
-# folder sees beside itself, and each of these stands above it. compile.h and compile.cpp stand in
-# src itself.
+# folder sees beside itself, and each of these stands above it. target.h, compile.h and their .cpp
+# stand in src itself.
 MAY_SEE = {
     "base": "",
+    "target": "",
     "config": "base",
     "graph": "base",
     "elementwise": "graph",
@@ -22,19 +23,19 @@ MAY_SEE = {
     "model": "base config graph ops",
     "autodiff": "base graph ops",
     "optim": "base config graph ops",
-    "sharding": "base config graph",
-    "spmd": "base config graph ops sharding",
-    "rewrite": "graph ops",
-    "plan": "base config graph spmd",
-    "compile": "base config graph model autodiff optim sharding spmd rewrite plan",
+    "sharding": "base target config graph",
+    "spmd": "base target config graph ops sharding",
+    "rewrite": "target graph ops",
+    "plan": "base target config graph spmd",
+    "compile": "base target config graph model autodiff optim sharding spmd rewrite plan",
     "machine": "base",
-    "device": "base machine",
+    "device": "base target machine",
     "comm": "base machine device",
-    "backend": "base graph elementwise device",
+    "backend": "base target graph elementwise device",
     "exec": "base graph plan device comm backend",
     "data": "base config",
     "state": "base comm",
-    "job": "base config graph model optim sharding plan compile machine device comm backend exec data state",
+    "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state",
     "train": "base config graph model optim sharding device comm exec data state job",
     "explain": "base config graph optim sharding spmd compile job train",
     "cli": "base config machine comm data job train explain",

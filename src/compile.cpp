@@ -29,7 +29,10 @@ struct Compilation {
   CompileTrace trace;
   GlobalProgram program;
 
-  PropagateOptions options() const { return {.keep_gathered = config.keep_gathered}; }
+  const Target& target() const { return program.target; }
+  PropagateOptions options() const {
+    return {.keep_gathered = config.keep_gathered, .target = target()};
+  }
 };
 
 /// What the passes over the program of one device have made so far.
@@ -88,7 +91,7 @@ std::string print_plan(const DeviceCompilation& d) { return to_string(d.plan); }
 
 Pass<DeviceCompilation> pass_of(const RewriteDef& rewrite) {
   const auto run = [&rewrite](DeviceCompilation& d) {
-    rewrite.run(d.plan.program);
+    rewrite.run(d.plan.program, d.global.target);
     d.plan.program = prune(d.plan.program);
   };
   return {std::string(rewrite.name), run, verify_program, print_program, true};
@@ -146,7 +149,7 @@ std::vector<std::int64_t> reserved_bytes(const Compilation& c) {
   // A step that only accumulates has not all variables that others find in memory.
   if (c.kind != ProgramKind::kAccumulate) return bytes;
   const GlobalProgram all =
-      compile(c.config, c.signature, c.mesh, ProgramKind::kInitialize, c.batch);
+      compile(c.config, c.signature, c.mesh, c.target(), ProgramKind::kInitialize, c.batch);
   for (std::size_t device = 0; device < bytes.size(); ++device) {
     bytes[device] = compile_for_device(all, c.mesh, static_cast<int>(device), {}).variable_bytes;
   }
@@ -158,8 +161,9 @@ std::vector<std::int64_t> reserved_bytes(const Compilation& c) {
 std::vector<Segment> segments_within_limit(const Compilation& c) {
   const std::vector<std::int64_t> reserved = reserved_bytes(c);
   const auto measure = [&](const std::vector<Segment>& segments, const std::vector<int>& devices) {
-    Rematerialized again = rematerialize(c.trace.laid_out, segments, c.mesh);
+    Rematerialized again = rematerialize(c.trace.laid_out, segments, c.mesh, c.target());
     GlobalProgram tried;
+    tried.target = c.target();
     tried.fusions = c.program.fusions;
     tried.partitioned =
         choose_collectives(insert_reshards(again.program, c.mesh, c.options()), c.mesh);
@@ -180,7 +184,7 @@ void rematerialize(Compilation& c) {
   if (!trains(c.kind)) return;
   c.program.segments = stated_segments(c.config, c.graph);
   if (c.config.memory_limit) c.program.segments = segments_within_limit(c);
-  Rematerialized again = rematerialize(c.trace.laid_out, c.program.segments, c.mesh);
+  Rematerialized again = rematerialize(c.trace.laid_out, c.program.segments, c.mesh, c.target());
   c.trace.laid_out = std::move(again.program);
   c.program.costs = std::move(again.costs);
 }
@@ -202,30 +206,38 @@ void order(DeviceCompilation& d) {
 }
 
 void chains(DeviceCompilation& d) {
-  Chained found = find_chains(d.plan.program);
+  Chained found = find_chains(d.plan.program, d.global.target);
   d.plan.program = std::move(found.program);
   d.chain = std::move(found.chain);
 }
 
 void schedule(DeviceCompilation& d) {
-  schedule(d.plan, d.chain);
+  schedule(d.plan, d.global.target, d.chain);
   ask_for_workspaces(d.plan, d.workspace);
 }
 
-void memory(DeviceCompilation& d) { lay_out_memory(d.plan, d.reserved); }
+void memory(DeviceCompilation& d) { lay_out_memory(d.plan, d.global.target, d.reserved); }
 
-/// Names of the fusions that are not switched off.
-std::vector<std::string> wanted_fusions(const config::FusionSpec& spec) {
-  std::vector<std::string> known;
+/// Names of the fusions that pay on the target, as far as the file says nothing else and there are
+/// kernels for what they make.
+std::vector<std::string> wanted_fusions(const config::FusionSpec& spec, const Target& target) {
+  std::vector<std::string> known, wanted;
   for (const Pass<DeviceCompilation>& pass : device_passes()) {
-    if (pass.is_fusion) known.push_back(pass.name);
+    if (!pass.is_fusion) continue;
+    known.push_back(pass.name);
+    if (spec.all && target.fusions.contains(pass.name)) wanted.push_back(pass.name);
   }
-  std::vector<std::string> wanted = spec.all ? known : std::vector<std::string>{};
   for (const auto& [name, is_wanted, at] : spec.choices) {
     if (std::ranges::count(known, name) == 0) {
       config::fail_at(at, "fusion: there is no '{}'{}", name, suggestion(name, known));
     }
-    if (!is_wanted) std::erase(wanted, name);
+    std::erase(wanted, name);
+    if (is_wanted) wanted.push_back(name);
+  }
+  for (const RewriteDef* rewrite : rewrites()) {
+    const bool runs = std::ranges::all_of(
+        rewrite->makes, [&](const OpDef* op) { return target.kernels.contains(op->name); });
+    if (!runs) std::erase(wanted, rewrite->name);
   }
   return wanted;
 }
@@ -240,10 +252,11 @@ std::vector<std::string> pass_names() {
 }
 
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Watch& watch, CompileTrace* trace,
-                      const WorkspaceQuery& workspace) {
+                      const Target& target, ProgramKind kind, std::int64_t batch,
+                      const Watch& watch, CompileTrace* trace, const WorkspaceQuery& workspace) {
   Compilation c{config, signature, mesh, kind, batch, workspace, {}, {}, {}, {}};
-  c.program.fusions = wanted_fusions(config.fusion);
+  c.program.target = target;
+  c.program.fusions = wanted_fusions(config.fusion, target);
   for (const Pass<Compilation>& pass : global_passes()) run_pass(pass, c, watch);
   if (trace != nullptr) *trace = std::move(c.trace);
   return std::move(c.program);

@@ -11,6 +11,7 @@
 #include "sharding/propagate.h"
 #include "spmd/partition.h"
 #include "spmd/rematerialize.h"
+#include "target.h"
 
 namespace meshwork {
 
@@ -23,6 +24,7 @@ struct GlobalProgram {
   std::vector<LayoutMatch> variables;  ///< of its graph.variables
   std::vector<Segment> segments;       ///< whose values the backward pass computes again,
   std::vector<SegmentCost> costs;      ///< and what that gains
+  Target target;                       ///< that it is compiled for
   std::vector<std::string> fusions;    ///< names of those to be done
   std::vector<std::string> notes;      ///< for the user: rules that lay out nothing
 };
@@ -34,13 +36,14 @@ struct CompileTrace {
   Partitioned agreed;  ///< with the reshards as nodes
 };
 
-/// Config and mesh -> what all devices run. Pure: every device gets the same.
+/// Config, mesh and target -> what all devices run. Pure: every device gets the same.
 /// Errors of the user's layouts are found here. `trace` is told what was found on the way. Where
 /// the file limits memory, a training program computes as much again as it takes to meet the limit
 /// on every device; `workspace` counts towards it. An Error if that is not enough.
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
-                      ProgramKind kind, std::int64_t batch, const Watch& watch = {},
-                      CompileTrace* trace = nullptr, const WorkspaceQuery& workspace = {});
+                      const Target& target, ProgramKind kind, std::int64_t batch,
+                      const Watch& watch = {}, CompileTrace* trace = nullptr,
+                      const WorkspaceQuery& workspace = {});
 
 /// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,

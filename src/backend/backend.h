@@ -80,10 +80,14 @@ class Backend {
 
 /// A chain as one kernel after the other, through memory: where a backend knows nothing better.
 Launch bind_links(const Backend& backend, const ChainArgs& args, Stream& stream);
-std::int64_t links_workspace(const ChainArgs& args);
+std::int64_t links_workspace(const Backend& backend, const ChainArgs& args);
 
 /// The kernel of an op; an Error that names `path` if the backend has none.
 const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path);
+
+/// What the compiler may know of a CPU that computes with so many threads. It is the same for every
+/// machine, whatever its caches are, so that a program is.
+Target cpu_target(int threads);
 
 /// Kernels on oneDNN and vectorized loops, and naive ones where there is nothing better.
 /// `threads`: how many threads one device computes with, set for the calling thread; on all of them

@@ -5,21 +5,19 @@
 namespace meshwork {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t padded_bytes(const TensorType& type) {
-  return (num_bytes(type) + kAlignment - 1) / kAlignment * kAlignment;
+std::int64_t padded_bytes(const Backend& backend, const TensorType& type) {
+  return backend.device().target().aligned(num_bytes(type));
 }
 
 /// The kernel of a link, with what others do not read in the workspace.
-KernelArgs args_of(const ChainArgs& chain, std::vector<TensorView>& values, std::size_t link,
-                   std::int64_t& used) {
+KernelArgs args_of(const Backend& backend, const ChainArgs& chain, std::vector<TensorView>& values,
+                   std::size_t link, std::int64_t& used) {
   const ChainArgs::Link& l = chain.links[link];
   KernelArgs args{.inputs = {}, .output = l.output, .attrs = l.attrs, .workspace = nullptr};
   for (const std::size_t operand : l.operands) args.inputs.push_back(values.at(operand));
   if (!l.is_read) {
     args.output.data = chain.workspace == nullptr ? nullptr : chain.workspace + used;
-    used += padded_bytes(l.output.type);
+    used += padded_bytes(backend, l.output.type);
   }
   values.push_back(args.output);
   return args;
@@ -40,7 +38,7 @@ Launch bind_links(const Backend& backend, const ChainArgs& chain, Stream& stream
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < chain.links.size(); ++i) {
     const KernelDef& kernel = find_kernel(backend, chain.links[i].op, "a chain");
-    const KernelArgs args = args_of(chain, values, i, used);
+    const KernelArgs args = args_of(backend, chain, values, i, used);
     MW_CHECK(kernel.workspace == nullptr || kernel.workspace(args) == 0,
              "'{}' is no op for a chain", kernel.op);
     launches.push_back(backend.bind(kernel, args, stream));
@@ -50,10 +48,10 @@ Launch bind_links(const Backend& backend, const ChainArgs& chain, Stream& stream
   };
 }
 
-std::int64_t links_workspace(const ChainArgs& chain) {
+std::int64_t links_workspace(const Backend& backend, const ChainArgs& chain) {
   std::int64_t bytes = 0;
   for (const ChainArgs::Link& link : chain.links) {
-    if (!link.is_read) bytes += padded_bytes(link.output.type);
+    if (!link.is_read) bytes += padded_bytes(backend, link.output.type);
   }
   return bytes;
 }

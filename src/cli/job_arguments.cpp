@@ -96,8 +96,8 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
   };
   const Watch watch{dump, job.pass_times.get()};
   const WorkspaceQuery workspace = workspace_of(job);
-  const GlobalProgram program =
-      compile(job.config, job.signature, job.mesh, kind, batch, watch, nullptr, workspace);
+  const GlobalProgram program = compile(job.config, job.signature, job.mesh, job.target, kind,
+                                        batch, watch, nullptr, workspace);
   compile_for_device(program, job.mesh, 0, workspace, 0, watch);
   print_pass_times(job);
 }

@@ -42,7 +42,7 @@ class ImmediateStream final : public Stream {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads) : target_{.name = "cpu", .threads = threads} {}
+  explicit CpuDevice(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
 
@@ -72,9 +72,9 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads) {
-  MW_CHECK(threads >= 1, "{} threads", threads);
-  return std::make_unique<CpuDevice>(threads);
+std::unique_ptr<Device> make_cpu_device(Target target) {
+  MW_CHECK(target.threads >= 1, "{} threads", target.threads);
+  return std::make_unique<CpuDevice>(std::move(target));
 }
 
 }  // namespace meshwork

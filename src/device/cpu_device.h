@@ -6,8 +6,7 @@
 
 namespace meshwork {
 
-/// A device whose memory is the host's and whose streams are immediate. It computes with `threads`
-/// threads.
-std::unique_ptr<Device> make_cpu_device(int threads);
+/// A device whose memory is the host's and whose streams are immediate.
+std::unique_ptr<Device> make_cpu_device(Target target);
 
 }  // namespace meshwork

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "device/stream.h"
-#include "device/target.h"
+#include "target.h"
 
 namespace meshwork {
 

@@ -28,7 +28,7 @@ inline constexpr const OpDef& kAbs = kOp<Abs>;
 /// y = a + b
 struct Add {
   static constexpr Traits kTraits{
-      .name = "add", .types = Types::kNumber, .linear = Linear::kJointly};
+      .name = "add", .types = Types::kNumber, .linear = Linear::kJointly, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
     return sum(a, b);
@@ -42,7 +42,7 @@ inline constexpr const OpDef& kAdd = kOp<Add>;
 
 /// y = a / b
 struct Divide {
-  static constexpr Traits kTraits{.name = "divide", .linear = Linear::kFirst};
+  static constexpr Traits kTraits{.name = "divide", .linear = Linear::kFirst, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
     return a / b;
@@ -69,7 +69,7 @@ inline constexpr const OpDef& kFloor = kOp<Floor>;
 /// y = a b
 struct Multiply {
   static constexpr Traits kTraits{
-      .name = "multiply", .types = Types::kNumber, .linear = Linear::kEach};
+      .name = "multiply", .types = Types::kNumber, .linear = Linear::kEach, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
     return product(a, b);
@@ -85,7 +85,7 @@ inline constexpr const OpDef& kMultiply = kOp<Multiply>;
 /// y = -x
 struct Negate {
   static constexpr Traits kTraits{
-      .name = "negate", .types = Types::kNumber, .linear = Linear::kJointly};
+      .name = "negate", .types = Types::kNumber, .linear = Linear::kJointly, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
     if constexpr (std::is_integral_v<T>) {
@@ -135,7 +135,7 @@ inline constexpr const OpDef& kSign = kOp<Sign>;
 
 /// y = sqrt(x)
 struct Sqrt {
-  static constexpr Traits kTraits{.name = "sqrt"};
+  static constexpr Traits kTraits{.name = "sqrt", .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
     return sqrt(x);
@@ -149,7 +149,7 @@ inline constexpr const OpDef& kSqrt = kOp<Sqrt>;
 
 /// y = x^2
 struct Square {
-  static constexpr Traits kTraits{.name = "square", .types = Types::kNumber};
+  static constexpr Traits kTraits{.name = "square", .types = Types::kNumber, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
     return product(x, x);
@@ -164,7 +164,7 @@ inline constexpr const OpDef& kSquare = kOp<Square>;
 /// y = a - b
 struct Subtract {
   static constexpr Traits kTraits{
-      .name = "subtract", .types = Types::kNumber, .linear = Linear::kJointly};
+      .name = "subtract", .types = Types::kNumber, .linear = Linear::kJointly, .folds = true};
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
     return difference(a, b);

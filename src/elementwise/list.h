@@ -41,7 +41,8 @@ struct Traits {
   std::string_view name;
   Types types = Types::kReal;
   Linear linear = Linear::kNo;
-  double ulps = 0;  ///< bound of the error of `apply` over all floats
+  bool folds = false;  ///< one operation of IEEE 754: constants are folded
+  double ulps = 0;     ///< bound of the error of `apply` over all floats
 };
 
 template <class... Entries>

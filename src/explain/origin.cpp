@@ -101,7 +101,7 @@ class Tracer {
   }
 
   bool is_input() {
-    if (node().op->name != "input") return false;
+    if (node().op->leaf != Leaf::kInput) return false;
     finish(AxisOrigin::Kind::kBatch, node().attrs.text("name"));
     return true;
   }

@@ -91,6 +91,7 @@ Job job_for_checks(const config::Config& config, int devices, std::string& missi
   Job job;
   job.config = config;
   job.mesh = make_mesh(config.mesh, devices);
+  job.target = target_of(config, job.mesh);
   job.signature = stated_signature(config.model);
   return job;
 }

@@ -24,7 +24,7 @@ std::vector<TensorType> input_types(const Graph& graph, const Node& node) {
 ValueId input_value(const Graph& graph, std::string_view name) {
   for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
-    if (node.op->name == "input" && node.attrs.text("name") == name) return id;
+    if (node.op->leaf == Leaf::kInput && node.attrs.text("name") == name) return id;
   }
   return kNoValue;
 }
@@ -68,7 +68,7 @@ Graph prune(const Graph& graph) {
   for (const Update& update : graph.updates) needed[update.value] = true;
   for (const NamedValue& output : graph.outputs) needed[output.value] = true;
   for (ValueId id = graph.end() - 1; id >= 0; --id) {
-    if (graph.node(id).op->name == "input") needed[id] = true;
+    if (graph.node(id).op->leaf == Leaf::kInput) needed[id] = true;
     if (!needed[id]) continue;
     for (const ValueId input : graph.node(id).inputs) needed[input] = true;
   }

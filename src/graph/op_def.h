@@ -32,6 +32,9 @@ enum class Linear {
   kFirst,    ///< only the first operand: divide
 };
 
+/// What is there before the program runs.
+enum class Leaf { kNone, kInput, kVariable };
+
 /// The whole meaning of an op, apart from its kernels. One file in ops/ defines one.
 struct OpDef {
   std::string_view name;
@@ -55,6 +58,11 @@ struct OpDef {
   /// Floating-point operations of the whole (global) node; nullptr: one per element of the result.
   double (*flops)(const OpArgs& args) = nullptr;
 
+  /// The value of every element of the result where all elements of an operand are equal, if one
+  /// operation of IEEE 754 gives it; nullptr: unknown.
+  float (*fold)(std::span<const float> operands) = nullptr;
+
+  Leaf leaf = Leaf::kNone;
   Linear linear = Linear::kNo;
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.
@@ -65,10 +73,19 @@ struct OpDef {
   /// An element of the result depends on one element of each operand, broadcast as in numpy or
   /// along `axis`: such nodes may be computed together, in one pass.
   bool elementwise = false;
+  /// The result has the elements of its only operand in their order, if in another type or shape.
+  bool same_elements = false;
+  /// The rule says it all: sums of products of an element of each of the two operands.
+  bool sums_products = false;
+  /// What windows reach outside of operand 0 counts as zero: the result is the sum of those that
+  /// the parts of this operand give.
+  bool sums_parts = false;
   Collective collective = Collective::kNone;
   /// Elements of input 0 before the result, if this stands there, in the same order; nullopt: not
   /// so.
   std::optional<std::int64_t> (*view_offset)(const OpArgs& args) = nullptr;
 };
+
+inline bool is_leaf(const Node& node) { return node.op->leaf != Leaf::kNone; }
 
 }  // namespace meshwork

@@ -25,15 +25,10 @@ std::int64_t hash_of(const Job& job) {
                                  join(job.mesh.devices, ","), job.config.seed);
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
-    text += print(program.partitioned, job.mesh);
+    text += print(program.partitioned, job.mesh) + to_string(program.target);
+    text += fmt::format("fusions {}\n", fmt::join(program.fusions, " "));
   }
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
-}
-
-/// How many threads a device of this launch computes with.
-int threads_of(const Job& job) {
-  const JobLaunch launch = launch_from_environment();
-  return threads_per_device(launch.by_mpirun ? launch.local_size : job.mesh.num_devices());
 }
 
 }  // namespace
@@ -53,12 +48,18 @@ Signature signature_of(const data::Split& split) {
   return signature;
 }
 
+Target target_of(const config::Config& /*config*/, const Mesh& mesh) {
+  const JobLaunch launch = launch_from_environment();
+  return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
+}
+
 Job make_job(config::Config config, int devices) {
   if (config.dataset.is_null()) {
     fail("{}: no dataset; add 'dataset: fashion_mnist' or a description in place", config.file);
   }
   Job job;
   job.mesh = make_mesh(config.mesh, devices);
+  job.target = target_of(config, job.mesh);
   job.dataset = std::make_shared<data::Dataset>(config.dataset, config.seed);
   job.train = job.dataset->split("train");
   if (config.fit.validation_split > 0) {
@@ -105,10 +106,10 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
 }
 
 WorkspaceQuery workspace_of(const Job& job) {
-  const std::shared_ptr<Backend> backend = make_cpu_backend(threads_of(job));
-  return [backend](const Graph& program, const Instruction& instruction) {
-    return kernel_workspace(*backend, program, instruction);
-  };
+  return
+      [backend = make_device(job).backend](const Graph& program, const Instruction& instruction) {
+        return kernel_workspace(*backend, program, instruction);
+      };
 }
 
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
@@ -118,7 +119,7 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
   const std::int64_t size = std::max<std::int64_t>(batch, 1);
   // Only the search for what meets a limit asks.
   const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
-  job.programs.emplace(key, compile(job.config, job.signature, job.mesh, kind, size,
+  job.programs.emplace(key, compile(job.config, job.signature, job.mesh, job.target, kind, size,
                                     {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
 }
 
@@ -144,27 +145,18 @@ void check_launch(const Job& job, const std::string& command) {
                   to_string(job.mesh), devices, launch.size, devices, command);
 }
 
-DeviceFactory cpu_devices() {
-  return [](const World& world, int threads) {
-    return DeviceParts{make_cpu_backend(threads), world.devices};
-  };
+DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts) {
+  if (job.device_factory) return job.device_factory(job.target, std::move(hosts));
+  return {make_cpu_backend(job.target.threads), std::move(hosts)};
 }
 
-DeviceFactory device_factory(const Job& job) {
-  return job.make_device ? job.make_device : cpu_devices();
-}
-
-void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work) {
+void run_on_devices(const Job& job, const std::function<void(const World&)>& work) {
   const JobLaunch launch = launch_from_environment();
-  const auto run = [&, threads = threads_of(job)](const World& world) {
-    DeviceContext context{world, threads, device_factory(job)};
-    work(context);
-  };
   if (launch.by_mpirun) {
     MpiSession session;
-    run(session.world());
+    work(session.world());
   } else {
-    run_devices(job.mesh.num_devices(), run);
+    run_devices(job.mesh.num_devices(), work);
   }
 }
 

@@ -29,25 +29,31 @@ struct DeviceParts {
   std::shared_ptr<Communicator> devices;
 };
 
-/// Makes the device of one member of `world`, which computes with so many threads of the host.
-using DeviceFactory = std::function<DeviceParts(const World& world, int threads)>;
+/// Makes a device that is as `target` says, over the communicator of the host's processes or
+/// threads: null for a device that is only asked, and reaches no other.
+using DeviceFactory =
+    std::function<DeviceParts(const Target& target, std::shared_ptr<Communicator> hosts)>;
 
 /// All that is known before a device starts. Every device reads it, none changes it.
 struct Job {
   config::Config config;
   Mesh mesh;
+  Target target;  ///< of the devices that the configuration asks for, see target_of()
   std::shared_ptr<data::Dataset> dataset;
   Signature signature;                    ///< inputs and the label
   data::Split train;                      ///< without what validation takes off
   std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
-  DeviceFactory make_device;              ///< instead of the factory that goes by the configuration
+  DeviceFactory device_factory;           ///< of tests: see make_device()
   std::shared_ptr<PassTimes> pass_times;  ///< of all compilations, where somebody asks
 };
 
 /// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
+
+/// What the compiler may know of the devices that a configuration asks for, in this launch.
+Target target_of(const config::Config& config, const Mesh& mesh);
 
 /// Whether it has data, and a `compile:` section.
 bool can_train(const Job& job);
@@ -75,21 +81,12 @@ WorkspaceQuery workspace_of(const Job& job);
 /// command. Without mpirun every mesh will do.
 void check_launch(const Job& job, const std::string& command);
 
-/// Devices that compute on cores of the host.
-DeviceFactory cpu_devices();
-/// The device that the job asks for.
-DeviceFactory device_factory(const Job& job);
-
-/// What a device is given to run on.
-struct DeviceContext {
-  World world;
-  int threads = 1;  ///< to compute with
-  DeviceFactory make_device;
-};
+/// The one way to a device: what the job asks for, for the calling thread. See DeviceFactory.
+DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts = nullptr);
 
 /// Runs `work` once for every device: in this rank under mpirun, else on one thread per device.
 /// The first failure ends all, and is thrown here.
-void run_on_devices(const Job& job, const std::function<void(DeviceContext&)>& work);
+void run_on_devices(const Job& job, const std::function<void(const World&)>& work);
 
 /// Throws Error if another device has compiled other programs: another file or another binary.
 void check_same_programs(const Job& job, HostGroup& hosts);

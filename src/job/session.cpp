@@ -47,12 +47,12 @@ class PartReader {
 
 }  // namespace
 
-Session::Session(const Job& job, const DeviceContext& context)
-    : Session(job, context, context.make_device(context.world, context.threads)) {}
+Session::Session(const Job& job, const World& world)
+    : Session(job, world, make_device(job, world.devices)) {}
 
-Session::Session(const Job& job, const DeviceContext& context, DeviceParts parts)
+Session::Session(const Job& job, const World& world, DeviceParts parts)
     : job_(job),
-      hosts_(context.world.hosts),
+      hosts_(world.hosts),
       devices_(std::move(parts.devices)),
       backend_(std::move(parts.backend)),
       groups_(*devices_),

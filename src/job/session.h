@@ -20,7 +20,7 @@ using WeightsCopy = std::vector<std::vector<std::byte>>;
 class Session {
  public:
   /// Plans every program of the job, allocates once and binds.
-  Session(const Job& job, const DeviceContext& context);
+  Session(const Job& job, const World& world);
   ~Session() { streams_.drain(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -66,7 +66,7 @@ class Session {
   std::int64_t variable_bytes() const { return plans_.variable_bytes; }
 
  private:
-  Session(const Job& job, const DeviceContext& context, DeviceParts parts);
+  Session(const Job& job, const World& world, DeviceParts parts);
   void check_variables_agree() const;
   void find_weights();
 

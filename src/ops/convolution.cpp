@@ -58,6 +58,7 @@ const OpDef kConvolution{
     .flops = flops,
     .linear = Linear::kEach,
     .wide_result = true,
+    .sums_parts = true,
 };
 
 }  // namespace meshwork::ops

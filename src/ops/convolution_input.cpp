@@ -60,6 +60,7 @@ const OpDef kConvolutionInput{
     .flops = flops,
     .linear = Linear::kEach,
     .wide_result = true,
+    .sums_parts = true,
 };
 
 }  // namespace meshwork::ops

@@ -59,6 +59,7 @@ const OpDef kConvolutionKernel{
     .flops = flops,
     .linear = Linear::kEach,
     .wide_result = true,
+    .sums_parts = true,
 };
 
 }  // namespace meshwork::ops

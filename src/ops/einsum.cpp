@@ -116,6 +116,7 @@ const OpDef kEinsum{
     .flops = flops,
     .linear = Linear::kEach,
     .wide_result = true,
+    .sums_products = true,
 };
 
 ValueId einsum(GraphBuilder& b, ValueId x, ValueId y, const std::string& equation) {

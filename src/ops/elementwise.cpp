@@ -116,6 +116,15 @@ std::vector<ValueId> gradients_of(GraphBuilder& b, ValueId self, ValueId dy) {
 }
 
 template <class Entry>
+float fold(std::span<const float> x) {
+  if constexpr (elementwise::operand_count<Entry>() == 1) {
+    return Entry::apply(x[0]);
+  } else {
+    return Entry::apply(x[0], x[1]);
+  }
+}
+
+template <class Entry>
 constexpr OpDef define() {
   OpDef op{
       .name = Entry::kTraits.name,
@@ -126,6 +135,7 @@ constexpr OpDef define() {
       .elementwise = true,
   };
   if constexpr (requires { &Entry::template gradient<Value>; }) op.grad = gradients_of<Entry>;
+  if constexpr (Entry::kTraits.folds) op.fold = fold<Entry>;
   return op;
 }
 

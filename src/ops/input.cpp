@@ -10,6 +10,7 @@ const OpDef kInput{
     .infer = infer_leaf,
     .rule = leaf_rule,
     .flops = no_flops,
+    .leaf = Leaf::kInput,
 };
 
 }  // namespace meshwork::ops

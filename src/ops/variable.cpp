@@ -10,6 +10,7 @@ const OpDef kVariable{
     .infer = infer_leaf,
     .rule = leaf_rule,
     .flops = no_flops,
+    .leaf = Leaf::kVariable,
 };
 
 }  // namespace meshwork::ops

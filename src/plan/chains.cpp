@@ -9,22 +9,18 @@
 namespace meshwork {
 namespace {
 
-/// Beyond so many nodes the intermediate results of a pass no longer stay in the first cache.
-constexpr std::size_t kMaxLinks = 48;
-
-/// A product of so many elements at least does not stay in the first cache until it is read.
-constexpr std::int64_t kLargeProduct = std::int64_t{1} << 16U;
-/// The other factor, as much of which is read for every block of rows, does not have more.
-constexpr std::int64_t kSmallFactor = std::int64_t{1} << 16U;
-
-/// y [m, n] = x w, w [k, n] of few elements, x either [m, k] or [k, m]: rows of it can be computed
-/// by themselves.
-bool is_product_by_rows(const Graph& program, ValueId id) {
+/// y [m, n] = x w, x either [m, k] or [k, m]: rows of it can be computed by themselves. An eighth
+/// of a cache holds all of w [k, n], which is read for every block of rows, but not y until it is
+/// read.
+bool is_product_by_rows(const Graph& program, ValueId id, const Target& target) {
   const Node& node = program.node(id);
-  if (node.op->name != "einsum" || program.type(id).dtype != DType::kFloat32) return false;
-  const auto global = [&](ValueId value) { return num_elements(program.global_shape(value)); };
+  if (!node.op->sums_products || program.type(id).dtype != DType::kFloat32) return false;
+  const auto global_bytes = [&](ValueId value) {
+    return num_bytes({DType::kFloat32, program.global_shape(value)});
+  };
   const ValueId x = node.inputs[0], w = node.inputs[1];
-  if (global(id) < kLargeProduct || global(w) > kSmallFactor || x == w) return false;
+  const std::int64_t near = target.cache / 8;
+  if (global_bytes(id) < near || global_bytes(w) > near || x == w) return false;
   const bool of_matrices = program.type(id).shape.size() == 2 &&
                            program.type(x).shape.size() == 2 && program.type(w).shape.size() == 2;
   if (!of_matrices || program.type(x).dtype != DType::kFloat32) return false;
@@ -55,7 +51,8 @@ bool belong_together(const Graph& program, ValueId first, ValueId second) {
 /// which each can run.
 class ChainFinder {
  public:
-  explicit ChainFinder(const Graph& program) : program_(program), before_(predecessors(program)) {
+  ChainFinder(const Graph& program, const Target& target)
+      : program_(program), target_(target), before_(predecessors(program)) {
     for (const int i : program.ids()) {
       units_.push_back({i});
       unit_of_.push_back(i);
@@ -104,7 +101,7 @@ class ChainFinder {
         return unit_of_[reader] == chain && is_link(program_, reader) &&
                node.phase == Phase::kUpdate && program_.type(reader) == program_.type(id);
       });
-      if (!together || taken[slot(chain)] || !is_product_by_rows(program_, id)) continue;
+      if (!together || taken[slot(chain)] || !is_product_by_rows(program_, id, target_)) continue;
       const int product = unit_of_[id];
       join(product, chain);
       taken[slot(chain)] = unit_of_[id] == chain;
@@ -114,15 +111,15 @@ class ChainFinder {
   /// Joins unit `first` to `second`, which reads it, unless another unit stands between.
   void join(int first, int second) {
     if (first == second) return;
-    if (units_[slot(first)].size() + units_[slot(second)].size() > kMaxLinks) return;
-    if (!find_needed(first, second)) return;
-    std::vector<ValueId>& nodes = units_[slot(second)];
+    const std::size_t nodes = units_[slot(first)].size() + units_[slot(second)].size();
+    if (nodes > slot(target_.longest_chain) || !find_needed(first, second)) return;
+    std::vector<ValueId>& joined = units_[slot(second)];
     for (const ValueId id : units_[slot(first)]) {
       unit_of_[id] = second;
-      nodes.push_back(id);
+      joined.push_back(id);
     }
     units_[slot(first)].clear();
-    std::sort(nodes.begin(), nodes.end());
+    std::sort(joined.begin(), joined.end());
     reorder(first, second);
   }
 
@@ -161,6 +158,7 @@ class ChainFinder {
   }
 
   const Graph& program_;
+  const Target& target_;
   ValueMap<std::vector<ValueId>> before_;    ///< nodes that must run before each
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
   ValueMap<int> unit_of_;                    ///< of each node
@@ -172,6 +170,8 @@ class ChainFinder {
 
 }  // namespace
 
-Chained find_chains(const Graph& program) { return ChainFinder(program).run(); }
+Chained find_chains(const Graph& program, const Target& target) {
+  return ChainFinder(program, target).run();
+}
 
 }  // namespace meshwork

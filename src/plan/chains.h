@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "target.h"
 
 namespace meshwork {
 
@@ -13,9 +14,9 @@ struct Chained {
 };
 
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
-/// are of the same phase, and nothing between them needs one and is needed by the other. A large
-/// product of two matrices joins the update that alone reads it, if the second matrix is small: a
-/// gradient is used as its rows are computed.
-Chained find_chains(const Graph& program);
+/// are of the same phase, and nothing between them needs one and is needed by the other. A product
+/// of two matrices, large beside a cache of the target, joins the update that alone reads it, if
+/// the second matrix is small: a gradient is used as its rows are computed.
+Chained find_chains(const Graph& program, const Target& target);
 
 }  // namespace meshwork

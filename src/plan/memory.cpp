@@ -13,12 +13,6 @@
 namespace meshwork {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 /// Where a value stands: bytes into a buffer.
 struct Place {
   int buffer = -1;
@@ -27,8 +21,12 @@ struct Place {
 
 class Memory {
  public:
-  Memory(Plan& plan, std::int64_t reserved)
-      : plan_(plan), reserved_(reserved), graph_(plan.program), place_(graph_.nodes.size()) {}
+  Memory(Plan& plan, const Target& target, std::int64_t reserved)
+      : plan_(plan),
+        target_(target),
+        reserved_(reserved),
+        graph_(plan.program),
+        place_(graph_.nodes.size()) {}
 
   void run() {
     find_uses();
@@ -57,7 +55,7 @@ class Memory {
   Instruction& instruction(int i) { return plan_.instructions[slot(i)]; }
 
   int new_buffer(std::int64_t bytes, int first) {
-    buffers_.push_back({.bytes = aligned(bytes), .first = first, .last = first});
+    buffers_.push_back({.bytes = target_.aligned(bytes), .first = first, .last = first});
     return static_cast<int>(buffers_.size()) - 1;
   }
 
@@ -183,7 +181,7 @@ class Memory {
 
   void place_inputs() {
     for (const ValueId v : graph_.ids()) {
-      if (graph_.node(v).op->name != "input") continue;
+      if (graph_.node(v).op->leaf != Leaf::kInput) continue;
       place_[v] = {new_buffer(num_bytes(graph_.type(v)), -1), 0};
       buffers_[slot(place_[v].buffer)].last = last_use_[v];
     }
@@ -206,13 +204,13 @@ class Memory {
 
   void place_reduced(const std::vector<ValueId>& nodes, int start) {
     std::int64_t bytes = 0;
-    for (const ValueId id : nodes) bytes += aligned(num_bytes(graph_.type(id)));
+    for (const ValueId id : nodes) bytes += target_.aligned(num_bytes(graph_.type(id)));
     Place place{new_buffer(bytes, start), 0};
     for (const ValueId id : nodes) {
       fixed_[id] = place;
       const ValueId operand = root_[graph_.node(id).inputs[0]];
       if (is_only_for(operand, start)) fix(operand, place);
-      place.within += aligned(num_bytes(graph_.type(id)));
+      place.within += target_.aligned(num_bytes(graph_.type(id)));
     }
   }
 
@@ -296,6 +294,7 @@ class Memory {
   }
 
   Plan& plan_;
+  const Target& target_;
   std::int64_t reserved_;
   const Graph& graph_;
   ValueMap<Place> place_;
@@ -311,6 +310,8 @@ class Memory {
 
 }  // namespace
 
-void lay_out_memory(Plan& plan, std::int64_t reserved) { Memory(plan, reserved).run(); }
+void lay_out_memory(Plan& plan, const Target& target, std::int64_t reserved) {
+  Memory(plan, target, reserved).run();
+}
 
 }  // namespace meshwork

@@ -2,7 +2,6 @@
 #include <queue>
 #include <vector>
 
-#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -30,8 +29,8 @@ class Ordering {
       if (is_leaf(graph_.node(id))) emit(id);
     }
     for (const ValueId id : graph_.ids()) {
-      const bool waits = role(id) == Role::kUpdate && waits_[id] > 0;
-      if (!done_[id] && !waits && role(id) != Role::kFree) emit(id);
+      const bool waits = role_[id] == Role::kUpdate && waits_[id] > 0;
+      if (!done_[id] && !waits && role_[id] != Role::kFree) emit(id);
       while (!ready_.empty()) {
         const ValueId next = ready_.top();
         ready_.pop();
@@ -51,14 +50,10 @@ class Ordering {
     kFree,    ///< depends on no gradient: comes when it is read
   };
 
-  Role role(ValueId id) const { return role_[id]; }
-
-  ValueId root(ValueId id) const { return viewed(graph_, id); }
-
   void find_roles() {
     ValueMap<bool> is_new_value(graph_.nodes.size(), false);
     for (const Update& update : graph_.updates) {
-      is_new_value[root(update.value)] = true;
+      is_new_value[viewed(graph_, update.value)] = true;
       is_new_value[written_for(graph_, update)] = true;
     }
     for (const NamedValue& output : graph_.outputs) is_new_value[output.value] = true;
@@ -70,9 +65,9 @@ class Ordering {
       for (const ValueId input : node.inputs) {
         const Node& operand = graph_.node(input);
         if (is_leaf(operand)) continue;
-        free = free && role(input) == Role::kFree;
+        free = free && role_[input] == Role::kFree;
         fixed = fixed || communicates(operand) ||
-                (operand.phase == Phase::kUpdate && role(input) == Role::kFixed);
+                (operand.phase == Phase::kUpdate && role_[input] == Role::kFixed);
       }
       if (!fixed) role_[id] = free ? Role::kFree : Role::kUpdate;
     }
@@ -83,13 +78,13 @@ class Ordering {
   /// An update waits for all that must run before it.
   void find_dependencies() {
     for (const ValueId id : graph_.ids()) {
-      if (role(id) != Role::kUpdate) continue;
+      if (role_[id] != Role::kUpdate) continue;
       for (const ValueId before : before_[id]) wait(id, before);
     }
   }
 
   void wait(ValueId id, ValueId operand) {
-    if (is_leaf(graph_.node(operand)) || role(operand) == Role::kFree) return;
+    if (is_leaf(graph_.node(operand)) || role_[operand] == Role::kFree) return;
     ++waits_[id];
     waiting_[operand].push_back(id);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "target.h"
 
 namespace meshwork {
 
@@ -74,22 +75,20 @@ Graph with_overwrite_edges(Graph program);
 Graph update_early(const Graph& program);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
-/// starts when its operand is there and finishes before its first reader. All-reduces of at most
-/// kSmallBytes that can start before any of their results is read go together. Those on which no
-/// other collective depends (gradients, loss, metrics) fill buckets of kBucketBytes, in the order
-/// in which their operands are computed; what depends on a bucket (its updates) follows when the
-/// next bucket has started, or everything else is done. Nodes that follow each other with the same
-/// number in `chain` are one instruction; empty: none are. Numbers the events that order the two
-/// streams: see Instruction.
-constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10U;
-constexpr std::int64_t kBucketBytes = std::int64_t{1} << 20U;
-void schedule(Plan& plan, const ValueMap<int>& chain = {});
+/// starts when its operand is there and finishes before its first reader. All-reduces of what the
+/// target calls small that can start before any of their results is read go together. Those on
+/// which no other collective depends (gradients, loss, metrics) fill buckets, in the order in which
+/// their operands are computed; what depends on a bucket (its updates) follows when the next bucket
+/// has started, or everything else is done. Nodes that follow each other with the same number in
+/// `chain` are one instruction; empty: none are. Numbers the events that order the two streams: see
+/// Instruction.
+void schedule(Plan& plan, const Target& target, const ValueMap<int>& chain = {});
 
 /// Asks for the scratch memory of every instruction.
 void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);
 
-/// Gives every value a place behind the first `reserved` bytes; see Plan.
-void lay_out_memory(Plan& plan, std::int64_t reserved);
+/// Gives every value a place behind the first `reserved` bytes, aligned for the target; see Plan.
+void lay_out_memory(Plan& plan, const Target& target, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.
 std::string to_string(const Plan& plan);

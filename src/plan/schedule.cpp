@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "base/check.h"
-#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -58,8 +57,9 @@ class Units {
 /// can start before the first result of any of them is read.
 class Grouping {
  public:
-  Grouping(const Graph& program, const Units& units)
+  Grouping(const Graph& program, const Target& target, const Units& units)
       : program_(program),
+        target_(target),
         feeds_collective_(program.nodes.size(), false),
         first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
     for (ValueId end = program.end(); end > 0;) {
@@ -102,7 +102,7 @@ class Grouping {
 
   void join(ValueId id) {
     const Node& node = program_.node(id);
-    const bool small = num_bytes(node.type) <= kSmallBytes;
+    const bool small = num_bytes(node.type) <= target_.small_message;
     const auto open = open_.find(key_of(node));
     if (small && open != open_.end() && operand(id) < open->second.read) {
       calls_[open->second.call].nodes.push_back(id);
@@ -125,7 +125,7 @@ class Grouping {
       Bucket& bucket = open[key_of(node)];
       bucket.call.nodes.push_back(id);
       bucket.bytes += num_bytes(node.type);
-      if (bucket.bytes >= kBucketBytes) {
+      if (bucket.bytes >= target_.bucket) {
         closed.push_back(std::move(bucket.call));
         open.erase(key_of(node));
       }
@@ -146,6 +146,7 @@ class Grouping {
   };
 
   const Graph& program_;
+  const Target& target_;
   ValueMap<bool> feeds_collective_;
   ValueMap<ValueId> first_reader_;
   std::vector<Call> calls_;
@@ -155,11 +156,11 @@ class Grouping {
 
 class Scheduler {
  public:
-  Scheduler(const Graph& program, const ValueMap<int>& chain)
+  Scheduler(const Graph& program, const Target& target, const ValueMap<int>& chain)
       : program_(program),
         before_(predecessors(program)),
         units_(program, chain),
-        calls_(Grouping(program, units_).run()),
+        calls_(Grouping(program, target, units_).run()),
         call_of_(program.nodes.size(), -1),
         stage_(program.nodes.size(), -1),
         there_(program.nodes.size(), false),
@@ -331,8 +332,8 @@ void number_events(Plan& plan) {
 
 }  // namespace
 
-void schedule(Plan& plan, const ValueMap<int>& chain) {
-  plan.instructions = Scheduler(plan.program, chain).run();
+void schedule(Plan& plan, const Target& target, const ValueMap<int>& chain) {
+  plan.instructions = Scheduler(plan.program, target, chain).run();
   number_events(plan);
 }
 

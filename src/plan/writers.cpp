@@ -3,7 +3,6 @@
 #include <numeric>
 #include <set>
 
-#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "plan/plan.h"

@@ -111,7 +111,7 @@ class Finder {
   ValueMap<std::vector<ValueId>> by_;  ///< nodes that read each value
 };
 
-void run(Graph& program) {
+void run(Graph& program, const Target& /*target*/) {
   std::vector<Replacement> all;
   const Finder finder(program);
   for (const ValueId id : program.ids()) {
@@ -128,7 +128,9 @@ void run(Graph& program) {
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kCrossentropy{.name = "crossentropy", .run = run};
+const RewriteDef kCrossentropy{.name = "crossentropy",
+                               .run = run,
+                               .makes = {&ops::kCrossentropy, &ops::kCrossentropyGradient}};
 }  // namespace rewriting
 
 }  // namespace meshwork

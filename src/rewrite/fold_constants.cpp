@@ -1,10 +1,7 @@
 // add(constant, constant) -> constant, and the like: what is the same in every step and every
 // element
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -14,25 +11,6 @@
 namespace meshwork {
 namespace {
 
-using Function = float (*)(const std::vector<float>& operands);
-
-/// What is computed of single values as the kernels compute it: by one operation of IEEE 754.
-const std::map<std::string_view, Function>& functions() {
-  using Operands = std::vector<float>;
-  static const std::map<std::string_view, Function> kFunctions{
-      {"add", [](const Operands& x) { return x[0] + x[1]; }},
-      {"broadcast_to", [](const Operands& x) { return x[0]; }},
-      {"divide", [](const Operands& x) { return x[0] / x[1]; }},
-      {"multiply", [](const Operands& x) { return x[0] * x[1]; }},
-      {"negate", [](const Operands& x) { return -x[0]; }},
-      {"reshape", [](const Operands& x) { return x[0]; }},
-      {"sqrt", [](const Operands& x) { return std::sqrt(x[0]); }},
-      {"square", [](const Operands& x) { return x[0] * x[0]; }},
-      {"subtract", [](const Operands& x) { return x[0] - x[1]; }},
-  };
-  return kFunctions;
-}
-
 /// The value of all elements of `id`, if it is a constant of float32.
 std::optional<float> constant_value(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
@@ -41,19 +19,18 @@ std::optional<float> constant_value(const Graph& program, ValueId id) {
 }
 
 std::optional<float> folded(const Graph& program, const Node& node) {
-  const auto function = functions().find(node.op->name);
-  if (function == functions().end() || node.type.dtype != DType::kFloat32) return std::nullopt;
+  if (node.op->fold == nullptr || node.type.dtype != DType::kFloat32) return std::nullopt;
   std::vector<float> operands;
   for (const ValueId input : node.inputs) {
     const std::optional<float> value = constant_value(program, input);
     if (!value) return std::nullopt;
     operands.push_back(*value);
   }
-  const float value = function->second(operands);
+  const float value = node.op->fold(operands);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-void run(Graph& program) {
+void run(Graph& program, const Target& /*target*/) {
   for (const ValueId id : program.ids()) {
     Node& node = program.node(id);
     const std::optional<float> value = folded(program, node);
@@ -69,7 +46,7 @@ void run(Graph& program) {
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kFoldConstants{.name = "fold_constants", .run = run};
+const RewriteDef kFoldConstants{.name = "fold_constants", .run = run, .makes = {&ops::kConstant}};
 }  // namespace rewriting
 
 }  // namespace meshwork

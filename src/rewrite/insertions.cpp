@@ -10,6 +10,16 @@ ValueId Insertions::add(ValueId reader, Node node, Window window) {
   return id;
 }
 
+ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
+                        Shape shape, Window window) {
+  Node node = program_.node(reader);
+  node.op = &op;
+  node.inputs = std::move(inputs);
+  node.attrs = std::move(attrs);
+  node.type.shape = std::move(shape);
+  return add(reader, std::move(node), std::move(window));
+}
+
 void Insertions::finish() {
   std::vector<ValueId> order;
   for (const ValueId id : ValueRange(0, end_)) {

@@ -14,6 +14,9 @@ class Insertions {
 
   /// A node to stand before `reader`, after those already put there.
   ValueId add(ValueId reader, Node node, Window window);
+  /// The same of another op: a node of the layer, phase and dtype of `reader`.
+  ValueId add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
+              Shape shape, Window window);
 
   /// Brings the nodes in order.
   void finish();

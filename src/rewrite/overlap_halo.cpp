@@ -1,11 +1,11 @@
-// f(tile with its halo) -> f(own part of the tile) + f(each piece of the halo), where f is a
-// convolution or one of its gradients and what it would read outside of a part counts as zero. The
-// own part is computed while the halo is under way, and no tile is put together. Only the results
-// that read a piece are computed of it.
+// f(tile with its halo) -> f(own part of the tile) + f(each piece of the halo), where f sums what
+// the parts give (a convolution or one of its gradients). The own part is computed while the halo
+// is under way, and no tile is put together. Only the results that read a piece are computed of it.
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "graph/dim_rule.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -39,17 +39,12 @@ class Splitter {
   const Node& node(ValueId id) const { return program_.node(id); }
   const Window& window(ValueId id) const { return program_.windows[id]; }
 
-  static bool is_linear(const OpDef* op) {
-    return op == &ops::kConvolution || op == &ops::kConvolutionInput ||
-           op == &ops::kConvolutionKernel;
-  }
-
-  /// A tile with its halo, of which only convolutions are computed.
+  /// A tile with its halo, of which only sums over its parts are computed.
   bool is_tile(ValueId id) const {
     if (node(id).op != &ops::kHaloUnpack || node(id).type.dtype != DType::kFloat32) return false;
     return std::all_of(readers_[id].begin(), readers_[id].end(), [&](ValueId reader) {
       const Node& by = node(reader);
-      return is_linear(by.op) && by.inputs[0] == id && by.inputs[1] != id &&
+      return by.op->sums_parts && by.inputs[0] == id && by.inputs[1] != id &&
              by.type.dtype == DType::kFloat32;
     });
   }
@@ -95,9 +90,12 @@ class Splitter {
     return own;
   }
 
-  /// The value whose rows along the dimension read the tile, each its window.
-  ValueId rows_of(ValueId reader) const {
-    return node(reader).op == &ops::kConvolutionKernel ? node(reader).inputs[1] : reader;
+  /// The value whose rows along dimension `dim` of the tile each read a window of it: the result,
+  /// or the operand over which it is summed.
+  ValueId rows_of(ValueId reader, std::size_t dim) const {
+    const DimRule rule = rule_of(program_, node(reader));
+    const int factor = DimRule::major_factor(rule.inputs[0], dim);
+    return DimRule::contains(rule.output, factor) ? reader : node(reader).inputs[1];
   }
 
   /// The rows that read a piece, as rows of what the device has of them.
@@ -105,7 +103,7 @@ class Splitter {
     const std::vector<TensorType> inputs = input_types(program_, node(reader));
     const Reach reach = node(reader).op->reach(
         {.inputs = inputs, .attrs = node(reader).attrs, .output = node(reader).type}, 0, dim);
-    const ValueId rows = rows_of(reader);
+    const ValueId rows = rows_of(reader, dim);
     const std::int64_t first = window(rows).offset[dim];
     std::optional<Interval> found;
     for (std::int64_t row = 0; row < program_.type(rows).shape[dim]; ++row) {
@@ -120,17 +118,18 @@ class Splitter {
   Node with_piece(ValueId reader, ValueId tile, const Piece& piece, ValueId sum) {
     const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
     const Interval rows = rows_that_read(reader, tile, dim, piece.place);
+    const ValueId of_rows = rows_of(reader, dim);
     Node of_piece = node(reader);
     of_piece.inputs[0] = piece_value(reader, tile, piece);
     Window place = window(reader);
     Node total = node(reader);
-    if (rows_of(reader) == reader) {
+    if (of_rows == reader) {
       of_piece.type.shape[dim] = rows.size();
       place.offset[dim] += rows.begin;
       total.op = &ops::kAddPart;
       total.attrs = {{"dim", static_cast<std::int64_t>(dim)}, {"start", rows.begin}};
     } else {
-      of_piece.inputs[1] = taken_rows(reader, rows_of(reader), dim, rows);
+      of_piece.inputs[1] = taken_rows(reader, of_rows, dim, rows);
       total.op = &ops::kAdd;
       total.attrs = {};
     }
@@ -139,40 +138,33 @@ class Splitter {
   }
 
   ValueId piece_value(ValueId reader, ValueId tile, const Piece& piece) {
-    const ValueId pieces = node(tile).inputs[1];
     const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
-    Node part = node(reader);
-    part.type = node(tile).type;
-    part.type.shape[dim] = piece.place.size();
-    const std::int64_t elements = num_elements(part.type.shape);
+    Shape shape = node(tile).type.shape;
+    shape[dim] = piece.place.size();
     Window place = window(tile);
     place.offset[dim] = piece.place.begin;
-    ValueId flat = pieces;
-    if (elements != num_elements(program_.type(pieces).shape)) {
-      Node slice = part;
-      slice.op = &ops::kSlice;
-      slice.inputs = {pieces};
-      slice.attrs = {{"axis", std::int64_t{0}}, {"start", piece.begin}, {"size", elements}};
-      slice.type.shape = {elements};
-      flat = insertions_.add(reader, slice, whole_window(slice.type.shape));
+    const std::int64_t elements = num_elements(shape);
+    ValueId flat = node(tile).inputs[1];
+    if (elements != num_elements(program_.type(flat).shape)) {
+      const Interval mine{piece.begin, piece.begin + elements};
+      flat = slice(reader, flat, 0, mine, whole_window({elements}));
     }
-    part.op = &ops::kReshape;
-    part.inputs = {flat};
-    part.attrs = {{"shape", part.type.shape}};
-    return insertions_.add(reader, part, place);
+    return insertions_.add(reader, ops::kReshape, {flat}, {{"shape", shape}}, shape, place);
   }
 
   ValueId taken_rows(ValueId reader, ValueId from, std::size_t dim, Interval rows) {
-    Node slice = node(reader);
-    slice.op = &ops::kSlice;
-    slice.inputs = {from};
-    slice.attrs = {
-        {"axis", static_cast<std::int64_t>(dim)}, {"start", rows.begin}, {"size", rows.size()}};
-    slice.type = program_.type(from);
-    slice.type.shape[dim] = rows.size();
     Window place = window(from);
     place.offset[dim] += rows.begin;
-    return insertions_.add(reader, slice, place);
+    return slice(reader, from, dim, rows, place);
+  }
+
+  ValueId slice(ValueId reader, ValueId from, std::size_t dim, Interval part,
+                const Window& window) {
+    Shape shape = program_.type(from).shape;
+    shape[dim] = part.size();
+    const Attrs attrs{
+        {"axis", static_cast<std::int64_t>(dim)}, {"start", part.begin}, {"size", part.size()}};
+    return insertions_.add(reader, ops::kSlice, {from}, attrs, shape, window);
   }
 
   Graph& program_;
@@ -180,12 +172,13 @@ class Splitter {
   Insertions insertions_;
 };
 
-void run(Graph& program) { Splitter(program).run(); }
+void run(Graph& program, const Target& /*target*/) { Splitter(program).run(); }
 
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kOverlapHalo{.name = "overlap_halo", .run = run};
+const RewriteDef kOverlapHalo{
+    .name = "overlap_halo", .run = run, .makes = {&ops::kAdd, &ops::kAddPart}};
 }  // namespace rewriting
 
 }  // namespace meshwork

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "target.h"
 
 namespace meshwork {
 
@@ -15,7 +16,8 @@ struct RewriteDef {
   std::string_view name;
   /// Changes nodes where they stand. Every node of the program is read when it comes to it; those
   /// that nobody reads any more are removed behind it.
-  void (*run)(Graph& program);
+  void (*run)(Graph& program, const Target& target);
+  std::vector<const OpDef*> makes = {};  ///< a device that has no kernel for one goes without
 };
 
 /// All of them, in the order in which they are done.

@@ -19,15 +19,13 @@ constexpr std::int64_t kHalves = 2;
 /// How many times as large as the result its second factor is.
 constexpr std::int64_t kRatio = 4;
 
-/// Elements of w that the second-level caches of two cores hold beside its moments.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 18;
-
-/// Multiplications that are worth the second sum.
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 22;
+/// w, two moments and the gradient.
+constexpr std::int64_t kKept = 4;
 
 class Splitter {
  public:
-  explicit Splitter(Graph& program) : program_(program), insertions_(program) {}
+  Splitter(Graph& program, const Target& target)
+      : program_(program), target_(target), insertions_(program) {}
 
   void run() {
     for (const ValueId id : program_.ids()) {
@@ -56,10 +54,13 @@ class Splitter {
            shape(x)[1] == window(x).global[1];
   }
 
+  /// The caches of two units hold w and what is kept beside it.
   bool pays(ValueId id) const {
     const std::int64_t m = window(id).global[0], n = window(id).global[1];
     const std::int64_t k = shape(node(id).inputs[0])[1];
-    return k % kHalves == 0 && k >= kRatio * m && k * n <= kMostElements && m * n * k >= kLeastWork;
+    const std::int64_t bytes = kKept * num_bytes({DType::kFloat32, {k, n}});
+    return k % kHalves == 0 && k >= kRatio * m && bytes <= kHalves * target_.cache &&
+           m * n * k >= target_.split_work;
   }
 
   void split(ValueId id) {
@@ -67,14 +68,14 @@ class Splitter {
     const ValueId x = product.inputs[0], w = product.inputs[1];
     const Window of_x = window(x), of_w = window(w), of_y = window(id);
     const std::int64_t m = shape(id)[0], n = shape(id)[1], k = shape(x)[1] / kHalves;
-    Node both = product;
-    both.inputs = {
+    const std::vector<ValueId> both{
         reshape(id, x, {m, kHalves, k}, {{of_x.global[0], kHalves, k}, {of_x.offset[0], 0, 0}}),
         reshape(id, w, {kHalves, k, n}, {{kHalves, k, of_w.global[1]}, {0, 0, of_w.offset[1]}})};
-    both.attrs.set("equation", "rows half sum, half sum columns -> half rows columns");
-    both.type.shape = {kHalves, m, n};
+    Attrs attrs = product.attrs;
+    attrs.set("equation", "rows half sum, half sum columns -> half rows columns");
     const ValueId halves = insertions_.add(
-        id, both, {{kHalves, of_y.global[0], of_y.global[1]}, {0, of_y.offset[0], of_y.offset[1]}});
+        id, ops::kEinsum, both, attrs, {kHalves, m, n},
+        {{kHalves, of_y.global[0], of_y.global[1]}, {0, of_y.offset[0], of_y.offset[1]}});
     const std::vector<ValueId> sum{take(id, halves, 0), take(id, halves, 1)};
     Node& total = program_.node(id);
     total.op = &ops::kAdd;
@@ -82,17 +83,8 @@ class Splitter {
     total.inputs = sum;
   }
 
-  Node made(ValueId id, const OpDef& op, ValueId operand, Attrs attrs, Shape shape) const {
-    Node made = node(id);
-    made.op = &op;
-    made.inputs = {operand};
-    made.attrs = std::move(attrs);
-    made.type.shape = std::move(shape);
-    return made;
-  }
-
   ValueId reshape(ValueId id, ValueId operand, const Shape& shape, const Window& window) {
-    return insertions_.add(id, made(id, ops::kReshape, operand, {{"shape", shape}}, shape), window);
+    return insertions_.add(id, ops::kReshape, {operand}, {{"shape", shape}}, shape, window);
   }
 
   ValueId take(ValueId id, ValueId halves, std::int64_t half) {
@@ -101,21 +93,21 @@ class Splitter {
     place.offset[0] = half;
     const Attrs part{
         {"axis", std::int64_t{0}}, {"start", half}, {"size", std::int64_t{1}}, {"together", true}};
-    const ValueId slice =
-        insertions_.add(id, made(id, ops::kSlice, halves, part, {1, y[0], y[1]}), place);
+    const ValueId slice = insertions_.add(id, ops::kSlice, {halves}, part, {1, y[0], y[1]}, place);
     return reshape(id, slice, y, window(id));
   }
 
   Graph& program_;
+  const Target& target_;
   Insertions insertions_;
 };
 
-void run(Graph& program) { Splitter(program).run(); }
+void run(Graph& program, const Target& target) { Splitter(program, target).run(); }
 
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kSplitK{.name = "split_k", .run = run};
+const RewriteDef kSplitK{.name = "split_k", .run = run, .makes = {&ops::kAdd}};
 }  // namespace rewriting
 
 }  // namespace meshwork

@@ -40,7 +40,7 @@ bool can_widen(const Node& node) {
   return node.op->wide_result && node.type.dtype == DType::kBFloat16;
 }
 
-void run(Graph& program) {
+void run(Graph& program, const Target& /*target*/) {
   const ValueMap<int> readers = count_readers(program);
   const ValueMap<bool> added_up = find_added_up(program);
   Graph result;

@@ -66,7 +66,7 @@ class Rules {
 /// if there is none.
 ValueId raw_input(const Graph& graph, ValueId value) {
   const Node* node = &graph.node(value);
-  while (node->op->name == "cast" || node->op->name == "reshape") {
+  while (node->op->same_elements) {
     Shape from = graph.type(node->inputs[0]).shape;
     Shape to = node->type.shape;
     if (from.size() != to.size()) (from.size() < to.size() ? from : to).push_back(1);
@@ -74,7 +74,7 @@ ValueId raw_input(const Graph& graph, ValueId value) {
     value = node->inputs[0];
     node = &graph.node(value);
   }
-  return node->op->name == "input" ? value : kNoValue;
+  return node->op->leaf == Leaf::kInput ? value : kNoValue;
 }
 
 void pin(ValueId value, const Layout& layout, PinnedLayouts& pinned) {
@@ -131,7 +131,7 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   PinnedLayouts pinned;
   for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
-    if (node.op->name != "input" || node.type.shape.empty()) continue;
+    if (node.op->leaf != Leaf::kInput || node.type.shape.empty()) continue;
     Layout layout = replicated(node.type.shape.size());
     layout.dims[0] = batch_axes(config, mesh);
     pinned.values.emplace_back(id, std::move(layout));

@@ -6,15 +6,12 @@
 
 #include "base/check.h"
 #include "graph/builder.h"
-#include "graph/leaf.h"
+#include "graph/flops.h"
 #include "sharding/choice.h"
 #include "sharding/reshard.h"
 
 namespace meshwork {
 namespace {
-
-/// How many floating-point operations take the time of moving one byte between devices.
-constexpr double kFlopsPerByte = 20;
 
 class Walk {
  public:
@@ -119,7 +116,7 @@ class Walk {
   /// Scalars that every device is given alike: the step, the learning rate.
   bool is_counter(ValueId id) const {
     const Node& node = result_.graph.node(id);
-    return node.op->name == "input" && node.type.shape.empty();
+    return node.op->leaf == Leaf::kInput && node.type.shape.empty();
   }
 
   NodeLayout cheapest(const Node& node, const Layout* pin) const {
@@ -175,14 +172,11 @@ class Walk {
     settled.partial.clear();
     bytes += reshard_bytes(layout.computed, settled, type, mesh_);
 
-    const auto types = input_types(site.graph, site.node);
-    const OpArgs args{.inputs = types, .attrs = site.node.attrs, .output = type};
-    double work = site.node.op->flops != nullptr ? site.node.op->flops(args)
-                                                 : static_cast<double>(num_elements(type.shape));
+    double work = flops_of(site.graph, site.node);
     for (std::size_t axis = 0; axis < uses.size(); ++axis) {
       if (uses[axis].kind == AxisUse::Kind::kFactor) work /= mesh_.sizes[axis];
     }
-    return bytes + work / kFlopsPerByte;
+    return bytes + work / options_.target.flops_per_byte;
   }
 
   /// The layouts in which a value is there in a phase, first the one it is kept in.
@@ -196,7 +190,7 @@ class Walk {
 
   /// A gathered weight is freed after its use in a phase, unless memory is plenty.
   bool may_keep(ValueId value) const {
-    return options_.keep_gathered || result_.graph.node(value).op->name != "variable";
+    return options_.keep_gathered || result_.graph.node(value).op->leaf != Leaf::kVariable;
   }
 
   void remember_reshards(ValueId id) {

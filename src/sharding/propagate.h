@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "sharding/layout_map.h"
+#include "target.h"
 
 namespace meshwork {
 
@@ -27,6 +28,7 @@ struct LaidOut {
 
 struct PropagateOptions {
   bool keep_gathered = false;  ///< gathered weights stay for the backward pass
+  Target target = {};
 };
 
 /// Chooses a layout for every value in one walk in program order. Along each mesh axis an op may

@@ -89,7 +89,7 @@ class Inserter {
   ValueId want(ValueId id, const Layout& layout, Phase phase, const Node* user = nullptr) {
     const Node& node = source_.graph.node(id);
     const bool flexible = source_.nodes[id].flexible;
-    const bool keep = flexible || options_.keep_gathered || node.op->name != "variable";
+    const bool keep = flexible || options_.keep_gathered || node.op->leaf != Leaf::kVariable;
     const std::vector<Made>& made = made_[id];
     std::vector<Layout> available;
     std::vector<ValueId> values;

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "graph/flops.h"
-#include "graph/leaf.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "sharding/reshard.h"
@@ -15,8 +14,6 @@ namespace {
 
 /// A value this many times smaller than what it was computed from is kept.
 constexpr std::int64_t kMuchSmaller = 8;
-/// Operations per element up to which an op is light.
-constexpr double kLightFlops = 8;
 
 std::int64_t largest_operand(const Graph& graph, const Node& node) {
   std::int64_t elements = 0;
@@ -26,10 +23,10 @@ std::int64_t largest_operand(const Graph& graph, const Node& node) {
   return elements;
 }
 
-bool is_light(const Graph& graph, const Node& node) {
+bool is_light(const Graph& graph, const Node& node, const Target& target) {
   const auto elements =
       static_cast<double>(std::max(num_elements(node.type.shape), largest_operand(graph, node)));
-  return flops_of(graph, node) <= kLightFlops * elements;
+  return flops_of(graph, node) <= target.light_flops * elements;
 }
 
 /// Segments by path.
@@ -59,10 +56,12 @@ class SegmentPaths {
 
 class Rewriter {
  public:
-  Rewriter(const LaidOut& program, const std::vector<Segment>& segments, const Mesh& mesh)
+  Rewriter(const LaidOut& program, const std::vector<Segment>& segments, const Mesh& mesh,
+           const Target& target)
       : source_(program),
         segments_(segments),
         mesh_(mesh),
+        target_(target),
         count_(program.graph.nodes.size()),
         segment_(count_, -1),
         small_(count_, false),
@@ -104,7 +103,7 @@ class Rewriter {
       if (segment_[id] < 0 || made.phase != Phase::kForward || is_leaf(made)) continue;
       const NodeLayout& layout = source_.nodes[id];
       small_[id] = is_small(made);
-      const bool heavy = segment(id).light && !is_light(source_.graph, made);
+      const bool heavy = segment(id).light && !is_light(source_.graph, made, target_);
       may_repeat_[id] = !small_[id] && !heavy && !sends(layout.computed, layout.output, made.type);
     }
     for (const ValueId id : ids()) {
@@ -237,6 +236,7 @@ class Rewriter {
   const LaidOut& source_;
   const std::vector<Segment>& segments_;
   const Mesh& mesh_;
+  const Target& target_;
   std::size_t count_;
   ValueMap<int> segment_;      ///< of each node, -1: none
   ValueMap<bool> small_;       ///< of forward values in segments
@@ -251,8 +251,8 @@ class Rewriter {
 }  // namespace
 
 Rematerialized rematerialize(const LaidOut& program, const std::vector<Segment>& segments,
-                             const Mesh& mesh) {
-  return Rewriter(program, segments, mesh).run();
+                             const Mesh& mesh, const Target& target) {
+  return Rewriter(program, segments, mesh, target).run();
 }
 
 }  // namespace meshwork

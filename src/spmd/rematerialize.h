@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "sharding/propagate.h"
+#include "target.h"
 
 namespace meshwork {
 
 /// Layers whose forward values the backward pass computes again, from what goes into them all.
 struct Segment {
   std::vector<std::string> paths;  ///< of layers, and of blocks for all that stands in them
-  bool light = false;              ///< only ops of a few operations per element are repeated
+  bool light = false;              ///< only ops that are light for the target are repeated
   bool operator==(const Segment&) const = default;
 };
 
@@ -37,6 +38,6 @@ struct Rematerialized {
 ///   it would be for a gradient (see insert_reshards).
 /// Of segments that hold each other the outer counts, of equal paths the first.
 Rematerialized rematerialize(const LaidOut& program, const std::vector<Segment>& segments,
-                             const Mesh& mesh);
+                             const Mesh& mesh, const Target& target);
 
 }  // namespace meshwork

@@ -68,10 +68,10 @@ void prepare_evaluate(Job& job, const data::Split& split) {
   add_programs(job, ProgramKind::kEvaluate, split.samples);
 }
 
-FitResult evaluate(const Job& job, const DeviceContext& context, const data::Split& split,
+FitResult evaluate(const Job& job, const World& world, const data::Split& split,
                    const std::string& file, int verbose, std::ostream& out) {
-  check_same_programs(job, *context.world.hosts);
-  Session session(job, context);
+  check_same_programs(job, *world.hosts);
+  Session session(job, world);
   session.load_weights(file);
   Evaluator evaluator(session, split);
   FitResult result;

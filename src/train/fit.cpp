@@ -20,10 +20,9 @@ void prepare_fit(Job& job) {
   }
 }
 
-FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
-              std::ostream& out) {
-  check_same_programs(job, *context.world.hosts);
-  Session session(job, context);
+FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
+  check_same_programs(job, *world.hosts);
+  Session session(job, world);
   session.initialize();
   if (!options.initial_weights.empty()) session.load_weights(options.initial_weights);
   const std::string& directory = job.config.run_directory;

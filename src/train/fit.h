@@ -26,8 +26,7 @@ void prepare_fit(Job& job);
 /// metrics.csv, steps.csv if wanted, memory.csv and final.safetensors in the run directory, and
 /// what callbacks write. A loss that is no number ends the run with ExitCode::kTraining at the end
 /// of its epoch; then there are final weights only if a callback has restored earlier ones.
-FitResult fit(const Job& job, const DeviceContext& context, const FitOptions& options,
-              std::ostream& out);
+FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out);
 
 /// Name of the file of final weights in a run directory.
 constexpr const char* kFinalWeights = "final.safetensors";

@@ -111,11 +111,11 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
   return files;
 }
 
-void predict(const Job& job, const DeviceContext& context, const data::Split& split,
+void predict(const Job& job, const World& world, const data::Split& split,
              const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
              std::ostream& out) {
-  check_same_programs(job, *context.world.hosts);
-  Session session(job, context);
+  check_same_programs(job, *world.hosts);
+  Session session(job, world);
   session.load_weights(weights);
   std::vector<data::NpyWriter> writers;
   together(session.hosts(), [&] {

@@ -104,7 +104,8 @@ std::vector<float> run(const BoundChain& chain, bool in_one_pass, int threads) {
   const auto backend = make_cpu_backend(threads);
   ChainArgs args = chain.args;
   const auto stream = backend->device().make_stream();
-  const std::int64_t bytes = in_one_pass ? backend->chain_workspace(args) : links_workspace(args);
+  const std::int64_t bytes =
+      in_one_pass ? backend->chain_workspace(args) : links_workspace(*backend, args);
   const auto workspace = backend->device().allocate(bytes);
   args.workspace = workspace.get();
   const Launch launch =

@@ -266,7 +266,7 @@ void check_refused(Communicator& comm) {
 }  // namespace
 
 Stream& immediate_stream() {
-  static const std::unique_ptr<Stream> stream = make_cpu_device(1)->make_stream();
+  static const std::unique_ptr<Stream> stream = make_cpu_device({})->make_stream();
   return *stream;
 }
 

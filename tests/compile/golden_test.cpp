@@ -51,8 +51,9 @@ std::map<std::string, std::string> compile_case(const std::string& name) {
   const Dump dump = [&](std::string_view stage, const std::string& text) {
     texts[std::string(stage)] = text;
   };
-  const GlobalProgram program = compile(job.config, job.signature, job.mesh, ProgramKind::kTrain,
-                                        job.config.fit.batch_size, {.dump = dump});
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain,
+              job.config.fit.batch_size, {.dump = dump});
   compile_for_device(program, job.mesh, 0, nullptr, 0, {.dump = dump});
   return texts;
 }

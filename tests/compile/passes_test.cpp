@@ -11,6 +11,7 @@
 #include <map>
 
 #include "autodiff/gradients.h"
+#include "backend/backend.h"
 #include "base/check.h"
 #include "graph/text_cursor.h"
 #include "plan/chains.h"
@@ -106,7 +107,8 @@ std::string layouts(const Case& c) {
     pins.erase(variable.value);
   }
   pinned.values.assign(pins.begin(), pins.end());
-  const LaidOut program = propagate(graph, pinned, c.mesh, {});
+  const LaidOut program =
+      propagate(graph, pinned, c.mesh, {.keep_gathered = false, .target = cpu_target(1)});
   verify(program.graph);
   return print(program, c.mesh);
 }
@@ -115,7 +117,7 @@ std::string rematerialize(const Case& c) {
   std::vector<Segment> segments;
   for (const std::string& path : c.segments) segments.push_back({{path}});
   const LaidOut program = parse_laid_out(c.program, c.mesh, op_of);
-  const Rematerialized again = meshwork::rematerialize(program, segments, c.mesh);
+  const Rematerialized again = meshwork::rematerialize(program, segments, c.mesh, cpu_target(1));
   verify(again.program.graph);
   return print(again.program, c.mesh);
 }
@@ -138,7 +140,7 @@ std::string order(const Case& c) { return checked(update_early(with_overwrite_ed
 
 /// Nodes of the same chain have the same number.
 std::string chains(const Case& c) {
-  const Chained found = find_chains(global(c));
+  const Chained found = find_chains(global(c), cpu_target(1));
   verify(found.program);
   return print(found.program, [&](ValueId id) { return fmt::format("chain {}", found.chain[id]); });
 }
@@ -146,15 +148,15 @@ std::string chains(const Case& c) {
 std::string schedule(const Case& c) {
   Plan plan;
   plan.program = global(c);
-  meshwork::schedule(plan);
+  meshwork::schedule(plan, cpu_target(1));
   return to_string(plan);
 }
 
 std::string plan(const Case& c) {
   Plan plan;
   plan.program = global(c);
-  meshwork::schedule(plan);
-  lay_out_memory(plan, 0);
+  meshwork::schedule(plan, cpu_target(1));
+  lay_out_memory(plan, cpu_target(1), 0);
   return to_string(plan);
 }
 
@@ -170,7 +172,7 @@ std::map<std::string, Run> passes() {
   for (const RewriteDef* rewrite : rewrites()) {
     result[std::string(rewrite->name)] = [rewrite](const Case& c) {
       Graph program = global(c);
-      rewrite->run(program);
+      rewrite->run(program, cpu_target(1));
       return checked(prune(program));
     };
   }

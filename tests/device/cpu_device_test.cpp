@@ -14,7 +14,7 @@
 using namespace meshwork;
 
 TEST_CASE("device memory is aligned and zeroed") {
-  const auto device = make_cpu_device(1);
+  const auto device = make_cpu_device({});
   for (const std::int64_t bytes : {0, 1, 63, 64, 65, 100000}) {
     for (const auto& memory : {device->allocate(bytes), device->allocate_staging(bytes)}) {
       REQUIRE(memory != nullptr);
@@ -27,7 +27,7 @@ TEST_CASE("device memory is aligned and zeroed") {
 }
 
 TEST_CASE("what is uploaded is downloaded, whatever its size") {
-  const auto device = make_cpu_device(1);
+  const auto device = make_cpu_device({});
   const auto stream = device->make_stream();
   CHECK(stream->is_immediate());
   for (const std::size_t count : {0, 1, 1000, 3'000'000}) {  // the last in several parts
@@ -43,7 +43,7 @@ TEST_CASE("what is uploaded is downloaded, whatever its size") {
 }
 
 TEST_CASE("memory that no machine has is refused with both numbers") {
-  const auto device = make_cpu_device(1);
+  const auto device = make_cpu_device({});
   try {
     device->allocate(std::int64_t{1} << 60);
     FAIL("an exabyte was given");

@@ -39,12 +39,13 @@ std::set<std::string> errors_of(const std::function<void(Plan& plan)>& change) {
   std::set<std::string> errors;
   std::mutex mutex;
   run_devices(2, [&](const World& world) {
-    const Job job = job_of(kText, "2");
+    Job job = job_of(kText, "2");
+    job.target.threads = 1;
     const GlobalProgram program =
-        compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8);
+        compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8);
     Plan plan = compile_for_device(program, job.mesh, world.hosts->rank(), workspace_of(job));
     change(plan);
-    const DeviceParts parts = remote_devices()(world, 1);
+    const DeviceParts parts = remote_devices()(job.target, world.devices);
     CommunicatorGroups groups(*parts.devices);
     Device& device = parts.backend->device();
     ProgramStreams streams(device);

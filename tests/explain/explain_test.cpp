@@ -41,7 +41,7 @@ struct Compiled {
 Compiled compiled(const std::string& text, const std::string& mesh = "") {
   Compiled result{job_of(text, mesh), {}, {}};
   const Job& job = result.job;
-  result.program = compile(job.config, job.signature, job.mesh, ProgramKind::kTrain,
+  result.program = compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain,
                            job.config.fit.batch_size, {}, &result.trace);
   return result;
 }

@@ -43,7 +43,7 @@ void print(const char* what, const HostGroup& hosts, std::int64_t bytes, const T
 
 void benchmark(World& world, bool ranks) {
   HostGroup& hosts = *world.hosts;
-  const auto stream = make_cpu_device(1)->make_stream();
+  const auto stream = make_cpu_device({})->make_stream();
   print("hosts", hosts, 8, measure(hosts, 9, 100, [&] { gather(hosts, 1); }));
   for (const std::int64_t bytes : {4, 1024, 4096, 16384, 65536, 407080, 1 << 20, 16 << 20}) {
     const std::int64_t count = bytes / 4;

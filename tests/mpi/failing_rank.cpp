@@ -31,7 +31,7 @@ void run(const std::string& way, bool hosts_wait) {
   MpiSession session;
   const World world = session.world();
   Communicator& comm = *world.devices;
-  const auto stream = make_cpu_device(1)->make_stream();
+  const auto stream = make_cpu_device({})->make_stream();
   const auto all_reduce = [&](void* data) {
     return comm.prepare({.send = data, .recv = data, .count = 100000}, *stream);
   };

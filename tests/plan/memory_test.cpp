@@ -146,8 +146,8 @@ void check_memory(const Plan& plan) {
 
 Plan plan_of(const std::string& text, ProgramKind kind, std::int64_t batch = 8, int device = 0) {
   const Job job = job_of(text, "");
-  return compile_for_device(compile(job.config, job.signature, job.mesh, kind, batch), job.mesh,
-                            device, {});
+  return compile_for_device(compile(job.config, job.signature, job.mesh, job.target, kind, batch),
+                            job.mesh, device, {});
 }
 
 /// A perceptron of two layers, trained by Adam.
@@ -177,7 +177,8 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
     const Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
     for (const ProgramKind kind : {ProgramKind::kInitialize, ProgramKind::kTrain,
                                    ProgramKind::kEvaluate, ProgramKind::kPredict}) {
-      const GlobalProgram program = compile(job.config, job.signature, job.mesh, kind, 5);
+      const GlobalProgram program =
+          compile(job.config, job.signature, job.mesh, job.target, kind, 5);
       for (const int device : {0, job.mesh.num_devices() - 1}) {
         check_memory(compile_for_device(program, job.mesh, device, workspace));
       }
@@ -237,7 +238,7 @@ fit: {batch_size: 8}
 )",
                          "");
   const GlobalProgram program =
-      compile(job.config, job.signature, job.mesh, ProgramKind::kEvaluate, 8);
+      compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kEvaluate, 8);
   constexpr std::int64_t kReserved = 1 << 20;
   const Plan plan = compile_for_device(program, job.mesh, 0, {}, kReserved);
   CHECK(plan.variable_bytes < kReserved);
@@ -312,7 +313,8 @@ TEST_CASE("an arena has few holes") {
     CAPTURE(seed);
     const Job job = job_of("mesh: {data: 1}\n" + model.text, "1");
     const Plan plan = compile_for_device(
-        compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 5), job.mesh, 0, {});
+        compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 5), job.mesh,
+        0, {});
     CHECK(plan.live_bytes <= plan.arena_bytes);
     CHECK(static_cast<double>(plan.arena_bytes) < 1.1 * static_cast<double>(plan.live_bytes));
   }

@@ -93,7 +93,8 @@ fit: {batch_size: 512}
 )";
   const Job job = job_of("mesh: {data: 1}\n" + layouts + wide, "4");
   const Plan plan = compile_for_device(
-      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 512), job.mesh, 0, {});
+      compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 512), job.mesh,
+      0, {});
   const auto sent = tensors(sent_by(plan));
   const auto count = [&](const std::string& op, Phase phase) {
     return std::count_if(sent.begin(), sent.end(),

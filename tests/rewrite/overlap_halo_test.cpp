@@ -42,8 +42,9 @@ constexpr const char* kOff = "fusion: {overlap_halo: false}\n";
 
 Plan plan_of(const std::string& model, int device, const std::string& more = "") {
   const Job job = job_of(kTraining + model + more, "data=1,height=3");
-  return compile_for_device(compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 4),
-                            job.mesh, device, {});
+  return compile_for_device(
+      compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 4), job.mesh,
+      device, {});
 }
 
 int count(const Graph& program, std::string_view op) {

@@ -12,8 +12,9 @@ namespace meshwork::testing {
 /// The program of a training step on the first device, after all rewrites.
 inline Graph rewritten(const std::string& text) {
   const Job job = job_of(text, "");
-  return compile_for_device(compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8),
-                            job.mesh, 0, {})
+  return compile_for_device(
+             compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8),
+             job.mesh, 0, {})
       .program;
 }
 

@@ -31,8 +31,8 @@ fit: {{batch_size: {0}}}
 Plan plan_of(const Sizes& sizes, const std::string& more = "", int device = 0) {
   const Job job = job_of(model(sizes, more), "");
   return compile_for_device(
-      compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, sizes.batch), job.mesh,
-      device, {});
+      compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, sizes.batch),
+      job.mesh, device, {});
 }
 
 int products_of_halves(const Plan& plan) {

@@ -20,8 +20,9 @@ fit: {batch_size: 8}
 
 Graph rewritten(const std::string& text, const std::string& mesh) {
   const Job job = job_of(text, mesh);
-  return compile_for_device(compile(job.config, job.signature, job.mesh, ProgramKind::kTrain, 8),
-                            job.mesh, 0, {})
+  return compile_for_device(
+             compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8),
+             job.mesh, 0, {})
       .program;
 }
 

@@ -28,8 +28,8 @@ compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: t
 fit: {batch_size: 8, drop_remainder: true}
 )";
 
-speed::Report measure(const Job& job, const DeviceContext& context) {
-  Session session(job, context);
+speed::Report measure(const Job& job, const World& world) {
+  Session session(job, world);
   session.initialize();
   Runner runner(session, ProgramKind::kTrain, job.train);
   data::Loader loader(job.train, training_options(job), runner.parts());
@@ -37,8 +37,8 @@ speed::Report measure(const Job& job, const DeviceContext& context) {
   report.config = "numbers.yaml";
   report.batch = 8;
   speed::StepTimer steps(session, runner, loader, 0.001);
-  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, 8}), *context.world.hosts,
-                              0.001, steps.samples(), [&] { runner.fill(loader); });
+  speed::ProgramTimer program(session.executable({ProgramKind::kTrain, 8}), *world.hosts, 0.001,
+                              steps.samples(), [&] { runner.fill(loader); });
   for (std::int64_t i = 0; i < steps.samples(); ++i) {
     steps.sample();
     program.sample();
@@ -54,9 +54,9 @@ speed::Report report_of_first_device() {
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train.samples);
   speed::Report report;
-  run_on_devices(job, [&](const DeviceContext& context) {
-    const speed::Report mine = measure(job, context);
-    if (context.world.hosts->rank() == 0) report = mine;
+  run_on_devices(job, [&](const World& world) {
+    const speed::Report mine = measure(job, world);
+    if (world.hosts->rank() == 0) report = mine;
   });
   return report;
 }

@@ -61,8 +61,8 @@ void time_samples(Session& session, Runner& runner, data::Loader& loader,
   if (!arguments.no_kernels) report.program = program.times();
 }
 
-speed::Report measure(const Job& job, const DeviceContext& context, const Arguments& arguments) {
-  Session session(job, context);
+speed::Report measure(const Job& job, const World& world, const Arguments& arguments) {
+  Session session(job, world);
   session.initialize();
   Runner runner(session, ProgramKind::kTrain, job.train);
   data::Loader loader(job.train, training_options(job), runner.parts());
@@ -72,14 +72,14 @@ speed::Report measure(const Job& job, const DeviceContext& context, const Argume
   report.mesh = to_string(job.mesh);
   report.devices = job.mesh.num_devices();
   report.by_mpirun = launch_from_environment().by_mpirun;
-  report.threads = context.threads;
+  report.threads = job.target.threads;
   report.batch = job.config.fit.batch_size;
   report.variable_bytes = session.variable_bytes();
   report.arena_bytes = session.arena_bytes();
   report.kept_data_bytes = kept_data_bytes(job);
   time_samples(session, runner, loader, arguments, report);
-  context.world.hosts->barrier();
-  report.peak = speed::fma_peak(context.threads);
+  world.hosts->barrier();
+  report.peak = speed::fma_peak(job.target.threads);
   return report;
 }
 
@@ -94,9 +94,9 @@ int run(int argc, char** argv) {
   app.add_option("--json", arguments.json, "a file for all of it");
   CLI11_PARSE(app, argc, argv);
   const Job job = make_training(*config);
-  run_on_devices(job, [&](const DeviceContext& context) {
-    const speed::Report report = measure(job, context, arguments);
-    if (context.world.hosts->rank() != 0) return;
+  run_on_devices(job, [&](const World& world) {
+    const speed::Report report = measure(job, world, arguments);
+    if (world.hosts->rank() != 0) return;
     print(report, arguments.top);
     if (!arguments.json.empty()) {
       replace_file(arguments.json, to_json(report, arguments.top).dump(1) + "\n");

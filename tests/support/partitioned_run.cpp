@@ -41,7 +41,8 @@ std::vector<std::string> collectives_of(const Plan& plan) {
 namespace {
 
 Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh) {
-  const Partitioned agreed = insert_reshards(propagate(graph, pinned, mesh, {}), mesh, {});
+  const Partitioned agreed = insert_reshards(
+      propagate(graph, pinned, mesh, {.keep_gathered = false, .target = cpu_target(1)}), mesh, {});
   verify(agreed, mesh);
   Partitioned program = choose_collectives(agreed, mesh);
   verify(program, mesh);
@@ -50,10 +51,10 @@ Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Mes
 
 /// One device of many, with what it keeps from program to program.
 struct Member {
-  Member(const World& world, const DeviceFactory& make, const Mesh& the_mesh)
+  Member(const World& world, const Job& job)
       : rank(world.hosts->rank()),
-        mesh(the_mesh),
-        parts(make(world, 1)),
+        mesh(job.mesh),
+        parts(make_device(job, world.devices)),
         groups(*parts.devices),
         streams(parts.backend->device()) {}
 
@@ -120,9 +121,13 @@ std::vector<PartitionedRun> run_partitioned(const Graph& graph,
       result.outputs[output.name] = host_tensor(graph.type(output.value));
     }
   }
+  Job job;
+  job.mesh = mesh;
+  job.target = cpu_target(1);
+  job.device_factory = make;
   std::mutex mutex;
   run_devices(mesh.num_devices(), [&](const World& world) {
-    Member member(world, make, mesh);
+    Member member(world, job);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       run_on(member, programs[i], inputs, mutex, results[i]);
     }

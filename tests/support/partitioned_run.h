@@ -25,7 +25,7 @@ std::vector<PartitionedRun> run_partitioned(const Graph& graph,
                                             const std::vector<PinnedLayouts>& layouts,
                                             const Mesh& mesh,
                                             const std::map<std::string, HostTensor>& inputs,
-                                            const DeviceFactory& make = cpu_devices());
+                                            const DeviceFactory& make = {});
 
 /// Collectives of device 0's plan that send anything.
 std::vector<std::string> collectives_of(const Plan& plan);

@@ -12,7 +12,8 @@ namespace {
 
 class RemoteDevice final : public Device {
  public:
-  RemoteDevice(int threads, std::uint64_t seed) : host_(make_cpu_device(threads)), seed_(seed) {}
+  RemoteDevice(int threads, std::uint64_t seed)
+      : host_(make_cpu_device(cpu_target(threads))), seed_(seed) {}
 
   const Target& target() const override { return host_->target(); }
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, const HostMemory& /*host*/) override {
@@ -179,7 +180,7 @@ class RemoteCommunicator final : public Communicator {
   }
 
   std::shared_ptr<Communicator> hosts_;
-  std::unique_ptr<Stream> host_stream_ = make_cpu_device(1)->make_stream();
+  std::unique_ptr<Stream> host_stream_ = make_cpu_device({})->make_stream();
 };
 
 }  // namespace
@@ -193,8 +194,9 @@ std::shared_ptr<Communicator> remote_communicator(std::shared_ptr<Communicator> 
 }
 
 DeviceFactory remote_devices(std::uint64_t seed) {
-  return [seed](const World& world, int threads) {
-    return DeviceParts{make_remote_backend(threads, seed), remote_communicator(world.devices)};
+  return [seed](const Target& target, std::shared_ptr<Communicator> hosts) {
+    if (hosts != nullptr) hosts = remote_communicator(std::move(hosts));
+    return DeviceParts{make_remote_backend(target.threads, seed), std::move(hosts)};
   };
 }
 

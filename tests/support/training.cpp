@@ -45,14 +45,14 @@ Job job_of(const std::string& text, const std::string& mesh) {
 
 Trajectory train(const std::string& text, const TrainOptions& options) {
   Job job = job_of(text, options.mesh);
-  job.make_device = options.make_device;
+  job.target.threads = 1;
+  job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train.samples);
   Trajectory result;
   std::mutex mutex;
-  run_on_devices(job, [&](DeviceContext& context) {
-    context.threads = 1;
-    Session session(job, context);
+  run_on_devices(job, [&](const World& world) {
+    Session session(job, world);
     session.initialize();
     start_from(session, options.initial);
     Runner runner(session, ProgramKind::kTrain, job.train);

@@ -58,21 +58,21 @@ struct Outcome {
 Outcome fit_on(const std::string& text, const std::string& mesh, const std::string& directory,
                int verbose = 0) {
   Job job = job_of(text + "run_directory: " + directory + "\n", mesh);
+  job.target.threads = 1;
   prepare_fit(job);
   Outcome outcome;
   std::mutex mutex;
   try {
-    run_on_devices(job, [&](DeviceContext& context) {
-      context.threads = 1;
+    run_on_devices(job, [&](const World& world) {
       std::ostringstream out;
       const auto keep = [&](const std::optional<FitResult>& result) {
         const std::lock_guard lock(mutex);
-        if (context.world.hosts->rank() != 0) return;
+        if (world.hosts->rank() != 0) return;
         if (result) outcome.result = *result;
         outcome.out = out.str();
       };
       try {
-        keep(fit(job, context, {.verbose = verbose}, out));
+        keep(fit(job, world, {.verbose = verbose}, out));
       } catch (const Error&) {
         keep(std::nullopt);
         throw;

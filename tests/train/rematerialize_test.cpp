@@ -76,7 +76,7 @@ void check_same_bits(const std::string& text, const std::string& again, const st
 
 GlobalProgram compiled(const std::string& text, const std::string& mesh) {
   const Job job = job_of(text, mesh);
-  return compile(job.config, job.signature, job.mesh, ProgramKind::kTrain,
+  return compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain,
                  job.config.fit.batch_size);
 }
 

@@ -64,37 +64,37 @@ struct Outcome {
 Outcome run_all(const std::string& text, const std::string& mesh, const std::string& directory,
                 const DeviceFactory& make_device) {
   Job job = job_of(text + "run_directory: " + directory + "\n", mesh);
-  job.make_device = make_device;
+  job.target.threads = 1;
+  job.device_factory = make_device;
   prepare_fit(job);
   const data::Split test = evaluation_split(job, "test");
   Outcome outcome;
   std::mutex mutex;
   std::ostringstream out;
-  const auto on_devices = [&](const std::function<FitResult(DeviceContext&)>& work) {
+  const auto on_devices = [&](const std::function<FitResult(const World&)>& work) {
     FitResult first;
-    run_on_devices(job, [&](DeviceContext& context) {
-      context.threads = 1;
-      const FitResult mine = work(context);
+    run_on_devices(job, [&](const World& world) {
+      const FitResult mine = work(world);
       const std::lock_guard lock(mutex);
-      if (context.world.hosts->rank() == 0) first = mine;
+      if (world.hosts->rank() == 0) first = mine;
     });
     return first;
   };
-  outcome.fitted = on_devices([&](DeviceContext& context) {
+  outcome.fitted = on_devices([&](const World& world) {
     std::ostringstream mine;
-    return fit(job, context, {.verbose = 0}, mine);
+    return fit(job, world, {.verbose = 0}, mine);
   });
   prepare_evaluate(job, test);
   prepare_predict(job, test);
   const std::string weights = weights_file(directory);
-  outcome.evaluated = on_devices([&](DeviceContext& context) {
+  outcome.evaluated = on_devices([&](const World& world) {
     std::ostringstream mine;
-    return evaluate(job, context, test, weights, 0, mine);
+    return evaluate(job, world, test, weights, 0, mine);
   });
   const auto files = prediction_files(job, test, directory + "/predictions.npy");
-  on_devices([&](DeviceContext& context) {
+  on_devices([&](const World& world) {
     std::ostringstream mine;
-    predict(job, context, test, weights, files, 0, mine);
+    predict(job, world, test, weights, files, 0, mine);
     return FitResult{};
   });
   outcome.metrics = read_text(directory + "/metrics.csv");

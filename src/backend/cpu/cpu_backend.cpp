@@ -35,11 +35,43 @@ const KernelDef* find_in(std::span<const KernelDef> kernels, std::string_view op
   return found == kernels.end() ? nullptr : &*found;
 }
 
+using KernelLists = std::vector<std::span<const KernelDef>>;
+
+KernelLists naive_kernels() { return {reference::elementwise_kernels(), reference::kernels()}; }
+
+/// The fast kernels, with the naive ones for what they leave out.
+KernelLists fast_kernels() {
+  return {cpu::elementwise_kernels(), cpu::kernels(), reference::elementwise_kernels(),
+          reference::kernels()};
+}
+
+Target target_of(int threads, const KernelLists& lists) {
+  Target target{
+      .name = "cpu",
+      .threads = threads,
+      .alignment = 64,  // a line of the caches
+      .cache = std::int64_t{2} << 20U,
+      .longest_chain = 48,
+      .split_work = std::int64_t{1} << 22U,
+      .light_flops = 8,
+      .flops_per_byte = 20,
+      .small_message = std::int64_t{64} << 10U,
+      .bucket = std::int64_t{1} << 20U,
+      .fusions = {"chains", "crossentropy", "fold_constants", "overlap_halo", "split_k",
+                  "wide_results"},
+      .kernels = {},
+  };
+  for (const auto& list : lists) {
+    for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
+  }
+  return target;
+}
+
 /// Kernels from the first list that has the op, computed when they are launched.
 class CpuBackend : public Backend {
  public:
-  CpuBackend(int threads, std::vector<std::span<const KernelDef>> lists)
-      : device_(make_cpu_device(threads)), lists_(std::move(lists)) {}
+  CpuBackend(int threads, KernelLists lists)
+      : device_(make_cpu_device(target_of(threads, lists))), lists_(std::move(lists)) {}
 
   Device& device() const override { return *device_; }
 
@@ -57,20 +89,17 @@ class CpuBackend : public Backend {
     return bind_links(*this, args, stream);
   }
   std::int64_t chain_workspace(const ChainArgs& args) const override {
-    return links_workspace(args);
+    return links_workspace(*this, args);
   }
 
  private:
   std::unique_ptr<Device> device_;
-  std::vector<std::span<const KernelDef>> lists_;
+  KernelLists lists_;
 };
 
-/// The fast kernels, with the naive ones for what they leave out.
 class FastCpuBackend final : public CpuBackend {
  public:
-  explicit FastCpuBackend(int threads)
-      : CpuBackend(threads, {cpu::elementwise_kernels(), cpu::kernels(),
-                             reference::elementwise_kernels(), reference::kernels()}) {}
+  explicit FastCpuBackend(int threads) : CpuBackend(threads, fast_kernels()) {}
 
   Launch bind_chain(const ChainArgs& args, Stream& /*stream*/) const override {
     return cpu::bind_chain(args);
@@ -81,6 +110,8 @@ class FastCpuBackend final : public CpuBackend {
 };
 
 }  // namespace
+
+Target cpu_target(int threads) { return target_of(threads, fast_kernels()); }
 
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
   MW_CHECK(threads >= 1, "{} threads", threads);
@@ -94,9 +125,7 @@ std::unique_ptr<Backend> make_cpu_backend(int threads) {
 }
 
 std::unique_ptr<Backend> make_reference_backend() {
-  return std::make_unique<CpuBackend>(
-      1, std::vector<std::span<const KernelDef>>{reference::elementwise_kernels(),
-                                                 reference::kernels()});
+  return std::make_unique<CpuBackend>(1, naive_kernels());
 }
 
 }  // namespace meshwork

@@ -32,10 +32,9 @@ ExitCode run(const WeightsArguments& arguments) {
   const data::Split split = evaluation_split(job, arguments.split);
   prepare_evaluate(job, split);
   if (arguments.job->verbose > 0) print_notes(job);
-  run_on_devices(job, [&](DeviceContext& context) {
-    const FitResult result = evaluate(job, context, split, file, arguments.job->verbose, std::cout);
-    if (context.world.hosts->rank() == 0)
-      fmt::print("{}\n", final_line(result.logs, result.digest));
+  run_on_devices(job, [&](const World& world) {
+    const FitResult result = evaluate(job, world, split, file, arguments.job->verbose, std::cout);
+    if (world.hosts->rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   print_pass_times(job);
   return ExitCode::kOk;

@@ -46,10 +46,9 @@ ExitCode run(const FitArguments& arguments) {
   if (!arguments.from.empty()) options.initial_weights = weights_file(arguments.from);
   prepare_fit(job);
   if (arguments.job->verbose > 0) print_notes(job);
-  run_on_devices(job, [&](DeviceContext& context) {
-    const FitResult result = fit(job, context, options, std::cout);
-    if (context.world.hosts->rank() == 0)
-      fmt::print("{}\n", final_line(result.logs, result.digest));
+  run_on_devices(job, [&](const World& world) {
+    const FitResult result = fit(job, world, options, std::cout);
+    if (world.hosts->rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   print_pass_times(job);
   return ExitCode::kOk;

@@ -33,9 +33,9 @@ ExitCode run(const PredictArguments& arguments) {
   const std::string file =
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
   const std::vector<PredictionFile> files = prediction_files(job, split, file);
-  run_on_devices(job, [&](DeviceContext& context) {
-    predict(job, context, split, weights, files, arguments.weights->job->verbose, std::cout);
-    if (context.world.hosts->rank() != 0) return;
+  run_on_devices(job, [&](const World& world) {
+    predict(job, world, split, weights, files, arguments.weights->job->verbose, std::cout);
+    if (world.hosts->rank() != 0) return;
     for (const PredictionFile& entry : files) {
       fmt::print("wrote {}: float32{}\n", entry.file, to_string(entry.shape));
     }

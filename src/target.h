@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+namespace meshwork {
+
+/// What the compiler may know of a device, as plain data that the device's backend fills in. All
+/// devices of a job have the same: a program depends on it, on the number of threads alone it does
+/// not. As it stands nothing is fused and no two collectives are joined.
+struct Target {
+  std::string name = "cpu";
+  int threads = 1;                 ///< that compute one kernel together
+  std::int64_t alignment = 64;     ///< bytes: values in device memory begin at multiples of it
+  std::int64_t cache = 0;          ///< bytes that one of the units that compute has for itself
+  int longest_chain = 1;           ///< nodes of one pass, whose tiles stay near the unit
+  std::int64_t split_work = 0;     ///< multiplications of a product worth a sum of two halves
+  double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
+  double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device
+  std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
+  std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
+  std::set<std::string> fusions;   ///< names of those that pay
+  std::set<std::string, std::less<>> kernels;  ///< names of the ops that it can compute
+
+  /// Bytes that a value of so many takes with what aligns the next one.
+  std::int64_t aligned(std::int64_t bytes) const {
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+};
+
+/// All that programs depend on, for people and for a comparison across ranks.
+std::string to_string(const Target& target);
+
+}  // namespace meshwork

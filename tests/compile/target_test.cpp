@@ -1,0 +1,120 @@
+// What the compiler makes of another machine.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+#include "graph/views.h"
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+/// A classifier with a product that a CPU splits, on two devices that add up its gradients.
+const char* const kText = R"(
+mesh: {data: 2}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [128, 600]}, y: {integers: [128], below: 10}}}
+model: {input: [600], layers: [Dense: {units: 128, activation: relu}, Dense: {units: 10}]}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {batch_size: 128}
+)";
+
+Plan plan_for(const Target& target, const std::string& more = "") {
+  Job job = job_of(kText + more, "");
+  job.target = target;
+  add_program(job, ProgramKind::kTrain, 128);
+  return compile_for_device(job.programs.begin()->second, job.mesh, 0, {});
+}
+
+std::int64_t count(const Plan& plan, std::string_view op, std::size_t rank) {
+  return std::ranges::count_if(plan.program.nodes, [&](const Node& node) {
+    return node.op->name == op && node.type.shape.size() == rank;
+  });
+}
+
+std::int64_t starts(const Plan& plan) {
+  return std::ranges::count(plan.instructions, Instruction::Kind::kStart, &Instruction::kind);
+}
+
+std::size_t longest(const Plan& plan) {
+  std::size_t most = 0;
+  for (const Instruction& instruction : plan.instructions) {
+    if (instruction.kind == Instruction::Kind::kKernel) {
+      most = std::max(most, instruction.nodes.size());
+    }
+  }
+  return most;
+}
+
+/// Of all that does not show a part of another value.
+bool is_aligned(const Plan& plan, std::int64_t alignment) {
+  for (const ValueId id : plan.program.ids()) {
+    const bool is_placed = !is_view(plan.program, id) && plan.offsets[id] != Plan::kNoPlace;
+    if (is_placed && plan.offsets[id] % alignment != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a CPU fuses, splits and joins what pays there") {
+  const Plan plan = plan_for(cpu_target(1));
+  CHECK(count(plan, "einsum", 3) == 1);
+  CHECK(count(plan, "crossentropy", 1) == 1);
+  CHECK(longest(plan) > 3);
+  CHECK(starts(plan) == 1);
+  CHECK(is_aligned(plan, 64));
+  CHECK_FALSE(is_aligned(plan, 4096));
+}
+
+TEST_CASE("values begin where the target wants them") {
+  Target target = cpu_target(1);
+  target.alignment = 4096;
+  const Plan plan = plan_for(target);
+  CHECK(is_aligned(plan, 4096));
+  CHECK(plan.variable_bytes % 4096 == 0);
+}
+
+TEST_CASE("a small cache splits no product, a small chain ends early") {
+  Target target = cpu_target(1);
+  target.cache /= 8;
+  target.longest_chain = 3;
+  const Plan plan = plan_for(target);
+  CHECK(count(plan, "einsum", 3) == 0);
+  CHECK(longest(plan) == 3);
+}
+
+TEST_CASE("links that nothing fills have every gradient go by itself") {
+  Target target = cpu_target(1);
+  target.small_message = 0;
+  target.bucket = 0;
+  CHECK(starts(plan_for(target)) > 4);
+}
+
+TEST_CASE("a fusion is done where it pays, unless the file says otherwise") {
+  Target target = cpu_target(1);
+  target.fusions = {};
+  const Plan plan = plan_for(target);
+  CHECK(longest(plan) == 1);
+  CHECK(count(plan, "crossentropy", 1) == 0);
+  CHECK(count(plan_for(target, "fusion: {crossentropy: true}"), "crossentropy", 1) == 1);
+  CHECK(count(plan_for(cpu_target(1), "fusion: {crossentropy: false}"), "crossentropy", 1) == 0);
+}
+
+TEST_CASE("no fusion makes an op that the device has no kernel for") {
+  Target target = cpu_target(1);
+  CHECK(target.kernels.erase("crossentropy_gradient") == 1);
+  CHECK(count(plan_for(target, "fusion: {crossentropy: true}"), "crossentropy", 1) == 0);
+}
+
+TEST_CASE("a program says for which target it is, but not for how many threads") {
+  CHECK(to_string(cpu_target(1)) == to_string(cpu_target(8)));
+  Target target = cpu_target(1);
+  target.cache /= 2;
+  CHECK(to_string(target) != to_string(cpu_target(1)));
+}
