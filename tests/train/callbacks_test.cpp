@@ -1,119 +1,15 @@
 // Callbacks over scripted logs. What they do was recorded from Keras 3.15 over the same logs.
-#include "train/callbacks/callback.h"
-
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "scripted_logs.h"
 #include "support/temp_directory.h"
 
 using namespace meshwork;
+using namespace meshwork::testing::scripted;
 using test::read_text;
 using test::TempDirectory;
-
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-const std::vector<double> kValues{1.0, .8, .9, .7, .75, .72, .71, .6, .65};
-
-std::string text_of(const std::string& callbacks, const std::string& fit = "validation: true") {
-  return "model: {input: [2], layers: [{Dense: {units: 1}}]}\n"
-         "compile: {loss: mse, metrics: [mae, accuracy], weighted_metrics: [mae]}\n"
-         "fit: {" +
-         fit + ", callbacks: [" + callbacks + "]}\n";
-}
-
-config::Config config_of(const std::string& text) {
-  return config::parse_config(text, "c.yaml", {});
-}
-
-/// What callbacks did in a run without a model. Weights are the number of their epoch.
-struct Record {
-  std::size_t epochs = 0;
-  std::optional<int> restored;
-  std::vector<float> rates;  ///< in each epoch
-  std::vector<std::string> saved, said;
-  Logs logs;  ///< of the last epoch
-};
-
-struct Script {
-  std::vector<Logs> epochs;
-  std::int64_t batches = 0;
-  std::string run_directory = "run";
-};
-
-Record play(const std::string& callbacks, const Script& script,
-            const std::string& fit = "validation: true") {
-  const auto list = make_callbacks(config_of(text_of(callbacks, fit)));
-  Record record;
-  Training training;
-  int now = 0;
-  training.learning_rate = 0.01F;
-  training.run_directory = script.run_directory;
-  training.say = [&](const std::string& line) { record.said.push_back(line); };
-  training.save_weights = [&](const std::string& file) { record.saved.push_back(file); };
-  training.copy_weights = [&] { return WeightsCopy{{static_cast<std::byte>(now)}}; };
-  training.restore_weights = [&](const WeightsCopy& copy) {
-    record.restored = static_cast<int>(copy[0][0]);
-  };
-  training.together = [](const std::function<void()>& work) { work(); };
-  for (const auto& callback : list) callback->begin_training(training);
-  for (const Logs& given : script.epochs) {
-    Logs logs = given;
-    for (const auto& callback : list) callback->begin_epoch(now, training);
-    record.rates.push_back(training.learning_rate);
-    for (std::int64_t batch = 0; batch < script.batches && !training.stop; ++batch) {
-      for (const auto& callback : list) {
-        if (callback->wants_batches()) callback->end_batch(now, batch, logs, training);
-      }
-    }
-    for (const auto& callback : list) callback->end_epoch(now, logs, training);
-    ++record.epochs;
-    record.logs = logs;
-    if (training.stop) break;
-    ++now;
-  }
-  for (const auto& callback : list) callback->end_training(training);
-  return record;
-}
-
-/// An epoch for each value, under `name`.
-Script epochs_of(const std::vector<double>& values, const std::string& name = "val_loss") {
-  Script script;
-  for (const double value : values) {
-    script.epochs.push_back({{"loss", 1.0}});
-    script.epochs.back()[name] = value;
-  }
-  return script;
-}
-
-std::string error_of(const std::string& callbacks, const std::string& fit = "validation: true") {
-  try {
-    check_callbacks(config_of(text_of(callbacks, fit)));
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kConfiguration);
-    const std::string what = error.what();
-    return what.substr(what.find(": ") + 2);
-  }
-  return "";
-}
-
-std::size_t stops_after(const std::string& arguments, const std::vector<double>& values = kValues) {
-  return play("EarlyStopping: {" + arguments + "}", epochs_of(values)).epochs;
-}
-
-void check_rates(const std::string& callbacks, const std::vector<float>& expected) {
-  const Record record = play(
-      callbacks,
-      epochs_of({kValues.begin(), kValues.begin() + static_cast<std::ptrdiff_t>(expected.size())}));
-  INFO(callbacks);
-  CHECK(record.rates == expected);
-}
-
-}  // namespace
 
 TEST_CASE("EarlyStopping waits, stops and restores as Keras's does") {
   CHECK(stops_after("") == 3);
@@ -232,106 +128,6 @@ TEST_CASE("TerminateOnNaN stops at the batch, or raises") {
     what = error.what();
   }
   CHECK(what.starts_with("NaN or Inf loss encountered at batch 0; loss value: -inf; "));
-}
-
-TEST_CASE("ModelCheckpoint saves what Keras's saves, under the same names") {
-  const Script script = epochs_of({kValues.begin(), kValues.begin() + 5});
-  const auto saved = [&](const std::string& arguments) {
-    return play("ModelCheckpoint: {filepath: 'c/{epoch:02d}-{val_loss:.2f}.safetensors', " +
-                    arguments + "}",
-                script)
-        .saved;
-  };
-  CHECK(saved("verbose: 0") ==
-        std::vector<std::string>{"run/c/01-1.00.safetensors", "run/c/02-0.80.safetensors",
-                                 "run/c/03-0.90.safetensors", "run/c/04-0.70.safetensors",
-                                 "run/c/05-0.75.safetensors"});
-  CHECK(saved("save_best_only: true, save_weights_only: true") ==
-        std::vector<std::string>{"run/c/01-1.00.safetensors", "run/c/02-0.80.safetensors",
-                                 "run/c/04-0.70.safetensors"});
-  CHECK(saved("save_best_only: true, mode: max").size() == 1);
-  const Record loud = play(
-      "ModelCheckpoint: {filepath: /b.safetensors, save_best_only: true, verbose: 1, "
-      "initial_value_threshold: 0.75}",
-      script);
-  CHECK(loud.saved == std::vector<std::string>{"/b.safetensors"});
-  REQUIRE(loud.said.size() == 6);
-  CHECK(loud.said[0] == "Epoch 1: val_loss did not improve from 0.75000");
-  CHECK(loud.said[3] ==
-        "Epoch 4: val_loss improved from 0.75000 to 0.70000, saving model to /b.safetensors");
-  CHECK(loud.said[4] == "Epoch 4: finished saving model to /b.safetensors");
-}
-
-TEST_CASE("ModelCheckpoint counts batches across epochs") {
-  Script script = epochs_of({kValues.begin(), kValues.begin() + 5}, "loss");
-  script.batches = 4;
-  const std::string file = "ModelCheckpoint: {filepath: '{epoch:02d}-{batch}.safetensors', ";
-  CHECK(play(file + "save_freq: 3}", script).saved ==
-        std::vector<std::string>{"run/01-3.safetensors", "run/02-2.safetensors",
-                                 "run/03-1.safetensors", "run/03-4.safetensors",
-                                 "run/04-3.safetensors", "run/05-2.safetensors"});
-  CHECK(play(file + "save_freq: 3, save_best_only: true, monitor: loss}", script).saved ==
-        std::vector<std::string>{"run/01-3.safetensors", "run/02-2.safetensors",
-                                 "run/04-3.safetensors"});
-}
-
-TEST_CASE("ModelCheckpoint saves an epoch that it cannot judge, and says so") {
-  Script script = epochs_of({.5, .6, .4});
-  script.epochs[1].erase("val_loss");
-  const Record record =
-      play("ModelCheckpoint: {filepath: '{epoch}.safetensors', save_best_only: true}", script,
-           "validation: true, validation_freq: [1, 3]");
-  CHECK(record.saved ==
-        std::vector<std::string>{"run/1.safetensors", "run/2.safetensors", "run/3.safetensors"});
-  CHECK(record.said ==
-        std::vector<std::string>{"Epoch 2: can save the best model only with val_loss, which was "
-                                 "not computed; saving model to run/2.safetensors"});
-}
-
-TEST_CASE("file names follow Python's fields") {
-  const auto name = [](const std::string& path) {
-    const Script script = epochs_of({1e-5});
-    return play("ModelCheckpoint: {filepath: '" + path + ".safetensors'}", script).saved.at(0);
-  };
-  CHECK(name("{{a}}{epoch}") == "run/{a}1.safetensors");
-  CHECK(name("{val_loss}-{loss}-{loss:.0f}-{val_loss:.3e}") ==
-        "run/1e-05-1.0-1-1.000e-05.safetensors");
-  CHECK(name("{epoch:4d}|{epoch:<3}") == "run/   1|1  .safetensors");
-}
-
-TEST_CASE("CSVLogger writes what Python's csv module writes for Keras") {
-  const TempDirectory directory;
-  Script script;
-  script.run_directory = directory.path();
-  script.epochs = {{{"loss", .5}, {"accuracy", 1.0}},
-                   {{"loss", 1e-5}, {"accuracy", kNaN}, {"val_loss", 3.0}}};
-  play("CSVLogger: {filename: logs/a.csv}", script);
-  CHECK(read_text(directory.file("logs/a.csv")) ==
-        "epoch,accuracy,loss,val_accuracy,val_loss\r\n0,1.0,0.5,NA,NA\r\n1,nan,1e-05,NA,3.0\r\n");
-  script.epochs = {{{"loss", 2.0}, {"val_loss", 1.0 / 3}}};
-  play("CSVLogger: {filename: b.csv, separator: ';'}", script);
-  const std::string before = "epoch;loss;val_loss\r\n0;2.0;0.3333333333333333\r\n";
-  CHECK(read_text(directory.file("b.csv")) == before);
-  script.epochs = {{{"loss", 7.0}, {"val_loss", 1e16}}};
-  play("CSVLogger: {filename: b.csv, append: true}", script);
-  CHECK(read_text(directory.file("b.csv")) == before + "0,7.0,1e+16\r\n");
-  play("CSVLogger: {filename: c.csv, append: true}", script);
-  CHECK(read_text(directory.file("c.csv")) == "epoch,loss,val_loss\r\n0,7.0,1e+16\r\n");
-  play("CSVLogger: {filename: b.csv}", script);
-  CHECK(read_text(directory.file("b.csv")) == "epoch,loss,val_loss\r\n0,7.0,1e+16\r\n");
-}
-
-TEST_CASE("only the first device writes the log") {
-  const TempDirectory directory;
-  const auto list = make_callbacks(config_of(text_of("CSVLogger: {filename: a.csv}")));
-  Training training;
-  training.is_first = false;
-  training.run_directory = directory.path();
-  training.together = [](const std::function<void()>& work) { work(); };
-  Logs logs{{"loss", 1}};
-  list[0]->begin_training(training);
-  list[0]->end_epoch(0, logs, training);
-  CHECK_FALSE(std::filesystem::exists(directory.file("a.csv")));
 }
 
 TEST_CASE("what can be known to be wrong is an error before training") {
