@@ -15,8 +15,6 @@ enum class ExitCode {
   kConfiguration = 2,  ///< usage or configuration
   kFile = 3,           ///< data file or checkpoint
   kCommunication = 4,  ///< communication, or a lost rank
-  kDifference = 5,     ///< verify found a difference
-  kStopped = 75,       ///< stopped by a signal after a clean checkpoint
 };
 
 /// A mistake of the user: thrown anywhere, caught once, printed once.
