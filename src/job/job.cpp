@@ -26,7 +26,7 @@ std::int64_t hash_of(const Job& job) {
   for (const auto& [key, program] : job.programs) {
     text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
     text += print(program.partitioned, job.mesh) + to_string(program.target);
-    text += fmt::format("fusions {}\n", fmt::join(program.fusions, " "));
+    text += fmt::format("fusions {}\n", join(program.fusions, " "));
   }
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
 }

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/join.h"
-#include "base/join.h"
 #include "graph/text_cursor.h"
 
 namespace meshwork {
