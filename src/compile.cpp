@@ -7,8 +7,8 @@
 #include "base/nearest.h"
 #include "graph/text.h"
 #include "optim/step.h"
-#include "plan/chains.h"
 #include "plan/fit_memory.h"
+#include "plan/fusion_groups.h"
 #include "plan/memory_limit.h"
 #include "rewrite/rewrite.h"
 #include "spmd/segments.h"
@@ -42,7 +42,7 @@ struct DeviceCompilation {
   int device;
   const WorkspaceQuery& workspace;
   std::int64_t reserved;
-  ValueMap<int> chain;
+  ValueMap<int> fusion;
   Plan plan;
 };
 
@@ -81,7 +81,7 @@ const std::vector<Pass<Compilation>>& global_passes() {
 
 void local(DeviceCompilation&);
 void order(DeviceCompilation&);
-void chains(DeviceCompilation&);
+void fuse_elementwise(DeviceCompilation&);
 void schedule(DeviceCompilation&);
 void memory(DeviceCompilation&);
 
@@ -104,7 +104,7 @@ const std::vector<Pass<DeviceCompilation>>& device_passes() {
     // What is there after all of them, whichever were switched off.
     passes.push_back({"rewritten", [](DeviceCompilation&) {}, nullptr, print_program});
     passes.push_back({"order", order, verify_program, print_program});
-    passes.push_back({"chains", chains, verify_program, print_program, true});
+    passes.push_back({"elementwise", fuse_elementwise, verify_program, print_program, true});
     passes.push_back({"schedule", schedule, nullptr, print_plan});
     passes.push_back({"plan", memory, nullptr, print_plan});
     return passes;
@@ -205,14 +205,14 @@ void order(DeviceCompilation& d) {
   d.plan.program = update_early(with_overwrite_edges(std::move(d.plan.program)));
 }
 
-void chains(DeviceCompilation& d) {
-  Chained found = find_chains(d.plan.program, d.global.target);
+void fuse_elementwise(DeviceCompilation& d) {
+  Fused found = find_fusion_groups(d.plan.program, d.global.target);
   d.plan.program = std::move(found.program);
-  d.chain = std::move(found.chain);
+  d.fusion = std::move(found.fusion);
 }
 
 void schedule(DeviceCompilation& d) {
-  schedule(d.plan, d.global.target, d.chain);
+  schedule(d.plan, d.global.target, d.fusion);
   ask_for_workspaces(d.plan, d.workspace);
 }
 

@@ -15,7 +15,7 @@ namespace meshwork {
 /// A dense row-major tensor in device memory: the device's part of a global tensor.
 struct TensorView {
   TensorType type;            ///< local
-  Window window;              ///< where the part lies in the global tensor
+  Region region;              ///< where the part lies in the global tensor
   std::byte* data = nullptr;  ///< null while memory is being planned
 
   template <class T>
@@ -34,18 +34,18 @@ struct KernelArgs {
 
 /// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
 /// two matrices (einsum) of this shape that no others read: rows of it are computed as the pass
-/// comes to them. Memory for scratch is asked for with links whose outputs have no data.
-struct ChainArgs {
-  struct Link {
+/// comes to them. Memory for scratch is asked for with members whose outputs have no data.
+struct FusionGroup {
+  struct Member {
     std::string_view op;
     Attrs attrs;
-    /// Below inputs.size(): an input of the chain; above: the link of that number minus it.
+    /// Below inputs.size(): an input of the fusion; above: the member of that number minus it.
     std::vector<std::size_t> operands;
     TensorView output;
     bool is_read = false;  ///< by others: it is written to the output
   };
   std::vector<TensorView> inputs;  ///< each once
-  std::vector<Link> links;         ///< operands first
+  std::vector<Member> members;     ///< operands first
   std::byte* workspace = nullptr;
 };
 
@@ -71,16 +71,17 @@ class Backend {
   /// Binds a kernel to a stream of the device, which outlives the launch.
   virtual Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& stream) const = 0;
 
-  /// The same of a chain. The output of a link may stand where an input of its type stands that no
-  /// later link reads.
-  virtual Launch bind_chain(const ChainArgs& args, Stream& stream) const = 0;
+  /// The same of a fusion group. The output of a member may stand where an input of its type stands
+  /// that no later member reads.
+  virtual Launch bind_fusion(const FusionGroup& args, Stream& stream) const = 0;
   /// Bytes of scratch for it.
-  virtual std::int64_t chain_workspace(const ChainArgs& args) const = 0;
+  virtual std::int64_t fusion_workspace(const FusionGroup& args) const = 0;
 };
 
-/// A chain as one kernel after the other, through memory: where a backend knows nothing better.
-Launch bind_links(const Backend& backend, const ChainArgs& args, Stream& stream);
-std::int64_t links_workspace(const Backend& backend, const ChainArgs& args);
+/// A fusion group as one kernel after the other, through memory: where a backend knows nothing
+/// better.
+Launch bind_members(const Backend& backend, const FusionGroup& args, Stream& stream);
+std::int64_t members_workspace(const Backend& backend, const FusionGroup& args);
 
 /// The kernel of an op; an Error that names `path` if the backend has none.
 const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path);

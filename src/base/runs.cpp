@@ -2,7 +2,7 @@
 
 namespace meshwork {
 
-void for_each_run(const Window& window, const Shape& local,
+void for_each_run(const Region& region, const Shape& local,
                   const std::function<void(const Run&)>& visit) {
   // A run spans dimensions [split, rank): those that are whole, and the one before them.
   std::size_t split = local.size();
@@ -10,11 +10,11 @@ void for_each_run(const Window& window, const Shape& local,
   while (split > 0) {
     --split;
     length *= local[split];
-    if (local[split] != window.global[split]) break;
+    if (local[split] != region.global[split]) break;
   }
-  const Shape strides = row_major_strides(window.global);
+  const Shape strides = row_major_strides(region.global);
   Run run{.global = 0, .local = 0, .count = length};
-  for (std::size_t d = 0; d < local.size(); ++d) run.global += window.offset[d] * strides[d];
+  for (std::size_t d = 0; d < local.size(); ++d) run.global += region.offset[d] * strides[d];
 
   Shape index(split, 0);
   const std::int64_t total = num_elements(local);

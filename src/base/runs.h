@@ -17,7 +17,7 @@ struct Run {
 /// Visits the part of extents `local` in as few runs as there are, in order.
 ///
 ///     columns 2 and 3 of a [3, 4]: {2, 0, 2} {6, 2, 2} {10, 4, 2};   rows 1 and 2: {4, 0, 8}
-void for_each_run(const Window& window, const Shape& local,
+void for_each_run(const Region& region, const Shape& local,
                   const std::function<void(const Run&)>& visit);
 
 }  // namespace meshwork

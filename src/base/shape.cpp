@@ -20,6 +20,6 @@ Shape row_major_strides(const Shape& shape) {
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", join(shape, ", ")); }
 
-Window whole_window(const Shape& shape) { return {shape, Shape(shape.size(), 0)}; }
+Region whole_region(const Shape& shape) { return {shape, Shape(shape.size(), 0)}; }
 
 }  // namespace meshwork

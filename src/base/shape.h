@@ -19,13 +19,13 @@ Shape row_major_strides(const Shape& shape);
 std::string to_string(const Shape& shape);
 
 /// The part of a global tensor that one device holds: local extents start at `offset`.
-struct Window {
+struct Region {
   Shape global;
   Shape offset;
-  bool operator==(const Window&) const = default;
+  bool operator==(const Region&) const = default;
 };
 
-/// The window that is the whole tensor.
-Window whole_window(const Shape& shape);
+/// The region that is the whole tensor.
+Region whole_region(const Shape& shape);
 
 }  // namespace meshwork

@@ -90,7 +90,8 @@ class Communicator {
 
   /// Zeroed memory, aligned to lines, of which the other members reach what prepared calls need:
   /// these do not copy then. For this communicator and the groups made of it from now on. All
-  /// members call it together; sizes may differ. Null, for all alike, where any memory is as good.
+  /// members call it collectively; sizes may differ. Null, for all alike, where any memory is as
+  /// good.
   virtual std::shared_ptr<std::byte> allocate(std::int64_t bytes) = 0;
 };
 

@@ -84,7 +84,7 @@ FusionSpec read_fusion(const Value* value) {
   }
   if (!value->is_map()) {
     fail_at(value->at,
-            "fusion must be true, false or a map of names, such as {{chains: false}}, not "
+            "fusion must be true, false or a map of names, such as {{elementwise: false}}, not "
             "{}",
             describe(*value));
   }

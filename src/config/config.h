@@ -158,7 +158,7 @@ struct FusionSpec {
     Location at;
   };
   bool all = true;              ///< `fusion: false` switches off all
-  std::vector<Choice> choices;  ///< `fusion: {chains: false}`
+  std::vector<Choice> choices;  ///< `fusion: {elementwise: false}`
 };
 
 /// Which forward values the backward pass computes again instead of keeping them, beside layers

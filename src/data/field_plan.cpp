@@ -15,14 +15,14 @@ Shape batch_shape(const Field& field, std::int64_t batch) {
 }
 
 FieldPlan plan_field(const Field& field, LocalPart part, std::int64_t batch) {
-  MW_CHECK(part.window.global == batch_shape(field, batch), "field '{}': {} for a batch of {}",
-           field.name, to_string(part.window.global), batch);
-  MW_CHECK(part.shape.size() == part.window.global.size());
-  MW_CHECK(part.window.offset.size() == part.window.global.size());
-  MW_CHECK(part.window.offset[0] >= 0 && part.shape[0] >= 0 &&
-           part.window.offset[0] + part.shape[0] <= batch);
+  MW_CHECK(part.region.global == batch_shape(field, batch), "field '{}': {} for a batch of {}",
+           field.name, to_string(part.region.global), batch);
+  MW_CHECK(part.shape.size() == part.region.global.size());
+  MW_CHECK(part.region.offset.size() == part.region.global.size());
+  MW_CHECK(part.region.offset[0] >= 0 && part.shape[0] >= 0 &&
+           part.region.offset[0] + part.shape[0] <= batch);
   FieldPlan plan;
-  const Shape offset(part.window.offset.begin() + 1, part.window.offset.end());
+  const Shape offset(part.region.offset.begin() + 1, part.region.offset.end());
   const Shape local(part.shape.begin() + 1, part.shape.end());
   plan.runs = runs_of(field.shape, offset, local);
   plan.bytes = num_elements(part.shape) * static_cast<std::int64_t>(size_of(field.dtype));

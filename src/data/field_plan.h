@@ -11,7 +11,7 @@ namespace meshwork::data {
 
 /// The part of a global batch tensor [batch, ...] that one device holds.
 struct LocalPart {
-  Window window;
+  Region region;
   Shape shape;  ///< local extents; may hold zeros
 };
 

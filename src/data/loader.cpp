@@ -41,7 +41,7 @@ struct Loader::Slot {
 PartOf whole_parts(const Split& split) {
   return [fields = split.fields](std::size_t field, std::int64_t batch) {
     const Shape shape = batch_shape(fields.at(field), batch);
-    return LocalPart{whole_window(shape), shape};
+    return LocalPart{whole_region(shape), shape};
   };
 }
 
@@ -186,7 +186,7 @@ const Loader::Plan& Loader::plan_of(std::int64_t step) const {
 /// Samples [begin, end) of a device's part of a batch; the rest of it may be next.
 Rows Loader::rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
                      std::int64_t end) const {
-  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.window.offset[0];
+  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.region.offset[0];
   const std::span<const std::int64_t> order(order_);
   const auto rows = order.subspan(static_cast<std::size_t>(first + begin),
                                   static_cast<std::size_t>(part.shape[0] - begin));

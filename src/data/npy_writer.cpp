@@ -60,11 +60,11 @@ NpyWriter NpyWriter::join(const std::string& path, DType dtype, const Shape& sha
   return writer;
 }
 
-void NpyWriter::write(const Window& window, const Shape& local, const void* data) {
-  MW_CHECK(file_ && window.global == shape_);
+void NpyWriter::write(const Region& region, const Shape& local, const void* data) {
+  MW_CHECK(file_ && region.global == shape_);
   const std::size_t element = size_of(dtype_);
   const auto* from = static_cast<const std::byte*>(data);
-  for_each_run(window, local, [&](const Run& run) {
+  for_each_run(region, local, [&](const Run& run) {
     file_->write_at(from + static_cast<std::size_t>(run.local) * element,
                     static_cast<std::size_t>(run.count) * element,
                     header_.size() + static_cast<std::uint64_t>(run.global) * element);

@@ -15,7 +15,7 @@ namespace meshwork::data {
 ///     if (first) writer = NpyWriter::create(path, DType::kFloat32, {n, 10});
 ///     barrier();
 ///     if (!first) writer = NpyWriter::join(path, DType::kFloat32, {n, 10});
-///     writer.write(window, local_shape, data);   // any number of times
+///     writer.write(region, local_shape, data);   // any number of times
 ///     writer.close();
 ///     barrier();
 ///     if (first) writer.publish();
@@ -33,9 +33,9 @@ class NpyWriter {
   NpyWriter& operator=(NpyWriter&&) = delete;
   ~NpyWriter();
 
-  /// Writes the dense row-major part `data` of extents `local` at window.offset. Devices may write
+  /// Writes the dense row-major part `data` of extents `local` at region.offset. Devices may write
   /// at the same time; parts need not be disjoint where they hold the same values.
-  void write(const Window& window, const Shape& local, const void* data);
+  void write(const Region& region, const Shape& local, const void* data);
 
   /// Ends the writing of this device: all of it is on the disk.
   void close();

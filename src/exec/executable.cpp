@@ -13,32 +13,32 @@ namespace {
 /// A value without its place.
 TensorView unplaced(const Graph& program, ValueId id) {
   return {.type = program.type(id),
-          .window = program.windows[static_cast<std::size_t>(id)],
+          .region = program.regions[static_cast<std::size_t>(id)],
           .data = nullptr};
 }
 
-/// The links of an instruction; which of them others read is not yet said.
+/// The members of an instruction; which of them others read is not yet said.
 template <class View>
-ChainArgs chain_args(const Graph& program, const Instruction& instruction, const View& view) {
-  ChainArgs args;
-  std::map<ValueId, std::size_t> inputs, links;
-  for (const ValueId id : instruction.nodes) links.emplace(id, links.size());
+FusionGroup fusion_args(const Graph& program, const Instruction& instruction, const View& view) {
+  FusionGroup args;
+  std::map<ValueId, std::size_t> inputs, members;
+  for (const ValueId id : instruction.nodes) members.emplace(id, members.size());
   for (const ValueId id : instruction.nodes) {
     for (const ValueId input : program.node(id).inputs) {
-      if (links.contains(input) || inputs.contains(input)) continue;
+      if (members.contains(input) || inputs.contains(input)) continue;
       inputs.emplace(input, args.inputs.size());
       args.inputs.push_back(view(input));
     }
   }
   for (const ValueId id : instruction.nodes) {
     const Node& node = program.node(id);
-    ChainArgs::Link link{node.op->name, node.attrs, {}, view(id), false};
+    FusionGroup::Member member{node.op->name, node.attrs, {}, view(id), false};
     for (const ValueId input : node.inputs) {
-      const auto found = links.find(input);
-      link.operands.push_back(found != links.end() ? inputs.size() + found->second
-                                                   : inputs.at(input));
+      const auto found = members.find(input);
+      member.operands.push_back(found != members.end() ? inputs.size() + found->second
+                                                       : inputs.at(input));
     }
-    args.links.push_back(std::move(link));
+    args.members.push_back(std::move(member));
   }
   return args;
 }
@@ -69,7 +69,7 @@ void Executable::bind(const Instruction& instruction) {
   if (instruction.kind == Instruction::Kind::kStart) {
     add(id, start(instruction));
   } else if (is_several || !is_view(plan_.program, id)) {
-    add(id, is_several ? chain(instruction) : kernel(instruction, id));
+    add(id, is_several ? fusion(instruction) : kernel(instruction, id));
   }
 }
 
@@ -111,11 +111,12 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
   return backend_.bind(find_kernel(backend_, node.op->name, node.path), args, *streams_.compute);
 }
 
-Launch Executable::chain(const Instruction& instruction) const {
-  ChainArgs args = chain_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
-  for (ChainArgs::Link& link : args.links) link.is_read = link.output.data != nullptr;
+Launch Executable::fusion(const Instruction& instruction) const {
+  FusionGroup args =
+      fusion_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
+  for (FusionGroup::Member& member : args.members) member.is_read = member.output.data != nullptr;
   args.workspace = arena_ + instruction.workspace;
-  return backend_.bind_chain(args, *streams_.compute);
+  return backend_.bind_fusion(args, *streams_.compute);
 }
 
 CollectiveCall Executable::call_of(ValueId id) const {
@@ -203,7 +204,7 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
-    return backend.chain_workspace(chain_args(program, instruction, view));
+    return backend.fusion_workspace(fusion_args(program, instruction, view));
   }
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);

@@ -74,7 +74,7 @@ class Executable {
   void bind(const Instruction& instruction);
   Launch copy(const FinalCopy& copy) const;
   Launch kernel(const Instruction& instruction, ValueId id) const;
-  Launch chain(const Instruction& instruction) const;
+  Launch fusion(const Instruction& instruction) const;
   Launch start(const Instruction& instruction);
   Launch finish(const Instruction& instruction);
   CollectiveCall call_of(ValueId id) const;
@@ -93,7 +93,8 @@ class Executable {
   std::vector<PreparedCall*> under_way_;                ///< after the step added last
 };
 
-/// Scratch bytes that `backend` wants for a kernel or a chain; an Error if it has none for the op.
+/// Scratch bytes that `backend` wants for a kernel or a fusion group; an Error if it has none for
+/// the op.
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction);
 

@@ -107,12 +107,12 @@ class Explainer {
         values_(named_values(trace)),
         gradients_(gradients_of(trace.agreed.graph)),
         users_(reading_nodes(trace.agreed.graph)),
-        move_of_(trace.agreed.graph.nodes.size(), 0) {
-    result_.moves = moves_of(trace.agreed, mesh);
+        transfer_of_(trace.agreed.graph.nodes.size(), 0) {
+    result_.transfers = transfers_of(trace.agreed, mesh);
     result_.training = !trace.agreed.graph.updates.empty();
-    std::size_t moves = 0;
+    std::size_t transfers = 0;
     for (const ValueId id : graph().ids()) {
-      if (graph().node(id).op == &kReshard) move_of_[id] = moves++;
+      if (graph().node(id).op == &kReshard) transfer_of_[id] = transfers++;
     }
   }
 
@@ -143,14 +143,14 @@ class Explainer {
     if (result_.values.empty()) fail_unknown(path, values_);
     std::set<std::size_t> known;
     for (const ValueExplanation& value : result_.values) {
-      for (const CausedMove& caused : value.moves) known.insert(caused.move);
+      for (const CausedMove& caused : value.transfers) known.insert(caused.transfer);
     }
-    for (std::size_t i = 0; i < result_.moves.size(); ++i) {
-      const Move& move = result_.moves[i];
+    for (std::size_t i = 0; i < result_.transfers.size(); ++i) {
+      const Transfer& transfer = result_.transfers[i];
       const auto within = [&](const std::string& layer) {
         return layer == path || layer.starts_with(prefix);
       };
-      if (!known.contains(i) && (within(move.layer) || within(move.maker))) {
+      if (!known.contains(i) && (within(transfer.layer) || within(transfer.maker))) {
         result_.inside.push_back(i);
       }
     }
@@ -163,15 +163,16 @@ class Explainer {
     value.type = trace_.laid_out.graph.type(named.laid_out);
     const NodeLayout& layout = trace_.laid_out.nodes[named.laid_out];
     value.layout = layout.output;
-    value.local = layout.flexible;
+    value.local = layout.any_layout;
     if (named.variable >= 0) {
       pin_of_variable(named, value);
     } else {
       pin_of_output(named, value);
     }
     if (named.agreed != kNoValue) add_moves(named, value);
-    std::stable_sort(value.moves.begin(), value.moves.end(),
-                     [](const CausedMove& a, const CausedMove& b) { return a.move < b.move; });
+    std::stable_sort(
+        value.transfers.begin(), value.transfers.end(),
+        [](const CausedMove& a, const CausedMove& b) { return a.transfer < b.transfer; });
     return value;
   }
 
@@ -218,17 +219,18 @@ class Explainer {
   void add_moves(const Named& named, ValueExplanation& value) const {
     std::set<ValueId> found;
     const ValueId maker = without_reshards(graph(), named.agreed);
-    add_reshards(maker, MoveCause::kItself, found, value);
+    add_reshards(maker, TransferCause::kItself, found, value);
     if (value.kind == ValueKind::kWeight || value.kind == ValueKind::kState) {
       const ValueId gradient = find(gradients_, named.agreed);
       if (gradient != kNoValue) {
-        add_reshards(without_reshards(graph(), gradient), MoveCause::kGradient, found, value);
+        add_reshards(without_reshards(graph(), gradient), TransferCause::kGradient, found, value);
       }
     }
     if (value.kind != ValueKind::kGradient) {
       for (const Update& update : graph().updates) {
         if (update.variable != named.agreed) continue;
-        add_reshards(without_reshards(graph(), update.value), MoveCause::kNewValue, found, value);
+        add_reshards(without_reshards(graph(), update.value), TransferCause::kNewValue, found,
+                     value);
       }
     }
     if (value.kind == ValueKind::kWeight || value.kind == ValueKind::kOutput) {
@@ -237,9 +239,9 @@ class Explainer {
     if (value.kind == ValueKind::kOutput) add_inside(maker, found, value);
   }
 
-  void add(ValueId reshard, MoveCause cause, std::set<ValueId>& found,
+  void add(ValueId reshard, TransferCause cause, std::set<ValueId>& found,
            ValueExplanation& value) const {
-    if (found.insert(reshard).second) value.moves.push_back({move_of_[reshard], cause});
+    if (found.insert(reshard).second) value.transfers.push_back({transfer_of_[reshard], cause});
   }
 
   /// `maker` and the reshards of it, one from another.
@@ -253,7 +255,7 @@ class Explainer {
     return all;
   }
 
-  void add_reshards(ValueId maker, MoveCause cause, std::set<ValueId>& found,
+  void add_reshards(ValueId maker, TransferCause cause, std::set<ValueId>& found,
                     ValueExplanation& value) const {
     for (const ValueId id : versions(maker)) {
       if (id != maker) add(id, cause, found, value);
@@ -285,21 +287,23 @@ class Explainer {
         if (is_partial(trace_.agreed.layouts[user], axis)) {
           if (seen.insert(user).second) open.push_back(user);
         } else if (graph().node(user).op == &kReshard) {
-          add(user, MoveCause::kSum, found, value);
+          add(user, TransferCause::kSum, found, value);
         }
       }
     }
   }
 
-  /// What moves between the ops of the layer on the way to its output.
+  /// What transfers between the ops of the layer on the way to its output.
   void add_inside(ValueId maker, std::set<ValueId>& found, ValueExplanation& value) const {
     const std::string& layer = graph().node(maker).path;
     if (layer.empty()) return;
     for (ValueId id = 0; id < maker; ++id) {
       if (graph().node(id).op != &kReshard) continue;
-      const Move& move = result_.moves[move_of_[id]];
-      const bool inside = move.name.empty() && move.maker == layer && move.layer == layer;
-      if (inside && move.phase == Phase::kForward) add(id, MoveCause::kInside, found, value);
+      const Transfer& transfer = result_.transfers[transfer_of_[id]];
+      const bool inside =
+          transfer.name.empty() && transfer.maker == layer && transfer.layer == layer;
+      if (inside && transfer.phase == Phase::kForward)
+        add(id, TransferCause::kInside, found, value);
     }
   }
 
@@ -308,7 +312,7 @@ class Explainer {
   std::vector<Named> values_;
   std::map<ValueId, ValueId> gradients_;  ///< in the agreed program
   ValueMap<std::vector<ValueId>> users_;  ///< of every value of the agreed program
-  ValueMap<std::size_t> move_of_;         ///< of every reshard of it
+  ValueMap<std::size_t> transfer_of_;     ///< of every reshard of it
   Explanation result_;
 };
 

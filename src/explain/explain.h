@@ -14,7 +14,7 @@
 namespace meshwork {
 
 /// A reshard of a program: who wants a value in another layout than it is kept in.
-struct Move {
+struct Transfer {
   ValueId value = kNoValue;  ///< what is moved, in the agreed program: the node that computes it
   std::string name;          ///< its name, "d1/kernel" or "d1/kernel/gradient"; "" if it has none
   std::string op;            ///< that computes it, "einsum"
@@ -30,7 +30,7 @@ struct Move {
 };
 
 /// All reshards of a program, in order.
-std::vector<Move> moves_of(const Partitioned& agreed, const Mesh& mesh);
+std::vector<Transfer> transfers_of(const Partitioned& agreed, const Mesh& mesh);
 
 /// Where the use of a mesh axis by a dimension begins.
 struct AxisOrigin {
@@ -57,8 +57,8 @@ struct AxisOrigin {
 /// through the rules of the ops to the operand that brought it.
 AxisOrigin origin_of(const CompileTrace& trace, ValueId value, int axis, std::size_t dim);
 
-/// Why a move belongs to the explanation of a value.
-enum class MoveCause {
+/// Why a transfer belongs to the explanation of a value.
+enum class TransferCause {
   kItself,    ///< the value is wanted in another layout
   kGradient,  ///< the gradient of the variable is combined
   kNewValue,  ///< the updated variable is brought back into its layout
@@ -67,8 +67,8 @@ enum class MoveCause {
 };
 
 struct CausedMove {
-  std::size_t move = 0;  ///< index into Explanation::moves
-  MoveCause cause = MoveCause::kItself;
+  std::size_t transfer = 0;  ///< index into Explanation::transfers
+  TransferCause cause = TransferCause::kItself;
 };
 
 enum class ValueKind { kWeight, kState, kSlot, kGradient, kOutput };
@@ -84,14 +84,14 @@ struct ValueExplanation {
   std::string like;    ///< laid out as this variable: a slot as its weight, a gradient as its slot
   bool local = false;  ///< depends on no data: computed by everyone as it is wanted
   std::vector<AxisOrigin> origins;  ///< of the axes that shard it, where nothing pins it
-  std::vector<CausedMove> moves;
+  std::vector<CausedMove> transfers;
 };
 
 struct Explanation {
-  std::vector<Move> moves;  ///< of the whole program
+  std::vector<Transfer> transfers;  ///< of the whole program
   std::vector<ValueExplanation> values;
   bool training = false;            ///< of a training step, not a prediction
-  std::vector<std::size_t> inside;  ///< of a layer: its moves that belong to none of the values
+  std::vector<std::size_t> inside;  ///< of a layer: its transfers that belong to none of the values
 };
 
 /// What `path` names: a variable `d1/kernel`, its gradient `d1/kernel/gradient`, a layer's output

@@ -24,7 +24,7 @@ void add_order(Json& json, const Mesh& mesh) {
   if (!mesh.devices.empty()) json["mesh_devices"] = mesh.devices;
 }
 
-const char* name_of(MoveCause cause) {
+const char* name_of(TransferCause cause) {
   static constexpr std::array kNames{"itself", "gradient", "new value", "sum over it",
                                      "inside the layer"};
   return kNames[static_cast<std::size_t>(cause)];
@@ -40,22 +40,22 @@ void add_rule(Json& json, const std::optional<config::LayoutRule>& rule) {
   if (rule) json["rule_at"] = config::to_string(rule->at);
 }
 
-Json move_json(const Move& move, MoveCause cause, const Mesh& mesh) {
+Json transfer_json(const Transfer& transfer, TransferCause cause, const Mesh& mesh) {
   Json json{{"cause", name_of(cause)},
-            {"phase", phase_name(move.phase)},
-            {"layer", move.layer},
-            {"readers", move.readers},
-            {"value", move.name.empty() ? Json(nullptr) : Json(move.name)},
-            {"op", move.op},
-            {"maker", move.maker},
-            {"from", to_string(move.from, mesh)},
-            {"to", to_string(move.to, mesh)},
+            {"phase", phase_name(transfer.phase)},
+            {"layer", transfer.layer},
+            {"readers", transfer.readers},
+            {"value", transfer.name.empty() ? Json(nullptr) : Json(transfer.name)},
+            {"op", transfer.op},
+            {"maker", transfer.maker},
+            {"from", to_string(transfer.from, mesh)},
+            {"to", to_string(transfer.to, mesh)},
             {"collectives", Json::array()},
-            {"bytes_per_device", move.bytes}};
-  for (std::size_t i = 0; i < move.steps.size(); ++i) {
-    json["collectives"].push_back({{"kind", to_string(move.steps[i].kind)},
-                                   {"axes", mesh.axis_names(move.steps[i].axes)},
-                                   {"bytes_per_device", move.step_bytes[i]}});
+            {"bytes_per_device", transfer.bytes}};
+  for (std::size_t i = 0; i < transfer.steps.size(); ++i) {
+    json["collectives"].push_back({{"kind", to_string(transfer.steps[i].kind)},
+                                   {"axes", mesh.axis_names(transfer.steps[i].axes)},
+                                   {"bytes_per_device", transfer.step_bytes[i]}});
   }
   return json;
 }
@@ -67,7 +67,7 @@ Json devices_json(const ValueExplanation& value, const Mesh& mesh) {
     const Shape shape = local_shape(value.type.shape, value.layout, mesh, device);
     devices.push_back(
         {{"device", device},
-         {"offset", local_window(value.type.shape, value.layout, mesh, device).offset},
+         {"offset", local_region(value.type.shape, value.layout, mesh, device).offset},
          {"shape", shape},
          {"bytes", num_bytes({value.type.dtype, shape})}});
   }
@@ -102,10 +102,10 @@ Json value_json(const ValueExplanation& value, const Explanation& explanation, c
   json["devices"] = devices_json(value, mesh);
   json["moves"] = Json::array();
   double bytes = 0;
-  for (const CausedMove& caused : value.moves) {
-    const Move& move = explanation.moves[caused.move];
-    json["moves"].push_back(move_json(move, caused.cause, mesh));
-    bytes += move.bytes;
+  for (const CausedMove& caused : value.transfers) {
+    const Transfer& transfer = explanation.transfers[caused.transfer];
+    json["moves"].push_back(transfer_json(transfer, caused.cause, mesh));
+    bytes += transfer.bytes;
   }
   json["sent_per_device"] = bytes;
   return json;
@@ -129,7 +129,7 @@ std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
     json["values"].push_back(value_json(value, explanation, mesh));
   }
   for (const std::size_t i : explanation.inside) {
-    json["inside"].push_back(move_json(explanation.moves[i], MoveCause::kInside, mesh));
+    json["inside"].push_back(transfer_json(explanation.transfers[i], TransferCause::kInside, mesh));
   }
   return json.dump(2) + "\n";
 }
@@ -162,7 +162,7 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
                     {"weight_bytes_per_device", summary.weights.bytes},
                     {"optimizer_bytes_per_device", summary.slots.bytes},
                     {"sent_per_device", summary.sent},
-                    {"collectives", summary.moves}};
+                    {"collectives", summary.transfers}};
   json["rematerialize"] = {{"segments", summary.again},
                            {"bytes_not_kept_per_device", summary.again_cost.bytes},
                            {"operations_repeated_per_device", summary.again_cost.flops}};

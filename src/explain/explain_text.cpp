@@ -30,8 +30,8 @@ class Writer {
       text_ += "\n" + bold("Between its ops", pen_) + "\n";
       double bytes = 0;
       for (const std::size_t i : explanation_.inside) {
-        write_move(explanation_.moves[i], what(explanation_.moves[i]));
-        bytes += explanation_.moves[i].bytes;
+        write_move(explanation_.transfers[i], what(explanation_.transfers[i]));
+        bytes += explanation_.transfers[i].bytes;
       }
       write_total(bytes, explanation_.inside.size());
     }
@@ -238,88 +238,91 @@ class Writer {
   }
 
   void write_moves(const ValueExplanation& value) {
-    if (value.moves.empty()) {
+    if (value.transfers.empty()) {
       field("sends", fmt::format("nothing in a {}", run_name()));
       return;
     }
     field("sends", fmt::format("in a {}, bytes of one device on average:", run_name()));
     double bytes = 0;
-    for (const CausedMove& caused : value.moves) {
-      const Move& move = explanation_.moves[caused.move];
-      write_move(move, what(value, move, caused.cause));
-      write_halos(value, caused, move);
-      bytes += move.bytes;
+    for (const CausedMove& caused : value.transfers) {
+      const Transfer& transfer = explanation_.transfers[caused.transfer];
+      write_move(transfer, what(value, transfer, caused.cause));
+      write_halos(value, caused, transfer);
+      bytes += transfer.bytes;
     }
-    write_total(bytes, value.moves.size());
+    write_total(bytes, value.transfers.size());
   }
 
   std::string run_name() const { return explanation_.training ? "training step" : "prediction"; }
 
-  void write_total(double bytes, std::size_t moves) {
-    if (moves > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
+  void write_total(double bytes, std::size_t transfers) {
+    if (transfers > 1) text_ += fmt::format("    in all {}\n", show_size(bytes));
   }
 
   /// What is moved, when it has no other name.
-  static std::string what(const Move& move) {
-    if (!move.name.empty()) return move.name;
-    if (move.maker.empty()) return fmt::format("a result of {}", move.op);
-    return fmt::format("a result of {} in {}", move.op, move.maker);
+  static std::string what(const Transfer& transfer) {
+    if (!transfer.name.empty()) return transfer.name;
+    if (transfer.maker.empty()) return fmt::format("a result of {}", transfer.op);
+    return fmt::format("a result of {} in {}", transfer.op, transfer.maker);
   }
 
-  std::string what(const ValueExplanation& value, const Move& move, MoveCause cause) const {
+  std::string what(const ValueExplanation& value, const Transfer& transfer,
+                   TransferCause cause) const {
     switch (cause) {
-      case MoveCause::kItself:
+      case TransferCause::kItself:
         return value.path;
-      case MoveCause::kGradient:
+      case TransferCause::kGradient:
         return "its gradient";
-      case MoveCause::kNewValue:
+      case TransferCause::kNewValue:
         return "its new value";
-      case MoveCause::kSum:
-        return fmt::format("{}, which adds up over its {}", what(move), summed(value, move));
-      case MoveCause::kInside:
-        return what(move);
+      case TransferCause::kSum:
+        return fmt::format("{}, which adds up over its {}", what(transfer),
+                           summed(value, transfer));
+      case TransferCause::kInside:
+        return what(transfer);
     }
     return "";
   }
 
   /// The dimension of `value` over which an op adds up, as far as its own layout tells.
-  std::string summed(const ValueExplanation& value, const Move& move) const {
-    for (const int axis : move.from.partial) {
+  std::string summed(const ValueExplanation& value, const Transfer& transfer) const {
+    for (const int axis : transfer.from.partial) {
       const int dim = dim_of_axis(value.layout, axis);
-      if (is_partial(move.to, axis) || dim < 0) continue;
+      if (is_partial(transfer.to, axis) || dim < 0) continue;
       return dim_name(value.path, value.type.shape.size(), static_cast<std::size_t>(dim));
     }
     return "parts";
   }
 
-  void write_move(const Move& move, const std::string& what) {
-    const std::string layer = move.layer.empty() ? "input" : move.layer;
-    lines(4, fmt::format("{}, {}: {}", phase_name(move.phase), layer, what));
+  void write_move(const Transfer& transfer, const std::string& what) {
+    const std::string layer = transfer.layer.empty() ? "input" : transfer.layer;
+    lines(4, fmt::format("{}, {}: {}", phase_name(transfer.phase), layer, what));
     std::vector<std::string> others;
-    for (const std::string& reader : move.readers) {
-      if (reader != move.layer && !reader.empty()) others.push_back(reader);
+    for (const std::string& reader : transfer.readers) {
+      if (reader != transfer.layer && !reader.empty()) others.push_back(reader);
     }
     const bool few = !others.empty() && others.size() <= 3;
-    lines(6, fmt::format("{} -> {}{}", show_layout(move.from, mesh_), show_layout(move.to, mesh_),
-                         few ? ", for " + listed(others) : ""));
-    for (std::size_t i = 0; i < move.steps.size(); ++i) {
-      const ReshardStep& step = move.steps[i];
+    lines(6, fmt::format("{} -> {}{}", show_layout(transfer.from, mesh_),
+                         show_layout(transfer.to, mesh_), few ? ", for " + listed(others) : ""));
+    for (std::size_t i = 0; i < transfer.steps.size(); ++i) {
+      const ReshardStep& step = transfer.steps[i];
       const std::string size =
-          step.kind == StepKind::kSlice ? "nothing sent" : show_size(move.step_bytes[i]);
+          step.kind == StepKind::kSlice ? "nothing sent" : show_size(transfer.step_bytes[i]);
       lines(6, fmt::format("{} over {}: {}", to_string(step.kind), axis_names(step.axes, mesh_),
                            size));
     }
   }
 
   /// Where it is needed with a halo: how far that reaches into the neighbours.
-  void write_halos(const ValueExplanation& value, const CausedMove& caused, const Move& move) {
-    if (caused.cause != MoveCause::kItself) return;
-    for (std::size_t d = 0; d < move.to.halos.size(); ++d) {
-      if (!has_halo(move.to, d)) continue;
+  void write_halos(const ValueExplanation& value, const CausedMove& caused,
+                   const Transfer& transfer) {
+    if (caused.cause != TransferCause::kItself) return;
+    for (std::size_t d = 0; d < transfer.to.halos.size(); ++d) {
+      if (!has_halo(transfer.to, d)) continue;
       const std::string name = dim_name(value.path, value.type.shape.size(), d);
-      const HaloPicture picture{name, value.type.shape[d], move.to.dims[d],
-                                blocks_of(value.type.shape[d], move.to.dims[d], mesh_),
-                                move.to.halos[d]};
+      const HaloPicture picture{name, value.type.shape[d], transfer.to.dims[d],
+                                blocks_of(value.type.shape[d], transfer.to.dims[d], mesh_),
+                                transfer.to.halos[d]};
       std::int64_t before = 0;
       std::int64_t after = 0;
       for (std::size_t i = 0; i < picture.kept.size(); ++i) {

@@ -73,7 +73,7 @@ void add_outputs(const LaidOut& laid_out, const Mesh& mesh, std::vector<SummaryR
     if (found == outputs.end()) continue;
     const ValueId id = found->second;
     row.shape = laid_out.graph.type(found->second).shape;
-    if (!laid_out.nodes[id].flexible) row.layout = to_string(laid_out.nodes[id].output, mesh);
+    if (!laid_out.nodes[id].any_layout) row.layout = to_string(laid_out.nodes[id].output, mesh);
   }
 }
 
@@ -109,10 +109,11 @@ ModelSummary summarize(const config::Config& config, const GlobalProgram& progra
     summary.again_cost.bytes += cost.bytes;
     summary.again_cost.flops += cost.flops;
   }
-  for (const Move& move : moves_of(trace.agreed, mesh)) {
-    summary.sent += move.bytes;
-    summary.moves += std::count_if(move.steps.begin(), move.steps.end(),
-                                   [](const auto& step) { return step.kind != StepKind::kSlice; });
+  for (const Transfer& transfer : transfers_of(trace.agreed, mesh)) {
+    summary.sent += transfer.bytes;
+    summary.transfers +=
+        std::count_if(transfer.steps.begin(), transfer.steps.end(),
+                      [](const auto& step) { return step.kind != StepKind::kSlice; });
   }
   return summary;
 }

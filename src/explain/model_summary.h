@@ -36,7 +36,7 @@ struct ModelSummary {
   VariableTotals slots;
   std::int64_t non_trainable = 0;    ///< parameters among the weights
   std::vector<std::string> outputs;  ///< what a layout map may name beside variables: "d1/output"
-  std::int64_t moves = 0;            ///< collectives of a step
+  std::int64_t transfers = 0;        ///< collectives of a step
   double sent = 0;                   ///< bytes that a device sends in a step, on average
   std::vector<std::string> again;    ///< segments that the backward pass computes again,
   SegmentCost again_cost;            ///< and all that they gain and cost, of a device on average

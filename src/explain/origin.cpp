@@ -28,7 +28,7 @@ Place brought_by(const LaidOut& program, const Place& at, int axis) {
     if (dim < 0) continue;
     const auto d = static_cast<std::size_t>(dim);
     const NodeLayout& operand = program.nodes[node.inputs[i]];
-    const bool brings = !operand.flexible && shards(operand.output, d, axis);
+    const bool brings = !operand.any_layout && shards(operand.output, d, axis);
     if (brings && shards(layout.inputs[i], d, axis)) return {node.inputs[i], d};
   }
   return {};

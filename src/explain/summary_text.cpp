@@ -75,7 +75,7 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   text += fmt::format(" Mesh {}: {} device{}\n", to_string(mesh), devices, devices == 1 ? "" : "s");
   text += fmt::format(" A {} sends {} per device in {} collective{}\n",
                       summary.training ? "training step" : "prediction", show_bytes(summary.sent),
-                      summary.moves, summary.moves == 1 ? "" : "s");
+                      summary.transfers, summary.transfers == 1 ? "" : "s");
   if (!summary.again.empty()) {
     text += fmt::format(
         " Computed again in the backward pass: {}; {} not kept, {} operations per device\n",

@@ -85,7 +85,7 @@ Graph in_order(const Graph& graph, std::span<const ValueId> order) {
   Renaming renamed(graph.nodes.size(), kNoValue);
   for (const ValueId id : order) {
     renamed[id] = result.nodes.append(remap(graph.node(id), renamed));
-    if (!graph.windows.empty()) result.windows.push_back(graph.windows[id]);
+    if (!graph.regions.empty()) result.regions.push_back(graph.regions[id]);
   }
   remap_names(graph, renamed, result);
   return result;

@@ -87,7 +87,7 @@ struct Graph {
   std::vector<Update> gradients;  ///< of trainable variables, where the program computes them
   std::vector<NamedValue> outputs;
   std::vector<NamedValue> layer_outputs;  ///< "d1/output": what a layout map may lay out
-  ValueMap<Window> windows;               ///< of each value, in a local program; else empty
+  ValueMap<Region> regions;               ///< of each value, in a local program; else empty
   std::vector<ControlEdge> controls;
 
   ValueId end() const { return static_cast<ValueId>(nodes.size()); }
@@ -97,11 +97,11 @@ struct Graph {
   const TensorType& type(ValueId id) const { return nodes[id].type; }
   /// Of all elements of the value, wherever they are.
   const Shape& global_shape(ValueId id) const {
-    return windows.empty() ? type(id).shape : windows[id].global;
+    return regions.empty() ? type(id).shape : regions[id].global;
   }
   /// Appends to a local program.
-  ValueId append(Node node, Window window) {
-    windows.push_back(std::move(window));
+  ValueId append(Node node, Region region) {
+    regions.push_back(std::move(region));
     return nodes.append(std::move(node));
   }
 };
@@ -126,7 +126,7 @@ using Renaming = ValueMap<ValueId>;
 /// A node with its operands, and the value whose gradient it is, as they are called in the other.
 Node remap(Node node, const Renaming& renamed);
 
-/// All that a graph says of its values beside nodes and windows (variables, updates, gradients,
+/// All that a graph says of its values beside nodes and regions (variables, updates, gradients,
 /// names, control edges), for a program in which they are called otherwise. Gradients, outputs of
 /// layers and edges of values that stand nowhere are left out; variables, updates and outputs may
 /// not be left out.

@@ -66,7 +66,7 @@ struct OpDef {
   Linear linear = Linear::kNo;
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.
-  bool settle = false;
+  bool reduce_eagerly = false;
   /// The attribute `dtype` may ask for a float32 result of bfloat16 operands.
   bool wide_result = false;
   bool in_place = false;  ///< the result may take the place of an operand of its type
@@ -77,7 +77,7 @@ struct OpDef {
   bool same_elements = false;
   /// The rule says it all: sums of products of an element of each of the two operands.
   bool sums_products = false;
-  /// What windows reach outside of operand 0 counts as zero: the result is the sum of those that
+  /// What regions reach outside of operand 0 counts as zero: the result is the sum of those that
   /// the parts of this operand give.
   bool sums_parts = false;
   Collective collective = Collective::kNone;

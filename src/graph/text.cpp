@@ -63,9 +63,9 @@ std::string node_text(const Graph& graph, ValueId id) {
     text += fmt::format("{}%{}", i > 0 ? ", " : "", node.inputs[i]);
   }
   text += fmt::format("){} : {}", spaced(attrs_text(node)), to_string(node.type));
-  if (!graph.windows.empty()) {
-    const Window& window = graph.windows[id];
-    text += fmt::format(" of {} at {}", to_string(window.global), to_string(window.offset));
+  if (!graph.regions.empty()) {
+    const Region& region = graph.regions[id];
+    text += fmt::format(" of {} at {}", to_string(region.global), to_string(region.offset));
   }
   text += fmt::format("  #{} {}", spaced(path_text(node.path)),
                       kPhases[static_cast<std::size_t>(node.phase)].second);
@@ -112,19 +112,19 @@ void parse_origin(TextCursor& line, std::size_t id, Node& node) {
 void parse_window(TextCursor& line, Graph& graph, const Shape& local) {
   const std::size_t before = graph.nodes.size();
   if (!line.take("of")) {
-    if (!graph.windows.empty()) line.error("no window, but the values above have one");
+    if (!graph.regions.empty()) line.error("no region, but the values above have one");
     return;
   }
-  if (graph.windows.size() != before) line.error("a window, but the values above have none");
-  Window window;
-  window.global = line.shape();
+  if (graph.regions.size() != before) line.error("a region, but the values above have none");
+  Region region;
+  region.global = line.shape();
   line.expect("at");
-  window.offset = line.shape();
-  if (window.global.size() != local.size() || window.offset.size() != local.size()) {
-    line.error("the window {} at {} is not for {}", to_string(window.global),
-               to_string(window.offset), to_string(local));
+  region.offset = line.shape();
+  if (region.global.size() != local.size() || region.offset.size() != local.size()) {
+    line.error("the region {} at {} is not for {}", to_string(region.global),
+               to_string(region.offset), to_string(local));
   }
-  graph.windows.push_back(std::move(window));
+  graph.regions.push_back(std::move(region));
 }
 
 void parse_node(TextCursor& line, Graph& graph, const LookUpOp& lookup,
@@ -222,7 +222,7 @@ std::string attrs_text(const Node& node) {
 }
 
 std::string print(const Graph& graph, const Annotate& annotate) {
-  MW_CHECK(graph.windows.empty() || graph.windows.size() == graph.nodes.size());
+  MW_CHECK(graph.regions.empty() || graph.regions.size() == graph.nodes.size());
   std::string text;
   for (const ValueId id : graph.ids()) {
     text += node_text(graph, id);

@@ -22,7 +22,7 @@ using Annotate = std::function<std::string(ValueId)>;
 ///
 /// After '#' stand the path, if there is one, the phase and, in brackets, the value whose gradient
 /// the node gives: `# d1 backward (of %3)`; after ';' what `annotate` says. In a local program the
-/// window follows the type: `float32[64, 200] of [128, 200] at [64, 0]`. What a collective sends
+/// region follows the type: `float32[64, 200] of [128, 200] at [64, 0]`. What a collective sends
 /// stands among the attributes. An edge is `control %3 before %7`.
 std::string print(const Graph& graph, const Annotate& annotate = {});
 

@@ -27,13 +27,13 @@ std::string text_of(const std::optional<TensorType>& type) {
 
 /// The part of a dimension that the device holds.
 Interval interval_of(const Graph& graph, ValueId id, std::size_t dim) {
-  const std::int64_t begin = graph.windows[id].offset[dim];
+  const std::int64_t begin = graph.regions[id].offset[dim];
   return {begin, begin + graph.type(id).shape[dim]};
 }
 
 /// Whether the operands and the result of a node are parts of global tensors that belong together:
 /// the op takes the global ones, and a factor of its rule goes over the same interval wherever it
-/// stands. A dimension that is read by windows (`~`), or merged of several, may differ.
+/// stands. A dimension that is read by regions (`~`), or merged of several, may differ.
 bool fits_windows(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   std::vector<TensorType> inputs;
@@ -77,13 +77,13 @@ bool is_inferred(const Node& node, const std::optional<TensorType>& inferred) {
 
 void check_window(const Graph& graph, ValueId id) {
   const Shape& local = graph.type(id).shape;
-  const Window& window = graph.windows[id];
-  bool fits = window.global.size() == local.size() && window.offset.size() == local.size();
+  const Region& region = graph.regions[id];
+  bool fits = region.global.size() == local.size() && region.offset.size() == local.size();
   for (std::size_t d = 0; fits && d < local.size(); ++d) {
-    fits = window.offset[d] >= 0 && window.offset[d] + local[d] <= window.global[d];
+    fits = region.offset[d] >= 0 && region.offset[d] + local[d] <= region.global[d];
   }
   MW_CHECK(fits, "%{} = {} is {} of {} at {}", id, graph.node(id).op->name, to_string(local),
-           to_string(window.global), to_string(window.offset));
+           to_string(region.global), to_string(region.offset));
 }
 
 void check_node(const Graph& graph, ValueId id) {
@@ -95,7 +95,7 @@ void check_node(const Graph& graph, ValueId id) {
   }
   MW_CHECK((node.op->collective != Collective::kNone) == node.collective.has_value(),
            "%{} = {}: whose collective is it?", id, node.op->name);
-  if (!graph.windows.empty()) {
+  if (!graph.regions.empty()) {
     check_window(graph, id);
     if (fits_windows(graph, id)) return;
   }
@@ -107,7 +107,7 @@ void check_node(const Graph& graph, ValueId id) {
 }  // namespace
 
 void verify(const Graph& graph) {
-  MW_CHECK(graph.windows.empty() || graph.windows.size() == graph.nodes.size());
+  MW_CHECK(graph.regions.empty() || graph.regions.size() == graph.nodes.size());
   for (const ValueId id : graph.ids()) check_node(graph, id);
   const auto check_value = [&](ValueId id, const char* what) {
     MW_CHECK(id >= 0 && id < graph.end(), "{} names %{} of {} values", what, id, graph.end());

@@ -9,7 +9,7 @@ namespace {
 
 /// Whether the rest of what a part is taken of stays as long as the part.
 bool keeps_rest(const Graph& program, const Node& part) {
-  return part.attrs.find("together") != nullptr ||
+  return part.attrs.find("read_at_once") != nullptr ||
          program.node(viewed(program, part.inputs[0])).op->leaf == Leaf::kVariable;
 }
 

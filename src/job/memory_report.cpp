@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "comm/together.h"
+#include "comm/collectively.h"
 
 namespace meshwork {
 
@@ -55,7 +55,7 @@ void write_memory_report(const Session& session, const std::string& file) {
   const auto devices = static_cast<std::size_t>(session.hosts().size());
   std::vector<std::int64_t> all(devices * kColumns);
   session.hosts().all_gather(mine.data(), sizeof mine, all.data());
-  together(session.hosts(), [&] {
+  collectively(session.hosts(), [&] {
     if (!session.is_first()) return;
     std::string text = "device,variables,arena,data,process_peak\n";
     for (std::size_t d = 0; d < devices; ++d) {

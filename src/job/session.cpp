@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "comm/together.h"
+#include "comm/collectively.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
@@ -11,7 +11,7 @@
 namespace meshwork {
 namespace {
 
-/// Reads device memory from its beginning to its end through a window of staging memory.
+/// Reads device memory from its beginning to its end through a region of staging memory.
 class PartReader {
  public:
   PartReader(const Session& session, const TensorView& view)
@@ -62,7 +62,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
     return kernel_workspace(*backend_, program, instruction);
   });
   if (job.config.memory_limit) {
-    together(hosts(), [&] { check_memory_limit(job, plans_, rank); });
+    collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
   // Collectives take what they need straight from the arenas of the others where they can.
@@ -100,7 +100,7 @@ void Session::find_weights() {
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     if (!graph.variables[i].slot_of.empty()) continue;
     const TensorView view = first->view(graph.variables[i].value);
-    weights_.push_back({graph.variables[i].path, view.type.dtype, view.window.global});
+    weights_.push_back({graph.variables[i].path, view.type.dtype, view.region.global});
     weight_views_.push_back(view);
     owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
   }
@@ -120,20 +120,20 @@ std::vector<TensorPart> Session::weight_parts() const {
   std::vector<TensorPart> parts;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const TensorView& view = weight_views_[i];
-    parts.push_back({i, view.window, view.type.shape, PartReader(*this, view), owned_[i]});
+    parts.push_back({i, view.region, view.type.shape, PartReader(*this, view), owned_[i]});
   }
   return parts;
 }
 
 void Session::load_weights(const std::string& file) {
-  together(hosts(), [&] {
+  collectively(hosts(), [&] {
     const SafetensorsFile stored(file);
     stored.check_tensors(weights_);
     std::vector<std::byte> buffer;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const TensorView& view = weight_views_[i];
       buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
-      stored.read(weights_[i], view.window, view.type.shape, buffer.data());
+      stored.read(weights_[i], view.region, view.type.shape, buffer.data());
       upload(view, buffer.data());
     }
   });

@@ -39,8 +39,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   const ValueId x = node.inputs[0];
   const ValueId w = node.inputs[1];
-  return {b.add(kConvolutionInput, {dy, w}, with_extents(node.attrs, b.shape(x))),
-          b.add(kConvolutionKernel, {x, dy}, with_kernel_extents(node.attrs, b.shape(w)))};
+  return {b.add(kConvolutionBackwardData, {dy, w}, with_extents(node.attrs, b.shape(x))),
+          b.add(kConvolutionBackwardFilter, {x, dy}, with_kernel_extents(node.attrs, b.shape(w)))};
 }
 
 double flops(const OpArgs& args) {

@@ -37,31 +37,33 @@ extern const OpDef kSparsemax;
 extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of range
 extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
 
-// Windows that move over images [n, spatial.., channels]: ops/window.h. The image and kernel ops
-// are the gradients of `convolution`, which takes (x, w); the `_input` ops those of pools.
-extern const OpDef kConvolution;        // {strides, padding, dilations, groups, extents}
-extern const OpDef kConvolutionInput;   // (dy, w): extents of x
-extern const OpDef kConvolutionKernel;  // (x, dy): extents of w
-extern const OpDef kMaxPool;            // {window, strides, padding, extents}
-extern const OpDef kMaxPoolInput;       // (x, dy)
+// Windows that move over images [n, spatial.., channels]: ops/window.h. The
+// `_backward_` ops are the gradients of `convolution`, which takes (x, w); the `_input` ops those
+// of pools.
+extern const OpDef kConvolution;                // {strides, padding, dilations, groups, extents}
+extern const OpDef kConvolutionBackwardData;    // (dy, w): extents of x
+extern const OpDef kConvolutionBackwardFilter;  // (x, dy): extents of w
+extern const OpDef kMaxPool;                    // {window, strides, padding, extents}
+extern const OpDef kMaxPoolInput;               // (x, dy)
 extern const OpDef kSumPool;
 extern const OpDef kSumPoolInput;
 extern const OpDef kPad;  // {low, shape}: zeros around; negative: cuts
 
 // Per channel, along {axis}; what is not like x is float32 whatever x is.
-extern const OpDef kMoments;          // (x, shift [c]) -> [2, c]: sums of x - shift and its square
+extern const OpDef
+    kShiftedSums;  // (x, shift [c]) -> [3, c]: sums of x, of x - shift, of its square
 extern const OpDef kScaleOffset;      // (x, scale [c], offset [c])
 extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
 
 // Contraction and movement.
-extern const OpDef kBroadcastTo;  // {shape}
-extern const OpDef kConcatenate;  // {axis}
-extern const OpDef kEinsum;       // {equation = "m k, k n -> m n"} (dtype)
-extern const OpDef kOneHot;       // {depth}: int32 [..] -> float32 [.., depth]
-extern const OpDef kPick;         // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
-extern const OpDef kReshape;      // {shape}
-extern const OpDef kSlice;        // {axis, start, size} (together: x is read in parts, at one time)
-extern const OpDef kTranspose;    // {perm}
+extern const OpDef kBroadcastTo;    // {shape}
+extern const OpDef kConcatenate;    // {axis}
+extern const OpDef kEinsum;         // {equation = "m k, k n -> m n"} (dtype)
+extern const OpDef kOneHot;         // {depth}: int32 [..] -> float32 [.., depth]
+extern const OpDef kTakeAlongAxis;  // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
+extern const OpDef kReshape;        // {shape}
+extern const OpDef kSlice;  // {axis, start, size} (read_at_once: x is read in parts, at one time)
+extern const OpDef kTranspose;  // {perm}
 
 // Local programs only (spmd/): what reshards become.
 extern const OpDef kAllGather;      // {axes, counts}

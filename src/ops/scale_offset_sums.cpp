@@ -28,7 +28,7 @@ const OpDef kScaleOffsetSums{
     .infer = infer,
     .rule = rule,
     .flops = flops,
-    .settle = true,
+    .reduce_eagerly = true,
 };
 
 }  // namespace meshwork::ops

@@ -11,10 +11,10 @@
 namespace meshwork {
 
 /// One step of a program: a kernel, or the start or the finish of a collective, which goes on
-/// beside what stands between. Several nodes stand together where a chain of elementwise nodes,
-/// with a product that they read, is computed in one pass, and where all-reduces are joined into
-/// one: their results stand one after the other, each at a whole line, in the order of the nodes.
-/// Where the operand stands in the same place as its result, nothing has to be copied.
+/// beside what stands between. Several nodes stand together where a fusion group of elementwise
+/// nodes, with a product that they read, is computed in one pass, and where all-reduces are joined
+/// into one: their results stand one after the other, each at a whole line, in the order of the
+/// nodes. Where the operand stands in the same place as its result, nothing has to be copied.
 struct Instruction {
   enum class Kind { kKernel, kStart, kFinish };
   Kind kind = Kind::kKernel;
@@ -43,7 +43,7 @@ struct Plan {
 
   Graph program;  ///< local
   std::vector<Instruction> instructions;
-  /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its chain read.
+  /// Of each value in the arena, in bytes; kNoPlace for what only the nodes of its fusion read.
   ValueMap<std::int64_t> offsets;
   std::vector<FinalCopy> copies;
   int events = 0;                   ///< that its instructions number
@@ -80,9 +80,9 @@ Graph update_early(const Graph& program);
 /// which no other collective depends (gradients, loss, metrics) fill buckets, in the order in which
 /// their operands are computed; what depends on a bucket (its updates) follows when the next bucket
 /// has started, or everything else is done. Nodes that follow each other with the same number in
-/// `chain` are one instruction; empty: none are. Numbers the events that order the two streams: see
-/// Instruction.
-void schedule(Plan& plan, const Target& target, const ValueMap<int>& chain = {});
+/// `fusion` are one instruction; empty: none are. Numbers the events that order the two streams:
+/// see Instruction.
+void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
 /// Asks for the scratch memory of every instruction.
 void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);

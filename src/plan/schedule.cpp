@@ -29,12 +29,12 @@ struct Call {
   bool finished = false;
 };
 
-/// The nodes of a program in the ranges in which they are computed: single ones and chains.
+/// The nodes of a program in the ranges in which they are computed: single ones and fusions.
 class Units {
  public:
-  Units(const Graph& program, const ValueMap<int>& chain) {
+  Units(const Graph& program, const ValueMap<int>& fusion) {
     for (const ValueId id : program.ids()) {
-      const bool goes_on = id > 0 && !chain.empty() && chain[id] == chain[id - 1];
+      const bool goes_on = id > 0 && !fusion.empty() && fusion[id] == fusion[id - 1];
       begin_.push_back(goes_on ? begin_.back() : id);
     }
     end_.resize(program.nodes.size(), program.end());
@@ -156,10 +156,10 @@ class Grouping {
 
 class Scheduler {
  public:
-  Scheduler(const Graph& program, const Target& target, const ValueMap<int>& chain)
+  Scheduler(const Graph& program, const Target& target, const ValueMap<int>& fusion)
       : program_(program),
         before_(predecessors(program)),
-        units_(program, chain),
+        units_(program, fusion),
         calls_(Grouping(program, target, units_).run()),
         call_of_(program.nodes.size(), -1),
         stage_(program.nodes.size(), -1),
@@ -332,8 +332,8 @@ void number_events(Plan& plan) {
 
 }  // namespace
 
-void schedule(Plan& plan, const Target& target, const ValueMap<int>& chain) {
-  plan.instructions = Scheduler(plan.program, target, chain).run();
+void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion) {
+  plan.instructions = Scheduler(plan.program, target, fusion).run();
   number_events(plan);
 }
 

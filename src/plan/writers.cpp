@@ -18,7 +18,7 @@ void give_own_constants(Graph& program) {
     if (taken.insert(update.value).second) continue;
     const Node node = program.node(update.value);
     if (!node.inputs.empty() || is_leaf(node)) continue;
-    update.value = program.append(node, Window(program.windows[update.value]));
+    update.value = program.append(node, Region(program.regions[update.value]));
   }
 }
 

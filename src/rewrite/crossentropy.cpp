@@ -1,5 +1,5 @@
-// negate(pick(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise: no value of the
-// size of x stands between
+// negate(take_along_axis(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise: no
+// value of the size of x stands between
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -31,9 +31,9 @@ class Finder {
     }
     std::vector<Replacement> found;
     for (const ValueId reader : by_[log]) {
-      const auto replacement = node(reader).op == &ops::kPick  ? loss(log, reader)
-                               : node(reader).op == &ops::kExp ? gradient(log, reader)
-                                                               : std::nullopt;
+      const auto replacement = node(reader).op == &ops::kTakeAlongAxis ? loss(log, reader)
+                               : node(reader).op == &ops::kExp         ? gradient(log, reader)
+                                                                       : std::nullopt;
       if (!replacement) return {};
       found.push_back(*replacement);
     }

@@ -4,20 +4,20 @@
 
 namespace meshwork {
 
-ValueId Insertions::add(ValueId reader, Node node, Window window) {
-  const ValueId id = program_.append(std::move(node), std::move(window));
+ValueId Insertions::add(ValueId reader, Node node, Region region) {
+  const ValueId id = program_.append(std::move(node), std::move(region));
   before_[reader].push_back(id);
   return id;
 }
 
 ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
-                        Shape shape, Window window) {
+                        Shape shape, Region region) {
   Node node = program_.node(reader);
   node.op = &op;
   node.inputs = std::move(inputs);
   node.attrs = std::move(attrs);
   node.type.shape = std::move(shape);
-  return add(reader, std::move(node), std::move(window));
+  return add(reader, std::move(node), std::move(region));
 }
 
 void Insertions::finish() {

@@ -13,10 +13,10 @@ class Insertions {
   explicit Insertions(Graph& program) : program_(program), end_(program.end()) {}
 
   /// A node to stand before `reader`, after those already put there.
-  ValueId add(ValueId reader, Node node, Window window);
+  ValueId add(ValueId reader, Node node, Region region);
   /// The same of another op: a node of the layer, phase and dtype of `reader`.
   ValueId add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
-              Shape shape, Window window);
+              Shape shape, Region region);
 
   /// Brings the nodes in order.
   void finish();

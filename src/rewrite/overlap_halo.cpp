@@ -37,7 +37,7 @@ class Splitter {
 
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
-  const Window& window(ValueId id) const { return program_.windows[id]; }
+  const Region& region(ValueId id) const { return program_.regions[id]; }
 
   /// A tile with its halo, of which only sums over its parts are computed.
   bool is_tile(ValueId id) const {
@@ -53,11 +53,11 @@ class Splitter {
     // One piece at least, if an empty one: every device takes part in the exchange.
     const std::vector<Piece> pieces = pieces_of(tile);
     for (const ValueId reader : readers_[tile]) {
-      ValueId sum = insertions_.add(reader, own_part(reader, tile), window(reader));
+      ValueId sum = insertions_.add(reader, own_part(reader, tile), region(reader));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         Node total = with_piece(reader, tile, pieces[i], sum);
         if (i + 1 < pieces.size()) {
-          sum = insertions_.add(reader, total, window(reader));
+          sum = insertions_.add(reader, total, region(reader));
         } else {
           program_.nodes[reader] = std::move(total);
         }
@@ -72,7 +72,7 @@ class Splitter {
     Shape row = unpack.type.shape;
     row[dim] = 1;
     std::vector<Piece> pieces;
-    std::int64_t begin = window(tile).offset[dim], taken = 0;
+    std::int64_t begin = region(tile).offset[dim], taken = 0;
     for (std::size_t i = 0; i < extents.size(); ++i) {
       const Interval place{begin, begin + extents[i]};
       begin = place.end;
@@ -90,7 +90,7 @@ class Splitter {
     return own;
   }
 
-  /// The value whose rows along dimension `dim` of the tile each read a window of it: the result,
+  /// The value whose rows along dimension `dim` of the tile each read a region of it: the result,
   /// or the operand over which it is summed.
   ValueId rows_of(ValueId reader, std::size_t dim) const {
     const DimRule rule = rule_of(program_, node(reader));
@@ -104,10 +104,10 @@ class Splitter {
     const Reach reach = node(reader).op->reach(
         {.inputs = inputs, .attrs = node(reader).attrs, .output = node(reader).type}, 0, dim);
     const ValueId rows = rows_of(reader, dim);
-    const std::int64_t first = window(rows).offset[dim];
+    const std::int64_t first = region(rows).offset[dim];
     std::optional<Interval> found;
     for (std::int64_t row = 0; row < program_.type(rows).shape[dim]; ++row) {
-      const Interval read = reach.of({first + row, first + row + 1}, window(tile).global[dim]);
+      const Interval read = reach.of({first + row, first + row + 1}, region(tile).global[dim]);
       if (intersection(read, piece).size() == 0) continue;
       found = {found ? found->begin : row, row + 1};
     }
@@ -121,7 +121,7 @@ class Splitter {
     const ValueId of_rows = rows_of(reader, dim);
     Node of_piece = node(reader);
     of_piece.inputs[0] = piece_value(reader, tile, piece);
-    Window place = window(reader);
+    Region place = region(reader);
     Node total = node(reader);
     if (of_rows == reader) {
       of_piece.type.shape[dim] = rows.size();
@@ -141,30 +141,30 @@ class Splitter {
     const auto dim = static_cast<std::size_t>(node(tile).attrs.integer("dim"));
     Shape shape = node(tile).type.shape;
     shape[dim] = piece.place.size();
-    Window place = window(tile);
+    Region place = region(tile);
     place.offset[dim] = piece.place.begin;
     const std::int64_t elements = num_elements(shape);
     ValueId flat = node(tile).inputs[1];
     if (elements != num_elements(program_.type(flat).shape)) {
       const Interval mine{piece.begin, piece.begin + elements};
-      flat = slice(reader, flat, 0, mine, whole_window({elements}));
+      flat = slice(reader, flat, 0, mine, whole_region({elements}));
     }
     return insertions_.add(reader, ops::kReshape, {flat}, {{"shape", shape}}, shape, place);
   }
 
   ValueId taken_rows(ValueId reader, ValueId from, std::size_t dim, Interval rows) {
-    Window place = window(from);
+    Region place = region(from);
     place.offset[dim] += rows.begin;
     return slice(reader, from, dim, rows, place);
   }
 
   ValueId slice(ValueId reader, ValueId from, std::size_t dim, Interval part,
-                const Window& window) {
+                const Region& region) {
     Shape shape = program_.type(from).shape;
     shape[dim] = part.size();
     const Attrs attrs{
         {"axis", static_cast<std::int64_t>(dim)}, {"start", part.begin}, {"size", part.size()}};
-    return insertions_.add(reader, ops::kSlice, {from}, attrs, shape, window);
+    return insertions_.add(reader, ops::kSlice, {from}, attrs, shape, region);
   }
 
   Graph& program_;

@@ -37,7 +37,7 @@ class Splitter {
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
   const Shape& shape(ValueId id) const { return program_.type(id).shape; }
-  const Window& window(ValueId id) const { return program_.windows[id]; }
+  const Region& region(ValueId id) const { return program_.regions[id]; }
 
   /// y [m, n] = x [m, k] w [k, n] of float32, all of k on every device.
   bool is_product(ValueId id) const {
@@ -51,12 +51,12 @@ class Splitter {
     const DimRule rule = rule_of(program_, product);
     const DimRule::Operand &of_x = rule.inputs[0], &of_w = rule.inputs[1];
     return of_x[0] == rule.output[0] && of_x[1] == of_w[0] && of_w[1] == rule.output[1] &&
-           shape(x)[1] == window(x).global[1];
+           shape(x)[1] == region(x).global[1];
   }
 
   /// The caches of two units hold w and what is kept beside it.
   bool pays(ValueId id) const {
-    const std::int64_t m = window(id).global[0], n = window(id).global[1];
+    const std::int64_t m = region(id).global[0], n = region(id).global[1];
     const std::int64_t k = shape(node(id).inputs[0])[1];
     const std::int64_t bytes = kKept * num_bytes({DType::kFloat32, {k, n}});
     return k % kHalves == 0 && k >= kRatio * m && bytes <= kHalves * target_.cache &&
@@ -66,7 +66,7 @@ class Splitter {
   void split(ValueId id) {
     const Node product = node(id);
     const ValueId x = product.inputs[0], w = product.inputs[1];
-    const Window of_x = window(x), of_w = window(w), of_y = window(id);
+    const Region of_x = region(x), of_w = region(w), of_y = region(id);
     const std::int64_t m = shape(id)[0], n = shape(id)[1], k = shape(x)[1] / kHalves;
     const std::vector<ValueId> both{
         reshape(id, x, {m, kHalves, k}, {{of_x.global[0], kHalves, k}, {of_x.offset[0], 0, 0}}),
@@ -83,18 +83,20 @@ class Splitter {
     total.inputs = sum;
   }
 
-  ValueId reshape(ValueId id, ValueId operand, const Shape& shape, const Window& window) {
-    return insertions_.add(id, ops::kReshape, {operand}, {{"shape", shape}}, shape, window);
+  ValueId reshape(ValueId id, ValueId operand, const Shape& shape, const Region& region) {
+    return insertions_.add(id, ops::kReshape, {operand}, {{"shape", shape}}, shape, region);
   }
 
   ValueId take(ValueId id, ValueId halves, std::int64_t half) {
     const Shape y = shape(id);
-    Window place = window(halves);
+    Region place = region(halves);
     place.offset[0] = half;
-    const Attrs part{
-        {"axis", std::int64_t{0}}, {"start", half}, {"size", std::int64_t{1}}, {"together", true}};
+    const Attrs part{{"axis", std::int64_t{0}},
+                     {"start", half},
+                     {"size", std::int64_t{1}},
+                     {"read_at_once", true}};
     const ValueId slice = insertions_.add(id, ops::kSlice, {halves}, part, {1, y[0], y[1]}, place);
-    return reshape(id, slice, y, window(id));
+    return reshape(id, slice, y, region(id));
   }
 
   Graph& program_;

@@ -59,7 +59,7 @@ void run(Graph& program, const Target& /*target*/) {
     renamed[id] = operand;
   }
   remap_names(program, renamed, result);
-  result.windows = std::move(program.windows);
+  result.regions = std::move(program.regions);
   program = std::move(result);
 }
 

@@ -32,7 +32,7 @@ std::vector<int> brought_factors(const Site& site, int axis) {
   };
   if (site.pin != nullptr) bring(site.rule.output, *site.pin);
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-    if (site.inputs[i].flexible) continue;
+    if (site.inputs[i].any_layout) continue;
     for (const Layout& layout : site.inputs[i].available) bring(site.rule.inputs[i], layout);
   }
   if (factors.empty() && site.like != nullptr) {
@@ -209,7 +209,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   std::sort(result.computed.partial.begin(), result.computed.partial.end());
   result.computed.reduction = reduced.empty() ? Reduction::kSum : site.node.op->reduction;
   result.output = site.pin != nullptr ? *site.pin : result.computed;
-  if (site.node.op->settle) result.output.partial.clear();
+  if (site.node.op->reduce_eagerly) result.output.partial.clear();
   for (int axis = 0; axis < static_cast<int>(uses.size()); ++axis) {
     const int dim = uses[static_cast<std::size_t>(axis)].settle_dim;
     if (dim < 0) continue;

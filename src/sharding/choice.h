@@ -18,7 +18,7 @@ struct AxisUse {
 
 /// One operand of a node when its layout is chosen.
 struct Operand {
-  bool flexible = false;
+  bool any_layout = false;
   /// The layout it is kept in, then those in which it has been wanted before and still is there.
   std::vector<Layout> available;
 

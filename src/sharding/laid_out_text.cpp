@@ -31,9 +31,9 @@ NodeLayout parse_node_layout(const LaidOut& program, ValueId id, std::string_vie
   const std::string result = before(text, " of ");
   std::string_view made = result;
   const std::string kept = before(made, " from ");
-  layout.flexible = kept == kFlexible;
-  layout.output =
-      layout.flexible ? replicated(program.graph.type(id).shape.size()) : parse_layout(kept, mesh);
+  layout.any_layout = kept == kFlexible;
+  layout.output = layout.any_layout ? replicated(program.graph.type(id).shape.size())
+                                    : parse_layout(kept, mesh);
   layout.computed = made.empty() ? layout.output : parse_layout(std::string(made), mesh);
   for (const ValueId input : program.graph.node(id).inputs) {
     layout.inputs.push_back(text.empty() ? program.nodes[input].output
@@ -47,7 +47,7 @@ NodeLayout parse_node_layout(const LaidOut& program, ValueId id, std::string_vie
 std::string print(const LaidOut& program, const Mesh& mesh) {
   return print(program.graph, [&](ValueId id) {
     const NodeLayout& layout = program.nodes[id];
-    std::string text = layout.flexible ? std::string(kFlexible) : to_string(layout.output, mesh);
+    std::string text = layout.any_layout ? std::string(kFlexible) : to_string(layout.output, mesh);
     if (!(layout.computed == layout.output)) text += " from " + to_string(layout.computed, mesh);
     if (takes_all_as_kept(program, id)) return text;
     for (std::size_t i = 0; i < layout.inputs.size(); ++i) {

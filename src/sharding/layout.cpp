@@ -197,12 +197,12 @@ Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, in
   return local;
 }
 
-Window local_window(const Shape& shape, const Layout& layout, const Mesh& mesh, int device) {
-  Window window{shape, {}};
+Region local_region(const Shape& shape, const Layout& layout, const Mesh& mesh, int device) {
+  Region region{shape, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    window.offset.push_back(interval_of(shape, layout, d, mesh, device).begin);
+    region.offset.push_back(interval_of(shape, layout, d, mesh, device).begin);
   }
-  return window;
+  return region;
 }
 
 double mean_local_elements(const Shape& shape, const Layout& layout, const Mesh& mesh) {

@@ -75,7 +75,7 @@ Interval interval_of(const Shape& shape, const Layout& layout, std::size_t dim, 
 
 /// Extents and place of the device's part of a tensor.
 Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);
-Window local_window(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);
+Region local_region(const Shape& shape, const Layout& layout, const Mesh& mesh, int device);
 
 /// The mean over the devices of the elements that one holds.
 double mean_local_elements(const Shape& shape, const Layout& layout, const Mesh& mesh);

@@ -97,12 +97,12 @@ class Walk {
       result_.nodes.push_back({.inputs = {}, .computed = layout, .output = layout});
       return;
     }
-    const bool flexible = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return result_.nodes[input].flexible || is_counter(input);
+    const bool any_layout = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return result_.nodes[input].any_layout || is_counter(input);
     });
-    if (flexible && pin == nullptr) {
+    if (any_layout && pin == nullptr) {
       const Layout layout = replicated(node.type.shape.size());
-      NodeLayout nodes{.inputs = {}, .computed = layout, .output = layout, .flexible = true};
+      NodeLayout nodes{.inputs = {}, .computed = layout, .output = layout, .any_layout = true};
       for (const ValueId input : node.inputs) {
         nodes.inputs.push_back(replicated(result_.graph.type(input).shape.size()));
       }
@@ -129,7 +129,7 @@ class Walk {
               .like = nullptr};
     if (node.gradient_of != kNoValue) site.like = &result_.nodes[node.gradient_of].output;
     for (const ValueId input : node.inputs) {
-      site.inputs.push_back({result_.nodes[input].flexible, available(input, node.phase)});
+      site.inputs.push_back({result_.nodes[input].any_layout, available(input, node.phase)});
     }
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);
@@ -163,7 +163,7 @@ class Walk {
   double cost(const Site& site, const std::vector<AxisUse>& uses, const NodeLayout& layout) const {
     double bytes = 0;
     for (std::size_t i = 0; i < site.inputs.size(); ++i) {
-      if (site.inputs[i].flexible) continue;
+      if (site.inputs[i].any_layout) continue;
       const TensorType& type = site.graph.type(site.node.inputs[i]);
       bytes += nearest_layout(site.inputs[i].available, layout.inputs[i], type, mesh_).bytes;
     }

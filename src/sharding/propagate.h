@@ -17,7 +17,7 @@ struct NodeLayout {
   Layout output;               ///< what is kept of it: `computed`, unless it is pinned or settled
   /// The value depends on constants and counters alone: every consumer has it computed in the
   /// layout it wants, at no cost.
-  bool flexible = false;
+  bool any_layout = false;
 };
 
 /// A global program with a layout for every value; reshards are not yet nodes of it.
@@ -42,13 +42,13 @@ LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& m
                   const PropagateOptions& options);
 
 /// The layouts that a node has when its factors are sharded as given: axes by factor.
-/// Used to lay out a flexible value as its consumer wants it.
+/// Used to lay out a free value as its consumer wants it.
 NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
                        const Mesh& mesh);
 
 /// The text form of the graph with layouts: of each value the one it is kept in, the one it is
 /// computed in where that is another, and where one of its operands is to be resharded those that
-/// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. A flexible
+/// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. A any_layout
 /// value is `any`.
 std::string print(const LaidOut& program, const Mesh& mesh);
 LaidOut parse_laid_out(std::string_view text, const Mesh& mesh, const LookUpOp& lookup);

@@ -26,7 +26,7 @@ class Inserter {
     const Graph& graph = source_.graph;
     for (const ValueId id : graph.ids()) {
       const NodeLayout& layout = source_.nodes[id];
-      if (!layout.flexible) make(id, layout);
+      if (!layout.any_layout) make(id, layout);
     }
     Graph& result = result_.graph;
     remap_names(graph, first_, result);
@@ -88,8 +88,8 @@ class Inserter {
   /// The value of `id` in a layout; `user` is the node that wants it.
   ValueId want(ValueId id, const Layout& layout, Phase phase, const Node* user = nullptr) {
     const Node& node = source_.graph.node(id);
-    const bool flexible = source_.nodes[id].flexible;
-    const bool keep = flexible || options_.keep_gathered || node.op->leaf != Leaf::kVariable;
+    const bool any_layout = source_.nodes[id].any_layout;
+    const bool keep = any_layout || options_.keep_gathered || node.op->leaf != Leaf::kVariable;
     const std::vector<Made>& made = made_[id];
     std::vector<Layout> available;
     std::vector<ValueId> values;
@@ -99,7 +99,7 @@ class Inserter {
       available.push_back(made[i].layout);
       values.push_back(made[i].value);
     }
-    if (flexible) {
+    if (any_layout) {
       NodeLayout wanted = lay_out_for(source_.graph, node, layout, mesh_);
       wanted.output = layout;
       return make(id, wanted);

@@ -47,7 +47,7 @@ class Localizer {
     Node node = remap(source_.graph.node(id), renamed_);
     node.gradient_of = kNoValue;
     node.type.shape = local(id, device_);
-    return result_.append(std::move(node), local_window(shape(id), layout(id), mesh_, device_));
+    return result_.append(std::move(node), local_region(shape(id), layout(id), mesh_, device_));
   }
 
   /// A node of the move at hand, which takes `input` and gives the result of the move, or these
@@ -60,8 +60,8 @@ class Localizer {
     node.gradient_of = kNoValue;
     node.attrs = std::move(attrs);
     node.type.shape = elements ? Shape{*elements} : result_shape_;
-    Window window = elements ? whole_window(node.type.shape) : window_;
-    return result_.append(std::move(node), std::move(window));
+    Region region = elements ? whole_region(node.type.shape) : window_;
+    return result_.append(std::move(node), std::move(region));
   }
 
   /// The same for a collective, which tells all members what it needs of these.
@@ -78,7 +78,7 @@ class Localizer {
   ValueId move(ValueId id) {
     id_ = id;
     from_ = source_.graph.node(id).inputs[0];
-    window_ = local_window(shape(id), layout(id), mesh_, device_);
+    window_ = local_region(shape(id), layout(id), mesh_, device_);
     result_shape_ = local(id, device_);
     step_ = &source_.steps.at(id);
     members_ = mesh_.group(step_->axes, device_);
@@ -156,7 +156,7 @@ class Localizer {
   ValueId slice() {
     const std::size_t dim = step_dim();
     const std::int64_t size = result_shape_[dim];
-    const Window old = local_window(shape(from_), layout(from_), mesh_, device_);
+    const Region old = local_region(shape(from_), layout(from_), mesh_, device_);
     const std::int64_t start = size == 0 ? 0 : window_.offset[dim] - old.offset[dim];
     return emit(ops::kSlice, rename(from_),
                 {{"axis", number(dim)}, {"start", start}, {"size", size}});
@@ -234,7 +234,7 @@ class Localizer {
   const ReshardStep* step_ = nullptr;
   std::vector<int> members_;  ///< who takes part in it
   Shape result_shape_;        ///< on this device
-  Window window_;
+  Region window_;
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ Partitioned insert_reshards(const LaidOut& laid_out, const Mesh& mesh,
 /// Turns every reshard into the single collectives and slices of the table in sharding/reshard.h.
 Partitioned choose_collectives(const Partitioned& program, const Mesh& mesh);
 
-/// The program of one device: local shapes, windows, packing around collectives.
+/// The program of one device: local shapes, regions, packing around collectives.
 Graph localize(const Partitioned& program, const Mesh& mesh, int device);
 
 /// Throws CheckFailure unless operands have the layouts that the rules of their ops allow, no

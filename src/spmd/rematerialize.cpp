@@ -130,7 +130,7 @@ class Rewriter {
     for (std::size_t k = 0; k < node(id).inputs.size(); ++k) {
       const ValueId input = node(id).inputs[k];
       const NodeLayout& given = source_.nodes[input];
-      if (given.flexible || !may_repeat_[input]) continue;
+      if (given.any_layout || !may_repeat_[input]) continue;
       const Layout& wanted = source_.nodes[id].inputs[k];
       if (sends(given.output, wanted, node(input).type)) may_repeat_[input] = false;
     }

@@ -83,7 +83,7 @@ std::uint64_t digest(const std::vector<GlobalTensor>& tensors, const std::vector
   std::vector<std::uint64_t> sums(tensors.size(), 0);
   for (const TensorPart& part : parts) {
     const GlobalTensor& tensor = tensors.at(part.tensor);
-    check_part(tensor, part.window, part.shape);
+    check_part(tensor, part.region, part.shape);
     if (part.owner) sums[part.tensor] += hash_part(tensor, part);
   }
   const std::vector<std::int64_t> all = sum_over_members(hosts, {sums.begin(), sums.end()});

@@ -8,7 +8,7 @@ namespace meshwork {
 /// all defaults and overrides, to config.yaml in it. A directory that is there already is used
 /// again. Throws an Error of ExitCode::kFile unless files can be written in it.
 ///
-/// To be called by one device; with others waiting, inside together().
+/// To be called by one device; with others waiting, inside collectively().
 void create_run_directory(const std::string& path, const std::string& config_text);
 
 }  // namespace meshwork

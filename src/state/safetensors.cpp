@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/nearest.h"
-#include "comm/together.h"
+#include "comm/collectively.h"
 
 namespace meshwork {
 namespace {
@@ -23,7 +23,7 @@ void check_owners(const std::vector<GlobalTensor>& tensors, const std::vector<Te
                   HostGroup& hosts) {
   std::vector<std::int64_t> owned(tensors.size(), 0);
   for (const TensorPart& part : parts) {
-    check_part(tensors.at(part.tensor), part.window, part.shape);
+    check_part(tensors.at(part.tensor), part.region, part.shape);
     if (part.owner) owned[part.tensor] += num_elements(part.shape);
   }
   owned = sum_over_members(hosts, owned);
@@ -133,11 +133,11 @@ void write_safetensors(const std::string& file, const std::vector<GlobalTensor>&
   const bool first = hosts.rank() == 0;
   const std::string partial = file + ".partial";
   try {
-    together(hosts, [&] {
+    collectively(hosts, [&] {
       if (first) begin_file(partial, plan);
     });
-    together(hosts, [&] { write_parts(partial, plan, tensors, parts); });
-    together(hosts, [&] {
+    collectively(hosts, [&] { write_parts(partial, plan, tensors, parts); });
+    collectively(hosts, [&] {
       if (first) rename_file(partial, file);
     });
   } catch (...) {
@@ -182,13 +182,13 @@ void SafetensorsFile::check_tensors(const std::vector<GlobalTensor>& expected,
   if (!problems.empty()) fail_with(name(), problems);
 }
 
-void SafetensorsFile::read(const GlobalTensor& tensor, const Window& window, const Shape& local,
+void SafetensorsFile::read(const GlobalTensor& tensor, const Region& region, const Shape& local,
                            std::byte* to) const {
-  check_part(tensor, window, local);
+  check_part(tensor, region, local);
   const StoredTensor* stored = find(tensor.path);
   if (stored == nullptr || !same_type(*stored, tensor)) check_tensors({tensor}, true);
   const std::size_t size = size_of(tensor.dtype);
-  for_each_run(window, local, [&](const Run& run) {
+  for_each_run(region, local, [&](const Run& run) {
     file_.read_at(to + static_cast<std::size_t>(run.local) * size,
                   static_cast<std::size_t>(run.count) * size,
                   stored->begin + static_cast<std::uint64_t>(run.global) * size);

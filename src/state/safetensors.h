@@ -40,7 +40,7 @@ class SafetensorsFile {
   void check_tensors(const std::vector<GlobalTensor>& expected, bool allow_extra = false) const;
 
   /// Reads just one part of a tensor into `to`, dense and row-major.
-  void read(const GlobalTensor& tensor, const Window& window, const Shape& local,
+  void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
             std::byte* to) const;
 
  private:

@@ -16,7 +16,7 @@ std::string describe(DType dtype, const Shape& shape) {
 void read_part(const GlobalTensor& tensor, const TensorPart& part, const UseElements& use) {
   constexpr std::int64_t kBytes = std::int64_t{1} << 20U;
   const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
-  for_each_run(part.window, part.shape, [&](const Run& run) {
+  for_each_run(part.region, part.shape, [&](const Run& run) {
     for (std::int64_t begin = 0; begin < run.count; begin += kBytes / size) {
       const std::int64_t count = std::min(kBytes / size, run.count - begin);
       use(run.global + begin, part.read((run.local + begin) * size, count * size), count);
@@ -24,15 +24,15 @@ void read_part(const GlobalTensor& tensor, const TensorPart& part, const UseElem
   });
 }
 
-void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local) {
-  MW_CHECK(window.global == tensor.shape, "{}: {}, window of {}", tensor.path,
-           to_string(tensor.shape), to_string(window.global));
+void check_part(const GlobalTensor& tensor, const Region& region, const Shape& local) {
+  MW_CHECK(region.global == tensor.shape, "{}: {}, region of {}", tensor.path,
+           to_string(tensor.shape), to_string(region.global));
   const std::size_t rank = tensor.shape.size();
-  MW_CHECK(window.offset.size() == rank && local.size() == rank, "{}", tensor.path);
+  MW_CHECK(region.offset.size() == rank && local.size() == rank, "{}", tensor.path);
   for (std::size_t d = 0; d < rank; ++d) {
     MW_CHECK(
-        window.offset[d] >= 0 && local[d] >= 0 && window.offset[d] + local[d] <= tensor.shape[d],
-        "{}: part {} at {} of {}", tensor.path, to_string(local), to_string(window.offset),
+        region.offset[d] >= 0 && local[d] >= 0 && region.offset[d] + local[d] <= tensor.shape[d],
+        "{}: part {} at {} of {}", tensor.path, to_string(local), to_string(region.offset),
         to_string(tensor.shape));
   }
 }

@@ -28,7 +28,7 @@ using ReadPart = std::function<const std::byte*(std::int64_t begin, std::int64_t
 /// What one device holds of a global tensor: dense, row-major.
 struct TensorPart {
   std::size_t tensor = 0;  ///< index in the list of global tensors
-  Window window;
+  Region region;
   Shape shape;  ///< local
   ReadPart read;
   /// Of the replicas of a part one is the owner: every element has exactly one. Others are skipped.
@@ -43,7 +43,7 @@ using UseElements =
 void read_part(const GlobalTensor& tensor, const TensorPart& part, const UseElements& use);
 
 /// Throws CheckFailure unless the part lies inside its tensor.
-void check_part(const GlobalTensor& tensor, const Window& window, const Shape& local);
+void check_part(const GlobalTensor& tensor, const Region& region, const Shape& local);
 
 /// Indices of the tensors in the order of their paths, which differ.
 std::vector<std::size_t> in_path_order(const std::vector<GlobalTensor>& tensors);

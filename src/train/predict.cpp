@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
-#include "comm/together.h"
+#include "comm/collectively.h"
 #include "data/npy_writer.h"
 #include "graph/op_def.h"
 #include "sharding/layout.h"
@@ -69,12 +69,12 @@ class Predictor {
     const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
     if (!is_first_replica(layout, session_.job().mesh, session_.hosts().rank())) return;
     const TensorView view = runner_.output(output);
-    Window window = view.window;
-    window.global[0] = samples_;
-    window.offset[0] += first;
+    Region region = view.region;
+    region.global[0] = samples_;
+    region.offset[0] += first;
     host_.resize(static_cast<std::size_t>(num_bytes(view.type)));
     session_.download(host_.data(), view);
-    writer.write(window, view.type.shape, host_.data());
+    writer.write(region, view.type.shape, host_.data());
   }
 
   const Session& session_;
@@ -118,14 +118,14 @@ void predict(const Job& job, const World& world, const data::Split& split,
   Session session(job, world);
   session.load_weights(weights);
   std::vector<data::NpyWriter> writers;
-  together(session.hosts(), [&] {
+  collectively(session.hosts(), [&] {
     if (!session.is_first()) return;
     for (const PredictionFile& entry : files) {
       create_parent_directory(entry.file, "; name another with --output");
       writers.push_back(data::NpyWriter::create(entry.file, DType::kFloat32, entry.shape));
     }
   });
-  together(session.hosts(), [&] {
+  collectively(session.hosts(), [&] {
     if (session.is_first()) return;
     for (const PredictionFile& entry : files) {
       writers.push_back(data::NpyWriter::join(entry.file, DType::kFloat32, entry.shape));
@@ -133,10 +133,10 @@ void predict(const Job& job, const World& world, const data::Split& split,
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));
   Predictor(session, inputs_of(job, split), files).run(writers, bar);
-  together(session.hosts(), [&] {
+  collectively(session.hosts(), [&] {
     for (data::NpyWriter& writer : writers) writer.close();
   });
-  together(session.hosts(), [&] {
+  collectively(session.hosts(), [&] {
     if (!session.is_first()) return;
     for (data::NpyWriter& writer : writers) writer.publish();
   });

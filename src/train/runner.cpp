@@ -171,10 +171,10 @@ data::LoaderOptions Runner::in_order() const {
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];
-    if (view.data != nullptr) return data::LocalPart{view.window, view.type.shape};
+    if (view.data != nullptr) return data::LocalPart{view.region, view.type.shape};
     Shape global = fields_[field].shape;
     global.insert(global.begin(), batch);
-    return data::LocalPart{whole_window(global), Shape(global.size(), 0)};
+    return data::LocalPart{whole_region(global), Shape(global.size(), 0)};
   };
 }
 

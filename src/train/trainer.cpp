@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/file.h"
-#include "comm/together.h"
+#include "comm/collectively.h"
 #include "state/run_directory.h"
 
 namespace meshwork {
@@ -99,7 +99,7 @@ Trainer::Trainer(Session& session, int verbose, std::ostream& out)
 
 Trainer::Files Trainer::open_files() const {
   Files files;
-  together(session_.hosts(), [&] {
+  collectively(session_.hosts(), [&] {
     if (!session_.is_first()) return;
     create_run_directory(config_.run_directory, config_.text);
     std::vector<std::string> columns;
@@ -117,11 +117,11 @@ Training Trainer::make_training() {
   training.say = [this](const std::string& line) {
     if (session_.is_first()) bar_.print(line);
   };
-  training.together = [this](const std::function<void()>& work) {
-    together(session_.hosts(), work);
+  training.collectively = [this](const std::function<void()>& work) {
+    collectively(session_.hosts(), work);
   };
   training.save_weights = [this](const std::string& file) {
-    together(session_.hosts(), [&] {
+    collectively(session_.hosts(), [&] {
       if (session_.is_first()) create_parent_directory(file);
     });
     session_.save_weights(file);

@@ -35,7 +35,7 @@ double best_time(const std::function<void()>& work) {
 TensorView view_of(const Shape& shape) {
   TensorView view;
   view.type.shape = shape;
-  view.window = whole_window(shape);
+  view.region = whole_region(shape);
   return view;
 }
 
@@ -160,8 +160,8 @@ void time_convolution(Backend& backend, const Layer& l) {
     fmt::print(" {:9.1f} us {:6.1f} GFLOP/s", seconds * 1e6, 2e-9 * multiplications / seconds);
   };
   time("convolution", {x, w}, y);
-  time("convolution_input", {y, w}, x);
-  time("convolution_kernel", {x, y}, w);
+  time("convolution_backward_data", {y, w}, x);
+  time("convolution_backward_filter", {x, y}, w);
   fmt::print("\n");
 }
 
@@ -199,7 +199,7 @@ void time_pools(Backend& backend, std::int64_t channels) {
   time_kernel(backend, "pad", {x}, padded,
               {{"low", std::vector<std::int64_t>{0, 2, 2, 0}}, {"shape", padded}});
   const Attrs last{{"axis", std::int64_t{3}}};
-  time_kernel(backend, "moments", {x, c}, {3, channels}, last);
+  time_kernel(backend, "shifted_sums", {x, c}, {3, channels}, last);
   time_kernel(backend, "scale_offset", {x, c, c}, x, last);
   time_kernel(backend, "scale_offset_sums", {x, x}, {2, channels}, last);
 }

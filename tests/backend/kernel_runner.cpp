@@ -59,8 +59,8 @@ std::vector<double> read(const TensorType& type, const std::byte* from) {
   return values;
 }
 
-Window window_or_whole(const Window& window, const Shape& shape) {
-  return window.global.size() == shape.size() ? window : whole_window(shape);
+Region region_or_whole(const Region& region, const Shape& shape) {
+  return region.global.size() == shape.size() ? region : whole_region(shape);
 }
 
 /// Place of a float in the order of all floats.
@@ -110,9 +110,9 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
   MW_CHECK(kernel != nullptr, "no kernel for '{}'", op);
   KernelArgs args;
   args.attrs = attrs;
-  args.output = {output, window_or_whole(options.window, output.shape), nullptr};
+  args.output = {output, region_or_whole(options.region, output.shape), nullptr};
   for (const Tensor& input : inputs) {
-    args.inputs.push_back({input.type, window_or_whole(input.window, input.type.shape), nullptr});
+    args.inputs.push_back({input.type, region_or_whole(input.region, input.type.shape), nullptr});
   }
   const Guarded workspace(backend, kernel->workspace != nullptr ? kernel->workspace(args) : 0);
   args.workspace = workspace.memory.get();
@@ -135,7 +135,7 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
     CHECK(same({inputs[i].type, {}, read(inputs[i].type, args.inputs[i].data)}, inputs[i]));
   }
   CHECK(memory.back().intact());
-  return {output, options.window, read(output, args.output.data)};
+  return {output, options.region, read(output, args.output.data)};
 }
 
 double ulps(const Tensor& a, const Tensor& b) {

@@ -12,7 +12,7 @@ namespace meshwork::testing {
 /// A tensor of a test: values as double whatever the dtype, which holds all that the tests use.
 struct Tensor {
   TensorType type;
-  Window window = {};  ///< empty: the whole tensor
+  Region region = {};  ///< empty: the whole tensor
   std::vector<double> values;
 };
 
@@ -27,7 +27,7 @@ Tensor normals(Shape shape, std::uint64_t seed);
 
 struct RunOptions {
   int in_place = -1;   ///< the operand whose memory the result takes
-  Window window = {};  ///< of the result; empty: the whole tensor
+  Region region = {};  ///< of the result; empty: the whole tensor
 };
 
 /// What the kernel of `op` in the backend gives. Result and workspace are filled with garbage

@@ -17,14 +17,14 @@ const Attrs kNormal{{"key", kKey}, {"mean", 1.0}, {"stddev", 0.5}};
 
 Tensor step_of(double value) { return tensor(DType::kInt64, {}, {value}); }
 
-/// The part of `whole` that the window shows.
-std::vector<double> part_of(const Tensor& whole, const Window& window, const Shape& local) {
+/// The part of `whole` that the region shows.
+std::vector<double> part_of(const Tensor& whole, const Region& region, const Shape& local) {
   std::vector<double> part;
   const Shape strides = row_major_strides(whole.type.shape);
   for (std::int64_t i = 0; i < num_elements(local); ++i) {
     std::int64_t rest = i, place = 0;
     for (std::size_t d = local.size(); d-- > 0;) {
-      place += (window.offset[d] + rest % local[d]) * strides[d];
+      place += (region.offset[d] + rest % local[d]) * strides[d];
       rest /= local[d];
     }
     part.push_back(whole.values[static_cast<std::size_t>(place)]);
@@ -64,7 +64,7 @@ TEST_CASE("fast random kernels agree with naive ones") {
   }
 }
 
-TEST_CASE("a window of a random tensor is the same part of the whole") {
+TEST_CASE("a region of a random tensor is the same part of the whole") {
   const Shape global{6, 50, 9};
   for (const auto& [op, attrs] :
        {std::pair{"random_uniform", kUniform}, std::pair{"random_normal", kNormal},
@@ -75,12 +75,12 @@ TEST_CASE("a window of a random tensor is the same part of the whole") {
          {Part{{0, 0, 0}, {6, 50, 9}}, Part{{2, 0, 0}, {3, 50, 9}}, Part{{0, 7, 0}, {6, 11, 9}},
           Part{{1, 49, 5}, {5, 1, 4}}, Part{{0, 0, 8}, {6, 50, 1}}, Part{{5, 3, 1}, {1, 2, 3}},
           Part{{6, 0, 0}, {0, 50, 9}}}) {
-      const Window window{global, part.offset};
+      const Region region{global, part.offset};
       const TensorType type{DType::kFloat32, part.local};
       for (const bool fast : {false, true}) {
         const auto backend = fast ? make_cpu_backend(2) : make_reference_backend();
-        const Tensor y = run(*backend, op, {step_of(3)}, type, attrs, {.window = window});
-        CHECK(y.values == part_of(whole, window, part.local));
+        const Tensor y = run(*backend, op, {step_of(3)}, type, attrs, {.region = region});
+        CHECK(y.values == part_of(whole, region, part.local));
       }
     }
   }
@@ -134,7 +134,7 @@ TEST_CASE("an orthogonal matrix is one, and the same for every window") {
     offset.back() = local.back() / 2;
     local.back() -= offset.back();
     const Tensor part = run(*backend, "orthogonal", {}, {DType::kFloat32, local}, attrs,
-                            {.window = {shape, offset}});
+                            {.region = {shape, offset}});
     CHECK(part.values == part_of(q, {shape, offset}, local));
   }
   check_fast("orthogonal", {}, {DType::kFloat32, {0, 4}}, attrs);

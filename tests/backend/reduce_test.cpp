@@ -128,8 +128,8 @@ TEST_CASE("fast argmax finds the places that the naive one finds") {
       for (double& value : x.values) value = -infinity;
       check_fast("argmax", {x}, output, {{"axis", axis}});
       for (double& value : x.values) value = nan;
-      x.window = {shape, Shape(shape.size(), 5)};
-      for (std::int64_t& extent : x.window.global) extent += 5;
+      x.region = {shape, Shape(shape.size(), 5)};
+      for (std::int64_t& extent : x.region.global) extent += 5;
       check_fast("argmax", {x}, output, {{"axis", axis}});
     }
   }
@@ -173,7 +173,9 @@ TEST_CASE("fast softmax and log_softmax agree with naive ones") {
   }
 }
 
-TEST_CASE("fast crossentropy has the bits of log_softmax and pick, its gradient those of theirs") {
+TEST_CASE(
+    "fast crossentropy has the bits of log_softmax and take_along_axis, its gradient those of "
+    "theirs") {
   for (const Shape& shape : {Shape{1}, Shape{128, 10}, Shape{3, 4, 77}, Shape{5, 9000},
                              Shape{700, 100}, Shape{0, 3}, Shape{3, 0}, Shape{900, 1}}) {
     CAPTURE(to_string(shape));
@@ -193,7 +195,7 @@ TEST_CASE("fast crossentropy has the bits of log_softmax and pick, its gradient 
     const std::int64_t axis = static_cast<std::int64_t>(shape.size()) - 1;
 
     const Tensor log = run(*fast, "log_softmax", {x}, x.type, {{"axis", axis}});
-    const Tensor picked = run(*fast, "pick", {log, labels}, row_type);
+    const Tensor picked = run(*fast, "take_along_axis", {log, labels}, row_type);
     const Tensor loss = run(*fast, "crossentropy", {x, labels}, row_type);
     CHECK(ulps(loss, run(*fast, "negate", {picked}, row_type)) == 0);
     CHECK(same(run(*make_cpu_backend(2), "crossentropy", {x, labels}, row_type), loss));

@@ -131,7 +131,7 @@ TEST_CASE("naive argmax counts over the whole tensor") {
   check_values(
       reference("argmax", {floats({2, 2}, {1, 4, 3, 2})}, i32({2}), {{"axis", std::int64_t{0}}}),
       {1, 0});
-  x.window = {{2, 10}, {0, 4}};
+  x.region = {{2, 10}, {0, 4}};
   check_values(reference("argmax", {x}, i32({2}), {{"axis", std::int64_t{1}}}), {5, 5});
   const Tensor low = floats({2}, {-kInf, -kInf});
   check_values(reference("argmax", {low}, i32({}), {{"axis", std::int64_t{0}}}), {0});
@@ -202,15 +202,17 @@ TEST_CASE("naive movement") {
   check_values(reference("unpack", {packed}, f32({2, 3}), blocks), x.values);
 }
 
-TEST_CASE("naive one_hot and pick count over the whole tensor") {
+TEST_CASE("naive one_hot and take_along_axis count over the whole tensor") {
   const Tensor index = tensor(DType::kInt32, {3}, {4, 6, -1});
-  const RunOptions window{.window = {{3, 10}, {0, 4}}};
-  check_values(reference("one_hot", {index}, f32({3, 2}), {{"depth", std::int64_t{10}}}, window),
+  const RunOptions region{.region = {{3, 10}, {0, 4}}};
+  check_values(reference("one_hot", {index}, f32({3, 2}), {{"depth", std::int64_t{10}}}, region),
                {1, 0, 0, 0, 0, 0});
   Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
-  check_values(reference("pick", {x, tensor(DType::kInt32, {3}, {1, 0, 7})}, f32({3})), {2, 3, 0});
-  x.window = {{3, 10}, {0, 5}};
-  check_values(reference("pick", {x, tensor(DType::kInt32, {3}, {5, 6, 4})}, f32({3})), {1, 4, 0});
+  check_values(reference("take_along_axis", {x, tensor(DType::kInt32, {3}, {1, 0, 7})}, f32({3})),
+               {2, 3, 0});
+  x.region = {{3, 10}, {0, 5}};
+  check_values(reference("take_along_axis", {x, tensor(DType::kInt32, {3}, {5, 6, 4})}, f32({3})),
+               {1, 4, 0});
 }
 
 TEST_CASE("naive leaves") {
@@ -218,10 +220,10 @@ TEST_CASE("naive leaves") {
   check_values(reference("constant", {}, {DType::kInt64, {}}, {{"value", -3.0}}), {-3});
   check_values(reference("iota", {}, i32({2, 2}), {{"dim", std::int64_t{1}}}), {0, 1, 0, 1});
   check_values(
-      reference("iota", {}, f32({2, 2}), {{"dim", std::int64_t{0}}}, {.window = {{8, 2}, {3, 0}}}),
+      reference("iota", {}, f32({2, 2}), {{"dim", std::int64_t{0}}}, {.region = {{8, 2}, {3, 0}}}),
       {3, 3, 4, 4});
   check_values(reference("identity_matrix", {}, f32({2, 3}), {{"gain", 2.0}}), {2, 0, 0, 0, 2, 0});
   check_values(
-      reference("identity_matrix", {}, f32({2, 2}), {{"gain", 1.0}}, {.window = {{4, 4}, {1, 2}}}),
+      reference("identity_matrix", {}, f32({2, 2}), {{"gain", 1.0}}, {.region = {{4, 4}, {1, 2}}}),
       {0, 0, 1, 0});
 }

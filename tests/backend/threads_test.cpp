@@ -38,8 +38,8 @@ void check_layer(const Layer& l) {
                     {"groups", l.groups}};
   const Tensor image = normals(l.x, 1), kernel = normals(w, 2), result = normals(y, 3);
   check_threads("convolution", {image, kernel}, result.type, attrs);
-  check_threads("convolution_input", {result, kernel}, image.type, attrs);
-  check_threads("convolution_kernel", {image, result}, kernel.type, attrs);
+  check_threads("convolution_backward_data", {result, kernel}, image.type, attrs);
+  check_threads("convolution_backward_filter", {image, result}, kernel.type, attrs);
 }
 
 }  // namespace

@@ -19,15 +19,15 @@ using meshwork::reference::offset_of;
 namespace {
 
 Tensor part_of(const Tensor& whole, const std::vector<Interval>& where) {
-  Tensor part{{whole.type.dtype, {}}, whole_window(whole.type.shape), {}};
+  Tensor part{{whole.type.dtype, {}}, whole_region(whole.type.shape), {}};
   for (std::size_t d = 0; d < where.size(); ++d) {
     part.type.shape.push_back(where[d].size());
-    part.window.offset[d] = where[d].begin;
+    part.region.offset[d] = where[d].begin;
   }
   const Shape strides = row_major_strides(whole.type.shape);
   for_each_index(part.type.shape, [&](const Shape& index) {
     part.values.push_back(whole.values[static_cast<std::size_t>(
-        offset_of(index, strides) + offset_of(part.window.offset, strides))]);
+        offset_of(index, strides) + offset_of(part.region.offset, strides))]);
   });
   return part;
 }
@@ -109,7 +109,7 @@ struct Cutting {
     }
     const Tensor expected = part_of(whole, where);
     const Tensor actual = run(backend, op_case.op->name, parts(tiles, more), expected.type,
-                              op_case.attrs, {.window = expected.window});
+                              op_case.attrs, {.region = expected.region});
     if (DimRule::contains(rule.output, tiles.begin()->first)) check_close(actual, expected, 1e-5);
     return actual;
   }

@@ -124,9 +124,9 @@ TEST_CASE("naive convolutions multiply what they should") {
     Tensor expected;
     if (is(op_case, ops::kConvolution)) {
       expected = products(op_case.attrs, {in[0], in[1], zeros(op_case.output)}).y;
-    } else if (is(op_case, ops::kConvolutionInput)) {
+    } else if (is(op_case, ops::kConvolutionBackwardData)) {
       expected = products(op_case.attrs, {zeros(op_case.output), in[1], in[0]}).x;
-    } else if (is(op_case, ops::kConvolutionKernel)) {
+    } else if (is(op_case, ops::kConvolutionBackwardFilter)) {
       expected = products(op_case.attrs, {in[0], zeros(op_case.output), in[1]}).w;
     } else {
       continue;
@@ -169,9 +169,8 @@ TEST_CASE("naive padding and sums over channels") {
                             {{"low", Integers{1, -1}}, {"shape", Shape{3, 4}}});
   CHECK(padded.values == std::vector<double>{0, 0, 0, 0, 2, 3, 0, 0, 5, 6, 0, 0});
   const Attrs first{{"axis", std::int64_t{0}}};
-  CHECK(
-      run(*backend, "moments", {x, floats({2}, {2, 4})}, {DType::kFloat32, {3, 2}}, first).values ==
-      std::vector<double>{6, 15, 0, 3, 2, 5});
+  CHECK(run(*backend, "shifted_sums", {x, floats({2}, {2, 4})}, {DType::kFloat32, {3, 2}}, first)
+            .values == std::vector<double>{6, 15, 0, 3, 2, 5});
   CHECK(
       run(*backend, "scale_offset", {x, floats({2}, {2, -1}), floats({2}, {1, 10})}, x.type, first)
           .values == std::vector<double>{3, 5, 7, 6, 5, 4});
@@ -222,8 +221,8 @@ void check_layer(const Layer& l) {
               {"groups", l.groups}};
   const Tensor image = some_floats(l.x, 1), kernel = some_floats(w, 2), result = some_floats(y, 3);
   check_fast("convolution", {image, kernel}, result.type, attrs);
-  check_fast("convolution_input", {result, kernel}, image.type, attrs);
-  check_fast("convolution_kernel", {image, result}, kernel.type, attrs);
+  check_fast("convolution_backward_data", {result, kernel}, image.type, attrs);
+  check_fast("convolution_backward_filter", {image, result}, kernel.type, attrs);
 }
 
 }  // namespace
@@ -326,25 +325,25 @@ TEST_CASE("fast pools and sums over channels agree with naive ones on many eleme
       const Tensor a = some_floats({channels}, 3), b = some_floats({channels}, 4);
       const Attrs last{{"axis", std::int64_t{1}}};
       const TensorType sums{DType::kFloat32, {2, channels}};
-      const TensorType moments{DType::kFloat32, {3, channels}};
-      check_fast("moments", {x, a}, moments, last);
+      const TensorType shifted_sums{DType::kFloat32, {3, channels}};
+      check_fast("shifted_sums", {x, a}, shifted_sums, last);
       check_fast("scale_offset_sums", {x, dy}, sums, last);
       check_fast("scale_offset", {x, a, b}, x.type, last, 0, {0});
       const Tensor z = some_floats({2, channels, rows}, 5),
                    dz = some_floats({2, channels, rows}, 6);
-      check_fast("moments", {z, a}, moments, last);
+      check_fast("shifted_sums", {z, a}, shifted_sums, last);
       check_fast("scale_offset_sums", {z, dz}, sums, last);
       check_fast("scale_offset", {z, a, b}, z.type, last, 0, {0});
     }
   }
 }
 
-TEST_CASE("moments around a shift near the mean keep the variance of large numbers") {
+TEST_CASE("shifted_sums around a shift near the mean keep the variance of large numbers") {
   constexpr std::int64_t kRows = 200000;
   Tensor x = some_floats({kRows, 3}, 7);
   for (double& value : x.values) value = 4096 + value / 64;
   const Tensor shift = floats({3}, {4096, 4096, 4096});
-  const Tensor y = run(*make_cpu_backend(2), "moments", {x, shift}, {DType::kFloat32, {3, 3}},
+  const Tensor y = run(*make_cpu_backend(2), "shifted_sums", {x, shift}, {DType::kFloat32, {3, 3}},
                        {{"axis", std::int64_t{1}}});
   for (std::size_t c = 0; c < 3; ++c) {
     double mean = 0, variance = 0;

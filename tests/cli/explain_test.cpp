@@ -257,7 +257,8 @@ TEST_CASE("explain --json can be read by a program") {
   CHECK(value.at("devices").at(1).at("offset") == nlohmann::json({4, 0}));
   CHECK(value.at("devices").at(1).at("bytes") == 60);
   double sent = 0;
-  for (const auto& move : value.at("moves")) sent += move.at("bytes_per_device").get<double>();
+  for (const auto& transfer : value.at("moves"))
+    sent += transfer.at("bytes_per_device").get<double>();
   CHECK(value.at("sent_per_device") == sent);
   CHECK(value.at("moves").at(0).at("collectives").at(0).at("kind") == "all_reduce");
 

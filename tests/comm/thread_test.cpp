@@ -187,7 +187,7 @@ TEST_CASE("threads: abort gives its exit code to the run and an Error to the oth
           if (again == text) ++seen;
         });
       },
-      ExitCode::kFile);
+      static_cast<ExitCode>(75));
   CHECK(message == "device 1 of 3 ended the job with exit code 75");
   CHECK(seen == 4);
 }

@@ -14,7 +14,7 @@
 #include "backend/backend.h"
 #include "base/check.h"
 #include "graph/text_cursor.h"
-#include "plan/chains.h"
+#include "plan/fusion_groups.h"
 #include "plan/plan.h"
 #include "rewrite/rewrite.h"
 #include "sharding/layout_map.h"
@@ -138,11 +138,12 @@ std::string local(const Case& c) {
 
 std::string order(const Case& c) { return checked(update_early(with_overwrite_edges(global(c)))); }
 
-/// Nodes of the same chain have the same number.
-std::string chains(const Case& c) {
-  const Chained found = find_chains(global(c), cpu_target(1));
+/// Nodes of the same fusion have the same number.
+std::string fusions(const Case& c) {
+  const Fused found = find_fusion_groups(global(c), cpu_target(1));
   verify(found.program);
-  return print(found.program, [&](ValueId id) { return fmt::format("chain {}", found.chain[id]); });
+  return print(found.program,
+               [&](ValueId id) { return fmt::format("fusion {}", found.fusion[id]); });
 }
 
 std::string schedule(const Case& c) {
@@ -164,9 +165,9 @@ using Run = std::function<std::string(const Case&)>;
 
 std::map<std::string, Run> passes() {
   std::map<std::string, Run> result{
-      {"backward", backward}, {"layouts", layouts}, {"rematerialize", rematerialize},
-      {"reshards", reshards}, {"local", local},     {"collectives", collectives},
-      {"order", order},       {"chains", chains},   {"schedule", schedule},
+      {"backward", backward}, {"layouts", layouts},     {"rematerialize", rematerialize},
+      {"reshards", reshards}, {"local", local},         {"collectives", collectives},
+      {"order", order},       {"elementwise", fusions}, {"schedule", schedule},
       {"plan", plan},
   };
   for (const RewriteDef* rewrite : rewrites()) {

@@ -80,16 +80,16 @@ TEST_CASE("values begin where the target wants them") {
   CHECK(plan.variable_bytes % 4096 == 0);
 }
 
-TEST_CASE("a small cache splits no product, a small chain ends early") {
+TEST_CASE("a small cache splits no product, a small fusion ends early") {
   Target target = cpu_target(1);
   target.cache /= 8;
-  target.longest_chain = 3;
+  target.longest_fusion = 3;
   const Plan plan = plan_for(target);
   CHECK(count(plan, "einsum", 3) == 0);
   CHECK(longest(plan) == 3);
 }
 
-TEST_CASE("links that nothing fills have every gradient go by itself") {
+TEST_CASE("members that nothing fills have every gradient go by itself") {
   Target target = cpu_target(1);
   target.small_message = 0;
   target.bucket = 0;

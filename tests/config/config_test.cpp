@@ -44,7 +44,7 @@ layout_map:
   scale: []
 optimizer_layout: {d1/.*: [data]}
 keep_gathered: true
-fusion: {chains: false}
+fusion: {elementwise: false}
 rematerialize: {mode: larger_than, output_size_threshold: 99}
 memory_limit: 1.5 GiB
 compile:
@@ -71,7 +71,7 @@ run_directory: out
   CHECK(config.keep_gathered);
   CHECK(config.fusion.all);
   REQUIRE(config.fusion.choices.size() == 1);
-  CHECK(config.fusion.choices[0].name == "chains");
+  CHECK(config.fusion.choices[0].name == "elementwise");
   CHECK(!config.fusion.choices[0].wanted);
   CHECK(config.rematerialize.mode == RematerializeSpec::Mode::kLargerThan);
   CHECK(config.rematerialize.output_size_threshold == 99);

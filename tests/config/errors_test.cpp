@@ -82,16 +82,19 @@ TEST_CASE("errors of single keys") {
       {"batch_axis: [data, data]", "c.yaml:5:20: batch_axis: axis 'data' stands twice"},
       {"keep_gathered: 1", "c.yaml:5:16: keep_gathered must be true or false, not '1'"},
       {"fusion: 1", "c.yaml:5:9: fusion must be true or false, not '1'"},
-      {"fusion: [chains]",
-       "c.yaml:5:9: fusion must be true, false or a map of names, such as {chains: false}, not a "
+      {"fusion: [elementwise]",
+       "c.yaml:5:9: fusion must be true, false or a map of names, such as {elementwise: false}, "
+       "not a "
        "list"},
-      {"fusion: {chains: 2}", "c.yaml:5:18: fusion: chains must be true or false, not '2'"},
+      {"fusion: {elementwise: 2}",
+       "c.yaml:5:23: fusion: elementwise must be true or false, not '2'"},
       {"rematerialize: ful", "c.yaml:5:16: rematerialize: there is no mode 'ful'; nearest: 'full'"},
       {"rematerialize: list_of_layers",
        "c.yaml:5:16: rematerialize: list_of_layers needs the list; write {mode: list_of_layers, "
        "layer_names: ['stage_1/.*']}"},
       {"rematerialize: {mode: full, layer_names: [d1]}",
-       "c.yaml:5:16: rematerialize: mode list_of_layers and layer_names go together; give both or "
+       "c.yaml:5:16: rematerialize: mode list_of_layers and layer_names go collectively; give both "
+       "or "
        "neither"},
       {"rematerialize: {mode: larger_than, output_size_threshold: -1}",
        "c.yaml:5:59: rematerialize: output_size_threshold is -1; give 0 or more"},

@@ -56,7 +56,7 @@ data::PartOf sharded(const data::Split& split, std::int64_t parts, std::int64_t 
                                                                     std::int64_t batch) {
     data::LocalPart part = whole(field, batch);
     const std::size_t dim = columns && field == 0 ? 2 : 0;
-    std::tie(part.window.offset[dim], part.shape[dim]) = block(part.shape[dim], parts, device);
+    std::tie(part.region.offset[dim], part.shape[dim]) = block(part.shape[dim], parts, device);
     return part;
   };
 }
@@ -160,7 +160,7 @@ TEST_CASE("devices that hold blocks together hold the whole batch") {
       std::int64_t elements = 0;
       for (auto& device : devices) {
         const data::FieldBatch& x = device->next().fields[0];
-        const Shape& at = x.part.window.offset;
+        const Shape& at = x.part.region.offset;
         const float* value = x.as<float>();
         for (std::int64_t i = 0; i < x.part.shape[0]; ++i) {
           for (std::int64_t j = 0; j < 2; ++j) {

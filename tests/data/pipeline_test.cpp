@@ -56,17 +56,17 @@ data::PartOf tiles(const data::Split& split, std::vector<std::int64_t> parts, st
       rest /= parts[dim];
       if (dim >= part.shape.size()) continue;
       const std::int64_t extent = part.shape[dim];
-      part.window.offset[dim] = extent / parts[dim] * index + std::min(index, extent % parts[dim]);
+      part.region.offset[dim] = extent / parts[dim] * index + std::min(index, extent % parts[dim]);
       part.shape[dim] = extent / parts[dim] + (index < extent % parts[dim] ? 1 : 0);
     }
     return part;
   };
 }
 
-/// Checks that the part is what the whole batch shows in its window.
+/// Checks that the part is what the whole batch shows in its region.
 void check_part(const data::FieldBatch& whole, const data::FieldBatch& part) {
   bool same = true;
-  for_each_run(part.part.window, part.part.shape, [&](const Run& run) {
+  for_each_run(part.part.region, part.part.shape, [&](const Run& run) {
     const auto* from = whole.as<float>() + run.global;
     same = same && std::equal(from, from + run.count, part.as<float>() + run.local);
   });

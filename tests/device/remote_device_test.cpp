@@ -40,7 +40,7 @@ struct Bench {
   Launch sum() const {
     const TensorType type{DType::kFloat32, {kCount}};
     const auto view = [&](const std::shared_ptr<std::byte>& memory) {
-      return TensorView{type, whole_window(type.shape), memory.get()};
+      return TensorView{type, whole_region(type.shape), memory.get()};
     };
     return backend->bind(*backend->find("add"),
                          {.inputs = {view(a), view(b)}, .output = view(c), .attrs = {}}, *compute);
@@ -178,7 +178,7 @@ TEST_CASE("every kernel gives the bits of the CPU") {
       }
       const auto run = [&](Backend& backend) {
         return call_kernel(backend, *op_case.op, parts, op_case.attrs, op_case.output,
-                           whole_window(op_case.output.shape));
+                           whole_region(op_case.output.shape));
       };
       CHECK(run(*remote).bytes == run(*cpu).bytes);
       ++compared;

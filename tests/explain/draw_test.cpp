@@ -8,8 +8,8 @@
 #include <map>
 #include <regex>
 
-#include "cli/program.h"
 #include "base/byte_size.h"
+#include "cli/program.h"
 #include "explain/draw/devices.h"
 #include "explain/draw/table.h"
 #include "explain/draw/tensor.h"

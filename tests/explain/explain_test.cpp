@@ -57,18 +57,19 @@ ValueExplanation value_of(const Compiled& c, const std::string& path) {
 }
 
 /// "forward d2 [data, null] partial(model) -> [data, null] all_reduce 24" for each.
-std::vector<std::string> moves(const Compiled& c, const std::string& path, MoveCause cause) {
+std::vector<std::string> transfers(const Compiled& c, const std::string& path,
+                                   TransferCause cause) {
   const Explanation explanation = explained(c, path);
   std::vector<std::string> lines;
-  for (const CausedMove& caused : explanation.values.front().moves) {
+  for (const CausedMove& caused : explanation.values.front().transfers) {
     if (caused.cause != cause) continue;
-    const Move& move = explanation.moves[caused.move];
+    const Transfer& transfer = explanation.transfers[caused.transfer];
     const char* phases[] = {"forward", "backward", "update"};
     std::string line =
-        fmt::format("{} {} {} -> {}", phases[static_cast<int>(move.phase)], move.layer,
-                    to_string(move.from, c.job.mesh), to_string(move.to, c.job.mesh));
-    for (const ReshardStep& step : move.steps) line += fmt::format(" {}", to_string(step.kind));
-    lines.push_back(fmt::format("{} {}", line, move.bytes));
+        fmt::format("{} {} {} -> {}", phases[static_cast<int>(transfer.phase)], transfer.layer,
+                    to_string(transfer.from, c.job.mesh), to_string(transfer.to, c.job.mesh));
+    for (const ReshardStep& step : transfer.steps) line += fmt::format(" {}", to_string(step.kind));
+    lines.push_back(fmt::format("{} {}", line, transfer.bytes));
   }
   return lines;
 }
@@ -86,11 +87,11 @@ TEST_CASE("a weight: its rule, the reduction of its gradient, the sum that its r
   CHECK(kernel.rule->pattern == "d2/kernel");
   CHECK(kernel.rule->at.line == 7);
   // 4 of 8 rows and 2 columns of four bytes, all-reduced between two.
-  CHECK(moves(c, "d2/kernel", MoveCause::kSum) ==
+  CHECK(transfers(c, "d2/kernel", TransferCause::kSum) ==
         Lines{"forward d2 [data, null] partial(model) -> [data, null] all_reduce 32"});
-  CHECK(moves(c, "d2/kernel", MoveCause::kGradient) ==
+  CHECK(transfers(c, "d2/kernel", TransferCause::kGradient) ==
         Lines{"backward d2 [model, null] partial(data) -> [model, null] all_reduce 16"});
-  CHECK(moves(c, "d2/kernel", MoveCause::kItself).empty());
+  CHECK(transfers(c, "d2/kernel", TransferCause::kItself).empty());
   CHECK(!value_of(c, "d2/bias").rule.has_value());
 }
 
@@ -100,7 +101,7 @@ TEST_CASE("gradients and slots say whose layout they have") {
   CHECK(gradient.kind == ValueKind::kGradient);
   CHECK(gradient.like == "adam/d1_kernel_momentum");
   CHECK(to_string(gradient.layout, c.job.mesh) == "[null, model]");
-  CHECK(moves(c, "d1/kernel/gradient", MoveCause::kItself) ==
+  CHECK(transfers(c, "d1/kernel/gradient", TransferCause::kItself) ==
         Lines{"backward d1 [null, model] partial(data) -> [null, model] all_reduce 24"});
   const ValueExplanation slot = value_of(c, "adam/d1_kernel_momentum");
   CHECK(slot.kind == ValueKind::kSlot);
@@ -114,11 +115,11 @@ TEST_CASE("state of the optimizer that is sharded: gradients scattered, weights 
   const ValueExplanation slot = value_of(c, "adam/d2_kernel_velocity");
   CHECK(slot.optimizer_rule);
   CHECK(slot.like.empty());
-  CHECK(moves(c, "d2/kernel", MoveCause::kGradient) ==
+  CHECK(transfers(c, "d2/kernel", TransferCause::kGradient) ==
         Lines{"backward d2 [model, null] partial(data) -> [[model, data], null] reduce_scatter 8"});
-  CHECK(moves(c, "d2/kernel", MoveCause::kNewValue) ==
+  CHECK(transfers(c, "d2/kernel", TransferCause::kNewValue) ==
         Lines{"update adam [[model, data], null] -> [model, null] all_gather 8"});
-  CHECK(moves(c, "d2/kernel", MoveCause::kItself) ==
+  CHECK(transfers(c, "d2/kernel", TransferCause::kItself) ==
         Lines{"update adam [model, null] -> [[model, data], null] slice 0"});
 }
 
@@ -142,14 +143,14 @@ TEST_CASE("an output says by which operand each axis came") {
   REQUIRE(model.rule.has_value());
   CHECK(model.rule->at.line == 5);
   // Its columns are the rows over which d2 adds up, its batch those of a gradient.
-  CHECK(moves(c, "d1/output", MoveCause::kSum) ==
+  CHECK(transfers(c, "d1/output", TransferCause::kSum) ==
         Lines{"forward d2 [data, null] partial(model) -> [data, null] all_reduce 32",
               "backward d2 [model, null] partial(data) -> [model, null] all_reduce 16"});
   const ValueExplanation last = value_of(c, "d2/output");
   REQUIRE(last.origins.size() == 1);
   CHECK(last.origins[0].through == "d1/output");
   CHECK(last.origins[0].root == "x");
-  CHECK(moves(c, "d2/output", MoveCause::kInside) ==
+  CHECK(transfers(c, "d2/output", TransferCause::kInside) ==
         Lines{"forward d2 [data, null] partial(model) -> [data, null] all_reduce 32"});
 }
 
@@ -164,13 +165,14 @@ TEST_CASE("a layer is all that stands below its path") {
   CHECK(explained(c, "input").values.front().path == "input/output");
 }
 
-TEST_CASE("all moves together are what a step sends") {
+TEST_CASE("all transfers together are what a step sends") {
   for (const char* mesh :
        {"data=2,model=2", "data=1,model=4", "data=3,model=2", "data=4,model=1"}) {
     CAPTURE(mesh);
     const Compiled c = compiled(kPerceptron, mesh);
     double sent = 0;
-    for (const Move& move : moves_of(c.trace.agreed, c.job.mesh)) sent += move.bytes;
+    for (const Transfer& transfer : transfers_of(c.trace.agreed, c.job.mesh))
+      sent += transfer.bytes;
     double planned = 0;
     const int devices = c.job.mesh.num_devices();
     for (int device = 0; device < devices; ++device) {
@@ -201,14 +203,14 @@ fit: {batch_size: 4}
 )");
   const Explanation input = explained(c, "input/output");
   REQUIRE(input.values.front().rule.has_value());
-  const Move& move = input.moves[input.values.front().moves.front().move];
-  CHECK(move.layer == "conv");
-  CHECK(to_string(move.to, c.job.mesh) == "[data, height{0:7 5:12}, width{0:5 3:8}, null]");
-  REQUIRE(move.steps.size() == 2);
-  CHECK(move.steps[0].kind == StepKind::kHaloExchange);
+  const Transfer& transfer = input.transfers[input.values.front().transfers.front().transfer];
+  CHECK(transfer.layer == "conv");
+  CHECK(to_string(transfer.to, c.job.mesh) == "[data, height{0:7 5:12}, width{0:5 3:8}, null]");
+  REQUIRE(transfer.steps.size() == 2);
+  CHECK(transfer.steps[0].kind == StepKind::kHaloExchange);
   // Two images, one row of four columns and three channels; then a column of the seven rows.
-  CHECK(move.step_bytes[0] == doctest::Approx(2 * 4 * 3 * 4));
-  CHECK(move.step_bytes[1] == doctest::Approx(2 * 7 * 3 * 4));
+  CHECK(transfer.step_bytes[0] == doctest::Approx(2 * 4 * 3 * 4));
+  CHECK(transfer.step_bytes[1] == doctest::Approx(2 * 7 * 3 * 4));
   const ValueExplanation output = value_of(c, "conv/output");
   REQUIRE(output.origins.size() == 3);
   for (const AxisOrigin& origin : output.origins) {

@@ -88,7 +88,7 @@ void check_equal(const Graph& a, const Graph& b) {
     CHECK(a.variables[i].init == b.variables[i].init);
     CHECK(a.variables[i].init_attrs == b.variables[i].init_attrs);
   }
-  CHECK(a.windows == b.windows);
+  CHECK(a.regions == b.regions);
   CHECK(a.updates.size() == b.updates.size());
   CHECK(a.gradients.size() == b.gradients.size());
   CHECK(a.outputs.size() == b.outputs.size());
@@ -139,10 +139,10 @@ control %1 before %2
   check_round_trip(Graph{});
 }
 
-TEST_CASE("windows of a local program") {
+TEST_CASE("regions of a local program") {
   Graph graph = full();
-  for (const Node& node : graph.nodes) graph.windows.push_back(whole_window(node.type.shape));
-  graph.windows[1] = {{8, 3}, {6, 0}};
+  for (const Node& node : graph.nodes) graph.regions.push_back(whole_region(node.type.shape));
+  graph.regions[1] = {{8, 3}, {6, 0}};
   CHECK(print(graph).find("float32[2, 3] of [8, 3] at [6, 0]  # d1 forward") != std::string::npos);
   check_round_trip(graph);
 }
@@ -249,10 +249,10 @@ TEST_CASE("what cannot be read is an error with its line") {
         "line 2: '%' expected before 'outputs \"loss\" = %0'");
   CHECK(after_a_leaf("variable %0 \"x\" init foo") == "line 2: unknown op 'foo'");
   CHECK(after_a_leaf("%1 = leaf() : float32[2] of [4] at [2]  # forward") ==
-        "line 2: a window, but the values above have none");
+        "line 2: a region, but the values above have none");
   CHECK(parse_error("%0 = leaf() : float32[2] of [4] at []  # forward") ==
-        "line 1: the window [4] at [] is not for [2]");
+        "line 1: the region [4] at [] is not for [2]");
   CHECK(parse_error("%0 = leaf() : float32[2] of [4] at [2]  # forward\n"
                     "%1 = leaf() : float32[2]  # forward") ==
-        "line 2: no window, but the values above have one");
+        "line 2: no region, but the values above have one");
 }

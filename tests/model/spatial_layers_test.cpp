@@ -135,16 +135,16 @@ TEST_CASE("normalizations have Keras's variables") {
 
 TEST_CASE("BatchNormalization takes batch statistics only where it is trained") {
   const Graph trained = layer_graph("[5, 6]", "BatchNormalization", Mode::kTrain);
-  CHECK(has_op(trained, ops::kMoments));
+  CHECK(has_op(trained, ops::kShiftedSums));
   CHECK(trained.updates.size() == 2);
   for (const Mode mode : {Mode::kEvaluate, Mode::kPredict}) {
     const Graph graph = layer_graph("[5, 6]", "BatchNormalization", mode);
-    CHECK_FALSE(has_op(graph, ops::kMoments));
+    CHECK_FALSE(has_op(graph, ops::kShiftedSums));
     CHECK(graph.updates.empty());
   }
   const Graph frozen =
       layer_graph("[5, 6]", "BatchNormalization: {trainable: false}", Mode::kTrain);
-  CHECK_FALSE(has_op(frozen, ops::kMoments));
+  CHECK_FALSE(has_op(frozen, ops::kShiftedSums));
   CHECK(frozen.updates.empty());
 }
 

@@ -40,7 +40,7 @@ HostTensor run(Backend& backend, const OpCase& op_case, const std::vector<HostTe
     parts.push_back(whole_part(in_dtype(inputs[i], op_case.inputs[i].type.dtype)));
   }
   return call_kernel(backend, *op_case.op, parts, op_case.attrs, op_case.output,
-                     whole_window(op_case.output.shape));
+                     whole_region(op_case.output.shape));
 }
 
 std::vector<HostTensor> draw_all(const OpCase& op_case) {

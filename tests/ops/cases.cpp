@@ -175,7 +175,7 @@ const std::vector<OpCase>& bfloat16_cases() {
           op_case.op == &ops::kCrossentropy || op_case.op == &ops::kCrossentropyGradient;
       if (op_case.op == &ops::kCast || is_loss) continue;
       OpCase narrow = op_case;
-      const bool statistics = op_case.op == &ops::kMoments || op_case.op == &ops::kScaleOffset;
+      const bool statistics = op_case.op == &ops::kShiftedSums || op_case.op == &ops::kScaleOffset;
       int changed = 0;
       for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
         TensorType& type = narrow.inputs[i].type;

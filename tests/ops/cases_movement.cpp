@@ -157,7 +157,8 @@ void add_indexed(std::vector<OpCase>& cases) {
     deep.push_back(5);
     const CaseInput index = integers(DType::kInt32, shape, -1, 5);
     cases.push_back(make_case(ops::kOneHot, {index}, {{"depth", std::int64_t{5}}}, float32(deep)));
-    cases.push_back(make_case(ops::kPick, {uniform(deep), index}, {}, float32(shape), {0}));
+    cases.push_back(
+        make_case(ops::kTakeAlongAxis, {uniform(deep), index}, {}, float32(shape), {0}));
     cases.push_back(make_case(ops::kCrossentropy, {uniform(deep), index}, {}, float32(shape), {0}));
     Shape column = shape;
     column.push_back(1);

@@ -83,10 +83,10 @@ void add_convolutions(std::vector<OpCase>& cases) {
     const Shape kernel(g.w.begin(), g.w.end() - 2);
     cases.push_back(make_case(ops::kConvolution, {uniform(g.x), uniform(g.w)}, attrs(inner(y)),
                               float32(y), {0, 1}));
-    cases.push_back(make_case(ops::kConvolutionInput, {uniform(y), uniform(g.w)}, attrs(inner(g.x)),
-                              float32(g.x), {0, 1}));
-    cases.push_back(make_case(ops::kConvolutionKernel, {uniform(g.x), uniform(y)}, attrs(kernel),
-                              float32(g.w), {0, 1}));
+    cases.push_back(make_case(ops::kConvolutionBackwardData, {uniform(y), uniform(g.w)},
+                              attrs(inner(g.x)), float32(g.x), {0, 1}));
+    cases.push_back(make_case(ops::kConvolutionBackwardFilter, {uniform(g.x), uniform(y)},
+                              attrs(kernel), float32(g.w), {0, 1}));
   }
 }
 
@@ -164,7 +164,7 @@ void add_per_channel(std::vector<OpCase>& cases) {
     const Attrs attrs{{"axis", axis}};
     const Shape channels{shape[static_cast<std::size_t>(axis)]};
     const TensorType sums = float32({2, channels[0]});
-    cases.push_back(make_case(ops::kMoments, {uniform(shape), uniform(channels)}, attrs,
+    cases.push_back(make_case(ops::kShiftedSums, {uniform(shape), uniform(channels)}, attrs,
                               float32({3, channels[0]}), {0}));
     cases.push_back(make_case(ops::kScaleOffset,
                               {uniform(shape), uniform(channels), uniform(channels)}, attrs,

@@ -33,7 +33,7 @@ std::string rule(const OpDef& op, const std::vector<Shape>& shapes, const Attrs&
   std::vector<TensorType> types;
   for (const Shape& shape : shapes) types.push_back({DType::kFloat32, shape});
   if (&op == &ops::kOneHot) types[0].dtype = DType::kInt32;
-  if (&op == &ops::kPick) types[1].dtype = DType::kInt32;
+  if (&op == &ops::kTakeAlongAxis) types[1].dtype = DType::kInt32;
   OpArgs args{.inputs = types, .attrs = attrs, .output = {}};
   args.output = op.infer(args);
   return op.rule(args);
@@ -226,7 +226,7 @@ TEST_CASE("rules as text") {
         "a [b] c -> a [d] c");
   CHECK(rule(ops::kConcatenate, {{2, 3}, {2, 5}}, axis1) == "a [c], a [d] -> a [b]");
   CHECK(rule(ops::kOneHot, {{2, 3}}, {{"depth", std::int64_t{5}}}) == "a b -> a b c");
-  CHECK(rule(ops::kPick, {{2, 3, 4}, {2, 3}}) == "a b c, a b -> a b");
+  CHECK(rule(ops::kTakeAlongAxis, {{2, 3, 4}, {2, 3}}) == "a b c, a b -> a b");
   CHECK(rule(ops::kConstant, {},
              {{"value", 0.0}, {"dtype", std::string("float32")}, {"shape", Shape{2, 3}}}) ==
         "-> a b");
@@ -253,8 +253,8 @@ TEST_CASE("shapes that do not fit are errors with both shapes") {
   CHECK(
       infer_error(ops::kEinsum, {{3, 4}, {5, 6}}, {{"equation", std::string("m k, k n -> m n")}}) ==
       "cannot multiply [3, 4] by [5, 6] as 'm k, k n -> m n': 'k' is 4 and 5");
-  CHECK(infer_error(ops::kPick, {{3, 4}, {4}}) ==
-        "cannot pick from [3, 4] at [4]: the indices need all its dimensions but the last");
+  CHECK(infer_error(ops::kTakeAlongAxis, {{3, 4}, {4}}) ==
+        "cannot take from [3, 4] at [4]: the indices need all its dimensions but the last");
   CHECK(infer_error(
             ops::kSlice, {{3, 4}},
             {{"axis", std::int64_t{1}}, {"start", std::int64_t{3}}, {"size", std::int64_t{2}}}) ==
@@ -334,7 +334,7 @@ TEST_CASE("what partial sums may pass") {
   CHECK(ops::kMultiply.linear == Linear::kEach);
   CHECK(ops::kEinsum.linear == Linear::kEach);
   CHECK(ops::kDivide.linear == Linear::kFirst);
-  CHECK(ops::kPick.linear == Linear::kFirst);
+  CHECK(ops::kTakeAlongAxis.linear == Linear::kFirst);
   CHECK(ops::kReduceMax.linear == Linear::kNo);
   CHECK(ops::kReduceMax.reduction == Reduction::kMax);
 }

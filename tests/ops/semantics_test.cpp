@@ -33,7 +33,7 @@ HostTensor run_whole(Backend& backend, const OpCase& op_case,
   std::vector<Part> parts;
   for (const HostTensor& input : inputs) parts.push_back(whole_part(input));
   return call_kernel(backend, *op_case.op, parts, op_case.attrs, op_case.output,
-                     whole_window(op_case.output.shape));
+                     whole_region(op_case.output.shape));
 }
 
 HostTensor combined(HostTensor a, const HostTensor& b, float (*combine)(float, float)) {
@@ -112,18 +112,18 @@ void check_sharded(Backend& backend, const OpCase& op_case, const Cut& where, st
       }
     }
     TensorType local = op_case.output;
-    Window window = whole_window(local.shape);
+    Region region = whole_region(local.shape);
     if (where.output >= 0) {
       const auto d = static_cast<std::size_t>(where.output);
       const auto [offset, extent] = held(local.shape[d], size, begin, end);
-      window.offset[d] = offset;
+      region.offset[d] = offset;
       local.shape[d] = extent;
     }
-    HostTensor result = call_kernel(backend, *op_case.op, parts, op_case.attrs, local, window);
+    HostTensor result = call_kernel(backend, *op_case.op, parts, op_case.attrs, local, region);
     if (where.output < 0) {
       partials.push_back(std::move(result));
     } else {
-      CHECK(difference(result, cut(whole, window.offset, local.shape), 1e-5) == "");
+      CHECK(difference(result, cut(whole, region.offset, local.shape), 1e-5) == "");
     }
   }
   if (where.output < 0 && op_case.output.dtype == DType::kFloat32) {
@@ -164,7 +164,7 @@ std::vector<float> slopes_at(Backend& backend, const OpDef& op, float x0, float 
 HostTensor apply(Backend& backend, const OpDef& op, const std::vector<float>& x) {
   const HostTensor input = host_tensor({static_cast<std::int64_t>(x.size())}, x);
   return call_kernel(backend, op, {whole_part(input)}, {}, input.type,
-                     whole_window(input.type.shape));
+                     whole_region(input.type.shape));
 }
 
 }  // namespace

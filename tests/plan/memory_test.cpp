@@ -55,7 +55,7 @@ class Shadow {
   std::vector<ValueId> owner_;
 };
 
-/// What only the nodes of its chain read has no place.
+/// What only the nodes of its fusion read has no place.
 bool has_place(const Plan& plan, ValueId id) {
   return plan.offsets[static_cast<std::size_t>(id)] != Plan::kNoPlace;
 }
@@ -275,7 +275,7 @@ constexpr std::int64_t kLargestGradient = 256 * 256 * 4;
 TEST_CASE("a gradient is freed before the next one comes") {
   // Three gradients are of nearly this size; what updates compute is written in their place.
   const auto gradients = [](const std::string& optimizer) {
-    const std::string text = wide(optimizer) + "fusion: {chains: false}\n";
+    const std::string text = wide(optimizer) + "fusion: {elementwise: false}\n";
     return static_cast<double>(memory_use(plan_of(text, ProgramKind::kTrain)).step) /
            static_cast<double>(kLargestGradient);
   };
@@ -296,7 +296,7 @@ TEST_CASE("a gradient of a small batch is never there as a whole") {
 
 TEST_CASE("gradients that accumulate take the place of gradients: one more is alive at a time") {
   const std::string text =
-      wide("{SGD: {gradient_accumulation_steps: 4}}") + "fusion: {chains: false}\n";
+      wide("{SGD: {gradient_accumulation_steps: 4}}") + "fusion: {elementwise: false}\n";
   const Plan plan = plan_of(text, ProgramKind::kAccumulate);
   CHECK(plan.copies.empty());
   const MemoryUse use = memory_use(plan);

@@ -33,6 +33,6 @@ TEST_CASE("what is computed of constants is a constant") {
 }
 
 TEST_CASE("fusions that nobody knows are errors") {
-  CHECK_THROWS_WITH(rewritten(std::string(kModel) + "fusion: {chain: false}\n"),
-                    doctest::Contains("fusion: there is no 'chain'; nearest: 'chains'"));
+  CHECK_THROWS_WITH(rewritten(std::string(kModel) + "fusion: {elementwize: false}\n"),
+                    doctest::Contains("fusion: there is no 'elementwize'; nearest: 'elementwise'"));
 }

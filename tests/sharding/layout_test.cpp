@@ -101,7 +101,7 @@ TEST_CASE("a tile with its halo is an interval of its own") {
   CHECK(has_halo(tiles, 0));
   CHECK(!has_halo(tiles, 1));
   CHECK(local_shape({10, 8}, tiles, kMesh, 0) == Shape{6, 2});
-  CHECK(local_window({10, 8}, tiles, kMesh, 5) == Window{{10, 8}, {4, 2}});
+  CHECK(local_region({10, 8}, tiles, kMesh, 5) == Region{{10, 8}, {4, 2}});
   CHECK(mean_local_elements({10, 8}, tiles, kMesh) == doctest::Approx(12));
   CHECK(without_halos(tiles) == parse_layout("[data, model]", kMesh));
   CHECK(!(tiles == without_halos(tiles)));
@@ -151,8 +151,8 @@ TEST_CASE("an order of devices moves parts to other devices and changes nothing 
     const int device = order[static_cast<std::size_t>(position)];
     CHECK(moved.coordinates(device) == kMesh.coordinates(position));
     CHECK(moved.device_at(moved.coordinates(device)) == device);
-    CHECK(local_window({5, 7}, layout, moved, device).offset ==
-          local_window({5, 7}, layout, kMesh, position).offset);
+    CHECK(local_region({5, 7}, layout, moved, device).offset ==
+          local_region({5, 7}, layout, kMesh, position).offset);
     CHECK(local_shape({5, 7}, layout, moved, device) ==
           local_shape({5, 7}, layout, kMesh, position));
     CHECK(is_first_replica(half, moved, device) == is_first_replica(half, kMesh, position));

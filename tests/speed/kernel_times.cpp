@@ -40,7 +40,7 @@ std::set<ValueId> operands_of(const Graph& program, const Instruction& instructi
   return operands;
 }
 
-/// "[128, 784] [784, 128] -> [128, 128]", "6 joined", or the ops of a chain.
+/// "[128, 784] [784, 128] -> [128, 128]", "6 joined", or the ops of a fusion group.
 std::string shapes_of(const Graph& program, const Instruction& instruction) {
   constexpr std::size_t kShownOps = 6;
   const Node& first = program.node(instruction.nodes.front());
@@ -67,8 +67,8 @@ KernelTime describe(const Plan& plan, const Instruction& instruction) {
   const Node& first = program.node(instruction.nodes.front());
   KernelTime time;
   time.is_collective = first.op->collective != Collective::kNone;
-  const bool is_chain = instruction.nodes.size() > 1 && !time.is_collective;
-  time.op = is_chain ? "chain" : first.op->name;
+  const bool is_fusion = instruction.nodes.size() > 1 && !time.is_collective;
+  time.op = is_fusion ? "fusion" : first.op->name;
   time.path = first.path;
   time.shapes = shapes_of(program, instruction);
   for (const ValueId id : operands_of(program, instruction)) {

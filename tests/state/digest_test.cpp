@@ -105,7 +105,7 @@ TEST_CASE("the shape counts, the order of the list does not") {
     const std::vector<float> b{7};
     const auto whole = [](std::size_t tensor, const Shape& shape,
                           const std::vector<float>& values) {
-      return test::part_of(tensor, test::Shard{whole_window(shape), shape}, values);
+      return test::part_of(tensor, test::Shard{whole_region(shape), shape}, values);
     };
     const GlobalTensor flat{"a", DType::kFloat32, {6}};
     const GlobalTensor square{"a", DType::kFloat32, {2, 3}};
@@ -125,7 +125,7 @@ TEST_CASE("sums do not collide for small values at small indices") {
     for (std::int32_t i = 0; i < 16 * 16 * 16; ++i) {
       const std::vector<std::int32_t> values{i % 16, i / 16 % 16, i / 256};
       seen.insert(digest({{"a", DType::kInt32, shape}},
-                         {test::part_of(0, test::Shard{whole_window(shape), shape}, values)},
+                         {test::part_of(0, test::Shard{whole_region(shape), shape}, values)},
                          *world.hosts));
     }
     CHECK(seen.size() == 4096);

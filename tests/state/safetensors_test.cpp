@@ -36,7 +36,7 @@ struct Values {
   Values() { std::iota(kernel.begin(), kernel.end(), 0.5F); }
 };
 
-test::Shard whole(const Shape& shape) { return {whole_window(shape), shape}; }
+test::Shard whole(const Shape& shape) { return {whole_region(shape), shape}; }
 
 /// Writes all tensors; the kernel is cut rows x columns, the bias over all devices, the rest is
 /// replicated. Replicas that do not own hold garbage, which must not reach the file.
@@ -63,7 +63,7 @@ template <class T>
 std::vector<T> read_part(const SafetensorsFile& file, std::size_t tensor,
                          const test::Shard& shard) {
   std::vector<T> part(static_cast<std::size_t>(num_elements(shard.shape)));
-  file.read(kTensors[tensor], shard.window, shard.shape, reinterpret_cast<std::byte*>(part.data()));
+  file.read(kTensors[tensor], shard.region, shard.shape, reinterpret_cast<std::byte*>(part.data()));
   return part;
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("read refuses what is not there") {
   std::vector<std::byte> bytes(1000);
   const auto read = [&](const GlobalTensor& tensor) {
     return test::error_of(
-        [&] { file.read(tensor, whole_window(tensor.shape), tensor.shape, bytes.data()); });
+        [&] { file.read(tensor, whole_region(tensor.shape), tensor.shape, bytes.data()); });
   };
   CHECK(test::contains(read({"d1/kernel", DType::kFloat32, {2}}),
                        "no tensor 'd1/kernel', float32[2]"));

@@ -10,7 +10,7 @@
 namespace meshwork::test {
 
 struct Shard {
-  Window window;
+  Region region;
   Shape shape;
 };
 
@@ -23,7 +23,7 @@ inline Shard shard_of(const Shape& global, const Shape& parts, std::int64_t inde
     index /= parts[d];
     const std::int64_t least = global[d] / parts[d];
     const std::int64_t more = global[d] % parts[d];
-    shard.window.offset[d] = block * least + std::min(block, more);
+    shard.region.offset[d] = block * least + std::min(block, more);
     shard.shape[d] = least + (block < more ? 1 : 0);
   }
   return shard;
@@ -34,8 +34,8 @@ inline std::int64_t global_index(const Shard& shard, std::int64_t local) {
   std::int64_t index = 0;
   std::int64_t stride = 1;
   for (std::size_t d = shard.shape.size(); d-- > 0;) {
-    index += (shard.window.offset[d] + local % shard.shape[d]) * stride;
-    stride *= shard.window.global[d];
+    index += (shard.region.offset[d] + local % shard.shape[d]) * stride;
+    stride *= shard.region.global[d];
     local /= shard.shape[d];
   }
   return index;
@@ -62,7 +62,7 @@ template <class T>
 TensorPart part_of(std::size_t tensor, const Shard& shard, const std::vector<T>& values,
                    bool owner = true) {
   return {.tensor = tensor,
-          .window = shard.window,
+          .region = shard.region,
           .shape = shard.shape,
           .read = reader_of(values),
           .owner = owner};

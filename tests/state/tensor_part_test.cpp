@@ -14,9 +14,9 @@ struct Cut {
   std::size_t runs;  ///< of block 0
 };
 
-std::vector<Run> runs_of(const Window& window, const Shape& local) {
+std::vector<Run> runs_of(const Region& region, const Shape& local) {
   std::vector<Run> runs;
-  for_each_run(window, local, [&](const Run& run) { runs.push_back(run); });
+  for_each_run(region, local, [&](const Run& run) { runs.push_back(run); });
   return runs;
 }
 
@@ -27,7 +27,7 @@ TEST_CASE("every element of a part is in one run, at its index in the global ten
         Cut{{3, 4, 5}, {1, 1, 2}, 12}, Cut{{2, 3, 4, 5}, {2, 1, 2, 1}, 3},
         Cut{{1, 6, 1}, {1, 3, 1}, 1}, Cut{{6, 1, 1}, {1, 1, 1}, 1}}) {
     const std::int64_t blocks = num_elements(c.parts);
-    CHECK(runs_of(test::shard_of(c.global, c.parts, 0).window,
+    CHECK(runs_of(test::shard_of(c.global, c.parts, 0).region,
                   test::shard_of(c.global, c.parts, 0).shape)
               .size() == c.runs);
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -35,7 +35,7 @@ TEST_CASE("every element of a part is in one run, at its index in the global ten
       CAPTURE(to_string(c.global));
       CAPTURE(to_string(shard.shape));
       std::int64_t next = 0;
-      for (const Run& run : runs_of(shard.window, shard.shape)) {
+      for (const Run& run : runs_of(shard.region, shard.shape)) {
         CHECK(run.local == next);
         for (std::int64_t i = 0; i < run.count; ++i) {
           CHECK(run.global + i == test::global_index(shard, run.local + i));

@@ -39,7 +39,7 @@ std::vector<double> to_doubles(const HostTensor& tensor);
 /// infinities to themselves; else the first element that differs, with both values.
 std::string difference(const HostTensor& a, const HostTensor& b, double tolerance);
 
-/// The part of a tensor that a window of extents `local` at `offset` shows.
+/// The part of a tensor that a region of extents `local` at `offset` shows.
 HostTensor cut(const HostTensor& whole, const Shape& offset, const Shape& local);
 
 }  // namespace meshwork

@@ -23,7 +23,7 @@ Interpreter::Interpreter(const Graph& graph, Backend& backend)
       TensorView view = values_[static_cast<std::size_t>(node.inputs[0])];
       view.data += *offset;
       view.type = node.type;
-      view.window = whole_window(node.type.shape);
+      view.region = whole_region(node.type.shape);
       values_.push_back(std::move(view));
       continue;
     }
@@ -40,9 +40,9 @@ Interpreter::Interpreter(const Graph& graph, Backend& backend)
 TensorView Interpreter::allocate(ValueId id) {
   const TensorType& type = graph_.type(id);
   memory_.push_back(backend_.device().allocate(std::max<std::int64_t>(num_bytes(type), 1)));
-  const Window window = graph_.windows.empty() ? whole_window(type.shape)
-                                               : graph_.windows[static_cast<std::size_t>(id)];
-  return {type, window, memory_.back().get()};
+  const Region region = graph_.regions.empty() ? whole_region(type.shape)
+                                               : graph_.regions[static_cast<std::size_t>(id)];
+  return {type, region, memory_.back().get()};
 }
 
 Launch Interpreter::bind(const OpDef& op, KernelArgs args) {

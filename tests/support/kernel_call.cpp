@@ -8,20 +8,20 @@
 namespace meshwork {
 
 Part whole_part(HostTensor tensor) {
-  Window window = whole_window(tensor.type.shape);
-  return {std::move(tensor), std::move(window)};
+  Region region = whole_region(tensor.type.shape);
+  return {std::move(tensor), std::move(region)};
 }
 
 Part part_of(const HostTensor& whole, std::size_t dim, std::int64_t offset, std::int64_t extent) {
-  Window window = whole_window(whole.type.shape);
-  window.offset[dim] = offset;
+  Region region = whole_region(whole.type.shape);
+  region.offset[dim] = offset;
   Shape local = whole.type.shape;
   local[dim] = extent;
-  return {cut(whole, window.offset, local), std::move(window)};
+  return {cut(whole, region.offset, local), std::move(region)};
 }
 
 HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part>& inputs,
-                       const Attrs& attrs, const TensorType& output, const Window& window) {
+                       const Attrs& attrs, const TensorType& output, const Region& region) {
   const KernelDef* kernel = backend.find(op.name);
   if (kernel == nullptr) fail("no {} kernel for op '{}'", backend.device().target().name, op.name);
   const std::unique_ptr<Stream> stream = backend.device().make_stream();
@@ -31,10 +31,10 @@ HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part
     return memory.back().get();
   };
   KernelArgs args{
-      .inputs = {}, .output = {output, window, allocate(num_bytes(output))}, .attrs = attrs};
+      .inputs = {}, .output = {output, region, allocate(num_bytes(output))}, .attrs = attrs};
   for (const Part& part : inputs) {
     const auto bytes = static_cast<std::int64_t>(part.tensor.bytes.size());
-    args.inputs.push_back({part.tensor.type, part.window, allocate(bytes)});
+    args.inputs.push_back({part.tensor.type, part.region, allocate(bytes)});
     upload(backend.device(), *stream, args.inputs.back().data, part.tensor.bytes.data(), bytes);
   }
   if (kernel->workspace != nullptr) args.workspace = allocate(kernel->workspace(args));

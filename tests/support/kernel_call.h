@@ -11,7 +11,7 @@ namespace meshwork {
 /// What one device holds of a tensor.
 struct Part {
   HostTensor tensor;
-  Window window;
+  Region region;
 };
 
 /// A tensor that one device holds whole.
@@ -21,8 +21,8 @@ Part whole_part(HostTensor tensor);
 Part part_of(const HostTensor& whole, std::size_t dim, std::int64_t offset, std::int64_t extent);
 
 /// The result of the backend's kernel of an op on one device: of local type `output`, lying at
-/// `window` of the global result.
+/// `region` of the global result.
 HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part>& inputs,
-                       const Attrs& attrs, const TensorType& output, const Window& window);
+                       const Attrs& attrs, const TensorType& output, const Region& region);
 
 }  // namespace meshwork

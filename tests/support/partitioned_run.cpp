@@ -17,7 +17,7 @@ namespace {
 /// Copies between a device's part, in host memory, and the global tensor.
 void exchange(const TensorView& part, std::byte* local, HostTensor& global, bool to_device) {
   const std::size_t size = size_of(part.type.dtype);
-  for_each_run(part.window, part.type.shape, [&](const Run& run) {
+  for_each_run(part.region, part.type.shape, [&](const Run& run) {
     std::byte* whole = global.bytes.data() + static_cast<std::size_t>(run.global) * size;
     std::byte* mine = local + static_cast<std::size_t>(run.local) * size;
     const auto bytes = static_cast<std::size_t>(run.count) * size;

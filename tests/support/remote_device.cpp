@@ -65,23 +65,23 @@ class RemoteBackend final : public Backend {
     return enqueued(stream, std::string(kernel.op), uses, cpu_->bind(kernel, mine, *cpu_stream_));
   }
 
-  Launch bind_chain(const ChainArgs& args, Stream& stream) const override {
+  Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
     std::vector<Use> uses;
-    ChainArgs mine = args;
-    mine.workspace = workspace(args.workspace, chain_workspace(args), uses);
+    FusionGroup mine = args;
+    mine.workspace = workspace(args.workspace, fusion_workspace(args), uses);
     for (TensorView& input : mine.inputs) {
       uses.push_back(use_of(input, false));
       input = local(input);
     }
-    for (ChainArgs::Link& link : mine.links) {
-      if (link.is_read) uses.push_back(use_of(link.output, true));
-      link.output = local(link.output);
+    for (FusionGroup::Member& member : mine.members) {
+      if (member.is_read) uses.push_back(use_of(member.output, true));
+      member.output = local(member.output);
     }
-    return enqueued(stream, "chain", uses, cpu_->bind_chain(mine, *cpu_stream_));
+    return enqueued(stream, "fusion", uses, cpu_->bind_fusion(mine, *cpu_stream_));
   }
 
-  std::int64_t chain_workspace(const ChainArgs& args) const override {
-    return cpu_->chain_workspace(args);
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return cpu_->fusion_workspace(args);
   }
 
  private:

@@ -18,9 +18,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Copies between this device's part of a weight, in host memory, and the global tensor.
 void exchange(const TensorView& part, std::vector<float>& local, std::vector<float>& global,
               bool to_local) {
-  global.resize(static_cast<std::size_t>(num_elements(part.window.global)));
+  global.resize(static_cast<std::size_t>(num_elements(part.region.global)));
   local.resize(static_cast<std::size_t>(num_elements(part.type.shape)));
-  for_each_run(part.window, part.type.shape, [&](const Run& run) {
+  for_each_run(part.region, part.type.shape, [&](const Run& run) {
     float* whole = global.data() + run.global;
     float* mine = local.data() + run.local;
     to_local ? std::copy_n(whole, run.count, mine) : std::copy_n(mine, run.count, whole);

@@ -104,7 +104,7 @@ TEST_CASE("only the first device writes the log") {
   Training training;
   training.is_first = false;
   training.run_directory = directory.path();
-  training.together = [](const std::function<void()>& work) { work(); };
+  training.collectively = [](const std::function<void()>& work) { work(); };
   Logs logs{{"loss", 1}};
   list[0]->begin_training(training);
   list[0]->end_epoch(0, logs, training);

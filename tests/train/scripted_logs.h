@@ -53,7 +53,7 @@ inline Record play(const std::string& callbacks, const Script& script,
   training.restore_weights = [&](const WeightsCopy& copy) {
     record.restored = static_cast<int>(copy[0][0]);
   };
-  training.together = [](const std::function<void()>& work) { work(); };
+  training.collectively = [](const std::function<void()>& work) { work(); };
   for (const auto& callback : list) callback->begin_training(training);
   for (const Logs& given : script.epochs) {
     Logs logs = given;

@@ -85,7 +85,7 @@ inline std::vector<float> weights_in(const std::string& file) {
   std::vector<float> all;
   for (const StoredTensor& tensor : stored.tensors()) {
     std::vector<float> values(static_cast<std::size_t>(num_elements(tensor.shape)));
-    stored.read({tensor.path, DType::kFloat32, tensor.shape}, whole_window(tensor.shape),
+    stored.read({tensor.path, DType::kFloat32, tensor.shape}, whole_region(tensor.shape),
                 tensor.shape, reinterpret_cast<std::byte*>(values.data()));
     all.insert(all.end(), values.begin(), values.end());
   }

@@ -70,7 +70,7 @@ Launch argmax(const KernelArgs& args) {
   if (x.type.dtype != DType::kFloat32 || num_elements(x.type.shape) == 0) {
     return reference::argmax(args);
   }
-  const auto first = static_cast<std::int32_t>(x.window.offset[static_cast<std::size_t>(axis)]);
+  const auto first = static_cast<std::int32_t>(x.region.offset[static_cast<std::size_t>(axis)]);
   const bool is_long = view.inner == 1 && view.extent >= kLong;
   // Without an inner dimension all lines stand side by side, an extent apart.
   const std::int64_t outer = view.inner == 1 ? 1 : view.outer;

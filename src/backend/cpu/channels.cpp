@@ -1,6 +1,6 @@
-// moments:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
-// scale_offset:      y = x scale[c] + offset[c]
-// scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
+// shifted_sums:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its
+// square scale_offset:      y = x scale[c] + offset[c] scale_offset_sums: y[0, c] = sum of x dy,
+// y[1, c] = sum of dy; c along `axis`
 #include <algorithm>
 #include <type_traits>
 
@@ -307,7 +307,7 @@ Launch bind_scale(const KernelArgs& args) {
 
 }  // namespace
 
-Launch moments(const KernelArgs& args) { return bind_sums<Moments>(args); }
+Launch shifted_sums(const KernelArgs& args) { return bind_sums<Moments>(args); }
 
 Launch scale_offset_sums(const KernelArgs& args) { return bind_sums<Products>(args); }
 

@@ -1,6 +1,7 @@
 // convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k c f]
-// convolution_input:  x[i, c] = sum over f and the o, k that read i of y[o, f] w[k c f]
-// convolution_kernel: w[k c f] = sum over o of x[o * stride - padding + k * dilation, c] y[o, f]
+// convolution_backward_data:  x[i, c] = sum over f and the o, k that read i of y[o, f] w[k c f]
+// convolution_backward_filter: w[k c f] = sum over o of x[o * stride - padding + k * dilation, c]
+// y[o, f]
 //
 // By the convolutions of oneDNN, which take images as they are, channels last, and kernels in a
 // format of their own, into which they are brought at each launch. The gradient of few channels is
@@ -247,15 +248,15 @@ Launch convolution(const KernelArgs& args) { return launch(args, bind_y); }
 
 std::int64_t convolution_workspace(const KernelArgs& args) { return workspace(args, workspace_y); }
 
-Launch convolution_input(const KernelArgs& args) { return launch(args, bind_x); }
+Launch convolution_backward_data(const KernelArgs& args) { return launch(args, bind_x); }
 
-std::int64_t convolution_input_workspace(const KernelArgs& args) {
+std::int64_t convolution_backward_data_workspace(const KernelArgs& args) {
   return workspace(args, workspace_x);
 }
 
-Launch convolution_kernel(const KernelArgs& args) { return launch(args, bind_w); }
+Launch convolution_backward_filter(const KernelArgs& args) { return launch(args, bind_w); }
 
-std::int64_t convolution_kernel_workspace(const KernelArgs& args) {
+std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
   return workspace(args, workspace_w);
 }
 

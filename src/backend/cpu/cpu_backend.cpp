@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/backend.h"
-#include "backend/cpu/chain.h"
+#include "backend/cpu/fusion_group.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/reference/kernels.h"
 #include "base/check.h"
@@ -51,13 +51,13 @@ Target target_of(int threads, const KernelLists& lists) {
       .threads = threads,
       .alignment = 64,  // a line of the caches
       .cache = std::int64_t{2} << 20U,
-      .longest_chain = 48,
+      .longest_fusion = 48,
       .split_work = std::int64_t{1} << 22U,
       .light_flops = 8,
       .flops_per_byte = 20,
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
-      .fusions = {"chains", "crossentropy", "fold_constants", "overlap_halo", "split_k",
+      .fusions = {"elementwise", "crossentropy", "fold_constants", "overlap_halo", "split_k",
                   "wide_results"},
       .kernels = {},
   };
@@ -85,11 +85,11 @@ class CpuBackend : public Backend {
   Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& /*stream*/) const override {
     return kernel.bind(args);
   }
-  Launch bind_chain(const ChainArgs& args, Stream& stream) const override {
-    return bind_links(*this, args, stream);
+  Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
+    return bind_members(*this, args, stream);
   }
-  std::int64_t chain_workspace(const ChainArgs& args) const override {
-    return links_workspace(*this, args);
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return members_workspace(*this, args);
   }
 
  private:
@@ -101,11 +101,11 @@ class FastCpuBackend final : public CpuBackend {
  public:
   explicit FastCpuBackend(int threads) : CpuBackend(threads, fast_kernels()) {}
 
-  Launch bind_chain(const ChainArgs& args, Stream& /*stream*/) const override {
-    return cpu::bind_chain(args);
+  Launch bind_fusion(const FusionGroup& args, Stream& /*stream*/) const override {
+    return cpu::bind_fusion(args);
   }
-  std::int64_t chain_workspace(const ChainArgs& args) const override {
-    return cpu::chain_workspace(args);
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return cpu::fusion_workspace(args);
   }
 };
 

@@ -39,7 +39,7 @@ void take(TensorView& view, std::size_t dim, std::int64_t begin, std::int64_t en
   const auto element = static_cast<std::int64_t>(size_of(view.type.dtype));
   if (view.data != nullptr) view.data += begin * row_elements(view.type.shape, dim) * element;
   view.type.shape[dim] = end - begin;
-  view.window.offset[dim] += begin;
+  view.region.offset[dim] += begin;
 }
 
 /// The part with these rows of the results, of the first spatial dimension, and what they read.
@@ -120,7 +120,7 @@ struct Sum {
 bool is_like(const KernelArgs& a, const KernelArgs& b) {
   const auto same = [&](std::size_t i) {
     return a.inputs[i].type == b.inputs[i].type &&
-           a.inputs[i].window.offset[1] == b.inputs[i].window.offset[1];
+           a.inputs[i].region.offset[1] == b.inputs[i].region.offset[1];
   };
   return same(0) && same(1);
 }

@@ -15,7 +15,7 @@ Launch pad(const KernelArgs& args) {
   for (std::size_t d = 0; d < from.size(); ++d) {
     // Element i of y is i - low of x.
     const std::int64_t low =
-        args.attrs.integers("low")[d] + x.window.offset[d] - y.window.offset[d];
+        args.attrs.integers("low")[d] + x.region.offset[d] - y.region.offset[d];
     const std::int64_t begin = std::max<std::int64_t>(0, low);
     const std::int64_t end = std::min(y.type.shape[d], low + x.type.shape[d]);
     dims.push_back({std::max<std::int64_t>(0, end - begin), from[d], to[d]});

@@ -50,7 +50,7 @@ Pool pool_of(const KernelArgs& args, const TensorView& x, const TensorView& y,
   for (std::size_t d = 0; d < kSpatial; ++d) {
     const std::size_t dim = d - missing + 1;
     pool.slides[d] = d < missing ? Slide{.x = 1, .y = 1} : slides[d - missing];
-    pool.shift[d] = d < missing ? 0 : x.window.offset[dim] - part.window.offset[dim];
+    pool.shift[d] = d < missing ? 0 : x.region.offset[dim] - part.region.offset[dim];
     pool.extents[d] = d < missing ? 1 : part.type.shape[dim];
   }
   return pool;

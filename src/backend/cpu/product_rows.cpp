@@ -18,13 +18,13 @@ constexpr std::int64_t kBlockBytes = std::int64_t{128} << 10U;
 constexpr std::int64_t kFewestRows = 96;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 20U;
 
-Gemm make_gemm(const ChainArgs& args, const ChainArgs::Link& link) {
-  MW_CHECK(link.operands.size() == 2 && !link.is_read && link.output.type.shape.size() == 2);
-  const TensorView &x = args.inputs.at(link.operands[0]), &w = args.inputs.at(link.operands[1]);
+Gemm make_gemm(const FusionGroup& args, const FusionGroup::Member& member) {
+  MW_CHECK(member.operands.size() == 2 && !member.is_read && member.output.type.shape.size() == 2);
+  const TensorView &x = args.inputs.at(member.operands[0]), &w = args.inputs.at(member.operands[1]);
   const EinsumPlan plan =
-      plan_einsum(parse_equation(link.attrs.text("equation"), x.type.shape, w.type.shape), false);
+      plan_einsum(parse_equation(member.attrs.text("equation"), x.type.shape, w.type.shape), false);
   MW_CHECK(Gemm::can_compute(plan) && !plan.copies(), "no product by rows: {}",
-           link.attrs.text("equation"));
+           member.attrs.text("equation"));
   return {plan, x.data, w.data, nullptr};
 }
 
@@ -42,9 +42,10 @@ std::int64_t rows_of_block(const Shape& shape, std::int64_t tile) {
 
 }  // namespace
 
-ProductRows::ProductRows(const ChainArgs& args, const ChainArgs::Link& link, std::int64_t tile)
-    : gemm_(make_gemm(args, link)),
-      row_(link.output.type.shape[1]),
-      rows_(rows_of_block(link.output.type.shape, tile)) {}
+ProductRows::ProductRows(const FusionGroup& args, const FusionGroup::Member& member,
+                         std::int64_t tile)
+    : gemm_(make_gemm(args, member)),
+      row_(member.output.type.shape[1]),
+      rows_(rows_of_block(member.output.type.shape, tile)) {}
 
 }  // namespace meshwork::cpu

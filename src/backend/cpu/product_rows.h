@@ -7,14 +7,14 @@
 
 namespace meshwork::cpu {
 
-/// The product [m, n] of a chain, of which some rows are computed at a time: they are read while
-/// they are in the second-level cache, and the rest of it is never there.
+/// The product [m, n] of a fusion group, of which some rows are computed at a time: they are read
+/// while they are in the second-level cache, and the rest of it is never there.
 class ProductRows {
  public:
-  static bool is_product(const ChainArgs::Link& link) { return link.op == "einsum"; }
+  static bool is_product(const FusionGroup::Member& member) { return member.op == "einsum"; }
 
-  /// Of inputs of the chain, whose tiles have `tile` elements: blocks are whole tiles.
-  ProductRows(const ChainArgs& args, const ChainArgs::Link& link, std::int64_t tile);
+  /// Of inputs of the fusion, whose tiles have `tile` elements: blocks are whole tiles.
+  ProductRows(const FusionGroup& args, const FusionGroup::Member& member, std::int64_t tile);
 
   /// Elements of a block; the last one may have fewer.
   std::int64_t block() const { return rows_ * row_; }

@@ -107,7 +107,7 @@ void draw_each(const Stream& stream, std::uint64_t index, float* y, std::int64_t
   }
 }
 
-/// The part of a tensor that a window shows, as runs of elements that are neighbours in the whole.
+/// The part of a tensor that a region shows, as runs of elements that are neighbours in the whole.
 struct Runs {
   std::int64_t length = 1;
   Shape extents;  ///< of the runs
@@ -124,19 +124,19 @@ struct Runs {
   }
 };
 
-Runs runs_of(const Shape& local, const Window& window) {
-  const Shape strides = row_major_strides(window.global);
+Runs runs_of(const Shape& local, const Region& region) {
+  const Shape strides = row_major_strides(region.global);
   Runs runs;
   std::size_t d = local.size();
   bool whole = true;  // of all dimensions behind d
   while (d > 0 && whole) {
     --d;
     runs.length *= local[d];
-    whole = local[d] == window.global[d];
+    whole = local[d] == region.global[d];
   }
   runs.extents.assign(local.begin(), local.begin() + static_cast<std::ptrdiff_t>(d));
   runs.strides.assign(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(d));
-  for (std::size_t i = 0; i < local.size(); ++i) runs.begin += window.offset[i] * strides[i];
+  for (std::size_t i = 0; i < local.size(); ++i) runs.begin += region.offset[i] * strides[i];
   return runs;
 }
 
@@ -144,7 +144,7 @@ using Draw = void (*)(const Stream&, std::uint64_t, float*, std::int64_t);
 
 Launch random(const KernelArgs& args, double shift, double scale, Draw draw) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
-  const Runs runs = runs_of(args.output.type.shape, args.output.window);
+  const Runs runs = runs_of(args.output.type.shape, args.output.region);
   const std::int64_t count = num_elements(args.output.type.shape);
   if (count == 0) return [] {};
   const Stream fixed{static_cast<std::uint64_t>(args.attrs.integer("key")), 0,

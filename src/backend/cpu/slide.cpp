@@ -17,7 +17,7 @@ std::vector<Slide> slides(const Attrs& attrs, const TensorView& x, const TensorV
                       .y = y.type.shape[d],
                       .window = window[i],
                       .stride = strides[i],
-                      .padding = padding[i] + x.window.offset[d] - y.window.offset[d] * strides[i],
+                      .padding = padding[i] + x.region.offset[d] - y.region.offset[d] * strides[i],
                       .dilation = dilated ? attrs.integers("dilations")[i] : 1});
   }
   return result;

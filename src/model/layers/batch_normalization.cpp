@@ -28,7 +28,7 @@ Statistics batch_statistics(GraphBuilder& b, ValueId x, std::int64_t axis) {
   const double part = count == 0 ? 0 : 1 / count;
   const Attrs summed{{"axes", others}, {"keepdims", false}, {"dtype", "float32"}};
   const ValueId near = ops::scale(b, b.add(ops::kReduceSum, {x}, summed), part);
-  const ValueId means = ops::scale(b, b.add(ops::kMoments, {x, near}, {{"axis", axis}}), part);
+  const ValueId means = ops::scale(b, b.add(ops::kShiftedSums, {x, near}, {{"axis", axis}}), part);
   const ValueId square = b.add(ops::kSquare, {ops::row(b, means, 1)});
   // Rounding may take a variance of 0 below it.
   const ValueId variance = b.add(ops::kRelu, {ops::subtract(b, ops::row(b, means, 2), square)});

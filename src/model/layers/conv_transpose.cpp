@@ -64,7 +64,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const std::int64_t channels = b.shape(inputs[0]).back();
   const ValueId kernel =
       scope.variable("kernel", kernel_shape(windows, filters, channels), initializer);
-  const ValueId y = b.add(ops::kConvolutionInput, {inputs[0], kernel},
+  const ValueId y = b.add(ops::kConvolutionBackwardData, {inputs[0], kernel},
                           convolution_attrs(windows, 1, windows.results));
   return finish(scope, convolution, y);
 }

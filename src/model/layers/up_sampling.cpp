@@ -115,7 +115,7 @@ ValueId interpolate(GraphBuilder& b, ValueId x, const Shape& extents, const Shap
     }
   }
   kernel = ops::broadcast_to(b, kernel, kernel_shape(windows, 1, channels));
-  ValueId y = b.add(ops::kConvolutionInput, {x, kernel},
+  ValueId y = b.add(ops::kConvolutionBackwardData, {x, kernel},
                     convolution_attrs(windows, channels, windows.results));
   for (std::size_t i = 0; i < rank; ++i) {
     if (size[i] > 1) y = ops::divide(b, y, weight_within(b, way, windows.results, size, i));

@@ -9,7 +9,7 @@ Compared compare(const Comparison& c, bool from_logits, std::optional<std::int64
   GraphBuilder& b = c.b;
   const ValueId y = class_labels(c);
   const ValueId log = log_probabilities(b, c.predictions, from_logits);
-  const ValueId values = b.add(ops::kNegate, {b.add(ops::kPick, {log, y})});
+  const ValueId values = b.add(ops::kNegate, {b.add(ops::kTakeAlongAxis, {log, y})});
   if (!ignored) return {values};
   const ValueId number = ops::cast(b, y, DType::kFloat32);
   const ValueId is_ignored =

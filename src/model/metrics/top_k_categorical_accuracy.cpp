@@ -8,7 +8,7 @@ namespace meshwork::metrics {
 namespace {
 
 Compared in_top_k(GraphBuilder& b, ValueId truth, ValueId predictions, std::int64_t k) {
-  const ValueId of_truth = b.add(ops::kPick, {predictions, truth});
+  const ValueId of_truth = b.add(ops::kTakeAlongAxis, {predictions, truth});
   Shape column = b.shape(of_truth);
   const auto axis = static_cast<std::int64_t>(column.size());
   column.push_back(1);

@@ -27,7 +27,7 @@ struct Training {
   std::function<WeightsCopy()> copy_weights;
   std::function<void(const WeightsCopy&)> restore_weights;
   /// Does work on this device that may fail, and throws on all if it failed on one.
-  std::function<void(const std::function<void()>& work)> together;
+  std::function<void(const std::function<void()>& work)> collectively;
 };
 
 /// Something that happens beside training, as in Keras. Epochs and batches (of an epoch) count

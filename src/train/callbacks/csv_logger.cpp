@@ -26,7 +26,7 @@ class CsvLogger : public Callback {
   }
 
   void begin_training(Training& training) override {
-    training.together([&] {
+    training.collectively([&] {
       if (!training.is_first) return;
       const std::string path = in_run_directory(training, filename_);
       create_parent_directory(path);

@@ -23,7 +23,7 @@ std::int64_t place_of_max(const T* x, std::int64_t extent, std::int64_t stride) 
 Launch argmax(const KernelArgs& args) {
   const std::int64_t axis = args.attrs.integer("axis");
   const cpu::AxisView view = cpu::around_axis(args.inputs[0].type.shape, axis);
-  const std::int64_t first = args.inputs[0].window.offset[static_cast<std::size_t>(axis)];
+  const std::int64_t first = args.inputs[0].region.offset[static_cast<std::size_t>(axis)];
   return [x = args.inputs[0], y = args.output, view, first] {
     cpu::with_type(x.type.dtype, [&](auto number) {
       using T = decltype(number);

@@ -1,6 +1,6 @@
-// moments:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
-// scale_offset:      y = x scale[c] + offset[c]
-// scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
+// shifted_sums:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its
+// square scale_offset:      y = x scale[c] + offset[c] scale_offset_sums: y[0, c] = sum of x dy,
+// y[1, c] = sum of dy; c along `axis`
 #include <algorithm>
 #include <array>
 
@@ -39,7 +39,7 @@ void sum_rows(const KernelArgs& args, const Terms& terms) {
 
 }  // namespace
 
-Launch moments(const KernelArgs& args) {
+Launch shifted_sums(const KernelArgs& args) {
   return [args, x = args.inputs[0].as<float>(), shift = args.inputs[1].as<float>()] {
     sum_rows(args, [&](std::int64_t i, std::int64_t c) {
       const auto value = static_cast<double>(x[i]);

@@ -1,7 +1,7 @@
 // convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k, c,
-// f] convolution_input:  x[i, c] = sum over the o, k of which i is read, and f, of y[o, f] w[k, c,
-// f] convolution_kernel: w[k, c, f] = sum over o of x[o * stride - padding + k * dilation, c] y[o,
-// f]
+// f] convolution_backward_data:  x[i, c] = sum over the o, k of which i is read, and f, of y[o, f]
+// w[k, c, f] convolution_backward_filter: w[k, c, f] = sum over o of x[o * stride - padding + k *
+// dilation, c] y[o, f]
 #include <algorithm>
 
 #include "backend/cpu/reference/kernels.h"
@@ -50,7 +50,7 @@ Launch convolution(const KernelArgs& args) {
                                              std::int64_t o) { sums[o] += product(x, i, w, k); });
 }
 
-Launch convolution_input(const KernelArgs& args) {
+Launch convolution_backward_data(const KernelArgs& args) {
   const TensorView &x = args.output, &w = args.inputs[1], &y = args.inputs[0];
   return convolve(
       x, w, y, x, args.attrs,
@@ -58,7 +58,7 @@ Launch convolution_input(const KernelArgs& args) {
                                              std::int64_t o) { sums[i] += product(y, o, w, k); });
 }
 
-Launch convolution_kernel(const KernelArgs& args) {
+Launch convolution_backward_filter(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &w = args.output, &y = args.inputs[1];
   return convolve(
       x, w, y, w, args.attrs,

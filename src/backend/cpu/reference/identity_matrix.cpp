@@ -11,7 +11,7 @@ Launch identity_matrix(const KernelArgs& args) {
     const std::int64_t rows = y.type.shape[0], columns = y.type.shape[1];
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        const bool diagonal = y.window.offset[0] + i == y.window.offset[1] + j;
+        const bool diagonal = y.region.offset[0] + i == y.region.offset[1] + j;
         y.as<float>()[i * columns + j] = diagonal ? gain : 0.0F;
       }
     }

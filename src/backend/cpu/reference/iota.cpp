@@ -8,7 +8,7 @@ namespace meshwork::reference {
 Launch iota(const KernelArgs& args) {
   const std::int64_t dim = args.attrs.integer("dim");
   const cpu::AxisView view = cpu::around_axis(args.output.type.shape, dim);
-  const std::int64_t first = args.output.window.offset[static_cast<std::size_t>(dim)];
+  const std::int64_t first = args.output.region.offset[static_cast<std::size_t>(dim)];
   return [y = args.output, view, first] {
     cpu::with_type(y.type.dtype, [&](auto number) {
       using T = decltype(number);

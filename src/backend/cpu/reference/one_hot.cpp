@@ -9,7 +9,7 @@ namespace meshwork::reference {
 Launch one_hot(const KernelArgs& args) {
   MW_CHECK(args.inputs[0].type.dtype == DType::kInt32);
   const std::int64_t depth = args.output.type.shape.back();
-  const std::int64_t first = args.output.window.offset.back();
+  const std::int64_t first = args.output.region.offset.back();
   return [x = args.inputs[0], y = args.output, depth, first] {
     const std::int64_t count = num_elements(x.type.shape);
     std::fill_n(y.as<float>(), count * depth, 0.0F);

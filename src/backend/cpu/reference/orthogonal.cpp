@@ -73,7 +73,7 @@ Matrix matrix_of(const Shape& shape) {
 }  // namespace
 
 std::int64_t orthogonal_workspace(const KernelArgs& args) {
-  return 2 * num_elements(args.output.window.global) * static_cast<std::int64_t>(sizeof(double));
+  return 2 * num_elements(args.output.region.global) * static_cast<std::int64_t>(sizeof(double));
 }
 
 Launch orthogonal(const KernelArgs& args) {
@@ -81,7 +81,7 @@ Launch orthogonal(const KernelArgs& args) {
   const auto key = static_cast<std::uint64_t>(args.attrs.integer("key"));
   const double gain = args.attrs.real("gain");
   return [y = args.output, key, gain, a = reinterpret_cast<double*>(args.workspace)] {
-    const Matrix matrix = matrix_of(y.window.global);
+    const Matrix matrix = matrix_of(y.region.global);
     const std::int64_t rows = std::max(matrix.m, matrix.n);
     const std::int64_t columns = std::min(matrix.m, matrix.n);
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -91,8 +91,8 @@ Launch orthogonal(const KernelArgs& args) {
     }
     double* q = a + rows * columns;
     orthonormalize(a, q, rows, columns);
-    const Shape strides = row_major_strides(y.window.global);
-    const std::int64_t begin = offset_of(y.window.offset, strides);
+    const Shape strides = row_major_strides(y.region.global);
+    const std::int64_t begin = offset_of(y.region.offset, strides);
     std::int64_t count = 0;
     for_each_index(y.type.shape, [&](const Shape& index) {
       const std::int64_t place = begin + offset_of(index, strides);

@@ -16,7 +16,7 @@ Launch pad(const KernelArgs& args) {
         std::int64_t place = 0;
         bool there = true;
         for (std::size_t d = 0; d < index.size(); ++d) {
-          const std::int64_t i = index[d] + y.window.offset[d] - low[d] - x.window.offset[d];
+          const std::int64_t i = index[d] + y.region.offset[d] - low[d] - x.region.offset[d];
           there = there && i >= 0 && i < extents[d];
           place += i * strides[d];
         }

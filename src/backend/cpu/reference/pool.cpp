@@ -42,7 +42,7 @@ std::int64_t place_in(const TensorView& dx, const TensorView& x, std::int64_t pl
   std::int64_t result = 0;
   for (std::size_t d = 0; d < from.size(); ++d) {
     const std::int64_t i =
-        place / from[d] % x.type.shape[d] + x.window.offset[d] - dx.window.offset[d];
+        place / from[d] % x.type.shape[d] + x.region.offset[d] - dx.region.offset[d];
     if (i < 0 || i >= dx.type.shape[d]) return -1;
     result += i * to[d];
   }

@@ -17,9 +17,9 @@ Launch random(const KernelArgs& args, double shift, double scale) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
   return [args, shift = static_cast<float>(shift), scale = static_cast<float>(scale)] {
     const auto key = static_cast<std::uint64_t>(args.attrs.integer("key"));
-    const Window& window = args.output.window;
-    const Shape strides = row_major_strides(window.global);
-    const std::int64_t begin = offset_of(window.offset, strides);
+    const Region& region = args.output.region;
+    const Shape strides = row_major_strides(region.global);
+    const std::int64_t begin = offset_of(region.offset, strides);
     std::int64_t i = 0;
     for_each_index(args.output.type.shape, [&](const Shape& index) {
       const auto place = static_cast<std::uint64_t>(begin + offset_of(index, strides));

@@ -11,7 +11,7 @@ namespace meshwork {
 /// exception that is no Error leaves the member as it is and reaches the others as an Error with
 /// its text.
 ///
-///     together(hosts, [&] { if (hosts.rank() == 0) create_run_directory(path, text); });
-void together(HostGroup& hosts, const std::function<void()>& work);
+///     collectively(hosts, [&] { if (hosts.rank() == 0) create_run_directory(path, text); });
+void collectively(HostGroup& hosts, const std::function<void()>& work);
 
 }  // namespace meshwork

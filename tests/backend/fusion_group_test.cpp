@@ -1,4 +1,4 @@
-// Chains of elementwise ops in one pass against the same, op by op.
+// Fusion groups of elementwise ops in one pass against the same, op by op.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "backend/backend.h"
-#include "backend/cpu/chain_steps.h"
+#include "backend/cpu/fusion_steps.h"
 #include "ops/ops.h"
 #include "support/dice.h"
 #include "support/elementwise_entries.h"
@@ -17,9 +17,9 @@ using namespace meshwork::testing;
 
 namespace {
 
-/// A chain with memory for all that it names.
-struct BoundChain {
-  ChainArgs args;
+/// A fusion group with memory for all that it names.
+struct BoundFusion {
+  FusionGroup args;
   std::vector<std::vector<float>> memory;
 
   TensorView add(const Shape& shape, Dice& dice) {
@@ -27,7 +27,7 @@ struct BoundChain {
     for (float& value : values) value = static_cast<float>(dice.between(-40, 40)) / 8;
     memory.push_back(std::move(values));
     return {.type = {DType::kFloat32, shape},
-            .window = whole_window(shape),
+            .region = whole_region(shape),
             .data = reinterpret_cast<std::byte*>(memory.back().data())};
   }
 };
@@ -57,25 +57,25 @@ std::size_t operands_of(const OpDef& op) {
   return op.name == "scale_offset" ? 3 : 1;
 }
 
-/// Links of random ops over random operands: results of earlier links and inputs of all kinds.
-BoundChain random_chain(Dice& dice, const Shape& shape, int length) {
+/// Members of random ops over random operands: results of earlier members and inputs of all kinds.
+BoundFusion random_chain(Dice& dice, const Shape& shape, int length) {
   const auto known = elementwise_ops();
-  BoundChain chain;
-  chain.memory.reserve(200);
-  std::vector<ChainArgs::Link> links;
+  BoundFusion fusion;
+  fusion.memory.reserve(200);
+  std::vector<FusionGroup::Member> members;
   for (int l = 0; l < length; ++l) {
     const OpDef& op = *known[static_cast<std::size_t>(dice.below(static_cast<int>(known.size())))];
     const bool scales = op.name == "scale_offset";
     if (scales && shape.empty()) continue;
     const auto axis =
         scales ? static_cast<std::size_t>(dice.below(static_cast<int>(shape.size()))) : 0;
-    ChainArgs::Link link{op.name, {}, {}, {}, true};
-    if (scales) link.attrs = {{"axis", static_cast<std::int64_t>(axis)}};
+    FusionGroup::Member member{op.name, {}, {}, {}, true};
+    if (scales) member.attrs = {{"axis", static_cast<std::int64_t>(axis)}};
     for (std::size_t o = 0; o < operands_of(op); ++o) {
-      if (!links.empty() && dice.chance(50) && !(scales && o > 0)) {
-        // Numbers of links are told apart from those of inputs when all inputs are known.
-        link.operands.push_back(
-            1000 + static_cast<std::size_t>(dice.below(static_cast<int>(links.size()))));
+      if (!members.empty() && dice.chance(50) && !(scales && o > 0)) {
+        // Numbers of members are told apart from those of inputs when all inputs are known.
+        member.operands.push_back(
+            1000 + static_cast<std::size_t>(dice.below(static_cast<int>(members.size()))));
         continue;
       }
       // Some operand has the shape of the result.
@@ -84,39 +84,39 @@ BoundChain random_chain(Dice& dice, const Shape& shape, int length) {
       const Shape operand = scales && o > 0         ? Shape{shape[axis]}
                             : scales || !may_repeat ? shape
                                                     : broadcast_operand(dice, shape);
-      link.operands.push_back(chain.args.inputs.size());
-      chain.args.inputs.push_back(chain.add(operand, dice));
+      member.operands.push_back(fusion.args.inputs.size());
+      fusion.args.inputs.push_back(fusion.add(operand, dice));
     }
-    links.push_back(std::move(link));
+    members.push_back(std::move(member));
   }
-  for (ChainArgs::Link& link : links) {
-    for (std::size_t& operand : link.operands) {
-      if (operand >= 1000) operand += chain.args.inputs.size() - 1000;
+  for (FusionGroup::Member& member : members) {
+    for (std::size_t& operand : member.operands) {
+      if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
     }
-    link.output = chain.add(shape, dice);
+    member.output = fusion.add(shape, dice);
   }
-  for (std::size_t l = 0; l + 1 < links.size(); ++l) links[l].is_read = dice.chance(40);
-  chain.args.links = std::move(links);
-  return chain;
+  for (std::size_t l = 0; l + 1 < members.size(); ++l) members[l].is_read = dice.chance(40);
+  fusion.args.members = std::move(members);
+  return fusion;
 }
 
-std::vector<float> run(const BoundChain& chain, bool in_one_pass, int threads) {
+std::vector<float> run(const BoundFusion& fusion, bool in_one_pass, int threads) {
   const auto backend = make_cpu_backend(threads);
-  ChainArgs args = chain.args;
+  FusionGroup args = fusion.args;
   const auto stream = backend->device().make_stream();
   const std::int64_t bytes =
-      in_one_pass ? backend->chain_workspace(args) : links_workspace(*backend, args);
+      in_one_pass ? backend->fusion_workspace(args) : members_workspace(*backend, args);
   const auto workspace = backend->device().allocate(bytes);
   args.workspace = workspace.get();
   const Launch launch =
-      in_one_pass ? backend->bind_chain(args, *stream) : bind_links(*backend, args, *stream);
+      in_one_pass ? backend->bind_fusion(args, *stream) : bind_members(*backend, args, *stream);
   std::vector<float> results;
   for (int repeat = 0; repeat < 2; ++repeat) {
     launch();
-    for (const ChainArgs::Link& link : args.links) {
-      if (!link.is_read) continue;
-      float* y = link.output.as<float>();
-      const std::int64_t count = num_elements(link.output.type.shape);
+    for (const FusionGroup::Member& member : args.members) {
+      if (!member.is_read) continue;
+      float* y = member.output.as<float>();
+      const std::int64_t count = num_elements(member.output.type.shape);
       results.insert(results.end(), y, y + count);
       std::fill_n(y, count, -1.0F);
     }
@@ -126,17 +126,17 @@ std::vector<float> run(const BoundChain& chain, bool in_one_pass, int threads) {
 
 }  // namespace
 
-TEST_CASE("every elementwise op has a step in chains") {
+TEST_CASE("every elementwise op has a step in fusions") {
   for (const OpDef* op : elementwise_ops()) {
     CAPTURE(op->name);
-    const bool found = cpu::find_chain_step(op->name) != nullptr;
+    const bool found = cpu::find_fusion_step(op->name) != nullptr;
     CHECK(found);
   }
-  const bool is_link = cpu::find_chain_step("einsum") != nullptr;
-  CHECK(!is_link);
+  const bool is_member = cpu::find_fusion_step("einsum") != nullptr;
+  CHECK(!is_member);
 }
 
-TEST_CASE("chains give the bits that their ops give one by one, whatever the threads") {
+TEST_CASE("fusions give the bits that their ops give one by one, whatever the threads") {
   const std::vector<Shape> shapes{{},        {1},       {7},        {64},
                                   {3, 4},    {130, 10}, {33, 48},   {5, 7, 12},
                                   {1000, 1}, {2, 4096}, {9, 1500},  {8, 28, 28, 12},
@@ -144,13 +144,13 @@ TEST_CASE("chains give the bits that their ops give one by one, whatever the thr
   for (int seed = 0; seed < 160; ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
     const Shape& shape = shapes[static_cast<std::size_t>(seed) % shapes.size()];
-    const BoundChain chain = random_chain(dice, shape, dice.between(2, 12));
-    if (chain.args.links.empty()) continue;
+    const BoundFusion fusion = random_chain(dice, shape, dice.between(2, 12));
+    if (fusion.args.members.empty()) continue;
     CAPTURE(seed);
     CAPTURE(to_string(shape));
-    const std::vector<float> expected = run(chain, false, 1);
+    const std::vector<float> expected = run(fusion, false, 1);
     for (const int threads : {1, 2}) {
-      const std::vector<float> found = run(chain, true, threads);
+      const std::vector<float> found = run(fusion, true, threads);
       REQUIRE(found.size() == expected.size());
       std::size_t different = 0;
       for (std::size_t i = 0; i < found.size(); ++i) {
@@ -164,46 +164,46 @@ TEST_CASE("chains give the bits that their ops give one by one, whatever the thr
   }
 }
 
-TEST_CASE("the result of a link may take the place of an input that no later link reads") {
+TEST_CASE("the result of a member may take the place of an input that no later member reads") {
   Dice dice(7);
-  BoundChain chain;
-  chain.memory.reserve(10);
+  BoundFusion fusion;
+  fusion.memory.reserve(10);
   const Shape shape{300, 11};
-  for (int i = 0; i < 2; ++i) chain.args.inputs.push_back(chain.add(shape, dice));
-  const std::vector<float> a = chain.memory[0], b = chain.memory[1];
-  chain.args.links.push_back({"multiply", {}, {0, 1}, chain.add(shape, dice), false});
-  chain.args.links.push_back({"add", {}, {0, 2}, chain.args.inputs[0], true});
-  chain.args.links.push_back({"subtract", {}, {3, 1}, chain.args.inputs[1], true});
+  for (int i = 0; i < 2; ++i) fusion.args.inputs.push_back(fusion.add(shape, dice));
+  const std::vector<float> a = fusion.memory[0], b = fusion.memory[1];
+  fusion.args.members.push_back({"multiply", {}, {0, 1}, fusion.add(shape, dice), false});
+  fusion.args.members.push_back({"add", {}, {0, 2}, fusion.args.inputs[0], true});
+  fusion.args.members.push_back({"subtract", {}, {3, 1}, fusion.args.inputs[1], true});
   const auto backend = make_cpu_backend(1);
-  const auto workspace = backend->device().allocate(backend->chain_workspace(chain.args));
-  chain.args.workspace = workspace.get();
-  backend->bind_chain(chain.args, *backend->device().make_stream())();
+  const auto workspace = backend->device().allocate(backend->fusion_workspace(fusion.args));
+  fusion.args.workspace = workspace.get();
+  backend->bind_fusion(fusion.args, *backend->device().make_stream())();
   bool right = true;
   for (std::size_t i = 0; i + 1 < a.size(); ++i) {
     const float sum = a[i] + a[i] * b[i];
-    right = right && chain.memory[0][i] == sum && chain.memory[1][i] == sum - b[i];
+    right = right && fusion.memory[0][i] == sum && fusion.memory[1][i] == sum - b[i];
   }
   CHECK(right);
-  CHECK(chain.memory[0].back() == a.back());
+  CHECK(fusion.memory[0].back() == a.back());
 }
 
 namespace {
 
 /// y = (x w) d + e of [m, n], x [m, k] or [k, m]: e, one row, is broadcast.
-BoundChain product_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_t k,
-                         bool transposed) {
-  BoundChain chain;
-  chain.memory.reserve(10);
+BoundFusion product_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_t k,
+                          bool transposed) {
+  BoundFusion fusion;
+  fusion.memory.reserve(10);
   const Shape x = transposed ? Shape{k, m} : Shape{m, k};
   for (const Shape& shape : {x, Shape{k, n}, Shape{m, n}, Shape{n}}) {
-    chain.args.inputs.push_back(chain.add(shape, dice));
+    fusion.args.inputs.push_back(fusion.add(shape, dice));
   }
   const std::string equation = transposed ? "k m, k n -> m n" : "m k, k n -> m n";
-  chain.args.links.push_back(
-      {"einsum", {{"equation", equation}}, {0, 1}, chain.add({m, n}, dice), false});
-  chain.args.links.push_back({"multiply", {}, {4, 2}, chain.add({m, n}, dice), true});
-  chain.args.links.push_back({"add", {}, {5, 3}, chain.add({m, n}, dice), true});
-  return chain;
+  fusion.args.members.push_back(
+      {"einsum", {{"equation", equation}}, {0, 1}, fusion.add({m, n}, dice), false});
+  fusion.args.members.push_back({"multiply", {}, {4, 2}, fusion.add({m, n}, dice), true});
+  fusion.args.members.push_back({"add", {}, {5, 3}, fusion.add({m, n}, dice), true});
+  return fusion;
 }
 
 }  // namespace
@@ -217,19 +217,19 @@ TEST_CASE("a product is computed rows at a time, with the same bits whatever the
       CAPTURE(m);
       CAPTURE(transposed);
       Dice dice(static_cast<std::uint64_t>(m + n));
-      const BoundChain chain = product_chain(dice, m, n, k, transposed);
-      ChainArgs args = chain.args;
+      const BoundFusion fusion = product_chain(dice, m, n, k, transposed);
+      FusionGroup args = fusion.args;
       const auto reference = make_reference_backend();
-      const auto workspace = reference->device().allocate(reference->chain_workspace(args));
+      const auto workspace = reference->device().allocate(reference->fusion_workspace(args));
       args.workspace = workspace.get();
-      reference->bind_chain(args, *reference->device().make_stream())();
+      reference->bind_fusion(args, *reference->device().make_stream())();
       std::vector<float> expected;
-      for (const ChainArgs::Link& link : args.links) {
-        if (!link.is_read) continue;
-        const float* y = link.output.as<float>();
-        expected.insert(expected.end(), y, y + num_elements(link.output.type.shape));
+      for (const FusionGroup::Member& member : args.members) {
+        if (!member.is_read) continue;
+        const float* y = member.output.as<float>();
+        expected.insert(expected.end(), y, y + num_elements(member.output.type.shape));
       }
-      const std::vector<float> one = run(chain, true, 1);  // twice
+      const std::vector<float> one = run(fusion, true, 1);  // twice
       REQUIRE(one.size() == 2 * expected.size());
       double worst = 0;
       for (std::size_t i = 0; i < one.size(); ++i) {
@@ -237,7 +237,7 @@ TEST_CASE("a product is computed rows at a time, with the same bits whatever the
         worst = std::max(worst, std::abs(one[i] - right) / std::max(1.0, std::abs(right)));
       }
       CHECK(worst < 1e-5);
-      for (const int threads : {2, 3, 8}) CHECK(run(chain, true, threads) == one);
+      for (const int threads : {2, 3, 8}) CHECK(run(fusion, true, threads) == one);
     }
   }
 }

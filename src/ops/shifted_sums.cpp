@@ -37,13 +37,13 @@ double flops(const OpArgs& args) {
 
 }  // namespace
 
-const OpDef kMoments{
-    .name = "moments",
+const OpDef kShiftedSums{
+    .name = "shifted_sums",
     .infer = infer,
     .rule = rule,
     .grad = grad,
     .flops = flops,
-    .settle = true,
+    .reduce_eagerly = true,
 };
 
 }  // namespace meshwork::ops

@@ -1,4 +1,4 @@
-#include "backend/cpu/chain_steps.h"
+#include "backend/cpu/fusion_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ struct Step {
 
 struct Named {
   std::string_view op;
-  ChainStep step;
+  FusionStep step;
 };
 
 template <class Entry>
@@ -51,7 +51,7 @@ Named named(std::string_view op) {
 }
 
 template <class... Entries>
-ChainStep find_step(std::string_view op, elementwise::List<Entries...>) {
+FusionStep find_step(std::string_view op, elementwise::List<Entries...>) {
   static const std::array steps{named<BroadcastTo>("broadcast_to"),
                                 named<ScaleOffset>("scale_offset"),
                                 named<Entries>(Entries::kTraits.name)...};
@@ -62,6 +62,6 @@ ChainStep find_step(std::string_view op, elementwise::List<Entries...>) {
 
 }  // namespace
 
-ChainStep find_chain_step(std::string_view op) { return find_step(op, elementwise::All{}); }
+FusionStep find_fusion_step(std::string_view op) { return find_step(op, elementwise::All{}); }
 
 }  // namespace meshwork::cpu

@@ -8,15 +8,15 @@
 namespace meshwork {
 
 /// A local program in which nodes that can be computed in one pass stand together.
-struct Chained {
-  Graph program;        ///< the same nodes, in another order
-  ValueMap<int> chain;  ///< of each node; nodes of the same number follow each other
+struct Fused {
+  Graph program;         ///< the same nodes, in another order
+  ValueMap<int> fusion;  ///< of each node; nodes of the same number follow each other
 };
 
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
 /// are of the same phase, and nothing between them needs one and is needed by the other. A product
 /// of two matrices, large beside a cache of the target, joins the update that alone reads it, if
 /// the second matrix is small: a gradient is used as its rows are computed.
-Chained find_chains(const Graph& program, const Target& target);
+Fused find_fusion_groups(const Graph& program, const Target& target);
 
 }  // namespace meshwork

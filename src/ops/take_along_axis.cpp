@@ -12,7 +12,7 @@ TensorType infer(const OpArgs& args) {
   const Shape& x = args.inputs[0].shape;
   const Shape& index = args.inputs[1].shape;
   if (x.empty() || Shape(x.begin(), x.end() - 1) != index) {
-    fail("cannot pick from {} at {}: the indices need all its dimensions but the last",
+    fail("cannot take from {} at {}: the indices need all its dimensions but the last",
          to_string(x), to_string(index));
   }
   return {args.inputs[0].dtype, index};
@@ -37,8 +37,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
 
 }  // namespace
 
-const OpDef kPick{
-    .name = "pick",
+const OpDef kTakeAlongAxis{
+    .name = "take_along_axis",
     .infer = infer,
     .rule = rule,
     .grad = grad,

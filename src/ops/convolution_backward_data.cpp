@@ -42,7 +42,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dx) {
   const ValueId y = node.inputs[0];
   const ValueId w = node.inputs[1];
   return {b.add(kConvolution, {dx, w}, with_extents(node.attrs, b.shape(y))),
-          b.add(kConvolutionKernel, {dx, y}, with_kernel_extents(node.attrs, b.shape(w)))};
+          b.add(kConvolutionBackwardFilter, {dx, y}, with_kernel_extents(node.attrs, b.shape(w)))};
 }
 
 double flops(const OpArgs& args) {
@@ -51,8 +51,8 @@ double flops(const OpArgs& args) {
 
 }  // namespace
 
-const OpDef kConvolutionInput{
-    .name = "convolution_input",
+const OpDef kConvolutionBackwardData{
+    .name = "convolution_backward_data",
     .infer = infer,
     .rule = rule,
     .reach = reach,

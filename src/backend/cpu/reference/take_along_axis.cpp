@@ -5,10 +5,10 @@
 
 namespace meshwork::reference {
 
-Launch pick(const KernelArgs& args) {
+Launch take_along_axis(const KernelArgs& args) {
   MW_CHECK(args.inputs[1].type.dtype == DType::kInt32);
   const std::int64_t depth = args.inputs[0].type.shape.back();
-  const std::int64_t first = args.inputs[0].window.offset.back();
+  const std::int64_t first = args.inputs[0].region.offset.back();
   return [x = args.inputs[0], index = args.inputs[1], y = args.output, depth, first] {
     cpu::with_type(y.type.dtype, [&](auto value) {
       using T = decltype(value);

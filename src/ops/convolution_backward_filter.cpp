@@ -40,7 +40,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dw) {
   const Node node = b.node(self);
   const ValueId x = node.inputs[0];
   const ValueId y = node.inputs[1];
-  return {b.add(kConvolutionInput, {y, dw}, with_extents(node.attrs, b.shape(x))),
+  return {b.add(kConvolutionBackwardData, {y, dw}, with_extents(node.attrs, b.shape(x))),
           b.add(kConvolution, {x, dw}, with_extents(node.attrs, b.shape(y)))};
 }
 
@@ -50,8 +50,8 @@ double flops(const OpArgs& args) {
 
 }  // namespace
 
-const OpDef kConvolutionKernel{
-    .name = "convolution_kernel",
+const OpDef kConvolutionBackwardFilter{
+    .name = "convolution_backward_filter",
     .infer = infer,
     .rule = rule,
     .reach = reach,

@@ -1,4 +1,4 @@
-#include "plan/chains.h"
+#include "plan/fusion_groups.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ bool is_product_by_rows(const Graph& program, ValueId id, const Target& target) 
          DimRule::major_factor(rule.inputs[1], 1) == column;
 }
 
-bool is_link(const Graph& program, ValueId id) {
+bool is_member(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
   const auto is_real = [&](ValueId value) { return program.type(value).dtype == DType::kFloat32; };
   return node.op->elementwise && is_real(id) &&
@@ -49,9 +49,9 @@ bool belong_together(const Graph& program, ValueId first, ValueId second) {
 
 /// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
 /// which each can run.
-class ChainFinder {
+class FusionFinder {
  public:
-  ChainFinder(const Graph& program, const Target& target)
+  FusionFinder(const Graph& program, const Target& target)
       : program_(program), target_(target), before_(predecessors(program)) {
     for (const int i : program.ids()) {
       units_.push_back({i});
@@ -62,22 +62,22 @@ class ChainFinder {
     seen_.assign(units_.size(), -1);
   }
 
-  Chained run() {
+  Fused run() {
     for (const ValueId id : program_.ids()) {
-      if (!is_link(program_, id)) continue;
+      if (!is_member(program_, id)) continue;
       for (const ValueId input : program_.node(id).inputs) {
-        if (is_link(program_, input) && belong_together(program_, input, id)) {
+        if (is_member(program_, input) && belong_together(program_, input, id)) {
           join(unit_of_[input], unit_of_[id]);
         }
       }
     }
     join_products();
     std::vector<ValueId> order;
-    Chained result;
+    Fused result;
     for (const int unit : order_) {
       for (const ValueId id : units_[slot(unit)]) {
         order.push_back(id);
-        result.chain.push_back(unit);
+        result.fusion.push_back(unit);
       }
     }
     result.program = in_order(program_, order);
@@ -95,16 +95,16 @@ class ChainFinder {
     for (const ValueId id : program_.ids()) {
       const std::vector<ValueId>& by = readers[id];
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
-      const int chain = unit_of_[by.front()];
+      const int fusion = unit_of_[by.front()];
       const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
         const Node& node = program_.node(reader);
-        return unit_of_[reader] == chain && is_link(program_, reader) &&
+        return unit_of_[reader] == fusion && is_member(program_, reader) &&
                node.phase == Phase::kUpdate && program_.type(reader) == program_.type(id);
       });
-      if (!together || taken[slot(chain)] || !is_product_by_rows(program_, id, target_)) continue;
+      if (!together || taken[slot(fusion)] || !is_product_by_rows(program_, id, target_)) continue;
       const int product = unit_of_[id];
-      join(product, chain);
-      taken[slot(chain)] = unit_of_[id] == chain;
+      join(product, fusion);
+      taken[slot(fusion)] = unit_of_[id] == fusion;
     }
   }
 
@@ -112,7 +112,7 @@ class ChainFinder {
   void join(int first, int second) {
     if (first == second) return;
     const std::size_t nodes = units_[slot(first)].size() + units_[slot(second)].size();
-    if (nodes > slot(target_.longest_chain) || !find_needed(first, second)) return;
+    if (nodes > slot(target_.longest_fusion) || !find_needed(first, second)) return;
     std::vector<ValueId>& joined = units_[slot(second)];
     for (const ValueId id : units_[slot(first)]) {
       unit_of_[id] = second;
@@ -170,8 +170,8 @@ class ChainFinder {
 
 }  // namespace
 
-Chained find_chains(const Graph& program, const Target& target) {
-  return ChainFinder(program, target).run();
+Fused find_fusion_groups(const Graph& program, const Target& target) {
+  return FusionFinder(program, target).run();
 }
 
 }  // namespace meshwork

@@ -1,4 +1,4 @@
-#include "plan/chains.h"
+#include "plan/fusion_groups.h"
 
 #include <doctest/doctest.h>
 
@@ -23,9 +23,9 @@ struct Program {
   ValueId add(const OpDef& op, std::vector<ValueId> inputs, const Attrs& attrs = {}) {
     return builder.add(op, std::move(inputs), attrs);
   }
-  Plan plan(bool chains = true) {
-    for (const Node& node : graph.nodes) graph.windows.push_back(whole_window(node.type.shape));
-    return testing::make_plan(graph, nullptr, chains);
+  Plan plan(bool fusions = true) {
+    for (const Node& node : graph.nodes) graph.regions.push_back(whole_region(node.type.shape));
+    return testing::make_plan(graph, nullptr, fusions);
   }
 };
 
@@ -44,7 +44,7 @@ std::string instructions(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("elementwise nodes of one shape run together; what is between them has no place") {
+TEST_CASE("elementwise nodes of one shape run collectively; what is between them has no place") {
   Program p;
   const ValueId x = p.input("x"), bias = p.input("bias", {6});
   const ValueId y = p.add(ops::kRelu, {p.add(ops::kAdd, {x, bias})});
@@ -66,7 +66,7 @@ TEST_CASE("a node joins no other whose result comes back to it through a third")
   CHECK(instructions(p.plan()) == "square | reduce_sum | divide");
 }
 
-TEST_CASE("a chain goes around what does not depend on it") {
+TEST_CASE("a fusion group goes around what does not depend on it") {
   Program p;
   const ValueId x = p.input("x"), w = p.input("w");
   const ValueId square = p.add(ops::kSquare, {x});
@@ -89,7 +89,7 @@ TEST_CASE("nodes of other shapes and of other phases stay apart") {
   CHECK(instructions(p.plan()) == "sqrt | multiply | greater");
 }
 
-TEST_CASE("a result takes the place of an operand unless a later node of the chain reads it") {
+TEST_CASE("a result takes the place of an operand unless a later node of the fusion reads it") {
   for (const bool read_later : {false, true}) {
     Program p;
     const ValueId x = p.add(ops::kReduceSum, {p.input("x", {4, 6, 2})},

@@ -30,52 +30,53 @@ std::map<ValueId, std::string> names_of(const Graph& graph) {
   return names;
 }
 
-void add_reader(Move& move, const std::string& path) {
+void add_reader(Transfer& transfer, const std::string& path) {
   const bool known =
-      std::find(move.readers.begin(), move.readers.end(), path) != move.readers.end();
-  if (!known) move.readers.push_back(path);
+      std::find(transfer.readers.begin(), transfer.readers.end(), path) != transfer.readers.end();
+  if (!known) transfer.readers.push_back(path);
 }
 
-Move move_of(const Partitioned& agreed, ValueId id, const Mesh& mesh,
-             const std::map<ValueId, std::string>& names) {
+Transfer transfer_of(const Partitioned& agreed, ValueId id, const Mesh& mesh,
+                     const std::map<ValueId, std::string>& names) {
   const Node& node = agreed.graph.node(id);
-  Move move;
-  move.value = without_reshards(agreed.graph, id);
-  const Node& maker = agreed.graph.node(move.value);
-  if (const auto name = names.find(move.value); name != names.end()) move.name = name->second;
-  move.op = maker.op->name;
-  move.maker = maker.path;
-  move.layer = node.path;
-  move.phase = node.phase;
-  move.from = agreed.layouts[node.inputs[0]];
-  move.to = agreed.layouts[id];
-  move.steps = reshard_steps(move.from, move.to, node.type.shape, mesh);
-  for (const ReshardStep& step : move.steps) {
-    move.step_bytes.push_back(step_bytes(step, node.type, mesh));
-    move.bytes += move.step_bytes.back();
+  Transfer transfer;
+  transfer.value = without_reshards(agreed.graph, id);
+  const Node& maker = agreed.graph.node(transfer.value);
+  if (const auto name = names.find(transfer.value); name != names.end())
+    transfer.name = name->second;
+  transfer.op = maker.op->name;
+  transfer.maker = maker.path;
+  transfer.layer = node.path;
+  transfer.phase = node.phase;
+  transfer.from = agreed.layouts[node.inputs[0]];
+  transfer.to = agreed.layouts[id];
+  transfer.steps = reshard_steps(transfer.from, transfer.to, node.type.shape, mesh);
+  for (const ReshardStep& step : transfer.steps) {
+    transfer.step_bytes.push_back(step_bytes(step, node.type, mesh));
+    transfer.bytes += transfer.step_bytes.back();
   }
-  return move;
+  return transfer;
 }
 
 }  // namespace
 
-std::vector<Move> moves_of(const Partitioned& agreed, const Mesh& mesh) {
+std::vector<Transfer> transfers_of(const Partitioned& agreed, const Mesh& mesh) {
   const Graph& graph = agreed.graph;
   const auto names = names_of(graph);
-  std::vector<Move> moves;
+  std::vector<Transfer> transfers;
   ValueMap<std::size_t> move_at(graph.nodes.size(), 0);
   for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
     if (node.op == &kReshard) {
-      move_at[id] = moves.size();
-      moves.push_back(move_of(agreed, id, mesh, names));
+      move_at[id] = transfers.size();
+      transfers.push_back(transfer_of(agreed, id, mesh, names));
       continue;
     }
     for (const ValueId input : node.inputs) {
-      if (graph.node(input).op == &kReshard) add_reader(moves[move_at[input]], node.path);
+      if (graph.node(input).op == &kReshard) add_reader(transfers[move_at[input]], node.path);
     }
   }
-  return moves;
+  return transfers;
 }
 
 }  // namespace meshwork

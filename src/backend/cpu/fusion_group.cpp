@@ -1,4 +1,4 @@
-#include "backend/cpu/chain.h"
+#include "backend/cpu/fusion_group.h"
 
 #include <omp.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/cpu/chain_steps.h"
+#include "backend/cpu/fusion_steps.h"
 #include "backend/cpu/product_rows.h"
 #include "backend/cpu/spread.h"
 #include "base/check.h"
@@ -29,7 +29,7 @@ constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(float));
 /// Where a step finds an operand or leaves its result.
 struct Place {
   enum class Kind {
-    kWhole,   ///< in memory, as large as the chain
+    kWhole,   ///< in memory, as large as the fusion
     kScalar,  ///< in memory, one element
     kRow,     ///< in memory, `period` elements that repeat; no tile lies across their end
     kTile,    ///< tile number `tile` of the thread
@@ -57,23 +57,23 @@ struct Fill {
 };
 
 struct Step {
-  ChainStep run;
+  FusionStep run;
   std::array<Place, 3> operands;
   std::size_t operand_count;
   unsigned repeats;
   Place result;
 };
 
-class Chain {
+class FusionLoop {
  public:
-  explicit Chain(const ChainArgs& args)
-      : count_(num_elements(args.links.back().output.type.shape)),
-        shape_(args.links.back().output.type.shape),
+  explicit FusionLoop(const FusionGroup& args)
+      : count_(num_elements(args.members.back().output.type.shape)),
+        shape_(args.members.back().output.type.shape),
         workspace_(reinterpret_cast<float*>(args.workspace)) {
     tile_ = tile_for(args);
-    for (std::size_t i = 0; i < args.links.size(); ++i) {
-      const ChainArgs::Link& link = args.links[i];
-      ProductRows::is_product(link) ? add_product(args, link) : add_step(args, i);
+    for (std::size_t i = 0; i < args.members.size(); ++i) {
+      const FusionGroup::Member& member = args.members[i];
+      ProductRows::is_product(member) ? add_product(args, member) : add_step(args, i);
     }
     find_far_operands();
   }
@@ -98,9 +98,9 @@ class Chain {
   }
 
  private:
-  void add_product(const ChainArgs& args, const ChainArgs::Link& link) {
-    MW_CHECK(!product_ && link.output.type.shape == shape_);
-    product_.emplace(args, link, tile_);
+  void add_product(const FusionGroup& args, const FusionGroup::Member& member) {
+    MW_CHECK(!product_ && member.output.type.shape == shape_);
+    product_.emplace(args, member, tile_);
     results_.push_back({.kind = Place::Kind::kBlock});
   }
 
@@ -118,23 +118,25 @@ class Chain {
   }
 
   /// A scale along a dimension is broadcast as if it had ones behind.
-  static Shape broadcast_shape(const ChainArgs::Link& link, std::size_t operand, Shape shape) {
-    if (link.op == "scale_offset" && operand > 0) {
-      const auto rank = static_cast<std::int64_t>(link.output.type.shape.size());
-      shape.insert(shape.end(), static_cast<std::size_t>(rank - 1 - link.attrs.integer("axis")), 1);
+  static Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand,
+                               Shape shape) {
+    if (member.op == "scale_offset" && operand > 0) {
+      const auto rank = static_cast<std::int64_t>(member.output.type.shape.size());
+      shape.insert(shape.end(), static_cast<std::size_t>(rank - 1 - member.attrs.integer("axis")),
+                   1);
     }
     return shape;
   }
 
   /// A multiple of the periods of all operands where there is a short one, else kTile.
-  std::int64_t tile_for(const ChainArgs& args) const {
+  std::int64_t tile_for(const FusionGroup& args) const {
     std::int64_t together = 1;
-    for (const ChainArgs::Link& link : args.links) {
-      if (ProductRows::is_product(link)) continue;
-      for (std::size_t o = 0; o < link.operands.size(); ++o) {
-        if (link.operands[o] >= args.inputs.size()) continue;
-        const Shape& shape = args.inputs[link.operands[o]].type.shape;
-        const std::int64_t period = Spread(broadcast_shape(link, o, shape), shape_).period();
+    for (const FusionGroup::Member& member : args.members) {
+      if (ProductRows::is_product(member)) continue;
+      for (std::size_t o = 0; o < member.operands.size(); ++o) {
+        if (member.operands[o] >= args.inputs.size()) continue;
+        const Shape& shape = args.inputs[member.operands[o]].type.shape;
+        const std::int64_t period = Spread(broadcast_shape(member, o, shape), shape_).period();
         if (period == 0 || period > kLongestTile) continue;
         const std::int64_t both = std::lcm(together, period);
         if (both <= kLongestTile) together = both;
@@ -143,24 +145,24 @@ class Chain {
     return std::max<std::int64_t>(1, kTile / together) * together;
   }
 
-  void add_step(const ChainArgs& args, std::size_t number) {
-    const ChainArgs::Link& link = args.links[number];
-    Step step{find_chain_step(link.op), {}, link.operands.size(), 0, {}};
-    MW_CHECK(step.run != nullptr && step.operand_count <= step.operands.size(), "'{}' in a chain",
-             link.op);
-    MW_CHECK(link.output.type.dtype == DType::kFloat32 && link.output.type.shape == shape_);
-    for (std::size_t o = 0; o < link.operands.size(); ++o) {
-      const std::size_t from = link.operands[o];
+  void add_step(const FusionGroup& args, std::size_t number) {
+    const FusionGroup::Member& member = args.members[number];
+    Step step{find_fusion_step(member.op), {}, member.operands.size(), 0, {}};
+    MW_CHECK(step.run != nullptr && step.operand_count <= step.operands.size(),
+             "'{}' in a fusion group", member.op);
+    MW_CHECK(member.output.type.dtype == DType::kFloat32 && member.output.type.shape == shape_);
+    for (std::size_t o = 0; o < member.operands.size(); ++o) {
+      const std::size_t from = member.operands[o];
       Place& place = step.operands[o];
-      place = from < args.inputs.size() ? place_of_input(args, link, o)
+      place = from < args.inputs.size() ? place_of_input(args, member, o)
                                         : results_.at(from - args.inputs.size());
       if (place.kind == Place::Kind::kScalar) step.repeats |= 1U << o;
     }
-    for (const std::size_t from : link.operands) {
+    for (const std::size_t from : member.operands) {
       if (from >= args.inputs.size()) release(args, from, number);
     }
-    if (link.is_read) {
-      step.result.data = link.output.as<float>();
+    if (member.is_read) {
+      step.result.data = member.output.as<float>();
     } else {
       step.result = {.kind = Place::Kind::kTile, .tile = take_tile()};
     }
@@ -168,11 +170,12 @@ class Chain {
     steps_.push_back(step);
   }
 
-  Place place_of_input(const ChainArgs& args, const ChainArgs::Link& link, std::size_t operand) {
-    const std::size_t input = link.operands[operand];
+  Place place_of_input(const FusionGroup& args, const FusionGroup::Member& member,
+                       std::size_t operand) {
+    const std::size_t input = member.operands[operand];
     const TensorView& view = args.inputs[input];
     MW_CHECK(view.type.dtype == DType::kFloat32);
-    const Shape shape = broadcast_shape(link, operand, view.type.shape);
+    const Shape shape = broadcast_shape(member, operand, view.type.shape);
     const auto known = places_.find({input, shape});
     if (known != places_.end()) return known->second;
     const Spread spread(shape, shape_);
@@ -203,12 +206,12 @@ class Chain {
     return tile;
   }
 
-  /// Frees the tile of an operand that no later link reads.
-  void release(const ChainArgs& args, std::size_t operand, std::size_t reader) {
+  /// Frees the tile of an operand that no later member reads.
+  void release(const FusionGroup& args, std::size_t operand, std::size_t reader) {
     const Place& place = results_.at(operand - args.inputs.size());
     if (place.kind != Place::Kind::kTile) return;
-    for (std::size_t later = reader + 1; later < args.links.size(); ++later) {
-      const auto& operands = args.links[later].operands;
+    for (std::size_t later = reader + 1; later < args.members.size(); ++later) {
+      const auto& operands = args.members[later].operands;
       if (std::find(operands.begin(), operands.end(), operand) != operands.end()) return;
     }
     if (std::find(free_.begin(), free_.end(), place.tile) == free_.end()) {
@@ -287,7 +290,7 @@ class Chain {
   std::int64_t tile_ = kTile;
   float* workspace_;
   std::map<std::pair<std::size_t, Shape>, Place> places_;  ///< of inputs as they are broadcast
-  std::vector<Place> results_;                             ///< of links
+  std::vector<Place> results_;                             ///< of members
   std::vector<Fill> shared_;
   std::vector<Fill> fills_;
   std::vector<Step> steps_;
@@ -300,8 +303,10 @@ class Chain {
 
 }  // namespace
 
-Launch bind_chain(const ChainArgs& args) { return Chain(args); }
+Launch bind_fusion(const FusionGroup& args) { return FusionLoop(args); }
 
-std::int64_t chain_workspace(const ChainArgs& args) { return Chain(args).workspace_bytes(); }
+std::int64_t fusion_workspace(const FusionGroup& args) {
+  return FusionLoop(args).workspace_bytes();
+}
 
 }  // namespace meshwork::cpu

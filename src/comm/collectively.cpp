@@ -1,4 +1,4 @@
-#include "comm/together.h"
+#include "comm/collectively.h"
 
 #include <algorithm>
 #include <exception>
@@ -47,7 +47,7 @@ void share(HostGroup& hosts, Failure& failure, int root) {
 
 }  // namespace
 
-void together(HostGroup& hosts, const std::function<void()>& work) {
+void collectively(HostGroup& hosts, const std::function<void()>& work) {
   const std::optional<Failure> mine = attempt(work);
   const int root = lowest_failed(hosts, mine.has_value());
   if (root < 0) return;

@@ -9,14 +9,14 @@ std::int64_t padded_bytes(const Backend& backend, const TensorType& type) {
   return backend.device().target().aligned(num_bytes(type));
 }
 
-/// The kernel of a link, with what others do not read in the workspace.
-KernelArgs args_of(const Backend& backend, const ChainArgs& chain, std::vector<TensorView>& values,
-                   std::size_t link, std::int64_t& used) {
-  const ChainArgs::Link& l = chain.links[link];
+/// The kernel of a member, with what others do not read in the workspace.
+KernelArgs args_of(const Backend& backend, const FusionGroup& fusion,
+                   std::vector<TensorView>& values, std::size_t member, std::int64_t& used) {
+  const FusionGroup::Member& l = fusion.members[member];
   KernelArgs args{.inputs = {}, .output = l.output, .attrs = l.attrs, .workspace = nullptr};
   for (const std::size_t operand : l.operands) args.inputs.push_back(values.at(operand));
   if (!l.is_read) {
-    args.output.data = chain.workspace == nullptr ? nullptr : chain.workspace + used;
+    args.output.data = fusion.workspace == nullptr ? nullptr : fusion.workspace + used;
     used += padded_bytes(backend, l.output.type);
   }
   values.push_back(args.output);
@@ -32,15 +32,15 @@ const KernelDef& find_kernel(const Backend& backend, std::string_view op, const 
   return *kernel;
 }
 
-Launch bind_links(const Backend& backend, const ChainArgs& chain, Stream& stream) {
-  std::vector<TensorView> values = chain.inputs;
+Launch bind_members(const Backend& backend, const FusionGroup& fusion, Stream& stream) {
+  std::vector<TensorView> values = fusion.inputs;
   std::int64_t used = 0;
   std::vector<Launch> launches;
-  for (std::size_t i = 0; i < chain.links.size(); ++i) {
-    const KernelDef& kernel = find_kernel(backend, chain.links[i].op, "a chain");
-    const KernelArgs args = args_of(backend, chain, values, i, used);
+  for (std::size_t i = 0; i < fusion.members.size(); ++i) {
+    const KernelDef& kernel = find_kernel(backend, fusion.members[i].op, "a fusion group");
+    const KernelArgs args = args_of(backend, fusion, values, i, used);
     MW_CHECK(kernel.workspace == nullptr || kernel.workspace(args) == 0,
-             "'{}' is no op for a chain", kernel.op);
+             "'{}' is no op for a fusion group", kernel.op);
     launches.push_back(backend.bind(kernel, args, stream));
   }
   return [launches] {
@@ -48,10 +48,10 @@ Launch bind_links(const Backend& backend, const ChainArgs& chain, Stream& stream
   };
 }
 
-std::int64_t links_workspace(const Backend& backend, const ChainArgs& chain) {
+std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion) {
   std::int64_t bytes = 0;
-  for (const ChainArgs::Link& link : chain.links) {
-    if (!link.is_read) bytes += padded_bytes(backend, link.output.type);
+  for (const FusionGroup::Member& member : fusion.members) {
+    if (!member.is_read) bytes += padded_bytes(backend, member.output.type);
   }
   return bytes;
 }
