@@ -15,7 +15,7 @@ import sys
 # stand in src itself.
 MAY_SEE = {
     "base": "",
-    "target": "",
+    "target": "base",
     "config": "base",
     "graph": "base",
     "elementwise": "graph",

@@ -14,12 +14,19 @@ struct DTypeInfo {
   std::size_t size;
 };
 
-constexpr std::array<DTypeInfo, 5> kDTypes{{
+constexpr std::array<DTypeInfo, 12> kDTypes{{
     {DType::kFloat32, "float32", 4},
     {DType::kInt32, "int32", 4},
     {DType::kInt64, "int64", 8},
     {DType::kUInt8, "uint8", 1},
     {DType::kBFloat16, "bfloat16", 2},
+    {DType::kInt8, "int8", 1},
+    {DType::kUInt16, "uint16", 2},
+    {DType::kInt16, "int16", 2},
+    {DType::kUInt32, "uint32", 4},
+    {DType::kUInt64, "uint64", 8},
+    {DType::kFloat16, "float16", 2},
+    {DType::kFloat64, "float64", 8},
 }};
 
 const DTypeInfo& info(DType dtype) {
@@ -36,13 +43,19 @@ std::size_t size_of(DType dtype) { return info(dtype).size; }
 
 DType sum_dtype(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
 
-bool is_floating(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
+bool is_floating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16 ||
+         dtype == DType::kFloat64;
+}
 
 DType dtype_from_string(std::string_view name) {
   for (const DTypeInfo& entry : kDTypes) {
     if (entry.name == name) return entry.dtype;
   }
-  fail("unknown dtype '{}'; known: float32, int32, int64, uint8, bfloat16", name);
+  std::string known;
+  for (const DTypeInfo& entry : kDTypes)
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  fail("unknown dtype '{}'; known: {}", name, known);
 }
 
 }  // namespace meshwork

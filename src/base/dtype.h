@@ -6,9 +6,24 @@
 
 namespace meshwork {
 
-enum class DType { kFloat32, kInt32, kInt64, kUInt8, kBFloat16 };
+/// Types of elements. Programs compute with the first five; in the others data are stored, until an
+/// op converts them.
+enum class DType {
+  kFloat32,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kBFloat16,
+  kInt8,
+  kUInt16,
+  kInt16,
+  kUInt32,
+  kUInt64,
+  kFloat16,
+  kFloat64,
+};
 
-/// "float32", "int32", "int64", "uint8", "bfloat16".
+/// "float32", "int32", "bfloat16".
 std::string_view to_string(DType dtype);
 
 /// Inverse of to_string; throws Error for an unknown name.
@@ -20,7 +35,7 @@ std::size_t size_of(DType dtype);
 /// The dtype in which numbers are added up before the sum is rounded: float32 for bfloat16.
 DType sum_dtype(DType dtype);
 
-/// Whether a dtype holds fractions: float32 and bfloat16.
+/// Whether a dtype holds fractions.
 bool is_floating(DType dtype);
 
 }  // namespace meshwork

@@ -86,7 +86,8 @@ void print_pass_times(const Job& job) {
   if (job.pass_times && launched_rank() == 0) fmt::print(stderr, "{}", job.pass_times->table());
 }
 
-void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage) {
+void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
+                 const std::string& stage) {
   const std::vector<std::string> known = pass_names();
   if (std::find(known.begin(), known.end(), stage) == known.end()) {
     fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
@@ -96,8 +97,9 @@ void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std
   };
   const Watch watch{dump, job.pass_times.get()};
   const WorkspaceQuery workspace = workspace_of(job);
-  const GlobalProgram program = compile(job.config, job.signature, job.mesh, job.target, kind,
-                                        batch, watch, nullptr, workspace);
+  const GlobalProgram program =
+      compile(job.config, signature_of(split, kind), job.mesh, job.target, kind,
+              batch_size_of(job.config.fit, kind), watch, nullptr, workspace);
   compile_for_device(program, job.mesh, 0, workspace, 0, watch);
   print_pass_times(job);
 }

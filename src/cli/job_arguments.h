@@ -43,6 +43,7 @@ Job load_job(const JobArguments& arguments, const std::string& command,
 void print_pass_times(const Job& job);
 
 /// Prints the program of `kind` for the first device as it is after a pass.
-void print_stage(const Job& job, ProgramKind kind, std::int64_t batch, const std::string& stage);
+void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
+                 const std::string& stage);
 
 }  // namespace meshwork::cli

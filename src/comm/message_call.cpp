@@ -254,8 +254,10 @@ MPI_Datatype mpi_type(DType dtype) {
       return MPI_UINT8_T;
     case DType::kBFloat16:
       return MPI_UINT16_T;  // moved, never added up
+    default:
+      break;  // no values of programs
   }
-  MW_CHECK(false, "dtype {}", static_cast<int>(dtype));
+  MW_CHECK(false, "dtype {}", to_string(dtype));
 }
 
 std::unique_ptr<PreparedCall> message_call(MPI_Comm comm, const MpiLimits& limits, int tag,

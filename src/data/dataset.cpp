@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/join.h"
 #include "base/nearest.h"
 #include "data/find_file.h"
-#include "data/one_hot.h"
 
 namespace meshwork::data {
 namespace {
 
 /// Whole numbers stay whole for the target y; everything else is float32.
 DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
-  const bool is_label = spec.name == "y" && spec.one_hot == 0 && info.integers;
+  const bool is_label = spec.name == "y" && spec.one_hot == 0 && !is_floating(info.dtype);
   const bool is_raw = spec.scale == 1.0 && spec.offset == 0.0 && spec.mean.empty();
   return is_label && is_raw && spec.augment.empty() ? DType::kInt32 : DType::kFloat32;
 }
@@ -56,13 +56,17 @@ Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source) {
   const DType dtype = spec.dtype.value_or(default_dtype(spec, source->info()));
   Field field{.name = spec.name,
               .dtype = dtype,
-              .shape = {},
+              .shape = sample_shape(spec, source->info()),
               .source = nullptr,
-              .conversion = {dtype, spec.scale, spec.offset}};
+              .conversion = {dtype, spec.scale, spec.offset},
+              .classes = spec.one_hot};
   if (spec.one_hot > 0) {
-    source = one_hot(std::move(source), {DType::kInt32, spec.scale, spec.offset}, spec.one_hot);
+    field.conversion.dtype = DType::kInt32;
+    field.shape.push_back(spec.one_hot);
+    Shape all = source->info().shape;
+    all.push_back(spec.one_hot);
+    checked_elements(source->info().name, all, sizeof(float));
   }
-  field.shape = sample_shape(spec, source->info());
   field.normalization = make_normalization(spec, field.shape);
   check_augment(spec, field.shape);
   field.augment = spec.augment;
@@ -102,6 +106,15 @@ void check_alike(const Split& split, const Split& other) {
 }
 
 }  // namespace
+
+Shape Field::stored_shape() const { return {shape.begin(), shape.end() - (classes > 0 ? 1 : 0)}; }
+
+Arrival arrival_of(const Field& field, bool augment) {
+  if (augment && !field.augment.empty()) return Arrival::kAugmented;
+  const bool has_numbers =
+      field.source->info().shape[0] <= std::numeric_limits<std::int32_t>::max();
+  return field.source->is_resident() && has_numbers ? Arrival::kRows : Arrival::kStored;
+}
 
 const Field* Split::find(std::string_view field) const {
   const auto found = std::find_if(fields.begin(), fields.end(),

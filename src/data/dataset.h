@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/conversion.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "data/description.h"
-#include "data/normalization.h"
 
 namespace meshwork::data {
 
-/// One field of every sample, as training sees it.
+/// One field of every sample, as training sees it: stored numbers converted, then normalized; of
+/// labels, if `classes` says so, vectors of 0 and a 1 at the label's place.
 struct Field {
   std::string name;                      ///< "x"
   DType dtype = DType::kFloat32;         ///< kFloat32 or kInt32
@@ -26,7 +27,18 @@ struct Field {
   Conversion conversion;
   Normalization normalization = {};
   std::vector<ImageOp> augment = {};  ///< for training batches
+  std::int64_t classes = 0;           ///< of labels; 0: they stay numbers
+
+  Shape stored_shape() const;  ///< of a sample
 };
+
+/// How a program gets a field.
+enum class Arrival {
+  kRows,       ///< int32 row numbers of the source's samples, all of which lie in memory
+  kStored,     ///< a batch of samples as they are stored
+  kAugmented,  ///< a batch of float32 samples
+};
+Arrival arrival_of(const Field& field, bool augment);
 
 /// A range of samples. Copies are cheap and share what was read.
 struct Split {

@@ -1,31 +1,43 @@
 #include "data/field_plan.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
 namespace meshwork::data {
-std::int64_t FieldPlan::row_bytes() const { return bytes / std::max<std::int64_t>(1, rows()); }
 
-Shape batch_shape(const Field& field, std::int64_t batch) {
+DType batch_dtype(const Field& field, bool augment) {
+  switch (arrival_of(field, augment)) {
+    case Arrival::kRows:
+      return DType::kInt32;
+    case Arrival::kStored:
+      return field.source->info().dtype;
+    case Arrival::kAugmented:
+      break;
+  }
+  return DType::kFloat32;
+}
+
+Shape batch_shape(const Field& field, bool augment, std::int64_t batch) {
   Shape shape{batch};
-  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+  if (arrival_of(field, augment) == Arrival::kRows) return shape;
+  const Shape sample = field.stored_shape();
+  shape.insert(shape.end(), sample.begin(), sample.end());
   return shape;
 }
 
-FieldPlan plan_field(const Field& field, LocalPart part, std::int64_t batch) {
-  MW_CHECK(part.region.global == batch_shape(field, batch), "field '{}': {} for a batch of {}",
-           field.name, to_string(part.region.global), batch);
-  MW_CHECK(part.shape.size() == part.region.global.size());
-  MW_CHECK(part.region.offset.size() == part.region.global.size());
+FieldPlan plan_field(const Field& field, bool augment, LocalPart part, std::int64_t batch) {
+  const Shape global = batch_shape(field, augment, batch);
+  MW_CHECK(part.region.global == global, "field '{}': {} for a batch of {}", field.name,
+           to_string(part.region.global), batch);
+  MW_CHECK(part.shape.size() == global.size() && part.region.offset.size() == global.size());
   MW_CHECK(part.region.offset[0] >= 0 && part.shape[0] >= 0 &&
            part.region.offset[0] + part.shape[0] <= batch);
+  const auto of_sample = [](const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); };
   FieldPlan plan;
-  const Shape offset(part.region.offset.begin() + 1, part.region.offset.end());
-  const Shape local(part.shape.begin() + 1, part.shape.end());
-  plan.runs = runs_of(field.shape, offset, local);
-  plan.bytes = num_elements(part.shape) * static_cast<std::int64_t>(size_of(field.dtype));
+  plan.runs = runs_of(of_sample(global), of_sample(part.region.offset), of_sample(part.shape));
+  plan.bytes =
+      num_elements(part.shape) * static_cast<std::int64_t>(size_of(batch_dtype(field, augment)));
   plan.part = std::move(part);
   return plan;
 }

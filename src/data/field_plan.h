@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/shape.h"
 #include "data/dataset.h"
@@ -22,12 +21,12 @@ struct FieldPlan {
   std::int64_t bytes = 0;
 
   std::int64_t rows() const { return part.shape[0]; }
-  std::int64_t row_bytes() const;
 };
 
-/// Shape of a whole batch.
-Shape batch_shape(const Field& field, std::int64_t batch);
+/// Elements of a batch as the program gets them, and its shape.
+DType batch_dtype(const Field& field, bool augment);
+Shape batch_shape(const Field& field, bool augment, std::int64_t batch);
 
-FieldPlan plan_field(const Field& field, LocalPart part, std::int64_t batch);
+FieldPlan plan_field(const Field& field, bool augment, LocalPart part, std::int64_t batch);
 
 }  // namespace meshwork::data

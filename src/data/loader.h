@@ -8,36 +8,40 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <thread>
 #include <vector>
 
 #include "data/dataset.h"
 #include "data/field_plan.h"
-#include "data/preparation.h"
-#include "data/runs.h"
 #include "data/sample_reader.h"
 
 namespace meshwork::data {
 
-/// Which part of field number `field` (of the split) a device needs, for a batch of that size.
+/// Which part of the batch of field number `field` (of the split) a device needs, as the program
+/// gets it, for a batch of that size.
 using PartOf = std::function<LocalPart(std::size_t field, std::int64_t batch)>;
 
-/// The whole of every field: for one device, and for tests.
-PartOf whole_parts(const Split& split);
+/// The whole of every field: for one device, and for tests. `augment` as the loader's.
+PartOf whole_parts(const Split& split, bool augment = false);
+
+/// Gives line-aligned memory of this many bytes.
+using StagingMemory = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
+std::shared_ptr<std::byte> heap_memory(std::int64_t bytes);
 
 struct LoaderOptions {
   std::int64_t batch_size = 32;  ///< global
   bool shuffle = false;          ///< a new permutation for every pass
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps_per_epoch = {};  ///< default: one pass over the data
-  std::int64_t first_step = 0;  ///< steps done before, in a run that is resumed
-  bool drop_remainder = false;  ///< leave out the samples of a pass that fill no batch
-  std::int64_t prefetch = 2;    ///< batches that are kept ready
-  bool augment = false;         ///< as the fields say: for training
+  std::int64_t first_step = 0;         ///< steps done before, in a run that is resumed
+  bool drop_remainder = false;         ///< leave out the samples of a pass that fill no batch
+  std::int64_t prefetch = 2;           ///< batches that are kept ready
+  bool augment = false;                ///< as the fields say: for training
+  StagingMemory memory = heap_memory;  ///< for batches
 };
 
-/// A device's part of one field: dense row-major float32 or int32, 64-byte aligned.
+/// A device's part of the batch of one field, dense row-major: samples as they are stored, row
+/// numbers where all samples lie in memory, or augmented samples (data::Arrival).
 struct FieldBatch {
   DType dtype = DType::kFloat32;
   LocalPart part;
@@ -54,10 +58,8 @@ struct Batch {
   std::vector<FieldBatch> fields;
 };
 
-/// The batches of one device, read, converted and augmented by a thread that keeps some ready.
-/// Where there is nothing to do but to convert numbers in memory, no thread does it but the
-/// caller's, and right into the place where the batch is wanted: that takes no longer than to fetch
-/// it from where another thread has put it.
+/// The batches of one device, in a ring that a thread fills ahead: read, decoded, augmented. Where
+/// there are row numbers alone to write, it takes no thread.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the
 /// samples left over, never padded, and dropped only if the options say so. An epoch is one pass,
@@ -75,18 +77,10 @@ class Loader {
 
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
 
-  /// Goes on to the next batch, the first one at first. Returns its size. Throws what went wrong in
-  /// reading, here or in read(), again at every later call.
-  std::int64_t advance();
-
-  /// Writes this device's part of a field of the batch to `out`.
-  void read(std::size_t field, std::byte* out);
-
-  /// Goes on to the next batch and has it all in memory of the loader, until the next call.
+  /// The next batch, the first one at first. It stays until the second call after this one: one may
+  /// be under way to the device while the next is handed out. Throws what went wrong in reading,
+  /// again at every later call.
   const Batch& next();
-
-  /// Whether read() does all the work, on the thread that calls it.
-  bool is_direct() const { return is_direct_; }
 
  private:
   struct Plan;
@@ -94,12 +88,8 @@ class Loader {
 
   void run();
   void order_rows(std::int64_t pass);
-  Rows rows_of(std::int64_t step, const LocalPart& part, std::int64_t begin,
-               std::int64_t end) const;
+  Rows rows_of(std::int64_t step, const LocalPart& part) const;
   const Plan& plan_of(std::int64_t step) const;
-  void read(std::int64_t step, std::size_t field, std::byte* out);
-  void read_or_fail(std::int64_t step, std::size_t field, std::byte* out);
-  static void describe(Slot& slot, const Plan& plan);
   void fill(Slot& slot, std::int64_t step);
   Slot& slot_of(std::int64_t number);
 
@@ -109,10 +99,8 @@ class Loader {
   std::int64_t steps_per_epoch_;
   std::vector<Plan> plans_;            ///< for a full batch, and for the last one of a pass
   std::vector<SampleReader> readers_;  ///< one per field
-  bool is_direct_;
-  std::optional<Preparation> preparation_;  ///< of a direct loader, until the first batch
-  std::vector<Slot> slots_;          ///< a ring: one in use, the others ready or being filled
-  std::vector<std::int64_t> order_;  ///< of pass order_pass_
+  std::vector<Slot> slots_;            ///< a ring: two in use, the others ready or being filled
+  std::vector<std::int64_t> order_;    ///< of pass order_pass_
   std::int64_t order_pass_ = -1;
 
   std::mutex mutex_;

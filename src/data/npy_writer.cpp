@@ -8,28 +8,9 @@
 #include "data/formats/npy_header.h"
 
 namespace meshwork::data {
-namespace {
-
-Stored stored_type(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return Stored::kFloat32;
-    case DType::kInt32:
-      return Stored::kInt32;
-    case DType::kInt64:
-      return Stored::kInt64;
-    case DType::kUInt8:
-      return Stored::kUInt8;
-    case DType::kBFloat16:
-      break;  // the format has no word for it
-  }
-  check_failed(__FILE__, __LINE__, "a dtype of npy files", std::string(to_string(dtype)));
-}
-
-}  // namespace
 
 NpyWriter::NpyWriter(const std::string& path, DType dtype, const Shape& shape)
-    : path_(path), dtype_(dtype), shape_(shape), header_(npy_header(stored_type(dtype), shape)) {}
+    : path_(path), dtype_(dtype), shape_(shape), header_(npy_header(dtype, shape)) {}
 
 NpyWriter::NpyWriter(NpyWriter&& other) noexcept
     : path_(std::move(other.path_)),

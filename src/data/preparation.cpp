@@ -2,18 +2,16 @@
 
 namespace meshwork::data {
 
-Preparation::Preparation(const Split& split) {
-  for (const Field& field : split.fields) sources_.push_back(field.source);
-  thread_ = std::thread([this] {
-    for (const auto& source : sources_) {
-      try {
-        source->prepare();
-      } catch (...) {
-        return;  // read() will throw it where it can be reported
-      }
-    }
-  });
-}
+Preparation::Preparation(const Split& split)
+    : thread_([fields = split.fields] {
+        for (const Field& field : fields) {
+          try {
+            if (field.source->is_resident()) field.source->samples();
+          } catch (...) {
+            return;
+          }
+        }
+      }) {}
 
 void Preparation::wait() {
   if (thread_.joinable()) thread_.join();

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <thread>
-#include <vector>
 
 #include "data/dataset.h"
 
 namespace meshwork::data {
 
-/// Prepares the sources of a split on a thread of its own, field by field. What goes wrong is left
-/// for the first read to find again.
+/// Has the samples of a split that lie in memory brought there on a thread of its own, field by
+/// field. What goes wrong is left for those who need them to find again.
 class Preparation {
  public:
   explicit Preparation(const Split& split);
@@ -21,7 +19,6 @@ class Preparation {
   void wait();
 
  private:
-  std::vector<std::shared_ptr<const Source>> sources_;
   std::thread thread_;
 };
 

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/shape.h"
-#include "data/dataset.h"
 
 namespace meshwork::data {
 
@@ -19,10 +17,5 @@ struct Runs {
 
 /// The box of extents `local` at `offset` in a tensor of shape `global`.
 Runs runs_of(const Shape& global, const Shape& offset, const Shape& local);
-
-/// Reads the runs of the samples `rows` (of the sources, not of a split) of a field to `out`, one
-/// after the other; `next` may be read then.
-void read_rows(const Field& field, std::span<const std::int64_t> rows, const Runs& runs,
-               std::byte* out, std::span<const std::int64_t> next = {});
 
 }  // namespace meshwork::data

@@ -3,44 +3,65 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "data/check_values.h"
+#include "data/field_plan.h"
 
 namespace meshwork::data {
 
 SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment)
-    : field_(field), elements_(num_elements(field.shape)), whole_{elements_, {0}} {
-  if (augment && !field.augment.empty()) {
-    MW_CHECK(field.dtype == DType::kFloat32, "field '{}'", field.name);
-    augmenter_.emplace(field.augment, field.name, field.shape, seed);
-  }
+    : field_(field),
+      arrival_(arrival_of(field, augment)),
+      elements_(num_elements(field.stored_shape())),
+      item_(static_cast<std::int64_t>(size_of(batch_dtype(field, augment)))) {
+  if (arrival_ != Arrival::kAugmented) return;
+  MW_CHECK(field.dtype == DType::kFloat32, "field '{}'", field.name);
+  augmenter_.emplace(field.augment, field.name, field.shape, seed);
 }
 
 void SampleReader::read(const Rows& rows, const Runs& runs, std::byte* out) {
+  if (runs.starts.empty()) return;
   const bool is_whole = runs.starts.size() == 1 && runs.length == elements_;
-  const bool is_empty = runs.starts.empty() || rows.samples.empty();
-  if (!is_empty && (augmenter_ || (!is_whole && field_.source->decodes_samples()))) {
-    read_whole(rows, runs, out);
-  } else {
-    read_rows(field_, rows.samples, runs, out, rows.next);
+  const std::int64_t run = runs.length * item_;
+  for (std::size_t i = 0; i < rows.samples.size(); ++i) {
+    if (arrival_ == Arrival::kRows) {
+      const auto number = static_cast<std::int32_t>(rows.samples[i]);
+      std::memcpy(out, &number, sizeof number);
+      out += sizeof number;
+    } else if (augmenter_ || (!is_whole && field_.source->decodes_samples())) {
+      const std::byte* sample = read_whole(rows, i);
+      for (const std::int64_t start : runs.starts) {
+        std::memcpy(out, sample + start * item_, static_cast<std::size_t>(run));
+        out += run;
+      }
+    } else {
+      read_runs(rows.samples[i], runs, out);
+      out += run * static_cast<std::int64_t>(runs.starts.size());
+    }
   }
 }
 
-void SampleReader::read_whole(const Rows& rows, const Runs& runs, std::byte* out) {
-  sample_.resize(static_cast<std::size_t>(elements_));
-  const auto size = size_of(field_.dtype);
-  for (std::size_t i = 0; i < rows.samples.size(); ++i) {
-    read_rows(field_, rows.samples.subspan(i, 1), whole_,
-              reinterpret_cast<std::byte*>(sample_.data()));
-    const float* sample = sample_.data();
-    if (augmenter_) {
-      sample = (*augmenter_)(sample_.data(), rows.pass, rows.first + static_cast<std::int64_t>(i));
-    }
-    const auto* bytes = reinterpret_cast<const std::byte*>(sample);
-    for (const std::int64_t start : runs.starts) {
-      const std::size_t count = static_cast<std::size_t>(runs.length) * size;
-      std::memcpy(out, bytes + static_cast<std::size_t>(start) * size, count);
-      out += count;
-    }
+void SampleReader::read_runs(std::int64_t row, const Runs& runs, std::byte* out) const {
+  for (const std::int64_t start : runs.starts) {
+    field_.source->read(row * elements_ + start, runs.length, out);
+    check_values(field_, row, runs.length, out);
+    out += runs.length * item_;
   }
+}
+
+/// Sample i of the rows.
+const std::byte* SampleReader::read_whole(const Rows& rows, std::size_t i) {
+  const DType dtype = field_.source->info().dtype;
+  const std::int64_t row = rows.samples[i];
+  stored_.resize(static_cast<std::size_t>(elements_) * size_of(dtype));
+  field_.source->read(row * elements_, elements_, stored_.data());
+  check_values(field_, row, elements_, stored_.data());
+  if (!augmenter_) return stored_.data();
+  sample_.resize(static_cast<std::size_t>(elements_));
+  convert_elements(stored_.data(), dtype, elements_, field_.conversion, sample_.data());
+  if (!field_.normalization.empty()) normalize(field_.normalization, 0, sample_);
+  const float* augmented =
+      (*augmenter_)(sample_.data(), rows.pass, rows.first + static_cast<std::int64_t>(i));
+  return reinterpret_cast<const std::byte*>(augmented);
 }
 
 }  // namespace meshwork::data

@@ -17,31 +17,32 @@ struct Rows {
   std::span<const std::int64_t> samples;  ///< of the sources
   std::int64_t pass = 0;                  ///< over the data
   std::int64_t first = 0;                 ///< place of samples[0] in the pass
-  std::span<const std::int64_t> next{};   ///< read after them, perhaps: fetched ahead
 };
 
-/// Reads parts of samples of one field for one device, augmented if need be. An image is augmented
-/// whole, whatever part of it is wanted.
+/// Reads parts of samples of one field for one device, as the program gets them. What is augmented,
+/// or decoded, is read whole, whatever part of it is wanted.
 class SampleReader {
  public:
   /// `seed` is the run's; `augment` is for training batches.
   SampleReader(const Field& field, std::uint64_t seed, bool augment);
 
-  /// Whether it takes no longer than to convert numbers in memory, once the source is prepared.
-  bool reads_memory() const { return !augmenter_ && field_.source->reads_memory(); }
+  Arrival arrival() const { return arrival_; }
 
-  /// Writes the runs of every row to `out`, one after the other. Allocates nothing from the second
-  /// call on.
+  /// Writes the runs of every row to `out`, one after the other; of kRows the numbers of the rows.
+  /// Allocates nothing from the second call on.
   void read(const Rows& rows, const Runs& runs, std::byte* out);
 
  private:
-  void read_whole(const Rows& rows, const Runs& runs, std::byte* out);
+  void read_runs(std::int64_t row, const Runs& runs, std::byte* out) const;
+  const std::byte* read_whole(const Rows& rows, std::size_t i);
 
   Field field_;
+  Arrival arrival_;
   std::int64_t elements_;  ///< of a sample
-  Runs whole_;             ///< all of a sample
+  std::int64_t item_;      ///< bytes of one, as the program gets it
   std::optional<Augmenter> augmenter_;
-  std::vector<float> sample_;  ///< or int32: both have 4 bytes
+  std::vector<std::byte> stored_;  ///< a sample
+  std::vector<float> sample_;      ///< to be augmented
 };
 
 }  // namespace meshwork::data

@@ -31,8 +31,8 @@ class Device {
   /// Zeroed, line-aligned host memory that streams copy from and to without another copy.
   virtual std::shared_ptr<std::byte> allocate_staging(std::int64_t bytes) = 0;
 
-  /// Where the host itself may write device memory on which no stream works; nullptr: nowhere.
-  virtual std::byte* host_address(std::byte* /*device*/) { return nullptr; }
+  /// Whether kernels may read any memory of the host that nobody writes, at any alignment.
+  virtual bool reads_host_memory() const { return false; }
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Event> make_event() = 0;

@@ -52,8 +52,13 @@ Communicator& CommunicatorGroups::of(const std::vector<std::int64_t>& members) {
 }
 
 Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
-                       CommunicatorGroups& groups, std::byte* arena)
+                       CommunicatorGroups& groups, std::byte* arena, const SamplesOf& samples)
     : plan_(plan), backend_(backend), streams_(streams), groups_(groups), arena_(arena) {
+  for (const ValueId id : plan.program.ids()) {
+    const Node& node = plan.program.node(id);
+    if (node.op->leaf != Leaf::kSamples) continue;
+    samples_[id] = const_cast<std::byte*>(samples(node.attrs.text("name")));
+  }
   for (int i = 0; i < plan.events; ++i) events_.push_back(backend.device().make_event());
   for (const Instruction& instruction : plan.instructions) bind(instruction);
   for (const FinalCopy& copy : plan.copies) add(copy.variable, this->copy(copy));
@@ -89,6 +94,7 @@ TensorView Executable::view(ValueId id) const {
   const std::int64_t offset = plan_.offsets[static_cast<std::size_t>(id)];
   TensorView view = unplaced(plan_.program, id);
   if (offset != Plan::kNoPlace) view.data = arena_ + offset;
+  if (const auto found = samples_.find(id); found != samples_.end()) view.data = found->second;
   return view;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +38,9 @@ struct ProgramStreams {
   std::unique_ptr<Stream> communication;
 };
 
+/// Where the kernels of a device read all stored samples of a field of the data.
+using SamplesOf = std::function<const std::byte*(const std::string& field)>;
+
 /// A plan bound to memory and streams: pointers, primitives and communicators are fixed, run() only
 /// enqueues them. The arena has at least plan.arena_bytes; all that is given outlives the
 /// executable.
@@ -49,7 +54,7 @@ class Executable {
   };
 
   Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
-             CommunicatorGroups& groups, std::byte* arena);
+             CommunicatorGroups& groups, std::byte* arena, const SamplesOf& samples = {});
 
   /// Enqueues the program on the streams. The compute stream ends behind all of it.
   void run() const {
@@ -87,6 +92,7 @@ class Executable {
   ProgramStreams& streams_;
   CommunicatorGroups& groups_;
   std::byte* arena_;
+  std::map<ValueId, std::byte*> samples_;  ///< which no kernel writes
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them

@@ -20,6 +20,11 @@ struct Printer {
   std::string operator()(const std::vector<std::int64_t>& value) const {
     return fmt::format("[{}]", join(value, ", "));
   }
+  std::string operator()(const std::vector<double>& value) const {
+    std::vector<std::string> texts;
+    for (const double real : value) texts.push_back((*this)(real));
+    return fmt::format("[{}]", fmt::join(texts, ", "));
+  }
 };
 
 }  // namespace
@@ -62,6 +67,7 @@ template const double& Attrs::get<double>(std::string_view) const;
 template const std::string& Attrs::get<std::string>(std::string_view) const;
 template const std::vector<std::int64_t>& Attrs::get<std::vector<std::int64_t>>(
     std::string_view) const;
+template const std::vector<double>& Attrs::get<std::vector<double>>(std::string_view) const;
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";

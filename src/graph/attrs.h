@@ -10,7 +10,8 @@
 
 namespace meshwork {
 
-using Attr = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+using Attr = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                          std::vector<double>>;
 
 /// The constants of a node by name, in the order in which they were set.
 /// Reading a name that is not there, or as another type, is a broken invariant.
@@ -29,6 +30,9 @@ class Attrs {
   const std::vector<std::int64_t>& integers(std::string_view name) const {
     return get<std::vector<std::int64_t>>(name);
   }
+  const std::vector<double>& reals(std::string_view name) const {
+    return get<std::vector<double>>(name);
+  }
 
   const std::vector<std::pair<std::string, Attr>>& entries() const { return entries_; }
   bool operator==(const Attrs&) const = default;
@@ -45,7 +49,8 @@ class Attrs {
 /// feeds are \n, other control characters \x1f.
 std::string quoted(std::string_view text);
 
-/// {axes=[0, 1], keep=true, rate=0.5, equation="m k, k n -> m n"}; "" without entries.
+/// {axes=[0, 1], keep=true, rate=0.5, equation="m k, k n -> m n"}; "" without entries. Lists of
+/// reals hold one at least.
 /// Reals always carry a point or an exponent, so that the text can be read back.
 std::string to_string(const Attrs& attrs);
 

@@ -33,7 +33,11 @@ enum class Linear {
 };
 
 /// What is there before the program runs.
-enum class Leaf { kNone, kInput, kVariable };
+enum class Leaf { kNone, kInput, kSamples, kVariable };
+
+/// What an op does to make a field of the data of what is stored: reads it as numbers, or encodes
+/// what was read.
+enum class FieldStep { kNone, kRead, kEncode };
 
 /// The whole meaning of an op, apart from its kernels. One file in ops/ defines one.
 struct OpDef {
@@ -63,6 +67,7 @@ struct OpDef {
   float (*fold)(std::span<const float> operands) = nullptr;
 
   Leaf leaf = Leaf::kNone;
+  FieldStep field = FieldStep::kNone;
   Linear linear = Linear::kNo;
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.

@@ -155,8 +155,25 @@ Attr TextCursor::attr() {
   if (take("true")) return true;
   if (take("false")) return false;
   if (at_quote()) return quoted_text();
-  if (peek() == '[') return integers();
+  if (peek() == '[') return list();
   return number();
+}
+
+Attr TextCursor::list() {
+  const std::size_t begin = position_;
+  expect("[");
+  const bool is_real = peek() != ']' && std::holds_alternative<double>(number());
+  position_ = begin;
+  if (!is_real) return integers();
+  std::vector<double> reals;
+  expect("[");
+  do {
+    const Attr item = number();
+    if (!std::holds_alternative<double>(item)) error("a list of reals has a whole number");
+    reals.push_back(std::get<double>(item));
+  } while (take(","));
+  expect("]");
+  return reals;
 }
 
 Attrs TextCursor::attrs() {

@@ -55,6 +55,7 @@ class TextCursor {
   std::vector<std::int64_t> integers();
   Attr attr();
   Attr number();
+  Attr list();
 
   std::string_view text_;
   std::size_t position_ = 0;

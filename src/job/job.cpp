@@ -19,6 +19,32 @@ namespace {
 
 constexpr std::string_view kLabel = "y";
 
+void add_field(const Field& field, Signature& signature) {
+  if (field.name == kLabel) {
+    signature.label = field;
+  } else if (field.name == kSampleWeight) {
+    signature.sample_weight = field;
+  } else {
+    signature.inputs.push_back(field);
+  }
+}
+
+/// How a program gets a field; nullopt: as the model reads it.
+std::optional<StoredField> stored_field(const data::Field& field, bool augment) {
+  const data::Arrival arrival = data::arrival_of(field, augment);
+  const auto& [dtype, scale, offset] = field.conversion;
+  StoredField stored{.dtype = field.source->info().dtype,
+                     .conversion = field.conversion,
+                     .normalization = field.normalization,
+                     .classes = field.classes};
+  if (arrival == data::Arrival::kAugmented) return std::nullopt;
+  if (arrival == data::Arrival::kRows) stored.resident = field.source->info().shape[0];
+  const bool is_raw = stored.resident == 0 && stored.dtype == field.dtype && scale == 1.0 &&
+                      offset == 0.0 && field.normalization.empty() && field.classes == 0;
+  if (is_raw) return std::nullopt;
+  return stored;
+}
+
 /// All programs as one number.
 std::int64_t hash_of(const Job& job) {
   std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
@@ -31,19 +57,31 @@ std::int64_t hash_of(const Job& job) {
   return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
 }
 
+void add_program(Job& job, ProgramKind kind, std::int64_t batch, const Signature& signature,
+                 CompileTrace* trace) {
+  const ProgramKey key{kind, batch};
+  if (job.programs.contains(key)) return;
+  // Programs that only set variables have no batch; one sample will do to build the model.
+  const std::int64_t size = std::max<std::int64_t>(batch, 1);
+  // Only the search for what meets a limit asks.
+  const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
+  job.programs.emplace(key, compile(job.config, signature, job.mesh, job.target, kind, size,
+                                    {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
+}
+
 }  // namespace
 
 Signature signature_of(const data::Split& split) {
   Signature signature;
+  for (const data::Field& field : split.fields)
+    add_field({field.name, field.dtype, field.shape}, signature);
+  return signature;
+}
+
+Signature signature_of(const data::Split& split, ProgramKind kind) {
+  Signature signature;
   for (const data::Field& field : split.fields) {
-    const Field entry{field.name, field.dtype, field.shape};
-    if (field.name == kLabel) {
-      signature.label = entry;
-    } else if (field.name == kSampleWeight) {
-      signature.sample_weight = entry;
-    } else {
-      signature.inputs.push_back(entry);
-    }
+    add_field({field.name, field.dtype, field.shape, stored_field(field, trains(kind))}, signature);
   }
   return signature;
 }
@@ -113,19 +151,15 @@ WorkspaceQuery workspace_of(const Job& job) {
 }
 
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
-  const ProgramKey key{kind, batch};
-  if (job.programs.contains(key)) return;
-  // Programs that only set variables have no batch; one sample will do to build the model.
-  const std::int64_t size = std::max<std::int64_t>(batch, 1);
-  // Only the search for what meets a limit asks.
-  const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
-  job.programs.emplace(key, compile(job.config, job.signature, job.mesh, job.target, kind, size,
-                                    {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
+  const auto split = job.splits.find(kind == ProgramKind::kAccumulate ? ProgramKind::kTrain : kind);
+  add_program(job, kind, batch,
+              split == job.splits.end() ? job.signature : signature_of(split->second, kind), trace);
 }
 
-void add_programs(Job& job, ProgramKind kind, std::int64_t samples) {
+void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   const config::FitSpec& fit = job.config.fit;
-  std::vector<std::int64_t> sizes = batch_sizes(samples, batch_size_of(fit, kind));
+  job.splits.insert_or_assign(kind, split);
+  std::vector<std::int64_t> sizes = batch_sizes(split.samples, batch_size_of(fit, kind));
   if (kind == ProgramKind::kTrain && fit.drop_remainder) sizes.resize(1);
   for (const std::int64_t batch : sizes) {
     add_program(job, kind, batch);

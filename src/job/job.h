@@ -40,12 +40,13 @@ struct Job {
   Mesh mesh;
   Target target;  ///< of the devices that the configuration asks for, see target_of()
   std::shared_ptr<data::Dataset> dataset;
-  Signature signature;                    ///< inputs and the label
+  Signature signature;                    ///< inputs and the label, as the model reads them
   data::Split train;                      ///< without what validation takes off
   std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
-  DeviceFactory device_factory;           ///< of tests: see make_device()
-  std::shared_ptr<PassTimes> pass_times;  ///< of all compilations, where somebody asks
+  std::map<ProgramKind, data::Split> splits;  ///< that the programs run over
+  DeviceFactory device_factory;               ///< of tests: see make_device()
+  std::shared_ptr<PassTimes> pass_times;      ///< of all compilations, where somebody asks
 };
 
 /// Reads headers of the data, fixes the mesh for this launch. `devices` is the number of ranks, or
@@ -61,6 +62,8 @@ bool can_train(const Job& job);
 /// The fields of a split as the model sees them: "y" is the label, "sample_weight" weighs the
 /// samples, all others are inputs.
 Signature signature_of(const data::Split& split);
+/// The same with how they are stored, for programs of a kind.
+Signature signature_of(const data::Split& split, ProgramKind kind);
 
 /// The sizes of the batches of one pass over `samples`: a full one and what is left over.
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
@@ -70,8 +73,9 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind);
 
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.
-void add_programs(Job& job, ProgramKind kind, std::int64_t samples);
-/// One of them; `trace` as in compile(), if the job does not have it yet.
+void add_programs(Job& job, ProgramKind kind, const data::Split& split);
+/// A program that runs over no data, or is not to run; `trace` as in compile(), if the job does not
+/// have it yet.
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace = nullptr);
 
 /// What kernels ask for in this launch, of which the calling thread takes on the number of threads.

@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "comm/collectively.h"
+#include "data/check_values.h"
+#include "graph/op_def.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
@@ -68,11 +70,48 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
   // Collectives take what they need straight from the arenas of the others where they can.
   arena_ = device().allocate(plans_.arena_bytes,
                              [&](std::int64_t bytes) { return devices_->allocate(bytes); });
+  collectively(hosts(), [&] { bring_samples(); });
   for (const auto& [key, plan] : plans_.plans) {
-    executables_.emplace(
-        key, std::make_unique<Executable>(plan, *backend_, streams_, groups_, arena_.get()));
+    const auto samples = [&, key = key](const std::string& field) {
+      return this->samples(key, field);
+    };
+    executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, streams_, groups_,
+                                                           arena_.get(), samples));
   }
   find_weights();
+}
+
+void Session::bring_samples() {
+  for (const auto& [key, plan] : plans_.plans) {
+    for (const Node& node : plan.program.nodes) {
+      if (node.op->leaf == Leaf::kSamples) bring_samples(split_of(key), node.attrs.text("name"));
+    }
+  }
+}
+
+const data::Split& Session::split_of(const ProgramKey& key) const {
+  const bool accumulates = key.kind == ProgramKind::kAccumulate;
+  return job_.splits.at(accumulates ? ProgramKind::kTrain : key.kind);
+}
+
+void Session::bring_samples(const data::Split& split, const std::string& name) {
+  const data::Field* field = split.find(name);
+  MW_CHECK(field != nullptr, "samples of '{}'", name);
+  const data::SourceInfo& info = field->source->info();
+  if (!checked_.emplace(split.name, name).second) return;
+  const std::byte* host = data::resident_samples(split, *field);
+  const std::byte*& place = samples_[field->source.get()];
+  if (place != nullptr) return;  // validation may be of the same samples
+  place = host;
+  if (device().reads_host_memory()) return;
+  const std::int64_t bytes = num_bytes({info.dtype, info.shape});
+  copies_.push_back(device().allocate(bytes));
+  meshwork::upload(device(), stream(), copies_.back().get(), host, bytes);
+  place = copies_.back().get();
+}
+
+const std::byte* Session::samples(const ProgramKey& key, const std::string& field) const {
+  return samples_.at(split_of(key).find(field)->source.get());
 }
 
 /// Programs share variables by their places: what several have, all have in the same place.

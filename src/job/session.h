@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/executable.h"
@@ -68,6 +70,10 @@ class Session {
  private:
   Session(const Job& job, const World& world, DeviceParts parts);
   void check_variables_agree() const;
+  void bring_samples();
+  void bring_samples(const data::Split& split, const std::string& name);
+  const data::Split& split_of(const ProgramKey& key) const;
+  const std::byte* samples(const ProgramKey& key, const std::string& field) const;
   void find_weights();
 
   const Job& job_;
@@ -78,6 +84,10 @@ class Session {
   DevicePlans plans_;
   std::shared_ptr<std::byte> arena_;
   ProgramStreams streams_;
+  /// All samples of sources that lie in memory: theirs, or where kernels do not reach it a copy.
+  std::map<const data::Source*, const std::byte*> samples_;
+  std::vector<std::shared_ptr<std::byte>> copies_;
+  std::set<std::pair<std::string, std::string>> checked_;  ///< fields of splits
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
   std::vector<GlobalTensor> weights_;
   std::vector<TensorView> weight_views_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "model/field_value.h"
 #include "model/layer_graph.h"
 #include "ops/ops.h"
 
@@ -55,7 +56,7 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
               input.name, to_string(input.shape), field.name, to_string(field.shape),
               to_string(field.shape));
     }
-    ValueId value = ops::input(b, field.name, {field.dtype, with_batch(field.shape, batch)});
+    ValueId value = field_value(b, field, batch);
     value = ops::cast(b, value, DType::kFloat32);
     value = ops::reshape(b, value, with_batch(input.shape, batch));
     b.graph().layer_outputs.push_back({input.name + "/output", value});

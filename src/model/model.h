@@ -6,16 +6,29 @@
 #include <string>
 #include <vector>
 
+#include "base/conversion.h"
 #include "config/config.h"
 #include "graph/graph.h"
 
 namespace meshwork {
+
+/// How samples are stored of which a program makes what the model reads.
+struct StoredField {
+  DType dtype = DType::kFloat32;
+  /// All samples, where every device has them and a step is given the numbers of rows; 0: a step is
+  /// given a batch of them.
+  std::int64_t resident = 0;
+  Conversion conversion = {};
+  Normalization normalization = {};
+  std::int64_t classes = 0;  ///< of labels that become one-hot vectors; 0: they do not
+};
 
 /// One array of the data, per sample: without the batch dimension.
 struct Field {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
+  std::optional<StoredField> stored = {};  ///< otherwise than this says
 };
 
 /// What the data gives for each sample.
@@ -29,8 +42,9 @@ enum class Mode { kTrain, kEvaluate, kPredict };
 
 /// The forward program for one global batch.
 ///
-/// Inputs: every field by its name, [batch, shape..], and "iteration", an int64 scalar, where a
-/// layer draws random numbers. A field goes to the model's input of the same name, or to the only
+/// Inputs: every field by its name, [batch, shape..] as it is stored, or where all samples are
+/// resident an int32 [batch] of rows; and "iteration", an int64 scalar, where a layer draws random
+/// numbers. A field goes to the model's input of the same name, or to the only
 /// one. Its samples must have the shape that the file states, but for a last dimension of one.
 /// Labels are the field "y"; of several outputs each takes the field of its name, or else "y", or
 /// the one that the file names.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/nearest.h"
+#include "model/field_value.h"
 #include "model/sample_weights.h"
 #include "ops/ops.h"
 
@@ -148,9 +149,7 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
   ValueId sum = kNoValue;
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     if (!fields[i]) continue;
-    Shape shape = fields[i]->shape;
-    shape.insert(shape.begin(), batch);
-    labels[i] = ops::input(b, fields[i]->name, {fields[i]->dtype, shape});
+    labels[i] = field_value(b, *fields[i], batch);
     weights[i] = add_sample_weights(b, config, signature, mode, labels[i], predictions[i]);
     const Objective& objective = objectives[i];
     if (!objective.loss) continue;

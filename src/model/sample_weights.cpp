@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "model/field_value.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -94,10 +95,7 @@ ValueId add_sample_weights(GraphBuilder& b, const config::Config& config,
               "class_weight cannot be used with a dataset that has a field '{}'; keep one",
               kSampleWeight);
     }
-    Shape shape = signature.sample_weight->shape;
-    shape.insert(shape.begin(), b.shape(labels)[0]);
-    const ValueId field =
-        ops::input(b, kSampleWeight, {signature.sample_weight->dtype, std::move(shape)});
+    const ValueId field = field_value(b, *signature.sample_weight, b.shape(labels)[0]);
     return ops::cast(b, field, DType::kFloat32);
   }
   if (!by_class || by_class->by_class.empty() || mode != Mode::kTrain) return kNoValue;

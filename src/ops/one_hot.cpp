@@ -29,6 +29,7 @@ const OpDef kOneHot{
     .infer = infer,
     .rule = rule,
     .flops = no_flops,
+    .field = FieldStep::kEncode,
 };
 
 }  // namespace meshwork::ops

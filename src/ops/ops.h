@@ -11,15 +11,20 @@
 namespace meshwork::ops {
 
 // Leaves. Types come from the attributes.
-extern const OpDef kInput;            // {name, dtype, shape}
-extern const OpDef kVariable;         // {path, dtype, shape}
-extern const OpDef kConstant;         // {value, dtype, shape}: one number everywhere
+extern const OpDef kInput;     // {name, dtype, shape}
+extern const OpDef kSamples;   // {name, dtype, shape}: all that is stored of a field of the data
+extern const OpDef kVariable;  // {path, dtype, shape}
+extern const OpDef kConstant;  // {value, dtype, shape}: one number everywhere
 extern const OpDef kRandomUniform;    // {key, low, high, shape}, () or (step): counter-based
 extern const OpDef kRandomNormal;     // {key, mean, stddev, shape}
 extern const OpDef kTruncatedNormal;  // {key, mean, stddev, shape}
 extern const OpDef kIdentityMatrix;   // {gain, shape}
 extern const OpDef kOrthogonal;       // {key, gain, shape}
 extern const OpDef kIota;             // {dim, dtype, shape}: the global index along dim
+
+// Stored numbers to those of training: ops/conversion.h.
+extern const OpDef kConvert;   // {dtype, scale, offset, (mean, std)}
+extern const OpDef kTakeRows;  // the same of rows: (samples [n, ..], rows [b]) -> [b, ..]
 
 // Elementwise: kAbs, kAdd, .., one for each entry of elementwise/list.h.
 using namespace elementwise;

@@ -62,19 +62,37 @@ class Rules {
   const Mesh& mesh_;
 };
 
-/// The input of the program that `value` is but for its type and a last dimension of one; kNoValue
-/// if there is none.
-ValueId raw_input(const Graph& graph, ValueId value) {
-  const Node* node = &graph.node(value);
-  while (node->op->same_elements) {
-    Shape from = graph.type(node->inputs[0]).shape;
-    Shape to = node->type.shape;
-    if (from.size() != to.size()) (from.size() < to.size() ? from : to).push_back(1);
-    if (from != to) return kNoValue;
-    value = node->inputs[0];
-    node = &graph.node(value);
+using PinnedValues = std::vector<std::pair<ValueId, Layout>>;
+
+/// Whether a reshape adds or takes away a last dimension of one, if it does anything.
+bool keeps_shape(Shape from, Shape to) {
+  if (from.size() != to.size()) (from.size() < to.size() ? from : to).push_back(1);
+  return from == to;
+}
+
+/// Whether the node makes a field of the data of what it reads: numbers, or labels as vectors.
+bool makes_field(const Graph& graph, const Node& node) {
+  if (node.op->field == FieldStep::kEncode) {
+    return graph.node(node.inputs[0]).op->field == FieldStep::kRead;
   }
-  return node->op->leaf == Leaf::kInput ? value : kNoValue;
+  return node.op->field == FieldStep::kRead;
+}
+
+/// The values behind a field of the data, from `value` back to the input of the program, in the
+/// layouts in which every device reads just what it needs to have `value` in this one; empty if it
+/// is no such value but for its type and a last dimension of one.
+PinnedValues field_layouts(const Graph& graph, ValueId value, Layout layout) {
+  PinnedValues found;
+  while (true) {
+    const Node& node = graph.node(value);
+    layout.dims.resize(node.type.shape.size());
+    const bool moves = node.op->same_elements;
+    if (!moves) found.emplace_back(value, layout);
+    if (node.op->leaf == Leaf::kInput) return found;
+    if (moves && !keeps_shape(graph.type(node.inputs[0]).shape, node.type.shape)) return {};
+    if (!moves && !makes_field(graph, node)) return {};
+    value = node.inputs.back();  // of take_rows the rows
+  }
 }
 
 void pin(ValueId value, const Layout& layout, PinnedLayouts& pinned) {
@@ -87,14 +105,6 @@ void pin(ValueId value, const Layout& layout, PinnedLayouts& pinned) {
   }
 }
 
-/// Each device reads of a field of the data what it needs of the input of the model.
-void pin_raw_input(const Graph& graph, ValueId value, Layout layout, PinnedLayouts& pinned) {
-  const ValueId raw = raw_input(graph, value);
-  if (raw == kNoValue) return;
-  layout.dims.resize(graph.type(raw).shape.size());
-  pin(raw, layout, pinned);
-}
-
 /// A pattern may be meant for an output (its last word is `output`) or for variables.
 void pin_outputs(const Graph& graph, const Rules& rules, PinnedLayouts& pinned) {
   for (const NamedValue& output : graph.layer_outputs) {
@@ -102,7 +112,9 @@ void pin_outputs(const Graph& graph, const Rules& rules, PinnedLayouts& pinned) 
     if (!match.rule) continue;
     pinned.output_rules.emplace_back(output.name, *match.rule);
     pin(output.value, match.layout, pinned);
-    pin_raw_input(graph, output.value, match.layout, pinned);
+    for (const auto& [value, layout] : field_layouts(graph, output.value, match.layout)) {
+      pin(value, layout, pinned);
+    }
   }
 }
 

@@ -65,7 +65,7 @@ std::string weights_file(const std::string& from) {
 }
 
 void prepare_evaluate(Job& job, const data::Split& split) {
-  add_programs(job, ProgramKind::kEvaluate, split.samples);
+  add_programs(job, ProgramKind::kEvaluate, split);
 }
 
 FitResult evaluate(const Job& job, const World& world, const data::Split& split,

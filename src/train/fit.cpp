@@ -13,8 +13,8 @@ namespace meshwork {
 void prepare_fit(Job& job) {
   check_callbacks(job.config);
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train.samples);
-  if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job).samples);
+  add_programs(job, ProgramKind::kTrain, job.train);
+  if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job));
   if (averages_weights(job.config.compile->optimizer)) {
     add_program(job, ProgramKind::kAverage, 0);
   }

@@ -88,7 +88,7 @@ class Predictor {
 }  // namespace
 
 void prepare_predict(Job& job, const data::Split& split) {
-  add_programs(job, ProgramKind::kPredict, split.samples);
+  add_programs(job, ProgramKind::kPredict, split);
 }
 
 std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& split,

@@ -1,7 +1,6 @@
 #include "train/runner.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "base/check.h"
 #include "optim/optimizer.h"
@@ -12,7 +11,7 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
     : session_(session),
       kind_(kind),
       fields_(split.fields),
-      uploader_(session.device(), session.stream()),
+      uploaded_{session.device().make_event(), session.device().make_event()},
       ring_(session.device(), session.stream(),
             [this](std::int64_t batch, auto results) { add_results(batch, results); }) {
   if (kind == ProgramKind::kTrain) {
@@ -70,13 +69,22 @@ const BoundProgram& Runner::bound_for(std::int64_t batch, std::int64_t iteration
   return bound({updates ? kind_ : ProgramKind::kAccumulate, batch});
 }
 
-std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
-  const std::int64_t batch = loader.advance();
-  const BoundProgram& bound = bound_for(batch, iteration);
+void Runner::upload(const BoundProgram& bound, const data::Batch& batch) {
+  MW_CHECK(bound.fields.size() == batch.fields.size());
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
-    uploader_.upload(bound.fields[i], [&](std::byte* host) { loader.read(i, host); });
+    const TensorView& to = bound.fields[i];
+    if (to.data == nullptr) continue;
+    session_.stream().copy_to_device(to.data, batch.fields[i].data, num_bytes(to.type));
   }
-  return batch;
+  session_.stream().record(*uploaded_[next_upload_]);
+  next_upload_ = 1 - next_upload_;
+}
+
+std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
+  uploaded_[next_upload_]->wait();  // the loader takes back the batch before the last
+  const data::Batch& batch = loader.next();
+  upload(bound_for(batch.size, iteration), batch);
+  return batch.size;
 }
 
 std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
@@ -87,14 +95,7 @@ std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double l
 
 void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
   const BoundProgram& bound = bound_for(batch.size, iteration);
-  MW_CHECK(bound.fields.size() == batch.fields.size());
-  for (std::size_t i = 0; i < bound.fields.size(); ++i) {
-    const TensorView& to = bound.fields[i];
-    uploader_.upload(to, [&](std::byte* host) {
-      const std::int64_t bytes = num_bytes(to.type);
-      if (bytes > 0) std::memcpy(host, batch.fields[i].data, static_cast<std::size_t>(bytes));
-    });
-  }
+  upload(bound, batch);
   run(bound, batch.size, iteration, learning_rate);
 }
 
@@ -165,15 +166,24 @@ data::LoaderOptions Runner::in_order() const {
   return {.batch_size = batch_size_of(config.fit, kind_),
           .shuffle = false,
           .seed = config.seed,
-          .prefetch = config.fit.prefetch};
+          .prefetch = config.fit.prefetch,
+          .memory = staging_memory()};
+}
+
+data::StagingMemory Runner::staging_memory() const {
+  return [&session = session_](std::int64_t bytes) {
+    const std::shared_ptr<std::byte> memory = session.device().allocate_staging(bytes);
+    // A copy from it may be under way when the loader goes.
+    const auto free = [memory, &session](std::byte*) { session.stream().drain(); };
+    return std::shared_ptr<std::byte>(memory.get(), free);
+  };
 }
 
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const TensorView& view = bound({kind_, batch}).fields[field];
     if (view.data != nullptr) return data::LocalPart{view.region, view.type.shape};
-    Shape global = fields_[field].shape;
-    global.insert(global.begin(), batch);
+    const Shape global = data::batch_shape(fields_[field], trains(kind_), batch);
     return data::LocalPart{whole_region(global), Shape(global.size(), 0)};
   };
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,7 +11,6 @@
 #include "data/loader.h"
 #include "job/session.h"
 #include "train/bound_program.h"
-#include "train/field_uploader.h"
 #include "train/logs.h"
 #include "train/step_ring.h"
 
@@ -33,7 +33,7 @@ class Runner {
   std::int64_t step(data::Loader& loader, std::int64_t iteration = 0, double learning_rate = 0);
   /// The first part of it: the next batch of the loader to where the program reads it.
   std::int64_t fill(data::Loader& loader, std::int64_t iteration = 0);
-  /// A step on a batch in memory of the host.
+  /// A step on a batch in staging memory, which stays until the loss is asked for.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
   /// The loss of the last step.
@@ -49,6 +49,8 @@ class Runner {
 
   /// How a loader gives the split once, as it stands, in batches for the programs.
   data::LoaderOptions in_order() const;
+  /// Where it puts batches, for copies to the device.
+  data::StagingMemory staging_memory() const;
 
   /// Which part of each field this device wants, for a loader; of one that no program reads,
   /// nothing.
@@ -64,6 +66,7 @@ class Runner {
   BoundProgram bind(const ProgramKey& key, const Executable& executable) const;
   const BoundProgram& bound(const ProgramKey& key) const;
   const BoundProgram& bound_for(std::int64_t batch, std::int64_t iteration) const;
+  void upload(const BoundProgram& bound, const data::Batch& batch);
   void run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
            double learning_rate);
   void add_results(std::int64_t batch, std::span<const float> results);
@@ -74,7 +77,9 @@ class Runner {
   std::vector<data::Field> fields_;  ///< of the split
   std::int64_t steps_per_update_ = 1;
   std::map<ProgramKey, BoundProgram> bound_;
-  FieldUploader uploader_;
+  /// Of the copies of the last two batches: while one is under way the host has the next read.
+  std::array<std::unique_ptr<Event>, 2> uploaded_;
+  std::size_t next_upload_ = 0;
   StepRing ring_;
   const BoundProgram* last_ = nullptr;
   std::int64_t steps_ = 0;  ///< finished since reset()

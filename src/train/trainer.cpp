@@ -64,7 +64,7 @@ std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step)
 
 }  // namespace
 
-data::LoaderOptions training_options(const Job& job) {
+data::LoaderOptions training_options(const Job& job, const data::StagingMemory& memory) {
   const config::FitSpec& fit = job.config.fit;
   data::LoaderOptions options{.batch_size = fit.batch_size,
                               .shuffle = fit.shuffle,
@@ -72,7 +72,8 @@ data::LoaderOptions training_options(const Job& job) {
                               .steps_per_epoch = fit.steps_per_epoch,
                               .drop_remainder = fit.drop_remainder,
                               .prefetch = fit.prefetch,
-                              .augment = true};
+                              .augment = true,
+                              .memory = memory};
   // An epoch that counts as done has had its part of the data.
   options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(steps_per_pass(job));
   return options;
@@ -87,7 +88,8 @@ Trainer::Trainer(Session& session, int verbose, std::ostream& out)
       known_logs_(known_logs(config_)),
       files_(open_files()),
       runner_(session, ProgramKind::kTrain, session.job().train),
-      loader_(session.job().train, training_options(session.job()), runner_.parts()) {
+      loader_(session.job().train, training_options(session.job(), runner_.staging_memory()),
+              runner_.parts()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
   training_.learning_rate = static_cast<float>(rate(0));
   if (schedule_of(config_.compile->optimizer)) schedule_ = rate;

@@ -14,8 +14,9 @@
 
 namespace meshwork {
 
-/// How fit reads the data it trains on.
-data::LoaderOptions training_options(const Job& job);
+/// How fit reads the data it trains on, to this memory.
+data::LoaderOptions training_options(const Job& job,
+                                     const data::StagingMemory& memory = data::heap_memory);
 
 /// How training ended.
 struct TrainerResult {

@@ -23,14 +23,17 @@ BFloat16 of_bits(std::uint16_t bits) {
 }  // namespace
 
 TEST_CASE("dtypes by name") {
-  for (const DType dtype :
-       {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kUInt8, DType::kBFloat16}) {
+  for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kUInt8,
+                            DType::kBFloat16, DType::kInt8, DType::kUInt16, DType::kInt16,
+                            DType::kUInt32, DType::kUInt64, DType::kFloat16, DType::kFloat64}) {
     CHECK(dtype_from_string(to_string(dtype)) == dtype);
   }
   CHECK(size_of(DType::kBFloat16) == 2);
   CHECK(is_floating(DType::kBFloat16));
+  CHECK(is_floating(DType::kFloat64));
   CHECK(!is_floating(DType::kInt32));
-  CHECK_THROWS_AS(dtype_from_string("float16"), Error);
+  CHECK(!is_floating(DType::kUInt16));
+  CHECK_THROWS_AS(dtype_from_string("float8"), Error);
 }
 
 TEST_CASE("every bfloat16 comes back from float32") {

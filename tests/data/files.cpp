@@ -5,27 +5,54 @@
 #include <zip.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 
 #include "config/yaml.h"
-#include "data/runs.h"
+#include "data/check_values.h"
+#include "data/loader.h"
+#include "job/job.h"
+#include "model/field_value.h"
+#include "support/interpreter.h"
 
 namespace meshwork::test {
 namespace {
 
-template <class T>
-std::vector<T> read_all(const data::Split& split, const std::string& name) {
+/// What a program makes of a field of all samples of the split: as the loader gives it, on the
+/// naive kernels.
+HostTensor field_of(const data::Split& split, const std::string& name) {
   const data::Field* field = split.find(name);
   REQUIRE(field != nullptr);
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(split.samples));
-  std::iota(rows.begin(), rows.end(), split.first);
-  std::vector<T> values(rows.size() * static_cast<std::size_t>(num_elements(field->shape)));
-  const data::Runs whole = data::runs_of(field->shape, Shape(field->shape.size(), 0), field->shape);
-  data::read_rows(*field, rows, whole, reinterpret_cast<std::byte*>(values.data()));
-  return values;
+  data::Split only = split;
+  only.fields = {*field};
+  only.fields[0].name = "x";  // whatever it is called
+  const Signature signature = signature_of(only, ProgramKind::kEvaluate);
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId value = field_value(b, signature.inputs.at(0), split.samples);
+  const auto backend = make_reference_backend();
+  Interpreter interpreter(graph, *backend);
+  data::Loader loader(only, {.batch_size = split.samples}, data::whole_parts(only));
+  const auto feed = [&](ValueId id, const std::byte* bytes) {
+    HostTensor tensor = host_tensor(graph.type(id));
+    std::copy_n(bytes, tensor.bytes.size(), tensor.bytes.begin());
+    interpreter.feed(id, tensor);
+  };
+  for (const ValueId id : graph.ids()) {
+    const std::string_view op = graph.node(id).op->name;
+    if (op == "samples") feed(id, data::resident_samples(only, only.fields[0]));
+    if (op == "input") feed(id, loader.next().fields[0].data);
+  }
+  interpreter.run();
+  return interpreter.read(value);
+}
+
+template <class T>
+std::vector<T> read_all(const data::Split& split, const std::string& name) {
+  HostTensor tensor = field_of(split, name);
+  return {tensor.as<T>().begin(), tensor.as<T>().end()};
 }
 
 }  // namespace

@@ -38,16 +38,11 @@ std::string images(std::int64_t count, std::int64_t size) {
 /// pass, in which files are unpacked and images decoded that are kept, is left out.
 double sample_time(const data::Split& split) {
   data::Loader loader(split, {.batch_size = kBatch, .shuffle = true, .augment = true},
-                      data::whole_parts(split));
-  std::vector<std::vector<std::byte>> places;
-  for (const data::FieldBatch& field : loader.next().fields) {
-    places.emplace_back(static_cast<std::size_t>(num_elements(field.part.shape)) * 4);
-  }
+                      data::whole_parts(split, true));
   std::vector<double> times;
-  for (std::int64_t step = 1; step < 4 * loader.steps_per_epoch(); ++step) {
+  for (std::int64_t step = 0; step < 4 * loader.steps_per_epoch(); ++step) {
     const auto start = Clock::now();
-    const std::int64_t samples = loader.advance();
-    for (std::size_t i = 0; i < places.size(); ++i) loader.read(i, places[i].data());
+    const std::int64_t samples = loader.next().size;
     if (step < loader.steps_per_epoch()) continue;
     times.push_back(seconds_since(start) / static_cast<double>(samples));
   }
@@ -64,7 +59,7 @@ void time_unpacking(const TempDir& dir) {
   const data::Dataset opened = dataset(dir, "{format: idx, splits: {train: {x: packed}}}");
   const data::Split& train = opened.split("train");
   const auto start = Clock::now();
-  train.fields[0].source->prepare();
+  train.fields[0].source->samples();
   const double seconds = seconds_since(start);
   fmt::print("  {:<58} {:8.3f} ms, {:.0f} MB/s\n", "unpack 60000 x 28 x 28 bytes", 1e3 * seconds,
              60000 * 784 / seconds * 1e-6);
@@ -72,12 +67,11 @@ void time_unpacking(const TempDir& dir) {
 
 void time_arrays(const TempDir& dir) {
   const std::string labels = ", y: y}}";
-  show("uint8 [28, 28] in memory", dir,
+  show("uint8 [28, 28] in memory: row numbers", dir,
        "{format: idx, splits: {train: {x: packed" + labels + ", x: {scale: 0.00392156862745098}}");
-  show("the same, by the thread that reads ahead", dir,
+  show("uint8 [28, 28] by the thread that reads ahead", dir,
        "{format: idx, cache: false, splits: {train: {x: x" + labels +
            ", x: {scale: 0.00392156862745098}}");
-  show("float32 [28, 28] in memory", dir, "{format: npy, splits: {train: {x: x.npy}}}");
   const std::string plain = "{format: idx, splits: {train: {x: x" + labels;
   show("RandomFlip", dir, plain + ", x: {augment: [RandomFlip: {mode: horizontal}]}}");
   show("RandomFlip, RandomTranslation (configs/resnet.yaml)", dir,

@@ -1,7 +1,6 @@
 #include "data/loader.h"
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +10,11 @@
 #include <new>
 #include <thread>
 
+#include "base/runs.h"
+#include "data/check_values.h"
 #include "data/files.h"
 #include "data/image_files.h"
+#include "data/preparation.h"
 #include "data/shuffle.h"
 
 using namespace meshwork;
@@ -22,8 +24,8 @@ namespace {
 
 std::atomic<std::int64_t> allocations = 0;
 
-/// Samples [2, 3] of x hold 10 * sample + element, y the number of the sample. Kept in memory, they
-/// are read by the thread that asks for them, else by one that reads ahead.
+/// Samples [2, 3] of x hold 10 * sample + element, y the number of the sample. Of what is kept in
+/// memory batches are row numbers, which of y are the labels.
 data::Dataset numbered(const TempDir& dir, int samples, bool kept = true) {
   std::vector<std::int32_t> x;
   std::vector<std::int32_t> y;
@@ -51,11 +53,11 @@ std::pair<std::int64_t, std::int64_t> block(std::int64_t extent, std::int64_t pa
 
 /// Device `device` of `parts`: its block of the batch, and of dimension 2 of x if `columns`.
 data::PartOf sharded(const data::Split& split, std::int64_t parts, std::int64_t device,
-                     bool columns) {
-  return [whole = data::whole_parts(split), parts, device, columns](std::size_t field,
-                                                                    std::int64_t batch) {
+                     bool columns, bool augment = false) {
+  return [whole = data::whole_parts(split, augment), parts, device, columns](std::size_t field,
+                                                                             std::int64_t batch) {
     data::LocalPart part = whole(field, batch);
-    const std::size_t dim = columns && field == 0 ? 2 : 0;
+    const std::size_t dim = columns && part.shape.size() > 2 ? 2 : 0;
     std::tie(part.region.offset[dim], part.shape[dim]) = block(part.shape[dim], parts, device);
     return part;
   };
@@ -87,19 +89,19 @@ TEST_CASE("batches come in order, the last one short, pass after pass") {
   const data::Split& train = opened.split("train");
   data::Loader loader(train, {.batch_size = 3, .seed = 1, .steps_per_epoch = {}},
                       data::whole_parts(train));
-  CHECK(loader.is_direct() == kept);
+  CHECK((data::arrival_of(train.fields[0], true) == data::Arrival::kRows) == kept);
   CHECK(loader.steps_per_epoch() == 3);
   for (int pass = 0; pass < 3; ++pass) {
     CHECK(labels(loader.next()) == std::vector<std::int64_t>{0, 1, 2});
     const data::Batch& second = loader.next();
     CHECK(second.size == 3);
-    CHECK(second.fields[0].dtype == DType::kFloat32);
-    CHECK(second.fields[0].part.shape == Shape{3, 2, 3});
-    CHECK(second.fields[0].as<float>()[17] == 55.F);
+    CHECK(second.fields[0].dtype == DType::kInt32);
+    CHECK(second.fields[0].part.shape == (kept ? Shape{3} : Shape{3, 2, 3}));
+    CHECK(second.fields[0].as<std::int32_t>()[kept ? 2 : 17] == (kept ? 5 : 55));
     CHECK(reinterpret_cast<std::uintptr_t>(second.fields[0].data) % 64 == 0);
     const data::Batch& last = loader.next();
     CHECK(last.size == 1);
-    CHECK(last.fields[0].part.shape == Shape{1, 2, 3});
+    CHECK(last.fields[0].part.shape == (kept ? Shape{1} : Shape{1, 2, 3}));
     CHECK(labels(last) == std::vector<std::int64_t>{6});
   }
 }
@@ -160,76 +162,75 @@ TEST_CASE("devices that hold blocks together hold the whole batch") {
       std::int64_t elements = 0;
       for (auto& device : devices) {
         const data::FieldBatch& x = device->next().fields[0];
-        const Shape& at = x.part.region.offset;
-        const float* value = x.as<float>();
-        for (std::int64_t i = 0; i < x.part.shape[0]; ++i) {
-          for (std::int64_t j = 0; j < 2; ++j) {
-            for (std::int64_t k = 0; k < x.part.shape[2]; ++k) {
-              const std::int64_t index = ((at[0] + i) * 2 + j) * 3 + at[2] + k;
-              CHECK(*value++ == expected.fields[0].as<float>()[index]);
-              ++elements;
-            }
-          }
-        }
+        for_each_run(x.part.region, x.part.shape, [&](const Run& run) {
+          const auto* whole_x = expected.fields[0].as<std::int32_t>() + run.global;
+          CHECK(std::equal(whole_x, whole_x + run.count, x.as<std::int32_t>() + run.local));
+          elements += run.count;
+        });
       }
-      CHECK(elements == expected.size * 6);
+      CHECK(elements == num_elements(expected.fields[0].part.shape));
     }
   }
 }
 
-TEST_CASE("a batch is read where it is wanted as it is held in memory of the loader") {
+TEST_CASE("a batch stays while the next one is there, in the memory that was asked for") {
   const TempDir dir;
-  const data::Dataset memory = numbered(dir, 11);
-  const data::Dataset ahead = numbered(dir, 11, false);
-  const data::LoaderOptions options{
-      .batch_size = 4, .shuffle = true, .seed = 3, .steps_per_epoch = {}};
-  for (const std::int64_t device : {0, 1, 4}) {
-    const auto parts = sharded(memory.split("train"), 5, device, true);
-    data::Loader held(ahead.split("train"), options, parts);
-    data::Loader direct(memory.split("train"), options, parts);
-    data::Loader copied(ahead.split("train"), options, parts);
-    for (int step = 0; step < 8; ++step) {
-      const data::Batch& expected = held.next();
-      for (data::Loader* loader : {&direct, &copied}) {
-        REQUIRE(loader->advance() == expected.size);
-        for (std::size_t i = 0; i < expected.fields.size(); ++i) {
-          const data::FieldBatch& field = expected.fields[i];
-          const auto bytes = static_cast<std::size_t>(num_elements(field.part.shape)) * 4;
-          std::vector<std::byte> place(bytes + 1, std::byte{0x5A});
-          loader->read(i, place.data());
-          CHECK(std::equal(field.data, field.data + bytes, place.data()));
-          CHECK(place.back() == std::byte{0x5A});
-        }
-      }
+  for (const bool kept : {false, true}) {
+    const data::Dataset opened = numbered(dir, 11, kept);
+    const data::Split& train = opened.split("train");
+    std::vector<std::byte> pool(1 << 16);
+    std::int64_t used = 0;
+    const data::LoaderOptions options{.batch_size = 4,
+                                      .shuffle = true,
+                                      .seed = 3,
+                                      .prefetch = 3,
+                                      .memory = [&](std::int64_t bytes) {
+                                        std::byte* memory = pool.data() + used;
+                                        used += (bytes + 63) / 64 * 64;
+                                        return std::shared_ptr<std::byte>(memory, [](auto*) {});
+                                      }};
+    data::Loader loader(train, options, data::whole_parts(train));
+    CHECK(used == (kept ? 2 : 5) * (kept ? 64 + 64 : 128 + 64));
+    const data::Batch* before = nullptr;
+    std::vector<std::int64_t> expected;
+    for (int step = 0; step < 12; ++step) {
+      const data::Batch& batch = loader.next();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until others are read ahead
+      if (before != nullptr) CHECK(labels(*before) == expected);
+      CHECK(batch.fields[1].data >= pool.data());
+      CHECK(batch.fields[1].data < pool.data() + used);
+      before = &batch;
+      expected = labels(batch);
     }
   }
 }
 
-TEST_CASE("only what is ready in memory is read without a thread") {
+TEST_CASE("of what lies in memory row numbers are given") {
   const TempDir dir;
   numbered(dir, 6);
   dir.write("x.npy", npy(npy_dict("|u1", "(6, 2, 2)"), std::string(24, '\1')));
   write_zip(dir.file("x.npz"), {{"x.npy", read_file(dir.file("x.npy"))}}, true);
   dir.write("packed", gzip(read_file(dir.file("x"))));
-  const auto is_direct = [&](const std::string& text, bool augment = true) {
+  dir.write("x.csv", "a,b\n1,2\n");
+  const auto arrival = [&](const std::string& text, bool augment = true) {
     const data::Dataset opened = dataset(dir, text);
-    const data::Split& train = opened.split("train");
-    return data::Loader(train, {.batch_size = 2, .augment = augment}, data::whole_parts(train))
-        .is_direct();
+    return data::arrival_of(opened.split("train").fields[0], augment);
   };
-  CHECK(is_direct("{format: idx, splits: {train: {x: x, y: y}}, y: {one_hot: 6}}"));
-  CHECK_FALSE(is_direct("{format: idx, cache: false, splits: {train: {x: x, y: y}}}"));
-  CHECK(is_direct("{format: idx, cache: false, splits: {train: {x: packed}}}"));
-  CHECK(is_direct("{format: npy, splits: {train: {x: [x.npy, x.npy]}}}"));
-  CHECK(is_direct("{format: npz, splits: {train: {x: x.npz}}}"));
-  CHECK_FALSE(is_direct("{format: npz, cache: false, splits: {train: {x: x.npz}}}"));
-  CHECK(is_direct("{format: synthetic, splits: {train: {x: {normal: [6, 2]}}}}"));
-  CHECK_FALSE(
-      is_direct("{format: synthetic, cache: false, splits: {train: {x: {normal: [6, 2]}}}}"));
+  using data::Arrival;
+  CHECK(arrival("{format: idx, splits: {train: {y: y}}, y: {one_hot: 6}}") == Arrival::kRows);
+  CHECK(arrival("{format: idx, cache: false, splits: {train: {x: x, y: y}}}") == Arrival::kStored);
+  CHECK(arrival("{format: idx, cache: false, splits: {train: {x: packed}}}") == Arrival::kRows);
+  CHECK(arrival("{format: npy, splits: {train: {x: [x.npy, x.npy]}}}") == Arrival::kRows);
+  CHECK(arrival("{format: csv, splits: {train: {x: x.csv}}}") == Arrival::kRows);
+  CHECK(arrival("{format: npz, splits: {train: {x: x.npz}}}") == Arrival::kRows);
+  CHECK(arrival("{format: npz, cache: false, splits: {train: {x: x.npz}}}") == Arrival::kStored);
+  const std::string drawn = "format: synthetic, splits: {train: {x: {normal: [6, 2]}}}}";
+  CHECK(arrival("{" + drawn) == Arrival::kRows);
+  CHECK(arrival("{cache: false, " + drawn) == Arrival::kStored);
   const std::string augmented =
       "{format: npy, splits: {train: {x: x.npy}}, x: {augment: [RandomFlip]}}";
-  CHECK_FALSE(is_direct(augmented));
-  CHECK(is_direct(augmented, false));
+  CHECK(arrival(augmented) == Arrival::kAugmented);
+  CHECK(arrival(augmented, false) == Arrival::kRows);
 }
 
 TEST_CASE("a preparation leaves errors for the first read") {
@@ -246,44 +247,6 @@ TEST_CASE("a preparation leaves errors for the first read") {
   CHECK(ints(train, "y") == std::vector<std::int32_t>(2000, 'a'));
 }
 
-TEST_CASE("threads that convert a batch together convert it like one") {
-  const TempDir dir;
-  dir.write("x", idx(8, {300, 1000}, std::string(300000, '\7')));
-  std::string labels(300, '\1');
-  for (const std::size_t wrong : {70, 90, 199}) labels[wrong] = static_cast<char>(240 + wrong / 50);
-  dir.write("y", idx(8, {300}, labels));
-  std::vector<std::byte> alone(200 * 1000 * 4);
-  std::vector<std::byte> together(alone.size());
-  for (const char* y : {"", ", y: {one_hot: 500}"}) {
-    const data::Dataset opened = dataset(
-        dir, std::string("{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}") + y + "}");
-    const data::Split& train = opened.split("train");
-    const data::LoaderOptions options{
-        .batch_size = 200, .shuffle = true, .seed = 5, .steps_per_epoch = {}};
-    data::Loader one(train, options, data::whole_parts(train));
-    data::Loader three(train, options, data::whole_parts(train));
-    for (int step = 0; step < 4; ++step) {
-      REQUIRE(one.advance() == three.advance());
-      for (const std::size_t field : {0, 1}) {
-        one.read(field, alone.data());
-        omp_set_num_threads(3);
-        three.read(field, together.data());
-        omp_set_num_threads(1);
-        CHECK(alone == together);
-      }
-    }
-  }
-  const data::Dataset wrong = dataset(
-      dir, "{format: idx, splits: {train: {x: x, y: y}}, x: {scale: 0.1}, y: {one_hot: 240}}");
-  const data::Split& train = wrong.split("train");
-  data::Loader three(train, {.batch_size = 300, .steps_per_epoch = {}}, data::whole_parts(train));
-  three.advance();
-  std::vector<std::byte> labels_out(300 * 240 * 4);
-  omp_set_num_threads(3);
-  CHECK(contains(error_of([&] { three.read(1, labels_out.data()); }), "sample 70: label 241"));
-  omp_set_num_threads(1);
-}
-
 TEST_CASE("what goes wrong in reading surfaces at every later call") {
   const TempDir dir;
   const std::string path = dir.write("y", gzip(idx(8, {2000}, std::string(2000, '\5'))));
@@ -292,32 +255,27 @@ TEST_CASE("what goes wrong in reading surfaces at every later call") {
   dir.write("y", broken);
   const data::Dataset opened = dataset(dir, "{format: idx, splits: {train: {y: y}}}");
   const data::Split& train = opened.split("train");
-  data::Loader loader(train, {.batch_size = 10, .steps_per_epoch = {}}, data::whole_parts(train));
   for (int i = 0; i < 3; ++i) {
-    CHECK(contains(error_of([&] { loader.next(); }), path + ": the gzip data is damaged"));
+    CHECK(contains(error_of([&] { data::resident_samples(train, train.fields[0]); }),
+                   path + ": the gzip data is damaged"));
   }
 
   dir.write("n", idx(8, {6}, std::string("\1\2\3\4\5\6", 6)));
-  const data::Dataset late =
+  const data::Dataset kept =
       dataset(dir, "{format: idx, splits: {train: {y: n}}, y: {one_hot: 5}}");
-  data::Loader ends(late.split("train"), {.batch_size = 2, .steps_per_epoch = {}},
-                    data::whole_parts(late.split("train")));
-  CHECK(ends.next().size == 2);
-  CHECK(ends.next().fields[0].as<float>()[3] == 1.F);
-  CHECK(ends.advance() == 2);
-  std::array<std::byte, 40> place;
+  data::Split split = kept.split("train");
   const std::string message = "sample 4: label 5 is not in 0..4";
-  CHECK(contains(error_of([&] { ends.read(0, place.data()); }), message));
-  CHECK(contains(error_of([&] { ends.next(); }), message));
-  CHECK(contains(error_of([&] { ends.advance(); }), message));
+  CHECK(contains(error_of([&] { data::resident_samples(split, split.fields[0]); }), message));
+  split.samples = 4;  // what is not of the split does not matter
+  CHECK(data::resident_samples(split, split.fields[0])[3] == std::byte{4});
 
-  const data::Dataset threaded =
+  const data::Dataset read =
       dataset(dir, "{format: idx, cache: false, splits: {train: {y: n}}, y: {one_hot: 5}}");
-  data::Loader ahead(threaded.split("train"), {.batch_size = 2, .steps_per_epoch = {}},
-                     data::whole_parts(threaded.split("train")));
+  data::Loader ahead(read.split("train"), {.batch_size = 2, .steps_per_epoch = {}},
+                     data::whole_parts(read.split("train")));
   CHECK(ahead.next().size == 2);
-  CHECK(ahead.advance() == 2);
-  for (int i = 0; i < 2; ++i) CHECK(contains(error_of([&] { ahead.advance(); }), message));
+  CHECK(ahead.next().fields[0].as<std::uint8_t>()[1] == 4);
+  for (int i = 0; i < 2; ++i) CHECK(contains(error_of([&] { ahead.next(); }), message));
 }
 
 TEST_CASE("a loader can go away at any moment") {
@@ -347,9 +305,12 @@ TEST_CASE("many devices read one packed file at a time") {
       const data::Split& train = opened.split("train");
       data::Loader loader(train, {.batch_size = 100, .steps_per_epoch = {}},
                           data::whole_parts(train));
+      const std::byte* samples = data::resident_samples(train, train.fields[0]);
       for (int step = 0; step < 60; ++step) {
         const data::Batch& batch = loader.next();
-        for (int i = 0; i < 100; ++i) right += batch.fields[0].as<std::int32_t>()[i] == i;
+        for (int i = 0; i < 100; ++i) {
+          right += samples[batch.fields[0].as<std::int32_t>()[i]] == std::byte(i);
+        }
       }
     });
   }
@@ -375,7 +336,7 @@ TEST_CASE("a warm loader allocates nothing") {
     const data::Dataset opened = dataset(dir, text);
     const data::Split& train = opened.split("train");
     data::Loader loader(train, {.batch_size = 4, .shuffle = true, .augment = true},
-                        sharded(train, 2, 1, true));
+                        sharded(train, 2, 1, true, true));
     for (int step = 0; step < 60; ++step) loader.next();  // until every image has been decoded
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until the thread waits
     const std::int64_t before = allocations;

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "data/check_values.h"
 #include "data/files.h"
 #include "data/loader.h"
-#include "data/runs.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
@@ -59,11 +59,13 @@ TEST_CASE("shards of npz are one array, however they are named and kept") {
         CHECK(ints(train, "y") == counting(9));
         CHECK(floats(train, "x") == std::vector<float>{0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51,
                                                        60, 61, 70, 71, 80, 81});
-        std::vector<float> some(3);
-        const data::Runs second = data::runs_of({2}, {1}, {1});
-        data::read_rows(*train.find("x"), std::vector<std::int64_t>{8, 3, 0}, second,
-                        reinterpret_cast<std::byte*>(some.data()));
-        CHECK(some == std::vector<float>{81, 31, 1});
+        std::vector<std::int32_t> some(3);
+        for (const std::int64_t i : {0, 1, 2}) {
+          const std::vector<std::int64_t> rows{8, 3, 0};
+          train.find("x")->source->read(2 * rows[static_cast<std::size_t>(i)] + 1, 1,
+                                        reinterpret_cast<std::byte*>(some.data() + i));
+        }
+        CHECK(some == std::vector<std::int32_t>{81, 31, 1});
       }
     }
     const data::Dataset both =
@@ -83,13 +85,22 @@ TEST_CASE("a shard is unpacked when one of its rows is needed") {
   std::string bytes = read_file(dir.file("1.npz"));
   bytes[4000] = 'b';
   dir.write("1.npz", bytes);
-  const std::string text = "{format: npz, splits: {train: '?.npz'}}";
-  const data::Dataset opened = dataset(dir, text);
+  const std::string broken = dir.file("1.npz") + ": array 'x': ";
+  const data::Dataset kept = dataset(dir, "{format: npz, splits: {train: '?.npz'}}");
+  const data::Split& all = kept.split("train");
+  CHECK(contains(error_of([&] { data::resident_samples(all, all.fields[0]); }),
+                 broken + "CRC error; fetch the file again"));
+
+  write_shard(dir, "1.npz", 4, 40000, true);  // broken behind what is looked at first
+  bytes = read_file(dir.file("1.npz"));
+  bytes[bytes.size() / 2] ^= 0x55;
+  dir.write("1.npz", bytes);
+  const data::Dataset opened =
+      dataset(dir, "{format: npz, cache: false, splits: {train: '?.npz'}}");
   const data::Split& train = opened.split("train");
   data::Loader loader(train, {.batch_size = 4, .prefetch = 1}, data::whole_parts(train));
-  CHECK(loader.next().fields[0].as<float>()[7] == 31.F);
-  CHECK(contains(error_of([&] { loader.next(); }),
-                 dir.file("1.npz") + ": array 'x': CRC error; fetch the file again"));
+  CHECK(loader.next().fields[0].as<std::int32_t>()[7] == 31);
+  CHECK(contains(error_of([&] { loader.next(); }), broken));
 }
 
 TEST_CASE("many devices read shards that are not kept") {

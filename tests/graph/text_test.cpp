@@ -222,8 +222,9 @@ TEST_CASE("blank lines, comments and loose spaces") {
 TEST_CASE("what cannot be read is an error with its line") {
   CHECK(parse_error("\n\n%0 = foo() : float32[]  # forward") == "line 3: unknown op 'foo'");
   CHECK(parse_error("%1 = leaf() : float32[]  # forward") == "line 1: %1 where %0 comes next");
-  CHECK(parse_error("%0 = leaf() : float16[]  # forward") ==
-        "line 1: unknown dtype 'float16'; known: float32, int32, int64, uint8, bfloat16");
+  CHECK(parse_error("%0 = leaf() : float8[]  # forward") ==
+        "line 1: unknown dtype 'float8'; known: float32, int32, int64, uint8, bfloat16, int8, "
+        "uint16, int16, uint32, uint64, float16, float64");
   CHECK(parse_error("%0 = leaf() : float32[-1]  # forward") == "line 1: extent -1 in shape [-1]");
   CHECK(parse_error("%0 = leaf() : float32[]") == "line 1: '#' expected at the end of the line");
   CHECK(parse_error("%0 = leaf() : float32[]  # sideways") ==

@@ -16,7 +16,8 @@ namespace {
 constexpr double kRounding = 1.0 / 256;
 
 bool has_kernel(const OpDef& op) {
-  return op.collective == Collective::kNone && op.name != "input" && op.name != "variable";
+  return op.collective == Collective::kNone && op.name != "input" && op.name != "samples" &&
+         op.name != "variable";
 }
 
 HostTensor in_dtype(const HostTensor& from, DType dtype) {

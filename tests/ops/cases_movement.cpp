@@ -17,6 +17,7 @@ void add_leaves(std::vector<OpCase>& cases) {
       cases.push_back(make_case(op, {}, all, float32(shape)));
     };
     add(ops::kInput, {{"name", std::string("x")}, {"dtype", float32_name}});
+    add(ops::kSamples, {{"name", std::string("x")}, {"dtype", float32_name}});
     add(ops::kVariable, {{"path", std::string("d1/kernel")}, {"dtype", float32_name}});
     add(ops::kConstant, {{"value", 0.5}, {"dtype", float32_name}});
     for (const bool stepped : {false, true}) {
@@ -57,6 +58,42 @@ void add_matrices(std::vector<OpCase>& cases) {
                     {{"dim", dim}, {"dtype", std::string(to_string(dtype))}, {"shape", shape}},
                     {dtype, shape}));
     }
+  }
+}
+
+/// Stored numbers of some types, whole and in rows.
+void add_conversions(std::vector<OpCase>& cases) {
+  const auto conversion = [](const char* dtype, double scale, double offset) {
+    return Attrs{{"dtype", std::string(dtype)}, {"scale", scale}, {"offset", offset}};
+  };
+  Attrs per_channel = conversion("float32", 0.1, -1.0);
+  per_channel.set("mean", std::vector<double>{0.5, -0.25, 2.0});
+  per_channel.set("std", std::vector<double>{2.0, 0.5, 3.0});
+  Attrs for_all = conversion("float32", 1.0, 0.0);
+  for_all.set("mean", std::vector<double>{1.5});
+  for_all.set("std", std::vector<double>{0.3});
+  const std::vector<Attrs> reals{conversion("float32", 1 / 255.0, 0.0), per_channel, for_all};
+  const std::vector<Shape> shapes{{5}, {7, 3}, {4, 2, 3}, {6, 5, 4, 3}, {0, 3}, {3, 0}};
+  for (const Shape& shape : shapes) {
+    const CaseInput bytes = integers(DType::kUInt8, shape, 0, 255);
+    const std::int64_t last = shape[0] == 0 ? 0 : shape[0] - 1;
+    const auto add = [&](const CaseInput& stored, const Attrs& attrs, DType dtype) {
+      if (attrs.find("mean") != nullptr && attrs.reals("mean").size() > 1 && shape.back() != 3)
+        return;
+      Shape taken = shape;
+      taken[0] = 9;
+      cases.push_back(make_case(ops::kConvert, {stored}, attrs, {dtype, shape}));
+      // A row that is not there, too.
+      cases.push_back(make_case(ops::kTakeRows,
+                                {stored, integers(DType::kInt32, {9}, -1, last + 1)}, attrs,
+                                {dtype, taken}));
+    };
+    for (const Attrs& attrs : reals) add(bytes, attrs, DType::kFloat32);
+    add(integers(DType::kInt64, shape, -9, 9), per_channel, DType::kFloat32);
+    add(uniform(shape), conversion("float32", 1.0, 0.0), DType::kFloat32);
+    add(bytes, conversion("int32", 1.0, -1.0), DType::kInt32);
+    add(integers(DType::kInt64, shape, -9, 9), conversion("int32", 1.0, 0.0), DType::kInt32);
+    add(integers(DType::kFloat32, shape, -9, 9), conversion("int32", 0.5, 0.0), DType::kInt32);
   }
 }
 
@@ -258,6 +295,7 @@ std::vector<OpCase> movement_cases() {
   std::vector<OpCase> cases;
   add_leaves(cases);
   add_matrices(cases);
+  add_conversions(cases);
   add_reshapes(cases);
   add_transposes(cases);
   add_broadcasts(cases);

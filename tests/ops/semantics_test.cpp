@@ -19,7 +19,8 @@ using namespace meshwork;
 namespace {
 
 bool has_kernel(const OpDef& op) {
-  return op.collective == Collective::kNone && op.name != "input" && op.name != "variable";
+  return op.collective == Collective::kNone && op.name != "input" && op.name != "samples" &&
+         op.name != "variable";
 }
 
 std::vector<HostTensor> draw_all(const OpCase& op_case) {

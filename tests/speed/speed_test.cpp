@@ -52,7 +52,7 @@ speed::Report measure(const Job& job, const World& world) {
 speed::Report report_of_first_device() {
   Job job = testing::job_of(kConfig, "");
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train.samples);
+  add_programs(job, ProgramKind::kTrain, job.train);
   speed::Report report;
   run_on_devices(job, [&](const World& world) {
     const speed::Report mine = measure(job, world);

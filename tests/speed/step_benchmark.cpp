@@ -37,7 +37,7 @@ Job make_training(cli::ConfigArguments& config) {
   assignments.insert(assignments.end(), {"fit.drop_remainder=true", "fit.validation=false"});
   Job job = cli::load_job(config, "fit");
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train.samples);
+  add_programs(job, ProgramKind::kTrain, job.train);
   return job;
 }
 

@@ -58,6 +58,8 @@ std::vector<double> to_doubles(const HostTensor& tensor) {
       return converted<std::uint8_t>(tensor);
     case DType::kBFloat16:
       return converted<BFloat16>(tensor);
+    default:
+      break;
   }
   MW_CHECK(false, "dtype {}", static_cast<int>(tensor.type.dtype));
   return {};

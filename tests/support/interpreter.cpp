@@ -11,7 +11,7 @@
 namespace meshwork {
 namespace {
 
-bool is_fed(const Node& node) { return node.op->name == "input" || node.op->name == "variable"; }
+bool is_fed(const Node& node) { return is_leaf(node); }
 
 }  // namespace
 

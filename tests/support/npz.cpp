@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "base/check.h"
+#include "base/conversion.h"
 #include "base/error.h"
 #include "data/formats/source.h"
 
@@ -34,9 +36,13 @@ HostTensor read_npz(const std::string& file, const std::string& array) {
   config::Reader options(description, "field");
   const data::FieldEntry entry{"train", "x", value, {"x"}, description, dataset, options};
   const auto source = data::kNpz.parse(entry)({.directories = {"."}});
-  const DType dtype = source->info().integers ? DType::kInt32 : DType::kFloat32;
-  HostTensor tensor = host_tensor({dtype, source->info().shape});
-  source->read(0, num_elements(source->info().shape), {.dtype = dtype}, tensor.bytes.data());
+  const data::SourceInfo& info = source->info();
+  const DType dtype = is_floating(info.dtype) ? DType::kFloat32 : DType::kInt32;
+  HostTensor tensor = host_tensor({dtype, info.shape});
+  const std::int64_t elements = num_elements(info.shape);
+  const auto converted = convert_elements(source->samples(), info.dtype, elements, {.dtype = dtype},
+                                          tensor.bytes.data());
+  MW_CHECK(converted == elements, "{}: array '{}'", file, array);
   return tensor;
 }
 

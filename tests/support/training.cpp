@@ -48,7 +48,7 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
   job.target.threads = 1;
   job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train.samples);
+  add_programs(job, ProgramKind::kTrain, job.train);
   Trajectory result;
   std::mutex mutex;
   run_on_devices(job, [&](const World& world) {
@@ -61,12 +61,13 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
                          .shuffle = options.shuffle,
                          .seed = job.config.seed,
                          .drop_remainder = job.config.fit.drop_remainder,
-                         .augment = true},
+                         .augment = true,
+                         .memory = runner.staging_memory()},
                         runner.parts());
     const Schedule rate = learning_rate_of(job.config.compile->optimizer);
     std::vector<double> losses;
     for (std::int64_t step = 0; step < options.steps; ++step) {
-      runner.step(loader.next(), step, rate(step));
+      runner.step(loader, step, rate(step));
       losses.push_back(runner.loss());
     }
     const std::uint64_t digest = session.weights_digest();

@@ -43,8 +43,10 @@ std::vector<float> read_array(const std::string& name, const std::string& array)
                          "fixture"),
       0);
   const data::Field& field = dataset.split("train").fields.front();
-  std::vector<float> values(static_cast<std::size_t>(num_elements(field.source->info().shape)));
-  field.source->read(0, static_cast<std::int64_t>(values.size()), field.conversion, values.data());
+  const data::SourceInfo& info = field.source->info();
+  std::vector<float> values(static_cast<std::size_t>(num_elements(info.shape)));
+  convert_elements(field.source->samples(), info.dtype, static_cast<std::int64_t>(values.size()),
+                   field.conversion, values.data());
   return values;
 }
 

@@ -105,6 +105,39 @@ Outcome run_all(const std::string& text, const std::string& mesh, const std::str
 
 }  // namespace
 
+TEST_CASE("data in memory and data that are read ahead train alike, there and on the CPU") {
+  const auto text = [](const char* cache, const char* layout) {
+    return fmt::format(R"(
+mesh: {{data: 1, model: 1}}
+strategy: model_parallel
+layout_map: {{input/output: {1}}}
+dataset:
+  name: t
+  format: synthetic
+  cache: {0}
+  splits: {{train: {{x: {{integers: [22, 3, 4], below: 256}}, y: {{integers: [22], below: 5}}}}}}
+  x: {{scale: 0.0039, mean: [0.1, 0.2, 0.3, 0.4], std: [0.5, 1, 2, 3]}}
+  y: {{one_hot: 5}}
+model: {{input: [3, 4], layers: [Flatten, Dense: {{name: d, units: 5}}]}}
+compile: {{optimizer: adam, loss: {{CategoricalCrossentropy: {{from_logits: true}}}}}}
+fit: {{batch_size: 8}}
+)",
+                       cache, layout);
+  };
+  for (const char* layout : {"[data, null, null]", "[data, model, null]", "[null, null, model]"}) {
+    for (const char* mesh : {"1x1", "2x1", "2x2", "3x2"}) {
+      CAPTURE(layout);
+      CAPTURE(mesh);
+      const Trajectory kept = train(text("true", layout), {.mesh = mesh, .steps = 7});
+      const Trajectory read = train(text("false", layout), {.mesh = mesh, .steps = 7});
+      CHECK(kept.losses == read.losses);
+      CHECK(kept.digest == read.digest);
+      check_same(text("true", layout), mesh, 3, 7);
+      check_same(text("false", layout), mesh, 4, 7);
+    }
+  }
+}
+
 TEST_CASE("random models train to the same bits on remote devices") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);

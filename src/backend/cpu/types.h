@@ -22,8 +22,9 @@ auto with_type(DType dtype, const Body& body) {
       return body(std::uint8_t{});
     case DType::kBFloat16:
       return body(BFloat16{});
+    default:
+      check_failed(__FILE__, __LINE__, "a dtype of programs", std::string(to_string(dtype)));
   }
-  check_failed(__FILE__, __LINE__, "dtype", "unknown");
 }
 
 /// As with_type, for kernels that do arithmetic: there is none on uint8, and
@@ -37,11 +38,9 @@ auto with_number(DType dtype, const Body& body) {
       return body(std::int32_t{});
     case DType::kInt64:
       return body(std::int64_t{});
-    case DType::kUInt8:
-    case DType::kBFloat16:
-      break;
+    default:
+      check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));
   }
-  check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));
 }
 
 }  // namespace meshwork::cpu

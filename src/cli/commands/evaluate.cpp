@@ -23,13 +23,12 @@ ExitCode run(const WeightsArguments& arguments) {
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }
+  const data::Split split = evaluation_split(job, arguments.split);
   if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kEvaluate, batch_size_of(job.config.fit, ProgramKind::kEvaluate),
-                arguments.job->dump);
+    print_stage(job, ProgramKind::kEvaluate, split, arguments.job->dump);
     return ExitCode::kOk;
   }
   const std::string file = weights_file(arguments.from);
-  const data::Split split = evaluation_split(job, arguments.split);
   prepare_evaluate(job, split);
   if (arguments.job->verbose > 0) print_notes(job);
   run_on_devices(job, [&](const World& world) {

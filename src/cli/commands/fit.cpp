@@ -38,7 +38,7 @@ ExitCode run(const FitArguments& arguments) {
     fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
   }
   if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kTrain, job.config.fit.batch_size, arguments.job->dump);
+    print_stage(job, ProgramKind::kTrain, job.train, arguments.job->dump);
     return ExitCode::kOk;
   }
   const data::Preparation preparation(job.train);  // while the programs are compiled

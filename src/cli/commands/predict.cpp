@@ -22,13 +22,12 @@ struct PredictArguments {
 
 ExitCode run(const PredictArguments& arguments) {
   Job job = load_job(*arguments.weights->job, "predict", {"--from", arguments.weights->from});
+  const data::Split split = evaluation_split(job, arguments.weights->split);
   if (!arguments.weights->job->dump.empty()) {
-    print_stage(job, ProgramKind::kPredict, job.config.fit.batch_size,
-                arguments.weights->job->dump);
+    print_stage(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
     return ExitCode::kOk;
   }
   const std::string weights = weights_file(arguments.weights->from);
-  const data::Split split = evaluation_split(job, arguments.weights->split);
   prepare_predict(job, split);
   const std::string file =
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;

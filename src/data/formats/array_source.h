@@ -19,13 +19,4 @@ struct ArrayHeader {
 std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header,
                                    const OpenContext& context);
 
-/// Converts elements [begin, begin + count) of the bytes of an array; Error where one does not
-/// convert.
-void read_array(const SourceInfo& info, std::span<const std::byte> array, Element element,
-                std::int64_t begin, std::int64_t count, const Conversion& conversion, void* out);
-
-/// Has elements [begin, begin + count) of the bytes of an array fetched into the caches.
-void prefetch_array(std::span<const std::byte> array, Element element, std::int64_t begin,
-                    std::int64_t count);
-
 }  // namespace meshwork::data

@@ -39,36 +39,21 @@ constexpr Variant kHundred{"CIFAR-100", {{{"coarse", 0, 20}, {"fine", 1, 100}}},
 class ImageSource : public Source {
  public:
   ImageSource(std::unique_ptr<FileBytes> file, const Variant& variant, std::int64_t samples)
-      : Source({file->path(), {samples, 32, 32, kChannels}, true}),
+      : Source({file->path(), {samples, 32, 32, kChannels}, DType::kUInt8}),
         file_(std::move(file)),
         variant_(variant) {}
-
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    constexpr std::int64_t kChunk = 1024;
-    std::array<std::byte, kChunk> raw;
-    auto* to = static_cast<std::byte*>(out);
-    for (std::int64_t done = 0; done < count; done += kChunk) {
-      const std::int64_t some = std::min(kChunk, count - done);
-      gather(begin + done, some, raw.data());
-      const std::int64_t good = convert(raw.data(), {}, some, conversion, to + 4 * done);
-      if (good < some) {
-        fail_not_int32(info(), begin + done + good, value_at(raw.data() + good, {}), conversion);
-      }
-    }
-  }
 
   std::int64_t kept_bytes() const override { return info().shape[0] * variant_.record(); }
 
  private:
   /// Element [sample, pixel, channel] lies in plane `channel`.
-  void gather(std::int64_t begin, std::int64_t count, std::byte* raw) const {
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
     const std::byte* bytes = file_->all().data();
     std::int64_t sample = begin / kImage;
     std::int64_t pixel = begin % kImage / kChannels;
     std::int64_t channel = begin % kChannels;
     for (std::int64_t i = 0; i < count; ++i) {
-      raw[i] = bytes[sample * variant_.record() + variant_.label_bytes + channel * kPixels + pixel];
+      out[i] = bytes[sample * variant_.record() + variant_.label_bytes + channel * kPixels + pixel];
       if (++channel < kChannels) continue;
       channel = 0;
       if (++pixel < kPixels) continue;
@@ -85,28 +70,26 @@ class LabelSource : public Source {
  public:
   LabelSource(std::unique_ptr<FileBytes> file, const Variant& variant, const Label& label,
               std::int64_t samples)
-      : Source({file->path(), {samples}, true}),
+      : Source({file->path(), {samples}, DType::kUInt8}),
         file_(std::move(file)),
         variant_(variant),
         label_(label) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
+ private:
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
     for (std::int64_t i = begin; i < begin + count; ++i) {
-      const std::byte* raw = file_->all().data() + i * variant_.record() + label_.offset;
-      const int label = std::to_integer<int>(*raw);
+      const std::byte raw =
+          file_->all()[static_cast<std::size_t>(i * variant_.record() + label_.offset)];
+      const int label = std::to_integer<int>(raw);
       if (label >= label_.classes) {
         fail(ExitCode::kFile,
              "{}: sample {}: {} {} is not in 0..{}; is it the binary version of {}, and whole?",
              info().name, i, label_.part, label, label_.classes - 1, variant_.name);
       }
-      if (convert(raw, {}, 1, conversion, static_cast<std::byte*>(out) + 4 * (i - begin)) < 1) {
-        fail_not_int32(info(), i, label, conversion);
-      }
+      *out++ = raw;
     }
   }
 
- private:
   std::unique_ptr<FileBytes> file_;
   const Variant& variant_;
   const Label& label_;

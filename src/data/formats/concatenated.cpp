@@ -1,8 +1,11 @@
 #include "data/formats/concatenated.h"
 
 #include <algorithm>
+#include <cstring>
+#include <mutex>
 #include <utility>
 
+#include "base/conversion.h"
 #include "base/error.h"
 #include "data/find_file.h"
 
@@ -10,6 +13,11 @@ namespace meshwork::data {
 namespace {
 
 using Parts = std::vector<std::unique_ptr<Source>>;
+
+/// What holds the numbers of both.
+DType common(DType a, DType b) {
+  return is_floating(a) || is_floating(b) ? DType::kFloat64 : DType::kInt64;
+}
 
 /// "part-0.npz and 3 more".
 SourceInfo info_of(const Parts& parts) {
@@ -25,7 +33,7 @@ SourceInfo info_of(const Parts& parts) {
            "the first",
            part->info().name, to_string(shape), first.name, to_string(first.shape));
     }
-    info.integers = info.integers && part->info().integers;
+    if (part->info().dtype != info.dtype) info.dtype = common(info.dtype, part->info().dtype);
     if (__builtin_add_overflow(info.shape[0], shape[0], &info.shape[0])) {
       fail(ExitCode::kFile, "{}: more samples than can be counted", info.name);
     }
@@ -37,55 +45,75 @@ SourceInfo info_of(const Parts& parts) {
 class ConcatenatedSource : public Source {
  public:
   explicit ConcatenatedSource(Parts parts) : Source(info_of(parts)), parts_(std::move(parts)) {
-    starts_.push_back(0);
+    std::int64_t samples = 0;
     for (const auto& part : parts_) {
-      starts_.push_back(starts_.back() + num_elements(part->info().shape));
+      places_.push_back({part->info().name, samples});
+      samples += part->info().shape[0];
+      kept_bytes_ += part->kept_bytes();
+      is_resident_ = is_resident_ && part->is_resident();
+      decodes_samples_ = decodes_samples_ || part->decodes_samples();
     }
   }
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    constexpr std::int64_t kSize = 4;  // float32 and int32
-    auto* to = static_cast<std::byte*>(out);
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), begin);
-    for (auto part = static_cast<std::size_t>(after - starts_.begin()) - 1; count > 0; ++part) {
-      const std::int64_t some = std::min(count, starts_[part + 1] - begin);
-      if (some > 0) parts_[part]->read(begin - starts_[part], some, conversion, to);
-      begin += some;
-      count -= some;
-      to += kSize * some;
-    }
+  bool is_resident() const override { return is_resident_; }
+  const std::byte* samples() const override {
+    const std::byte* joined = Source::samples();
+    const std::lock_guard lock(mutex_);
+    parts_.clear();  // with what they keep: nothing is read of them any more
+    return joined;
   }
+  std::int64_t kept_bytes() const override { return kept_bytes_; }
+  bool decodes_samples() const override { return decodes_samples_; }
 
-  void prepare() const override {
-    for (const auto& part : parts_) part->prepare();
-  }
-
-  void prefetch(std::int64_t begin, std::int64_t count) const override {
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), begin);
-    const auto part = static_cast<std::size_t>(after - starts_.begin()) - 1;
-    parts_[part]->prefetch(begin - starts_[part], std::min(count, starts_[part + 1] - begin));
-  }
-
-  bool reads_memory() const override {
-    return std::all_of(parts_.begin(), parts_.end(),
-                       [](const auto& part) { return part->reads_memory(); });
-  }
-
-  std::int64_t kept_bytes() const override {
-    std::int64_t bytes = 0;
-    for (const auto& part : parts_) bytes += part->kept_bytes();
-    return bytes;
-  }
-
-  bool decodes_samples() const override {
-    return std::any_of(parts_.begin(), parts_.end(),
-                       [](const auto& part) { return part->decodes_samples(); });
+  SamplePlace place_of(std::int64_t sample) const override {
+    const std::size_t part = part_of(sample);
+    return {places_[part].name, sample - places_[part].sample};
   }
 
  private:
-  Parts parts_;
-  std::vector<std::int64_t> starts_;  ///< first element of each part, and the end
+  /// The part that holds a sample.
+  std::size_t part_of(std::int64_t sample) const {
+    const auto after =
+        std::upper_bound(places_.begin(), places_.end(), sample,
+                         [](std::int64_t s, const SamplePlace& place) { return s < place.sample; });
+    return static_cast<std::size_t>(after - places_.begin()) - 1;
+  }
+
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+    if (count == 0) return;
+    const std::int64_t elements = num_elements(info().shape) / info().shape[0];
+    for (std::size_t i = part_of(begin / elements); count > 0; ++i) {
+      const std::int64_t start = places_[i].sample * elements;
+      const std::int64_t end = start + num_elements(parts_[i]->info().shape);
+      const std::int64_t some = std::min(count, end - begin);
+      if (some > 0) fetch_of(*parts_[i], begin - start, some, out);
+      begin += some;
+      count -= some;
+      out += some * item();
+    }
+  }
+
+  void fetch_of(const Source& part, std::int64_t begin, std::int64_t count, std::byte* out) const {
+    const DType from = part.info().dtype;
+    if (from == info().dtype) return part.read(begin, count, out);
+    const auto size = static_cast<std::int64_t>(size_of(from));
+    std::vector<std::byte> raw(static_cast<std::size_t>(count * size));
+    part.read(begin, count, raw.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = value_at(raw.data() + i * size, from);
+      const auto whole = static_cast<std::int64_t>(info().dtype == DType::kInt64 ? value : 0);
+      std::memcpy(out + i * item(),
+                  info().dtype == DType::kInt64 ? static_cast<const void*>(&whole) : &value,
+                  sizeof value);
+    }
+  }
+
+  mutable std::mutex mutex_;
+  mutable Parts parts_;
+  std::vector<SamplePlace> places_;  ///< of the first sample of each part
+  std::int64_t kept_bytes_ = 0;
+  bool is_resident_ = true;
+  bool decodes_samples_ = false;
 };
 
 }  // namespace

@@ -111,37 +111,26 @@ class CsvSource : public Source {
         layout_(std::move(layout)),
         columns_(std::move(columns)) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    if (!is_parsed_.load(std::memory_order_acquire)) {
-      const std::lock_guard lock(mutex_);
-      if (!is_parsed_.load(std::memory_order_relaxed)) {
-        parse_cells();
-        is_parsed_.store(true, std::memory_order_release);
-      }
-    }
-    read_array(info(), std::as_bytes(std::span(values_)), {Stored::kFloat64, false}, begin, count,
-               conversion, out);
-  }
-
-  std::int64_t kept_bytes() const override {
-    return num_elements(info().shape) * static_cast<std::int64_t>(sizeof(double));
-  }
+  bool is_resident() const override { return true; }
 
  private:
-  void parse_cells() const {
+  void fetch(std::int64_t /*begin*/, std::int64_t /*count*/, std::byte* out) const override {
     CsvReader reader = reader_of(*file_, spec_);
     std::vector<std::string_view> cells;
-    std::vector<double> values;
-    values.reserve(static_cast<std::size_t>(layout_.records) * columns_.size());
     if (spec_.header) reader.next(cells);
+    const auto write = [&](auto value) {
+      std::memcpy(out, &value, sizeof value);
+      out += sizeof value;
+    };
     while (reader.next(cells)) {
       for (const std::size_t column : columns_) {
-        values.push_back(spec_.classes.empty() ? number(reader, cells[column], column)
-                                               : class_of(reader, cells[column], column));
+        if (spec_.classes.empty()) {
+          write(number(reader, cells[column], column));
+        } else {
+          write(class_of(reader, cells[column], column));
+        }
       }
     }
-    values_ = std::move(values);
   }
 
   std::string column_name(std::size_t column) const {
@@ -164,10 +153,11 @@ class CsvSource : public Source {
                             : "; leave the column out, or give its 'classes' if it is a label");
   }
 
-  double class_of(const CsvReader& reader, std::string_view cell, std::size_t column) const {
+  std::int32_t class_of(const CsvReader& reader, std::string_view cell, std::size_t column) const {
     const std::string text(trim(cell));
     const auto found = std::find(spec_.classes.begin(), spec_.classes.end(), text);
-    if (found != spec_.classes.end()) return static_cast<double>(found - spec_.classes.begin());
+    if (found != spec_.classes.end())
+      return static_cast<std::int32_t>(found - spec_.classes.begin());
     fail(ExitCode::kFile, "{}: {}: '{}' is none of the classes{}", reader.place(),
          column_name(column), printable(text), suggestion(text, spec_.classes));
   }
@@ -176,9 +166,6 @@ class CsvSource : public Source {
   CsvSpec spec_;
   CsvLayout layout_;
   std::vector<std::size_t> columns_;
-  mutable std::mutex mutex_;
-  mutable std::vector<double> values_;
-  mutable std::atomic<bool> is_parsed_ = false;
 };
 
 std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec) {
@@ -189,7 +176,8 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec) {
   if (columns.empty()) {
     fail(ExitCode::kFile, "{}: no column of its {} is left for this field", path, layout.cells);
   }
-  SourceInfo info{path, {layout.records}, !spec.classes.empty()};
+  const DType dtype = spec.classes.empty() ? DType::kFloat64 : DType::kInt32;
+  SourceInfo info{path, {layout.records}, dtype};
   if (!spec.single) info.shape.push_back(static_cast<std::int64_t>(columns.size()));
   return std::make_unique<CsvSource>(std::move(info), std::move(file), spec, std::move(layout),
                                      std::move(columns));

@@ -10,20 +10,20 @@
 namespace meshwork::data {
 namespace {
 
-std::optional<Stored> stored_type(std::byte code) {
+std::optional<DType> stored_type(std::byte code) {
   switch (std::to_integer<int>(code)) {
     case 0x08:
-      return Stored::kUInt8;
+      return DType::kUInt8;
     case 0x09:
-      return Stored::kInt8;
+      return DType::kInt8;
     case 0x0B:
-      return Stored::kInt16;
+      return DType::kInt16;
     case 0x0C:
-      return Stored::kInt32;
+      return DType::kInt32;
     case 0x0D:
-      return Stored::kFloat32;
+      return DType::kFloat32;
     case 0x0E:
-      return Stored::kFloat64;
+      return DType::kFloat64;
     default:
       return std::nullopt;
   }

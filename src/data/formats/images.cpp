@@ -40,16 +40,17 @@ struct ImagesSpec {
 class LabelSource : public Source {
  public:
   LabelSource(const std::string& name, std::vector<std::int32_t> labels)
-      : Source({name, {static_cast<std::int64_t>(labels.size())}, true}),
+      : Source({name, {static_cast<std::int64_t>(labels.size())}, DType::kInt32}),
         labels_(std::move(labels)) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    read_array(info(), std::as_bytes(std::span(labels_)), {Stored::kInt32, false}, begin, count,
-               conversion, out);
+  bool is_resident() const override { return true; }
+  const std::byte* samples() const override {
+    return reinterpret_cast<const std::byte*>(labels_.data());
   }
 
  private:
+  void fetch(std::int64_t, std::int64_t, std::byte*) const override {}
+
   std::vector<std::int32_t> labels_;
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/join.h"
 
@@ -16,19 +17,19 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-constexpr std::array<std::pair<std::string_view, Stored>, 12> kTypes{{
-    {"b1", Stored::kUInt8},  // numpy's bool: 0 or 1
-    {"u1", Stored::kUInt8},
-    {"i1", Stored::kInt8},
-    {"u2", Stored::kUInt16},
-    {"i2", Stored::kInt16},
-    {"u4", Stored::kUInt32},
-    {"i4", Stored::kInt32},
-    {"u8", Stored::kUInt64},
-    {"i8", Stored::kInt64},
-    {"f2", Stored::kFloat16},
-    {"f4", Stored::kFloat32},
-    {"f8", Stored::kFloat64},
+constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes{{
+    {"b1", DType::kUInt8},  // numpy's bool: 0 or 1
+    {"u1", DType::kUInt8},
+    {"i1", DType::kInt8},
+    {"u2", DType::kUInt16},
+    {"i2", DType::kInt16},
+    {"u4", DType::kUInt32},
+    {"i4", DType::kInt32},
+    {"u8", DType::kUInt64},
+    {"i8", DType::kInt64},
+    {"f2", DType::kFloat16},
+    {"f4", DType::kFloat32},
+    {"f8", DType::kFloat64},
 }};
 
 /// A cursor over the Python dict of a header:
@@ -187,9 +188,10 @@ ArrayHeader parse_npy_header(const std::string& name, std::span<const std::byte>
   return {*element, *shape, offset};
 }
 
-std::string npy_header(Stored type, const Shape& shape) {
+std::string npy_header(DType type, const Shape& shape) {
   const auto entry = std::find_if(kTypes.rbegin(), kTypes.rend(),
                                   [&](const auto& known) { return known.second == type; });
+  MW_CHECK(entry != kTypes.rend(), "{} in a .npy file", to_string(type));
   // A Python tuple: "(7, 5)", "(7,)", "()".
   const std::string extents = fmt::format("{}{}", join(shape, ", "), shape.size() == 1 ? "," : "");
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",

@@ -17,6 +17,6 @@ constexpr std::size_t kNpyHeaderLimit = std::size_t{1} << 16U;
 ArrayHeader parse_npy_header(const std::string& name, std::span<const std::byte> head);
 
 /// The header of a version 1 file of little-endian elements in C order, padded to 64 bytes.
-std::string npy_header(Stored type, const Shape& shape);
+std::string npy_header(DType type, const Shape& shape);
 
 }  // namespace meshwork::data

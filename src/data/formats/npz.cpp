@@ -143,41 +143,28 @@ HeapBytes unpack(const ArrayInArchive& where, const ArrayHeader& header) {
 class KeptSource : public Source {
  public:
   KeptSource(ArrayInArchive where, const ArrayHeader& header)
-      : Source({where.name(), header.shape, is_integer(header.element.type)}),
+      : Source({where.name(), header.shape, header.element.type}),
         where_(std::move(where)),
         header_(header) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    read_array(info(), payload(), header_.element, begin, count, conversion, out);
-  }
-
-  void prepare() const override { payload(); }
-  void prefetch(std::int64_t begin, std::int64_t count) const override {
-    prefetch_array(payload(), header_.element, begin, count);
-  }
-  bool reads_memory() const override { return true; }
-  std::int64_t kept_bytes() const override {
-    return num_elements(info().shape) * static_cast<std::int64_t>(size_of(header_.element.type));
+  bool is_resident() const override { return true; }
+  const std::byte* samples() const override {
+    const std::lock_guard lock(mutex_);
+    if (unpacked_.data == nullptr) {
+      HeapBytes all = unpack(where_, header_);
+      to_native(header_.element, num_elements(info().shape), all.data.get() + header_.offset);
+      unpacked_ = std::move(all);
+    }
+    return unpacked_.data.get() + header_.offset;
   }
 
  private:
-  std::span<const std::byte> payload() const {
-    if (!is_read_.load(std::memory_order_acquire)) {
-      const std::lock_guard lock(mutex_);
-      if (!is_read_.load(std::memory_order_relaxed)) {
-        bytes_ = unpack(where_, header_);
-        is_read_.store(true, std::memory_order_release);
-      }
-    }
-    return bytes_.span().subspan(header_.offset);
-  }
+  void fetch(std::int64_t, std::int64_t, std::byte*) const override {}
 
   ArrayInArchive where_;
   ArrayHeader header_;
   mutable std::mutex mutex_;
-  mutable HeapBytes bytes_;
-  mutable std::atomic<bool> is_read_ = false;
+  mutable HeapBytes unpacked_;
 };
 
 /// The arrays unpacked last, of all files of a field. Readers of neighbouring rows meet two files
@@ -209,21 +196,20 @@ class PassingSource : public Source {
  public:
   PassingSource(ArrayInArchive where, const ArrayHeader& header,
                 std::shared_ptr<RecentArrays> recent)
-      : Source({where.name(), header.shape, is_integer(header.element.type)}),
+      : Source({where.name(), header.shape, header.element.type}),
         where_(std::move(where)),
         header_(header),
         recent_(std::move(recent)) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    const std::shared_ptr<const HeapBytes> bytes = recent_->get(where_, header_);
-    read_array(info(), bytes->span().subspan(header_.offset), header_.element, begin, count,
-               conversion, out);
-  }
-
   bool decodes_samples() const override { return true; }
 
  private:
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+    const std::shared_ptr<const HeapBytes> all = recent_->get(where_, header_);
+    std::copy_n(all->data.get() + header_.offset + begin * item(), count * item(), out);
+    to_native(header_.element, count, out);
+  }
+
   ArrayInArchive where_;
   ArrayHeader header_;
   std::shared_ptr<RecentArrays> recent_;
@@ -234,47 +220,32 @@ class PassingSource : public Source {
 class StoredSource : public Source {
  public:
   StoredSource(ArrayInArchive where, const ArrayHeader& header)
-      : Source({where.name(), header.shape, is_integer(header.element.type)}),
+      : Source({where.name(), header.shape, header.element.type}),
         where_(std::move(where)),
         header_(header),
         file_(where_.path),
         archive_(open_mapped(file_, where_.path)),
-        entry_(zip_fopen_index(archive_.get(), locate(archive_.get(), where_), 0)),
-        raw_(HeapBytes::of_size(kChunk * size_of(header.element.type))) {
+        entry_(zip_fopen_index(archive_.get(), locate(archive_.get(), where_), 0)) {
     if (!entry_) fail(ExitCode::kFile, "{}: {}", where_.name(), zip_strerror(archive_.get()));
   }
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
+ private:
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
     const std::lock_guard lock(mutex_);
-    const std::size_t size = size_of(header_.element.type);
-    if (zip_fseek(entry_.get(),
-                  static_cast<zip_int64_t>(header_.offset + static_cast<std::size_t>(begin) * size),
-                  SEEK_SET) != 0) {
+    if (zip_fseek(
+            entry_.get(),
+            static_cast<zip_int64_t>(header_.offset) + static_cast<zip_int64_t>(begin * item()),
+            SEEK_SET) != 0) {
       fail_entry();
     }
-    auto* to = static_cast<std::byte*>(out);
-    for (std::int64_t done = 0; done < count; done += kChunk) {
-      const std::int64_t some = std::min(kChunk, count - done);
-      fetch(static_cast<std::size_t>(some) * size);
-      const std::int64_t good =
-          convert(raw_.data.get(), header_.element, some, conversion, to + 4 * done);
-      if (good == some) continue;
-      const std::byte* bad = raw_.data.get() + static_cast<std::size_t>(good) * size;
-      fail_not_int32(info(), begin + done + good, value_at(bad, header_.element), conversion);
-    }
-  }
-
- private:
-  static constexpr std::int64_t kChunk = 4096;
-
-  void fetch(std::size_t bytes) const {
-    for (std::size_t have = 0; have < bytes;) {
-      const zip_int64_t got = zip_fread(entry_.get(), raw_.data.get() + have, bytes - have);
+    for (std::int64_t have = 0; have < count * item();) {
+      const auto wanted = static_cast<zip_uint64_t>(count * item() - have);
+      const zip_int64_t got = zip_fread(entry_.get(), out + have, wanted);
       if (got < 0) fail_entry();
       if (got == 0) fail(ExitCode::kFile, "{}: cut off; fetch the file again", where_.name());
-      have += static_cast<std::size_t>(got);
+      have += got;
     }
+    to_native(header_.element, count, out);
   }
 
   [[noreturn]] void fail_entry() const {
@@ -288,7 +259,6 @@ class StoredSource : public Source {
   Archive archive_;
   Entry entry_;
   mutable std::mutex mutex_;  ///< entry_ has one position
-  HeapBytes raw_;
 };
 
 std::unique_ptr<Source> open_npz(const ArrayInArchive& where, const OpenContext& context,
@@ -306,7 +276,7 @@ std::unique_ptr<Source> open_npz(const ArrayInArchive& where, const OpenContext&
       static_cast<std::uint64_t>(checked_elements(where.name(), header.shape, element));
   if (entry.size != header.offset + elements * element) {
     fail(ExitCode::kFile, "{}: {} bytes, but shape {} of {} needs {}; fetch the file again",
-         where.name(), entry.size, to_string(header.shape), name_of(header.element.type),
+         where.name(), entry.size, to_string(header.shape), to_string(header.element.type),
          header.offset + elements * element);
   }
   if (context.keeps(static_cast<std::int64_t>(entry.size))) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "data/find_file.h"
 
@@ -66,17 +67,21 @@ std::string printable(std::string_view text) {
   return text.size() > kMost ? shown + "..." : shown;
 }
 
-void fail_not_int32(const SourceInfo& info, std::int64_t index, double raw,
-                    const Conversion& conversion) {
-  const Shape strides = row_major_strides(info.shape);
-  const std::string scaled =
-      conversion.scale == 1.0 && conversion.offset == 0.0
-          ? ""
-          : fmt::format(" * {} + {} = {}", conversion.scale, conversion.offset,
-                        raw * conversion.scale + conversion.offset);
-  fail(ExitCode::kFile,
-       "{}: sample {}: {}{} is not an int32; mend the file, or read the field as dtype float32",
-       info.name, index / strides[0], raw, scaled);
+void Source::read(std::int64_t begin, std::int64_t count, std::byte* out) const {
+  MW_CHECK(begin >= 0 && count >= 0 && begin + count <= num_elements(info_.shape));
+  if (!is_resident()) return fetch(begin, count, out);
+  std::copy_n(samples() + begin * item(), count * item(), out);
+}
+
+const std::byte* Source::samples() const {
+  MW_CHECK(is_resident(), "{}", info_.name);
+  const std::lock_guard lock(mutex_);
+  if (kept_.data == nullptr) {
+    HeapBytes all = HeapBytes::of_size(static_cast<std::size_t>(bytes()));
+    fetch(0, num_elements(info_.shape), all.data.get());
+    kept_ = std::move(all);
+  }
+  return kept_.data.get();
 }
 
 }  // namespace meshwork::data

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,18 +13,25 @@
 #include "base/shape.h"
 #include "config/value.h"
 #include "data/formats/element.h"
+#include "data/formats/file_bytes.h"
 
 namespace meshwork::data {
 
 /// What is known of an array before its payload is read.
 struct SourceInfo {
-  std::string name;       ///< for errors: "/data/mnist/t10k-labels-idx1-ubyte"
-  Shape shape;            ///< [n, ...]: at least one dimension, none negative
-  bool integers = false;  ///< holds whole numbers only
+  std::string name;               ///< for errors: "/data/mnist/t10k-labels-idx1-ubyte"
+  Shape shape;                    ///< [n, ...]: at least one dimension, none negative
+  DType dtype = DType::kFloat32;  ///< of its elements
 };
 
 /// What is kept in memory where a description does not say `cache`.
 constexpr std::int64_t kCachedByDefault = std::int64_t{1} << 30;
+
+/// A sample, for errors: where it comes from.
+struct SamplePlace {
+  std::string name;
+  std::int64_t sample = 0;
+};
 
 /// An opened array of n samples. Opening reads a header; the payload is read when the first
 /// element is. Any number of threads may read at a time.
@@ -37,29 +44,35 @@ class Source {
 
   const SourceInfo& info() const { return info_; }
 
-  /// Converts elements [begin, begin + count) of the flat row-major array to `out`. Throws Error
-  /// with ExitCode::kFile for a broken payload or a value that the dtype cannot hold.
-  virtual void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-                    void* out) const = 0;
+  /// Copies elements [begin, begin + count) of the flat row-major array to `out`. Throws Error with
+  /// ExitCode::kFile for a broken payload.
+  void read(std::int64_t begin, std::int64_t count, std::byte* out) const;
 
-  /// Does at once what must be done once before elements are read: unpacks a file, draws. May
-  /// throw what read() would throw.
-  virtual void prepare() const {}
-
-  /// Has these elements, of what lies in memory, fetched into the caches: they are read soon.
-  virtual void prefetch(std::int64_t /*begin*/, std::int64_t /*count*/) const {}
-
-  /// Whether reading, once prepared, takes no longer than to convert numbers in memory.
-  virtual bool reads_memory() const { return false; }
+  /// Whether all elements lie in memory of the process, from the first time that samples() is asked
+  /// for.
+  virtual bool is_resident() const { return false; }
+  /// All elements of a resident source, at any alignment. Unpacks or draws them where nobody has;
+  /// may throw what read() may.
+  virtual const std::byte* samples() const;
 
   /// Bytes that reading all of it leaves in memory until the end, or in mapped pages of its file.
-  virtual std::int64_t kept_bytes() const { return 0; }
+  virtual std::int64_t kept_bytes() const { return is_resident() ? bytes() : 0; }
 
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
 
+  virtual SamplePlace place_of(std::int64_t sample) const { return {info_.name, sample}; }
+
+ protected:
+  /// read() of what is not in memory.
+  virtual void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const = 0;
+  std::int64_t item() const { return static_cast<std::int64_t>(size_of(info_.dtype)); }
+  std::int64_t bytes() const { return num_elements(info_.shape) * item(); }
+
  private:
   SourceInfo info_;
+  mutable std::mutex mutex_;
+  mutable HeapBytes kept_;  ///< all of it, once fetched
 };
 
 /// What an opener may use.
@@ -131,9 +144,5 @@ std::int64_t checked_elements(const std::string& name, const Shape& shape, std::
 
 /// Text from a file, fit for an error message: at most 60 bytes, control characters as '?'.
 std::string printable(std::string_view text);
-
-/// Throws the Error for an element that does not convert to int32.
-[[noreturn]] void fail_not_int32(const SourceInfo& info, std::int64_t index, double raw,
-                                 const Conversion& conversion);
 
 }  // namespace meshwork::data

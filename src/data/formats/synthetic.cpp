@@ -30,47 +30,18 @@ constexpr std::int64_t kKeptElements = std::int64_t{1} << 24;
 class SyntheticSource : public Source {
  public:
   SyntheticSource(const SyntheticSpec& spec, const OpenContext& context)
-      : Source({"synthetic " + spec.path, spec.shape, spec.draw == Draw::kIntegers}),
+      : Source({"synthetic " + spec.path, spec.shape,
+                spec.draw == Draw::kIntegers ? DType::kInt32 : DType::kFloat32}),
         spec_(spec),
         key_(random_key(spec.seed.value_or(context.seed), spec.path)),
-        elements_(num_elements(spec.shape)),
-        keeps_(context.cache.value_or(elements_ <= kKeptElements)) {}
+        keeps_(context.cache.value_or(num_elements(spec.shape) <= kKeptElements)) {}
 
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    if (keeps_) {
-      read_array(info(), kept(), stored(), begin, count, conversion, out);
-      return;
-    }
-    constexpr std::int64_t kChunk = 512;
-    alignas(64) std::array<std::byte, 4 * kChunk> raw;
-    auto* to = static_cast<std::byte*>(out);
-    for (std::int64_t done = 0; done < count; done += kChunk) {
-      const std::int64_t some = std::min(kChunk, count - done);
-      draw(begin + done, some, raw.data());
-      const std::int64_t good =
-          convert(raw.data(), stored(), some, conversion, to + 4 * done);  // 4 bytes either way
-      if (good < some) {
-        fail_not_int32(info(), begin + done + good, value_at(raw.data() + 4 * good, stored()),
-                       conversion);
-      }
-    }
-  }
-
-  void prepare() const override {
-    if (keeps_) kept();
-  }
-  bool reads_memory() const override { return keeps_; }
-  std::int64_t kept_bytes() const override { return keeps_ ? 4 * elements_ : 0; }
+  bool is_resident() const override { return keeps_; }
 
  private:
-  Element stored() const {
-    return {spec_.draw == Draw::kIntegers ? Stored::kInt32 : Stored::kFloat32, false};
-  }
-
-  void draw(std::int64_t begin, std::int64_t count, std::byte* raw) const {
-    auto* reals = reinterpret_cast<float*>(raw);
-    auto* integers = reinterpret_cast<std::int32_t*>(raw);
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+    auto* reals = reinterpret_cast<float*>(out);
+    auto* integers = reinterpret_cast<std::int32_t*>(out);
     for (std::int64_t i = 0; i < count; ++i) {
       const auto index = static_cast<std::uint64_t>(begin + i);
       switch (spec_.draw) {
@@ -92,26 +63,9 @@ class SyntheticSource : public Source {
     return static_cast<std::int32_t>((bits * spec_.below) >> 32U);
   }
 
-  std::span<const std::byte> kept() const {
-    if (!is_drawn_.load(std::memory_order_acquire)) {
-      const std::lock_guard lock(mutex_);
-      if (!is_drawn_.load(std::memory_order_relaxed)) {
-        HeapBytes values = HeapBytes::of_size(4 * static_cast<std::size_t>(elements_));
-        draw(0, elements_, values.data.get());
-        values_ = std::move(values);
-        is_drawn_.store(true, std::memory_order_release);
-      }
-    }
-    return values_.span();
-  }
-
   SyntheticSpec spec_;
   std::uint64_t key_;
-  std::int64_t elements_;
   bool keeps_;
-  mutable std::mutex mutex_;
-  mutable HeapBytes values_;
-  mutable std::atomic<bool> is_drawn_ = false;
 };
 
 Shape read_shape(const config::Value& value, std::string_view key) {

@@ -98,52 +98,44 @@ class ImageSource : public Source {
   ImageSource(const std::string& name, std::vector<std::string> files, ColorMode color,
               const ImageSize& size, const std::optional<ResizeOptions>& resize,
               const OpenContext& context)
-      : Source({name, shape_of(files, size, color), !resize}),
+      : Source({name, shape_of(files, size, color), resize ? DType::kFloat32 : DType::kUInt8}),
         files_(std::move(files)),
         color_(color),
         size_(size),
         resize_(resize),
-        element_{resize ? Stored::kFloat32 : Stored::kUInt8, false},
         elements_(size.height * size.width * channels_of(color)) {
-    const auto item = size_of(element_.type);
-    const std::int64_t bytes =
-        checked_elements(name, info().shape, item) * static_cast<std::int64_t>(item);
-    if (context.keeps(bytes)) {
-      cache_.emplace(files_.size(), static_cast<std::size_t>(elements_) * item);
-    }
-  }
-
-  void read(std::int64_t begin, std::int64_t count, const Conversion& conversion,
-            void* out) const override {
-    auto* to = static_cast<std::byte*>(out);
-    while (count > 0) {
-      const std::int64_t sample = begin / elements_;
-      const std::int64_t first = begin % elements_;
-      const std::int64_t some = std::min(count, elements_ - first);
-      read_part(static_cast<std::size_t>(sample), first, some, conversion, to);
-      begin += some;
-      count -= some;
-      to += 4 * some;
+    checked_elements(name, info().shape, static_cast<std::size_t>(item()));
+    if (context.keeps(bytes())) {
+      cache_.emplace(files_.size(), static_cast<std::size_t>(elements_ * item()));
     }
   }
 
   bool decodes_samples() const override { return !cache_; }
-  std::int64_t kept_bytes() const override {
-    const auto item = static_cast<std::int64_t>(size_of(element_.type));
-    return cache_ ? num_elements(info().shape) * item : 0;
-  }
+  std::int64_t kept_bytes() const override { return cache_ ? bytes() : 0; }
 
  private:
-  void read_part(std::size_t sample, std::int64_t first, std::int64_t count,
-                 const Conversion& conversion, std::byte* out) const {
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+    while (count > 0) {
+      const std::int64_t sample = begin / elements_;
+      const std::int64_t first = begin % elements_;
+      const std::int64_t some = std::min(count, elements_ - first);
+      fetch_part(static_cast<std::size_t>(sample), first, some, out);
+      begin += some;
+      count -= some;
+      out += some * item();
+    }
+  }
+
+  void fetch_part(std::size_t sample, std::int64_t first, std::int64_t count,
+                  std::byte* out) const {
     if (const std::byte* known = cache_ ? cache_->find(sample) : nullptr) {
-      convert_part(sample, known, first, count, conversion, out);
+      std::copy_n(known + first * item(), count * item(), out);
       return;
     }
     Borrowed workspace(workspaces_);
     const std::byte* decoded = decode(sample, *workspace);
     if (cache_) cache_->keep(sample, decoded);
-    convert_part(sample, decoded, first, count, conversion, out);
+    std::copy_n(decoded + first * item(), count * item(), out);
   }
 
   /// The sample as elements; it lies in the workspace.
@@ -163,21 +155,10 @@ class ImageSource : public Source {
     return reinterpret_cast<const std::byte*>(workspace.resized.data());
   }
 
-  void convert_part(std::size_t sample, const std::byte* elements, std::int64_t first,
-                    std::int64_t count, const Conversion& conversion, std::byte* out) const {
-    const auto item = static_cast<std::int64_t>(size_of(element_.type));
-    const std::byte* from = elements + first * item;
-    const std::int64_t done = convert(from, element_, count, conversion, out);
-    if (done == count) return;
-    const std::int64_t index = static_cast<std::int64_t>(sample) * elements_ + first + done;
-    fail_not_int32(info(), index, value_at(from + done * item, element_), conversion);
-  }
-
   std::vector<std::string> files_;
   ColorMode color_;
   ImageSize size_;
   std::optional<ResizeOptions> resize_;
-  Element element_;
   std::int64_t elements_;  ///< of a sample
   mutable Workspaces workspaces_;
   mutable std::optional<Cache> cache_;

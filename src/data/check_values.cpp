@@ -1,0 +1,76 @@
+#include "data/check_values.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace meshwork::data {
+namespace {
+
+/// Whether every number of the stored dtype is an int32 as it is.
+bool fits_int32(DType dtype) {
+  return dtype == DType::kUInt8 || dtype == DType::kInt8 || dtype == DType::kUInt16 ||
+         dtype == DType::kInt16 || dtype == DType::kInt32;
+}
+
+bool needs_check(const Field& field) {
+  const Conversion& conversion = field.conversion;
+  if (conversion.dtype != DType::kInt32) return false;
+  const bool is_raw = conversion.scale == 1.0 && conversion.offset == 0.0;
+  return field.classes > 0 || !is_raw || !fits_int32(field.source->info().dtype);
+}
+
+[[noreturn]] void fail_not_int32(const Field& field, std::int64_t sample, double raw) {
+  const auto& [dtype, scale, offset] = field.conversion;
+  const std::string scaled =
+      scale == 1.0 && offset == 0.0
+          ? ""
+          : fmt::format(" * {} + {} = {}", scale, offset, raw * scale + offset);
+  const SamplePlace place = field.source->place_of(sample);
+  fail(ExitCode::kFile,
+       "{}: sample {}: {}{} is not an int32; mend the file, or read the field as dtype float32",
+       place.name, place.sample, raw, scaled);
+}
+
+[[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
+  const SamplePlace place = field.source->place_of(sample);
+  fail(ExitCode::kFile,
+       "{}: sample {}: label {} is not in 0..{}; give one_hot the number of classes", place.name,
+       place.sample, label, field.classes - 1);
+}
+
+}  // namespace
+
+void check_values(const Field& field, std::int64_t sample, std::int64_t count,
+                  const std::byte* stored) {
+  if (!needs_check(field)) return;
+  constexpr std::int64_t kChunk = 1024;
+  std::array<std::int32_t, kChunk> values;
+  const DType dtype = field.source->info().dtype;
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t in_sample = std::max<std::int64_t>(1, num_elements(field.stored_shape()));
+  for (std::int64_t done = 0; done < count; done += kChunk) {
+    const std::byte* raw = stored + done * size;
+    const std::int64_t some = std::min(kChunk, count - done);
+    const std::int64_t good = convert_elements(raw, dtype, some, field.conversion, values.data());
+    for (std::int64_t i = 0; field.classes > 0 && i < good; ++i) {
+      const std::int32_t label = values[static_cast<std::size_t>(i)];
+      const bool is_class = label >= 0 && label < field.classes;
+      if (!is_class) fail_label(field, sample + (done + i) / in_sample, label);
+    }
+    if (good == some) continue;
+    fail_not_int32(field, sample + (done + good) / in_sample, value_at(raw + good * size, dtype));
+  }
+}
+
+const std::byte* resident_samples(const Split& split, const Field& field) {
+  const std::byte* samples = field.source->samples();
+  const std::int64_t elements = num_elements(field.stored_shape());
+  const auto size = static_cast<std::int64_t>(size_of(field.source->info().dtype));
+  check_values(field, split.first, split.samples * elements,
+               samples + split.first * elements * size);
+  return samples;
+}
+
+}  // namespace meshwork::data

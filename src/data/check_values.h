@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "data/dataset.h"
+
+namespace meshwork::data {
+
+/// Looks at `count` elements of a field, as they are stored, of sample number `sample` of the
+/// source, or from its beginning of those after it, too. An Error for what is no int32 where that
+/// is wanted, and for labels outside of 0..classes-1.
+void check_values(const Field& field, std::int64_t sample, std::int64_t count,
+                  const std::byte* stored);
+
+/// All stored samples of a field whose arrival is kRows, of which those of the split are checked.
+const std::byte* resident_samples(const Split& split, const Field& field);
+
+}  // namespace meshwork::data
