@@ -67,9 +67,8 @@ RematerializeSpec read_rematerialize(const Value* value) {
   }
   spec.layer_names = read_path_rules(names, "layer_names");
   if ((spec.mode == Mode::kListOfLayers) != !spec.layer_names.empty()) {
-    fail_at(
-        value->at,
-        "rematerialize: mode list_of_layers and layer_names go collectively; give both or neither");
+    fail_at(value->at,
+            "rematerialize: mode list_of_layers and layer_names go together; give both or neither");
   }
   return spec;
 }

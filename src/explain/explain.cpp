@@ -293,7 +293,7 @@ class Explainer {
     }
   }
 
-  /// What transfers between the ops of the layer on the way to its output.
+  /// What moves between the ops of the layer on the way to its output.
   void add_inside(ValueId maker, std::set<ValueId>& found, ValueExplanation& value) const {
     const std::string& layer = graph().node(maker).path;
     if (layer.empty()) return;

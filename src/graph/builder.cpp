@@ -11,7 +11,8 @@ namespace meshwork {
 GraphBuilder::GraphBuilder(Graph& graph) : graph_(graph) {}
 
 ValueId GraphBuilder::add(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs) {
-  const bool shareable = inputs.empty() || phase_ != Phase::kForward;
+  const bool shareable =
+      inputs.empty() || phase_ != Phase::kForward || op.field != FieldStep::kNone;
   std::string key;
   if (shareable) {
     key = fmt::format("{}:{}({}){}", static_cast<int>(phase_), op.name, join(inputs, ","),

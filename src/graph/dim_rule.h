@@ -17,7 +17,7 @@ namespace meshwork {
 ///   b [c] -> b [c]         `[c]` must be whole on every device
 ///   n h w -> n (h w)       a merged dimension; its first factor may be sharded in equal parts
 ///   a b, 1 b -> a b        `1`: an extent of one that is broadcast, never sharded
-///   n h~ w~ c -> n h w c   `~`: results need a region of the dimension, by the op's `reach`; where
+///   n h~ w~ c -> n h w c   `~`: results need a window of the dimension, by the op's `reach`; where
 ///                          its factor is sharded, neighbours' elements are fetched (a halo)
 ///   -> a b                 an op without operands; it may be sharded where a layout is given
 struct DimRule {

@@ -82,7 +82,7 @@ struct OpDef {
   bool same_elements = false;
   /// The rule says it all: sums of products of an element of each of the two operands.
   bool sums_products = false;
-  /// What regions reach outside of operand 0 counts as zero: the result is the sum of those that
+  /// What windows reach outside of operand 0 counts as zero: the result is the sum of those that
   /// the parts of this operand give.
   bool sums_parts = false;
   Collective collective = Collective::kNone;

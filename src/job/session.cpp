@@ -13,7 +13,7 @@
 namespace meshwork {
 namespace {
 
-/// Reads device memory from its beginning to its end through a region of staging memory.
+/// Shows the host a part of a tensor from its beginning to its end, a piece at a time.
 class PartReader {
  public:
   PartReader(const Session& session, const TensorView& view)
@@ -21,30 +21,23 @@ class PartReader {
 
   const std::byte* operator()(std::int64_t begin, std::int64_t bytes) {
     if (begin < begin_ || begin + bytes > end_) fetch(begin, bytes);
-    return staging_.get() + (begin - begin_);
+    return piece_.data() + (begin - begin_);
   }
 
  private:
   void fetch(std::int64_t begin, std::int64_t bytes) {
     constexpr std::int64_t kBytes = std::int64_t{1} << 20U;
-    const std::int64_t count = std::min(std::max(bytes, kBytes), num_bytes(view_.type) - begin);
-    if (count > capacity_) {
-      staging_ = device_.allocate_staging(count);
-      capacity_ = count;
-    }
-    const auto event = device_.make_event();
-    stream_.copy_to_host(staging_.get(), view_.data + begin, count);
-    stream_.record(*event);
-    event->wait();
     begin_ = begin;
-    end_ = begin + count;
+    end_ = std::min(begin + std::max(bytes, kBytes), num_bytes(view_.type));
+    piece_.resize(static_cast<std::size_t>(end_ - begin_));
+    download(device_, stream_, piece_.data(), view_.data + begin, end_ - begin_);
   }
 
   Device& device_;
   Stream& stream_;
   TensorView view_;
-  std::shared_ptr<std::byte> staging_;
-  std::int64_t capacity_ = 0, begin_ = 0, end_ = 0;  ///< in the part: what staging has
+  std::vector<std::byte> piece_;
+  std::int64_t begin_ = 0, end_ = 0;  ///< of the piece, in the part
 };
 
 }  // namespace

@@ -1,21 +1,9 @@
 #include "model/field_value.h"
 
-#include <algorithm>
-
 #include "ops/ops.h"
 
 namespace meshwork {
 namespace {
-
-/// The node that is there already, or a new one.
-ValueId once(GraphBuilder& b, const OpDef& op, const std::vector<ValueId>& inputs,
-             const Attrs& attrs) {
-  for (const ValueId id : b.graph().ids()) {
-    const Node& node = b.node(id);
-    if (node.op == &op && node.inputs == inputs && node.attrs == attrs) return id;
-  }
-  return b.add(op, inputs, attrs);
-}
 
 Shape with_first(std::int64_t extent, Shape shape) {
   shape.insert(shape.begin(), extent);
@@ -39,14 +27,14 @@ ValueId converted(GraphBuilder& b, const Field& field, const Shape& sample, std:
   const Attrs attrs = conversion_attrs(stored);
   if (stored.resident == 0) {
     const ValueId x = ops::input(b, field.name, {stored.dtype, with_first(batch, sample)});
-    return once(b, ops::kConvert, {x}, attrs);
+    return b.add(ops::kConvert, {x}, attrs);
   }
   const ValueId rows = ops::input(b, field.name, {DType::kInt32, {batch}});
-  const ValueId samples = once(b, ops::kSamples, {},
-                               {{"name", field.name},
-                                {"dtype", std::string(to_string(stored.dtype))},
-                                {"shape", with_first(stored.resident, sample)}});
-  return once(b, ops::kTakeRows, {samples, rows}, attrs);
+  const ValueId samples = b.add(ops::kSamples, {},
+                                {{"name", field.name},
+                                 {"dtype", std::string(to_string(stored.dtype))},
+                                 {"shape", with_first(stored.resident, sample)}});
+  return b.add(ops::kTakeRows, {samples, rows}, attrs);
 }
 
 }  // namespace
@@ -59,7 +47,7 @@ ValueId field_value(GraphBuilder& b, const Field& field, std::int64_t batch) {
   if (classes == 0) return converted(b, field, field.shape, batch);
   const Shape sample(field.shape.begin(), field.shape.end() - 1);
   const ValueId labels = converted(b, field, sample, batch);
-  const ValueId hot = once(b, ops::kOneHot, {labels}, {{"depth", classes}});
+  const ValueId hot = b.add(ops::kOneHot, {labels}, {{"depth", classes}});
   return ops::cast(b, hot, field.dtype);
 }
 

@@ -26,10 +26,7 @@ TensorType infer(const OpArgs& args) {
 }
 
 std::string rule(const OpArgs& args) {
-  const Shape& w = args.inputs[1].shape;
-  const std::int64_t groups = args.attrs.integer("groups");
-  const auto texts =
-      convolution_texts(w.size() - 2, groups, w[w.size() - 2], w.back() / groups, false);
+  const auto texts = convolution_texts(args.attrs, args.inputs[1].shape, false);
   return texts.y + ", " + texts.w + " -> " + texts.x;
 }
 

@@ -25,10 +25,7 @@ TensorType infer(const OpArgs& args) {
 }
 
 std::string rule(const OpArgs& args) {
-  const Shape& w = args.output.shape;
-  const std::int64_t groups = args.attrs.integer("groups");
-  const auto texts =
-      convolution_texts(w.size() - 2, groups, w[w.size() - 2], w.back() / groups, true);
+  const auto texts = convolution_texts(args.attrs, args.output.shape, true);
   return texts.x + ", " + texts.y + " -> " + texts.w;
 }
 

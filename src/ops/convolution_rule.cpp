@@ -15,8 +15,10 @@ std::string channels(std::int64_t groups, std::int64_t per_group, const std::str
 
 }  // namespace
 
-ConvolutionTexts convolution_texts(std::size_t spatial, std::int64_t groups, std::int64_t in,
-                                   std::int64_t out, bool x_windowed) {
+ConvolutionTexts convolution_texts(const Attrs& attrs, const Shape& w, bool x_windowed) {
+  const std::size_t spatial = w.size() - 2;
+  const std::int64_t groups = attrs.integer("groups");
+  const std::int64_t in = w[spatial], out = w.back() / groups;  // of a group
   ConvolutionTexts texts{.x = "n", .w = "", .y = "n"};
   for (std::size_t i = 0; i < spatial; ++i) {
     const std::string name = factor_name(i);

@@ -13,10 +13,9 @@ namespace meshwork::ops {
 struct ConvolutionTexts {
   std::string x, w, y;
 };
-/// For groups of `in` channels and `out` filters each. `x_windowed`: x carries the marks of
+/// For a kernel of shape `w` and the attribute `groups`. `x_windowed`: x carries the marks of
 /// windowed dimensions, else y does.
-ConvolutionTexts convolution_texts(std::size_t spatial, std::int64_t groups, std::int64_t in,
-                                   std::int64_t out, bool x_windowed);
+ConvolutionTexts convolution_texts(const Attrs& attrs, const Shape& w, bool x_windowed);
 
 /// The attributes of a convolution, but with the extents of its kernel, of shape `w`.
 Attrs with_kernel_extents(const Attrs& attrs, const Shape& w);

@@ -90,7 +90,7 @@ class Splitter {
     return own;
   }
 
-  /// The value whose rows along dimension `dim` of the tile each read a region of it: the result,
+  /// The value whose rows along dimension `dim` of the tile each read a window of it: the result,
   /// or the operand over which it is summed.
   ValueId rows_of(ValueId reader, std::size_t dim) const {
     const DimRule rule = rule_of(program_, node(reader));

@@ -60,7 +60,7 @@ class Localizer {
     node.gradient_of = kNoValue;
     node.attrs = std::move(attrs);
     node.type.shape = elements ? Shape{*elements} : result_shape_;
-    Region region = elements ? whole_region(node.type.shape) : window_;
+    Region region = elements ? whole_region(node.type.shape) : region_;
     return result_.append(std::move(node), std::move(region));
   }
 
@@ -78,7 +78,7 @@ class Localizer {
   ValueId move(ValueId id) {
     id_ = id;
     from_ = source_.graph.node(id).inputs[0];
-    window_ = local_region(shape(id), layout(id), mesh_, device_);
+    region_ = local_region(shape(id), layout(id), mesh_, device_);
     result_shape_ = local(id, device_);
     step_ = &source_.steps.at(id);
     members_ = mesh_.group(step_->axes, device_);
@@ -157,7 +157,7 @@ class Localizer {
     const std::size_t dim = step_dim();
     const std::int64_t size = result_shape_[dim];
     const Region old = local_region(shape(from_), layout(from_), mesh_, device_);
-    const std::int64_t start = size == 0 ? 0 : window_.offset[dim] - old.offset[dim];
+    const std::int64_t start = size == 0 ? 0 : region_.offset[dim] - old.offset[dim];
     return emit(ops::kSlice, rename(from_),
                 {{"axis", number(dim)}, {"start", start}, {"size", size}});
   }
@@ -234,7 +234,7 @@ class Localizer {
   const ReshardStep* step_ = nullptr;
   std::vector<int> members_;  ///< who takes part in it
   Shape result_shape_;        ///< on this device
-  Region window_;
+  Region region_;
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_CASE("errors of single keys") {
        "c.yaml:5:16: rematerialize: list_of_layers needs the list; write {mode: list_of_layers, "
        "layer_names: ['stage_1/.*']}"},
       {"rematerialize: {mode: full, layer_names: [d1]}",
-       "c.yaml:5:16: rematerialize: mode list_of_layers and layer_names go collectively; give both "
+       "c.yaml:5:16: rematerialize: mode list_of_layers and layer_names go together; give both "
        "or "
        "neither"},
       {"rematerialize: {mode: larger_than, output_size_threshold: -1}",

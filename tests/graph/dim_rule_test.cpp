@@ -110,7 +110,7 @@ TEST_CASE("a windowed dimension has the factor of the result and an extent of it
   CHECK(!rule.reaches[1][0].has_value());
 }
 
-TEST_CASE("what regions reach") {
+TEST_CASE("what windows reach") {
   // Results o of stride 2, three wide, one element of padding: 2 o - 1 .. 2 o + 1.
   const Reach forward{.up = 2, .down = 1, .first = 0, .last = 0, .begin = -1, .end = 1};
   CHECK(forward.of({0, 2}, 9) == Interval{0, 4});

@@ -44,7 +44,7 @@ std::string instructions(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("elementwise nodes of one shape run collectively; what is between them has no place") {
+TEST_CASE("elementwise nodes of one shape run together; what is between them has no place") {
   Program p;
   const ValueId x = p.input("x"), bias = p.input("bias", {6});
   const ValueId y = p.add(ops::kRelu, {p.add(ops::kAdd, {x, bias})});

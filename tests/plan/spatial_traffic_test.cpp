@@ -119,7 +119,7 @@ TEST_CASE("tiles along both dimensions send a row, then a column that holds the 
   }
 }
 
-TEST_CASE("a 1x1 convolution and regions that tile the image send nothing") {
+TEST_CASE("a 1x1 convolution and windows that tile the image send nothing") {
   const std::string text = R"(
 mesh: {data: 1, height: 1}
 strategy: model_parallel

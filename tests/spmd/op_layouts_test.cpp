@@ -83,7 +83,7 @@ int agreed_factor(const CaseProgram& program, const std::vector<Layout>& layouts
   return agreed;
 }
 
-/// One exchange for every operand in tiles that are not enough for its regions.
+/// One exchange for every operand in tiles that are not enough for its windows.
 std::vector<std::string> halo_exchanges(const CaseProgram& program, const DimRule& rule,
                                         const std::vector<Layout>& layouts, const Mesh& mesh) {
   std::vector<std::string> exchanges;

@@ -18,7 +18,7 @@ std::string with_random_offset(const std::string& type, const std::string& argum
 }
 
 /// Layers on images, one after the other; the extents of the last output are known, so that
-/// regions fit.
+/// windows fit.
 class ImageLayers {
  public:
   ImageLayers(Dice& dice, const MeshShape& mesh, int height, int width, int channels)
@@ -27,7 +27,7 @@ class ImageLayers {
   }
 
   void convolution() {
-    const auto [kernel, stride, dilation, padding] = region();
+    const auto [kernel, stride, dilation, padding] = window();
     const std::vector<int> divisors{1, 1, 1, 2, 3};
     int groups = dice_.one_of(divisors);
     if (channels_ % groups != 0) groups = 1;
@@ -42,7 +42,7 @@ class ImageLayers {
   }
 
   void depthwise() {
-    const auto [kernel, stride, dilation, padding] = region();
+    const auto [kernel, stride, dilation, padding] = window();
     const int multiplier = dice_.between(1, 2);
     const bool separable = dice_.chance(40);
     const std::string common = fmt::format(
@@ -79,7 +79,7 @@ class ImageLayers {
   }
 
   void pool() {
-    const auto [kernel, stride, dilation, padding] = region();
+    const auto [kernel, stride, dilation, padding] = window();
     const std::string kind = dice_.chance(50) ? "MaxPooling2D" : "AveragePooling2D";
     add(kind, fmt::format("pool_size: [{}, {}], strides: {}, padding: {}", kernel[0], kernel[1],
                           stride, padding));
@@ -152,7 +152,7 @@ class ImageLayers {
   std::string rules;
 
  private:
-  struct Region {
+  struct Window {
     std::vector<int> kernel;
     int stride;
     int dilation;
@@ -160,8 +160,8 @@ class ImageLayers {
   };
 
   /// One that fits the image, larger than it only where it is padded.
-  Region region() {
-    Region result;
+  Window window() {
+    Window result;
     const bool same = dice_.chance(60);
     result.padding = same ? "same" : "valid";
     result.kernel = {dice_.between(1, 4), dice_.between(1, 4)};

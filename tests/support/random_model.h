@@ -16,7 +16,7 @@ struct RandomModel {
 
 RandomModel random_model(std::uint64_t seed);
 
-/// A small convolutional network: convolutions and pools of any region, stride, padding, dilation
+/// A small convolutional network: convolutions and pools of any window, stride, padding, dilation
 /// and groups, normalizations, a branch now and then; inputs, outputs and kernels are sharded along
 /// batch, channels, filters and space.
 RandomModel random_convnet(std::uint64_t seed);

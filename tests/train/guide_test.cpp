@@ -118,7 +118,7 @@ TEST_CASE("so are those with a batch, layers and a mesh of which nothing divides
   check_against_one_device("configs/uneven.yaml", 2 * 21, {"3x2", "2x3", "5x1", "1x7"});
 }
 
-TEST_CASE("so are those of images in tiles that are uneven, narrower than a region, or empty") {
+TEST_CASE("so are those of images in tiles that are uneven, narrower than a window, or empty") {
   check_against_one_device("configs/tiles.yaml", 2 * 11,
                            {"1x3x2", "1x2x2", "2x2x2", "1x1x5", "1x8x1", "3x1x2"}, "1x1x1");
 }

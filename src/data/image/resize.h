@@ -11,7 +11,7 @@ namespace meshwork::data {
 struct ResizeOptions {
   ImageSize size;
   Interpolation interpolation = Interpolation::kBilinear;
-  /// Cut the largest region of the new proportions out of the middle first, instead of distorting.
+  /// Cut the largest window of the new proportions out of the middle first, instead of distorting.
   bool crop_to_aspect_ratio = false;
 };
 
