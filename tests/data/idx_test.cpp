@@ -43,6 +43,20 @@ TEST_CASE("idx files are read plain and packed, whatever they are called") {
   }
 }
 
+TEST_CASE("bytes are taken from the file where they stand, without a copy") {
+  const TempDir dir;
+  dir.write("images", kImages);
+  dir.write("labels", kLabels);
+  const data::Dataset opened = dataset(dir, kDescription);
+  constexpr std::uintptr_t kPage = 4096;  // where a mapped file begins
+  const auto place = [&](const std::string& field) {
+    const std::byte* samples = opened.split("train").find(field)->source->samples();
+    return reinterpret_cast<std::uintptr_t>(samples) % kPage;
+  };
+  CHECK(place("x") == 4 + 3 * 4);
+  CHECK(place("y") == 4 + 1 * 4);
+}
+
 TEST_CASE("idx holds wider types, big-endian") {
   const TempDir dir;
   dir.write("labels", idx(0x0C, {2}, bytes_of(std::vector<std::int32_t>{-3, 70000}, true)));

@@ -7,7 +7,8 @@
 
 namespace meshwork::data {
 
-/// A stored number: its type, and whether its bytes stand in the order foreign to this machine.
+/// A stored number: its type, and whether its bytes, of which it has several, stand in the order
+/// foreign to this machine.
 struct Element {
   DType type = DType::kUInt8;
   bool swapped = false;

@@ -56,9 +56,8 @@ ArrayHeader read_header(const FileBytes& file) {
     fail(ExitCode::kFile, "{}: cut off in the IDX header of {} dimensions; fetch the file again",
          file.path(), rank);
   }
-  ArrayHeader header{.element = {*type, std::endian::native == std::endian::little},
-                     .shape = {},
-                     .offset = 4 + 4 * rank};
+  const bool swapped = size_of(*type) > 1 && std::endian::native == std::endian::little;
+  ArrayHeader header{.element = {*type, swapped}, .shape = {}, .offset = 4 + 4 * rank};
   for (std::size_t i = 0; i < rank; ++i) {
     header.shape.push_back(static_cast<std::int32_t>(big_endian(bytes.subspan(4 + 4 * i))));
   }
