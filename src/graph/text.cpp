@@ -5,23 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <utility>
 
 #include "base/check.h"
 #include "graph/op_def.h"
-#include "graph/text_cursor.h"
 
 namespace meshwork {
 namespace {
 
-constexpr std::array<std::pair<Phase, std::string_view>, 4> kPhases{{
-    {Phase::kForward, "forward"},
-    {Phase::kBackward, "backward"},
-    {Phase::kUpdate, "update"},
-    {Phase::kRecompute, "recompute"},
-}};
-
-/// A path as it stands where TextCursor::word can read it, else in quotes.
+/// A path as it stands where it is one word, else in quotes.
 std::string path_text(const std::string& path) {
   const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -43,17 +34,6 @@ Attrs attrs_of(const CollectiveArgs& args, Collective kind) {
   return attrs;
 }
 
-CollectiveArgs collective_args(const Attrs& attrs, Collective kind) {
-  CollectiveArgs args{.axes = attrs.integers("axes"), .members = attrs.integers("members")};
-  const Attr* reduction = attrs.find("reduction");
-  if (reduction != nullptr && attrs.text("reduction") == "max") args.reduction = Reduction::kMax;
-  if (kind == Collective::kAllReduce) return args;
-  args.own = attrs.integer("own");
-  args.counts = attrs.integers("counts");
-  if (kind == Collective::kAllToAll) args.recv_counts = attrs.integers("recv_counts");
-  return args;
-}
-
 std::string spaced(const std::string& text) { return text.empty() ? "" : " " + text; }
 
 std::string node_text(const Graph& graph, ValueId id) {
@@ -67,8 +47,7 @@ std::string node_text(const Graph& graph, ValueId id) {
     const Region& region = graph.regions[id];
     text += fmt::format(" of {} at {}", to_string(region.global), to_string(region.offset));
   }
-  text += fmt::format("  #{} {}", spaced(path_text(node.path)),
-                      kPhases[static_cast<std::size_t>(node.phase)].second);
+  text += fmt::format("  #{} {}", spaced(path_text(node.path)), to_string(node.phase));
   if (node.gradient_of != kNoValue) text += fmt::format(" (of %{})", node.gradient_of);
   return text;
 }
@@ -83,139 +62,12 @@ std::string variable_text(const Variable& variable) {
   return text;
 }
 
-const OpDef* op_of(TextCursor& line, const LookUpOp& lookup) {
-  const std::string name = line.word();
-  const OpDef* op = lookup(name);
-  if (op == nullptr) line.error("unknown op '{}'", name);
-  return op;
-}
-
-void parse_origin(TextCursor& line, std::size_t id, Node& node) {
-  line.expect("#");
-  std::string last = line.at_quote() ? line.quoted_text() : line.word();
-  if (!line.at_end() &&
-      std::string_view(";(").find(line.rest().front()) == std::string_view::npos) {
-    node.path = std::exchange(last, line.word());
-  }
-  const auto* phase =
-      std::find_if(kPhases.begin(), kPhases.end(), [&](const auto& p) { return p.second == last; });
-  if (phase == kPhases.end()) {
-    line.error("unknown phase '{}'; known: forward, backward, update, recompute", last);
-  }
-  node.phase = phase->first;
-  if (!line.take("(")) return;
-  line.expect("of");
-  node.gradient_of = line.value(id);
-  line.expect(")");
-}
-
-void parse_window(TextCursor& line, Graph& graph, const Shape& local) {
-  const std::size_t before = graph.nodes.size();
-  if (!line.take("of")) {
-    if (!graph.regions.empty()) line.error("no region, but the values above have one");
-    return;
-  }
-  if (graph.regions.size() != before) line.error("a region, but the values above have none");
-  Region region;
-  region.global = line.shape();
-  line.expect("at");
-  region.offset = line.shape();
-  if (region.global.size() != local.size() || region.offset.size() != local.size()) {
-    line.error("the region {} at {} is not for {}", to_string(region.global),
-               to_string(region.offset), to_string(local));
-  }
-  graph.regions.push_back(std::move(region));
-}
-
-void parse_node(TextCursor& line, Graph& graph, const LookUpOp& lookup,
-                const ReadAnnotation& annotation) {
-  const std::size_t id = graph.nodes.size();
-  line.expect("%");
-  if (const std::int64_t stated = line.integer(); stated != static_cast<std::int64_t>(id)) {
-    line.error("%{} where %{} comes next", stated, id);
-  }
-  line.expect("=");
-  Node node;
-  node.op = op_of(line, lookup);
-  line.expect("(");
-  if (!line.take(")")) {
-    do {
-      node.inputs.push_back(line.value(id));
-    } while (line.take(","));
-    line.expect(")");
-  }
-  node.attrs = line.attrs();
-  if (const Collective kind = node.op->collective; kind != Collective::kNone) {
-    node.collective = collective_args(std::exchange(node.attrs, {}), kind);
-  }
-  line.expect(":");
-  node.type = line.type();
-  parse_window(line, graph, node.type.shape);
-  parse_origin(line, id, node);
-  graph.nodes.push_back(std::move(node));
-  if (line.at_end()) return;
-  line.expect(";");
-  if (annotation) annotation(graph.end() - 1, line.rest());
-}
-
-Variable parse_variable(TextCursor& line, const Graph& graph, const LookUpOp& lookup) {
-  Variable variable;
-  variable.value = line.value(graph.nodes.size());
-  variable.path = line.quoted_text();
-  variable.trainable = line.take("trainable");
-  if (line.take("slot_of")) variable.slot_of = line.quoted_text();
-  if (line.take("init")) {
-    variable.init = op_of(line, lookup);
-    variable.init_attrs = line.attrs();
-  }
-  return variable;
-}
-
-NamedValue parse_named(TextCursor& line, const Graph& graph) {
-  NamedValue named;
-  named.name = line.quoted_text();
-  line.expect("=");
-  named.value = line.value(graph.nodes.size());
-  return named;
-}
-
-Update parse_update(TextCursor& line, const Graph& graph) {
-  Update update;
-  update.variable = line.value(graph.nodes.size());
-  line.expect("=");
-  update.value = line.value(graph.nodes.size());
-  return update;
-}
-
-ControlEdge parse_control(TextCursor& line, const Graph& graph) {
-  ControlEdge edge;
-  edge.before = line.value(graph.nodes.size());
-  line.expect("before");
-  edge.after = line.value(graph.nodes.size());
-  return edge;
-}
-
-void parse_line(TextCursor& line, Graph& graph, const LookUpOp& lookup,
-                const ReadAnnotation& annotation) {
-  if (line.take("variable")) {
-    graph.variables.push_back(parse_variable(line, graph, lookup));
-  } else if (line.take("update")) {
-    graph.updates.push_back(parse_update(line, graph));
-  } else if (line.take("gradient")) {
-    graph.gradients.push_back(parse_update(line, graph));
-  } else if (line.take("output")) {
-    graph.outputs.push_back(parse_named(line, graph));
-  } else if (line.take("layer_output")) {
-    graph.layer_outputs.push_back(parse_named(line, graph));
-  } else if (line.take("control")) {
-    graph.controls.push_back(parse_control(line, graph));
-  } else {
-    return parse_node(line, graph, lookup, annotation);
-  }
-  if (!line.at_end()) line.error("nothing more expected on this line");
-}
-
 }  // namespace
+
+std::string_view to_string(Phase phase) {
+  constexpr std::array<std::string_view, 4> kNames{"forward", "backward", "update", "recompute"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
 
 std::string attrs_text(const Node& node) {
   return to_string(node.collective ? attrs_of(*node.collective, node.op->collective) : node.attrs);
@@ -247,18 +99,6 @@ std::string print(const Graph& graph, const Annotate& annotate) {
     text += fmt::format("control %{} before %{}\n", edge.before, edge.after);
   }
   return text;
-}
-
-Graph parse(std::string_view text, const LookUpOp& lookup, const ReadAnnotation& annotation) {
-  Graph graph;
-  int number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    TextCursor line(text.substr(0, end), ++number);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.at_end() && !line.take("#")) parse_line(line, graph, lookup, annotation);
-  }
-  return graph;
 }
 
 }  // namespace meshwork

@@ -11,6 +11,9 @@ namespace meshwork {
 /// Extra text for a value, such as its layout: one line, "" for none.
 using Annotate = std::function<std::string(ValueId)>;
 
+/// "forward", "backward", "update", "recompute".
+std::string_view to_string(Phase phase);
+
 /// The program as text, one line for each node, then variables, updates, gradients, named values:
 ///
 ///   %3 = einsum(%1, %2) {equation="m k, k n -> m n"} : float32[128, 200]  # d1 forward
@@ -28,14 +31,5 @@ std::string print(const Graph& graph, const Annotate& annotate = {});
 
 /// The attributes of a node, and what its collective sends, as they stand in the text form.
 std::string attrs_text(const Node& node);
-
-/// Gives the op of a name, nullptr where there is none.
-using LookUpOp = std::function<const OpDef*(std::string_view)>;
-/// Is given what stands after ';'.
-using ReadAnnotation = std::function<void(ValueId, std::string_view)>;
-
-/// The inverse of print; blank lines and lines that begin with '#' are passed over. Throws an Error
-/// with the number of the line. Types are taken as they stand: verify() compares them with the ops.
-Graph parse(std::string_view text, const LookUpOp& lookup, const ReadAnnotation& annotation = {});
 
 }  // namespace meshwork

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/join.h"
-#include "graph/text_cursor.h"
 
 namespace meshwork {
 namespace {
@@ -21,12 +20,6 @@ std::string halo_text(const std::vector<Interval>& intervals) {
     parts.push_back(fmt::format("{}:{}", interval.begin, interval.end));
   }
   return fmt::format("{{{}}}", join(parts, " "));
-}
-
-int parse_axis(TextCursor& line, const std::string& name, const Mesh& mesh) {
-  const int axis = mesh.axis(name);
-  if (axis < 0) line.error("the mesh has no axis '{}'", name);
-  return axis;
 }
 
 }  // namespace
@@ -52,44 +45,6 @@ std::string to_string(const Layout& layout, const Mesh& mesh) {
                         axis_names(layout.partial, mesh));
   }
   return text;
-}
-
-std::vector<int> parse_axes(TextCursor& line, const Mesh& mesh) {
-  std::vector<int> axes;
-  do {
-    axes.push_back(parse_axis(line, line.word(), mesh));
-  } while (line.take(","));
-  return axes;
-}
-
-Layout parse_layout(const std::string& text, const Mesh& mesh) {
-  TextCursor line(text, 0);
-  Layout layout;
-  line.expect("[");
-  while (!line.take("]")) {
-    if (!layout.dims.empty()) line.expect(",");
-    std::vector<int>& axes = layout.dims.emplace_back();
-    if (line.take("[")) {
-      axes = parse_axes(line, mesh);
-      line.expect("]");
-    } else if (const std::string name = line.word(); name != "null") {
-      axes = {parse_axis(line, name, mesh)};
-    }
-    if (!line.take("{")) continue;
-    std::vector<Interval> halo;
-    while (!line.take("}")) {
-      const std::string interval = line.word();
-      const std::size_t colon = std::min(interval.find(':'), interval.size() - 1);
-      halo.push_back({std::stoll(interval), std::stoll(interval.substr(colon + 1))});
-    }
-    set_halo(layout, layout.dims.size() - 1, std::move(halo));
-  }
-  if (line.at_end()) return layout;
-  layout.reduction = line.word() == "partial_max" ? Reduction::kMax : Reduction::kSum;
-  line.expect("(");
-  layout.partial = parse_axes(line, mesh);
-  line.expect(")");
-  return layout;
 }
 
 int dim_of_axis(const Layout& layout, int axis) {

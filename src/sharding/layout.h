@@ -10,8 +10,6 @@
 
 namespace meshwork {
 
-class TextCursor;
-
 /// Who holds what of a tensor. Along an axis that is named nowhere every device holds a replica.
 struct Layout {
   /// Mesh axes that shard each dimension, major first.
@@ -34,12 +32,6 @@ Layout replicated(std::size_t rank);
 /// "[data, null]", "[[data, model], null] partial(x)", "[] partial_max(model)",
 /// "[null, height{0:6 4:10}]": of 10 rows each half with one more.
 std::string to_string(const Layout& layout, const Mesh& mesh);
-
-/// Inverse of to_string.
-Layout parse_layout(const std::string& text, const Mesh& mesh);
-
-/// "data, model".
-std::vector<int> parse_axes(TextCursor& line, const Mesh& mesh);
 
 /// Dimension that `axis` shards, or -1.
 int dim_of_axis(const Layout& layout, int axis);

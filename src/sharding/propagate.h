@@ -1,10 +1,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "graph/text.h"
 #include "sharding/layout_map.h"
 #include "target.h"
 
@@ -51,6 +49,5 @@ NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wante
 /// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. A any_layout
 /// value is `any`.
 std::string print(const LaidOut& program, const Mesh& mesh);
-LaidOut parse_laid_out(std::string_view text, const Mesh& mesh, const LookUpOp& lookup);
 
 }  // namespace meshwork

@@ -10,15 +10,6 @@
 namespace meshwork {
 namespace {
 
-constexpr std::array<std::pair<StepKind, std::string_view>, 6> kNames{{
-    {StepKind::kSlice, "slice"},
-    {StepKind::kAllReduce, "all_reduce"},
-    {StepKind::kReduceScatter, "reduce_scatter"},
-    {StepKind::kAllToAll, "all_to_all"},
-    {StepKind::kAllGather, "all_gather"},
-    {StepKind::kHaloExchange, "halo_exchange"},
-}};
-
 bool is_prefix(const std::vector<int>& list, const std::vector<int>& of) {
   return list.size() <= of.size() && std::equal(list.begin(), list.end(), of.begin());
 }
@@ -193,18 +184,9 @@ class Planner {
 }  // namespace
 
 std::string_view to_string(StepKind kind) {
-  for (const auto& [known, name] : kNames) {
-    if (known == kind) return name;
-  }
-  return "";
-}
-
-StepKind step_kind(std::string_view name) {
-  for (const auto& [kind, known] : kNames) {
-    if (known == name) return kind;
-  }
-  MW_CHECK(false, "no reshard is called '{}'", name);
-  return StepKind::kSlice;
+  constexpr std::array<std::string_view, 6> kNames{"slice",      "all_reduce", "reduce_scatter",
+                                                   "all_to_all", "all_gather", "halo_exchange"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to, const Shape& shape,

@@ -13,7 +13,6 @@ enum class StepKind { kSlice, kAllReduce, kReduceScatter, kAllToAll, kAllGather,
 
 /// "slice", "all_reduce", ...
 std::string_view to_string(StepKind kind);
-StepKind step_kind(std::string_view name);
 
 /// One move from a layout to the next; at most one collective.
 struct ReshardStep {

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
@@ -41,6 +40,5 @@ void verify(const Partitioned& program, const Mesh& mesh);
 /// The text form of the graph with the layout of each value and the step of a reshard:
 /// `; [null, model] by all_to_all(data) of 0 to 1`.
 std::string print(const Partitioned& program, const Mesh& mesh);
-Partitioned parse_partitioned(std::string_view text, const Mesh& mesh, const LookUpOp& lookup);
 
 }  // namespace meshwork

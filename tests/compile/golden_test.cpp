@@ -10,11 +10,16 @@
 #include <map>
 
 #include "compile.h"
+#include "graph/text.h"
 #include "job/job.h"
 #include "support/golden.h"
 #include "support/ops_by_name.h"
+#include "support/text/layouts.h"
 
 using namespace meshwork;
+using meshwork::testing::parse;
+using meshwork::testing::parse_laid_out;
+using meshwork::testing::parse_partitioned;
 namespace fs = std::filesystem;
 
 namespace {

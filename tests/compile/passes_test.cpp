@@ -13,7 +13,7 @@
 #include "autodiff/gradients.h"
 #include "backend/backend.h"
 #include "base/check.h"
-#include "graph/text_cursor.h"
+#include "graph/text.h"
 #include "plan/fusion_groups.h"
 #include "plan/plan.h"
 #include "rewrite/rewrite.h"
@@ -22,9 +22,16 @@
 #include "spmd/rematerialize.h"
 #include "support/golden.h"
 #include "support/ops_by_name.h"
+#include "support/text/cursor.h"
+#include "support/text/layouts.h"
 
 using namespace meshwork;
 using meshwork::testing::op_of;
+using meshwork::testing::parse;
+using meshwork::testing::parse_laid_out;
+using meshwork::testing::parse_layout;
+using meshwork::testing::parse_partitioned;
+using meshwork::testing::TextCursor;
 namespace fs = std::filesystem;
 
 namespace {

@@ -13,9 +13,11 @@
 #include "explain/draw/devices.h"
 #include "explain/draw/table.h"
 #include "explain/draw/tensor.h"
+#include "support/text/layouts.h"
 
 using namespace meshwork;
 using namespace meshwork::cli;
+using meshwork::testing::parse_layout;
 
 namespace {
 

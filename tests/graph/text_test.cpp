@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "graph/builder.h"
 #include "graph/op_def.h"
+#include "support/text/parse.h"
 
 using namespace meshwork;
+using meshwork::testing::parse;
 
 namespace {
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "support/text/layouts.h"
+
 using namespace meshwork;
+using meshwork::testing::parse_layout;
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "graph/text_cursor.h"
+#include "support/text/cursor.h"
 
 #include <cctype>
 #include <charconv>
 
-namespace meshwork {
+namespace meshwork::testing {
 namespace {
 
 bool is_word(char c) {
@@ -189,4 +189,4 @@ Attrs TextCursor::attrs() {
   return result;
 }
 
-}  // namespace meshwork
+}  // namespace meshwork::testing

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 
-namespace meshwork {
+namespace meshwork::testing {
 
 /// Reads one line of the text form from left to right; spaces before a word do not matter.
 /// What does not fit throws an Error with the number of the line.
@@ -62,4 +62,4 @@ class TextCursor {
   int number_;
 };
 
-}  // namespace meshwork
+}  // namespace meshwork::testing
