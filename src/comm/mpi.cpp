@@ -45,8 +45,6 @@ MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() == exceptions_) MPI_Finalize();
 }
 
-bool MpiSession::launched_by_mpirun() { return launch_from_environment().by_mpirun; }
-
 World MpiSession::world() {
   int size = 1;
   MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));

@@ -19,9 +19,6 @@ class MpiSession {
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
-  /// Whether this process is a rank of a job, by its environment; MPI need not be initialised.
-  static bool launched_by_mpirun();
-
   /// What this rank has of all ranks of the job. All call it together.
   World world();
 

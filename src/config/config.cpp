@@ -24,12 +24,8 @@ void read_strategy(Reader& reader, Config& config) {
   const bool has_layouts = map != nullptr || of_layer != nullptr;
   config.strategy = has_layouts ? Strategy::kModelParallel : Strategy::kDataParallel;
   if (strategy != nullptr) {
-    const std::string word = strategy->as_string("strategy");
-    if (word != "data_parallel" && word != "model_parallel") {
-      fail_at(strategy->at, "strategy '{}' is unknown{}", word,
-              suggestion(word, {"data_parallel", "model_parallel"}));
-    }
-    const bool model = word == "model_parallel";
+    const bool model =
+        choose<bool>(*strategy, "strategy", {{"data_parallel", false}, {"model_parallel", true}});
     if (model && !has_layouts) {
       fail_at(strategy->at,
               "strategy model_parallel needs a layout_map; {{}} is one without rules");
@@ -50,19 +46,14 @@ void read_strategy(Reader& reader, Config& config) {
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
-UnmatchedRules read_unmatched_rules(const Value* value) {
-  if (value == nullptr) return UnmatchedRules::kError;
-  const std::string word = value->as_string("unmatched_rules");
-  if (word == "error") return UnmatchedRules::kError;
-  if (word == "warn") return UnmatchedRules::kWarn;
-  if (word == "ignore") return UnmatchedRules::kIgnore;
-  fail_at(value->at, "unmatched_rules '{}' is unknown{}", word,
-          suggestion(word, {"error", "warn", "ignore"}));
-}
-
 void read_parallelism(Reader& reader, Config& config) {
   read_strategy(reader, config);
-  config.unmatched_rules = read_unmatched_rules(reader.find("unmatched_rules"));
+  if (const Value* value = reader.find("unmatched_rules")) {
+    config.unmatched_rules = choose<UnmatchedRules>(*value, "unmatched_rules",
+                                                    {{"error", UnmatchedRules::kError},
+                                                     {"warn", UnmatchedRules::kWarn},
+                                                     {"ignore", UnmatchedRules::kIgnore}});
+  }
   config.optimizer_layout =
       read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
   if (const Value* axes = reader.find("batch_axis")) {
@@ -127,11 +118,9 @@ std::string resolved_text(Value root, const MeshSpec& mesh) {
 }  // namespace
 
 Precision read_precision(const Value& value, std::string_view what) {
-  const std::string word = value.as_string(what);
-  if (word == "float32") return Precision::kFloat32;
-  if (word == "mixed_bfloat16") return Precision::kMixedBFloat16;
-  fail_at(value.at, "{} '{}' is unknown{}", what, word,
-          suggestion(word, {"float32", "mixed_bfloat16"}));
+  return choose<Precision>(
+      value, what,
+      {{"float32", Precision::kFloat32}, {"mixed_bfloat16", Precision::kMixedBFloat16}});
 }
 
 namespace {

@@ -3,25 +3,9 @@
 namespace meshwork::config {
 namespace {
 
-std::int64_t read_count(Reader& reader, std::string_view key, std::int64_t fallback,
-                        std::int64_t least) {
-  const Value* value = reader.find(key);
-  if (value == nullptr) return fallback;
-  const std::int64_t number = value->as_integer(key);
-  if (number < least) {
-    fail_at(value->at, "{} is {}; it must be at least {}", key, number, least);
-  }
-  return number;
-}
-
-std::optional<std::int64_t> read_optional_count(Reader& reader, std::string_view key) {
-  if (reader.find(key) == nullptr) return std::nullopt;
-  return read_count(reader, key, 1, 1);
-}
-
 void read_epochs(Reader& reader, FitSpec& spec) {
-  spec.epochs = read_count(reader, "epochs", spec.epochs, 0);
-  spec.initial_epoch = read_count(reader, "initial_epoch", spec.initial_epoch, 0);
+  spec.epochs = reader.get("epochs", spec.epochs, at_least(0));
+  spec.initial_epoch = reader.get("initial_epoch", spec.initial_epoch, at_least(0));
   if (spec.initial_epoch > spec.epochs) {
     fail_at(reader.find("initial_epoch")->at,
             "initial_epoch is {}, but epochs is {}; epochs is the number of the last epoch, those "
@@ -35,7 +19,7 @@ void read_validation_freq(Reader& reader, FitSpec& spec) {
   const Value* freq = reader.find("validation_freq");
   if (freq == nullptr) return;
   if (!freq->is_list()) {
-    spec.validation_freq = read_count(reader, "validation_freq", 1, 1);
+    spec.validation_freq = reader.get("validation_freq", 1, at_least(1));
     return;
   }
   for (const Value& epoch : freq->list) {
@@ -51,16 +35,10 @@ void read_validation_freq(Reader& reader, FitSpec& spec) {
 }
 
 void read_validation(Reader& reader, FitSpec& spec) {
-  if (const Value* split = reader.find("validation_split")) {
-    spec.validation_split = split->as_real("validation_split");
-    if (spec.validation_split < 0.0 || spec.validation_split >= 1.0) {
-      fail_at(split->at, "validation_split is {}; it must be at least 0 and less than 1",
-              split->scalar);
-    }
-  }
+  spec.validation_split = reader.get("validation_split", 0.0, kFromZeroBelowOne);
   spec.validation = reader.get("validation", spec.validation_split > 0.0);
-  spec.validation_steps = read_optional_count(reader, "validation_steps");
-  spec.validation_batch_size = read_optional_count(reader, "validation_batch_size");
+  spec.validation_steps = reader.get_integer("validation_steps", at_least(1));
+  spec.validation_batch_size = reader.get_integer("validation_batch_size", at_least(1));
   read_validation_freq(reader, spec);
 }
 
@@ -113,15 +91,15 @@ FitSpec read_fit(const Value* fit, const Location& file) {
   spec.at = fit->at;
   Reader reader(*fit, "fit");
   spec.batch_size_is_given = reader.find("batch_size") != nullptr;
-  spec.batch_size = read_count(reader, "batch_size", spec.batch_size, 1);
+  spec.batch_size = reader.get("batch_size", spec.batch_size, at_least(1));
   read_epochs(reader, spec);
-  spec.steps_per_epoch = read_optional_count(reader, "steps_per_epoch");
+  spec.steps_per_epoch = reader.get_integer("steps_per_epoch", at_least(1));
   read_validation(reader, spec);
   spec.class_weight = read_class_weight(reader);
   spec.callbacks = read_callbacks(reader);
   spec.shuffle = reader.get("shuffle", spec.shuffle);
   spec.drop_remainder = reader.get("drop_remainder", spec.drop_remainder);
-  spec.prefetch = read_count(reader, "prefetch", spec.prefetch, 1);
+  spec.prefetch = reader.get("prefetch", spec.prefetch, at_least(1));
   constexpr std::int64_t kMostPrefetch = 1024;
   if (spec.prefetch > kMostPrefetch) {
     fail_at(reader.find("prefetch")->at, "prefetch is {} batches; it must be at most {}",

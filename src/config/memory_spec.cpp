@@ -12,19 +12,11 @@ using Mode = RematerializeSpec::Mode;
 
 Mode read_mode(const Value& value) {
   if (value.is_bool()) return value.as_bool("rematerialize") ? Mode::kFull : Mode::kNone;
-  static const std::vector<std::pair<std::string, Mode>> kModes{
-      {"full", Mode::kFull},
-      {"activations", Mode::kActivations},
-      {"larger_than", Mode::kLargerThan},
-      {"list_of_layers", Mode::kListOfLayers},
-  };
-  const std::string word = value.as_string("rematerialize");
-  std::vector<std::string> known;
-  for (const auto& [name, mode] : kModes) {
-    if (word == name) return mode;
-    known.push_back(name);
-  }
-  fail_at(value.at, "rematerialize: there is no mode '{}'{}", word, suggestion(word, known));
+  return choose<Mode>(value, "rematerialize: mode",
+                      {{"full", Mode::kFull},
+                       {"activations", Mode::kActivations},
+                       {"larger_than", Mode::kLargerThan},
+                       {"list_of_layers", Mode::kListOfLayers}});
 }
 
 /// Bytes of a unit; 0 for a word that is none.
@@ -54,17 +46,11 @@ RematerializeSpec read_rematerialize(const Value* value) {
   }
   Reader reader(*value, "rematerialize");
   const Value* mode = reader.find("mode");
-  const Value* threshold = reader.find("output_size_threshold");
+  spec.output_size_threshold =
+      reader.get("output_size_threshold", spec.output_size_threshold, at_least(0));
   const Value* names = reader.find("layer_names");
   reader.finish();
   spec.mode = mode != nullptr ? read_mode(*mode) : Mode::kFull;
-  if (threshold != nullptr) {
-    spec.output_size_threshold = threshold->as_integer("output_size_threshold");
-    if (spec.output_size_threshold < 0) {
-      fail_at(threshold->at, "rematerialize: output_size_threshold is {}; give 0 or more",
-              spec.output_size_threshold);
-    }
-  }
   spec.layer_names = read_path_rules(names, "layer_names");
   if ((spec.mode == Mode::kListOfLayers) != !spec.layer_names.empty()) {
     fail_at(value->at,

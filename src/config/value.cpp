@@ -33,6 +33,8 @@ std::optional<T> parse_number(const Value& value) {
   return number;
 }
 
+constexpr std::string_view kLeaveOut = ", or leave it out";
+
 }  // namespace
 
 std::string to_string(const Location& at) {
@@ -127,6 +129,11 @@ Shape Value::as_shape(std::string_view what) const {
   return shape;
 }
 
+void fail_unknown(const Value& value, std::string_view what,
+                  const std::vector<std::string>& known) {
+  fail_at(value.at, "{} '{}' is unknown{}", what, value.scalar, suggestion(value.scalar, known));
+}
+
 Reader::Reader(const Value& map, std::string what) : value_(map), what_(std::move(what)) {
   if (!value_.is_map() && !value_.is_null()) {
     fail_at(value_.at, "{} must be a map of keys, not {}", what_, describe(value_));
@@ -170,16 +177,48 @@ std::string Reader::get(std::string_view key, const std::string& fallback) {
   return value == nullptr ? fallback : value->as_string(key);
 }
 
-std::optional<double> Reader::get_real(std::string_view key) {
-  const Value* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  return value->as_real(key);
+void Reader::check(const Value& value, std::string_view key, double number, const Range& range,
+                   std::string_view otherwise) const {
+  const bool enough = range.has_least ? number >= range.least : number > range.least;
+  if (enough && (range.has_most ? number <= range.most : number < range.most)) return;
+  if (range.has_least && range.has_most && std::isfinite(range.most)) {
+    fail_at(value.at, "{}: {} is {}, not between {} and {}{}", what_, key, value.scalar,
+            range.least, range.most, otherwise);
+  }
+  std::string wanted = range.has_least ? fmt::format("{} or more", range.least)
+                                       : fmt::format("more than {}", range.least);
+  if (!range.has_most) wanted += fmt::format(" and less than {}", range.most);
+  fail_at(value.at, "{}: {} is {}; give {}{}", what_, key, value.scalar, wanted, otherwise);
 }
 
-std::optional<std::int64_t> Reader::get_integer(std::string_view key) {
+std::optional<double> Reader::get_real(std::string_view key, const Range& range) {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
-  return value->as_integer(key);
+  const double number = value->as_real(key);
+  check(*value, key, number, range, kLeaveOut);
+  return number;
+}
+
+std::optional<std::int64_t> Reader::get_integer(std::string_view key, const Range& range) {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const std::int64_t number = value->as_integer(key);
+  check(*value, key, static_cast<double>(number), range, kLeaveOut);
+  return number;
+}
+
+double Reader::require_real(std::string_view key, const Range& range) {
+  const Value& value = require(key);
+  const double number = value.as_real(key);
+  check(value, key, number, range);
+  return number;
+}
+
+std::int64_t Reader::require_integer(std::string_view key, const Range& range) {
+  const Value& value = require(key);
+  const std::int64_t number = value.as_integer(key);
+  check(value, key, static_cast<double>(number), range);
+  return number;
 }
 
 void Reader::finish() const {

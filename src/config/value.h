@@ -1,6 +1,8 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,6 +82,38 @@ struct Value::Entry {
   Value value;
 };
 
+/// Words and what they stand for.
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+/// "strategy 'model_paralel' is unknown; nearest: 'model_parallel'".
+[[noreturn]] void fail_unknown(const Value& value, std::string_view what,
+                               const std::vector<std::string>& known);
+
+/// What the word stands for; an Error if it is none of these.
+template <class T>
+T choose(const Value& value, std::string_view what, const Choices<T>& choices) {
+  std::vector<std::string> known;
+  for (const auto& [word, choice] : choices) {
+    if (value.as_string(what) == word) return choice;
+    known.push_back(word);
+  }
+  fail_unknown(value, what, known);
+}
+
+/// The numbers that a key may have.
+struct Range {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool has_least = true;  ///< whether the end itself belongs to it
+  bool has_most = true;
+};
+constexpr Range at_least(double least) { return {.least = least}; }
+constexpr Range more_than(double least) { return {.least = least, .has_least = false}; }
+constexpr Range between(double least, double most) { return {.least = least, .most = most}; }
+/// Decay rates and the like.
+constexpr Range kFromZeroBelowOne{.least = 0, .most = 1, .has_most = false};
+
 /// Reads the keys of a map one by one; finish() makes an Error of every key that nobody read, with
 /// the place and the nearest known key. A null value reads as an empty map.
 class Reader {
@@ -103,8 +137,28 @@ class Reader {
   std::int64_t get(std::string_view key, int fallback) {
     return get(key, static_cast<std::int64_t>(fallback));
   }
-  std::optional<double> get_real(std::string_view key);
-  std::optional<std::int64_t> get_integer(std::string_view key);
+
+  /// Numbers outside of the range are Errors at their place: "layer 'd1' (Dense): units is 0; give
+  /// 1 or more".
+  std::optional<double> get_real(std::string_view key, const Range& range = {});
+  std::optional<std::int64_t> get_integer(std::string_view key, const Range& range = {});
+  double get(std::string_view key, double fallback, const Range& range) {
+    return find(key) == nullptr ? fallback : require_real(key, range);
+  }
+  template <std::integral Integer>
+  std::int64_t get(std::string_view key, Integer fallback, const Range& range) {
+    return find(key) == nullptr ? fallback : require_integer(key, range);
+  }
+  double require_real(std::string_view key, const Range& range = {});
+  std::int64_t require_integer(std::string_view key, const Range& range = {});
+
+  /// What the word stands for, or `fallback` if absent.
+  template <class T>
+  T choose(std::string_view key, T fallback, const Choices<T>& choices) {
+    const Value* value = find(key);
+    return value == nullptr ? fallback
+                            : config::choose(*value, fmt::format("{}: {}", what_, key), choices);
+  }
 
   void finish() const;
 
@@ -113,6 +167,8 @@ class Reader {
 
  private:
   bool is_known(std::string_view key) const;
+  void check(const Value& value, std::string_view key, double number, const Range& range,
+             std::string_view otherwise = {}) const;
 
   Value value_;
   std::string what_;

@@ -28,13 +28,6 @@ struct Loader::Slot {
   std::vector<std::shared_ptr<std::byte>> buffers;
 };
 
-PartOf whole_parts(const Split& split, bool augment) {
-  return [fields = split.fields, augment](std::size_t field, std::int64_t batch) {
-    const Shape shape = batch_shape(fields.at(field), augment, batch);
-    return LocalPart{whole_region(shape), shape};
-  };
-}
-
 std::shared_ptr<std::byte> heap_memory(std::int64_t bytes) {
   auto* memory = new (kAlignment) std::byte[static_cast<std::size_t>(bytes)];
   return {memory, [](std::byte* data) { ::operator delete[](data, kAlignment); }};

@@ -21,9 +21,6 @@ namespace meshwork::data {
 /// gets it, for a batch of that size.
 using PartOf = std::function<LocalPart(std::size_t field, std::int64_t batch)>;
 
-/// The whole of every field: for one device, and for tests. `augment` as the loader's.
-PartOf whole_parts(const Split& split, bool augment = false);
-
 /// Gives line-aligned memory of this many bytes.
 using StagingMemory = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 std::shared_ptr<std::byte> heap_memory(std::int64_t bytes);

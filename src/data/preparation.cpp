@@ -2,19 +2,16 @@
 
 namespace meshwork::data {
 
-Preparation::Preparation(const Split& split)
-    : thread_([fields = split.fields] {
-        for (const Field& field : fields) {
-          try {
-            if (field.source->is_resident()) field.source->samples();
-          } catch (...) {
-            return;
-          }
-        }
-      }) {}
-
-void Preparation::wait() {
-  if (thread_.joinable()) thread_.join();
+std::future<void> prepare(const Split& split) {
+  return std::async(std::launch::async, [fields = split.fields] {
+    for (const Field& field : fields) {
+      try {
+        if (field.source->is_resident()) field.source->samples();
+      } catch (...) {
+        return;
+      }
+    }
+  });
 }
 
 }  // namespace meshwork::data

@@ -20,28 +20,6 @@ void refuse_dtype(config::Reader& args) {
   }
 }
 
-std::int64_t read_positive(config::Reader& args, std::string_view key) {
-  const config::Value& value = args.require(key);
-  const std::int64_t number = value.as_integer(key);
-  if (number < 1) fail_at(value.at, "{}: {} is {}; give 1 or more", args.what(), key, number);
-  return number;
-}
-
-std::int64_t read_positive_or(config::Reader& args, std::string_view key, std::int64_t fallback) {
-  return args.find(key) == nullptr ? fallback : read_positive(args, key);
-}
-
-double read_within(config::Reader& args, std::string_view key, double fallback, double low,
-                   double high) {
-  const config::Value* value = args.find(key);
-  if (value == nullptr) return fallback;
-  const double number = value->as_real(key);
-  if (number < low || number > high) {
-    fail_at(value->at, "{}: {} is {}, not between {} and {}", args.what(), key, number, low, high);
-  }
-  return number;
-}
-
 std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   const std::int64_t given = axis == nullptr ? fallback : axis->as_integer("axis");

@@ -15,15 +15,6 @@ void refuse_arguments(config::Reader& args, std::initializer_list<std::string_vi
 /// The key `dtype`, which may only say float32.
 void refuse_dtype(config::Reader& args);
 
-/// An integer of at least 1.
-std::int64_t read_positive(config::Reader& args, std::string_view key);
-/// The same, or `fallback` if absent.
-std::int64_t read_positive_or(config::Reader& args, std::string_view key, std::int64_t fallback);
-
-/// A number in [low, high]; `fallback` if absent.
-double read_within(config::Reader& args, std::string_view key, double fallback, double low,
-                   double high);
-
 /// A dimension of `rank`, counted from the end if negative, read from `axis`.
 std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::size_t rank);
 /// One such dimension or a list of them, in order and without duplicates; an Error if it is empty.

@@ -52,9 +52,9 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
 
 UpdateRule read_adam_rule(config::Reader& args) {
   Arguments a;
-  a.beta_1 = read_rate(args, "beta_1", a.beta_1);
-  a.beta_2 = read_rate(args, "beta_2", a.beta_2);
-  a.epsilon = read_epsilon(args);
+  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
+  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
+  a.epsilon = args.get("epsilon", 1e-7, config::at_least(0));
   a.amsgrad = args.get("amsgrad", a.amsgrad);
   return [a](WeightUpdate& u) { return update(u, a); };
 }

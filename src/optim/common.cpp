@@ -7,53 +7,15 @@
 namespace meshwork {
 namespace {
 
-std::optional<double> read_positive_real(config::Reader& args, std::string_view key) {
-  const auto number = args.get_real(key);
-  if (number && *number <= 0) {
-    fail_at(args.at(), "{}: {} is {}; give more than 0, or leave it out", args.what(), key,
-            *number);
-  }
-  return number;
-}
-
-std::optional<double> read_weight_decay(config::Reader& args, const OptimizerDef& def) {
-  auto decay = args.get_real("weight_decay");
-  if (!decay) decay = def.weight_decay;
-  if (decay && *decay < 0) {
-    fail_at(args.at(), "{}: weight_decay is {}; give 0 or more", args.what(), *decay);
-  }
-  return decay;
-}
-
 void read_average(config::Reader& args, CommonArguments& common) {
   const bool wanted = args.get("use_ema", false);
-  const double momentum = args.get("ema_momentum", 0.99);
-  const auto frequency = args.get_integer("ema_overwrite_frequency");
-  if (!wanted) return;  // then the two mean nothing, as in Keras
-  if (momentum < 0 || momentum > 1) {
-    fail_at(args.at(), "{}: ema_momentum is {}, not between 0 and 1", args.what(), momentum);
-  }
-  if (frequency && *frequency < 1) {
-    fail_at(args.at(),
-            "{}: ema_overwrite_frequency is {}; give 1 or more, or leave it out to put the average "
-            "in place at the end only",
-            args.what(), *frequency);
-  }
+  // Without an average the two mean nothing, as in Keras.
+  const auto within = [&](const config::Range& range) { return wanted ? range : config::Range{}; };
+  const double momentum = args.get("ema_momentum", 0.99, within(config::between(0, 1)));
+  const auto frequency = args.get_integer("ema_overwrite_frequency", within(config::at_least(1)));
+  if (!wanted) return;
   common.ema_momentum = momentum;
   common.ema_overwrites = frequency;
-}
-
-std::int64_t read_accumulation(config::Reader& args) {
-  const config::Value* value = args.find("gradient_accumulation_steps");
-  if (value == nullptr) return 1;
-  const std::int64_t steps = value->as_integer("gradient_accumulation_steps");
-  if (steps < 2) {
-    fail_at(value->at,
-            "{}: gradient_accumulation_steps is {}; give 2 or more, or leave it out to update in "
-            "every step",
-            args.what(), steps);
-  }
-  return steps;
 }
 
 void refuse_unsupported(config::Reader& args) {
@@ -116,13 +78,14 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   if (common.name.empty() || common.name.find('/') != std::string::npos) {
     fail_at(args.at(), "{}: name '{}' is empty or contains '/'", args.what(), common.name);
   }
-  common.weight_decay = read_weight_decay(args, def);
+  common.weight_decay = args.get_real("weight_decay", config::at_least(0));
+  if (!common.weight_decay) common.weight_decay = def.weight_decay;
   if (const config::Value* patterns = args.find("exclude_from_weight_decay")) {
     common.no_decay = LeafPatterns(*patterns);
   }
-  common.clipnorm = read_positive_real(args, "clipnorm");
-  common.clipvalue = read_positive_real(args, "clipvalue");
-  common.global_clipnorm = read_positive_real(args, "global_clipnorm");
+  common.clipnorm = args.get_real("clipnorm", config::more_than(0));
+  common.clipvalue = args.get_real("clipvalue", config::more_than(0));
+  common.global_clipnorm = args.get_real("global_clipnorm", config::more_than(0));
   const int clips = int{common.clipnorm.has_value()} + int{common.clipvalue.has_value()} +
                     int{common.global_clipnorm.has_value()};
   if (clips > 1) {
@@ -131,7 +94,8 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
             "one",
             args.what());
   }
-  common.steps_per_update = read_accumulation(args);
+  common.steps_per_update =
+      args.get_integer("gradient_accumulation_steps", config::at_least(2)).value_or(1);
   read_average(args, common);
   refuse_unsupported(args);
   return common;

@@ -43,9 +43,9 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
 
 UpdateRule read(config::Reader& args) {
   Arguments a;
-  a.rho = read_rate(args, "rho", a.rho);
-  a.momentum = read_rate(args, "momentum", a.momentum);
-  a.epsilon = read_epsilon(args);
+  a.rho = args.get("rho", a.rho, config::kFromZeroBelowOne);
+  a.momentum = args.get("momentum", a.momentum, config::kFromZeroBelowOne);
+  a.epsilon = args.get("epsilon", 1e-7, config::at_least(0));
   a.centered = args.get("centered", a.centered);
   return [a](WeightUpdate& u) { return update(u, a); };
 }

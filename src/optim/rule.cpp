@@ -66,20 +66,4 @@ std::string slot_path(const std::string& optimizer, const std::string& path,
   return optimizer + "/" + flat + "_" + name;
 }
 
-double read_rate(config::Reader& args, std::string_view key, double fallback) {
-  const double rate = args.get(key, fallback);
-  if (rate < 0 || rate >= 1) {
-    fail_at(args.at(), "{}: {} is {}; give 0 or more and less than 1", args.what(), key, rate);
-  }
-  return rate;
-}
-
-double read_epsilon(config::Reader& args) {
-  const double epsilon = args.get("epsilon", 1e-7);
-  if (epsilon < 0) {
-    fail_at(args.at(), "{}: epsilon is {}; give 0 or more", args.what(), epsilon);
-  }
-  return epsilon;
-}
-
 }  // namespace meshwork

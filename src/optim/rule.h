@@ -70,12 +70,6 @@ struct OptimizerDef {
   UpdateRule (*read)(config::Reader& args);
 };
 
-/// A number in [0, 1), such as a decay rate.
-double read_rate(config::Reader& args, std::string_view key, double fallback);
-
-/// The key `epsilon`, 0 or more.
-double read_epsilon(config::Reader& args);
-
 namespace optimizers {
 extern const OptimizerDef kAdam;
 extern const OptimizerDef kAdamW;

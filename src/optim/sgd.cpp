@@ -17,11 +17,8 @@ ValueId update(WeightUpdate& u, double momentum, bool nesterov) {
 }
 
 UpdateRule read(config::Reader& args) {
-  const double momentum = args.get("momentum", 0.0);
+  const double momentum = args.get("momentum", 0.0, config::between(0, 1));
   const bool nesterov = args.get("nesterov", false);
-  if (momentum < 0 || momentum > 1) {
-    fail_at(args.at(), "{}: momentum is {}, not between 0 and 1", args.what(), momentum);
-  }
   return [=](WeightUpdate& u) { return update(u, momentum, nesterov); };
 }
 

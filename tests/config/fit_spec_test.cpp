@@ -52,11 +52,12 @@ TEST_CASE("errors of epochs and validation") {
   CHECK(fit_error("epochs: 2, initial_epoch: 3") ==
         "initial_epoch is 3, but epochs is 2; epochs is the number of the last epoch, those before "
         "initial_epoch included");
-  CHECK(fit_error("initial_epoch: -1") == "initial_epoch is -1; it must be at least 0");
-  CHECK(fit_error("validation_steps: 0") == "validation_steps is 0; it must be at least 1");
+  CHECK(fit_error("initial_epoch: -1") == "fit: initial_epoch is -1; give 0 or more");
+  CHECK(fit_error("validation_steps: 0") ==
+        "fit: validation_steps is 0; give 1 or more, or leave it out");
   CHECK(fit_error("validation_batch_size: 0") ==
-        "validation_batch_size is 0; it must be at least 1");
-  CHECK(fit_error("validation_freq: 0") == "validation_freq is 0; it must be at least 1");
+        "fit: validation_batch_size is 0; give 1 or more, or leave it out");
+  CHECK(fit_error("validation_freq: 0") == "fit: validation_freq is 0; give 1 or more");
   CHECK(fit_error("validation_freq: []") ==
         "validation_freq is empty; list epochs, or set validation: false");
   CHECK(fit_error("validation_freq: [0]") == "validation_freq names epoch 0; epochs count from 1");

@@ -149,8 +149,9 @@ TEST_CASE("mistakes in augment are found with their place") {
                  "d.yaml:1:2: there is no augmentation 'RandomFlop'; nearest: 'RandomFlip'"));
   CHECK(contains(bad("RandomFlip: {mod: vertical}"),
                  "augment: RandomFlip has no key 'mod'; nearest: 'mode'"));
-  CHECK(contains(bad("RandomFlip: {mode: vertcal}"),
-                 "d.yaml:1:20: augment: RandomFlip: unknown mode 'vertcal'; nearest: 'vertical'"));
+  CHECK(
+      contains(bad("RandomFlip: {mode: vertcal}"),
+               "d.yaml:1:20: augment: RandomFlip: mode 'vertcal' is unknown; nearest: 'vertical'"));
   CHECK(contains(bad("RandomCrop"), "augment: RandomCrop needs the key 'padding'"));
   CHECK(contains(bad("RandomCrop: {height: 24, width: 24}"),
                  "augment: RandomCrop has no height: it keeps the size of the image; give"));
@@ -162,9 +163,9 @@ TEST_CASE("mistakes in augment are found with their place") {
   CHECK(contains(bad("RandomRotation: {factor: .nan}"), "factor must be"));
   CHECK(contains(bad("RandomRotation: {factor: [0.1]}"), "a list of a lower and an upper one"));
   CHECK(contains(bad("RandomRotation: {factor: 0.1, fill_mode: mirror}"),
-                 "augment: RandomRotation: unknown fill_mode 'mirror'"));
+                 "augment: RandomRotation: fill_mode 'mirror' is unknown"));
   CHECK(contains(bad("RandomRotation: {factor: 0.1, interpolation: cubic}"),
-                 "augment: RandomRotation: unknown interpolation 'cubic'"));
+                 "augment: RandomRotation: interpolation 'cubic' is unknown"));
   CHECK(contains(bad("RandomTranslation: {height_factor: 0.1}"), "needs the key 'width_factor'"));
   CHECK(contains(bad("RandomZoom: {height_factor: [-1, 0]}"),
                  "height_factor must be more than -1 and at most 1, not -1"));

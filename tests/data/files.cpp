@@ -12,7 +12,6 @@
 
 #include "config/yaml.h"
 #include "data/check_values.h"
-#include "data/loader.h"
 #include "job/job.h"
 #include "model/field_value.h"
 #include "support/interpreter.h"
@@ -34,7 +33,7 @@ HostTensor field_of(const data::Split& split, const std::string& name) {
   const ValueId value = field_value(b, signature.inputs.at(0), split.samples);
   const auto backend = make_reference_backend();
   Interpreter interpreter(graph, *backend);
-  data::Loader loader(only, {.batch_size = split.samples}, data::whole_parts(only));
+  data::Loader loader(only, {.batch_size = split.samples}, whole_parts(only));
   const auto feed = [&](ValueId id, const std::byte* bytes) {
     HostTensor tensor = host_tensor(graph.type(id));
     std::copy_n(bytes, tensor.bytes.size(), tensor.bytes.begin());
@@ -153,6 +152,13 @@ bool contains(const std::string& text, const std::string& part) {
   const bool found = text.find(part) != std::string::npos;
   if (!found) MESSAGE("'" << part << "' is not in '" << text << "'");
   return found;
+}
+
+data::PartOf whole_parts(const data::Split& split, bool augment) {
+  return [fields = split.fields, augment](std::size_t field, std::int64_t batch) {
+    const Shape shape = data::batch_shape(fields.at(field), augment, batch);
+    return data::LocalPart{whole_region(shape), shape};
+  };
 }
 
 }  // namespace meshwork::test

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/shape.h"
 #include "data/dataset.h"
+#include "data/loader.h"
 
 namespace meshwork::test {
 
@@ -68,5 +69,8 @@ std::vector<std::int32_t> ints(const data::Split& split, const std::string& fiel
 std::string error_of(const std::function<void()>& f, ExitCode code = ExitCode::kFile);
 
 bool contains(const std::string& text, const std::string& part);
+
+/// The whole of every field. `augment` as the loader's.
+data::PartOf whole_parts(const data::Split& split, bool augment = false);
 
 }  // namespace meshwork::test

@@ -187,17 +187,17 @@ TEST_CASE("splits whose classes would get different numbers are refused") {
 
 TEST_CASE("mistakes in the description of images are found without files") {
   CHECK(contains(bad("color_mode: gray"),
-                 "unknown color_mode 'gray'; known: 'grayscale', 'rgb', 'rgba'"));
+                 "color_mode 'gray' is unknown; known: 'grayscale', 'rgb', 'rgba'"));
   CHECK(contains(bad("image_size: [1, 2, 3]"), "image_size must be [height, width]"));
   CHECK(contains(bad("image_size: [0, 2]"), "image_size must be between 1 and 65536, not 0"));
   CHECK(contains(bad("image_size: [65536, 65536]"), "is more than 268435456 pixels"));
   CHECK(contains(bad("interpolation: nearest"),
                  "interpolation says how images are resized; give image_size, too"));
-  CHECK(contains(bad("image_size: 2, interpolation: cubic"), "unknown interpolation 'cubic'"));
+  CHECK(contains(bad("image_size: 2, interpolation: cubic"), "interpolation 'cubic' is unknown"));
   CHECK(contains(bad("class_names: cat"), "class_names must be a list of subfolders"));
   CHECK(contains(bad("class_names: [a, b, a]"), "class_names has 'a' twice"));
-  CHECK(contains(bad("x: {part: label}, y: {part: img}"),
-                 "images have no part 'img'; nearest: 'image'"));
+  CHECK(
+      contains(bad("x: {part: label}, y: {part: img}"), "part 'img' is unknown; nearest: 'image'"));
   CHECK(contains(bad("cache: maybe"), "cache must be"));
   const TempDir dir;
   const auto described = [&](const std::string& text) {
@@ -219,7 +219,7 @@ TEST_CASE("an image that changes or goes bad while training ends it with its nam
   const data::Split& train = opened.split("train");
   const auto train_on = [&](const std::string& bytes) {
     dir.write("train/cat/B.png", bytes);  // sample 2
-    data::Loader loader(train, {.batch_size = 2}, data::whole_parts(train));
+    data::Loader loader(train, {.batch_size = 2}, whole_parts(train));
     CHECK(loader.next().fields[0].as<std::uint8_t>()[0] == 1);
     return error_of([&] { loader.next(); });
   };
@@ -227,6 +227,6 @@ TEST_CASE("an image that changes or goes bad while training ends it with its nam
   CHECK(contains(train_on(png(1, 4, "abcd", {.color_type = 0, .palette = {}, .transparency = {}})),
                  "1 x 4, but it was 2 x 2 before"));
   fs::remove(dir.file("train/cat/B.png"));
-  data::Loader loader(train, {.batch_size = 5}, data::whole_parts(train));
+  data::Loader loader(train, {.batch_size = 5}, whole_parts(train));
   CHECK(contains(error_of([&] { loader.next(); }), dir.file("train/cat/B.png") + ": cannot open"));
 }

@@ -38,7 +38,7 @@ std::string images(std::int64_t count, std::int64_t size) {
 /// pass, in which files are unpacked and images decoded that are kept, is left out.
 double sample_time(const data::Split& split) {
   data::Loader loader(split, {.batch_size = kBatch, .shuffle = true, .augment = true},
-                      data::whole_parts(split, true));
+                      whole_parts(split, true));
   std::vector<double> times;
   for (std::int64_t step = 0; step < 4 * loader.steps_per_epoch(); ++step) {
     const auto start = Clock::now();

@@ -54,8 +54,8 @@ std::pair<std::int64_t, std::int64_t> block(std::int64_t extent, std::int64_t pa
 /// Device `device` of `parts`: its block of the batch, and of dimension 2 of x if `columns`.
 data::PartOf sharded(const data::Split& split, std::int64_t parts, std::int64_t device,
                      bool columns, bool augment = false) {
-  return [whole = data::whole_parts(split, augment), parts, device, columns](std::size_t field,
-                                                                             std::int64_t batch) {
+  return [whole = whole_parts(split, augment), parts, device, columns](std::size_t field,
+                                                                       std::int64_t batch) {
     data::LocalPart part = whole(field, batch);
     const std::size_t dim = columns && part.shape.size() > 2 ? 2 : 0;
     std::tie(part.region.offset[dim], part.shape[dim]) = block(part.shape[dim], parts, device);
@@ -88,7 +88,7 @@ TEST_CASE("batches come in order, the last one short, pass after pass") {
   const data::Dataset opened = numbered(dir, 7, kept);
   const data::Split& train = opened.split("train");
   data::Loader loader(train, {.batch_size = 3, .seed = 1, .steps_per_epoch = {}},
-                      data::whole_parts(train));
+                      whole_parts(train));
   CHECK((data::arrival_of(train.fields[0], true) == data::Arrival::kRows) == kept);
   CHECK(loader.steps_per_epoch() == 3);
   for (int pass = 0; pass < 3; ++pass) {
@@ -110,7 +110,7 @@ TEST_CASE("a batch larger than the data is all of it") {
   const TempDir dir;
   const data::Dataset opened = numbered(dir, 4);
   const data::Split& train = opened.split("train");
-  data::Loader loader(train, {.batch_size = 100, .steps_per_epoch = {}}, data::whole_parts(train));
+  data::Loader loader(train, {.batch_size = 100, .steps_per_epoch = {}}, whole_parts(train));
   CHECK(loader.steps_per_epoch() == 1);
   for (int pass = 0; pass < 4; ++pass) CHECK(loader.next().size == 4);
 }
@@ -120,7 +120,7 @@ TEST_CASE("every pass has its permutation, and a resumed run goes on with it") {
   const data::Dataset opened = numbered(dir, 10);
   const auto parts = data::split_validation(opened.split("train"), 0.3);
   data::LoaderOptions options{.batch_size = 2, .shuffle = true, .seed = 9, .steps_per_epoch = 3};
-  data::Loader loader(parts.second, options, data::whole_parts(parts.second));
+  data::Loader loader(parts.second, options, whole_parts(parts.second));
   CHECK(loader.steps_per_epoch() == 3);
   std::vector<std::int64_t> seen;
   for (int step = 0; step < 8; ++step) {
@@ -136,7 +136,7 @@ TEST_CASE("every pass has its permutation, and a resumed run goes on with it") {
   CHECK(seen == expected);  // passes of a batch of 2 and a batch of 1
 
   options.first_step = 5;
-  data::Loader resumed(parts.second, options, data::whole_parts(parts.second));
+  data::Loader resumed(parts.second, options, whole_parts(parts.second));
   const auto batch = labels(resumed.next());
   CHECK(batch == std::vector<std::int64_t>(expected.begin() + 8, expected.begin() + 9));
 }
@@ -151,7 +151,7 @@ TEST_CASE("devices that hold blocks together hold the whole batch") {
   const data::LoaderOptions options{
       .batch_size = 4, .shuffle = true, .seed = 3, .steps_per_epoch = {}};
   for (const bool columns : {false, true}) {
-    data::Loader whole(train, options, data::whole_parts(train));
+    data::Loader whole(train, options, whole_parts(train));
     std::vector<std::unique_ptr<data::Loader>> devices;
     for (std::int64_t i = 0; i < 5; ++i) {  // more devices than rows or columns: some hold nothing
       devices.push_back(
@@ -189,7 +189,7 @@ TEST_CASE("a batch stays while the next one is there, in the memory that was ask
                                         used += (bytes + 63) / 64 * 64;
                                         return std::shared_ptr<std::byte>(memory, [](auto*) {});
                                       }};
-    data::Loader loader(train, options, data::whole_parts(train));
+    data::Loader loader(train, options, whole_parts(train));
     CHECK(used == (kept ? 2 : 5) * (kept ? 64 + 64 : 128 + 64));
     const data::Batch* before = nullptr;
     std::vector<std::int64_t> expected;
@@ -240,9 +240,7 @@ TEST_CASE("a preparation leaves errors for the first read") {
   dir.write("y", idx(8, {2000}, letters));
   const data::Dataset opened = dataset(dir, "{format: idx, splits: {train: {x: x, y: y}}}");
   const data::Split& train = opened.split("train");
-  data::Preparation preparation(train);
-  preparation.wait();
-  preparation.wait();
+  data::prepare(train).wait();
   CHECK(contains(error_of([&] { floats(train, "x"); }), path + ": 7 bytes of garbage"));
   CHECK(ints(train, "y") == std::vector<std::int32_t>(2000, 'a'));
 }
@@ -272,7 +270,7 @@ TEST_CASE("what goes wrong in reading surfaces at every later call") {
   const data::Dataset read =
       dataset(dir, "{format: idx, cache: false, splits: {train: {y: n}}, y: {one_hot: 5}}");
   data::Loader ahead(read.split("train"), {.batch_size = 2, .steps_per_epoch = {}},
-                     data::whole_parts(read.split("train")));
+                     whole_parts(read.split("train")));
   CHECK(ahead.next().size == 2);
   CHECK(ahead.next().fields[0].as<std::uint8_t>()[1] == 4);
   for (int i = 0; i < 2; ++i) CHECK(contains(error_of([&] { ahead.next(); }), message));
@@ -285,7 +283,7 @@ TEST_CASE("a loader can go away at any moment") {
   for (int steps = 0; steps < 5; ++steps) {
     for (const bool wait : {false, true}) {
       data::Loader loader(train, {.batch_size = 3, .shuffle = true, .steps_per_epoch = {}},
-                          data::whole_parts(train));
+                          whole_parts(train));
       for (int i = 0; i < steps; ++i) loader.next();
       if (wait) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -303,8 +301,7 @@ TEST_CASE("many devices read one packed file at a time") {
   for (int device = 0; device < 8; ++device) {
     devices.emplace_back([&] {
       const data::Split& train = opened.split("train");
-      data::Loader loader(train, {.batch_size = 100, .steps_per_epoch = {}},
-                          data::whole_parts(train));
+      data::Loader loader(train, {.batch_size = 100, .steps_per_epoch = {}}, whole_parts(train));
       const std::byte* samples = data::resident_samples(train, train.fields[0]);
       for (int step = 0; step < 60; ++step) {
         const data::Batch& batch = loader.next();

@@ -48,8 +48,7 @@ std::string bad(const std::string& options, ExitCode code = ExitCode::kConfigura
 
 /// The block of each dimension that device `device` of a mesh of `parts` holds.
 data::PartOf tiles(const data::Split& split, std::vector<std::int64_t> parts, std::int64_t device) {
-  return [whole = data::whole_parts(split, true), parts, device](std::size_t field,
-                                                                 std::int64_t batch) {
+  return [whole = whole_parts(split, true), parts, device](std::size_t field, std::int64_t batch) {
     data::LocalPart part = whole(field, batch);
     std::int64_t rest = device;
     for (std::size_t dim = parts.size(); dim-- > 0;) {
@@ -83,7 +82,7 @@ void check_meshes(const data::Split& train) {
                                                       {3, 1, 1, 2}};
   for (const auto& mesh : meshes) {
     const std::int64_t count = mesh[0] * mesh[1] * mesh[2] * mesh[3];
-    data::Loader whole(train, options, data::whole_parts(train, true));
+    data::Loader whole(train, options, whole_parts(train, true));
     std::vector<std::unique_ptr<data::Loader>> devices;
     for (std::int64_t i = 0; i < count; ++i) {
       devices.push_back(std::make_unique<data::Loader>(train, options, tiles(train, mesh, i)));
@@ -162,11 +161,11 @@ TEST_CASE("augmented batches: the sources' images, the documented draws") {
   const data::Split& train = opened.split("train");
   const std::vector<float> plain = floats(train, "x");  // reading is never augmented
   CHECK(plain == floats(noise(dir, "scale: 0.5").split("train"), "x"));
-  data::Loader off(train, {.batch_size = 4, .seed = 8}, data::whole_parts(train));
+  data::Loader off(train, {.batch_size = 4, .seed = 8}, whole_parts(train));
   CHECK(off.next().fields[0].as<std::int32_t>()[3] == 3);
 
   data::Loader loader(train, {.batch_size = 4, .shuffle = true, .seed = 8, .augment = true},
-                      data::whole_parts(train, true));
+                      whole_parts(train, true));
   data::Augmenter augmenter(train.fields[0].augment, "x", {5, 7, 3}, 8);
   std::vector<std::vector<float>> first_images;
   for (std::int64_t pass = 0; pass < 3; ++pass) {
@@ -195,10 +194,10 @@ TEST_CASE("a resumed run goes on with the same augmented batches") {
   const data::Dataset opened = noise(dir, kAugment);
   const data::Split& train = opened.split("train");
   data::LoaderOptions options{.batch_size = 4, .shuffle = true, .seed = 8, .augment = true};
-  data::Loader loader(train, options, data::whole_parts(train, true));
+  data::Loader loader(train, options, whole_parts(train, true));
   for (int step = 0; step < 5; ++step) loader.next();
   options.first_step = 5;
-  data::Loader resumed(train, options, data::whole_parts(train, true));
+  data::Loader resumed(train, options, whole_parts(train, true));
   CHECK(image_of(resumed.next(), 1, 105) == image_of(loader.next(), 1, 105));
 }
 
@@ -261,7 +260,7 @@ TEST_CASE("drop_remainder leaves out what fills no batch") {
   write_noise(dir, 7);
   const data::Dataset opened = noise(dir, "");
   const data::Split& train = opened.split("train");
-  data::PartOf whole = data::whole_parts(train);
+  data::PartOf whole = whole_parts(train);
   const auto full_only = [&](std::size_t field, std::int64_t batch) {
     CHECK(batch == 3);
     return whole(field, batch);
@@ -280,7 +279,7 @@ TEST_CASE("drop_remainder leaves out what fills no batch") {
       }
     }
   }
-  data::Loader even(train, {.batch_size = 7, .drop_remainder = true}, data::whole_parts(train));
+  data::Loader even(train, {.batch_size = 7, .drop_remainder = true}, whole_parts(train));
   CHECK(even.steps_per_epoch() == 1);
   CHECK(even.next().size == 7);
 }
@@ -292,7 +291,7 @@ TEST_CASE("as many batches as prefetch says are read ahead, and no more") {
       dataset(dir, "{format: idx, cache: false, splits: {train: {y: n}}, y: {one_hot: 5}}");
   const data::Split& train = opened.split("train");
   for (const std::int64_t prefetch : {1, 2, 5, 30}) {
-    data::Loader loader(train, {.batch_size = 2, .prefetch = prefetch}, data::whole_parts(train));
+    data::Loader loader(train, {.batch_size = 2, .prefetch = prefetch}, whole_parts(train));
     for (int step = 0; step < 5; ++step) CHECK(loader.next().fields[0].as<std::uint8_t>()[1] == 1);
     CHECK(contains(error_of([&] { loader.next(); }), "sample 11: label 7 is not in 0..4"));
   }

@@ -98,7 +98,7 @@ TEST_CASE("a shard is unpacked when one of its rows is needed") {
   const data::Dataset opened =
       dataset(dir, "{format: npz, cache: false, splits: {train: '?.npz'}}");
   const data::Split& train = opened.split("train");
-  data::Loader loader(train, {.batch_size = 4, .prefetch = 1}, data::whole_parts(train));
+  data::Loader loader(train, {.batch_size = 4, .prefetch = 1}, whole_parts(train));
   CHECK(loader.next().fields[0].as<std::int32_t>()[7] == 31);
   CHECK(contains(error_of([&] { loader.next(); }), broken));
 }
@@ -116,7 +116,7 @@ TEST_CASE("many devices read shards that are not kept") {
     for (int device = 0; device < 4; ++device) {
       devices.emplace_back([&] {
         const data::Split& train = opened.split("train");
-        data::Loader loader(train, {.batch_size = 15}, data::whole_parts(train));
+        data::Loader loader(train, {.batch_size = 15}, whole_parts(train));
         for (int step = 0; step < 8; ++step) {
           const data::Batch& batch = loader.next();
           for (int i = 0; i < 15; ++i) {

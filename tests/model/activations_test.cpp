@@ -152,5 +152,5 @@ TEST_CASE("an absent activation is linear; arguments are checked") {
                        "c.yaml:1:8: activation relu has no key 'max_valu'; nearest: 'max_value'",
                        Error);
   CHECK_THROWS_WITH_AS(apply("celu: {alpha: 0}"),
-                       "c.yaml:1:7: activation celu: alpha is 0; give more than 0", Error);
+                       "c.yaml:1:15: activation celu: alpha is 0; give more than 0", Error);
 }

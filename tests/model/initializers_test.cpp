@@ -97,10 +97,10 @@ TEST_CASE("errors of initializers") {
         "c.yaml:1:1: initializer Orthogonal needs two dimensions or more, not 'd/kernel' of shape "
         "[2]");
   CHECK(error_of("VarianceScaling: {mode: fan_inn}", {2, 3}) ==
-        "c.yaml:1:25: initializer VarianceScaling: there is no mode 'fan_inn'; nearest: 'fan_in', "
+        "c.yaml:1:25: initializer VarianceScaling: mode 'fan_inn' is unknown; nearest: 'fan_in', "
         "'fan_out'");
   CHECK(error_of("VarianceScaling: {scale: 0}", {2, 3}) ==
-        "c.yaml:1:18: initializer VarianceScaling: scale is 0; give more than 0");
+        "c.yaml:1:26: initializer VarianceScaling: scale is 0; give more than 0");
   CHECK(error_of("RandomNormal: {stddev: -1}", {2, 3}) ==
-        "c.yaml:1:15: initializer RandomNormal: stddev is -1; give 0 or more");
+        "c.yaml:1:24: initializer RandomNormal: stddev is -1; give 0 or more");
 }

@@ -13,6 +13,7 @@
 #include "comm/mpi.h"
 #include "comm/thread.h"
 #include "device/cpu_device.h"
+#include "machine/launch.h"
 
 namespace {
 
@@ -72,7 +73,7 @@ void benchmark(World& world, bool ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (MpiSession::launched_by_mpirun()) {
+  if (launch_from_environment().by_mpirun) {
     MpiSession session;
     World world = session.world();
     benchmark(world, true);

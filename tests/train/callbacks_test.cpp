@@ -150,7 +150,7 @@ TEST_CASE("what can be known to be wrong is an error before training") {
   CHECK(error_of("EarlyStopping: {patience: -1}") ==
         "callback EarlyStopping: patience is -1; give 0 or more");
   CHECK(error_of("ReduceLROnPlateau: {factor: 1.0}") ==
-        "callback ReduceLROnPlateau: factor is 1; give 0 or more and less than 1");
+        "callback ReduceLROnPlateau: factor is 1.0; give 0 or more and less than 1");
   CHECK(error_of("LearningRateScheduler") ==
         "callback LearningRateScheduler needs the key 'schedule'");
   CHECK(error_of("LearningRateScheduler: {schedule: {0: 0.1, ten: 0.2}}") ==

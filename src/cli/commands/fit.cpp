@@ -41,7 +41,7 @@ ExitCode run(const FitArguments& arguments) {
     print_stage(job, ProgramKind::kTrain, job.train, arguments.job->dump);
     return ExitCode::kOk;
   }
-  const data::Preparation preparation(job.train);  // while the programs are compiled
+  const auto preparation = data::prepare(job.train);  // while the programs are compiled
   FitOptions options{.verbose = arguments.job->verbose};
   if (!arguments.from.empty()) options.initial_weights = weights_file(arguments.from);
   prepare_fit(job);

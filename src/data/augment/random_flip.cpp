@@ -24,15 +24,13 @@ void flip(const ImageShape& shape, bool horizontal, bool vertical, const float* 
 }
 
 ImageFunction parse(config::Reader& args) {
-  const std::string mode = args.get("mode", "horizontal_and_vertical");
-  if (mode != "horizontal" && mode != "vertical" && mode != "horizontal_and_vertical") {
-    config::fail_at(args.find("mode")->at, "{}: unknown mode '{}'{}", args.what(), mode,
-                    suggestion(mode, {"horizontal", "vertical", "horizontal_and_vertical"}));
-  }
-  const bool horizontal = mode != "vertical";
-  const bool vertical = mode != "horizontal";
-  return [horizontal, vertical](const ImageShape& shape, const Draws& draws, const float* from,
-                                float* to) {
+  using Mode = std::pair<bool, bool>;
+  const auto [horizontal, vertical] = args.choose("mode", Mode{true, true},
+                                                  {{"horizontal", {true, false}},
+                                                   {"vertical", {false, true}},
+                                                   {"horizontal_and_vertical", {true, true}}});
+  return [horizontal = horizontal, vertical = vertical](const ImageShape& shape, const Draws& draws,
+                                                        const float* from, float* to) {
     const bool flips = draws[0] <= 0.5F;
     flip(shape, flips && horizontal, flips && vertical, from, to);
   };

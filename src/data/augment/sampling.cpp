@@ -9,43 +9,19 @@
 #include "base/nearest.h"
 
 namespace meshwork::data {
-namespace {
-
-/// The value of `key` among named ones.
-template <class T, std::size_t n>
-T read_choice(config::Reader& keys, std::string_view key, T fallback,
-              const std::array<std::pair<std::string_view, T>, n>& choices) {
-  const config::Value* value = keys.find(key);
-  if (value == nullptr) return fallback;
-  const std::string word = value->as_string(key);
-  std::vector<std::string> known;
-  for (const auto& [name, choice] : choices) {
-    if (name == word) return choice;
-    known.emplace_back(name);
-  }
-  config::fail_at(value->at, "{}: unknown {} '{}'{}", keys.what(), key, word,
-                  suggestion(word, known));
-}
-
-}  // namespace
-
 void read_fill(config::Reader& args, FillMode default_mode, Sampling& sampling) {
-  constexpr std::array<std::pair<std::string_view, FillMode>, 4> kModes{{
-      {"reflect", FillMode::kReflect},
-      {"constant", FillMode::kConstant},
-      {"wrap", FillMode::kWrap},
-      {"nearest", FillMode::kNearest},
-  }};
-  sampling.fill_mode = read_choice(args, "fill_mode", default_mode, kModes);
+  sampling.fill_mode = args.choose("fill_mode", default_mode,
+                                   {{"reflect", FillMode::kReflect},
+                                    {"constant", FillMode::kConstant},
+                                    {"wrap", FillMode::kWrap},
+                                    {"nearest", FillMode::kNearest}});
   sampling.fill_value = static_cast<float>(args.get("fill_value", 0.0));
 }
 
 Interpolation read_interpolation(config::Reader& keys) {
-  constexpr std::array<std::pair<std::string_view, Interpolation>, 2> kChoices{{
-      {"bilinear", Interpolation::kBilinear},
-      {"nearest", Interpolation::kNearest},
-  }};
-  return read_choice(keys, "interpolation", Interpolation::kBilinear, kChoices);
+  return keys.choose(
+      "interpolation", Interpolation::kBilinear,
+      {{"bilinear", Interpolation::kBilinear}, {"nearest", Interpolation::kNearest}});
 }
 
 std::int64_t source_index(std::int64_t index, std::int64_t size, FillMode mode) {

@@ -133,14 +133,9 @@ std::unique_ptr<Source> open_labels(const ImagesSpec& spec, const OpenContext& c
 }
 
 ColorMode read_color(config::Reader& dataset) {
-  const config::Value* value = dataset.find("color_mode");
-  if (value == nullptr) return ColorMode::kRgb;
-  const std::string name = value->as_string("color_mode");
-  if (name == "grayscale") return ColorMode::kGrayscale;
-  if (name == "rgb") return ColorMode::kRgb;
-  if (name == "rgba") return ColorMode::kRgba;
-  config::fail_at(value->at, "unknown color_mode '{}'{}", name,
-                  suggestion(name, {"grayscale", "rgb", "rgba"}));
+  return dataset.choose(
+      "color_mode", ColorMode::kRgb,
+      {{"grayscale", ColorMode::kGrayscale}, {"rgb", ColorMode::kRgb}, {"rgba", ColorMode::kRgba}});
 }
 
 std::optional<ResizeOptions> read_resize(config::Reader& dataset) {
@@ -197,10 +192,7 @@ std::string part_of(const std::string& field, const config::Value* given,
                     "or {{part: label}}",
                     field, field);
   }
-  std::string part = given->as_string("part");
-  if (part == "image" || part == "label") return part;
-  config::fail_at(given->at, "images have no part '{}'{}", part,
-                  suggestion(part, {"image", "label"}));
+  return config::choose<std::string>(*given, "part", {{"image", "image"}, {"label", "label"}});
 }
 
 bool has_labels(const FieldEntry& entry) {

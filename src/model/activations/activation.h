@@ -18,6 +18,16 @@ struct ActivationDef {
   Activation (*read)(config::Reader& args);
 };
 
+/// The `read` of an activation without arguments: a formula, or one op.
+template <ValueId (*formula)(GraphBuilder&, ValueId)>
+Activation plain(config::Reader& /*args*/) {
+  return formula;
+}
+template <const OpDef& op>
+Activation plain(config::Reader& /*args*/) {
+  return [](GraphBuilder& b, ValueId x) { return b.add(op, {x}); };
+}
+
 const std::vector<const ActivationDef*>& activation_registry();
 
 /// Reads `relu` or `leaky_relu: {negative_slope: 0.1}`; nullptr is linear, as None in Keras.

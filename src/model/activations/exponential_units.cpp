@@ -26,8 +26,7 @@ Activation read_elu(config::Reader& args) {
 }
 
 Activation read_celu(config::Reader& args) {
-  const double alpha = args.get("alpha", 1.0);
-  if (alpha <= 0) fail_at(args.at(), "{}: alpha is {}; give more than 0", args.what(), alpha);
+  const double alpha = args.get("alpha", 1.0, config::more_than(0));
   return [alpha](GraphBuilder& b, ValueId x) { return exponential_unit(b, x, alpha, alpha); };
 }
 
@@ -38,19 +37,8 @@ ValueId selu(GraphBuilder& b, ValueId x) {
 }  // namespace
 
 const ActivationDef kCelu{.names = {"celu"}, .read = read_celu};
-
 const ActivationDef kElu{.names = {"elu"}, .read = read_elu};
-
-const ActivationDef kExponential{
-    .names = {"exponential"},
-    .read = [](config::Reader&) -> Activation {
-      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kExp, {x}); };
-    },
-};
-
-const ActivationDef kSelu{
-    .names = {"selu"},
-    .read = [](config::Reader&) -> Activation { return selu; },
-};
+const ActivationDef kExponential{.names = {"exponential"}, .read = plain<ops::kExp>};
+const ActivationDef kSelu{.names = {"selu"}, .read = plain<selu>};
 
 }  // namespace meshwork::activations

@@ -62,22 +62,9 @@ Activation read_glu(config::Reader& args) {
 }  // namespace
 
 const ActivationDef kGelu{.names = {"gelu"}, .read = read_gelu};
-
 const ActivationDef kGlu{.names = {"glu"}, .read = read_glu};
-
-const ActivationDef kHardSilu{
-    .names = {"hard_silu", "hard_swish"},
-    .read = [](config::Reader&) -> Activation { return hard_silu; },
-};
-
-const ActivationDef kMish{
-    .names = {"mish"},
-    .read = [](config::Reader&) -> Activation { return mish; },
-};
-
-const ActivationDef kSilu{
-    .names = {"silu", "swish"},
-    .read = [](config::Reader&) -> Activation { return silu; },
-};
+const ActivationDef kHardSilu{.names = {"hard_silu", "hard_swish"}, .read = plain<hard_silu>};
+const ActivationDef kMish{.names = {"mish"}, .read = plain<mish>};
+const ActivationDef kSilu{.names = {"silu", "swish"}, .read = plain<silu>};
 
 }  // namespace meshwork::activations

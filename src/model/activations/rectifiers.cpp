@@ -37,11 +37,8 @@ ValueId general_relu(GraphBuilder& b, ValueId x, const ReluArguments& args) {
 Activation read_relu(config::Reader& args) {
   ReluArguments relu_args;
   relu_args.slope = args.get("negative_slope", 0.0);
-  relu_args.most = args.get_real("max_value");
+  relu_args.most = args.get_real("max_value", config::at_least(0));
   relu_args.threshold = args.get("threshold", 0.0);
-  if (relu_args.most && *relu_args.most < 0) {
-    fail_at(args.at(), "{}: max_value is {}; give 0 or more", args.what(), *relu_args.most);
-  }
   return [relu_args](GraphBuilder& b, ValueId x) { return general_relu(b, x, relu_args); };
 }
 
@@ -59,7 +56,6 @@ Activation read_threshold(config::Reader& args) {
 }  // namespace
 
 const ActivationDef kLeakyRelu{.names = {"leaky_relu"}, .read = read_leaky_relu};
-
 const ActivationDef kLinear{
     .names = {"linear"},
     .read = [](config::Reader&) -> Activation {
@@ -68,12 +64,7 @@ const ActivationDef kLinear{
 };
 
 const ActivationDef kRelu{.names = {"relu"}, .read = read_relu};
-
-const ActivationDef kRelu6{
-    .names = {"relu6"},
-    .read = [](config::Reader&) -> Activation { return relu6; },
-};
-
+const ActivationDef kRelu6{.names = {"relu6"}, .read = plain<relu6>};
 const ActivationDef kThreshold{.names = {"threshold"}, .read = read_threshold};
 
 }  // namespace meshwork::activations

@@ -6,15 +6,9 @@
 namespace meshwork::activations {
 namespace {
 
-double read_bound(config::Reader& args) {
-  const double bound = args.get("threshold", 0.5);
-  if (bound < 0) fail_at(args.at(), "{}: threshold is {}; give 0 or more", args.what(), bound);
-  return bound;
-}
-
 // x - bound above the bound, x + bound below -bound, else 0
 Activation read_soft_shrink(config::Reader& args) {
-  const double bound = read_bound(args);
+  const double bound = args.get("threshold", 0.5, config::at_least(0));
   return [bound](GraphBuilder& b, ValueId x) {
     return ops::subtract(b, x, clip(b, x, -bound, bound));
   };
@@ -22,7 +16,7 @@ Activation read_soft_shrink(config::Reader& args) {
 
 // x where |x| > bound, else 0
 Activation read_hard_shrink(config::Reader& args) {
-  const double bound = read_bound(args);
+  const double bound = args.get("threshold", 0.5, config::at_least(0));
   return [bound](GraphBuilder& b, ValueId x) {
     const ValueId far =
         b.add(ops::kGreater, {b.add(ops::kAbs, {x}), ops::constant_like(b, bound, x)});
@@ -33,9 +27,7 @@ Activation read_hard_shrink(config::Reader& args) {
 }  // namespace
 
 const ActivationDef kHardShrink{.names = {"hard_shrink"}, .read = read_hard_shrink};
-
 const ActivationDef kSoftShrink{.names = {"soft_shrink"}, .read = read_soft_shrink};
-
 const ActivationDef kTanhShrink{
     .names = {"tanh_shrink"},
     .read = [](config::Reader&) -> Activation {

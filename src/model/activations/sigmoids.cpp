@@ -29,11 +29,7 @@ ValueId hard_sigmoid(GraphBuilder& b, ValueId x) {
 
 }  // namespace
 
-const ActivationDef kHardSigmoid{
-    .names = {"hard_sigmoid"},
-    .read = [](config::Reader&) -> Activation { return hard_sigmoid; },
-};
-
+const ActivationDef kHardSigmoid{.names = {"hard_sigmoid"}, .read = plain<hard_sigmoid>};
 const ActivationDef kHardTanh{
     .names = {"hard_tanh"},
     .read = [](config::Reader&) -> Activation {
@@ -41,33 +37,10 @@ const ActivationDef kHardTanh{
     },
 };
 
-const ActivationDef kLogSigmoid{
-    .names = {"log_sigmoid"},
-    .read = [](config::Reader&) -> Activation { return log_sigmoid; },
-};
-
-const ActivationDef kSigmoid{
-    .names = {"sigmoid"},
-    .read = [](config::Reader&) -> Activation {
-      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kSigmoid, {x}); };
-    },
-};
-
-const ActivationDef kSoftsign{
-    .names = {"softsign"},
-    .read = [](config::Reader&) -> Activation { return softsign; },
-};
-
-const ActivationDef kSparseSigmoid{
-    .names = {"sparse_sigmoid"},
-    .read = [](config::Reader&) -> Activation { return sparse_sigmoid; },
-};
-
-const ActivationDef kTanh{
-    .names = {"tanh"},
-    .read = [](config::Reader&) -> Activation {
-      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kTanh, {x}); };
-    },
-};
+const ActivationDef kLogSigmoid{.names = {"log_sigmoid"}, .read = plain<log_sigmoid>};
+const ActivationDef kSigmoid{.names = {"sigmoid"}, .read = plain<ops::kSigmoid>};
+const ActivationDef kSoftsign{.names = {"softsign"}, .read = plain<softsign>};
+const ActivationDef kSparseSigmoid{.names = {"sparse_sigmoid"}, .read = plain<sparse_sigmoid>};
+const ActivationDef kTanh{.names = {"tanh"}, .read = plain<ops::kTanh>};
 
 }  // namespace meshwork::activations

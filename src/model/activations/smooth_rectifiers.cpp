@@ -13,8 +13,7 @@ ValueId squareplus(GraphBuilder& b, ValueId x, double width) {
 }
 
 Activation read_squareplus(config::Reader& args) {
-  const double width = args.get("b", 4.0);
-  if (width < 0) fail_at(args.at(), "{}: b is {}; give 0 or more", args.what(), width);
+  const double width = args.get("b", 4.0, config::at_least(0));
   return [width](GraphBuilder& b, ValueId x) { return squareplus(b, x, width); };
 }
 
@@ -29,18 +28,8 @@ ValueId sparse_plus(GraphBuilder& b, ValueId x) {
 
 }  // namespace
 
-const ActivationDef kSoftplus{
-    .names = {"softplus"},
-    .read = [](config::Reader&) -> Activation {
-      return [](GraphBuilder& b, ValueId x) { return b.add(ops::kSoftplus, {x}); };
-    },
-};
-
-const ActivationDef kSparsePlus{
-    .names = {"sparse_plus"},
-    .read = [](config::Reader&) -> Activation { return sparse_plus; },
-};
-
+const ActivationDef kSoftplus{.names = {"softplus"}, .read = plain<ops::kSoftplus>};
+const ActivationDef kSparsePlus{.names = {"sparse_plus"}, .read = plain<sparse_plus>};
 const ActivationDef kSquareplus{.names = {"squareplus"}, .read = read_squareplus};
 
 }  // namespace meshwork::activations

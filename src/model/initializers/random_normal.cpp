@@ -1,17 +1,17 @@
-// w ~ N(mean, stddev^2)
+// w ~ N(mean, stddev^2); the truncated one is drawn again beyond two standard deviations
 #include "model/initializers/initializer.h"
 #include "ops/ops.h"
 
 namespace meshwork::initializers {
 namespace {
 
+template <const OpDef& op>
 Initializer read(config::Reader& args) {
   const double mean = args.get("mean", 0.0);
-  const double stddev = args.get("stddev", 0.05);
+  const double stddev = args.get("stddev", 0.05, config::at_least(0));
   const auto seed = args.get_integer("seed");
-  if (stddev < 0) fail_at(args.at(), "{}: stddev is {}; give 0 or more", args.what(), stddev);
   return [=](const InitRequest& request) {
-    return InitialValue{&ops::kRandomNormal,
+    return InitialValue{&op,
                         {{"key", initial_key(request, seed)},
                          {"mean", mean},
                          {"stddev", stddev},
@@ -23,7 +23,12 @@ Initializer read(config::Reader& args) {
 
 const InitializerDef kRandomNormal{
     .names = {"RandomNormal", "random_normal", "normal"},
-    .read = read,
+    .read = read<ops::kRandomNormal>,
+};
+
+const InitializerDef kTruncatedNormal{
+    .names = {"TruncatedNormal", "truncated_normal"},
+    .read = read<ops::kTruncatedNormal>,
 };
 
 }  // namespace meshwork::initializers

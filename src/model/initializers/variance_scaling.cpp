@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/nearest.h"
 #include "model/arguments.h"
 #include "model/initializers/initializer.h"
 #include "ops/ops.h"
@@ -24,29 +23,30 @@ namespace {
 // Standard deviation of a standard normal distribution cut at two standard deviations.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
+enum class Fan { kIn, kOut, kAverage };
+enum class Distribution { kTruncatedNormal, kNormal, kUniform };
+
 struct Scaling {
   double scale = 1.0;
-  std::string mode = "fan_in";
-  std::string distribution = "truncated_normal";
+  Fan fan = Fan::kIn;
+  Distribution distribution = Distribution::kTruncatedNormal;
 };
 
-double fan_of(const Shape& shape, const std::string& mode) {
+double fan_of(const Shape& shape, Fan fan) {
   const Fans fans = compute_fans(shape);
   const auto in = static_cast<double>(fans.in);
   const auto out = static_cast<double>(fans.out);
-  if (mode == "fan_in") return std::max(1.0, in);
-  if (mode == "fan_out") return std::max(1.0, out);
-  return std::max(1.0, (in + out) / 2);
+  return std::max(1.0, fan == Fan::kIn ? in : fan == Fan::kOut ? out : (in + out) / 2);
 }
 
 InitialValue initial_value(const Scaling& scaling, std::int64_t key, const Shape& shape) {
-  const double variance = scaling.scale / fan_of(shape, scaling.mode);
-  if (scaling.distribution == "uniform") {
+  const double variance = scaling.scale / fan_of(shape, scaling.fan);
+  if (scaling.distribution == Distribution::kUniform) {
     const double limit = std::sqrt(3 * variance);
     return {&ops::kRandomUniform,
             {{"key", key}, {"low", -limit}, {"high", limit}, {"shape", shape}}};
   }
-  const bool cut = scaling.distribution == "truncated_normal";
+  const bool cut = scaling.distribution == Distribution::kTruncatedNormal;
   const double stddev = std::sqrt(variance) / (cut ? kTruncatedDeviation : 1.0);
   return {cut ? &ops::kTruncatedNormal : &ops::kRandomNormal,
           {{"key", key}, {"mean", 0.0}, {"stddev", stddev}, {"shape", shape}}};
@@ -60,30 +60,23 @@ Initializer read_rest(config::Reader& args, const Scaling& scaling) {
   };
 }
 
-/// One of `choices`, or an Error.
-std::string read_choice(config::Reader& args, const char* key, const std::string& fallback,
-                        const std::vector<std::string>& choices) {
-  const config::Value* value = args.find(key);
-  if (value == nullptr) return fallback;
-  const std::string word = value->as_string(key);
-  if (std::find(choices.begin(), choices.end(), word) == choices.end()) {
-    fail_at(value->at, "{}: there is no {} '{}'{}", args.what(), key, word,
-            suggestion(word, choices));
-  }
-  return word;
+/// The initializers that have a name of their own.
+template <int scale, Fan fan, Distribution distribution>
+Initializer read_named(config::Reader& args) {
+  return read_rest(args, {scale, fan, distribution});
 }
 
 Initializer read(config::Reader& args) {
   Scaling scaling;
-  scaling.scale = args.get("scale", 1.0);
-  if (scaling.scale <= 0) {
-    fail_at(args.at(), "{}: scale is {}; give more than 0", args.what(), scaling.scale);
-  }
-  scaling.mode = read_choice(args, "mode", scaling.mode, {"fan_in", "fan_out", "fan_avg"});
-  scaling.distribution =
-      read_choice(args, "distribution", scaling.distribution,
-                  {"truncated_normal", "normal", "untruncated_normal", "uniform"});
-  if (scaling.distribution == "normal") scaling.distribution = "truncated_normal";
+  scaling.scale = args.get("scale", 1.0, config::more_than(0));
+  scaling.fan =
+      args.choose("mode", scaling.fan,
+                  {{"fan_in", Fan::kIn}, {"fan_out", Fan::kOut}, {"fan_avg", Fan::kAverage}});
+  scaling.distribution = args.choose("distribution", scaling.distribution,
+                                     {{"truncated_normal", Distribution::kTruncatedNormal},
+                                      {"normal", Distribution::kTruncatedNormal},
+                                      {"untruncated_normal", Distribution::kNormal},
+                                      {"uniform", Distribution::kUniform}});
   return read_rest(args, scaling);
 }
 
@@ -96,50 +89,27 @@ const InitializerDef kVarianceScaling{
 
 const InitializerDef kGlorotNormal{
     .names = {"GlorotNormal", "glorot_normal"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {1.0, "fan_avg", "truncated_normal"});
-        },
+    .read = read_named<1, Fan::kAverage, Distribution::kTruncatedNormal>,
 };
-
 const InitializerDef kGlorotUniform{
     .names = {"GlorotUniform", "glorot_uniform"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {1.0, "fan_avg", "uniform"});
-        },
+    .read = read_named<1, Fan::kAverage, Distribution::kUniform>,
 };
-
 const InitializerDef kHeNormal{
     .names = {"HeNormal", "he_normal"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {2.0, "fan_in", "truncated_normal"});
-        },
+    .read = read_named<2, Fan::kIn, Distribution::kTruncatedNormal>,
 };
-
 const InitializerDef kHeUniform{
     .names = {"HeUniform", "he_uniform"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {2.0, "fan_in", "uniform"});
-        },
+    .read = read_named<2, Fan::kIn, Distribution::kUniform>,
 };
-
 const InitializerDef kLecunNormal{
     .names = {"LecunNormal", "lecun_normal"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {1.0, "fan_in", "truncated_normal"});
-        },
+    .read = read_named<1, Fan::kIn, Distribution::kTruncatedNormal>,
 };
-
 const InitializerDef kLecunUniform{
     .names = {"LecunUniform", "lecun_uniform"},
-    .read =
-        [](config::Reader& a) {
-          return read_rest(a, {1.0, "fan_in", "uniform"});
-        },
+    .read = read_named<1, Fan::kIn, Distribution::kUniform>,
 };
 
 }  // namespace initializers

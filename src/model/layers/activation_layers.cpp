@@ -9,25 +9,17 @@
 namespace meshwork::layers {
 namespace {
 
-void refuse_negative(config::Reader& args, std::string_view key) {
-  const config::Value* number = args.find(key);
-  if (number != nullptr && number->as_real(key) < 0) {
-    fail_at(number->at, "{}: {} is {}; give 0 or more", args.what(), key, number->scalar);
-  }
-}
-
 ValueId build_leaky_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  refuse_negative(args, "negative_slope");
-  const double slope = args.get("negative_slope", 0.3);  // the activation's default is 0.2
+  const double slope =
+      args.get("negative_slope", 0.3, config::at_least(0));  // the activation's default is 0.2
   const ValueId positive =
       b.add(ops::kGreaterEqual, {inputs[0], ops::constant_like(b, 0.0, inputs[0])});
   return b.add(ops::kSelect, {positive, inputs[0], ops::scale(b, inputs[0], slope)});
 }
 
 ValueId build_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  refuse_negative(args, "negative_slope");
-  refuse_negative(args, "threshold");
+  for (const char* key : {"negative_slope", "threshold"}) args.get(key, 0.0, config::at_least(0));
   return activations::kRelu.read(args)(scope.builder(), inputs[0]);
 }
 

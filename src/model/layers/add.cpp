@@ -6,8 +6,7 @@ namespace meshwork::layers {
 
 const LayerDef kAdd{
     .names = {"Add"},
-    .build = [](Scope& scope, config::Reader& args,
-                std::span<const ValueId> inputs) { return fold(scope, args, inputs, ops::kAdd); },
+    .build = build_fold<ops::kAdd>,
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -14,7 +14,7 @@ constexpr double kBound = -1.6732632423543772 * 1.0507009873554805;
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const double rate = read_rate(args, "rate");
+  const double rate = args.require_real("rate", config::between(0, 1));
   const std::int64_t stream = read_stream(scope, args);
   const Shape mask = read_noise_shape(args, b.shape(inputs[0]));
   if (rate == 1) fail_at(args.at(), "{}: rate is 1, which keeps nothing; give less", args.what());

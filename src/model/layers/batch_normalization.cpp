@@ -54,7 +54,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
   const std::int64_t axis = read_axis(args.find("axis"), -1, b.shape(x).size());
-  const double momentum = read_within(args, "momentum", 0.99, 0, 1);
+  const double momentum = args.get("momentum", 0.99, config::between(0, 1));
   const NormalizationArguments arguments = read_normalization(args);
   const auto mean_init = read_initializer(args.find("moving_mean_initializer"), "zeros");
   const auto variance_init = read_initializer(args.find("moving_variance_initializer"), "ones");

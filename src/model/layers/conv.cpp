@@ -22,10 +22,10 @@ void check_groups(const config::Reader& args, std::int64_t groups, std::int64_t 
 template <std::size_t kRank>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const std::int64_t filters = read_positive(args, "filters");
+  const std::int64_t filters = args.require_integer("filters", config::at_least(1));
   ConvolutionArguments convolution = read_convolution(args, kRank, kRank == 1);
   const Shape extents = read_extents(scope, args, inputs[0], kRank);
-  const std::int64_t groups = read_positive_or(args, "groups", 1);
+  const std::int64_t groups = args.get("groups", 1, config::at_least(1));
   const auto initializer = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
   const std::int64_t channels = b.shape(inputs[0]).back();
   Windows& windows = convolution.windows;

@@ -49,7 +49,7 @@ void place_transposed(Windows& windows, const config::Reader& args, const Shape&
 template <std::size_t kRank>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const std::int64_t filters = read_positive(args, "filters");
+  const std::int64_t filters = args.require_integer("filters", config::at_least(1));
   ConvolutionArguments convolution = read_convolution(args, kRank);
   const Shape extents = read_extents(scope, args, inputs[0], kRank);
   std::optional<Shape> added;

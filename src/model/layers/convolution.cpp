@@ -47,11 +47,18 @@ Shape kernel_shape(const Windows& windows, std::int64_t in, std::int64_t out) {
   return shape;
 }
 
-ValueId one_group_per_channel(GraphBuilder& b, ValueId kernel) {
-  Shape shape = b.shape(kernel);
-  shape.back() *= shape[shape.size() - 2];
-  shape[shape.size() - 2] = 1;
-  return ops::reshape(b, kernel, shape);
+ValueId convolve_channels(Scope& scope, config::Reader& args, const Windows& windows, ValueId x,
+                          const std::string& kernel) {
+  GraphBuilder& b = scope.builder();
+  const std::int64_t multiplier = args.get("depth_multiplier", 1, config::at_least(1));
+  const auto initializer = read_initializer(args.find("depthwise_initializer"), "glorot_uniform");
+  const std::int64_t channels = b.shape(x).back();
+  const ValueId w =
+      scope.variable(kernel, kernel_shape(windows, channels, multiplier), initializer);
+  // One group for each channel: [window.., 1, channels multiplier].
+  const Shape grouped = kernel_shape(windows, 1, channels * multiplier);
+  return b.add(ops::kConvolution, {x, ops::reshape(b, w, grouped)},
+               convolution_attrs(windows, channels, windows.results));
 }
 
 ValueId finish(Scope& scope, const ConvolutionArguments& convolution, ValueId y) {

@@ -27,9 +27,10 @@ Attrs convolution_attrs(const Windows& windows, std::int64_t groups, const Shape
 /// [window.., in, out]
 Shape kernel_shape(const Windows& windows, std::int64_t in, std::int64_t out);
 
-/// A kernel [window.., channels, multiplier] as one of `channels` groups:
-/// [window.., 1, channels multiplier].
-ValueId one_group_per_channel(GraphBuilder& b, ValueId kernel);
+/// Reads depth_multiplier and depthwise_initializer; convolves every channel of x by itself with a
+/// variable `kernel` [window.., channels, multiplier].
+ValueId convolve_channels(Scope& scope, config::Reader& args, const Windows& windows, ValueId x,
+                          const std::string& kernel);
 
 /// activation(y + bias): the end of every layer of convolutions.
 ValueId finish(Scope& scope, const ConvolutionArguments& convolution, ValueId y);

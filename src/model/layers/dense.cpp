@@ -19,7 +19,7 @@ std::string contraction(std::size_t rank) {
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const Shape shape = b.shape(inputs[0]);
-  const std::int64_t units = read_positive(args, "units");
+  const std::int64_t units = args.require_integer("units", config::at_least(1));
   const Activation activation = read_activation(args.find("activation"));
   const bool use_bias = args.get("use_bias", true);
   const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");

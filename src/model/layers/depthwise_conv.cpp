@@ -10,19 +10,10 @@ namespace {
 
 template <std::size_t kRank>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  GraphBuilder& b = scope.builder();
   ConvolutionArguments convolution = read_convolution(args, kRank);
-  const Shape extents = read_extents(scope, args, inputs[0], kRank);
-  const std::int64_t multiplier = read_positive_or(args, "depth_multiplier", 1);
-  const auto initializer = read_initializer(args.find("depthwise_initializer"), "glorot_uniform");
-  const std::int64_t channels = b.shape(inputs[0]).back();
-  Windows& windows = convolution.windows;
-  place(windows, args, extents);
-  const ValueId kernel =
-      scope.variable("kernel", kernel_shape(windows, channels, multiplier), initializer);
-  const ValueId y = b.add(ops::kConvolution, {inputs[0], one_group_per_channel(b, kernel)},
-                          convolution_attrs(windows, channels, windows.results));
-  return finish(scope, convolution, y);
+  place(convolution.windows, args, read_extents(scope, args, inputs[0], kRank));
+  return finish(scope, convolution,
+                convolve_channels(scope, args, convolution.windows, inputs[0], "kernel"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace meshwork::layers {
 namespace {
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  const double rate = read_rate(args, "rate");
+  const double rate = args.require_real("rate", config::between(0, 1));
   const std::int64_t stream = read_stream(scope, args);
   const Shape mask = read_noise_shape(args, scope.builder().shape(inputs[0]));
   return drop(scope, inputs[0], rate, stream, mask);
@@ -16,7 +16,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 template <std::size_t kRank>
 ValueId build_spatial(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  const double rate = read_rate(args, "rate");
+  const double rate = args.require_real("rate", config::between(0, 1));
   const std::int64_t stream = read_stream(scope, args);
   read_extents(scope, args, inputs[0], kRank);
   Shape mask = scope.builder().shape(inputs[0]);

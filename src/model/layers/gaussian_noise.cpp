@@ -11,7 +11,7 @@ namespace {
 
 ValueId build_noise(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const double stddev = read_rate(args, "stddev");
+  const double stddev = args.require_real("stddev", config::between(0, 1));
   const std::int64_t stream = read_stream(scope, args);
   if (!scope.training() || stddev == 0) return inputs[0];
   const Shape shape = b.shape(inputs[0]);
@@ -22,7 +22,7 @@ ValueId build_noise(Scope& scope, config::Reader& args, std::span<const ValueId>
 
 ValueId build_dropout(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const double rate = read_rate(args, "rate");
+  const double rate = args.require_real("rate", config::between(0, 1));
   const std::int64_t stream = read_stream(scope, args);
   if (rate == 1) {
     fail_at(args.at(), "{}: rate is 1, a noise without bounds; give less", args.what());

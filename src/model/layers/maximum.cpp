@@ -6,10 +6,7 @@ namespace meshwork::layers {
 
 const LayerDef kMaximum{
     .names = {"Maximum"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kMaximum);
-        },
+    .build = build_fold<ops::kMaximum>,
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -6,10 +6,7 @@ namespace meshwork::layers {
 
 const LayerDef kMinimum{
     .names = {"Minimum"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kMinimum);
-        },
+    .build = build_fold<ops::kMinimum>,
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -6,10 +6,7 @@ namespace meshwork::layers {
 
 const LayerDef kMultiply{
     .names = {"Multiply"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kMultiply);
-        },
+    .build = build_fold<ops::kMultiply>,
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -9,11 +9,6 @@ std::int64_t read_stream(Scope& scope, config::Reader& args) {
   return scope.random_key(args.get_integer("seed"));
 }
 
-double read_rate(config::Reader& args, std::string_view key) {
-  args.require(key);
-  return read_within(args, key, 0.0, 0.0, 1.0);
-}
-
 ValueId draw_uniform(Scope& scope, std::int64_t stream, const Shape& shape) {
   return scope.builder().add(ops::kRandomUniform, {scope.iteration()},
                              {{"key", stream}, {"low", 0.0}, {"high", 1.0}, {"shape", shape}});

@@ -8,9 +8,6 @@ namespace meshwork::layers {
 /// run's, and its path. Every step draws other numbers.
 std::int64_t read_stream(Scope& scope, config::Reader& args);
 
-/// Required number from 0 to 1.
-double read_rate(config::Reader& args, std::string_view key);
-
 /// Uniform in [0, 1), of this step.
 ValueId draw_uniform(Scope& scope, std::int64_t stream, const Shape& shape);
 ValueId draw_normal(Scope& scope, std::int64_t stream, const Shape& shape, double mean,

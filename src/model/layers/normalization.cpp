@@ -5,17 +5,9 @@
 
 namespace meshwork::layers {
 
-double read_epsilon(config::Reader& args, double fallback) {
-  const double epsilon = args.get("epsilon", fallback);
-  if (epsilon < 0) {
-    fail_at(args.find("epsilon")->at, "{}: epsilon is {}; give 0 or more", args.what(), epsilon);
-  }
-  return epsilon;
-}
-
 NormalizationArguments read_normalization(config::Reader& args) {
   NormalizationArguments normalization;
-  normalization.epsilon = read_epsilon(args, 1e-3);
+  normalization.epsilon = args.get("epsilon", 1e-3, config::at_least(0));
   normalization.center = args.get("center", true);
   normalization.scale = args.get("scale", true);
   normalization.beta_initializer = read_initializer(args.find("beta_initializer"), "zeros");

@@ -18,9 +18,6 @@ struct NormalizationArguments {
   std::string no_center = "center: false";  ///< the argument that leaves out beta
 };
 
-/// What is added to a variance; 0 or more.
-double read_epsilon(config::Reader& args, double fallback);
-
 /// Reads these and refuses regularizers and constraints.
 NormalizationArguments read_normalization(config::Reader& args);
 

@@ -9,7 +9,7 @@ namespace {
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const Shape shape = b.shape(inputs[0]);
-  const std::int64_t count = read_positive(args, "n");
+  const std::int64_t count = args.require_integer("n", config::at_least(1));
   if (shape.size() != 2) {
     fail_at(args.at(), "{} needs samples of one dimension, not {}; put a Flatten before it",
             args.what(), sample_shape(shape));

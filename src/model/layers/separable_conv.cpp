@@ -24,19 +24,13 @@ ValueId mix_channels(GraphBuilder& b, ValueId x, ValueId kernel) {
 template <std::size_t kRank>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const std::int64_t filters = read_positive(args, "filters");
+  const std::int64_t filters = args.require_integer("filters", config::at_least(1));
   ConvolutionArguments convolution = read_convolution(args, kRank);
   const Shape extents = read_extents(scope, args, inputs[0], kRank);
-  const std::int64_t multiplier = read_positive_or(args, "depth_multiplier", 1);
-  const auto depthwise = read_initializer(args.find("depthwise_initializer"), "glorot_uniform");
+  place(convolution.windows, args, extents);
+  const ValueId deep =
+      convolve_channels(scope, args, convolution.windows, inputs[0], "depthwise_kernel");
   const auto pointwise = read_initializer(args.find("pointwise_initializer"), "glorot_uniform");
-  const std::int64_t channels = b.shape(inputs[0]).back();
-  Windows& windows = convolution.windows;
-  place(windows, args, extents);
-  const ValueId kernel =
-      scope.variable("depthwise_kernel", kernel_shape(windows, channels, multiplier), depthwise);
-  const ValueId deep = b.add(ops::kConvolution, {inputs[0], one_group_per_channel(b, kernel)},
-                             convolution_attrs(windows, channels, windows.results));
   Shape mixing(kRank, 1);
   mixing.push_back(b.shape(deep).back());
   mixing.push_back(filters);

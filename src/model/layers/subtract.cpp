@@ -6,10 +6,7 @@ namespace meshwork::layers {
 
 const LayerDef kSubtract{
     .names = {"Subtract"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kSubtract);
-        },
+    .build = build_fold<ops::kSubtract>,
     .min_inputs = 2,
     .max_inputs = 2,
 };

@@ -19,7 +19,7 @@ Compared compare(const Comparison& c, bool from_logits, double smoothing) {
 
 CompareFunction read(config::Reader& args) {
   const bool from_logits = args.get("from_logits", false);
-  const double smoothing = read_smoothing(args);
+  const double smoothing = args.get("label_smoothing", 0.0, config::between(0, 1));
   refuse_axis(args);
   return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
 }

@@ -40,10 +40,6 @@ void refuse_axis(config::Reader& args) {
   }
 }
 
-double read_smoothing(config::Reader& args) {
-  return read_within(args, "label_smoothing", 0.0, 0.0, 1.0);
-}
-
 const LossDef kCrossentropy{
     .names = {"crossentropy", "ce"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },

@@ -18,7 +18,4 @@ ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits);
 /// The key `axis`, which must be the last dimension.
 void refuse_axis(config::Reader& args);
 
-/// The key `label_smoothing`, within [0, 1].
-double read_smoothing(config::Reader& args);
-
 }  // namespace meshwork::losses

@@ -18,8 +18,7 @@ Compared compare(const Comparison& c, double delta) {
 }
 
 CompareFunction read(config::Reader& args) {
-  const double delta = args.get("delta", 1.0);
-  if (delta <= 0) fail_at(args.at(), "{}: delta is {}; give more than 0", args.what(), delta);
+  const double delta = args.get("delta", 1.0, config::more_than(0));
   return [delta](const Comparison& c) { return compare(c, delta); };
 }
 

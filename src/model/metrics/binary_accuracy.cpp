@@ -7,7 +7,7 @@ namespace meshwork::metrics {
 namespace {
 
 CompareFunction read(config::Reader& args) {
-  const double threshold = read_within(args, "threshold", 0.5, 0.0, 1.0);
+  const double threshold = args.get("threshold", 0.5, config::between(0, 1));
   return [threshold](const Comparison& c) {
     const auto [y, p] = match_shapes(c);
     const ValueId says_yes = c.b.add(ops::kGreater, {p, ops::constant(c.b, threshold)});

@@ -26,7 +26,7 @@ Compared in_top_k(GraphBuilder& b, ValueId truth, ValueId predictions, std::int6
 }
 
 CompareFunction read(config::Reader& args) {
-  const std::int64_t k = args.find("k") == nullptr ? 5 : read_positive(args, "k");
+  const std::int64_t k = args.get("k", 5, config::at_least(1));
   return [k](const Comparison& c) {
     const ValueId y = one_hot_labels(c);
     const auto axis = static_cast<std::int64_t>(c.b.shape(y).size()) - 1;
@@ -35,7 +35,7 @@ CompareFunction read(config::Reader& args) {
 }
 
 CompareFunction read_sparse(config::Reader& args) {
-  const std::int64_t k = args.find("k") == nullptr ? 5 : read_positive(args, "k");
+  const std::int64_t k = args.get("k", 5, config::at_least(1));
   if (args.get("from_sorted_ids", false)) {
     fail_at(args.at(), "{}: from_sorted_ids is not supported yet; leave it out", args.what());
   }

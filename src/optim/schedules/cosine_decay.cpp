@@ -32,15 +32,12 @@ float learning_rate(std::int64_t number, const Arguments& a) {
 
 Schedule read(config::Reader& args) {
   Arguments a;
-  a.initial = read_learning_rate(args, "initial_learning_rate");
-  a.steps = read_steps(args, "decay_steps");
-  a.alpha = static_cast<float>(args.get("alpha", 0.0));
-  if (args.find("warmup_target") != nullptr) a.target = read_learning_rate(args, "warmup_target");
-  a.warmup_steps = static_cast<float>(args.get("warmup_steps", 0.0));
-  if (a.alpha < 0) fail_at(args.at(), "{}: alpha is {}; give 0 or more", args.what(), a.alpha);
-  if (a.warmup_steps < 0) {
-    fail_at(args.at(), "{}: warmup_steps is {}; give 0 or more", args.what(), a.warmup_steps);
-  }
+  a.initial = read_float(args, "initial_learning_rate", config::at_least(0));
+  a.steps = read_float(args, "decay_steps", config::more_than(0));
+  a.alpha = static_cast<float>(args.get("alpha", 0.0, config::at_least(0)));
+  if (args.find("warmup_target") != nullptr)
+    a.target = read_float(args, "warmup_target", config::at_least(0));
+  a.warmup_steps = static_cast<float>(args.get("warmup_steps", 0.0, config::at_least(0)));
   return [a](std::int64_t step) -> double { return learning_rate(step, a); };
 }
 

@@ -35,14 +35,11 @@ float learning_rate(std::int64_t step, const Arguments& a) {
 
 Schedule read(config::Reader& args) {
   Arguments a;
-  a.initial = read_learning_rate(args, "initial_learning_rate");
-  a.first_steps = read_steps(args, "first_decay_steps");
-  a.t_mul = static_cast<float>(args.get("t_mul", 2.0));
-  a.m_mul = static_cast<float>(args.get("m_mul", 1.0));
-  a.alpha = static_cast<float>(args.get("alpha", 0.0));
-  if (a.t_mul < 1) fail_at(args.at(), "{}: t_mul is {}; give 1 or more", args.what(), a.t_mul);
-  if (a.m_mul < 0) fail_at(args.at(), "{}: m_mul is {}; give 0 or more", args.what(), a.m_mul);
-  if (a.alpha < 0) fail_at(args.at(), "{}: alpha is {}; give 0 or more", args.what(), a.alpha);
+  a.initial = read_float(args, "initial_learning_rate", config::at_least(0));
+  a.first_steps = read_float(args, "first_decay_steps", config::more_than(0));
+  a.t_mul = static_cast<float>(args.get("t_mul", 2.0, config::at_least(1)));
+  a.m_mul = static_cast<float>(args.get("m_mul", 1.0, config::at_least(0)));
+  a.alpha = static_cast<float>(args.get("alpha", 0.0, config::at_least(0)));
   return [a](std::int64_t step) -> double { return learning_rate(step, a); };
 }
 

@@ -7,11 +7,10 @@ namespace meshwork::schedules {
 namespace {
 
 Schedule read(config::Reader& args) {
-  const float initial = read_learning_rate(args, "initial_learning_rate");
-  const float steps = read_steps(args, "decay_steps");
-  const float rate = read_float(args, "decay_rate");
+  const float initial = read_float(args, "initial_learning_rate", config::at_least(0));
+  const float steps = read_float(args, "decay_steps", config::more_than(0));
+  const float rate = read_float(args, "decay_rate", config::at_least(0));
   const bool staircase = args.get("staircase", false);
-  if (rate < 0) fail_at(args.at(), "{}: decay_rate is {}; give 0 or more", args.what(), rate);
   return [=](std::int64_t step) -> double {
     float p = static_cast<float>(step) / steps;
     if (staircase) p = std::floor(p);

@@ -9,13 +9,11 @@ namespace meshwork::schedules {
 namespace {
 
 Schedule read(config::Reader& args) {
-  const float initial = read_learning_rate(args, "initial_learning_rate");
-  const float steps = read_steps(args, "decay_steps");
-  const auto end = static_cast<float>(args.get("end_learning_rate", 0.0001));
-  const auto power = static_cast<float>(args.get("power", 1.0));
+  const float initial = read_float(args, "initial_learning_rate", config::at_least(0));
+  const float steps = read_float(args, "decay_steps", config::more_than(0));
+  const auto end = static_cast<float>(args.get("end_learning_rate", 0.0001, config::at_least(0)));
+  const auto power = static_cast<float>(args.get("power", 1.0, config::at_least(0)));
   const bool cycle = args.get("cycle", false);
-  if (end < 0) fail_at(args.at(), "{}: end_learning_rate is {}; give 0 or more", args.what(), end);
-  if (power < 0) fail_at(args.at(), "{}: power is {}; give 0 or more", args.what(), power);
   return [=](std::int64_t number) -> double {
     float step = static_cast<float>(number);
     float length = steps;

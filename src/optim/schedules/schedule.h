@@ -19,12 +19,10 @@ const std::vector<const ScheduleDef*>& schedule_registry();
 /// Reads a number or `ExponentialDecay: {..}`; nullptr: `fallback` in every step.
 Schedule read_schedule(const config::Value* value, double fallback);
 
-/// A required number as float32; the learning rates among them must not be negative.
-float read_float(config::Reader& args, std::string_view key);
-float read_learning_rate(config::Reader& args, std::string_view key);
-
-/// A required number of steps as float32, more than 0.
-float read_steps(config::Reader& args, std::string_view key);
+/// A required number as float32.
+inline float read_float(config::Reader& args, std::string_view key, const config::Range& range) {
+  return static_cast<float>(args.require_real(key, range));
+}
 
 namespace schedules {
 extern const ScheduleDef kCosineDecay;

@@ -12,11 +12,11 @@ class EarlyStopping : public Callback {
  public:
   EarlyStopping(config::Reader& args, const CallbackContext& context)
       : monitor_(args, context, args.get("min_delta", 0.0)),
-        patience_(read_count(args, "patience", 0)),
+        patience_(args.get("patience", 0, config::at_least(0))),
         verbose_(read_verbose(args)),
         baseline_(args.get_real("baseline")),
         restores_(args.get("restore_best_weights", false)),
-        start_(read_count(args, "start_from_epoch", 0)) {}
+        start_(args.get("start_from_epoch", 0, config::at_least(0))) {}
 
   void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     const auto value = monitor_.find(logs);

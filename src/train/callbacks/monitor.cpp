@@ -1,6 +1,5 @@
 #include "train/callbacks/monitor.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/nearest.h"
@@ -32,17 +31,14 @@ Monitor::Monitor(config::Reader& args, const CallbackContext& context, double mi
   const config::Value* given = args.find("monitor");
   const config::Location& at = given != nullptr ? given->at : args.at();
   const KnownLog& log = find_log(args, context, name_, at);
-  const std::string mode = args.get("mode", "auto");
-  const std::vector<std::string> modes{"auto", "min", "max"};
-  if (std::find(modes.begin(), modes.end(), mode) == modes.end()) {
-    fail_at(args.find("mode")->at, "{}: mode '{}' is unknown{}", args.what(), mode,
-            suggestion(mode, modes));
-  }
-  if (mode == "auto" && !log.greater_is_better) {
+  const auto greater =
+      args.choose("mode", log.greater_is_better,
+                  {{"auto", log.greater_is_better}, {"min", false}, {"max", true}});
+  if (!greater) {
     fail_at(at, "{}: it cannot be said whether '{}' should rise or fall; give mode: min or max",
             args.what(), name_);
   }
-  greater_is_better_ = mode == "auto" ? *log.greater_is_better : mode == "max";
+  greater_is_better_ = *greater;
 }
 
 std::optional<double> Monitor::find(const Logs& logs) const {
@@ -56,13 +52,6 @@ bool Monitor::improves(double value, std::optional<double> reference) const {
   const auto best = static_cast<float>(*reference);
   if (greater_is_better_) return static_cast<float>(value - min_delta_) > best;
   return static_cast<float>(value + min_delta_) < best;
-}
-
-std::int64_t read_count(config::Reader& args, std::string_view key, std::int64_t fallback) {
-  const std::int64_t count = args.get(key, fallback);
-  if (count < 0)
-    fail_at(args.find(key)->at, "{}: {} is {}; give 0 or more", args.what(), key, count);
-  return count;
 }
 
 bool read_verbose(config::Reader& args) {

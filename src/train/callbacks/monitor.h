@@ -31,9 +31,6 @@ class Monitor {
   double min_delta_ = 0;
 };
 
-/// A number of epochs or batches, 0 or more.
-std::int64_t read_count(config::Reader& args, std::string_view key, std::int64_t fallback);
-
 /// The argument `verbose`: whether the callback says what it does.
 bool read_verbose(config::Reader& args);
 

@@ -8,32 +8,15 @@
 namespace meshwork::callbacks {
 namespace {
 
-double read_factor(config::Reader& args) {
-  const double factor = args.get("factor", 0.1);
-  if (!(factor >= 0 && factor < 1)) {
-    fail_at(args.find("factor")->at, "{}: factor is {}; give 0 or more and less than 1",
-            args.what(), factor);
-  }
-  return factor;
-}
-
-double read_least(config::Reader& args) {
-  const double least = args.get("min_lr", 0.0);
-  if (!(least >= 0)) {
-    fail_at(args.find("min_lr")->at, "{}: min_lr is {}; give 0 or more", args.what(), least);
-  }
-  return least;
-}
-
 class ReduceLrOnPlateau : public Callback {
  public:
   ReduceLrOnPlateau(config::Reader& args, const CallbackContext& context)
       : monitor_(args, context, args.get("min_delta", 1e-4)),
-        factor_(read_factor(args)),
-        patience_(read_count(args, "patience", 10)),
+        factor_(args.get("factor", 0.1, config::kFromZeroBelowOne)),
+        patience_(args.get("patience", 10, config::at_least(0))),
         verbose_(read_verbose(args)),
-        cooldown_(read_count(args, "cooldown", 0)),
-        least_(read_least(args)) {}
+        cooldown_(args.get("cooldown", 0, config::at_least(0))),
+        least_(args.get("min_lr", 0.0, config::at_least(0))) {}
 
   void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     logs["learning_rate"] = static_cast<double>(training.learning_rate);

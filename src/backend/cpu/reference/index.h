@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "backend/backend.h"
+#include "backend/cpu/types.h"
 #include "base/shape.h"
 
 namespace meshwork::reference {
@@ -30,6 +32,19 @@ inline std::int64_t offset_of(const Shape& index, const Shape& strides) {
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
   return offset;
+}
+
+/// y[index] = x at `strides`, in elements.
+inline Launch gather(const TensorView& x, const Shape& strides, const TensorView& y) {
+  return [x, y, strides] {
+    cpu::with_type(y.type.dtype, [&](auto value) {
+      using T = decltype(value);
+      std::int64_t i = 0;
+      for_each_index(y.type.shape, [&](const Shape& index) {
+        y.as<T>()[i++] = x.as<T>()[offset_of(index, strides)];
+      });
+    });
+  };
 }
 
 }  // namespace meshwork::reference
