@@ -48,12 +48,13 @@ class CpuDevice final : public Device {
 
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, const HostMemory& host) override {
     MW_CHECK(bytes >= 0, "{} bytes", bytes);
-    // The system promises more than it has, and kills who takes it at its word.
-    const std::int64_t available = free_memory();
-    if (bytes > available) fail_short_of_memory(bytes, available);
+    // The system promises more than it has, and kills who takes it at its word. To ask takes longer
+    // than to allocate a little.
+    const bool is_much = bytes >= static_cast<std::int64_t>(kHugePage);
+    if (is_much && bytes > free_memory()) fail_short_of_memory(bytes, free_memory());
     std::shared_ptr<std::byte> memory = host ? host(bytes) : nullptr;
     if (memory == nullptr) memory = zeroed_pages(static_cast<std::size_t>(bytes));
-    if (memory == nullptr) fail_short_of_memory(bytes, available);
+    if (memory == nullptr) fail_short_of_memory(bytes, free_memory());
     return memory;
   }
 

@@ -1,6 +1,7 @@
 #include "job/session.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "comm/collectively.h"
@@ -63,7 +64,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
   // Collectives take what they need straight from the arenas of the others where they can.
   arena_ = device().allocate(plans_.arena_bytes,
                              [&](std::int64_t bytes) { return devices_->allocate(bytes); });
-  collectively(hosts(), [&] { bring_samples(); });
+  collectively(hosts(), [&] { place_samples(); });
   for (const auto& [key, plan] : plans_.plans) {
     const auto samples = [&, key = key](const std::string& field) {
       return this->samples(key, field);
@@ -72,12 +73,18 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
                                                            arena_.get(), samples));
   }
   find_weights();
+  collectively(hosts(), [&] { bring_samples(); });
 }
 
-void Session::bring_samples() {
+void Session::for_each_samples(const SamplesStep& step) const {
+  std::set<std::pair<std::string, std::string>> done;  // fields of splits
   for (const auto& [key, plan] : plans_.plans) {
     for (const Node& node : plan.program.nodes) {
-      if (node.op->leaf == Leaf::kSamples) bring_samples(split_of(key), node.attrs.text("name"));
+      if (node.op->leaf != Leaf::kSamples) continue;
+      const data::Split& split = split_of(key);
+      const data::Field* field = split.find(node.attrs.text("name"));
+      MW_CHECK(field != nullptr, "samples of '{}'", node.attrs.text("name"));
+      if (done.emplace(split.name, field->name).second) step(split, *field);
     }
   }
 }
@@ -87,20 +94,28 @@ const data::Split& Session::split_of(const ProgramKey& key) const {
   return job_.splits.at(accumulates ? ProgramKind::kTrain : key.kind);
 }
 
-void Session::bring_samples(const data::Split& split, const std::string& name) {
-  const data::Field* field = split.find(name);
-  MW_CHECK(field != nullptr, "samples of '{}'", name);
-  const data::SourceInfo& info = field->source->info();
-  if (!checked_.emplace(split.name, name).second) return;
-  const std::byte* host = data::resident_samples(split, *field);
-  const std::byte*& place = samples_[field->source.get()];
-  if (place != nullptr) return;  // validation may be of the same samples
-  place = host;
-  if (device().reads_host_memory()) return;
-  const std::int64_t bytes = num_bytes({info.dtype, info.shape});
-  copies_.push_back(device().allocate(bytes));
-  meshwork::upload(device(), stream(), copies_.back().get(), host, bytes);
-  place = copies_.back().get();
+/// Kernels are bound to places while samples are still being unpacked.
+void Session::place_samples() {
+  for_each_samples([&](const data::Split& /*split*/, const data::Field& field) {
+    const data::Source* source = field.source.get();
+    if (samples_.contains(source)) return;  // validation may be of the same samples
+    if (device().reads_host_memory()) {
+      samples_[source] = source->place();
+      return;
+    }
+    copies_[source] = device().allocate(num_bytes({source->info().dtype, source->info().shape}));
+    samples_[source] = copies_[source].get();
+  });
+}
+
+void Session::bring_samples() {
+  for_each_samples([](const data::Split& split, const data::Field& field) {
+    data::resident_samples(split, field);
+  });
+  for (const auto& [source, copy] : copies_) {
+    const std::int64_t bytes = num_bytes({source->info().dtype, source->info().shape});
+    meshwork::upload(device(), stream(), copy.get(), source->samples(), bytes);
+  }
 }
 
 const std::byte* Session::samples(const ProgramKey& key, const std::string& field) const {

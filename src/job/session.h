@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +70,10 @@ class Session {
  private:
   Session(const Job& job, const World& world, DeviceParts parts);
   void check_variables_agree() const;
+  using SamplesStep = std::function<void(const data::Split&, const data::Field&)>;
+  void for_each_samples(const SamplesStep& step) const;
+  void place_samples();
   void bring_samples();
-  void bring_samples(const data::Split& split, const std::string& name);
   const data::Split& split_of(const ProgramKey& key) const;
   const std::byte* samples(const ProgramKey& key, const std::string& field) const;
   void find_weights();
@@ -86,8 +88,7 @@ class Session {
   ProgramStreams streams_;
   /// All samples of sources that lie in memory: theirs, or where kernels do not reach it a copy.
   std::map<const data::Source*, const std::byte*> samples_;
-  std::vector<std::shared_ptr<std::byte>> copies_;
-  std::set<std::pair<std::string, std::string>> checked_;  ///< fields of splits
+  std::map<const data::Source*, std::shared_ptr<std::byte>> copies_;
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
   std::vector<GlobalTensor> weights_;
   std::vector<TensorView> weight_views_;

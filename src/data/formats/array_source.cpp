@@ -22,6 +22,9 @@ class ArraySource : public Source {
     std::call_once(asked_for_, [&] { file_->prepare(); });
     return element_.swapped ? Source::samples() : stored();
   }
+  const std::byte* place() const override {
+    return element_.swapped ? samples() : file_->place() + offset_;
+  }
   std::int64_t kept_bytes() const override { return bytes(); }
 
  private:

@@ -48,7 +48,10 @@ void FileBytes::expect_size(std::size_t size, const std::string& why) {
   why_ = why;
   const std::size_t have = file_.bytes().size();
   if (!gzip_ && have != size) fail_size(path(), have, size, why);
-  if (gzip_ && size / kBestRatio > have) fail_size(path(), have, size, why + " however compressed");
+  if (!gzip_) return;
+  if (size / kBestRatio > have) fail_size(path(), have, size, why + " however compressed");
+  // One byte more than needed: gunzip then meets the end of the stream and checks its checksum.
+  unpacked_ = HeapBytes::of_size(size + 1);
 }
 
 std::span<const std::byte> FileBytes::all() const {
@@ -56,14 +59,14 @@ std::span<const std::byte> FileBytes::all() const {
   if (is_unpacked_.load(std::memory_order_acquire)) return unpacked_.span();
   const std::lock_guard lock(mutex_);
   if (is_unpacked_.load(std::memory_order_relaxed)) return unpacked_.span();
-  const std::size_t size = why_.empty() ? gunzip_size(file_) : expected_;
-  // One byte more than needed: gunzip then meets the end of the stream and checks its checksum.
-  HeapBytes bytes = HeapBytes::of_size(size + 1);
-  const std::size_t have = gunzip(file_, bytes.span());
-  if (have < size) fail_size(path(), have, size, why_);
-  if (have > size) fail_size(path(), gunzip_size(file_), size, why_);
-  bytes.size = size;
-  unpacked_ = std::move(bytes);
+  if (why_.empty()) {
+    expected_ = gunzip_size(file_);
+    unpacked_ = HeapBytes::of_size(expected_ + 1);
+  }
+  const std::size_t have = gunzip(file_, {unpacked_.data.get(), expected_ + 1});
+  if (have < expected_) fail_size(path(), have, expected_, why_);
+  if (have > expected_) fail_size(path(), gunzip_size(file_), expected_, why_);
+  unpacked_.size = expected_;
   is_unpacked_.store(true, std::memory_order_release);
   return unpacked_.span();
 }

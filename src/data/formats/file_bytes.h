@@ -40,6 +40,9 @@ class FileBytes {
   /// all() for a gzip file. `why` says where the size comes from: "shape [10, 28, 28] of uint8".
   void expect_size(std::size_t size, const std::string& why);
 
+  /// Where the contents, of the size that is expected, stand when all() has been called.
+  const std::byte* place() const { return gzip_ ? unpacked_.data.get() : file_.bytes().data(); }
+
   /// All contents; any number of threads may call it.
   std::span<const std::byte> all() const;
 
@@ -51,7 +54,7 @@ class FileBytes {
  private:
   MappedFile file_;
   bool gzip_ = false;
-  std::size_t expected_ = 0;
+  mutable std::size_t expected_ = 0;
   std::string why_;
   mutable std::mutex mutex_;
   mutable HeapBytes unpacked_;

@@ -54,6 +54,8 @@ class Source {
   /// All elements of a resident source, at any alignment. Unpacks or draws them where nobody has;
   /// may throw what read() may.
   virtual const std::byte* samples() const;
+  /// What samples() gives, perhaps before anything lies there.
+  virtual const std::byte* place() const { return samples(); }
 
   /// Bytes that reading all of it leaves in memory until the end, or in mapped pages of its file.
   virtual std::int64_t kept_bytes() const { return is_resident() ? bytes() : 0; }
