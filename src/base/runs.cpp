@@ -29,4 +29,10 @@ void for_each_run(const Region& region, const Shape& local,
   }
 }
 
+std::vector<Run> runs_of(const Region& region, const Shape& local) {
+  std::vector<Run> runs;
+  for_each_run(region, local, [&](const Run& run) { runs.push_back(run); });
+  return runs;
+}
+
 }  // namespace meshwork

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "base/shape.h"
 
@@ -19,5 +20,8 @@ struct Run {
 ///     columns 2 and 3 of a [3, 4]: {2, 0, 2} {6, 2, 2} {10, 4, 2};   rows 1 and 2: {4, 0, 8}
 void for_each_run(const Region& region, const Shape& local,
                   const std::function<void(const Run&)>& visit);
+
+/// The same as a list.
+std::vector<Run> runs_of(const Region& region, const Shape& local);
 
 }  // namespace meshwork

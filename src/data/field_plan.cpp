@@ -35,7 +35,7 @@ FieldPlan plan_field(const Field& field, bool augment, LocalPart part, std::int6
            part.region.offset[0] + part.shape[0] <= batch);
   const auto of_sample = [](const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); };
   FieldPlan plan;
-  plan.runs = runs_of(of_sample(global), of_sample(part.region.offset), of_sample(part.shape));
+  plan.runs = runs_of({of_sample(global), of_sample(part.region.offset)}, of_sample(part.shape));
   plan.bytes =
       num_elements(part.shape) * static_cast<std::int64_t>(size_of(batch_dtype(field, augment)));
   plan.part = std::move(part);

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "base/runs.h"
 #include "base/shape.h"
 #include "data/dataset.h"
-#include "data/runs.h"
 
 namespace meshwork::data {
 
@@ -17,7 +17,7 @@ struct LocalPart {
 /// How to read one field of a batch.
 struct FieldPlan {
   LocalPart part;
-  Runs runs;  ///< of a sample
+  std::vector<Run> runs;  ///< of a sample
   std::int64_t bytes = 0;
 
   std::int64_t rows() const { return part.shape[0]; }

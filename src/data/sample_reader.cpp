@@ -18,33 +18,27 @@ SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment)
   augmenter_.emplace(field.augment, field.name, field.shape, seed);
 }
 
-void SampleReader::read(const Rows& rows, const Runs& runs, std::byte* out) {
-  if (runs.starts.empty()) return;
-  const bool is_whole = runs.starts.size() == 1 && runs.length == elements_;
-  const std::int64_t run = runs.length * item_;
+void SampleReader::read(const Rows& rows, std::span<const Run> runs, std::byte* out) {
+  if (runs.empty()) return;
+  const bool is_whole = runs.size() == 1 && runs[0].count == elements_;
   for (std::size_t i = 0; i < rows.samples.size(); ++i) {
     if (arrival_ == Arrival::kRows) {
       const auto number = static_cast<std::int32_t>(rows.samples[i]);
       std::memcpy(out, &number, sizeof number);
       out += sizeof number;
-    } else if (augmenter_ || (!is_whole && field_.source->decodes_samples())) {
-      const std::byte* sample = read_whole(rows, i);
-      for (const std::int64_t start : runs.starts) {
-        std::memcpy(out, sample + start * item_, static_cast<std::size_t>(run));
-        out += run;
-      }
-    } else {
-      read_runs(rows.samples[i], runs, out);
-      out += run * static_cast<std::int64_t>(runs.starts.size());
+      continue;
     }
-  }
-}
-
-void SampleReader::read_runs(std::int64_t row, const Runs& runs, std::byte* out) const {
-  for (const std::int64_t start : runs.starts) {
-    field_.source->read(row * elements_ + start, runs.length, out);
-    check_values(field_, row, runs.length, out);
-    out += runs.length * item_;
+    const bool takes_whole = augmenter_ || (!is_whole && field_.source->decodes_samples());
+    const std::byte* sample = takes_whole ? read_whole(rows, i) : nullptr;
+    for (const Run& run : runs) {
+      if (takes_whole) {
+        std::memcpy(out, sample + run.global * item_, static_cast<std::size_t>(run.count * item_));
+      } else {
+        field_.source->read(rows.samples[i] * elements_ + run.global, run.count, out);
+        check_values(field_, rows.samples[i], run.count, out);
+      }
+      out += run.count * item_;
+    }
   }
 }
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "base/runs.h"
 #include "data/augment/augmenter.h"
 #include "data/dataset.h"
-#include "data/runs.h"
 
 namespace meshwork::data {
 
@@ -30,10 +30,9 @@ class SampleReader {
 
   /// Writes the runs of every row to `out`, one after the other; of kRows the numbers of the rows.
   /// Allocates nothing from the second call on.
-  void read(const Rows& rows, const Runs& runs, std::byte* out);
+  void read(const Rows& rows, std::span<const Run> runs, std::byte* out);
 
  private:
-  void read_runs(std::int64_t row, const Runs& runs, std::byte* out) const;
   const std::byte* read_whole(const Rows& rows, std::size_t i);
 
   Field field_;

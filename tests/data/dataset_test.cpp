@@ -10,7 +10,6 @@
 #include "config/yaml.h"
 #include "data/files.h"
 #include "data/find_file.h"
-#include "data/runs.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
@@ -262,20 +261,6 @@ TEST_CASE("the descriptions that come with Meshwork are well formed") {
   }
   const data::Dataset guide(config::load_yaml("datasets/keras_guide_normal.yaml"), 1);
   CHECK(guide.describe() == "train: 128 samples, x float32 [28, 28, 1], y float32 [10]\n");
-}
-
-TEST_CASE("runs of a box") {
-  const data::Runs rows = data::runs_of({4, 8}, {1, 0}, {2, 8});
-  CHECK(rows.length == 16);
-  CHECK(rows.starts == std::vector<std::int64_t>{8});
-  const data::Runs columns = data::runs_of({4, 8}, {1, 3}, {2, 3});
-  CHECK(columns.length == 3);
-  CHECK(columns.starts == std::vector<std::int64_t>{11, 19});
-  const data::Runs box = data::runs_of({2, 3, 4, 2}, {0, 1, 2, 0}, {2, 2, 1, 2});
-  CHECK(box.length == 2);
-  CHECK(box.starts == std::vector<std::int64_t>{12, 20, 36, 44});
-  CHECK(data::runs_of({}, {}, {}).starts == std::vector<std::int64_t>{0});
-  CHECK(data::runs_of({3}, {3}, {0}).starts.empty());
 }
 
 TEST_CASE("what a data set keeps in memory is known before it is read") {

@@ -14,12 +14,6 @@ struct Cut {
   std::size_t runs;  ///< of block 0
 };
 
-std::vector<Run> runs_of(const Region& region, const Shape& local) {
-  std::vector<Run> runs;
-  for_each_run(region, local, [&](const Run& run) { runs.push_back(run); });
-  return runs;
-}
-
 TEST_CASE("every element of a part is in one run, at its index in the global tensor") {
   for (const Cut& c :
        {Cut{{}, {}, 1}, Cut{{7}, {3}, 1}, Cut{{7}, {1}, 1}, Cut{{10, 4}, {4, 1}, 1},

@@ -68,8 +68,8 @@ class RowTaker {
     row_ = num_elements(Shape(all.begin() + 1, all.end())) * converter_.size();
     const Shape& offset = y_.region.offset;
     const Shape& local = y_.type.shape;
-    for_each_run({{all.begin() + 1, all.end()}, {offset.begin() + 1, offset.end()}},
-                 {local.begin() + 1, local.end()}, [&](const Run& run) { runs_.push_back(run); });
+    runs_ = runs_of({{all.begin() + 1, all.end()}, {offset.begin() + 1, offset.end()}},
+                    {local.begin() + 1, local.end()});
     for (const Run& run : runs_) elements_ += run.count;
   }
 

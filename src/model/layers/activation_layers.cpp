@@ -18,9 +18,14 @@ ValueId build_leaky_relu(Scope& scope, config::Reader& args, std::span<const Val
   return b.add(ops::kSelect, {positive, inputs[0], ops::scale(b, inputs[0], slope)});
 }
 
+template <const ActivationDef& activation>
+ValueId build_activation(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  return activation.read(args)(scope.builder(), inputs[0]);
+}
+
 ValueId build_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   for (const char* key : {"negative_slope", "threshold"}) args.get(key, 0.0, config::at_least(0));
-  return activations::kRelu.read(args)(scope.builder(), inputs[0]);
+  return build_activation<activations::kRelu>(scope, args, inputs);
 }
 
 /// Softmax over several axes together: these moved to the end and made one.
@@ -55,13 +60,7 @@ ValueId build_softmax(Scope& scope, config::Reader& args, std::span<const ValueI
 
 }  // namespace
 
-const LayerDef kElu{
-    .names = {"ELU"},
-    .build =
-        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return activations::kElu.read(args)(scope.builder(), inputs[0]);
-        },
-};
+const LayerDef kElu{.names = {"ELU"}, .build = build_activation<activations::kElu>};
 
 const LayerDef kIdentity{
     .names = {"Identity"},
