@@ -18,6 +18,7 @@ MAY_SEE = {
     "target": "base",
     "config": "base",
     "graph": "base",
+    "precompiled": "config graph",
     "elementwise": "graph",
     "ops": "base graph elementwise",
     "model": "base config graph ops",

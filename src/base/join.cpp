@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 namespace meshwork {
 namespace {
 
@@ -12,7 +10,7 @@ std::string join_any(std::span<const T> parts, std::string_view separator) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) text += separator;
-    fmt::format_to(std::back_inserter(text), "{}", parts[i]);
+    text += fmt::format("{}", parts[i]);
   }
   return text;
 }

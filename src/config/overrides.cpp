@@ -223,7 +223,9 @@ void assign(Value& node, Step step, const Value& value) {
     assign_in_list(node, std::move(step), value);
   } else if (node.is_scalar() && step.shape == "dataset") {
     const Value name = node;
-    node = Value{Value::Kind::kMap, name.at, {}, false, {}, {{"name", name.at, name}}};
+    node = {};
+    node.at = name.at;
+    node.insert("name", name.at).value = name;
     assign_in_map(node, std::move(step), value);
   } else if (node.is_scalar()) {
     fail_at(step.at, "{} is {}; it has no keys", step.passed(), describe(node));

@@ -56,6 +56,13 @@ std::string describe(const Value& value) {
   return {};
 }
 
+Value::Value() = default;
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 const Value::Entry* Value::find(std::string_view key) const {
   const auto entry =
       std::find_if(map.begin(), map.end(), [&](const Entry& e) { return e.key == key; });

@@ -49,6 +49,13 @@ struct Value {
   std::vector<Value> list;
   std::vector<Entry> map;  ///< in the order of the file; keys are unique
 
+  Value();  // these are in value.cpp: half a hundred files would compile them
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_list() const { return kind == Kind::kList; }

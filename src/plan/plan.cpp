@@ -79,7 +79,6 @@ MemoryUse memory_use(const Plan& plan) {
 
 std::string to_string(const Plan& plan) {
   std::string text;
-  auto out = std::back_inserter(text);
   const auto value = [&](ValueId id) {
     const std::int64_t offset = plan.offsets.empty() ? Plan::kNoPlace : plan.offsets[id];
     return offset == Plan::kNoPlace ? fmt::format("%{}", id) : fmt::format("%{}@{}", id, offset);
@@ -87,13 +86,13 @@ std::string to_string(const Plan& plan) {
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction& instruction = plan.instructions[i];
     if (instruction.kind == Instruction::Kind::kFinish) {
-      fmt::format_to(out, "{:4} finish {}, waits for event {}\n", i, instruction.started,
-                     instruction.done);
+      text += fmt::format("{:4} finish {}, waits for event {}\n", i, instruction.started,
+                          instruction.done);
     }
     const bool starts = instruction.kind == Instruction::Kind::kStart;
     if (starts) {
-      fmt::format_to(out, "{:4} communication waits for event {}, records event {}\n", i,
-                     instruction.ready, instruction.done);
+      text += fmt::format("{:4} communication waits for event {}, records event {}\n", i,
+                          instruction.ready, instruction.done);
     }
     const char* start = starts ? "start " : "";
     for (const ValueId id : instruction.nodes) {
@@ -101,24 +100,24 @@ std::string to_string(const Plan& plan) {
       std::vector<std::string> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(value(input));
       const char* kind = is_view(plan.program, id) ? " view" : "";
-      fmt::format_to(out, "{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
-                     join(inputs, ", "), attrs_text(node), to_string(node.type), kind, node.path);
+      text +=
+          fmt::format("{:4} {}{} = {}({}){} : {}{}  # {}\n", i, start, value(id), node.op->name,
+                      join(inputs, ", "), attrs_text(node), to_string(node.type), kind, node.path);
     }
   }
   for (const FinalCopy& copy : plan.copies) {
-    fmt::format_to(out, "copy {} -> {}\n", value(copy.from), value(copy.variable));
+    text += fmt::format("copy {} -> {}\n", value(copy.from), value(copy.variable));
   }
   for (const Traffic& t : traffic(plan)) {
-    fmt::format_to(out, "traffic {}: {} calls, {:.0f} bytes sent\n", t.op, t.calls, t.bytes);
+    text += fmt::format("traffic {}: {} calls, {:.0f} bytes sent\n", t.op, t.calls, t.bytes);
   }
   const std::int64_t unused = plan.arena_bytes - plan.live_bytes;
-  fmt::format_to(out,
-                 "memory: {} bytes, of them {} for variables and {} for a step; {} ({:.1f} %) more "
-                 "than are ever in use at once\n",
-                 plan.arena_bytes, plan.variable_bytes, plan.arena_bytes - plan.variable_bytes,
-                 unused,
-                 100.0 * static_cast<double>(unused) /
-                     static_cast<double>(std::max<std::int64_t>(plan.live_bytes, 1)));
+  text += fmt::format(
+      "memory: {} bytes, of them {} for variables and {} for a step; {} ({:.1f} %) more "
+      "than are ever in use at once\n",
+      plan.arena_bytes, plan.variable_bytes, plan.arena_bytes - plan.variable_bytes, unused,
+      100.0 * static_cast<double>(unused) /
+          static_cast<double>(std::max<std::int64_t>(plan.live_bytes, 1)));
   return text;
 }
 

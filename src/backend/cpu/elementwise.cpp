@@ -1,84 +1,87 @@
 // Elementwise ops, with numpy broadcasting.
 #include "elementwise/all.h"
 
+#include <algorithm>
 #include <array>
-#include <type_traits>
+#include <vector>
 
 #include "backend/cpu/elementwise_loop.h"
+#include "backend/cpu/fusion_steps.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-using elementwise::Types;
-
-/// One block of the nest; y may be an operand that is not broadcast.
-template <class Entry, class Y, class... X>
-struct BlockLoop {
-  [[gnu::always_inline]] static void run(const X*... x, Y* y, const Nest::Block& block) {
-    rows(std::index_sequence_for<X...>(), x..., y, block);
+/// f of rows of bfloat16, each result rounded once.
+template <class Entry, class... X>
+struct RowLoop {
+  [[gnu::always_inline]] static void run(const BFloat16* const* x, unsigned repeats, BFloat16* y,
+                                         std::int64_t count) {
+    spread(std::index_sequence_for<X...>(), x, repeats, y, count);
   }
 
  private:
   template <std::size_t... I>
-  [[gnu::always_inline]] static void rows(std::index_sequence<I...>, const X*... x, Y* y,
-                                          const Nest::Block& block) {
-    const unsigned repeats = ((block.repeats[I] ? 1U << I : 0U) | ...);
-    for (std::int64_t row = 0; row < block.rows; ++row) {
-      ElementwiseLoop<Entry, Y, X...>::run(
-          (x + block.offset[I] + row * block.stride[I])..., repeats,
-          y + block.result_offset + row * block.result_stride, block.columns);
-    }
+  [[gnu::always_inline]] static void spread(std::index_sequence<I...>, const BFloat16* const* x,
+                                            unsigned repeats, BFloat16* y, std::int64_t count) {
+    ElementwiseLoop<Entry, BFloat16, X...>::run(x[I]..., repeats, y, count);
   }
 };
 
-template <class Entry, class Y, class... X, std::size_t... I>
-Launch launch(const KernelArgs& args, std::index_sequence<I...>) {
-  const Nest nest(args.output.type.shape, {args.inputs[I].type.shape...});
-  return [nest, ... x = args.inputs[I].as<X>(), y = args.output.as<Y>(),
-          run = vectorized<BlockLoop<Entry, Y, X...>>()] {
-    for_each_task(nest.tasks(), nest.elements(),
-                  [&](std::int64_t task) { run(x..., y, nest.block(task)); });
+/// As a FusionStep, of numbers of type T.
+template <class T>
+using RowStep = void (*)(const T* const* x, unsigned repeats, T* y, std::int64_t count);
+
+template <class Entry>
+RowStep<BFloat16> bfloat16_step() {
+  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
+  using B = BFloat16;
+  if constexpr (kOperands == 1) return vectorized<RowLoop<Entry, B>>();
+  if constexpr (kOperands == 2) return vectorized<RowLoop<Entry, B, B>>();
+  if constexpr (kOperands == 3) return vectorized<RowLoop<Entry, B, B, B>>();
+}
+
+/// Broadcasts; y may be an operand that is not broadcast.
+template <class T>
+Launch bind_rows(const KernelArgs& args, RowStep<T> step) {
+  std::vector<Shape> shapes;
+  std::array<const T*, kMaxOperands> x{};
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    shapes.push_back(args.inputs[i].type.shape);
+    x[i] = args.inputs[i].as<T>();
+  }
+  return [nest = Nest(args.output.type.shape, shapes), x, y = args.output.as<T>(), step] {
+    for_each_task(nest.tasks(), nest.elements(), [&](std::int64_t task) {
+      const Nest::Block block = nest.block(task);
+      unsigned repeats = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) repeats |= block.repeats[i] ? 1U << i : 0U;
+      std::array<const T*, kMaxOperands> at{};
+      for (std::int64_t row = 0; row < block.rows; ++row) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          at[i] = x[i] + block.offset[i] + row * block.stride[i];
+        }
+        step(at.data(), repeats, y + block.result_offset + row * block.result_stride,
+             block.columns);
+      }
+    });
   };
 }
 
-/// X: of all operands that T is not.
-template <class Entry, class T, class... X>
-Launch bind_as(const KernelArgs& args) {
-  using Wide = decltype(Entry::apply(Computed<X>{}...));
-  using Y = std::conditional_t<std::is_same_v<T, BFloat16>, BFloat16, Wide>;
-  return launch<Entry, Y, X...>(args, std::index_sequence_for<X...>());
-}
-
-/// Of operands of type X.
-template <class Entry, class X>
-Launch bind_of(const KernelArgs& args) {
-  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
-  if constexpr (Entry::kTraits.types == Types::kChoice) {
-    // The choices are only moved: as bits.
-    using T = std::conditional_t<std::is_same_v<X, BFloat16>, std::uint16_t, float>;
-    return bind_as<Entry, T, X, T, T>(args);
-  } else if constexpr (kOperands == 1) {
-    return bind_as<Entry, X, X>(args);
-  } else {
-    return bind_as<Entry, X, X, X>(args);
-  }
-}
-
-/// Numbers of other and of several types, of which a step has few, are left to the naive kernel.
+/// Whole numbers and several types, of which a step has few, are left to the naive kernel.
 template <class Entry>
 Launch bind(const KernelArgs& args) {
-  const auto are = [&](DType dtype) {
-    const bool is_given = Entry::kTraits.types == Types::kChoice;
-    return args.inputs[0].type.dtype == dtype && (!is_given || args.output.type.dtype == dtype);
+  const auto all_are = [&](DType dtype) {
+    const auto is = [&](const TensorView& view) { return view.type.dtype == dtype; };
+    return is(args.output) && std::all_of(args.inputs.begin(), args.inputs.end(), is);
   };
-  if (are(DType::kFloat32)) return bind_of<Entry, float>(args);
-  if (are(DType::kBFloat16)) return bind_of<Entry, BFloat16>(args);
+  if (all_are(DType::kFloat32)) {
+    return bind_rows<float>(args, find_fusion_step(Entry::kTraits.name));
+  }
+  if (all_are(DType::kBFloat16)) return bind_rows<BFloat16>(args, bfloat16_step<Entry>());
   constexpr std::size_t kNumber = elementwise::index_in<Entry>(elementwise::All{});
   return reference::elementwise_kernels()[kNumber].bind(args);
 }
