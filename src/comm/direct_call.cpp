@@ -65,9 +65,11 @@ class DirectCall final : public PreparedCall {
   }
 
   bool poll() override {
+    // Asked first: a member that has done its part may go, and all it waited for has come by then.
+    const bool broken = board_.broken.load() != 0;
     if (state_ == State::kStarted && is_reached(board_.started)) work();
     if (state_ == State::kWorked && is_reached(board_.done)) state_ = State::kIdle;
-    if (state_ != State::kIdle && board_.broken.load() != 0) peers_.fail_broken();
+    if (state_ != State::kIdle && broken) peers_.fail_broken();
     return state_ == State::kIdle;
   }
 

@@ -91,6 +91,18 @@ TEST_CASE("threads: a device that ends early ends the prepared calls of the othe
         "device 1 of 2 ended while others wait for it in a call");
 }
 
+TEST_CASE("threads: a device may go as soon as its part of the last call is done") {
+  const auto work = [](World& world) {
+    float value = 1;
+    const auto call = world.devices->prepare({.send = &value, .recv = &value, .count = 1},
+                                             test::immediate_stream());
+    call->start();
+    call->wait();
+    CHECK(value == 12);
+  };
+  for (int i = 0; i < 6000; ++i) run_devices(12, work);
+}
+
 TEST_CASE("threads: many calls in a row") {
   for (const int devices : {2, 5}) {
     run_devices(devices, [](World& world) {
