@@ -1,9 +1,11 @@
 #include "base/dtype.h"
 
 #include <array>
+#include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/join.h"
 
 namespace meshwork {
 namespace {
@@ -52,10 +54,9 @@ DType dtype_from_string(std::string_view name) {
   for (const DTypeInfo& entry : kDTypes) {
     if (entry.name == name) return entry.dtype;
   }
-  std::string known;
-  for (const DTypeInfo& entry : kDTypes)
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  fail("unknown dtype '{}'; known: {}", name, known);
+  std::vector<std::string_view> known;
+  for (const DTypeInfo& entry : kDTypes) known.push_back(entry.name);
+  fail("unknown dtype '{}'; known: {}", name, join(known, ", "));
 }
 
 }  // namespace meshwork

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "base/nearest.h"
 #include "config/sections.h"
 #include "config/yaml.h"
 

@@ -1,8 +1,6 @@
-#include <array>
 #include <charconv>
 #include <limits>
 
-#include "base/nearest.h"
 #include "config/sections.h"
 
 namespace meshwork::config {

@@ -19,8 +19,6 @@ struct FieldPlan {
   LocalPart part;
   std::vector<Run> runs;  ///< of a sample
   std::int64_t bytes = 0;
-
-  std::int64_t rows() const { return part.shape[0]; }
 };
 
 /// Elements of a batch as the program gets them, and its shape.

@@ -23,7 +23,7 @@ struct Printer {
   std::string operator()(const std::vector<double>& value) const {
     std::vector<std::string> texts;
     for (const double real : value) texts.push_back((*this)(real));
-    return fmt::format("[{}]", fmt::join(texts, ", "));
+    return fmt::format("[{}]", join(texts, ", "));
   }
 };
 

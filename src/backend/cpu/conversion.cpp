@@ -78,10 +78,9 @@ class RowTaker {
     if (runs_.empty()) return;
     const std::int64_t first = runs_.front().global;
     const std::int64_t span = runs_.back().global + runs_.back().count - first;
-    const std::int64_t last = y_.type.shape[0];
     for (std::int64_t i = begin; i < std::min(begin + kAhead, end); ++i) fetch(i, first, span);
     for (std::int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < last) fetch(i + kAhead, first, span);
+      if (i + kAhead < end) fetch(i + kAhead, first, span);
       take(row(i), y_.data + i * elements_ * kValue);
     }
   }

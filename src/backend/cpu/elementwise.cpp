@@ -10,44 +10,24 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/simd.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-/// f of rows of bfloat16, each result rounded once.
-template <class Entry, class... X>
-struct RowLoop {
-  [[gnu::always_inline]] static void run(const BFloat16* const* x, unsigned repeats, BFloat16* y,
-                                         std::int64_t count) {
-    spread(std::index_sequence_for<X...>(), x, repeats, y, count);
-  }
-
- private:
-  template <std::size_t... I>
-  [[gnu::always_inline]] static void spread(std::index_sequence<I...>, const BFloat16* const* x,
-                                            unsigned repeats, BFloat16* y, std::int64_t count) {
-    ElementwiseLoop<Entry, BFloat16, X...>::run(x[I]..., repeats, y, count);
-  }
-};
-
-/// As a FusionStep, of numbers of type T.
-template <class T>
-using RowStep = void (*)(const T* const* x, unsigned repeats, T* y, std::int64_t count);
-
 template <class Entry>
-RowStep<BFloat16> bfloat16_step() {
-  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
-  using B = BFloat16;
-  if constexpr (kOperands == 1) return vectorized<RowLoop<Entry, B>>();
-  if constexpr (kOperands == 2) return vectorized<RowLoop<Entry, B, B>>();
-  if constexpr (kOperands == 3) return vectorized<RowLoop<Entry, B, B, B>>();
+ElementwiseStep<BFloat16> bfloat16_step() {
+  if constexpr (Entry::kTraits.types == elementwise::Types::kChoice) {
+    using Bits = std::uint16_t;  // the choices are only moved
+    return vectorized<StepLoop<Entry, BFloat16, Bits, BFloat16, Bits, Bits>>();
+  } else {
+    return elementwise_step<Entry, BFloat16>();
+  }
 }
 
 /// Broadcasts; y may be an operand that is not broadcast.
 template <class T>
-Launch bind_rows(const KernelArgs& args, RowStep<T> step) {
+Launch bind_rows(const KernelArgs& args, ElementwiseStep<T> step) {
   std::vector<Shape> shapes;
   std::array<const T*, kMaxOperands> x{};
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "backend/cpu/convert.h"
+#include "backend/cpu/fusion_steps.h"
+#include "backend/cpu/simd.h"
+#include "elementwise/list.h"
 
 namespace meshwork::cpu {
 
@@ -43,5 +46,31 @@ struct ElementwiseLoop {
     }
   }
 };
+
+/// ElementwiseLoop as a step; Y and X are as what its result and operands are read.
+template <class Entry, class T, class Y, class... X>
+struct StepLoop {
+  [[gnu::always_inline]] static void run(const T* const* operands, unsigned repeats, T* y,
+                                         std::int64_t count) {
+    spread(std::index_sequence_for<X...>(), operands, repeats, y, count);
+  }
+
+ private:
+  template <std::size_t... I>
+  [[gnu::always_inline]] static void spread(std::index_sequence<I...>, const T* const* operands,
+                                            unsigned repeats, T* y, std::int64_t count) {
+    ElementwiseLoop<Entry, Y, X...>::run(reinterpret_cast<const X*>(operands[I])..., repeats,
+                                         reinterpret_cast<Y*>(y), count);
+  }
+};
+
+/// The step of an entry for this machine.
+template <class Entry, class T>
+ElementwiseStep<T> elementwise_step() {
+  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
+  if constexpr (kOperands == 1) return vectorized<StepLoop<Entry, T, T, T>>();
+  if constexpr (kOperands == 2) return vectorized<StepLoop<Entry, T, T, T, T>>();
+  if constexpr (kOperands == 3) return vectorized<StepLoop<Entry, T, T, T, T, T>>();
+}
 
 }  // namespace meshwork::cpu

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "backend/cpu/elementwise_loop.h"
-#include "backend/cpu/simd.h"
 #include "elementwise/all.h"
 
 namespace meshwork::cpu {
@@ -22,21 +21,6 @@ struct ScaleOffset {
   }
 };
 
-template <class Entry, class... Floats>
-struct Step {
-  [[gnu::always_inline]] static void run(const float* const* operands, unsigned repeats, float* y,
-                                         std::int64_t count) {
-    spread(std::index_sequence_for<Floats...>(), operands, repeats, y, count);
-  }
-
- private:
-  template <std::size_t... I>
-  [[gnu::always_inline]] static void spread(std::index_sequence<I...>, const float* const* operands,
-                                            unsigned repeats, float* y, std::int64_t count) {
-    ElementwiseLoop<Entry, float, Floats...>::run(operands[I]..., repeats, y, count);
-  }
-};
-
 struct Named {
   std::string_view op;
   FusionStep step;
@@ -44,10 +28,7 @@ struct Named {
 
 template <class Entry>
 Named named(std::string_view op) {
-  constexpr std::size_t kOperands = elementwise::operand_count<Entry>();
-  if constexpr (kOperands == 1) return {op, vectorized<Step<Entry, float>>()};
-  if constexpr (kOperands == 2) return {op, vectorized<Step<Entry, float, float>>()};
-  if constexpr (kOperands == 3) return {op, vectorized<Step<Entry, float, float, float>>()};
+  return {op, elementwise_step<Entry, float>()};
 }
 
 template <class... Entries>

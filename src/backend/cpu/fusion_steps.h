@@ -5,10 +5,12 @@
 
 namespace meshwork::cpu {
 
-/// y[i] = f(operands[0][i], ..) for `count` contiguous floats; an operand whose bit in `repeats` is
-/// set is one float. y may be an operand that does not repeat.
-using FusionStep = void (*)(const float* const* operands, unsigned repeats, float* y,
-                            std::int64_t count);
+/// y[i] = f(operands[0][i], ..) for `count` contiguous elements of type T; an operand whose bit in
+/// `repeats` is set is one element. y may be an operand that does not repeat.
+template <class T>
+using ElementwiseStep = void (*)(const T* const* operands, unsigned repeats, T* y,
+                                 std::int64_t count);
+using FusionStep = ElementwiseStep<float>;
 
 /// The step of an elementwise op, for this machine; nullptr: there is none.
 FusionStep find_fusion_step(std::string_view op);

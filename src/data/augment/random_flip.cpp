@@ -2,7 +2,6 @@
 // image: horizontal_and_vertical does both or none.
 #include <algorithm>
 
-#include "base/nearest.h"
 #include "data/augment/augment.h"
 
 namespace meshwork::data {

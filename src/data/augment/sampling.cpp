@@ -1,14 +1,11 @@
 #include "data/augment/sampling.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 #include <vector>
 
-#include "base/nearest.h"
-
 namespace meshwork::data {
+
 void read_fill(config::Reader& args, FillMode default_mode, Sampling& sampling) {
   sampling.fill_mode = args.choose("fill_mode", default_mode,
                                    {{"reflect", FillMode::kReflect},

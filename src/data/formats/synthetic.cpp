@@ -1,7 +1,6 @@
 // Random arrays: {normal: [128, 28, 28, 1]}, {uniform: [128, 10]} or
 // {integers: [128], below: 10}, the number of samples first. Drawn by seed, split, field and
 // element, so every device draws just its part. The dataset's key `seed` replaces the run's.
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>

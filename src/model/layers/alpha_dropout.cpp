@@ -2,7 +2,6 @@
 // mean 0 and variance 1 (Klambauer et al. 2017); in training only
 #include <cmath>
 
-#include "model/arguments.h"
 #include "model/layers/layer.h"
 #include "model/layers/noise.h"
 #include "ops/ops.h"

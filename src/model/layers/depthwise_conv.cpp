@@ -1,6 +1,5 @@
 // DepthwiseConv1D, DepthwiseConv2D: every channel convolved with `depth_multiplier` kernels of its
 // own, y[.., c multiplier + m] = activation(x[.., c] * kernel[.., c, m] + bias)
-#include "model/arguments.h"
 #include "model/layers/convolution.h"
 #include "model/layers/layer.h"
 #include "ops/ops.h"

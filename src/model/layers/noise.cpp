@@ -1,6 +1,5 @@
 #include "model/layers/noise.h"
 
-#include "model/arguments.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {

@@ -1,5 +1,4 @@
 // SeparableConv1D, SeparableConv2D: a depthwise convolution, then one of 1x1 that mixes channels
-#include "model/arguments.h"
 #include "model/layers/convolution.h"
 #include "model/layers/layer.h"
 #include "ops/ops.h"

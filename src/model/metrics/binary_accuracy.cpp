@@ -1,5 +1,4 @@
 // 1 where the label is [p > threshold]
-#include "model/arguments.h"
 #include "model/metrics/metric.h"
 #include "ops/ops.h"
 

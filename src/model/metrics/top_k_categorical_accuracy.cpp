@@ -1,6 +1,5 @@
 // 1 where fewer than k classes have a greater prediction than the true one. Counting needs no
 // sort, and no gather where the classes are sharded; equals count as in, as in Keras.
-#include "model/arguments.h"
 #include "model/metrics/metric.h"
 #include "ops/ops.h"
 
