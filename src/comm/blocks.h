@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/dtype.h"
+#include "device/stream.h"
 
 namespace meshwork {
 
@@ -30,6 +31,13 @@ inline const std::byte* advance(const void* base, std::int64_t count, DType dtyp
 }
 inline std::byte* advance(void* base, std::int64_t count, DType dtype) {
   return static_cast<std::byte*>(base) + bytes_of(count, dtype);
+}
+
+/// Enqueues a copy of `count` elements.
+inline void copy_elements(Stream& stream, void* to, const void* from, std::int64_t count,
+                          DType dtype) {
+  stream.copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from),
+              static_cast<std::int64_t>(bytes_of(count, dtype)));
 }
 
 /// Where part `index` of `count` elements begins, cut in `parts` whose borders are cache lines of

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/wait.h"
 #include "comm/blocks.h"
-#include "comm/tree_sum.h"
+#include "device/tree_sum.h"
 
 namespace meshwork {
 namespace {
@@ -29,14 +28,15 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 class DirectCall final : public PreparedCall {
  public:
   DirectCall(const CollectiveCall& call, const CallBuffers& buffers, std::byte* memory,
-             CallPeers peers)
-      : board_(*reinterpret_cast<CallBoard*>(memory)),
+             CallPeers peers, Stream& stream)
+      : stream_(stream),
+        board_(*reinterpret_cast<CallBoard*>(memory)),
         peers_(std::move(peers)),
         dtype_(call.dtype),
         reduction_(call.reduction),
         send_(static_cast<const std::byte*>(call.send)),
         slot_bytes_(slot_bytes(call)),
-        own_bytes_(bytes_of(sent_by(call, peers_.rank), call.dtype)),
+        own_count_(sent_by(call, peers_.rank)),
         slots_(memory + sizeof(CallBoard)) {
     for (auto& inputs : inputs_) inputs.resize(buffers.sends.size());
     block_inputs_.resize(buffers.sends.size());
@@ -57,8 +57,8 @@ class DirectCall final : public PreparedCall {
     if (board_.broken.load() != 0) peers_.fail_broken();
     parity_ = 1 - parity_;
     target_ += static_cast<std::uint32_t>(peers_.size);
-    if (slot_bytes_ > 0 && own_bytes_ > 0) {
-      std::memcpy(slot(parity_, peers_.rank), send_, own_bytes_);
+    if (slot_bytes_ > 0) {
+      copy_elements(stream_, slot(parity_, peers_.rank), send_, own_count_, dtype_);
     }
     state_ = State::kStarted;
     arrive(board_.started);
@@ -83,7 +83,7 @@ class DirectCall final : public PreparedCall {
   struct Piece {
     int member;
     std::byte* to;
-    std::size_t bytes;
+    std::int64_t count;
   };
 
   std::byte* slot(std::size_t parity, int member) const {
@@ -147,7 +147,7 @@ class DirectCall final : public PreparedCall {
       const std::int64_t count = counts[static_cast<std::size_t>(from)];
       std::byte* const to = advance(recv, offset_of(counts, from), dtype_);
       const bool is_there = from == peers_.rank && to == send_;
-      if (count > 0 && !is_there) pieces_.push_back({from, to, bytes_of(count, dtype_)});
+      if (count > 0 && !is_there) pieces_.push_back({from, to, count});
     }
   }
 
@@ -199,7 +199,8 @@ class DirectCall final : public PreparedCall {
 
   void copy() {
     for (const Piece& piece : pieces_) {
-      std::memcpy(piece.to, inputs_[parity_][static_cast<std::size_t>(piece.member)], piece.bytes);
+      const std::byte* from = inputs_[parity_][static_cast<std::size_t>(piece.member)];
+      copy_elements(stream_, piece.to, from, piece.count, dtype_);
     }
   }
 
@@ -213,18 +214,19 @@ class DirectCall final : public PreparedCall {
       std::byte* result = advance(outputs_[0], begin, dtype_);
       tree_reduce(block_inputs_, result, count, dtype_, reduction_);
       for (std::size_t j = 1; j < outputs_.size(); ++j) {
-        std::memcpy(advance(outputs_[j], begin, dtype_), result, bytes_of(count, dtype_));
+        copy_elements(stream_, advance(outputs_[j], begin, dtype_), result, count, dtype_);
       }
     }
   }
 
+  Stream& stream_;
   CallBoard& board_;
   CallPeers peers_;
   DType dtype_;
   Reduction reduction_;
   const std::byte* send_;
   std::size_t slot_bytes_;
-  std::size_t own_bytes_;
+  std::int64_t own_count_;
   std::byte* slots_;
   std::array<std::vector<const std::byte*>, 2> inputs_;  // of this member, by parity of the round
   std::vector<std::byte*> outputs_;                      // of a reduction; its own first
@@ -286,8 +288,8 @@ std::size_t board_bytes(const CollectiveCall& call, int size) {
 }
 
 std::unique_ptr<PreparedCall> direct_call(const CollectiveCall& call, const CallBuffers& buffers,
-                                          std::byte* memory, CallPeers peers) {
-  return std::make_unique<DirectCall>(call, buffers, memory, std::move(peers));
+                                          std::byte* memory, CallPeers peers, Stream& stream) {
+  return std::make_unique<DirectCall>(call, buffers, memory, std::move(peers), stream);
 }
 
 }  // namespace meshwork

@@ -65,8 +65,9 @@ std::size_t board_bytes(const CollectiveCall& call, int size);
 
 /// A prepared call among members that reach each other's buffers. Each takes what it needs, or
 /// reduces its part and hands it out, as soon as all have started. `memory` of board_bytes() is the
-/// same for all; where the call has slots, `buffers` need not hold any but the member's own.
+/// same for all; where the call has slots, `buffers` need not hold any but the member's own. Copies
+/// go through `stream`, which is immediate.
 std::unique_ptr<PreparedCall> direct_call(const CollectiveCall& call, const CallBuffers& buffers,
-                                          std::byte* memory, CallPeers peers);
+                                          std::byte* memory, CallPeers peers, Stream& stream);
 
 }  // namespace meshwork

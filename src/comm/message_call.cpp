@@ -5,13 +5,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/wait.h"
 #include "comm/blocks.h"
 #include "comm/mpi_check.h"
-#include "comm/tree_sum.h"
+#include "device/tree_sum.h"
 #include "machine/mpi_environment.h"
 
 namespace meshwork {
@@ -30,8 +29,14 @@ Counts begins_of(const Counts& counts) {
 
 class MessageCall final : public PreparedCall {
  public:
-  MessageCall(MPI_Comm comm, const MpiLimits& limits, int tag, const CollectiveCall& call)
-      : comm_(comm), limits_(limits), tag_(tag), call_(call), type_(mpi_type(call.dtype)) {
+  MessageCall(MPI_Comm comm, const MpiLimits& limits, int tag, const CollectiveCall& call,
+              Stream& stream)
+      : comm_(comm),
+        limits_(limits),
+        tag_(tag),
+        call_(call),
+        stream_(stream),
+        type_(mpi_type(call.dtype)) {
     MW_MPI(MPI_Comm_rank(comm_, &rank_));
     MW_MPI(MPI_Comm_size(comm_, &size_));
     const auto size = static_cast<std::size_t>(size_);
@@ -164,7 +169,7 @@ class MessageCall final : public PreparedCall {
     std::fill(out_.counts.begin(), out_.counts.end(), mine);
     exchange(call_.recv, call_.send, tag_);
     std::byte* own = advance(call_.recv, in_.begins[me], call_.dtype);
-    if (mine > 0 && own != call_.send) std::memcpy(own, call_.send, bytes_of(mine, call_.dtype));
+    copy_elements(stream_, own, call_.send, mine, call_.dtype);
     state_ = State::kMoves;
   }
 
@@ -174,11 +179,8 @@ class MessageCall final : public PreparedCall {
     out_ = {block_begins_, call_.counts};
     MW_CHECK(out_.counts[me] == in_.counts[me]);
     exchange(call_.recv, call_.send, tag_);
-    if (in_.counts[me] > 0) {
-      std::memcpy(advance(call_.recv, in_.begins[me], call_.dtype),
-                  advance(call_.send, out_.begins[me], call_.dtype),
-                  bytes_of(in_.counts[me], call_.dtype));
-    }
+    copy_elements(stream_, advance(call_.recv, in_.begins[me], call_.dtype),
+                  advance(call_.send, out_.begins[me], call_.dtype), in_.counts[me], call_.dtype);
     state_ = State::kMoves;
   }
 
@@ -226,6 +228,7 @@ class MessageCall final : public PreparedCall {
   MpiLimits limits_;
   int tag_;
   CollectiveCall call_;
+  Stream& stream_;
   MPI_Datatype type_;
   int rank_ = 0;
   int size_ = 1;
@@ -261,8 +264,8 @@ MPI_Datatype mpi_type(DType dtype) {
 }
 
 std::unique_ptr<PreparedCall> message_call(MPI_Comm comm, const MpiLimits& limits, int tag,
-                                           const CollectiveCall& call) {
-  return std::make_unique<MessageCall>(comm, limits, tag, call);
+                                           const CollectiveCall& call, Stream& stream) {
+  return std::make_unique<MessageCall>(comm, limits, tag, call, stream);
 }
 
 }  // namespace meshwork

@@ -44,7 +44,7 @@ class MpiCommunicator final : public Communicator {
 
  private:
   /// The call in memory that all members share; null, for all alike, where they do not.
-  std::unique_ptr<PreparedCall> prepare_direct(const CollectiveCall& call) const;
+  std::unique_ptr<PreparedCall> prepare_direct(const CollectiveCall& call, Stream& stream) const;
 
   /// The buffers of all members where each reaches the others', for all alike.
   std::optional<CallBuffers> direct_buffers(const CollectiveCall& call) const;
@@ -87,11 +87,12 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare(const CollectiveCall& cal
   check_call(call, size(), stream);
   const int tag = next_tag_;
   next_tag_ += 2;
-  auto direct = limits_.share_memory ? prepare_direct(call) : nullptr;
-  return direct ? std::move(direct) : message_call(ranks_.comm, limits_, tag, call);
+  auto direct = limits_.share_memory ? prepare_direct(call, stream) : nullptr;
+  return direct ? std::move(direct) : message_call(ranks_.comm, limits_, tag, call, stream);
 }
 
-std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCall& call) const {
+std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCall& call,
+                                                              Stream& stream) const {
   const std::optional<CallBuffers> buffers = direct_buffers(call);
   if (!buffers) return nullptr;
   const std::size_t bytes = board_bytes(call, size());
@@ -101,7 +102,7 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCa
   peers.memory = {memory, [bytes](void* mapped) { munmap(mapped, bytes); }};
   peers.arenas = arenas_;
   peers.progress = progress_messages;
-  return direct_call(call, *buffers, memory, std::move(peers));
+  return direct_call(call, *buffers, memory, std::move(peers), stream);
 }
 
 std::optional<CallBuffers> MpiCommunicator::direct_buffers(const CollectiveCall& call) const {

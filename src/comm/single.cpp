@@ -45,18 +45,23 @@ class SingleHostGroup final : public HostGroup {
 /// What one member sends itself.
 class Copy final : public PreparedCall {
  public:
-  Copy(const void* send, void* recv, std::size_t bytes) : send_(send), recv_(recv), bytes_(bytes) {}
+  Copy(const CollectiveCall& call, Stream& stream)
+      : stream_(stream),
+        send_(call.send),
+        recv_(call.recv),
+        count_(sent_by(call, 0)),
+        dtype_(call.dtype) {}
 
-  void start() override {
-    if (send_ != recv_ && bytes_ > 0) std::memcpy(recv_, send_, bytes_);
-  }
+  void start() override { copy_elements(stream_, recv_, send_, count_, dtype_); }
   bool poll() override { return true; }
   void wait(std::span<PreparedCall* const> /*beside*/) override {}
 
  private:
+  Stream& stream_;
   const void* send_;
   void* recv_;
-  std::size_t bytes_;
+  std::int64_t count_;
+  DType dtype_;
 };
 
 class SingleCommunicator final : public Communicator {
@@ -72,7 +77,7 @@ class SingleCommunicator final : public Communicator {
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
     check_call(call, 1, stream);
     MW_CHECK(call.kind != CollectiveCall::Kind::kAllToAll || call.counts == call.recv_counts);
-    return std::make_unique<Copy>(call.send, call.recv, bytes_of(sent_by(call, 0), call.dtype));
+    return std::make_unique<Copy>(call, stream);
   }
 
   std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }

@@ -109,7 +109,8 @@ std::unique_ptr<PreparedCall> ThreadCommunicator::prepare(const CollectiveCall& 
        .size = size(),
        .spin = world->spin,
        .fail_broken = [member = member_] { member.world->throw_lost(member.group->devices); },
-       .memory = board});
+       .memory = board},
+      stream);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "comm/tree_sum.h"
+#include "device/tree_sum.h"
 
 #include <doctest/doctest.h>
 

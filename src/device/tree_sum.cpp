@@ -1,5 +1,5 @@
 // out[i] = ((in[0][i] + in[1][i]) + (in[2][i] + in[3][i])) + ...
-#include "comm/tree_sum.h"
+#include "device/tree_sum.h"
 
 #include <algorithm>
 #include <array>
