@@ -121,7 +121,8 @@ TEST_CASE("large products agree with naive ones and do not depend on the number 
   const Extents large{{"m", 512}, {"k", 1024}, {"n", 520}};
   const Extents flat{{"m", 260}, {"k", 700}, {"n", 1500}};
   for (const Case& c : {Case{"m k", "k n", "m n", large}, Case{"k m", "k n", "m n", large},
-                        Case{"m k", "k n", "m n", flat}, Case{"k m", "k n", "m n", flat}}) {
+                        Case{"m k", "n k", "m n", large}, Case{"m k", "k n", "m n", flat},
+                        Case{"k m", "k n", "m n", flat}, Case{"m k", "n k", "m n", flat}}) {
     check_fast("einsum", {some_floats(c.shape(c.x), 1), some_floats(c.shape(c.w), 2)},
                {DType::kFloat32, c.shape(c.y)}, {{"equation", c.equation()}});
     check_threads("einsum", {normals(c.shape(c.x), 1), normals(c.shape(c.w), 2)},

@@ -20,9 +20,8 @@ namespace {
 constexpr std::int64_t kTiny = 32 * 32 * 32;
 
 /// Where oneDNN's GEMM, which packs both operands, is up to 17 % faster than its matmul: for so
-/// many multiplications, and results of so many rows and columns. Up to 8 threads do not change a
-/// bit; 12 and more do, of products with few rows. On one thread, of a transposed x, it is faster
-/// by 3 to 50 %.
+/// many multiplications, and results of so many rows and columns. On one thread, of a transposed x,
+/// it is faster by 3 to 50 %.
 constexpr std::int64_t kGemmWork = std::int64_t{1} << 28;
 constexpr std::int64_t kGemmRows = 256;
 constexpr std::int64_t kGemmColumns = 512;
@@ -79,10 +78,9 @@ struct Product {
 
   bool by_stack() const { return types.operands == DType::kFloat32 && StackedProduct::pays(plan); }
 
-  /// Of a transposed w matmul is as fast.
   bool by_gemm() const {
     if (types.operands != DType::kFloat32 || !Gemm::can_compute(plan)) return false;
-    if (serial()) return plan.x.columns != 1;
+    if (serial()) return plan.x.columns != 1 && plan.w.columns == 1;
     return plan.m >= kGemmRows && plan.n >= kGemmColumns && plan.m * plan.n * plan.k >= kGemmWork;
   }
 

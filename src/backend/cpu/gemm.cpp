@@ -1,17 +1,20 @@
 #include "backend/cpu/gemm.h"
 
+#include <omp.h>
 #include <dnnl.hpp>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-/// Columns at a time: memory for packing, which is not in the plan, grows with them.
-constexpr std::int64_t kColumns = 1024;
+/// Of a block, if y has as many. Its borders are whole vectors.
+constexpr std::int64_t kFewestColumns = 128;
+constexpr std::int64_t kVector = 16;
 
 /// oneDNN generates the code of its GEMM for the first product, which takes some 50 ms. Here other
 /// threads may still be reading data; at the first step all would wait.
@@ -25,17 +28,16 @@ bool generate_code() {
 
 }  // namespace
 
-bool Gemm::can_compute(const EinsumPlan& plan) {
-  return plan.stack.empty() && !plan.swapped && plan.w.columns == 1;
-}
+bool Gemm::can_compute(const EinsumPlan& plan) { return plan.stack.empty() && !plan.swapped; }
 
 Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)
-    : order_(plan.x.columns == 1 ? 'N' : 'T'),
+    : x_order_(plan.x.columns == 1 ? 'N' : 'T'),
+      w_order_(plan.w.columns == 1 ? 'N' : 'T'),
       m_(plan.m),
       n_(plan.n),
       k_(plan.k),
       x_stride_(plan.x.columns == 1 ? plan.x.rows : plan.x.columns),
-      w_stride_(plan.w.rows),
+      w_stride_(plan.w.columns == 1 ? plan.w.rows : plan.w.columns),
       y_stride_(plan.y.rows),
       x_(reinterpret_cast<const float*>(x)),
       w_(reinterpret_cast<const float*>(w)),
@@ -43,14 +45,26 @@ Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::
   [[maybe_unused]] static const bool generated = generate_code();
 }
 
-void Gemm::compute(Range rows, float* to, std::int64_t stride) const {
-  const float* x = order_ == 'N' ? x_ + rows.begin * x_stride_ : x_ + rows.begin;
-  for (std::int64_t j = 0; j < n_; j += kColumns) {
-    dnnl::error::wrap_c_api(
-        dnnl_sgemm(order_, 'N', rows.end - rows.begin, std::min(kColumns, n_ - j), k_, 1.0F, x,
-                   x_stride_, w_ + j, w_stride_, 0.0F, to + j, stride),
-        "a matrix product failed");
-  }
+void Gemm::operator()() const {
+  const std::int64_t threads = omp_get_max_threads();
+  const std::int64_t across = std::clamp<std::int64_t>(n_ / kFewestColumns, 1, threads);
+  const std::int64_t down = threads / across;
+  for_each_task(across * down, m_ * n_, [&](std::int64_t task) {
+    const std::int64_t i = task / across, j = task % across, vectors = n_ / kVector;
+    const Range rows{m_ * i / down, m_ * (i + 1) / down};
+    const Range columns{vectors * j / across * kVector,
+                        j + 1 == across ? n_ : vectors * (j + 1) / across * kVector};
+    compute(rows, columns, y_ + rows.begin * y_stride_ + columns.begin, y_stride_);
+  });
+}
+
+void Gemm::compute(Range rows, Range columns, float* to, std::int64_t stride) const {
+  const float* x = x_ + rows.begin * (x_order_ == 'N' ? x_stride_ : 1);
+  const float* w = w_ + columns.begin * (w_order_ == 'N' ? 1 : w_stride_);
+  dnnl::error::wrap_c_api(
+      dnnl_sgemm(x_order_, w_order_, rows.end - rows.begin, columns.end - columns.begin, k_, 1.0F,
+                 x, x_stride_, w, w_stride_, 0.0F, to, stride),
+      "a matrix product failed");
 }
 
 }  // namespace meshwork::cpu

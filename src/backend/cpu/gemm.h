@@ -7,8 +7,8 @@
 
 namespace meshwork::cpu {
 
-/// y = x w of float32 by oneDNN's GEMM, which packs both operands: row-major w and y, x of either
-/// order. Throws dnnl::error if it fails.
+/// y = x w of float32 by oneDNN's GEMM, which packs both operands: row-major y, x and w of either
+/// order. No bit depends on the number of threads. Throws dnnl::error if it fails.
 class Gemm {
  public:
   /// Whether the product of a plan, of what it copies the copies, is one.
@@ -16,7 +16,8 @@ class Gemm {
 
   Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y);
 
-  void operator()() const { compute({0, m_}); }
+  /// All of y, a block of it by each thread: faster than to let oneDNN share it out, by up to 10 %.
+  void operator()() const;
 
   struct Range {
     std::int64_t begin;
@@ -24,15 +25,15 @@ class Gemm {
   };
 
   /// Some rows of y.
-  void compute(Range rows) const { compute(rows, y_ + rows.begin * y_stride_, y_stride_); }
+  void compute(Range rows) const { compute(rows, {0, n_}, y_ + rows.begin * y_stride_, y_stride_); }
 
   /// Some rows to a place of their own, dense.
-  void rows(Range rows, float* to) const { compute(rows, to, n_); }
+  void rows(Range rows, float* to) const { compute(rows, {0, n_}, to, n_); }
 
  private:
-  void compute(Range rows, float* to, std::int64_t stride) const;
+  void compute(Range rows, Range columns, float* to, std::int64_t stride) const;
 
-  char order_;
+  char x_order_, w_order_;
   std::int64_t m_, n_, k_, x_stride_, w_stride_, y_stride_;
   const float *x_, *w_;
   float* y_;

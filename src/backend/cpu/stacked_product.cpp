@@ -28,7 +28,7 @@ EinsumPlan without_stack(EinsumPlan plan) {
 
 bool StackedProduct::pays(const EinsumPlan& plan) {
   return plan.stack.size() == 1 && plan.stack[0] <= kMostProducts && !plan.copies() &&
-         Gemm::can_compute(without_stack(plan)) && plan.x.columns == 1 &&
+         Gemm::can_compute(without_stack(plan)) && plan.x.columns == 1 && plan.w.columns == 1 &&
          plan.k >= kRatio * plan.m && plan.m * plan.n * plan.k >= kSerialProduct;
 }
 
