@@ -12,7 +12,7 @@
 namespace meshwork::cpu {
 namespace {
 
-constexpr std::int64_t kBlockBytes = std::int64_t{128} << 10U;
+constexpr std::int64_t kBlockBytes = std::int64_t{256} << 10U;
 
 /// With fewer rows oneDNN's GEMM is slower; they may take more bytes, but not many more.
 constexpr std::int64_t kFewestRows = 96;
