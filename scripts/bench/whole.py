@@ -40,7 +40,7 @@ def all_reduce(ours, turns):
     Ours as steps do it: prepared once, in memory that the ranks share.
     """
     found = {"all_reduce": [], "MPI_Allreduce": []}
-    names = {"prepared": "all_reduce", "MPI_Allreduce": "MPI_Allreduce"}
+    names = {"shared": "all_reduce", "MPI_Allreduce": "MPI_Allreduce"}
     program = ROOT / "build/tests/mpi/all_reduce_benchmark"
     for _ in range(turns):
         out = Process([*ours.mpirun(2), program], ours.environment(1)).out

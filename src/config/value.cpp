@@ -201,31 +201,23 @@ void Reader::check(const Value& value, std::string_view key, double number, cons
 std::optional<double> Reader::get_real(std::string_view key, const Range& range) {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
-  const double number = value->as_real(key);
-  check(*value, key, number, range, kLeaveOut);
-  return number;
+  return checked(*value, key, value->as_real(key), range, kLeaveOut);
 }
 
 std::optional<std::int64_t> Reader::get_integer(std::string_view key, const Range& range) {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
-  const std::int64_t number = value->as_integer(key);
-  check(*value, key, static_cast<double>(number), range, kLeaveOut);
-  return number;
+  return checked(*value, key, value->as_integer(key), range, kLeaveOut);
 }
 
 double Reader::require_real(std::string_view key, const Range& range) {
   const Value& value = require(key);
-  const double number = value.as_real(key);
-  check(value, key, number, range);
-  return number;
+  return checked(value, key, value.as_real(key), range);
 }
 
 std::int64_t Reader::require_integer(std::string_view key, const Range& range) {
   const Value& value = require(key);
-  const std::int64_t number = value.as_integer(key);
-  check(value, key, static_cast<double>(number), range);
-  return number;
+  return checked(value, key, value.as_integer(key), range);
 }
 
 void Reader::finish() const {

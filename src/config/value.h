@@ -175,7 +175,13 @@ class Reader {
  private:
   bool is_known(std::string_view key) const;
   void check(const Value& value, std::string_view key, double number, const Range& range,
-             std::string_view otherwise = {}) const;
+             std::string_view otherwise) const;
+  template <class T>
+  T checked(const Value& value, std::string_view key, T number, const Range& range,
+            std::string_view otherwise = {}) const {
+    check(value, key, static_cast<double>(number), range, otherwise);
+    return number;
+  }
 
   Value value_;
   std::string what_;

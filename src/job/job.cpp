@@ -150,10 +150,15 @@ WorkspaceQuery workspace_of(const Job& job) {
       };
 }
 
-void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
+const data::Split* split_of(const Job& job, ProgramKind kind) {
   const auto split = job.splits.find(kind == ProgramKind::kAccumulate ? ProgramKind::kTrain : kind);
-  add_program(job, kind, batch,
-              split == job.splits.end() ? job.signature : signature_of(split->second, kind), trace);
+  return split == job.splits.end() ? nullptr : &split->second;
+}
+
+void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
+  const data::Split* split = split_of(job, kind);
+  add_program(job, kind, batch, split == nullptr ? job.signature : signature_of(*split, kind),
+              trace);
 }
 
 void add_programs(Job& job, ProgramKind kind, const data::Split& split) {

@@ -81,17 +81,12 @@ void Session::for_each_samples(const SamplesStep& step) const {
   for (const auto& [key, plan] : plans_.plans) {
     for (const Node& node : plan.program.nodes) {
       if (node.op->leaf != Leaf::kSamples) continue;
-      const data::Split& split = split_of(key);
+      const data::Split& split = *split_of(job_, key.kind);
       const data::Field* field = split.find(node.attrs.text("name"));
       MW_CHECK(field != nullptr, "samples of '{}'", node.attrs.text("name"));
       if (done.emplace(split.name, field->name).second) step(split, *field);
     }
   }
-}
-
-const data::Split& Session::split_of(const ProgramKey& key) const {
-  const bool accumulates = key.kind == ProgramKind::kAccumulate;
-  return job_.splits.at(accumulates ? ProgramKind::kTrain : key.kind);
 }
 
 /// Kernels are bound to places while samples are still being unpacked.
@@ -119,7 +114,7 @@ void Session::bring_samples() {
 }
 
 const std::byte* Session::samples(const ProgramKey& key, const std::string& field) const {
-  return samples_.at(split_of(key).find(field)->source.get());
+  return samples_.at(split_of(job_, key.kind)->find(field)->source.get());
 }
 
 /// Programs share variables by their places: what several have, all have in the same place.

@@ -74,7 +74,6 @@ class Session {
   void for_each_samples(const SamplesStep& step) const;
   void place_samples();
   void bring_samples();
-  const data::Split& split_of(const ProgramKey& key) const;
   const std::byte* samples(const ProgramKey& key, const std::string& field) const;
   void find_weights();
 

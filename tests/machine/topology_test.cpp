@@ -39,12 +39,12 @@ class FakeMachine {
 };
 
 /// Sets a variable for the scope.
-class Variable {
+class EnvironmentVariable {
  public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
+  EnvironmentVariable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~EnvironmentVariable() { unsetenv(name_); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
 
  private:
   const char* name_;
@@ -120,13 +120,13 @@ TEST_CASE("topology: quota and memory of version 1, in a container that sees the
 }
 
 TEST_CASE("topology: threads per device") {
-  const Variable unset("OMP_NUM_THREADS", "");
+  const EnvironmentVariable unset("OMP_NUM_THREADS", "");
   const int cores = available_cores();
   CHECK(cores >= 1);
   CHECK(threads_per_device(1) == cores);
   CHECK(threads_per_device(cores) == 1);
   CHECK(threads_per_device(100 * cores) == 1);
-  const Variable wanted("OMP_NUM_THREADS", "3");
+  const EnvironmentVariable wanted("OMP_NUM_THREADS", "3");
   CHECK(threads_per_device(1) == 3);
   CHECK(threads_per_device(100 * cores) == 3);
 }
@@ -147,23 +147,23 @@ TEST_CASE("topology: devices of one process are bound to disjoint shares, for th
     if (!bound) CHECK(together.size() == before.size() * processors.size());
     CHECK(allowed_processors() == before);
   }
-  const Variable user("OMP_PROC_BIND", "false");
+  const EnvironmentVariable user("OMP_PROC_BIND", "false");
   run_devices(2, [&](World&) { CHECK(allowed_processors() == before); });
 }
 
 TEST_CASE("topology: what mpirun bound of itself, and what the user bound") {
   CHECK_FALSE(bound_by_default());
-  const Variable bound("OMPI_MCA_orte_bound_at_launch", "1");
+  const EnvironmentVariable bound("OMPI_MCA_orte_bound_at_launch", "1");
   CHECK(bound_by_default());
   {
-    const Variable mapping("OMPI_MCA_rmaps_base_mapping_policy", "socket");
+    const EnvironmentVariable mapping("OMPI_MCA_rmaps_base_mapping_policy", "socket");
     CHECK(bound_by_default());
   }
   {
-    const Variable mapping("OMPI_MCA_rmaps_base_mapping_policy", "slot:PE=2");
+    const EnvironmentVariable mapping("OMPI_MCA_rmaps_base_mapping_policy", "slot:PE=2");
     CHECK_FALSE(bound_by_default());
   }
-  const Variable policy("OMPI_MCA_hwloc_base_binding_policy", "core");
+  const EnvironmentVariable policy("OMPI_MCA_hwloc_base_binding_policy", "core");
   CHECK_FALSE(bound_by_default());
 }
 
@@ -188,11 +188,11 @@ TEST_CASE("topology: a description of the machine") {
 
 TEST_CASE("launch: ranks from the environment") {
   CHECK_FALSE(launch_from_environment().by_mpirun);
-  const Variable rank("OMPI_COMM_WORLD_RANK", "5");
-  const Variable size("OMPI_COMM_WORLD_SIZE", "8");
+  const EnvironmentVariable rank("OMPI_COMM_WORLD_RANK", "5");
+  const EnvironmentVariable size("OMPI_COMM_WORLD_SIZE", "8");
   {
-    const Variable local_rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
-    const Variable local_size("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
+    const EnvironmentVariable local_rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+    const EnvironmentVariable local_size("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
     const JobLaunch launch = launch_from_environment();
     CHECK(launch.by_mpirun);
     CHECK(launch.rank == 5);
@@ -200,25 +200,25 @@ TEST_CASE("launch: ranks from the environment") {
     CHECK(launch.local_rank == 1);
     CHECK(launch.local_size == 4);
   }
-  const Variable wrong("OMPI_COMM_WORLD_SIZE", "many");
+  const EnvironmentVariable wrong("OMPI_COMM_WORLD_SIZE", "many");
   CHECK_THROWS_WITH_AS(launch_from_environment(),
                        "environment: OMPI_COMM_WORLD_SIZE is 'many', not a number", Error);
 }
 
 TEST_CASE("launch: ranks of Slurm with PMIx, and what cannot be") {
-  const Variable rank("PMIX_RANK", "3");
+  const EnvironmentVariable rank("PMIX_RANK", "3");
   CHECK_THROWS_AS(launch_from_environment(), Error);
   {
-    const Variable size("SLURM_STEP_NUM_TASKS", "4");
-    const Variable local("SLURM_LOCALID", "1");
+    const EnvironmentVariable size("SLURM_STEP_NUM_TASKS", "4");
+    const EnvironmentVariable local("SLURM_LOCALID", "1");
     const JobLaunch launch = launch_from_environment();
     CHECK(launch.rank == 3);
     CHECK(launch.size == 4);
     CHECK(launch.local_rank == 1);
     CHECK(launch.local_size == 4);
-    const Variable per_node("SLURM_STEP_TASKS_PER_NODE", "2(x2),1,3");
+    const EnvironmentVariable per_node("SLURM_STEP_TASKS_PER_NODE", "2(x2),1,3");
     const auto local_size_on = [](const char* node) {
-      const Variable id("SLURM_NODEID", node);
+      const EnvironmentVariable id("SLURM_NODEID", node);
       return launch_from_environment().local_size;
     };
     CHECK(local_size_on("0") == 2);
@@ -226,7 +226,7 @@ TEST_CASE("launch: ranks of Slurm with PMIx, and what cannot be") {
     CHECK(local_size_on("2") == 1);
     CHECK(local_size_on("3") == 3);
   }
-  const Variable too_small("SLURM_STEP_NUM_TASKS", "3");
+  const EnvironmentVariable too_small("SLURM_STEP_NUM_TASKS", "3");
   CHECK_THROWS_AS(launch_from_environment(), Error);
 }
 
