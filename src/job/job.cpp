@@ -150,15 +150,14 @@ WorkspaceQuery workspace_of(const Job& job) {
       };
 }
 
-const data::Split* split_of(const Job& job, ProgramKind kind) {
-  const auto split = job.splits.find(kind == ProgramKind::kAccumulate ? ProgramKind::kTrain : kind);
-  return split == job.splits.end() ? nullptr : &split->second;
+ProgramKind split_kind(ProgramKind kind) {
+  return kind == ProgramKind::kAccumulate ? ProgramKind::kTrain : kind;
 }
 
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
-  const data::Split* split = split_of(job, kind);
-  add_program(job, kind, batch, split == nullptr ? job.signature : signature_of(*split, kind),
-              trace);
+  const auto split = job.splits.find(split_kind(kind));
+  add_program(job, kind, batch,
+              split == job.splits.end() ? job.signature : signature_of(split->second, kind), trace);
 }
 
 void add_programs(Job& job, ProgramKind kind, const data::Split& split) {

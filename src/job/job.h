@@ -71,8 +71,8 @@ std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
 /// The size of the batches that programs of a kind run over.
 std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind);
 
-/// What programs of a kind run over; null where they have no inputs.
-const data::Split* split_of(const Job& job, ProgramKind kind);
+/// The kind under which Job::splits has what programs of `kind` run over.
+ProgramKind split_kind(ProgramKind kind);
 
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.

@@ -81,7 +81,7 @@ void Session::for_each_samples(const SamplesStep& step) const {
   for (const auto& [key, plan] : plans_.plans) {
     for (const Node& node : plan.program.nodes) {
       if (node.op->leaf != Leaf::kSamples) continue;
-      const data::Split& split = *split_of(job_, key.kind);
+      const data::Split& split = job_.splits.at(split_kind(key.kind));
       const data::Field* field = split.find(node.attrs.text("name"));
       MW_CHECK(field != nullptr, "samples of '{}'", node.attrs.text("name"));
       if (done.emplace(split.name, field->name).second) step(split, *field);
@@ -114,7 +114,7 @@ void Session::bring_samples() {
 }
 
 const std::byte* Session::samples(const ProgramKey& key, const std::string& field) const {
-  return samples_.at(split_of(job_, key.kind)->find(field)->source.get());
+  return samples_.at(job_.splits.at(split_kind(key.kind)).find(field)->source.get());
 }
 
 /// Programs share variables by their places: what several have, all have in the same place.

@@ -7,35 +7,14 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
+
+#include "support/environment_variable.h"
 
 namespace meshwork {
 namespace {
 
-/// Sets or clears an environment variable while it lives.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    set(value);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { set(old_ ? old_->c_str() : nullptr); }
-
- private:
-  void set(const char* value) const {
-    if (value == nullptr) {
-      unsetenv(name_);
-    } else {
-      setenv(name_, value, 1);
-    }
-  }
-
-  const char* name_;
-  std::optional<std::string> old_;
-};
+using testing::EnvironmentVariable;
 
 /// A pseudo-terminal, 57 columns wide.
 class PseudoTerminal {
@@ -62,26 +41,26 @@ class PseudoTerminal {
 };
 
 TEST_CASE("a terminal is live and tells its width; COLUMNS has the last word") {
-  const Variable columns("COLUMNS", nullptr);
-  const Variable term("TERM", "xterm");
-  const Variable rank("OMPI_COMM_WORLD_RANK", nullptr);
+  const EnvironmentVariable columns("COLUMNS", nullptr);
+  const EnvironmentVariable term("TERM", "xterm");
+  const EnvironmentVariable rank("OMPI_COMM_WORLD_RANK", nullptr);
   const PseudoTerminal pseudo;
   const Terminal terminal = terminal_of(pseudo.fd());
   CHECK(terminal.live);
   CHECK(terminal.columns() == 57);
   {
-    const Variable set("COLUMNS", "80");
+    const EnvironmentVariable set("COLUMNS", "80");
     CHECK(terminal.columns() == 80);
   }
-  const Variable nonsense("COLUMNS", "wide");
+  const EnvironmentVariable nonsense("COLUMNS", "wide");
   CHECK(terminal.columns() == 57);
-  const Variable dumb("TERM", "dumb");
+  const EnvironmentVariable dumb("TERM", "dumb");
   CHECK_FALSE(terminal_of(pseudo.fd()).live);
 }
 
 TEST_CASE("a file is no live terminal") {
-  const Variable columns("COLUMNS", nullptr);
-  const Variable rank("OMPI_COMM_WORLD_RANK", nullptr);
+  const EnvironmentVariable columns("COLUMNS", nullptr);
+  const EnvironmentVariable rank("OMPI_COMM_WORLD_RANK", nullptr);
   std::FILE* file = std::tmpfile();
   const Terminal terminal = terminal_of(fileno(file));
   CHECK_FALSE(terminal.live);
@@ -90,9 +69,9 @@ TEST_CASE("a file is no live terminal") {
 }
 
 TEST_CASE("the terminal that Open MPI gives a rank is not taken for the user's") {
-  const Variable columns("COLUMNS", nullptr);
-  const Variable term("TERM", "xterm");
-  const Variable rank("OMPI_COMM_WORLD_RANK", "0");
+  const EnvironmentVariable columns("COLUMNS", nullptr);
+  const EnvironmentVariable term("TERM", "xterm");
+  const EnvironmentVariable rank("OMPI_COMM_WORLD_RANK", "0");
   const PseudoTerminal pseudo;
   const Terminal terminal = terminal_of(pseudo.fd());  // a descriptor that no launcher has
   CHECK_FALSE(terminal.live);

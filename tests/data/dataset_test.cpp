@@ -3,38 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/rng.h"
 #include "config/yaml.h"
 #include "data/files.h"
 #include "data/find_file.h"
+#include "support/environment_variable.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
+using meshwork::testing::EnvironmentVariable;
 
 namespace {
-
-/// Sets an environment variable for a while.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() {
-    if (old_) {
-      setenv(name_, old_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 std::string bad_description(const std::string& text) {
   return error_of([&] { data::Dataset(config::parse_yaml(text, "d.yaml"), 1); },
@@ -102,8 +83,8 @@ TEST_CASE("mistakes in a description are found without files, with place and nea
 
 TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in listed places") {
   const TempDir root;
-  const Environment data("MESHWORK_DATA", root.file("env"));
-  const Environment other("MESHWORK_TEST_PLACE", root.file("place"));
+  const EnvironmentVariable data("MESHWORK_DATA", root.file("env").c_str());
+  const EnvironmentVariable other("MESHWORK_TEST_PLACE", root.file("place").c_str());
   const auto places = data::search_directories(
       "digits", root.file("here/d.yaml"),
       {"sub", "/somewhere", "$MESHWORK_TEST_PLACE/x", "$MESHWORK_TEST_UNSET", "."});
@@ -126,7 +107,7 @@ TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in lis
 
 TEST_CASE("an unset MESHWORK_DATA is told") {
   const TempDir dir;
-  const Environment data("MESHWORK_DATA", "");
+  const EnvironmentVariable data("MESHWORK_DATA", "");
   const data::Dataset opened =
       dataset(dir, "{format: idx, hint: ask around, splits: {train: {x: gone}}}");
   const std::string message = error_of([&] { opened.split("train"); });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -12,9 +11,12 @@
 #include "base/error.h"
 #include "comm/thread.h"
 #include "machine/memory.h"
+#include "support/environment_variable.h"
 
 namespace meshwork {
 namespace {
+
+using testing::EnvironmentVariable;
 
 /// A machine of files: a folder that stands before /proc and /sys.
 class FakeMachine {
@@ -36,18 +38,6 @@ class FakeMachine {
 
  private:
   std::filesystem::path root_;
-};
-
-/// Sets a variable for the scope.
-class EnvironmentVariable {
- public:
-  EnvironmentVariable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~EnvironmentVariable() { unsetenv(name_); }
-  EnvironmentVariable(const EnvironmentVariable&) = delete;
-  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
-
- private:
-  const char* name_;
 };
 
 }  // namespace

@@ -30,17 +30,18 @@ bool generate_code() {
 
 bool Gemm::can_compute(const EinsumPlan& plan) { return plan.stack.empty() && !plan.swapped; }
 
+Gemm::Factor::Factor(const MatrixView& view, const std::byte* bytes)
+    : data(reinterpret_cast<const float*>(bytes)),
+      order(view.columns == 1 ? 'N' : 'T'),
+      stride(view.columns == 1 ? view.rows : view.columns) {}
+
 Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)
-    : x_order_(plan.x.columns == 1 ? 'N' : 'T'),
-      w_order_(plan.w.columns == 1 ? 'N' : 'T'),
-      m_(plan.m),
+    : m_(plan.m),
       n_(plan.n),
       k_(plan.k),
-      x_stride_(plan.x.columns == 1 ? plan.x.rows : plan.x.columns),
-      w_stride_(plan.w.columns == 1 ? plan.w.rows : plan.w.columns),
       y_stride_(plan.y.rows),
-      x_(reinterpret_cast<const float*>(x)),
-      w_(reinterpret_cast<const float*>(w)),
+      x_(plan.x, x),
+      w_(plan.w, w),
       y_(reinterpret_cast<float*>(y)) {
   [[maybe_unused]] static const bool generated = generate_code();
 }
@@ -59,11 +60,10 @@ void Gemm::operator()() const {
 }
 
 void Gemm::compute(Range rows, Range columns, float* to, std::int64_t stride) const {
-  const float* x = x_ + rows.begin * (x_order_ == 'N' ? x_stride_ : 1);
-  const float* w = w_ + columns.begin * (w_order_ == 'N' ? 1 : w_stride_);
   dnnl::error::wrap_c_api(
-      dnnl_sgemm(x_order_, w_order_, rows.end - rows.begin, columns.end - columns.begin, k_, 1.0F,
-                 x, x_stride_, w, w_stride_, 0.0F, to, stride),
+      dnnl_sgemm(x_.order, w_.order, rows.end - rows.begin, columns.end - columns.begin, k_, 1.0F,
+                 x_.row(rows.begin), x_.stride, w_.column(columns.begin), w_.stride, 0.0F, to,
+                 stride),
       "a matrix product failed");
 }
 

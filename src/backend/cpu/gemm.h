@@ -33,9 +33,20 @@ class Gemm {
  private:
   void compute(Range rows, Range columns, float* to, std::int64_t stride) const;
 
-  char x_order_, w_order_;
-  std::int64_t m_, n_, k_, x_stride_, w_stride_, y_stride_;
-  const float *x_, *w_;
+  /// A matrix in row-major order ('N') or that of its transpose.
+  struct Factor {
+    Factor(const MatrixView& view, const std::byte* bytes);
+
+    const float* row(std::int64_t i) const { return data + i * (order == 'N' ? stride : 1); }
+    const float* column(std::int64_t j) const { return data + j * (order == 'N' ? 1 : stride); }
+
+    const float* data;
+    char order;
+    std::int64_t stride;
+  };
+
+  std::int64_t m_, n_, k_, y_stride_;
+  Factor x_, w_;
   float* y_;
 };
 
