@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,6 +124,12 @@ void File::append(std::string_view text) {
   }
 }
 
+bool File::lock() {
+  if (retried([&] { return flock(fd_, LOCK_EX | LOCK_NB); }) == 0) return true;
+  if (errno != EWOULDBLOCK) fail_system(path_, "lock", errno);
+  return false;
+}
+
 void File::sync() {
   // EINVAL: a pipe or device that has nothing to wait for.
   if (retried([&] { return fsync(fd_); }) != 0 && errno != EINVAL) {
@@ -147,15 +154,25 @@ void create_parent_directory(const std::string& file, std::string_view remedy) {
   }
 }
 
-void rename_file(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
-  const auto parent = std::filesystem::path(to).parent_path();
-  const std::string directory = parent.empty() ? "." : parent.string();
+void sync_directory(const std::string& directory) {
   const int fd = open_fd(directory, O_RDONLY | O_DIRECTORY, "open");
-  // The name lives in the directory; file systems without that notion say EINVAL.
+  // File systems without that notion say EINVAL.
   const int code = retried([&] { return fsync(fd); }) == 0 ? 0 : errno;
   ::close(fd);
   if (code != 0 && code != EINVAL) fail_system(directory, "write", code);
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
+  const auto parent = std::filesystem::path(to).parent_path();
+  sync_directory(parent.empty() ? "." : parent.string());
+}
+
+std::string read_text_file(const std::string& path) {
+  const File file = File::open(path);
+  std::string text(file.size(), '\0');
+  file.read_at(text.data(), text.size(), 0);
+  return text;
 }
 
 void replace_file(const std::string& path, std::string_view text) {

@@ -37,6 +37,9 @@ class File {
   /// Writes where the last append ended.
   void append(std::string_view text);
 
+  /// Takes the file for this process, until it is closed; false where another one has it.
+  bool lock();
+
   /// Returns when the data is on the disk.
   void sync();
   /// Closes and reports what the system only now finds out.
@@ -53,8 +56,14 @@ class File {
 /// ends with `remedy`: "; name another with --output".
 void create_parent_directory(const std::string& file, std::string_view remedy = "");
 
+/// Returns when the names in a directory are on the disk.
+void sync_directory(const std::string& directory);
+
 /// Gives the file `from` the name `to`, in one step, also across a crash.
 void rename_file(const std::string& from, const std::string& to);
+
+/// The text of a regular file.
+std::string read_text_file(const std::string& path);
 
 /// Writes a file of that text; under its name stands the old text or the new, never a part.
 void replace_file(const std::string& path, std::string_view text);

@@ -38,11 +38,8 @@ int lowest_failed(HostGroup& hosts, bool failed) {
 
 /// The failure of member `root`, on every member.
 void share(HostGroup& hosts, Failure& failure, int root) {
-  std::int64_t header[] = {failure.code, static_cast<std::int64_t>(failure.message.size())};
-  hosts.broadcast(header, sizeof header, root);
-  failure.code = header[0];
-  failure.message.resize(static_cast<std::size_t>(header[1]));
-  hosts.broadcast(failure.message.data(), failure.message.size(), root);
+  hosts.broadcast(&failure.code, sizeof failure.code, root);
+  broadcast_text(hosts, failure.message, root);
 }
 
 }  // namespace

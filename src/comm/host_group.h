@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace meshwork {
@@ -38,5 +39,11 @@ std::vector<std::int64_t> gather(HostGroup& group, std::int64_t mine);
 
 /// The sums over all members, element by element; they wrap around.
 std::vector<std::int64_t> sum_over_members(HostGroup& group, const std::vector<std::int64_t>& mine);
+
+/// The text of every member, by rank.
+std::vector<std::string> gather_texts(HostGroup& group, const std::string& mine);
+
+/// The text of member `root`, on all.
+void broadcast_text(HostGroup& group, std::string& text, int root);
 
 }  // namespace meshwork

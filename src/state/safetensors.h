@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -44,9 +43,6 @@ class SafetensorsFile {
             std::byte* to) const;
 
  private:
-  const StoredTensor* find(std::string_view path) const;
-  std::vector<std::string> paths() const;
-
   File file_;
   SafetensorsHeader header_;
 };

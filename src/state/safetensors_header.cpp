@@ -223,9 +223,13 @@ std::string encode_head(const Json& header, const std::string& file) {
 }  // namespace
 
 std::string describe(const StoredTensor& tensor) {
+  const std::optional<DType> dtype = dtype_of(tensor);
+  return dtype ? describe(*dtype, tensor.shape) : tensor.dtype + to_string(tensor.shape);
+}
+
+std::optional<DType> dtype_of(const StoredTensor& tensor) {
   const Format* format = find_format(tensor.dtype);
-  if (format != nullptr && format->dtype) return describe(*format->dtype, tensor.shape);
-  return tensor.dtype + to_string(tensor.shape);
+  return format == nullptr ? std::nullopt : format->dtype;
 }
 
 std::string_view safetensors_word(DType dtype) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ std::string describe(const StoredTensor& tensor);
 
 /// The format's word for a type: "F32".
 std::string_view safetensors_word(DType dtype);
+
+/// Our type of it, if there is one.
+std::optional<DType> dtype_of(const StoredTensor& tensor);
 
 struct SafetensorsHeader {
   std::vector<StoredTensor> tensors;  ///< in path order

@@ -48,6 +48,20 @@ void check_numbers(HostGroup& hosts) {
   CHECK(sum_over_members(hosts, {}).empty());
 }
 
+void check_texts(HostGroup& hosts) {
+  const auto text_of = [](int rank) {
+    return std::string(static_cast<std::size_t>(rank) * 1000, static_cast<char>('a' + rank));
+  };
+  const std::vector<std::string> all = gather_texts(hosts, text_of(hosts.rank()));
+  REQUIRE(all.size() == static_cast<std::size_t>(hosts.size()));
+  for (int r = 0; r < hosts.size(); ++r) CHECK(all[static_cast<std::size_t>(r)] == text_of(r));
+  for (int root = 0; root < hosts.size(); ++root) {
+    std::string text = text_of(hosts.rank());
+    broadcast_text(hosts, text, root);
+    CHECK(text == text_of(root));
+  }
+}
+
 }  // namespace
 
 void check_host_group(HostGroup& hosts) {
@@ -58,6 +72,7 @@ void check_host_group(HostGroup& hosts) {
     hosts.barrier();
   }
   check_numbers(hosts);
+  check_texts(hosts);
 }
 
 void check_repeated_calls(HostGroup& hosts, int rounds) {

@@ -1,0 +1,284 @@
+#include "state/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "state/stored_tensors.h"
+
+namespace meshwork {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kIndex = "index.json";
+
+std::vector<StoredSlice> slices_of(const std::string& name, const std::vector<TensorPart>& parts) {
+  std::vector<StoredSlice> slices;
+  for (const TensorPart& part : parts) {
+    if (!part.owner || num_elements(part.shape) == 0) continue;
+    slices.push_back({part.tensor, part.region, part.shape, name, 0, {}});
+  }
+  return slices;
+}
+
+std::int64_t bytes_of(const StoredSlice& slice, const StoredTensor& tensor) {
+  return num_elements(slice.shape) * static_cast<std::int64_t>(size_of(*dtype_of(tensor)));
+}
+
+/// Writes a slice, and notes the checksums of its blocks.
+void write_slice(File& file, const TensorPart& part, std::int64_t bytes, StoredSlice& slice) {
+  for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
+    const std::int64_t count = std::min(kHashedBytes, bytes - begin);
+    const std::byte* data = part.read(begin, count);
+    const auto size = static_cast<std::size_t>(count);
+    slice.hashes.push_back(hash_bytes(data, size));
+    file.write_at(data, size, slice.offset + static_cast<std::uint64_t>(begin));
+  }
+}
+
+/// Steps and number of a checkpoint by its name; {-1, 0} for another name.
+std::pair<std::int64_t, std::int64_t> order_of(const std::string& name) {
+  long long steps = -1, number = 1;
+  int read = 0;
+  const auto is_whole = [&] { return static_cast<std::size_t>(read) == name.size(); };
+  if (std::sscanf(name.c_str(), "step-%lld%n", &steps, &read) == 1 && is_whole()) return {steps, 1};
+  if (std::sscanf(name.c_str(), "step-%lld-%lld%n", &steps, &number, &read) == 2 && is_whole()) {
+    return {steps, number};
+  }
+  return {-1, 0};
+}
+
+/// The names of directories that are, or were to be, checkpoints, the oldest first.
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator entry(directory, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (order_of(name).first >= 0 && entry->is_directory(code)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(),
+            [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  return names;
+}
+
+CheckpointIndex read_index(const std::string& directory) {
+  const std::string path = directory + "/" + kIndex;
+  if (!is_checkpoint(directory)) {
+    fail(ExitCode::kFile, "{}: no checkpoint: there is no {} in it", directory, kIndex);
+  }
+  return parse_checkpoint_index(read_text_file(path), path);
+}
+
+/// The common part of two blocks of a tensor; no elements where there is none.
+std::pair<Shape, Shape> intersection(const Region& a, const Shape& a_shape, const Region& b,
+                                     const Shape& b_shape) {
+  Shape begin, shape;
+  for (std::size_t d = 0; d < a_shape.size(); ++d) {
+    begin.push_back(std::max(a.offset[d], b.offset[d]));
+    const std::int64_t end = std::min(a.offset[d] + a_shape[d], b.offset[d] + b_shape[d]);
+    shape.push_back(std::max<std::int64_t>(0, end - begin.back()));
+  }
+  return {begin, shape};
+}
+
+/// Where a block of the tensor lies within a larger one.
+Region within(const Shape& begin, const Region& outer, const Shape& outer_shape) {
+  Region region{outer_shape, begin};
+  for (std::size_t d = 0; d < begin.size(); ++d) region.offset[d] -= outer.offset[d];
+  return region;
+}
+
+}  // namespace
+
+std::vector<StoredTensor> stored_tensors(const std::vector<GlobalTensor>& tensors) {
+  std::vector<StoredTensor> stored;
+  for (const GlobalTensor& tensor : tensors) {
+    stored.push_back({tensor.path, std::string(safetensors_word(tensor.dtype)), tensor.shape});
+  }
+  return stored;
+}
+
+std::vector<StoredSlice> write_slices(const std::string& directory, const std::string& name,
+                                      const std::vector<StoredTensor>& tensors,
+                                      const std::vector<TensorPart>& parts) {
+  const std::string path = directory + "/" + name;
+  std::vector<StoredSlice> slices = slices_of(name, parts);
+  std::vector<GlobalTensor> local;
+  for (const StoredSlice& slice : slices) {
+    const StoredTensor& tensor = tensors.at(slice.tensor);
+    local.push_back({tensor.path, *dtype_of(tensor), slice.shape});
+  }
+  const SafetensorsPlan plan = plan_safetensors(local, {{"format", "meshwork slices"}}, path);
+  File file = File::create(path);
+  file.resize(plan.file_bytes);
+  file.write_at(plan.head.data(), plan.head.size(), 0);
+  auto part = parts.begin();
+  for (std::size_t i = 0; i < slices.size(); ++i, ++part) {
+    while (!part->owner || num_elements(part->shape) == 0) ++part;
+    slices[i].offset = plan.offsets[i];
+    write_slice(file, *part, bytes_of(slices[i], tensors[slices[i].tensor]), slices[i]);
+  }
+  file.sync();
+  file.close();
+  return slices;
+}
+
+std::vector<TensorPart> copy_parts(const std::vector<GlobalTensor>& tensors,
+                                   const std::vector<TensorPart>& parts) {
+  std::vector<TensorPart> copies = parts;
+  for (TensorPart& part : copies) {
+    if (!part.owner) continue;
+    const auto size = static_cast<std::int64_t>(size_of(tensors.at(part.tensor).dtype));
+    const std::int64_t bytes = num_elements(part.shape) * size;
+    const auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
+    for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
+      const std::int64_t count = std::min(kHashedBytes, bytes - begin);
+      std::memcpy(copy->data() + begin, part.read(begin, count), static_cast<std::size_t>(count));
+    }
+    part.read = [copy](std::int64_t begin, std::int64_t /*bytes*/) { return copy->data() + begin; };
+  }
+  return copies;
+}
+
+void write_index(const std::string& directory, const CheckpointIndex& index) {
+  replace_file(directory + "/" + kIndex, to_json(index));
+}
+
+/// Bytes that go from a slice to a part.
+struct Checkpoint::Copy {
+  std::int64_t from = 0;  ///< in the slice
+  std::int64_t to = 0;    ///< in the part
+  std::int64_t bytes = 0;
+};
+
+Checkpoint::Checkpoint(const std::string& directory)
+    : directory_(directory), index_(read_index(directory)) {}
+
+const File& Checkpoint::file(const std::string& name) const {
+  const auto found = files_.find(name);
+  if (found != files_.end()) return found->second;
+  return files_.emplace(name, File::open(directory_ + "/" + name)).first->second;
+}
+
+void Checkpoint::check_tensors(const std::vector<GlobalTensor>& expected, bool allow_extra) const {
+  check_stored_tensors(directory_, index_.tensors, expected, allow_extra);
+}
+
+void Checkpoint::read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+                      std::byte* to) const {
+  check_part(tensor, region, local);
+  const StoredTensor* stored = find_stored(index_.tensors, tensor.path);
+  if (stored == nullptr || !is_same_type(*stored, tensor)) check_tensors({tensor}, true);
+  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
+  for (const StoredSlice& slice : index_.slices) {
+    if (&index_.tensors[slice.tensor] != stored) continue;
+    const auto [begin, shape] = intersection(slice.region, slice.shape, region, local);
+    if (num_elements(shape) == 0) continue;
+    const std::vector<Run> from = runs_of(within(begin, slice.region, slice.shape), shape);
+    const std::vector<Run> into = runs_of(within(begin, region, local), shape);
+    // Both lists cut the common block, in its own order.
+    std::vector<Copy> copies;
+    std::size_t a = 0, b = 0;
+    for (std::int64_t done = 0; a < from.size() && b < into.size();) {
+      const std::int64_t end =
+          std::min(from[a].local + from[a].count, into[b].local + into[b].count);
+      copies.push_back({(from[a].global + done - from[a].local) * size,
+                        (into[b].global + done - into[b].local) * size, (end - done) * size});
+      done = end;
+      if (from[a].local + from[a].count == end) ++a;
+      if (into[b].local + into[b].count == end) ++b;
+    }
+    read_blocks(slice, copies, to);
+  }
+}
+
+/// `copies` in the order of the slice. Blocks of which nothing is wanted are not read.
+void Checkpoint::read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies,
+                             std::byte* to) const {
+  const File& stored = file(slice.file);
+  const std::int64_t all = bytes_of(slice, index_.tensors[slice.tensor]);
+  std::vector<std::byte> block;
+  std::int64_t block_begin = 0, block_end = 0;
+  const auto fetch = [&](std::int64_t at) {
+    const std::int64_t number = at / kHashedBytes;
+    block_begin = number * kHashedBytes;
+    block_end = std::min(all, block_begin + kHashedBytes);
+    block.resize(static_cast<std::size_t>(block_end - block_begin));
+    const std::uint64_t offset = slice.offset + static_cast<std::uint64_t>(block_begin);
+    stored.read_at(block.data(), block.size(), offset);
+    if (hash_bytes(block.data(), block.size()) == slice.hashes[static_cast<std::size_t>(number)]) {
+      return;
+    }
+    fail(ExitCode::kFile,
+         "{}: damaged: bytes {} to {}, of '{}', have another checksum than when they were written; "
+         "resume from an older checkpoint",
+         stored.path(), offset, offset + block.size(), index_.tensors[slice.tensor].path);
+  };
+  for (const Copy& copy : copies) {
+    for (std::int64_t done = 0; done < copy.bytes;) {
+      const std::int64_t at = copy.from + done;
+      if (at < block_begin || at >= block_end) fetch(at);
+      const std::int64_t count = std::min(copy.bytes - done, block_end - at);
+      std::memcpy(to + copy.to + done, block.data() + (at - block_begin),
+                  static_cast<std::size_t>(count));
+      done += count;
+    }
+  }
+}
+
+void Checkpoint::verify() const {
+  for (const StoredSlice& slice : index_.slices) {
+    const std::int64_t bytes = bytes_of(slice, index_.tensors[slice.tensor]);
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(bytes, kHashedBytes)));
+    for (std::int64_t at = 0; at < bytes; at += kHashedBytes) {
+      read_blocks(slice, {{at, 0, std::min(kHashedBytes, bytes - at)}}, block.data());
+    }
+  }
+}
+
+bool is_checkpoint(const std::string& directory) {
+  std::error_code code;
+  return fs::exists(directory + "/" + kIndex, code);
+}
+
+std::vector<std::string> list_checkpoints(const std::string& directory) {
+  std::vector<std::string> checkpoints;
+  for (const std::string& name : names_in(directory)) {
+    const std::string path = directory + "/" + name;
+    if (is_checkpoint(path)) checkpoints.push_back(path);
+  }
+  return checkpoints;
+}
+
+std::string new_checkpoint(const std::string& directory, std::int64_t steps) {
+  std::string path = fmt::format("{}/step-{}", directory, steps);
+  std::error_code code;
+  for (int number = 2; fs::exists(path, code); ++number) {
+    path = fmt::format("{}/step-{}-{}", directory, steps, number);
+  }
+  return path;
+}
+
+void remove_checkpoint(const std::string& directory) {
+  std::error_code code;
+  if (fs::remove(directory + "/" + kIndex, code)) sync_directory(directory);
+  fs::remove_all(directory, code);
+}
+
+void remove_unfinished(const std::string& directory) {
+  std::error_code code;
+  for (const std::string& name : names_in(directory)) {
+    const std::string path = directory + "/" + name;
+    if (!is_checkpoint(path)) fs::remove_all(path, code);
+  }
+}
+
+}  // namespace meshwork

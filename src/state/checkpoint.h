@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "comm/host_group.h"
+#include "state/checkpoint_index.h"
+
+// A checkpoint is a directory: a safetensors file of every device, with what it holds of each
+// tensor, and index.json, which says where every slice lies. The index is written last, in one
+// step: a directory without it is no checkpoint.
+namespace meshwork {
+
+/// Writes the file of one device, `directory`/`name`: the parts of which it is the owner. They are
+/// on the disk when it returns. `tensors` in path order; the result names them by their number.
+std::vector<StoredSlice> write_slices(const std::string& directory, const std::string& name,
+                                      const std::vector<StoredTensor>& tensors,
+                                      const std::vector<TensorPart>& parts);
+
+/// The same parts, copied to memory of the host; where there is another owner, without its data.
+std::vector<TensorPart> copy_parts(const std::vector<GlobalTensor>& tensors,
+                                   const std::vector<TensorPart>& parts);
+
+/// Tensors as an index describes them.
+std::vector<StoredTensor> stored_tensors(const std::vector<GlobalTensor>& tensors);
+
+/// Makes a checkpoint of a directory in which all files lie.
+void write_index(const std::string& directory, const CheckpointIndex& index);
+
+/// A whole checkpoint, open for reading. Each device opens it for itself.
+class Checkpoint {
+ public:
+  /// Throws an Error of ExitCode::kFile where there is none, or its index is damaged.
+  explicit Checkpoint(const std::string& directory);
+
+  const std::string& directory() const { return directory_; }
+  const CheckpointIndex& index() const { return index_; }
+
+  /// As check_stored_tensors.
+  void check_tensors(const std::vector<GlobalTensor>& expected, bool allow_extra = false) const;
+
+  /// Reads one part of a tensor into `to`, dense and row-major, from just the blocks that it needs.
+  /// Throws an Error that names the file where one is missing or has another checksum.
+  void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+            std::byte* to) const;
+
+  /// Reads all of it, and throws that Error.
+  void verify() const;
+
+ private:
+  struct Copy;
+
+  const File& file(const std::string& name) const;
+  void read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, std::byte* to) const;
+
+  std::string directory_;
+  CheckpointIndex index_;
+  mutable std::map<std::string, File> files_;
+};
+
+/// Whether a directory is a whole checkpoint.
+bool is_checkpoint(const std::string& directory);
+
+/// Directories of the whole checkpoints in `directory`, the oldest first. One is named
+/// step-<steps of the run>, or step-<steps>-<n> where there was one before.
+std::vector<std::string> list_checkpoints(const std::string& directory);
+
+/// A name in `directory` for a checkpoint after so many steps that nothing has.
+std::string new_checkpoint(const std::string& directory, std::int64_t steps);
+
+/// Removes a checkpoint, so that at no moment it is one that is not whole.
+void remove_checkpoint(const std::string& directory);
+
+/// Removes what of checkpoints in `directory` is no whole one: a run was killed while it wrote.
+void remove_unfinished(const std::string& directory);
+
+}  // namespace meshwork

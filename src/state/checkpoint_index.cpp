@@ -1,0 +1,216 @@
+#include "state/checkpoint_index.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "meshwork checkpoint";
+constexpr int kVersion = 1;
+
+template <class... Args>
+[[noreturn]] void refuse(const std::string& file, fmt::format_string<Args...> format,
+                         Args&&... args) {
+  fail(ExitCode::kFile, "{}: not a good index of a checkpoint: {}", file,
+       fmt::format(format, std::forward<Args>(args)...));
+}
+
+Json slice_to_json(const StoredSlice& slice) {
+  std::vector<std::string> hashes;
+  for (const std::uint64_t hash : slice.hashes) hashes.push_back(fmt::format("{:016x}", hash));
+  return {{"tensor", slice.tensor}, {"begin", slice.region.offset}, {"shape", slice.shape},
+          {"file", slice.file},     {"offset", slice.offset},       {"xxh3", hashes}};
+}
+
+std::uint64_t read_hash(const std::string& text, const std::string& file) {
+  std::uint64_t hash = 0;
+  const char* end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, hash, 16).ptr != end || text.empty()) {
+    refuse(file, "'{}' is no checksum", text);
+  }
+  return hash;
+}
+
+std::int64_t bytes_of(const StoredTensor& tensor, const Shape& shape) {
+  return num_elements(shape) * static_cast<std::int64_t>(size_of(*dtype_of(tensor)));
+}
+
+/// Extents whose product, in bytes, 62 bits hold.
+void check_shape(const Shape& shape, const std::string& path, const std::string& file) {
+  std::int64_t count = 1;
+  const bool fits = std::all_of(shape.begin(), shape.end(), [&](std::int64_t extent) {
+    return extent >= 0 && !__builtin_mul_overflow(count, extent, &count) && count < INT64_MAX / 16;
+  });
+  if (!fits) refuse(file, "'{}' has the shape {}", path, to_string(shape));
+}
+
+void check_slice(const StoredSlice& slice, const StoredTensor& tensor, const std::string& file) {
+  const Shape& begin = slice.region.offset;
+  const bool has_rank =
+      begin.size() == tensor.shape.size() && slice.shape.size() == tensor.shape.size();
+  bool is_inside = has_rank;
+  for (std::size_t d = 0; is_inside && d < begin.size(); ++d) {
+    is_inside = begin[d] >= 0 && slice.shape[d] >= 0 && begin[d] <= tensor.shape[d] &&
+                slice.shape[d] <= tensor.shape[d] - begin[d];
+  }
+  if (!is_inside) {
+    refuse(file, "a slice of '{}' is {} at {}, the tensor {}", tensor.path, to_string(slice.shape),
+           to_string(begin), to_string(tensor.shape));
+  }
+  if (slice.file.empty() || slice.file.find('/') != std::string::npos || slice.file[0] == '.') {
+    refuse(file, "'{}' is no name of a file in the directory", slice.file);
+  }
+  const std::int64_t bytes = bytes_of(tensor, slice.shape);
+  const auto hashes = static_cast<std::int64_t>(slice.hashes.size());
+  if (hashes != (bytes + kHashedBytes - 1) / kHashedBytes) {
+    refuse(file, "a slice of '{}' has {} bytes and {} checksums", tensor.path, bytes, hashes);
+  }
+  if (slice.offset > static_cast<std::uint64_t>(INT64_MAX - bytes)) {
+    refuse(file, "a slice of '{}' begins at byte {}", tensor.path, slice.offset);
+  }
+}
+
+StoredSlice read_slice(const Json& json, const std::vector<StoredTensor>& tensors,
+                       const std::string& file) {
+  StoredSlice slice;
+  slice.tensor = json.at("tensor").get<std::size_t>();
+  if (slice.tensor >= tensors.size()) {
+    refuse(file, "a slice of tensor {} of {}", slice.tensor, tensors.size());
+  }
+  slice.region.global = tensors[slice.tensor].shape;
+  slice.region.offset = json.at("begin").get<Shape>();
+  slice.shape = json.at("shape").get<Shape>();
+  slice.file = json.at("file").get<std::string>();
+  slice.offset = json.at("offset").get<std::uint64_t>();
+  for (const Json& hash : json.at("xxh3")) {
+    slice.hashes.push_back(read_hash(hash.get<std::string>(), file));
+  }
+  check_slice(slice, tensors[slice.tensor], file);
+  return slice;
+}
+
+StoredTensor read_tensor(const Json& json, const std::string& file) {
+  StoredTensor tensor;
+  tensor.path = json.at("path").get<std::string>();
+  tensor.dtype = json.at("dtype").get<std::string>();
+  tensor.shape = json.at("shape").get<Shape>();
+  if (!dtype_of(tensor)) refuse(file, "'{}' has the type '{}'", tensor.path, tensor.dtype);
+  check_shape(tensor.shape, tensor.path, file);
+  return tensor;
+}
+
+bool overlap(const StoredSlice& a, const StoredSlice& b) {
+  for (std::size_t d = 0; d < a.shape.size(); ++d) {
+    const std::int64_t begin = std::max(a.region.offset[d], b.region.offset[d]);
+    const std::int64_t end =
+        std::min(a.region.offset[d] + a.shape[d], b.region.offset[d] + b.shape[d]);
+    if (begin >= end) return false;
+  }
+  return true;
+}
+
+/// The slices of a tensor hold each of its elements once.
+void check_coverage(const CheckpointIndex& index, const std::string& file) {
+  std::vector<std::vector<const StoredSlice*>> slices(index.tensors.size());
+  for (const StoredSlice& slice : index.slices) slices[slice.tensor].push_back(&slice);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const StoredTensor& tensor = index.tensors[i];
+    std::int64_t covered = 0;
+    for (std::size_t a = 0; a < slices[i].size(); ++a) {
+      covered += num_elements(slices[i][a]->shape);
+      for (std::size_t b = 0; b < a; ++b) {
+        if (overlap(*slices[i][a], *slices[i][b])) {
+          refuse(file, "two slices of '{}' overlap", tensor.path);
+        }
+      }
+    }
+    if (covered != num_elements(tensor.shape)) {
+      refuse(file, "the slices of '{}' have {} elements, the tensor {}", tensor.path, covered,
+             num_elements(tensor.shape));
+    }
+  }
+}
+
+CheckpointIndex read_index(const Json& json, const std::string& file) {
+  if (json.at("format") != kFormat) refuse(file, "its format is not '{}'", kFormat);
+  if (json.at("version") != kVersion) {
+    refuse(file, "version {} is not the {} that this meshwork reads", json.at("version").dump(),
+           kVersion);
+  }
+  CheckpointIndex index;
+  for (const Json& tensor : json.at("tensors")) index.tensors.push_back(read_tensor(tensor, file));
+  for (std::size_t i = 1; i < index.tensors.size(); ++i) {
+    if (index.tensors[i - 1].path >= index.tensors[i].path) {
+      refuse(file, "'{}' stands behind '{}'", index.tensors[i].path, index.tensors[i - 1].path);
+    }
+  }
+  for (const Json& slice : json.at("slices")) {
+    index.slices.push_back(read_slice(slice, index.tensors, file));
+  }
+  check_coverage(index, file);
+  index.metadata = json.at("metadata").get<Metadata>();
+  index.state = json.at("state").dump();
+  index.config = json.at("config").get<std::string>();
+  return index;
+}
+
+/// What `read` makes of a text; what is wrong with it as JSON is an Error.
+template <class Read>
+auto read_json(std::string_view text, const std::string& file, Read read) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::parse_error& error) {
+    refuse(file, "it is not JSON, at byte {}", error.byte);
+  } catch (const Json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.out_of_range.403] key .. not found"
+    refuse(file, "{}", what.substr(std::min(what.size(), what.find(']') + 2)));
+  }
+}
+
+}  // namespace
+
+std::uint64_t hash_bytes(const void* data, std::size_t bytes) { return XXH3_64bits(data, bytes); }
+
+std::string to_json(const CheckpointIndex& index) {
+  Json tensors = Json::array(), slices = Json::array();
+  for (const StoredTensor& tensor : index.tensors) {
+    tensors.push_back({{"path", tensor.path}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
+  }
+  for (const StoredSlice& slice : index.slices) slices.push_back(slice_to_json(slice));
+  const Json json{{"format", kFormat},          {"version", kVersion},
+                  {"metadata", index.metadata}, {"state", Json::parse(index.state)},
+                  {"config", index.config},     {"tensors", std::move(tensors)},
+                  {"slices", std::move(slices)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+CheckpointIndex parse_checkpoint_index(std::string_view json, const std::string& file) {
+  return read_json(json, file, [&](const Json& root) { return read_index(root, file); });
+}
+
+std::string slices_to_json(const std::vector<StoredSlice>& slices) {
+  Json json = Json::array();
+  for (const StoredSlice& slice : slices) json.push_back(slice_to_json(slice));
+  return json.dump();
+}
+
+std::vector<StoredSlice> parse_slices(std::string_view json,
+                                      const std::vector<StoredTensor>& tensors,
+                                      const std::string& file) {
+  return read_json(json, file, [&](const Json& root) {
+    std::vector<StoredSlice> slices;
+    for (const Json& slice : root) slices.push_back(read_slice(slice, tensors, file));
+    return slices;
+  });
+}
+
+}  // namespace meshwork
