@@ -34,7 +34,7 @@ scripts/setup.sh
 [ -f build/build.ninja ] || meson setup build --buildtype=release
 ninja -C build src/meshwork
 
-show $meshwork fit $config run_directory=$run "$@"
+show $meshwork fit $config --overwrite run_directory=$run "$@"
 
 threads=$(mktemp)
 ranks=$(mktemp)
@@ -64,10 +64,12 @@ $(cd "$run" && find . -type f | sort | sed 's|^\./|  |')
 To try next:
   $meshwork paths $config
       every variable, its layout, bytes per device
-  $meshwork fit $config --mesh 4x1
+  $meshwork fit $config --new --mesh 4x1
       the same on another mesh
-  mpirun -n 4 --oversubscribe $meshwork fit $config
+  mpirun -n 4 --oversubscribe $meshwork fit $config --new
       the same on four MPI ranks
+  $meshwork fit $config --resume fit.epochs=6 run_directory=$run
+      three more epochs
   $meshwork predict $config --from $run
       outputs for the test set, as .npy
 END

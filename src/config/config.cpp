@@ -150,6 +150,8 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   const Value* model = reader.find("model");
   const Value* compile = reader.find("compile");
   const Value* fit = reader.find("fit");
+  const Value* checkpoint = reader.find("checkpoint");
+  const Value* resume = reader.find("resume");
   config.fusion = read_fusion(reader.find("fusion"));
   config.run_directory = read_run_directory(reader, file);
   reader.finish();
@@ -158,6 +160,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   read_parallelism(reader, config);
   if (compile != nullptr) config.compile = read_compile(*compile, config.model);
   config.fit = read_fit(fit, whole);
+  config.checkpoint = read_checkpoint(checkpoint, resume, whole);
   if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
   config.text = resolved_text(std::move(root), config.mesh);
   return config;

@@ -182,6 +182,19 @@ struct MemoryLimit {
   Location at;
 };
 
+/// When `fit` writes checkpoints, and which are kept.
+struct CheckpointSpec {
+  enum class Unit { kEpochs, kSteps, kSeconds };
+  bool wanted = true;  ///< `checkpoint: false` switches them off
+  double every = 1;
+  Unit unit = Unit::kEpochs;
+  std::int64_t keep = 2;  ///< of the last ones
+  std::string best;       ///< the number of the logs by which the best one is kept, too; "": none
+  bool async = true;      ///< written behind the steps that follow
+  bool resume = false;    ///< `resume: auto`: go on from the newest one, if there is any
+  Location at;
+};
+
 /// A whole configuration file, checked as far as it can be without data and devices.
 struct Config {
   std::string file;
@@ -204,6 +217,7 @@ struct Config {
   ModelSpec model;
   std::optional<CompileSpec> compile;
   FitSpec fit;
+  CheckpointSpec checkpoint;
   std::string run_directory;  ///< by default runs/<name of the file>
 };
 

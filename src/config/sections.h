@@ -57,6 +57,10 @@ ModelSpec read_model(const Value& model, const Value* blocks, const MeshSpec& me
 CompileSpec read_compile(const Value& compile, const ModelSpec& model);
 FitSpec read_fit(const Value* fit, const Location& file);
 
+/// `checkpoint: false`, or a map: {every: 1 epoch, keep: 2, best: val_accuracy, async: true}.
+/// `resume`: auto or never.
+CheckpointSpec read_checkpoint(const Value* checkpoint, const Value* resume, const Location& file);
+
 /// The description of a dataset, which may be written in place or be a file of its own:
 ///   dataset: fashion_mnist                     datasets/fashion_mnist.yaml
 ///   dataset: ../data/mine.yaml                 a path, from the folder of the configuration

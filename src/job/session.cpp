@@ -1,6 +1,7 @@
 #include "job/session.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/check.h"
@@ -72,7 +73,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
     executables_.emplace(key, std::make_unique<Executable>(plan, *backend_, streams_, groups_,
                                                            arena_.get(), samples));
   }
-  find_weights();
+  find_variables();
   collectively(hosts(), [&] { bring_samples(); });
 }
 
@@ -135,17 +136,44 @@ void Session::check_variables_agree() const {
   }
 }
 
-void Session::find_weights() {
-  const auto& [key, first] = *executables_.begin();
-  const Graph& graph = first->plan().program;
+/// In the order of the program that has most: all others have its first ones.
+void Session::find_variables() {
+  const auto most = std::max_element(
+      executables_.begin(), executables_.end(), [](const auto& a, const auto& b) {
+        return a.second->plan().program.variables.size() <
+               b.second->plan().program.variables.size();
+      });
+  const auto& [key, executable] = *most;
+  const Graph& graph = executable->plan().program;
   const auto& variables = job_.programs.at(key).variables;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
-    if (!graph.variables[i].slot_of.empty()) continue;
-    const TensorView view = first->view(graph.variables[i].value);
-    weights_.push_back({graph.variables[i].path, view.type.dtype, view.region.global});
-    weight_views_.push_back(view);
-    owned_.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
+    const TensorView view = executable->view(graph.variables[i].value);
+    const auto add_to = [&](Held& held) {
+      held.tensors.push_back({graph.variables[i].path, view.type.dtype, view.region.global});
+      held.views.push_back(view);
+      held.owned.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
+    };
+    add_to(variables_);
+    if (graph.variables[i].slot_of.empty()) add_to(weights_);
   }
+}
+
+std::vector<TensorPart> Session::parts_of(const Held& held) const {
+  std::vector<TensorPart> parts;
+  for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+    const TensorView& view = held.views[i];
+    parts.push_back({i, view.region, view.type.shape, PartReader(*this, view), held.owned[i]});
+  }
+  return parts;
+}
+
+std::vector<TensorPart> Session::parts_of(const WeightsCopy& copy) const {
+  std::vector<TensorPart> parts = weight_parts();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::byte* data = copy.at(i).data();
+    parts[i].read = [data](std::int64_t begin, std::int64_t /*bytes*/) { return data + begin; };
+  }
+  return parts;
 }
 
 const Executable& Session::executable(const ProgramKey& key) const {
@@ -156,40 +184,61 @@ const Executable& Session::executable(const ProgramKey& key) const {
 
 void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }
 
-TensorView Session::weight(std::size_t i) const { return weight_views_[i]; }
-
-std::vector<TensorPart> Session::weight_parts() const {
-  std::vector<TensorPart> parts;
-  for (std::size_t i = 0; i < weights_.size(); ++i) {
-    const TensorView& view = weight_views_[i];
-    parts.push_back({i, view.region, view.type.shape, PartReader(*this, view), owned_[i]});
+template <class Stored>
+void Session::load(const Held& held, const Stored& stored) {
+  std::vector<std::byte> buffer;
+  for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+    const TensorView& view = held.views[i];
+    buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
+    stored.read(held.tensors[i], view.region, view.type.shape, buffer.data());
+    upload(view, buffer.data());
   }
-  return parts;
 }
 
-void Session::load_weights(const std::string& file) {
+void Session::load_weights(const std::string& path) {
   collectively(hosts(), [&] {
-    const SafetensorsFile stored(file);
-    stored.check_tensors(weights_);
-    std::vector<std::byte> buffer;
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const TensorView& view = weight_views_[i];
-      buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
-      stored.read(weights_[i], view.region, view.type.shape, buffer.data());
-      upload(view, buffer.data());
+    std::error_code status;
+    if (std::filesystem::is_directory(path, status)) {
+      const Checkpoint stored(path);
+      stored.check_tensors(weights(), true);
+      return load(weights_, stored);
     }
+    const SafetensorsFile stored(path);
+    stored.check_tensors(weights());
+    load(weights_, stored);
   });
 }
 
-void Session::save_weights(const std::string& file) const {
-  write_safetensors(file, weights_, weight_parts(), {}, hosts());
+void Session::load_variables(const Checkpoint& checkpoint) {
+  collectively(hosts(), [&] {
+    checkpoint.check_tensors(variables(), true);
+    load(variables_, checkpoint);
+  });
 }
 
-std::uint64_t Session::weights_digest() const { return digest(weights_, weight_parts(), hosts()); }
+WeightsCopy Session::read_copy(const Checkpoint& checkpoint, const std::string& prefix) const {
+  WeightsCopy copy;
+  collectively(hosts(), [&] {
+    for (std::size_t i = 0; i < weights().size(); ++i) {
+      GlobalTensor tensor = weights()[i];
+      tensor.path = prefix + tensor.path;
+      const TensorView view = weight(i);
+      copy.emplace_back(static_cast<std::size_t>(num_bytes(view.type)));
+      checkpoint.read(tensor, view.region, view.type.shape, copy.back().data());
+    }
+  });
+  return copy;
+}
+
+void Session::save_weights(const std::string& file) const {
+  write_safetensors(file, weights(), weight_parts(), {}, hosts());
+}
+
+std::uint64_t Session::weights_digest() const { return digest(weights(), weight_parts(), hosts()); }
 
 WeightsCopy Session::copy_weights() const {
   WeightsCopy copy;
-  for (const TensorView& view : weight_views_) {
+  for (const TensorView& view : weights_.views) {
     copy.emplace_back(static_cast<std::size_t>(num_bytes(view.type)));
     download(copy.back().data(), view);
   }
@@ -197,8 +246,8 @@ WeightsCopy Session::copy_weights() const {
 }
 
 void Session::restore_weights(const WeightsCopy& copy) {
-  MW_CHECK(copy.size() == weight_views_.size());
-  for (std::size_t i = 0; i < copy.size(); ++i) upload(weight_views_[i], copy[i].data());
+  MW_CHECK(copy.size() == weights_.views.size());
+  for (std::size_t i = 0; i < copy.size(); ++i) upload(weights_.views[i], copy[i].data());
 }
 
 void Session::upload(const TensorView& to, const void* from) const {

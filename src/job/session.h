@@ -10,6 +10,7 @@
 
 #include "exec/executable.h"
 #include "job/device_plans.h"
+#include "state/checkpoint.h"
 #include "state/tensor_part.h"
 
 namespace meshwork {
@@ -34,13 +35,24 @@ class Session {
 
   /// The weights of the model (no optimizer state) as global tensors, and this device's part of
   /// each, in device memory.
-  const std::vector<GlobalTensor>& weights() const { return weights_; }
-  TensorView weight(std::size_t i) const;
+  const std::vector<GlobalTensor>& weights() const { return weights_.tensors; }
+  TensorView weight(std::size_t i) const { return weights_.views[i]; }
   /// The same parts for the host to read; replicas but the first are no owners.
-  std::vector<TensorPart> weight_parts() const;
+  std::vector<TensorPart> weight_parts() const { return parts_of(weights_); }
 
-  /// Reads the weights that a file of final weights holds.
-  void load_weights(const std::string& file);
+  /// Weights and optimizer state.
+  const std::vector<GlobalTensor>& variables() const { return variables_.tensors; }
+  TensorView variable(std::size_t i) const { return variables_.views[i]; }
+  std::vector<TensorPart> variable_parts() const { return parts_of(variables_); }
+  /// Parts of the weights as copy_weights() gives them; they must outlive what is returned.
+  std::vector<TensorPart> parts_of(const WeightsCopy& copy) const;
+
+  /// Reads the weights that a file of final weights, or the directory of a checkpoint, holds.
+  void load_weights(const std::string& path);
+  /// Reads weights and optimizer state.
+  void load_variables(const Checkpoint& checkpoint);
+  /// Reads copies of the weights, which a checkpoint has under `prefix` before their paths.
+  WeightsCopy read_copy(const Checkpoint& checkpoint, const std::string& prefix) const;
   /// Writes them, each device its part.
   void save_weights(const std::string& file) const;
   std::uint64_t weights_digest() const;
@@ -75,7 +87,17 @@ class Session {
   void place_samples();
   void bring_samples();
   const std::byte* samples(const ProgramKey& key, const std::string& field) const;
-  void find_weights();
+  /// Tensors, and this device's part of each.
+  struct Held {
+    std::vector<GlobalTensor> tensors;
+    std::vector<TensorView> views;
+    std::vector<bool> owned;
+  };
+
+  void find_variables();
+  template <class Stored>
+  void load(const Held& held, const Stored& stored);
+  std::vector<TensorPart> parts_of(const Held& held) const;
 
   const Job& job_;
   std::shared_ptr<HostGroup> hosts_;
@@ -89,9 +111,8 @@ class Session {
   std::map<const data::Source*, const std::byte*> samples_;
   std::map<const data::Source*, std::shared_ptr<std::byte>> copies_;
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
-  std::vector<GlobalTensor> weights_;
-  std::vector<TensorView> weight_views_;
-  std::vector<bool> owned_;
+  Held weights_;
+  Held variables_;
 };
 
 }  // namespace meshwork

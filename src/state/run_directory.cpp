@@ -1,34 +1,124 @@
 #include "state/run_directory.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "comm/collectively.h"
+#include "state/checkpoint.h"
 
 namespace meshwork {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kWayOut = "; set run_directory to a place that can be written";
 
-}  // namespace
-
-void create_run_directory(const std::string& path, const std::string& config_text) {
+void create(const std::string& path) {
   if (path.empty()) fail(ExitCode::kFile, "run_directory is empty{}", kWayOut);
   std::error_code code;
-  std::filesystem::create_directories(path, code);
+  fs::create_directories(path, code);
   if (code) {
     fail(ExitCode::kFile, "{}: cannot create the run directory: {}{}", path, code.message(),
          kWayOut);
   }
-  if (!std::filesystem::is_directory(path, code)) {
-    fail(ExitCode::kFile, "{}: not a directory{}", path, kWayOut);
-  }
+  if (!fs::is_directory(path, code)) fail(ExitCode::kFile, "{}: not a directory{}", path, kWayOut);
+}
+
+std::string holder() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return fmt::format("process {} on {}\n", getpid(), host.data());
+}
+
+File lock(const std::string& path) {
   try {
-    replace_file((std::filesystem::path(path) / "config.yaml").string(), config_text);
+    File file = File::open_to_append(path + "/.lock");
+    if (file.lock()) {
+      file.resize(0);
+      file.append(holder());
+      return file;
+    }
   } catch (const Error& error) {
     throw Error(error.code(), error.what() + std::string(kWayOut));
   }
+  std::string who = read_text_file(path + "/.lock");
+  if (!who.empty()) who.pop_back();
+  fail(ExitCode::kFile,
+       "{}: another run, {}, writes to it; wait for it, set run_directory, or take the next free "
+       "name with --new",
+       path, who);
+}
+
+/// What a run has left that another would destroy; "" if nothing.
+std::string left_in(const std::string& path, const std::string& newest) {
+  std::error_code code;
+  if (fs::exists(path + "/" + kFinalWeights, code)) return kFinalWeights;
+  return newest.empty() ? "" : fs::relative(newest, path, code).string();
+}
+
+void remove_leftovers(const std::string& path) {
+  std::error_code code;
+  for (fs::directory_iterator entry(path, code), end; !code && entry != end;
+       entry.increment(code)) {
+    if (!entry->path().filename().string().ends_with(".partial")) continue;
+    std::error_code ignored;
+    fs::remove(entry->path(), ignored);
+  }
+}
+
+std::string next_free(const std::string& path) {
+  std::string name = path;
+  std::error_code code;
+  for (int number = 2; fs::exists(name, code); ++number) name = fmt::format("{}-{}", path, number);
+  return name;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts) {
+  collectively(hosts, [&] {
+    if (hosts.rank() == 0) open(path, rerun);
+  });
+  broadcast_text(hosts, path_, 0);
+  broadcast_text(hosts, newest_, 0);
+}
+
+void RunDirectory::open(const std::string& path, Rerun rerun) {
+  path_ = rerun == Rerun::kNew ? next_free(path) : path;
+  create(path_);
+  lock_ = lock(path_);
+  remove_leftovers(path_);
+  remove_unfinished(checkpoints());
+  const std::vector<std::string> whole = list_checkpoints(checkpoints());
+  newest_ = whole.empty() ? "" : whole.back();
+  if (rerun == Rerun::kResume && newest_.empty()) {
+    fail(ExitCode::kFile, "{}: no checkpoint in it to resume from; leave --resume out", path_);
+  }
+  const bool resumes = rerun == Rerun::kResume || rerun == Rerun::kResumeIfAny;
+  if (resumes && !newest_.empty()) return;
+  const std::string left = left_in(path_, newest_);
+  if (left.empty()) return;
+  if (rerun != Rerun::kOverwrite) {
+    fail(ExitCode::kFile,
+         "{}: a run has left {} in it; go on with --resume, take the next free name with --new, "
+         "remove it with --overwrite, or set run_directory",
+         path_, left);
+  }
+  overwrites_ = true;
+  newest_.clear();
+}
+
+void RunDirectory::remove_old() const {
+  if (!overwrites_) return;
+  for (const std::string& checkpoint : list_checkpoints(checkpoints())) {
+    remove_checkpoint(checkpoint);
+  }
+  std::error_code code;
+  fs::remove(path_ + "/" + kFinalWeights, code);
 }
 
 }  // namespace meshwork

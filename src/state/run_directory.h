@@ -1,14 +1,49 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "base/file.h"
+#include "comm/host_group.h"
 
 namespace meshwork {
 
-/// Makes the directory of a run, with its parents, and writes `config_text`, the configuration with
-/// all defaults and overrides, to config.yaml in it. A directory that is there already is used
-/// again. Throws an Error of ExitCode::kFile unless files can be written in it.
-///
-/// To be called by one device; with others waiting, inside collectively().
-void create_run_directory(const std::string& path, const std::string& config_text);
+/// What to do with a directory in which a run has left weights or checkpoints.
+enum class Rerun {
+  kRefuse,
+  kResume,  ///< go on from its newest checkpoint; it must have one
+  kResumeIfAny,
+  kOverwrite,  ///< remove what it has left
+  kNew,        ///< take another directory: "runs/guide-2"
+};
+
+/// The directory of a run, which no other run may write to while this lives: a lock on the file
+/// .lock in it, whose text names who holds it. The first member of a job opens it for all.
+class RunDirectory {
+ public:
+  /// All members call it, with the same arguments. Throws an Error of ExitCode::kFile on all where
+  /// the directory cannot be written, another run holds it, or `rerun` refuses what is in it.
+  RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts);
+
+  const std::string& path() const { return path_; }
+  std::string checkpoints() const { return path_ + "/checkpoints"; }
+  /// The checkpoint to go on from; "" for a run that begins anew.
+  const std::string& newest_checkpoint() const { return newest_; }
+
+  /// Removes what `rerun` says is to be overwritten: to be called, by one member, when all else
+  /// is ready. Until then the old weights may be read.
+  void remove_old() const;
+
+ private:
+  void open(const std::string& path, Rerun rerun);
+
+  std::string path_;
+  std::string newest_;
+  bool overwrites_ = false;
+  std::optional<File> lock_;  ///< of the first member
+};
+
+/// Name of the file of final weights in it.
+constexpr const char* kFinalWeights = "final.safetensors";
 
 }  // namespace meshwork

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "train/json_numbers.h"
 #include "train/logs.h"
 
 namespace meshwork {
@@ -26,8 +27,11 @@ class MetricsLog {
   /// Creates or empties the file. `expected`: names that get a column though the first epoch may
   /// not have them, such as val_loss where not every epoch validates.
   explicit MetricsLog(const std::string& path, std::vector<std::string> expected = {});
+  /// Goes on behind what `state`, of such a log, knows of the file; what is behind that is cut off.
+  MetricsLog(const std::string& path, const Json& state);
 
   void add(std::int64_t epoch, const Logs& logs);
+  Json state() const;
 
  private:
   File file_;
@@ -39,8 +43,10 @@ class MetricsLog {
 class StepsLog {
  public:
   explicit StepsLog(const std::string& path);
+  StepsLog(const std::string& path, const Json& state);
 
   void add(std::int64_t step, double loss);
+  Json state() const;
 
  private:
   File file_;

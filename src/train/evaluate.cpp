@@ -53,15 +53,18 @@ std::string weights_file(const std::string& from) {
   if (!std::filesystem::is_directory(path, status)) {
     if (std::filesystem::is_regular_file(path, status)) return from;
     fail(ExitCode::kFile,
-         "{}: no such directory; --from takes the run directory of a fit, or a "
-         ".safetensors file",
+         "{}: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
+         "or "
+         "a .safetensors file",
          from);
   }
+  if (is_checkpoint(from)) return from;
   const std::string file = (path / kFinalWeights).string();
-  if (!std::filesystem::is_regular_file(file, status)) {
-    fail(ExitCode::kFile, "{}: no {} in it; train first: meshwork fit", from, kFinalWeights);
-  }
-  return file;
+  if (std::filesystem::is_regular_file(file, status)) return file;
+  const std::vector<std::string> checkpoints = list_checkpoints((path / "checkpoints").string());
+  if (!checkpoints.empty()) return checkpoints.back();
+  fail(ExitCode::kFile, "{}: no {} and no checkpoint in it; train first: meshwork fit", from,
+       kFinalWeights);
 }
 
 void prepare_evaluate(Job& job, const data::Split& split) {

@@ -2,16 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <optional>
+
 #include "base/error.h"
+#include "comm/collectively.h"
 #include "job/memory_report.h"
+#include "machine/signals.h"
 #include "optim/optimizer.h"
 #include "train/evaluate.h"
+#include "train/position.h"
 #include "train/trainer.h"
 
 namespace meshwork {
 
 void prepare_fit(Job& job) {
   check_callbacks(job.config);
+  check_best(job.config);
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
   if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job));
@@ -20,14 +27,49 @@ void prepare_fit(Job& job) {
   }
 }
 
+namespace {
+
+/// Gives the variables the values that training starts from.
+Start begin(Session& session, const RunDirectory& directory, const FitOptions& options,
+            std::optional<Checkpoint>& checkpoint) {
+  const bool resumes = !directory.newest_checkpoint().empty();
+  std::error_code status;
+  if (resumes) {
+    collectively(session.hosts(), [&] { checkpoint.emplace(directory.newest_checkpoint()); });
+    session.load_variables(*checkpoint);
+    return {.resumed = &*checkpoint};
+  }
+  session.initialize();
+  if (options.from.empty()) return {};
+  if (options.weights_only || !std::filesystem::is_directory(options.from, status)) {
+    session.load_weights(options.from);
+    return {};
+  }
+  collectively(session.hosts(), [&] { checkpoint.emplace(options.from); });
+  session.load_variables(*checkpoint);
+  return {.iteration = iteration_of(*checkpoint)};
+}
+
+std::string describe_stop(int signal, const RunDirectory& directory) {
+  const std::vector<std::string> checkpoints = list_checkpoints(directory.checkpoints());
+  if (checkpoints.empty()) {
+    return fmt::format("stopped by {}; there is no checkpoint to go on from", signal_name(signal));
+  }
+  return fmt::format("stopped by {}; the same command with --resume goes on from {}",
+                     signal_name(signal), checkpoints.back());
+}
+
+}  // namespace
+
 FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
   check_same_programs(job, *world.hosts);
+  const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
   Session session(job, world);
-  session.initialize();
-  if (!options.initial_weights.empty()) session.load_weights(options.initial_weights);
-  const std::string& directory = job.config.run_directory;
-  const std::string weights = directory + "/" + kFinalWeights;
-  const TrainerResult trained = Trainer(session, options.verbose, out).run();
+  std::optional<Checkpoint> checkpoint;
+  const Start start = begin(session, directory, options, checkpoint);
+  const std::string weights = directory.path() + "/" + kFinalWeights;
+  const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
+  if (trained.signal != 0) return {trained.logs, 0, describe_stop(trained.signal, directory)};
   if (trained.is_usable) session.save_weights(weights);
   if (!trained.failure.empty()) {
     // The first device has shown everything before another one ends the run.
@@ -35,7 +77,7 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
     const std::string saved = "; the weights of the best epoch are in " + weights;
     fail(ExitCode::kTraining, "{}{}", trained.failure, trained.is_usable ? saved : "");
   }
-  write_memory_report(session, directory + "/memory.csv");
+  write_memory_report(session, directory.path() + "/memory.csv");
   return {trained.logs, session.weights_digest()};
 }
 

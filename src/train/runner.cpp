@@ -1,6 +1,7 @@
 #include "train/runner.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "optim/optimizer.h"
@@ -143,7 +144,7 @@ Logs Runner::logs() {
   const auto add = [&](const Mean& mean) {
     logs[mean.name] = mean.count == 0 ? 0 : mean.total / mean.count;
   };
-  if (last_ != nullptr && last_->has_loss) add(loss_mean_);
+  if (loss_mean_.count > 0) add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
   return logs;
 }
@@ -154,6 +155,31 @@ void Runner::reset() {
   bad_step_.reset();
   loss_mean_ = {"loss"};
   for (Mean& mean : means_) mean = {mean.name};
+}
+
+Json Runner::state() {
+  ring_.drain();
+  Json means = Json::object();
+  const auto add = [&](const Mean& mean) {
+    means[mean.name] = {number_to_json(mean.total), number_to_json(mean.count)};
+  };
+  add(loss_mean_);
+  for (const Mean& mean : means_) add(mean);
+  return {{"steps", steps_}, {"bad_step", bad_step_.value_or(0)}, {"means", means}};
+}
+
+void Runner::restore(const Json& state) {
+  reset();
+  steps_ = state.at("steps").get<std::int64_t>();
+  const auto bad_step = state.at("bad_step").get<std::int64_t>();
+  if (bad_step > 0) bad_step_ = bad_step;
+  const auto read = [&](Mean& mean) {
+    const Json& sums = state.at("means").at(mean.name);
+    mean.total = number_of(sums.at(0));
+    mean.count = number_of(sums.at(1));
+  };
+  read(loss_mean_);
+  for (Mean& mean : means_) read(mean);
 }
 
 TensorView Runner::output(const std::string& name) const {

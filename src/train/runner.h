@@ -11,6 +11,7 @@
 #include "data/loader.h"
 #include "job/session.h"
 #include "train/bound_program.h"
+#include "train/json_numbers.h"
 #include "train/logs.h"
 #include "train/step_ring.h"
 
@@ -43,6 +44,9 @@ class Runner {
   /// The first step since reset(), from 1, whose loss was no number.
   std::optional<std::int64_t> bad_step();
   void reset();
+  /// The sums behind these means, and back: an epoch that goes on in another run.
+  Json state();
+  void restore(const Json& state);
 
   /// An output of the last step that is no scalar.
   TensorView output(const std::string& name) const;

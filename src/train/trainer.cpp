@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "comm/collectively.h"
-#include "state/run_directory.h"
+#include "train/position.h"
 
 namespace meshwork {
 namespace {
@@ -64,7 +65,8 @@ std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step)
 
 }  // namespace
 
-data::LoaderOptions training_options(const Job& job, const data::StagingMemory& memory) {
+data::LoaderOptions training_options(const Job& job, const data::StagingMemory& memory,
+                                     std::int64_t steps) {
   const config::FitSpec& fit = job.config.fit;
   data::LoaderOptions options{.batch_size = fit.batch_size,
                               .shuffle = fit.shuffle,
@@ -75,21 +77,28 @@ data::LoaderOptions training_options(const Job& job, const data::StagingMemory& 
                               .augment = true,
                               .memory = memory};
   // An epoch that counts as done has had its part of the data.
-  options.first_step = fit.initial_epoch * fit.steps_per_epoch.value_or(steps_per_pass(job));
+  options.first_step =
+      fit.initial_epoch * fit.steps_per_epoch.value_or(steps_per_pass(job)) + steps;
   return options;
 }
 
-Trainer::Trainer(Session& session, int verbose, std::ostream& out)
+Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& start, int verbose,
+                 std::ostream& out)
     : session_(session),
       config_(session.job().config),
       bar_(out, session.is_first() ? verbose : 0, terminal_of(1)),
-      training_(make_training()),
+      training_(make_training(directory)),
       callbacks_(make_callbacks(config_)),
       known_logs_(known_logs(config_)),
-      files_(open_files()),
       runner_(session, ProgramKind::kTrain, session.job().train),
-      loader_(session.job().train, training_options(session.job(), runner_.staging_memory()),
-              runner_.parts()) {
+      steps_(start.resumed != nullptr ? steps_of(*start.resumed) : 0),
+      loader_(session.job().train,
+              training_options(session.job(), runner_.staging_memory(), steps_), runner_.parts()),
+      iteration_(start.iteration),
+      epoch_(config_.fit.initial_epoch),
+      resumed_(start.resumed),
+      pulse_(session.hosts()),
+      saved_at_(steady_seconds()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
   training_.learning_rate = static_cast<float>(rate(0));
   if (schedule_of(config_.compile->optimizer)) schedule_ = rate;
@@ -97,25 +106,17 @@ Trainer::Trainer(Session& session, int verbose, std::ostream& out)
   has_batch_callbacks_ =
       std::any_of(callbacks_.begin(), callbacks_.end(),
                   [](const auto& callback) { return callback->wants_batches(); });
+  if (config_.checkpoint.wanted) {
+    checkpointer_.emplace(session.hosts(), config_, directory.checkpoints(), training_.say);
+  }
+  if (resumed_ != nullptr) restore(*resumed_);
+  open_files(directory, resumed_);
 }
 
-Trainer::Files Trainer::open_files() const {
-  Files files;
-  collectively(session_.hosts(), [&] {
-    if (!session_.is_first()) return;
-    create_run_directory(config_.run_directory, config_.text);
-    std::vector<std::string> columns;
-    for (const KnownLog& log : known_logs_) columns.push_back(log.name);
-    files.metrics.emplace(config_.run_directory + "/metrics.csv", columns);
-    if (config_.fit.log_steps) files.steps.emplace(config_.run_directory + "/steps.csv");
-  });
-  return files;
-}
-
-Training Trainer::make_training() {
+Training Trainer::make_training(const RunDirectory& directory) {
   Training training;
   training.is_first = session_.is_first();
-  training.run_directory = config_.run_directory;
+  training.run_directory = directory.path();
   training.say = [this](const std::string& line) {
     if (session_.is_first()) bar_.print(line);
   };
@@ -138,15 +139,21 @@ TrainerResult Trainer::run() {
   const std::string warning = describe_short_data(session_.job());
   if (!warning.empty()) training_.say(warning);
   for (const auto& callback : callbacks_) callback->begin_training(training_);
-  for (std::int64_t epoch = config_.fit.initial_epoch; epoch < config_.fit.epochs; ++epoch) {
-    result.logs = run_epoch(epoch);
-    const double loss = result.logs.at("loss");
+  if (resumed_ != nullptr) restore_callbacks(*resumed_);
+  // What stopped in the middle of an epoch still has its end before it.
+  while (epoch_ < config_.fit.epochs && !(training_.stop && step_ == 0) && signal_ == 0) {
+    if (!run_epoch()) break;
+    const double loss = logs_.at("loss");
     if (!std::isfinite(loss)) {
-      result.failure = describe_failure(loss, epoch, runner_.bad_step().value_or(1));
+      result.failure = describe_failure(loss, epoch_ - 1, runner_.bad_step().value_or(1));
       break;
     }
-    if (training_.stop) break;
+    save_after_epoch();
   }
+  if (checkpointer_) checkpointer_->complete();
+  result.logs = logs_;
+  result.signal = signal_;
+  if (signal_ != 0) return result;
   const bool is_well = result.failure.empty();
   const bool averages = averages_weights(config_.compile->optimizer);
   if (is_well && averages && iteration_ > 0) {
@@ -157,36 +164,60 @@ TrainerResult Trainer::run() {
   return result;
 }
 
-Logs Trainer::run_epoch(std::int64_t epoch) {
-  for (const auto& callback : callbacks_) callback->begin_epoch(epoch, training_);
+/// False where a signal has ended it before its end.
+bool Trainer::run_epoch() {
+  if (step_ == 0) {
+    for (const auto& callback : callbacks_) callback->begin_epoch(epoch_, training_);
+    runner_.reset();
+  }
   const std::int64_t steps = loader_.steps_per_epoch();
-  bar_.begin_epoch(epoch, config_.fit.epochs, steps);
-  runner_.reset();
-  for (std::int64_t step = 1; step <= steps && !training_.stop; ++step) run_step(epoch, step);
-  Logs logs = runner_.logs();
-  if (evaluator_ && is_validated(config_.fit, epoch)) validate(logs);
-  if (logs_learning_rate()) logs["learning_rate"] = static_cast<double>(training_.learning_rate);
-  share(logs, session_.hosts());
-  for (const auto& callback : callbacks_) callback->end_epoch(epoch, logs, training_);
-  bar_.finish(logs);
-  if (files_.metrics) files_.metrics->add(epoch, logs);
-  return logs;
+  bar_.begin_epoch(epoch_, config_.fit.epochs, steps);
+  while (step_ < steps && !training_.stop) {
+    run_step();
+    listen();
+    if (is_due_ || signal_ != 0) save();
+    if (signal_ != 0) return false;
+  }
+  logs_ = runner_.logs();
+  if (evaluator_ && is_validated(config_.fit, epoch_)) validate(logs_);
+  if (logs_learning_rate()) logs_["learning_rate"] = static_cast<double>(training_.learning_rate);
+  share(logs_, session_.hosts());
+  for (const auto& callback : callbacks_) callback->end_epoch(epoch_, logs_, training_);
+  bar_.finish(logs_);
+  write(files_.metrics, epoch_, logs_);
+  ++epoch_;
+  step_ = 0;
+  return true;
 }
 
-void Trainer::run_step(std::int64_t epoch, std::int64_t step) {
+void Trainer::run_step() {
   const double rate =
       schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
   runner_.step(loader_, iteration_, rate);
-  if (files_.steps) files_.steps->add(iteration_, runner_.loss());
+  if (files_.steps) write(files_.steps, steps_, runner_.loss());
   ++iteration_;
+  ++steps_;
+  ++step_;
   if (has_batch_callbacks_) {
     Logs logs = runner_.logs();
     share(logs, session_.hosts());
     for (const auto& callback : callbacks_) {
-      if (callback->wants_batches()) callback->end_batch(epoch, step - 1, logs, training_);
+      if (callback->wants_batches()) callback->end_batch(epoch_, step_ - 1, logs, training_);
     }
   }
-  if (session_.is_first()) bar_.update(step, [&] { return runner_.logs(); });
+  if (session_.is_first()) bar_.update(step_, [&] { return runner_.logs(); });
+}
+
+/// A log that cannot be written costs a warning, not the run.
+template <class Log, class... Values>
+void Trainer::write(std::optional<Log>& log, const Values&... values) {
+  if (!log) return;
+  try {
+    log->add(values...);
+  } catch (const Error& error) {
+    training_.say(fmt::format("warning: {}; training goes on without this file", error.what()));
+    log.reset();
+  }
 }
 
 void Trainer::validate(Logs& logs) {

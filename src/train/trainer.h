@@ -6,30 +6,42 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "state/run_directory.h"
 #include "train/callbacks/callback.h"
+#include "train/checkpointer.h"
 #include "train/csv_log.h"
 #include "train/evaluate.h"
 #include "train/progress_bar.h"
+#include "train/pulse.h"
 #include "train/runner.h"
 
 namespace meshwork {
 
-/// How fit reads the data it trains on, to this memory.
+/// How fit reads the data it trains on, to this memory, after so many steps of the run.
 data::LoaderOptions training_options(const Job& job,
-                                     const data::StagingMemory& memory = data::heap_memory);
+                                     const data::StagingMemory& memory = data::heap_memory,
+                                     std::int64_t steps = 0);
 
 /// How training ended.
 struct TrainerResult {
   Logs logs;               ///< of the last epoch, validation included
   std::string failure;     ///< what to say of a loss that is no number; "" if all went well
   bool is_usable = false;  ///< the weights are numbers: training went well, or they were restored
+  int signal = 0;          ///< that ended training before its time; 0 for none
+};
+
+/// Where training starts.
+struct Start {
+  const Checkpoint* resumed = nullptr;  ///< the run goes on from it; its variables are loaded
+  std::int64_t iteration = 0;  ///< steps that the optimizer has done, of a run that begins anew
 };
 
 /// Keras's fit: epochs of training, each with validation and callbacks. All devices make the same
 /// calls; what decides how it goes on is what the first device has computed.
 class Trainer {
  public:
-  Trainer(Session& session, int verbose, std::ostream& out);
+  Trainer(Session& session, const RunDirectory& directory, const Start& start, int verbose,
+          std::ostream& out);
 
   TrainerResult run();
 
@@ -40,12 +52,25 @@ class Trainer {
     std::optional<StepsLog> steps;
   };
 
-  Files open_files() const;
-  Training make_training();
-  Logs run_epoch(std::int64_t epoch);
-  void run_step(std::int64_t epoch, std::int64_t step);
+  void open_files(const RunDirectory& directory, const Checkpoint* resumed);
+  Training make_training(const RunDirectory& directory);
+  bool run_epoch();
+  void run_step();
   void validate(Logs& logs);
   bool logs_learning_rate() const;
+  template <class Log, class... Values>
+  void write(std::optional<Log>& log, const Values&... values);
+
+  // trainer_state.cpp
+  Snapshot snapshot(bool is_best);
+  void restore(const Checkpoint& checkpoint);
+  void restore_callbacks(const Checkpoint& checkpoint);
+  void save(bool is_best = false);
+  void save_after_epoch();
+  bool is_best();
+  void listen();
+  void take(const Signs& signs);
+  Signs signs() const;
 
   Session& session_;
   const config::Config& config_;
@@ -56,10 +81,22 @@ class Trainer {
   Files files_;
   std::optional<Schedule> schedule_;  ///< of the optimizer; none: the rate is training_'s
   Runner runner_;
+  std::int64_t steps_ = 0;  ///< of this run, those before it was resumed included
   data::Loader loader_;
   std::optional<Evaluator> evaluator_;
   bool has_batch_callbacks_ = false;
-  std::int64_t iteration_ = 0;
+  std::int64_t iteration_ = 0;  ///< steps of the optimizer
+  std::int64_t epoch_ = 0;      ///< the one under way, or the next one
+  std::int64_t step_ = 0;       ///< steps of it that are done
+  Logs logs_;                   ///< of the last epoch that is done
+
+  const Checkpoint* resumed_;
+  Pulse pulse_;
+  std::optional<Checkpointer> checkpointer_;
+  double saved_at_ = 0;  ///< seconds of the clock
+  std::optional<double> best_;
+  bool is_due_ = false;
+  int signal_ = 0;
 };
 
 }  // namespace meshwork

@@ -285,7 +285,7 @@ TEST_CASE("explain knows before a run what it takes on the device that takes mos
     CHECK(said.err == "");
     REQUIRE(said.exit_code == 0);
     const auto memory = nlohmann::json::parse(said.out).at("memory");
-    REQUIRE(folder.run("fit " + arguments + " fit.epochs=1").exit_code == 0);
+    REQUIRE(folder.run("fit " + arguments + " fit.epochs=1 --overwrite").exit_code == 0);
     const auto rows = memory_rows(folder.read("run/memory.csv"));
     const auto device = memory.at("device").get<std::size_t>();
     CHECK(memory.at("arena") == rows.at(device).at("arena"));

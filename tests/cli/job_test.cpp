@@ -153,7 +153,7 @@ TEST_CASE("weights that do not fit are listed, with what is near") {
       std::string::npos);
   CHECK(renamed.find("\n  'd1/kernel', float32[3, 7] in the file, is not in the model; nearest: "
                      "'e1/kernel'") != std::string::npos);
-  CHECK(complaint(folder, "fit c.yaml --from run model.layers.d2.use_bias=false", 3) ==
+  CHECK(complaint(folder, "fit c.yaml --from run --overwrite model.layers.d2.use_bias=false", 3) ==
         "run/final.safetensors: 'd2/bias', float32[5] in the file, is not in the model");
 }
 
@@ -161,9 +161,11 @@ TEST_CASE("--from names what it looked for") {
   const JobFolder folder;
   CHECK(complaint(folder, "evaluate c.yaml", 2) == "--from is required; see --help");
   CHECK(complaint(folder, "evaluate c.yaml --from none", 3) ==
-        "none: no such directory; --from takes the run directory of a fit, or a .safetensors file");
+        "none: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
+        "or a "
+        ".safetensors file");
   CHECK(complaint(folder, "predict c.yaml --from .", 3) ==
-        ".: no final.safetensors in it; train first: meshwork fit");
+        ".: no final.safetensors and no checkpoint in it; train first: meshwork fit");
   CHECK(complaint(folder, "fit c.yaml --from c.yaml", 3)
             .starts_with("c.yaml: not a good safetensors file: "));
   train(folder);

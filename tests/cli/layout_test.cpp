@@ -157,7 +157,7 @@ TEST_CASE("a rule for a bias that a layer leaves out is a note of every command"
   CHECK(fitted.exit_code == 0);
   CHECK(fitted.err == "meshwork: note: " + note);
   CHECK(fitted.out.find("note") == std::string::npos);
-  CHECK(folder.run("fit --verbose 0" + rest).err == "");
+  CHECK(folder.run("fit --overwrite --verbose 0" + rest).err == "");
   CHECK(folder.run("evaluate --from run" + rest).err == "meshwork: note: " + note);
 }
 

@@ -109,6 +109,31 @@ TEST_CASE("errors of single keys") {
   });
 }
 
+TEST_CASE("errors of checkpoints") {
+  check_sections({
+      {"checkpoint: [1]",
+       "c.yaml:5:13: checkpoint must be true, false or a map such as {every: 500 steps, keep: 3}, "
+       "not a list"},
+      {"checkpoint: sometimes", "c.yaml:5:13: checkpoint must be true or false, not 'sometimes'"},
+      {"checkpoint: {kept: 1}",
+       "c.yaml:5:14: checkpoint has no key 'kept'; nearest: 'keep', 'best'"},
+      {"checkpoint: {keep: 0}", "c.yaml:5:20: checkpoint: keep is 0; give 1 or more"},
+      {"checkpoint: {every: 0 steps}",
+       "c.yaml:5:21: checkpoint: every is '0 steps'; give epochs, steps or a time: 1 epoch, 500 "
+       "steps, 10 min"},
+      {"checkpoint: {every: 1.5 epochs}",
+       "c.yaml:5:21: checkpoint: every is '1.5 epochs'; give epochs, steps or a time: 1 epoch, 500 "
+       "steps, 10 min"},
+      {"checkpoint: {every: 3}",
+       "c.yaml:5:21: checkpoint: every is '3'; give epochs, steps or a time: 1 epoch, 500 steps, "
+       "10 min"},
+      {"checkpoint: {every: often}",
+       "c.yaml:5:21: checkpoint: every is 'often'; give epochs, steps or a time: 1 epoch, 500 "
+       "steps, 10 min"},
+      {"resume: maybe", "c.yaml:5:9: resume 'maybe' is unknown; known: 'auto', 'never'"},
+  });
+}
+
 TEST_CASE("errors of the mesh") {
   check_sections({
       {"mesh: [2, 4]",

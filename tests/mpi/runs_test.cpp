@@ -3,44 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "job.h"
+#include "program.h"
 #include "support/temp_directory.h"
 
 namespace {
 
-using meshwork::test::Ending;
-using meshwork::test::read_text;
-using meshwork::test::run_job;
-using meshwork::test::TempDirectory;
-
-std::string program() { return std::getenv("MESHWORK_TEST_PROGRAM"); }
-
-std::string under_mpirun(int ranks) {
-  return fmt::format("mpirun --oversubscribe -n {} {}", ranks, program());
-}
-
-/// What a run prints on both streams, which must be all right.
-std::string output(const std::string& command) {
-  const Ending ending = run_job(command);
-  CAPTURE(command);
-  CAPTURE(ending.output);
-  CHECK(ending.exit_code == 0);
-  return ending.output;
-}
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
-
-bool contains(const std::string& text, const std::string& part) { return count(text, part) > 0; }
+using namespace meshwork::test;
 
 struct Run {
   const char* config;
@@ -95,8 +66,9 @@ TEST_CASE("ranks run the positions of a mesh in any order, with the same bits") 
 
 TEST_CASE("a note about the layout map is told once, and not where nothing else is") {
   const TempDirectory directory;
-  const std::string run = " fit configs/keras_guide.yaml --mesh 2x1 fit.epochs=1 run_directory=" +
-                          directory.file("run");
+  const std::string run =
+      " fit configs/keras_guide.yaml --mesh 2x1 fit.epochs=1 --overwrite run_directory=" +
+      directory.file("run");
   const std::string note = "meshwork: note: configs/keras_guide.yaml:";
   for (const std::string& command : {program(), under_mpirun(2)}) {
     const std::string told = output(command + run);
@@ -162,7 +134,8 @@ TEST_CASE("an error that all ranks meet is told once, quickly, and never lost") 
            Case{"fit configs/uneven.yaml --mesh 2x2 run_directory=configs/uneven.yaml/run", 3,
                 "meshwork: configs/uneven.yaml/run: cannot create the run directory: "},
            Case{"evaluate configs/uneven.yaml --mesh 2x2 --from " + directory.path(), 3,
-                "meshwork: " + directory.path() + ": no final.safetensors in it; train first"},
+                "meshwork: " + directory.path() +
+                    ": no final.safetensors and no checkpoint in it; "},
            Case{"fit configs/uneven.yaml 'compile.optimizer={SGD: {learning_rate: 1e30}}'" + run, 1,
                 "meshwork: epoch 1, step "},
        }) {

@@ -4,42 +4,141 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
+#include "comm/single.h"
+#include "comm/thread.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
 
 namespace meshwork {
 namespace {
 
-TEST_CASE("a run directory is made with its parents, holds the configuration, can be used again") {
-  const test::TempDirectory directory;
+using test::error_of;
+using test::TempDirectory;
+using test::write_text;
+
+struct Opened {
+  std::string path;
+  std::string newest;
+};
+
+Opened open(const std::string& path, Rerun rerun = Rerun::kRefuse) {
+  const World world = single_world({});
+  const RunDirectory directory(path, rerun, *world.hosts);
+  return {directory.path(), directory.newest_checkpoint()};
+}
+
+void remove_old(const std::string& path) {
+  const World world = single_world({});
+  RunDirectory(path, Rerun::kOverwrite, *world.hosts).remove_old();
+}
+
+std::string error_in(const std::string& path, Rerun rerun = Rerun::kRefuse) {
+  return error_of([&] { open(path, rerun); });
+}
+
+/// Something that looks like a whole checkpoint.
+std::string add_checkpoint(const std::string& run, int steps) {
+  const std::string path = run + "/checkpoints/step-" + std::to_string(steps);
+  std::filesystem::create_directories(path);
+  write_text(path + "/index.json", "{}");
+  return path;
+}
+
+TEST_CASE("a run directory is made with its parents; one without weights can be used again") {
+  const TempDirectory directory;
   const std::string run = directory.file("runs/deep/guide");
-  create_run_directory(run, "seed: 1\n");
-  CHECK(test::read_text(run + "/config.yaml") == "seed: 1\n");
-  test::write_text(run + "/metrics.csv", "epoch\n");
-  create_run_directory(run, "seed: 2\n");
-  CHECK(test::read_text(run + "/config.yaml") == "seed: 2\n");
+  CHECK(open(run).path == run);
+  write_text(run + "/metrics.csv", "epoch\n");
+  CHECK(open(run).newest.empty());
   CHECK(test::read_text(run + "/metrics.csv") == "epoch\n");
 }
 
-TEST_CASE("a place where nothing can be written is refused") {
-  const test::TempDirectory directory;
+TEST_CASE("what a run has left is not lost by accident") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const auto refusal = [&](const std::string& left) {
+    return "3: " + run + ": a run has left " + left +
+           " in it; go on with --resume, take the next free name with --new, remove it with "
+           "--overwrite, or set run_directory";
+  };
+  open(run);
+  CHECK(error_in(run, Rerun::kResume) ==
+        "3: " + run + ": no checkpoint in it to resume from; leave --resume out");
+  CHECK(open(run, Rerun::kResumeIfAny).newest.empty());
+  add_checkpoint(run, 9);
+  const std::string newest = add_checkpoint(run, 10);
+  CHECK(error_in(run) == refusal("checkpoints/step-10"));
+  CHECK(open(run, Rerun::kResume).newest == newest);
+  CHECK(open(run, Rerun::kResumeIfAny).newest == newest);
+  write_text(run + "/final.safetensors", "weights");
+  CHECK(error_in(run) == refusal("final.safetensors"));
+  CHECK(open(run, Rerun::kNew).path == run + "-2");
+  CHECK(open(run, Rerun::kNew).path == run + "-3");
+  CHECK(open(run, Rerun::kOverwrite).newest.empty());
+  CHECK(std::filesystem::exists(newest));
+  remove_old(run);
+  CHECK_FALSE(std::filesystem::exists(run + "/final.safetensors"));
+  CHECK_FALSE(std::filesystem::exists(newest));
+  CHECK(open(run).path == run);
+  // Final weights without a checkpoint are nothing to go on from.
+  write_text(run + "/final.safetensors", "weights");
+  CHECK(error_in(run, Rerun::kResumeIfAny) == refusal("final.safetensors"));
+}
+
+TEST_CASE("leftovers of killed runs go") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const std::string unfinished = run + "/checkpoints/step-7";
+  std::filesystem::create_directories(unfinished);
+  write_text(unfinished + "/part-00000.safetensors", "half");
+  write_text(run + "/final.safetensors.partial", "half");
+  open(run);
+  CHECK_FALSE(std::filesystem::exists(unfinished));
+  CHECK_FALSE(std::filesystem::exists(run + "/final.safetensors.partial"));
+}
+
+TEST_CASE("a directory has one run at a time, of all its devices") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  run_devices(3, [&](World& world) {
+    const RunDirectory held(run, Rerun::kRefuse, *world.hosts);
+    CHECK(held.path() == run);
+    world.hosts->barrier();
+    if (world.hosts->rank() == 0) {
+      const std::string error = error_in(run, Rerun::kOverwrite);
+      CHECK(error.starts_with("3: " + run + ": another run, process " + std::to_string(getpid())));
+      CHECK(
+          error.ends_with("writes to it; wait for it, set run_directory, or take the next free "
+                          "name with --new"));
+    }
+    world.hosts->barrier();
+  });
+  CHECK(open(run).path == run);
+}
+
+TEST_CASE("a place where nothing can be written is refused, on all devices") {
+  const TempDirectory directory;
   const std::string way_out = "; set run_directory to a place that can be written";
   const std::string file = directory.file("file");
-  test::write_text(file, "text");
-  CHECK(test::error_of([&] { create_run_directory(file + "/run", ""); }) ==
+  write_text(file, "text");
+  CHECK(error_in(file + "/run") ==
         "3: " + file + "/run: cannot create the run directory: Not a directory" + way_out);
-  const std::string in_place = test::error_of([&] { create_run_directory(file, ""); });
+  const std::string in_place = error_in(file);
   CHECK(in_place.starts_with("3: " + file + ": "));
   CHECK(in_place.ends_with(way_out));
   CHECK(test::read_text(file) == "text");
-  CHECK(test::error_of([&] { create_run_directory("", ""); }) ==
-        "3: run_directory is empty" + way_out);
+  CHECK(error_in("") == "3: run_directory is empty" + way_out);
   if (geteuid() != 0) {  // to root nothing is forbidden
     const std::string closed = directory.file("closed");
     CHECK(mkdir(closed.c_str(), 0500) == 0);
-    CHECK(test::error_of([&] { create_run_directory(closed, ""); }) ==
-          "3: " + closed + "/config.yaml.partial: cannot create: Permission denied" + way_out);
+    CHECK(error_in(closed) ==
+          "3: " + closed + "/.lock: cannot open to write: Permission denied" + way_out);
   }
+  run_devices(2, [&](World& world) {
+    CHECK(error_of([&] { RunDirectory(file, Rerun::kRefuse, *world.hosts); }) == in_place);
+  });
 }
 
 }  // namespace

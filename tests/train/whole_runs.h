@@ -46,11 +46,13 @@ fit: {{{}}}
 struct Outcome {
   FitResult result;
   std::string error;  ///< "" if all went well
-  std::string out;    ///< what the first device printed
+  ExitCode code = ExitCode::kOk;
+  std::string out;  ///< what the first device printed
 };
 
 inline Outcome fit_on(const std::string& text, const std::string& mesh,
-                      const std::string& directory, int verbose = 0) {
+                      const std::string& directory, int verbose = 0,
+                      const FitOptions& how = {.rerun = Rerun::kOverwrite}) {
   Job job = job_of(text + "run_directory: " + directory + "\n", mesh);
   job.target.threads = 1;
   prepare_fit(job);
@@ -66,14 +68,16 @@ inline Outcome fit_on(const std::string& text, const std::string& mesh,
         outcome.out = out.str();
       };
       try {
-        keep(fit(job, world, {.verbose = verbose}, out));
+        FitOptions options = how;
+        options.verbose = verbose;
+        keep(fit(job, world, options, out));
       } catch (const Error&) {
         keep(std::nullopt);
         throw;
       }
     });
   } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kTraining);
+    outcome.code = error.code();
     outcome.error = error.what();
   }
   return outcome;

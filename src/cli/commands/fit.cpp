@@ -1,11 +1,13 @@
 #include "train/fit.h"
 
+#include <atomic>
 #include <iostream>
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
 #include "data/preparation.h"
+#include "machine/signals.h"
 #include "train/evaluate.h"
 
 namespace meshwork::cli {
@@ -14,15 +16,18 @@ namespace {
 constexpr const char* kDetails = R"(Examples:
   meshwork fit configs/fashion_mnist.yaml
       the mesh of the file, on virtual devices: one thread each, in this process
-  mpirun -n 4 meshwork fit configs/fashion_mnist.yaml
+  mpirun -n 4 meshwork fit configs/fashion_mnist.yaml --new
       the same mesh, a rank for each device; the same numbers
+  meshwork fit configs/fashion_mnist.yaml --resume --mesh 4x1 fit.epochs=6
+      three more epochs, on another mesh
   meshwork fit configs/fashion_mnist.yaml --mesh 4x1 fit.epochs=1 run_directory=runs/dp4
-  for m in 1x1 8x1 4x2 2x4; do meshwork fit configs/keras_guide.yaml --mesh $m | tail -n 1; done
+  for m in 1x1 8x1 4x2 2x4; do meshwork fit configs/keras_guide.yaml --new --mesh $m | tail -n 1; done
   meshwork fit configs/keras_guide.yaml --dump collectives
       the program with every collective, instead of a run
 
-Writes config.yaml, metrics.csv, memory.csv and final.safetensors to the run directory, and
-steps.csv with fit.log_steps=true. The last line is for scripts: final loss=0.123456789
+Writes config.yaml, metrics.csv, memory.csv, checkpoints and final.safetensors to the run
+directory, and steps.csv with fit.log_steps=true. SIGTERM, SIGUSR1, SIGHUP and Ctrl-C write a
+checkpoint behind the step under way and end the run with exit code 75. The last line is for scripts: final loss=0.123456789
 accuracy=0.9712 digest=9f3c24a1b7d0e855. The digest is one number over all weights; it depends
 neither on the mesh nor on how the devices were started, as long as the sums are taken in the same
 order.)";
@@ -30,7 +35,25 @@ order.)";
 struct FitArguments {
   std::shared_ptr<JobArguments> job;
   std::string from;
+  bool weights_only = false;
+  bool resume = false;
+  bool overwrite = false;
+  bool takes_new = false;
 };
+
+Rerun rerun_of(const FitArguments& arguments, const config::Config& config) {
+  if (arguments.resume + arguments.overwrite + arguments.takes_new > 1) {
+    fail("--resume, --overwrite and --new exclude each other; give one of them");
+  }
+  if (arguments.resume && !arguments.from.empty()) {
+    fail(
+        "--resume goes on from a checkpoint of the run, --from begins a new one; give one of them");
+  }
+  if (arguments.resume) return Rerun::kResume;
+  if (arguments.overwrite) return Rerun::kOverwrite;
+  if (arguments.takes_new) return Rerun::kNew;
+  return config.checkpoint.resume ? Rerun::kResumeIfAny : Rerun::kRefuse;
+}
 
 ExitCode run(const FitArguments& arguments) {
   Job job = load_job(*arguments.job, "fit");
@@ -42,25 +65,45 @@ ExitCode run(const FitArguments& arguments) {
     return ExitCode::kOk;
   }
   const auto preparation = data::prepare(job.train);  // while the programs are compiled
-  FitOptions options{.verbose = arguments.job->verbose};
-  if (!arguments.from.empty()) options.initial_weights = weights_file(arguments.from);
+  FitOptions options{.verbose = arguments.job->verbose,
+                     .weights_only = arguments.weights_only,
+                     .rerun = rerun_of(arguments, job.config)};
+  if (!arguments.from.empty()) options.from = weights_file(arguments.from);
   prepare_fit(job);
   if (arguments.job->verbose > 0) print_notes(job);
+  std::atomic<ExitCode> code = ExitCode::kOk;
+  const StopSignals signals;
   run_on_devices(job, [&](const World& world) {
     const FitResult result = fit(job, world, options, std::cout);
-    if (world.hosts->rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
+    if (!result.stopped.empty()) code = ExitCode::kStopped;
+    if (world.hosts->rank() != 0) return;
+    if (result.stopped.empty()) {
+      fmt::print("{}\n", final_line(result.logs, result.digest));
+    } else {
+      fmt::print(stderr, "meshwork: {}\n", result.stopped);
+    }
   });
   print_pass_times(job);
-  return ExitCode::kOk;
+  return code;
 }
 
 Run add(Options& options) {
   auto arguments = std::make_shared<FitArguments>();
   arguments->job = add_job_arguments(options);
   options.add(
-      {"--from", "start from the final weights of another run: its directory or .safetensors file",
+      {"--from",
+       "start from another run: its directory, a checkpoint (with the optimizer's state), or a "
+       ".safetensors file",
        "DIR"},
       arguments->from);
+  options.add_flag("--weights-only", "of a checkpoint named by --from, take the weights alone",
+                   arguments->weights_only);
+  options.add_flag("--resume", "go on from the newest checkpoint in the run directory, on any mesh",
+                   arguments->resume);
+  options.add_flag("--overwrite", "remove what a run has left in the run directory",
+                   arguments->overwrite);
+  options.add_flag("--new", "take the next free name, such as runs/guide-2, for the run directory",
+                   arguments->takes_new);
   return [arguments] { return run(*arguments); };
 }
 
@@ -69,7 +112,7 @@ Run add(Options& options) {
 extern const Command kFit{
     .name = "fit",
     .usage = "CONFIG [key=value ...] [options]",
-    .summary = "train; writes weights, logs, a progress bar",
+    .summary = "train; writes checkpoints, weights, logs, a progress bar",
     .details = kDetails,
     .add = add,
 };

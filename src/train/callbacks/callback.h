@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "job/session.h"
+#include "train/json_numbers.h"
 #include "train/logs.h"
 
 namespace meshwork {
@@ -22,6 +23,7 @@ struct Training {
   bool restored = false;      ///< set: the weights are those of an earlier epoch, and numbers
   bool is_first = true;       ///< this device writes files for all
   std::string run_directory;  ///< where relative paths start
+  bool resumed = false;       ///< goes on from a checkpoint: files are added to
   std::function<void(const std::string& line)> say;  ///< prints a line, on the first device
   std::function<void(const std::string& file)> save_weights;  ///< all devices together
   std::function<WeightsCopy()> copy_weights;
@@ -46,6 +48,13 @@ class Callback {
   virtual void end_training(Training&) {}
 
   virtual bool wants_batches() const { return false; }
+
+  /// What a run that goes on from here has to know of this callback, as JSON; and takes it back,
+  /// behind begin_training(). What restore() throws as Json::exception is an index that is damaged.
+  virtual Json state() const;
+  virtual void restore(const Json& /*state*/) {}
+  /// Weights that it keeps, which are saved and restored with it.
+  virtual std::optional<WeightsCopy>* kept_weights() { return nullptr; }
 };
 
 /// A number that a run will log, known before it starts.
@@ -80,6 +89,9 @@ std::vector<std::unique_ptr<Callback>> make_callbacks(const config::Config& conf
 
 /// Throws that Error.
 void check_callbacks(const config::Config& config);
+
+/// The same for the number by which checkpoints are compared.
+void check_best(const config::Config& config);
 
 /// A file that a callback names: relative paths start in the run directory.
 std::string in_run_directory(const Training& training, const std::string& path);

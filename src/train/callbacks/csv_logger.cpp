@@ -1,5 +1,6 @@
 // A row per epoch, byte for byte as Keras writes it through Python's csv module
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "train/callbacks/monitor.h"
@@ -30,13 +31,25 @@ class CsvLogger : public Callback {
       if (!training.is_first) return;
       const std::string path = in_run_directory(training, filename_);
       create_parent_directory(path);
-      if (!appends_) {
+      if (!appends_ && !training.resumed) {
         file_ = File::create(path);
         return;
       }
       file_ = File::open_to_append(path);
       writes_header_ = file_->size() == 0;
     });
+  }
+
+  /// The first device alone has the file; its state is the one that is saved.
+  Json state() const override {
+    return {{"bytes", file_ ? file_->size() : 0}, {"columns", columns_}};
+  }
+
+  void restore(const Json& state) override {
+    const auto bytes = state.at("bytes").get<std::uint64_t>();
+    columns_ = state.at("columns").get<std::vector<std::string>>();
+    if (file_ && file_->size() > bytes) file_->resize(bytes);
+    writes_header_ = bytes == 0;
   }
 
   void end_epoch(std::int64_t epoch, Logs& logs, Training&) override {

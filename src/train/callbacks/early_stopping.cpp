@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "train/callbacks/monitor.h"
 
@@ -48,6 +49,27 @@ class EarlyStopping : public Callback {
     // Keras takes a first epoch of NaNs for the best so far.
     training.restored = best_is_sound_;
   }
+
+  Json state() const override {
+    Json json{{"wait", wait_},
+              {"best", number_to_json(best_)},
+              {"best_epoch", best_epoch_},
+              {"best_is_sound", best_is_sound_}};
+    if (stopped_epoch_) json["stopped_epoch"] = *stopped_epoch_;
+    return json;
+  }
+
+  void restore(const Json& state) override {
+    wait_ = state.at("wait").get<std::int64_t>();
+    best_ = optional_number_of(state.at("best"));
+    best_epoch_ = state.at("best_epoch").get<std::int64_t>();
+    best_is_sound_ = state.at("best_is_sound").get<bool>();
+    if (state.contains("stopped_epoch")) {
+      stopped_epoch_ = state["stopped_epoch"].get<std::int64_t>();
+    }
+  }
+
+  std::optional<WeightsCopy>* kept_weights() override { return &best_weights_; }
 
  private:
   Monitor monitor_;

@@ -1,6 +1,8 @@
 // Saves the weights after every epoch or so many batches, or the best of them
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "train/callbacks/file_name.h"
 #include "train/callbacks/monitor.h"
@@ -82,6 +84,13 @@ class ModelCheckpoint : public Callback {
   }
 
   bool wants_batches() const override { return every_.has_value(); }
+
+  Json state() const override { return {{"best", number_to_json(best_)}, {"batches", batches_}}; }
+
+  void restore(const Json& state) override {
+    best_ = optional_number_of(state.at("best"));
+    batches_ = state.at("batches").get<std::int64_t>();
+  }
 
  private:
   void save(const std::map<std::string, std::int64_t>& counts, const Logs& logs,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "train/callbacks/monitor.h"
 
@@ -33,6 +34,16 @@ class ReduceLrOnPlateau : public Callback {
       ++wait_;
       if (wait_ >= patience_) reduce(epoch, training);
     }
+  }
+
+  Json state() const override {
+    return {{"best", number_to_json(best_)}, {"wait", wait_}, {"cooling", cooling_}};
+  }
+
+  void restore(const Json& state) override {
+    best_ = optional_number_of(state.at("best"));
+    wait_ = state.at("wait").get<std::int64_t>();
+    cooling_ = state.at("cooling").get<std::int64_t>();
   }
 
  private:

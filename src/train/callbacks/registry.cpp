@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "base/nearest.h"
 #include "config/lookup.h"
 #include "model/model.h"
 #include "optim/optimizer.h"
@@ -23,6 +26,8 @@ void refuse_schedule(const config::ClassSpec& spec, const config::Config& config
 }
 
 }  // namespace
+
+Json Callback::state() const { return Json::object(); }
 
 const std::vector<const CallbackDef*>& callback_registry() {
   static const std::vector<const CallbackDef*> registry = {
@@ -67,6 +72,19 @@ std::vector<std::unique_ptr<Callback>> make_callbacks(const config::Config& conf
 }
 
 void check_callbacks(const config::Config& config) { make_callbacks(config); }
+
+void check_best(const config::Config& config) {
+  const std::string& name = config.checkpoint.best;
+  std::vector<std::string> known;
+  for (const KnownLog& log : known_logs(config)) {
+    if (log.greater_is_better) known.push_back(log.name);
+  }
+  if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
+  fail_at(config.checkpoint.at,
+          "checkpoint: best: the run logs no '{}' that is better for being "
+          "greater or less{}",
+          name, suggestion(name, known));
+}
 
 std::string in_run_directory(const Training& training, const std::string& path) {
   return (std::filesystem::path(training.run_directory) / path).string();

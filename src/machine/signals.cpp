@@ -1,0 +1,69 @@
+#include "machine/signals.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+
+namespace meshwork {
+namespace {
+
+std::atomic<int> noted{0};
+std::atomic<bool> is_used{false};
+
+/// Only what a signal handler may do.
+void note(int signal) {
+  int none = 0;
+  if (noted.compare_exchange_strong(none, signal) || signal != SIGINT) return;
+  struct sigaction original {};
+  original.sa_handler = SIG_DFL;
+  sigaction(SIGINT, &original, nullptr);
+  raise(SIGINT);
+}
+
+constexpr std::pair<int, std::string_view> kNames[] = {
+    {SIGTERM, "SIGTERM"}, {SIGUSR1, "SIGUSR1"}, {SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}};
+
+}  // namespace
+
+struct StopSignals::Before {
+  int signal = 0;
+  struct sigaction action {};
+};
+
+StopSignals::StopSignals() {
+  MW_CHECK(!is_used.exchange(true), "signals are noted twice");
+  noted = 0;
+  const auto set = [&](int signal, void (*handler)(int)) {
+    Before before{signal};
+    sigaction(signal, nullptr, &before.action);
+    if (before.action.sa_handler == SIG_IGN) return;
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+    before_.push_back(before);
+  };
+  for (const auto& [signal, name] : kNames) set(signal, note);
+  set(SIGPIPE, SIG_IGN);
+}
+
+StopSignals::~StopSignals() {
+  for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
+  noted = 0;
+  is_used = false;
+}
+
+int noted_signal() { return noted; }
+
+std::string signal_name(int signal) {
+  for (const auto& [number, name] : kNames) {
+    if (number == signal) return std::string(name);
+  }
+  return "signal " + std::to_string(signal);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace meshwork {
+
+/// While it lives, signals that ask a job to end are noted and change nothing else: SIGTERM,
+/// SIGUSR1 (Slurm's warning), SIGHUP (a closed terminal) and SIGINT (Ctrl-C), unless the process
+/// was started with them ignored (nohup). A second SIGINT ends the process at once. A closed pipe
+/// is an error of the write, not a signal. One at a time in a process.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  struct Before;
+  std::vector<Before> before_;
+};
+
+/// The first of these signals that came; 0 while none has.
+int noted_signal();
+
+/// "SIGTERM".
+std::string signal_name(int signal);
+
+}  // namespace meshwork

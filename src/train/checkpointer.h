@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "job/session.h"
+#include "state/checkpoint.h"
+
+namespace meshwork {
+
+/// What a checkpoint is made of: tensors with this device's part of each, and of the first device
+/// the rest.
+struct Snapshot {
+  std::int64_t steps = 0;  ///< of the run
+  std::vector<GlobalTensor> tensors;
+  std::vector<TensorPart> parts;
+  std::string state;  ///< JSON
+};
+
+/// Writes the checkpoints of a run and removes older ones. One that fails costs a warning, and
+/// training goes on. All devices make the same calls.
+class Checkpointer {
+ public:
+  /// `directory`: where checkpoints stand. `say` shows a line on the first device.
+  Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
+               std::function<void(const std::string&)> say);
+  /// Waits for what this device writes; a checkpoint that is not complete by then is none.
+  ~Checkpointer() = default;
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Begins a checkpoint, after completing the one before. With `async: false` it also completes
+  /// it. `is_best`: kept until there is a better one.
+  void save(const Snapshot& snapshot, bool is_best = false);
+
+  /// Nothing is left for this device to write.
+  bool has_written() const;
+
+  /// Waits until all devices have written, and makes a checkpoint of it.
+  void complete();
+
+  /// The name of the best one, the one under way included; "" if there is none.
+  const std::string& best() const { return best_; }
+  /// Of a run that is resumed.
+  void set_best(const std::string& name) { best_ = name; }
+
+ private:
+  using Slices = std::vector<StoredSlice>;
+
+  void begin(const Snapshot& snapshot);
+  void commit();
+  void remove_old() const;
+
+  HostGroup& hosts_;
+  const config::CheckpointSpec& spec_;
+  std::string directory_;
+  std::function<void(const std::string&)> say_;
+  std::string best_;
+  bool is_best_ = false;  ///< the one under way
+  std::string path_;      ///< of the one under way; "" for none
+  CheckpointIndex index_;
+  std::future<Slices> slices_;
+};
+
+}  // namespace meshwork

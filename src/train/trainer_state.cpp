@@ -1,0 +1,221 @@
+// What a trainer saves of itself, when, and how it goes on from there
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "comm/collectively.h"
+#include "machine/signals.h"
+#include "train/position.h"
+#include "train/trainer.h"
+
+namespace meshwork {
+namespace {
+
+using Unit = config::CheckpointSpec::Unit;
+
+/// What decides which samples a step sees.
+Json data_of(const Job& job) {
+  const config::FitSpec& fit = job.config.fit;
+  return {{"samples", job.train.samples},
+          {"batch_size", fit.batch_size},
+          {"seed", job.config.seed},
+          {"shuffle", fit.shuffle},
+          {"drop_remainder", fit.drop_remainder},
+          {"initial_epoch", fit.initial_epoch},
+          {"steps_per_epoch", fit.steps_per_epoch.value_or(0)}};
+}
+
+/// What `read` makes of the state in a checkpoint.
+template <class Read>
+auto read_state(const Checkpoint& checkpoint, Read read) {
+  try {
+    return read(Json::parse(checkpoint.index().state));
+  } catch (const Json::exception& error) {
+    fail(ExitCode::kFile, "{}: its state is damaged: {}", checkpoint.directory(), error.what());
+  }
+}
+
+std::string prefix_of(std::size_t callback) { return fmt::format("callbacks[{}]/", callback); }
+
+}  // namespace
+
+std::int64_t steps_of(const Checkpoint& checkpoint) {
+  return read_state(checkpoint,
+                    [](const Json& state) { return state.at("steps").get<std::int64_t>(); });
+}
+
+std::int64_t iteration_of(const Checkpoint& checkpoint) {
+  return read_state(checkpoint,
+                    [](const Json& state) { return state.at("iteration").get<std::int64_t>(); });
+}
+
+void check_same_data(const Checkpoint& checkpoint, const Job& job) {
+  const Json mine = data_of(job);
+  read_state(checkpoint, [&](const Json& state) {
+    for (const auto& [key, value] : mine.items()) {
+      const Json& stored = state.at("data").at(key);
+      if (stored == value) continue;
+      fail(
+          "{}: {} is {} here, {} in the run that is resumed; a run goes on with the same samples "
+          "in the same order: leave {} as it was, or begin a new run with --from {}",
+          checkpoint.directory(), key, value.dump(), stored.dump(), key, checkpoint.directory());
+    }
+  });
+}
+
+Snapshot Trainer::snapshot(bool is_best) {
+  Snapshot snapshot{steps_, session_.variables(), session_.variable_parts(), {}};
+  Json callbacks = Json::array();
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    const std::optional<WeightsCopy>* kept = callbacks_[i]->kept_weights();
+    const bool has_weights = kept != nullptr && kept->has_value();
+    callbacks.push_back({{"name", config_.fit.callbacks[i].name},
+                         {"state", callbacks_[i]->state()},
+                         {"has_weights", has_weights}});
+    if (!has_weights) continue;
+    for (TensorPart& part : session_.parts_of(**kept)) {
+      GlobalTensor tensor = session_.weights()[part.tensor];
+      tensor.path = prefix_of(i) + tensor.path;
+      part.tensor = snapshot.tensors.size();
+      snapshot.tensors.push_back(tensor);
+      snapshot.parts.push_back(std::move(part));
+    }
+  }
+  Json files = Json::object();
+  if (files_.metrics) files["metrics.csv"] = files_.metrics->state();
+  if (files_.steps) files["steps.csv"] = files_.steps->state();
+  const Json state{{"steps", steps_},
+                   {"iteration", iteration_},
+                   {"epoch", epoch_},
+                   {"step", step_},
+                   {"learning_rate", number_to_json(static_cast<double>(training_.learning_rate))},
+                   {"stop", training_.stop},
+                   {"logs", logs_to_json(logs_)},
+                   {"means", runner_.state()},
+                   {"best", number_to_json(best_)},
+                   {"best_checkpoint", checkpointer_->best()},
+                   {"is_best", is_best},
+                   {"callbacks", callbacks},
+                   {"files", files},
+                   {"data", data_of(session_.job())}};
+  snapshot.state = state.dump();
+  return snapshot;
+}
+
+void Trainer::restore(const Checkpoint& checkpoint) {
+  check_same_data(checkpoint, session_.job());
+  training_.resumed = true;
+  read_state(checkpoint, [&](const Json& state) {
+    iteration_ = state.at("iteration").get<std::int64_t>();
+    epoch_ = state.at("epoch").get<std::int64_t>();
+    step_ = state.at("step").get<std::int64_t>();
+    training_.learning_rate = static_cast<float>(number_of(state.at("learning_rate")));
+    training_.stop = state.at("stop").get<bool>();
+    logs_ = logs_of(state.at("logs"));
+    best_ = optional_number_of(state.at("best"));
+    runner_.restore(state.at("means"));
+    if (!checkpointer_) return;
+    const bool is_best = state.at("is_best").get<bool>();
+    const std::string name = std::filesystem::path(checkpoint.directory()).filename().string();
+    checkpointer_->set_best(is_best ? name : state.at("best_checkpoint").get<std::string>());
+  });
+}
+
+void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
+  read_state(checkpoint, [&](const Json& state) {
+    const Json& stored = state.at("callbacks");
+    for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+      const std::string& name = config_.fit.callbacks[i].name;
+      if (i >= stored.size() || stored[i].at("name") != name) {
+        fail_at(config_.fit.callbacks[i].at,
+                "callback {} is not the one that the run in {} had in this place; a run that is "
+                "resumed keeps its callbacks",
+                name, checkpoint.directory());
+      }
+      callbacks_[i]->restore(stored[i].at("state"));
+      if (!stored[i].at("has_weights").get<bool>()) continue;
+      if (auto* kept = callbacks_[i]->kept_weights()) {
+        *kept = session_.read_copy(checkpoint, prefix_of(i));
+      }
+    }
+  });
+}
+
+void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resumed) {
+  collectively(session_.hosts(), [&] {
+    if (!session_.is_first()) return;
+    directory.remove_old();
+    replace_file(directory.path() + "/config.yaml", config_.text);
+    const Json old =
+        resumed == nullptr
+            ? Json::object()
+            : read_state(*resumed, [](const Json& state) { return state.at("files"); });
+    const std::string metrics = directory.path() + "/metrics.csv";
+    if (old.contains("metrics.csv")) {
+      files_.metrics.emplace(metrics, old["metrics.csv"]);
+    } else {
+      std::vector<std::string> columns;
+      for (const KnownLog& log : known_logs_) columns.push_back(log.name);
+      files_.metrics.emplace(metrics, columns);
+    }
+    if (!config_.fit.log_steps) return;
+    const std::string steps = directory.path() + "/steps.csv";
+    if (old.contains("steps.csv")) {
+      files_.steps.emplace(steps, old["steps.csv"]);
+    } else {
+      files_.steps.emplace(steps);
+    }
+  });
+}
+
+void Trainer::save(bool is_best) {
+  is_due_ = false;
+  saved_at_ = steady_seconds();
+  if (checkpointer_) checkpointer_->save(snapshot(is_best), is_best);
+}
+
+/// Whether the epoch that has ended is better than all before, by the number that is asked for.
+bool Trainer::is_best() {
+  const std::string& name = config_.checkpoint.best;
+  const auto value = logs_.find(name);
+  if (name.empty() || value == logs_.end() || std::isnan(value->second)) return false;
+  const auto known = std::find_if(known_logs_.begin(), known_logs_.end(),
+                                  [&](const KnownLog& log) { return log.name == name; });
+  const bool greater = known->greater_is_better.value_or(false);
+  if (best_ && (greater ? value->second <= *best_ : value->second >= *best_)) return false;
+  best_ = value->second;
+  return true;
+}
+
+void Trainer::save_after_epoch() {
+  take(pulse_.ask(signs()));
+  const bool best = is_best();
+  const config::CheckpointSpec& spec = config_.checkpoint;
+  const bool is_last = epoch_ == config_.fit.epochs || training_.stop || signal_ != 0;
+  const bool is_due =
+      spec.unit == Unit::kEpochs && epoch_ % static_cast<std::int64_t>(spec.every) == 0;
+  if (is_due || is_due_ || is_last || best) save(best);
+}
+
+Signs Trainer::signs() const {
+  const config::CheckpointSpec& spec = config_.checkpoint;
+  return {.signal = noted_signal(),
+          .is_due = spec.unit == Unit::kSeconds && steady_seconds() - saved_at_ >= spec.every,
+          .has_written = !checkpointer_ || checkpointer_->has_written()};
+}
+
+void Trainer::take(const Signs& signs) {
+  signal_ = signs.signal;
+  is_due_ = is_due_ || signs.is_due;
+  if (signs.has_written && checkpointer_) checkpointer_->complete();
+}
+
+void Trainer::listen() {
+  const config::CheckpointSpec& spec = config_.checkpoint;
+  if (const auto all = pulse_.after_step(signs())) take(*all);
+  is_due_ =
+      is_due_ || (spec.unit == Unit::kSteps && steps_ % static_cast<std::int64_t>(spec.every) == 0);
+}
+
+}  // namespace meshwork

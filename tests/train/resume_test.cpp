@@ -1,0 +1,257 @@
+// Whole runs that are cut off and go on: to the same bits, on any mesh.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <set>
+
+#include "machine/signals.h"
+#include "state/checkpoint.h"
+#include "whole_runs.h"
+
+using namespace meshwork;
+using namespace meshwork::testing::runs;
+using meshwork::test::read_text;
+using meshwork::test::TempDirectory;
+using meshwork::test::write_text;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kAdam = "{Adam: {learning_rate: 0.05}}";
+
+/// A run with all that has a state, which writes a checkpoint after every step.
+std::string text_with_callbacks(const std::string& checkpoint = "{every: 1 step, keep: 100}") {
+  return text_of(kAdam,
+                 "batch_size: 8, epochs: 5, validation: true, log_steps: true, callbacks: ["
+                 "EarlyStopping: {patience: 2, restore_best_weights: true}, "
+                 "ReduceLROnPlateau: {factor: 0.5, patience: 1}, "
+                 "ModelCheckpoint: {filepath: best.safetensors, save_best_only: true}, "
+                 "ModelCheckpoint: {filepath: 'b{epoch}-{batch}.safetensors', save_freq: 4}, "
+                 "CSVLogger: {filename: log.csv}]") +
+         "checkpoint: " + checkpoint + "\n";
+}
+
+std::vector<std::string> checkpoints_in(const std::string& run) {
+  return list_checkpoints(run + "/checkpoints");
+}
+
+/// What a run in `from` leaves in `to` if it is killed after it has written a checkpoint.
+void cut_off(const std::string& from, const std::string& to, std::size_t checkpoint) {
+  fs::remove_all(to);
+  fs::copy(from, to, fs::copy_options::recursive);
+  const std::vector<std::string> all = checkpoints_in(to);
+  for (std::size_t i = checkpoint + 1; i < all.size(); ++i) remove_checkpoint(all[i]);
+  fs::remove(to + "/final.safetensors");
+}
+
+Outcome resume(const std::string& text, const std::string& mesh, const std::string& directory) {
+  return fit_on(text, mesh, directory, 0, {.rerun = Rerun::kResume});
+}
+
+std::set<std::string> names_in(const std::string& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run that is cut off after any step goes on to the same bits") {
+  const TempDirectory directory;
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  for (const std::string mesh : {"1x1", "2x2"}) {
+    CAPTURE(mesh);
+    const Outcome whole = fit_on(text_with_callbacks(), mesh, full);
+    REQUIRE(whole.error == "");
+    const std::size_t count = checkpoints_in(full).size();
+    REQUIRE(count > 12);
+    for (std::size_t i = 0; i < count; ++i) {
+      CAPTURE(i);
+      cut_off(full, cut, i);
+      const Outcome outcome = resume(text_with_callbacks(), mesh, cut);
+      CHECK(outcome.error == "");
+      CHECK(outcome.result.digest == whole.result.digest);
+      CHECK(outcome.result.logs == whole.result.logs);
+      for (const char* file :
+           {"metrics.csv", "steps.csv", "log.csv", "final.safetensors", "best.safetensors"}) {
+        CAPTURE(file);
+        CHECK(read_text(full + "/" + file) == read_text(cut + "/" + file));
+      }
+      CHECK(names_in(full) == names_in(cut));
+    }
+  }
+}
+
+TEST_CASE("a run goes on on any mesh") {
+  const TempDirectory directory;
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  REQUIRE(fit_on(text_with_callbacks(), "2x2", full).error == "");
+  for (const std::string& mesh : kMeshes) {
+    CAPTURE(mesh);
+    for (const std::size_t i : {std::size_t{1}, std::size_t{7}}) {
+      cut_off(full, cut, i);
+      CHECK(resume(text_with_callbacks(), mesh, cut).error == "");
+      for (const char* file : {"metrics.csv", "steps.csv", "log.csv"}) {
+        check_same_table(read_text(full + "/" + file), read_text(cut + "/" + file));
+      }
+      CHECK(difference(weights_in(full + "/final.safetensors"),
+                       weights_in(cut + "/final.safetensors")) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("a run that is done goes on for more epochs, or not at all") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const auto text = [](int epochs) {
+    return text_of(
+        "{SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.1, "
+        "decay_steps: 2, decay_rate: 0.7}}, momentum: 0.9}}",
+        fmt::format("batch_size: 8, epochs: {}, steps_per_epoch: 2", epochs));
+  };
+  const Outcome two = fit_on(text(2), "2x2", run);
+  const Outcome again = resume(text(2), "2x2", run);
+  CHECK(again.result.digest == two.result.digest);
+  CHECK(again.result.logs == two.result.logs);
+  const Outcome four = fit_on(text(4), "2x2", directory.file("four"));
+  CHECK(resume(text(4), "2x2", run).result.digest == four.result.digest);
+  CHECK(read_text(run + "/metrics.csv") == read_text(directory.file("four/metrics.csv")));
+}
+
+TEST_CASE("averages and accumulated gradients go on, too") {
+  const TempDirectory directory;
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  for (const char* more : {"use_ema: true, ema_momentum: 0.7", "gradient_accumulation_steps: 2"}) {
+    const std::string text = text_of(fmt::format("{{Adam: {{learning_rate: 0.05, {}}}}}", more),
+                                     "batch_size: 8, epochs: 2") +
+                             "checkpoint: {every: 1 step, keep: 100, async: false}\n";
+    const Outcome whole = fit_on(text, "2x2", full);
+    REQUIRE(whole.error == "");
+    for (std::size_t i = 0; i < checkpoints_in(full).size(); ++i) {
+      cut_off(full, cut, i);
+      CHECK(resume(text, "2x2", cut).result.digest == whole.result.digest);
+    }
+  }
+}
+
+TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
+  const TempDirectory directory;
+  const std::string text = text_with_callbacks("{every: 1 epoch}");
+  const Outcome whole = fit_on(text, "2x2", directory.file("whole"));
+  const std::string run = directory.file("run");
+  for (const int signal : {SIGTERM, SIGUSR1, SIGHUP, SIGINT}) {
+    Outcome stopped;
+    {
+      const StopSignals signals;
+      CHECK(noted_signal() == 0);
+      raise(signal);
+      stopped = fit_on(text, "2x2", run);
+    }
+    const std::vector<std::string> left = checkpoints_in(run);
+    REQUIRE(left.size() == 1);
+    CHECK(stopped.result.stopped == "stopped by " + signal_name(signal) +
+                                        "; the same command with --resume goes on from " + left[0]);
+    CHECK_FALSE(fs::exists(run + "/final.safetensors"));
+    CHECK(resume(text, "2x2", run).result.digest == whole.result.digest);
+    CHECK(read_text(run + "/steps.csv") == read_text(directory.file("whole/steps.csv")));
+  }
+}
+
+TEST_CASE("the last ones are kept, and the best one") {
+  const TempDirectory directory;
+  const auto kept = [&](const std::string& checkpoint, const std::string& rate = "0.05") {
+    const std::string run = directory.file("run");
+    CHECK(fit_on(text_of(fmt::format("{{SGD: {{learning_rate: {}}}}}", rate),
+                         "batch_size: 8, epochs: 5, validation: true") +
+                     "checkpoint: " + checkpoint + "\n",
+                 "1x1", run)
+              .error == "");
+    return fs::exists(run + "/checkpoints") ? names_in(run + "/checkpoints")
+                                            : std::set<std::string>{};
+  };
+  using Names = std::set<std::string>;
+  CHECK(kept("true") == Names{"step-12", "step-15"});
+  CHECK(kept("{keep: 1, async: false}") == Names{"step-15"});
+  CHECK(kept("{every: 2 epochs, keep: 9}") == Names{"step-6", "step-12", "step-15"});
+  CHECK(kept("{every: 4 steps, keep: 3}") == Names{"step-8", "step-12", "step-15"});
+  CHECK(kept("{every: 1 h}") == Names{"step-15"});
+  CHECK(kept("{every: 1e-9 s, keep: 100}").size() > 5);
+  CHECK(kept("false").empty());
+  Job job =
+      testing::job_of(text_of(kAdam, "validation: true") + "checkpoint: {best: val_los}\n", "1x1");
+  CHECK_THROWS_WITH(prepare_fit(job),
+                    "test.yaml:18:13: checkpoint: best: the run logs no 'val_los' that is better "
+                    "for being greater or less; nearest: 'val_loss', 'val_mae'");
+  // The loss rises from the first epoch on.
+  CHECK(kept("{keep: 1, best: val_loss}", "1.2") == Names{"step-3", "step-15"});
+}
+
+TEST_CASE("what a resumed run must not change is an error that names it") {
+  const TempDirectory directory;
+  const std::string full = directory.file("full");
+  REQUIRE(fit_on(text_with_callbacks(), "2x2", full).error == "");
+  const std::string newest = checkpoints_in(full).back();
+  const auto complaint = [&](const std::string& from, const std::string& to) {
+    std::string text = text_with_callbacks();
+    REQUIRE(text.find(from) != std::string::npos);
+    return resume(text.replace(text.find(from), from.size(), to), "2x2", full).error;
+  };
+  CHECK(complaint("batch_size: 8", "batch_size: 4") ==
+        newest +
+            ": batch_size is 4 here, 8 in the run that is resumed; a run goes on with the "
+            "same samples in the same order: leave batch_size as it was, or begin a new run "
+            "with --from " +
+            newest);
+  CHECK(complaint("units: 7", "units: 8").starts_with(newest + ": "));
+  CHECK(complaint("Adam: {learning_rate: 0.05}", "SGD: {learning_rate: 0.05, momentum: 0.9}")
+            .find("no tensor 'sgd/") != std::string::npos);
+  CHECK(complaint("CSVLogger: {filename: log.csv}", "TerminateOnNaN")
+            .find("callback TerminateOnNaN is not the one that the run in " + newest) !=
+        std::string::npos);
+  // None of this has touched the run.
+  CHECK(checkpoints_in(full).back() == newest);
+}
+
+TEST_CASE("a new run starts from a checkpoint with the optimizer's state, or from weights alone") {
+  const TempDirectory directory;
+  const auto text = [](int epochs) {
+    return text_of(kAdam, fmt::format("batch_size: 8, shuffle: false, epochs: {}", epochs));
+  };
+  const Outcome one = fit_on(text(1), "2x2", directory.file("one"));
+  const Outcome two = fit_on(text(2), "2x2", directory.file("two"));
+  const auto from = [&](bool weights_only) {
+    return fit_on(text(1), "2x2", directory.file("from"), 0,
+                  {.from = checkpoints_in(directory.file("one")).back(),
+                   .weights_only = weights_only,
+                   .rerun = Rerun::kOverwrite})
+        .result.digest;
+  };
+  CHECK(from(false) == two.result.digest);
+  CHECK(from(true) != two.result.digest);
+  CHECK(from(true) != one.result.digest);
+}
+
+TEST_CASE("files that cannot be written cost a warning, not the run") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const std::string text = text_of(kAdam, "batch_size: 8, epochs: 2");
+  const Outcome whole = fit_on(text, "1x1", directory.file("whole"));
+  fs::create_directory(run);
+  fs::create_symlink("/dev/full", run + "/metrics.csv");
+  write_text(run + "/checkpoints", "no directory");
+  const Outcome outcome = fit_on(text, "2x2", run);
+  REQUIRE(outcome.error == "");
+  CHECK(outcome.result.logs.at("loss") == doctest::Approx(whole.result.logs.at("loss")));
+  const auto says = [&](const std::string& line) {
+    return outcome.out.find(line) != std::string::npos;
+  };
+  CHECK(says("warning: " + run +
+             "/metrics.csv: cannot write: No space left on device; training goes on without this "
+             "file\n"));
+  CHECK(says("warning: no checkpoint after step 3: " + run + "/checkpoints"));
+  CHECK(says("warning: no checkpoint after step 6: " + run + "/checkpoints"));
+}
