@@ -2,6 +2,7 @@
 
 namespace meshwork::cli {
 
+extern const Command kCheckpoint;
 extern const Command kDevices;
 extern const Command kEvaluate;
 extern const Command kExplain;
@@ -12,7 +13,7 @@ extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit, &kEvaluate, &kPredict, &kPaths, &kExplain, &kValidate, &kDevices,
+      &kFit, &kEvaluate, &kPredict, &kPaths, &kExplain, &kValidate, &kCheckpoint, &kDevices,
   };
   return list;
 }

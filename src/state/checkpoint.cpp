@@ -244,6 +244,13 @@ void Checkpoint::verify() const {
   }
 }
 
+std::int64_t total_bytes(const CheckpointIndex& index) {
+  std::int64_t bytes = 0;
+  for (const StoredSlice& slice : index.slices)
+    bytes += bytes_of(slice, index.tensors[slice.tensor]);
+  return bytes;
+}
+
 bool is_checkpoint(const std::string& directory) {
   std::error_code code;
   return fs::exists(directory + "/" + kIndex, code);

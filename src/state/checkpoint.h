@@ -61,6 +61,9 @@ class Checkpoint {
   mutable std::map<std::string, File> files_;
 };
 
+/// Bytes of all tensors.
+std::int64_t total_bytes(const CheckpointIndex& index);
+
 /// Whether a directory is a whole checkpoint.
 bool is_checkpoint(const std::string& directory);
 

@@ -47,7 +47,7 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   }
   collectively(session.hosts(), [&] { checkpoint.emplace(options.from); });
   session.load_variables(*checkpoint);
-  return {.iteration = iteration_of(*checkpoint)};
+  return {.iteration = position_of(*checkpoint).iteration};
 }
 
 std::string describe_stop(int signal, const RunDirectory& directory) {

@@ -4,12 +4,21 @@
 
 #include "job/job.h"
 #include "state/checkpoint.h"
+#include "train/logs.h"
 
 namespace meshwork {
 
-/// Steps that a run had done when this checkpoint was written, and its optimizer.
-std::int64_t steps_of(const Checkpoint& checkpoint);
-std::int64_t iteration_of(const Checkpoint& checkpoint);
+/// Where a run stood when a checkpoint was written.
+struct Position {
+  std::int64_t steps = 0;      ///< of the run
+  std::int64_t iteration = 0;  ///< steps of its optimizer
+  std::int64_t epoch = 0;      ///< epochs that are done
+  std::int64_t step = 0;       ///< steps of the next one that are done
+  Logs logs;                   ///< of the last epoch that is done
+  std::string best;            ///< name of the best checkpoint of the run; "" for none
+};
+
+Position position_of(const Checkpoint& checkpoint);
 
 /// Throws an Error unless the job reads the data that the run read, in the same order, so that it
 /// can go on where the checkpoint was written.

@@ -91,7 +91,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       callbacks_(make_callbacks(config_)),
       known_logs_(known_logs(config_)),
       runner_(session, ProgramKind::kTrain, session.job().train),
-      steps_(start.resumed != nullptr ? steps_of(*start.resumed) : 0),
+      steps_(start.resumed != nullptr ? position_of(*start.resumed).steps : 0),
       loader_(session.job().train,
               training_options(session.job(), runner_.staging_memory(), steps_), runner_.parts()),
       iteration_(start.iteration),

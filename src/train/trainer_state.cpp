@@ -40,14 +40,17 @@ std::string prefix_of(std::size_t callback) { return fmt::format("callbacks[{}]/
 
 }  // namespace
 
-std::int64_t steps_of(const Checkpoint& checkpoint) {
-  return read_state(checkpoint,
-                    [](const Json& state) { return state.at("steps").get<std::int64_t>(); });
-}
-
-std::int64_t iteration_of(const Checkpoint& checkpoint) {
-  return read_state(checkpoint,
-                    [](const Json& state) { return state.at("iteration").get<std::int64_t>(); });
+Position position_of(const Checkpoint& checkpoint) {
+  return read_state(checkpoint, [&](const Json& state) {
+    const bool is_best = state.at("is_best").get<bool>();
+    const std::string name = std::filesystem::path(checkpoint.directory()).filename().string();
+    return Position{.steps = state.at("steps").get<std::int64_t>(),
+                    .iteration = state.at("iteration").get<std::int64_t>(),
+                    .epoch = state.at("epoch").get<std::int64_t>(),
+                    .step = state.at("step").get<std::int64_t>(),
+                    .logs = logs_of(state.at("logs")),
+                    .best = is_best ? name : state.at("best_checkpoint").get<std::string>()};
+  });
 }
 
 void check_same_data(const Checkpoint& checkpoint, const Job& job) {
@@ -106,19 +109,17 @@ Snapshot Trainer::snapshot(bool is_best) {
 void Trainer::restore(const Checkpoint& checkpoint) {
   check_same_data(checkpoint, session_.job());
   training_.resumed = true;
+  const Position position = position_of(checkpoint);
+  iteration_ = position.iteration;
+  epoch_ = position.epoch;
+  step_ = position.step;
+  logs_ = position.logs;
+  if (checkpointer_) checkpointer_->set_best(position.best);
   read_state(checkpoint, [&](const Json& state) {
-    iteration_ = state.at("iteration").get<std::int64_t>();
-    epoch_ = state.at("epoch").get<std::int64_t>();
-    step_ = state.at("step").get<std::int64_t>();
     training_.learning_rate = static_cast<float>(number_of(state.at("learning_rate")));
     training_.stop = state.at("stop").get<bool>();
-    logs_ = logs_of(state.at("logs"));
     best_ = optional_number_of(state.at("best"));
     runner_.restore(state.at("means"));
-    if (!checkpointer_) return;
-    const bool is_best = state.at("is_best").get<bool>();
-    const std::string name = std::filesystem::path(checkpoint.directory()).filename().string();
-    checkpointer_->set_best(is_best ? name : state.at("best_checkpoint").get<std::string>());
   });
 }
 

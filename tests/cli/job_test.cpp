@@ -12,32 +12,7 @@ using namespace meshwork::cli;
 
 namespace {
 
-/// The standard output of a run that must be all right.
-std::string output(const JobFolder& folder, const std::string& arguments) {
-  const Finished run = folder.run(arguments);
-  CAPTURE(arguments);
-  CHECK(run.exit_code == 0);
-  CHECK(run.err == "");
-  return run.out;
-}
-
-/// The complaint of a run that must fail, without "meshwork: " and the end of the line.
-std::string complaint(const JobFolder& folder, const std::string& arguments, int exit_code) {
-  const Finished run = folder.run(arguments);
-  CAPTURE(arguments);
-  CAPTURE(run.err);
-  CHECK(run.exit_code == exit_code);
-  CHECK(run.out == "");
-  REQUIRE(run.err.starts_with("meshwork: "));
-  REQUIRE(run.err.ends_with('\n'));
-  return run.err.substr(10, run.err.size() - 11);
-}
-
 std::string digest_of(const std::string& line) { return line.substr(line.find("digest=")); }
-
-std::string train(const JobFolder& folder, const std::string& more = "") {
-  return output(folder, "fit c.yaml --verbose 0 " + more);
-}
 
 }  // namespace
 

@@ -1,0 +1,72 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+/// Two runs of two epochs: steps 3 and 6.
+struct Runs : JobFolder {
+  Runs() {
+    train(*this, "run_directory=a --mesh 2x1");
+    train(*this, "run_directory=b seed=8");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("checkpoint list and show say how far a run was, and what it holds") {
+  const Runs folder;
+  const std::string list = output(folder, "checkpoint list a");
+  CHECK(list.starts_with("a/checkpoints/step-3: step 3, epoch 1, accuracy 0."));
+  CHECK(list.find("\na/checkpoints/step-6: step 6, epoch 2, accuracy ") != std::string::npos);
+  const std::string show = output(folder, "checkpoint show a");
+  CHECK(show.starts_with("a/checkpoints/step-6: step 6, epoch 2"));
+  CHECK(show.find("  d1/kernel ") != std::string::npos);
+  CHECK(
+      output(folder, "checkpoint show a/checkpoints/step-3").starts_with("a/checkpoints/step-3:"));
+}
+
+TEST_CASE("checkpoint verify finds a flipped bit") {
+  const Runs folder;
+  CHECK(output(folder, "checkpoint verify a") ==
+        "a/checkpoints/step-3: all checksums are right\n"
+        "a/checkpoints/step-6: all checksums are right\n");
+  const std::string part = "a/checkpoints/step-6/part-00000.safetensors";
+  std::string bytes = folder.read(part);
+  bytes.back() = static_cast<char>(bytes.back() ^ 64);
+  folder.write(part, bytes);
+  CHECK(complaint(folder, "checkpoint verify a/checkpoints/step-6", 3)
+            .starts_with(part + ": damaged: bytes "));
+  CHECK(complaint(folder, "fit c.yaml run_directory=a --resume --mesh 1x1", 3)
+            .starts_with(part + ": damaged: bytes "));
+}
+
+TEST_CASE("checkpoint diff names the tensors that differ") {
+  const Runs folder;
+  CHECK(output(folder, "checkpoint diff a a").ends_with("\n"));
+  CHECK(output(folder, "checkpoint diff a a").starts_with("0 of "));
+  const Finished differ = folder.run("checkpoint diff a b");
+  CHECK(differ.exit_code == 1);
+  CHECK(differ.out.find("d1/kernel: differs by at most ") != std::string::npos);
+}
+
+TEST_CASE("checkpoint prune leaves the newest ones and the best one") {
+  const Runs folder;
+  CHECK(output(folder, "checkpoint prune a --keep 1") == "removed a/checkpoints/step-3\n");
+  CHECK(output(folder, "checkpoint list a").starts_with("a/checkpoints/step-6"));
+  CHECK(output(folder, "checkpoint prune a --keep 1") == "");
+}
+
+TEST_CASE("checkpoint says what it takes") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "checkpoint", 2) ==
+        "what to do with checkpoints? list, show, verify, diff, prune");
+  CHECK(complaint(folder, "checkpoint lst a", 2) == "checkpoint: no action 'lst'; nearest: 'list'");
+  CHECK(complaint(folder, "checkpoint diff a", 2) == "checkpoint diff takes 2 directories, not 1");
+  CHECK(complaint(folder, "checkpoint list none", 3) ==
+        "none: neither a checkpoint nor a run directory with one");
+}
