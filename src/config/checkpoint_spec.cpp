@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 
 #include "config/sections.h"
 
@@ -26,9 +27,8 @@ constexpr UnitWord kUnits[] = {
     {"hours", Unit::kSeconds, 3600},
 };
 
-/// "500 steps", "epoch".
-Period read_period(const Value& value) {
-  const std::string text = value.as_string("checkpoint: every");
+/// "500 steps", "epoch"; nothing where it is none.
+std::optional<Period> period_of(const std::string& text) {
   Period period;
   const char* end = text.data() + text.size();
   const char* unit = std::from_chars(text.data(), end, period.count).ptr;
@@ -37,13 +37,10 @@ Period read_period(const Value& value) {
     if (known.word != std::string_view(unit, static_cast<std::size_t>(end - unit))) continue;
     const double count = period.count * known.count;
     const bool is_whole =
-        known.unit == Unit::kSeconds || count == static_cast<double>(static_cast<int>(count));
-    if (count > 0 && count <= 1e9 && is_whole) return {count, known.unit};
+        known.unit == Unit::kSeconds || count == std::floor(count);
+    if (count > 0 && count <= 1e9 && is_whole) return Period{count, known.unit};
   }
-  fail_at(value.at,
-          "checkpoint: every is '{}'; give epochs, steps or a time: 1 epoch, 500 steps, "
-          "10 min",
-          text);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -66,15 +63,32 @@ CheckpointSpec read_checkpoint(const Value* checkpoint, const Value* resume, con
   }
   Reader reader(*checkpoint, "checkpoint");
   if (const Value* every = reader.find("every")) {
-    const Period period = read_period(*every);
-    spec.every = period.count;
-    spec.unit = period.unit;
+    const std::string text = every->as_string("checkpoint: every");
+    const std::optional<Period> period = period_of(text);
+    if (!period) {
+      fail_at(every->at,
+              "checkpoint: every is '{}'; give epochs, steps or a time: 1 epoch, 500 steps, 10 min",
+              text);
+    }
+    spec.every = period->count;
+    spec.unit = period->unit;
   }
   spec.keep = reader.get("keep", spec.keep, at_least(1));
   spec.best = reader.get("best", "");
   spec.async = reader.get("async", spec.async);
   reader.finish();
   return spec;
+}
+
+double read_stall_timeout(const Value& value) {
+  const std::string text = value.as_string("stall_timeout");
+  if (text == "never") return 0;
+  const std::optional<Period> period = period_of(text);
+  if (!period || period->unit != Unit::kSeconds) {
+    fail_at(value.at, "stall_timeout is '{}'; give a time, such as 120 s or 10 min, or never",
+            text);
+  }
+  return period->count;
 }
 
 }  // namespace meshwork::config

@@ -152,6 +152,9 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   const Value* fit = reader.find("fit");
   const Value* checkpoint = reader.find("checkpoint");
   const Value* resume = reader.find("resume");
+  if (const Value* stall = reader.find("stall_timeout")) {
+    config.stall_timeout = read_stall_timeout(*stall);
+  }
   config.fusion = read_fusion(reader.find("fusion"));
   config.run_directory = read_run_directory(reader, file);
   reader.finish();

@@ -218,6 +218,7 @@ struct Config {
   std::optional<CompileSpec> compile;
   FitSpec fit;
   CheckpointSpec checkpoint;
+  double stall_timeout = 120;  ///< seconds without progress that end a job; 0: never
   std::string run_directory;  ///< by default runs/<name of the file>
 };
 

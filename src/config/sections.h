@@ -61,6 +61,9 @@ FitSpec read_fit(const Value* fit, const Location& file);
 /// `resume`: auto or never.
 CheckpointSpec read_checkpoint(const Value* checkpoint, const Value* resume, const Location& file);
 
+/// A time such as `2 min`, in seconds; `never` is 0.
+double read_stall_timeout(const Value& value);
+
 /// The description of a dataset, which may be written in place or be a file of its own:
 ///   dataset: fashion_mnist                     datasets/fashion_mnist.yaml
 ///   dataset: ../data/mine.yaml                 a path, from the folder of the configuration

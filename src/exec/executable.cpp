@@ -90,6 +90,11 @@ void Executable::add(ValueId value, Launch launch) {
   steps_.push_back({value, std::move(launch), under_way_});
 }
 
+std::string Executable::describe(std::size_t step) const {
+  const Node& node = plan_.program.node(steps_.at(step).value);
+  return fmt::format("{} of '{}'", node.op->name, node.path);
+}
+
 TensorView Executable::view(ValueId id) const {
   const std::int64_t offset = plan_.offsets[static_cast<std::size_t>(id)];
   TensorView view = unplaced(plan_.program, id);

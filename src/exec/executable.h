@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +27,15 @@ class CommunicatorGroups {
   std::map<std::vector<std::int64_t>, std::unique_ptr<Communicator>> groups_;
 };
 
+class Executable;
+
+/// How far a device is, for a thread that watches it.
+struct Progress {
+  std::atomic<const Executable*> program{nullptr};  ///< that runs; null between two programs
+  std::atomic<std::size_t> step{0};                 ///< of it
+  std::atomic<std::uint64_t> count{0};              ///< programs done, and other signs of life
+};
+
 /// The streams of a device that programs run on, one after the other. Whatever is bound to them is
 /// gone only after drain().
 struct ProgramStreams {
@@ -36,6 +47,7 @@ struct ProgramStreams {
   }
   std::unique_ptr<Stream> compute;
   std::unique_ptr<Stream> communication;
+  Progress progress;
 };
 
 /// Where the kernels of a device read all stored samples of a field of the data.
@@ -58,11 +70,20 @@ class Executable {
 
   /// Enqueues the program on the streams. The compute stream ends behind all of it.
   void run() const {
-    for (const Step& step : steps_) {
-      step.launch();
-      for (PreparedCall* call : step.under_way) call->poll();
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    Progress& progress = streams_.progress;
+    progress.program.store(this, kRelaxed);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      progress.step.store(i, kRelaxed);
+      steps_[i].launch();
+      for (PreparedCall* call : steps_[i].under_way) call->poll();
     }
+    progress.program.store(nullptr, kRelaxed);
+    progress.count.fetch_add(1, kRelaxed);
   }
+
+  /// What a step computes: "all_reduce of hidden_1".
+  std::string describe(std::size_t step) const;
 
   /// In the order of run(), for those who time or trace them one by one.
   const std::vector<Step>& steps() const { return steps_; }

@@ -73,6 +73,9 @@ class Session {
   HostGroup& hosts() const { return *hosts_; }
   Device& device() const { return backend_->device(); }
   Stream& stream() const { return *streams_.compute; }  ///< that programs begin and end on
+  const Progress& progress() const { return streams_.progress; }
+  /// A sign of life beside programs: for long work of the host.
+  void tick() const { ++streams_.progress.count; }
   bool is_first() const { return hosts().rank() == 0; }
 
   /// Bytes of this device's arena, and of these the variables'.
@@ -106,7 +109,7 @@ class Session {
   CommunicatorGroups groups_;
   DevicePlans plans_;
   std::shared_ptr<std::byte> arena_;
-  ProgramStreams streams_;
+  mutable ProgramStreams streams_;
   /// All samples of sources that lie in memory: theirs, or where kernels do not reach it a copy.
   std::map<const data::Source*, const std::byte*> samples_;
   std::map<const data::Source*, std::shared_ptr<std::byte>> copies_;

@@ -13,6 +13,7 @@
 #include "train/evaluate.h"
 #include "train/position.h"
 #include "train/trainer.h"
+#include "train/watchdog.h"
 
 namespace meshwork {
 
@@ -67,6 +68,7 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
   Session session(job, world);
   std::optional<Checkpoint> checkpoint;
   const Start start = begin(session, directory, options, checkpoint);
+  const Watchdog watchdog(session, job.config.stall_timeout, directory.path());
   const std::string weights = directory.path() + "/" + kFinalWeights;
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
   if (trained.signal != 0) return {trained.logs, 0, describe_stop(trained.signal, directory)};

@@ -130,6 +130,13 @@ TEST_CASE("errors of checkpoints") {
       {"checkpoint: {every: often}",
        "c.yaml:5:21: checkpoint: every is 'often'; give epochs, steps or a time: 1 epoch, 500 "
        "steps, 10 min"},
+      {"checkpoint: {every: 1e300 epochs}",
+       "c.yaml:5:21: checkpoint: every is '1e300 epochs'; give epochs, steps or a time: 1 epoch, "
+       "500 steps, 10 min"},
+      {"stall_timeout: 5 epochs",
+       "c.yaml:5:16: stall_timeout is '5 epochs'; give a time, such as 120 s or 10 min, or never"},
+      {"stall_timeout: 0",
+       "c.yaml:5:16: stall_timeout is '0'; give a time, such as 120 s or 10 min, or never"},
       {"resume: maybe", "c.yaml:5:9: resume 'maybe' is unknown; known: 'auto', 'never'"},
   });
 }

@@ -170,3 +170,22 @@ TEST_CASE("two runs in one directory: the second is refused, and the first takes
   CHECK(count(ending.output, "\n3\n") == 1);
   CHECK(contains(ending.output, expected));
 }
+
+TEST_CASE("a rank that stands still ends the job, which says who waits for what") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string run = directory.file("run");
+  const Ending ending = run_job(fmt::format(
+      "/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=500 'stall_timeout=4 s' & P=$!\n"
+      "while kill -0 $P && ! ls {}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; done\n"
+      "kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
+      program() + fit(config, run), run));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 4);
+  CHECK(ending.seconds < 30);
+  CHECK(count(ending.output, "meshwork: warning: nothing gets on for ") == 1);
+  CHECK(count(ending.output, "meshwork: nothing got on for ") == 1);
+  CHECK(count(ending.output, "; rank 2 says nothing: stopped, or gone; ") == 2);
+  CHECK(contains(ending.output, "rank 0 is in all_"));
+  CHECK(output(program() + fit(config, run)).starts_with("final loss="));
+}

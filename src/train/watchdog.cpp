@@ -1,0 +1,154 @@
+#include "train/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/join.h"
+#include "train/progress_bar.h"
+
+namespace meshwork {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGetsOn = "gets on";
+
+/// What a device has said of itself; "" if nothing, or not lately.
+std::string read_word(const std::string& file, double seconds) {
+  std::error_code code;
+  const auto written = fs::last_write_time(file, code);
+  if (code) return {};
+  const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
+  try {
+    return age.count() > seconds ? "" : read_text_file(file);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Watchdog::Watchdog(const Session& session, double limit, const std::string& directory)
+    : session_(session),
+      limit_(limit),
+      directory_(directory + "/.stalled"),
+      last_(sign()),
+      since_(steady_seconds()) {
+  std::error_code ignored;
+  fs::remove(file_of(session.hosts().rank()), ignored);
+  if (limit > 0) thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  std::error_code ignored;
+  if (has_told_) fs::remove(file_of(session_.hosts().rank()), ignored);
+  fs::remove(directory_, ignored);  // the last one to leave it empty
+}
+
+void Watchdog::run() {
+  const std::chrono::duration<double> period(std::min(1.0, limit_ / 20));
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, period, [&] { return stop_; })) look(steady_seconds());
+}
+
+Watchdog::Sign Watchdog::sign() const {
+  const Progress& progress = session_.progress();
+  return {progress.count, progress.program, progress.step};
+}
+
+std::string Watchdog::describe() const {
+  if (last_.program == nullptr) return "is between two programs";
+  return "is in " + last_.program->describe(last_.step);
+}
+
+std::string Watchdog::file_of(int rank) const {
+  return fmt::format("{}/rank-{}", directory_, rank);
+}
+
+/// Files that cannot be written leave a device that says nothing.
+void Watchdog::tell(const std::string& text) const {
+  try {
+    create_parent_directory(file_of(0));
+    File file = File::create(file_of(session_.hosts().rank()));
+    file.append(text);
+  } catch (const Error&) {
+  }
+}
+
+Watchdog::Roll Watchdog::call_roll() const {
+  Roll roll;
+  std::vector<std::string> words, silent;
+  roll.first = session_.hosts().size();
+  for (int rank = 0; rank < session_.hosts().size(); ++rank) {
+    const std::string word = read_word(file_of(rank), std::max(5.0, limit_ / 2));
+    if (word.empty()) {
+      silent.push_back(std::to_string(rank));
+      continue;
+    }
+    roll.one_gets_on = roll.one_gets_on || word == kGetsOn;
+    if (word != kGetsOn) roll.first = std::min(roll.first, rank);
+    words.push_back(fmt::format("rank {} {}", rank, word));
+  }
+  if (!silent.empty()) {
+    words.push_back(fmt::format("rank{} {} say{} nothing: stopped, or gone",
+                                silent.size() == 1 ? "" : "s", join(silent, ", "),
+                                silent.size() == 1 ? "s" : ""));
+  }
+  roll.text = join(words, "; ");
+  return roll;
+}
+
+void Watchdog::look(double now) {
+  const Sign current = sign();
+  std::error_code ignored;
+  if (current != last_) {
+    last_ = current;
+    since_ = now;
+    has_warned_ = false;
+    // Another one may wait for this device.
+    if (has_told_ || fs::exists(directory_, ignored)) {
+      has_told_ = true;
+      tell(kGetsOn);
+    }
+    return;
+  }
+  const double waited = now - since_;
+  if (waited < limit_ / 2) return;
+  has_told_ = true;
+  tell(describe());
+  if (waited < 0.6 * limit_) return;  // all have had time to say something
+  const Roll roll = call_roll();
+  const bool is_first = roll.first == session_.hosts().rank();
+  if (roll.one_gets_on) return;
+  if (is_first && !has_warned_) {
+    has_warned_ = true;
+    fmt::print(stderr,
+               "meshwork: warning: nothing gets on for {:.0f} s: {}; the job ends after {:.0f} s\n",
+               waited, roll.text, limit_);
+  }
+  if (waited < limit_) return;
+  if (is_first) {
+    fmt::print(stderr,
+               "meshwork: nothing got on for {:.0f} s (stall_timeout): {}; the job ends here, "
+               "--resume goes on from the last checkpoint\n",
+               waited, roll.text);
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(ExitCode::kCommunication));
+  }
+  if (waited > limit_ + 5) std::_Exit(static_cast<int>(ExitCode::kCommunication));
+}
+
+}  // namespace meshwork

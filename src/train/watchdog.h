@@ -1,0 +1,65 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "job/session.h"
+
+namespace meshwork {
+
+/// Ends a job that no longer gets on. A thread of each device watches its progress. After half of
+/// `limit` without any, the first device that waits says on stderr what each waits for, and who
+/// says nothing; after all of it, it says so again and ends the process with
+/// ExitCode::kCommunication, upon which mpirun ends the other ranks. As long as one device gets on,
+/// for which the others may wait, nothing ends.
+///
+/// Devices tell each other in files of `directory`, which all must reach.
+class Watchdog {
+ public:
+  /// `limit` in seconds; 0 for no watchdog.
+  Watchdog(const Session& session, double limit, const std::string& directory);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  /// How far the device is; two that are equal are no progress.
+  struct Sign {
+    std::uint64_t count = 0;
+    const Executable* program = nullptr;
+    std::size_t step = 0;
+    bool operator==(const Sign&) const = default;
+  };
+
+  /// What the files of all devices say.
+  struct Roll {
+    std::string text;  ///< "rank 0 waits in ..; rank 2 says nothing"
+    int first = 0;     ///< device that waits
+    bool one_gets_on = false;
+  };
+
+  void run();
+  void look(double now);
+  Sign sign() const;
+  std::string describe() const;
+  void tell(const std::string& text) const;
+  Roll call_roll() const;
+  std::string file_of(int rank) const;
+
+  const Session& session_;
+  double limit_;
+  std::string directory_;
+  Sign last_;
+  double since_ = 0;  ///< seconds of the clock when it was first seen
+  bool has_told_ = false, has_warned_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace meshwork
