@@ -36,8 +36,7 @@ std::optional<Period> period_of(const std::string& text) {
   for (const UnitWord& known : kUnits) {
     if (known.word != std::string_view(unit, static_cast<std::size_t>(end - unit))) continue;
     const double count = period.count * known.count;
-    const bool is_whole =
-        known.unit == Unit::kSeconds || count == std::floor(count);
+    const bool is_whole = known.unit == Unit::kSeconds || count == std::floor(count);
     if (count > 0 && count <= 1e9 && is_whole) return Period{count, known.unit};
   }
   return std::nullopt;
