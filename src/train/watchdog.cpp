@@ -81,9 +81,13 @@ std::string Watchdog::file_of(int rank) const {
 /// Files that cannot be written leave a device that says nothing.
 void Watchdog::tell(const std::string& text) const {
   try {
-    create_parent_directory(file_of(0));
-    File file = File::create(file_of(session_.hosts().rank()));
+    const std::string path = file_of(session_.hosts().rank());
+    create_parent_directory(path);
+    File file = File::create(path + ".new");
     file.append(text);
+    file.close();
+    std::error_code ignored;
+    fs::rename(path + ".new", path, ignored);  // in one step: another device may be reading
   } catch (const Error&) {
   }
 }
