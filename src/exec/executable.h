@@ -33,7 +33,7 @@ class Executable;
 struct Progress {
   std::atomic<const Executable*> program{nullptr};  ///< that runs; null between two programs
   std::atomic<std::size_t> step{0};                 ///< of it
-  std::atomic<std::uint64_t> count{0};              ///< programs done, and other signs of life
+  std::atomic<std::uint64_t> count{0};              ///< programs done
 };
 
 /// The streams of a device that programs run on, one after the other. Whatever is bound to them is

@@ -42,7 +42,6 @@ class Session {
 
   /// Weights and optimizer state.
   const std::vector<GlobalTensor>& variables() const { return variables_.tensors; }
-  TensorView variable(std::size_t i) const { return variables_.views[i]; }
   std::vector<TensorPart> variable_parts() const { return parts_of(variables_); }
   /// Parts of the weights as copy_weights() gives them; they must outlive what is returned.
   std::vector<TensorPart> parts_of(const WeightsCopy& copy) const;
@@ -74,8 +73,6 @@ class Session {
   Device& device() const { return backend_->device(); }
   Stream& stream() const { return *streams_.compute; }  ///< that programs begin and end on
   const Progress& progress() const { return streams_.progress; }
-  /// A sign of life beside programs: for long work of the host.
-  void tick() const { ++streams_.progress.count; }
   bool is_first() const { return hosts().rank() == 0; }
 
   /// Bytes of this device's arena, and of these the variables'.
@@ -109,7 +106,7 @@ class Session {
   CommunicatorGroups groups_;
   DevicePlans plans_;
   std::shared_ptr<std::byte> arena_;
-  mutable ProgramStreams streams_;
+  ProgramStreams streams_;
   /// All samples of sources that lie in memory: theirs, or where kernels do not reach it a copy.
   std::map<const data::Source*, const std::byte*> samples_;
   std::map<const data::Source*, std::shared_ptr<std::byte>> copies_;

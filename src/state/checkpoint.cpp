@@ -19,19 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "index.json";
 
-std::vector<StoredSlice> slices_of(const std::string& name, const std::vector<TensorPart>& parts) {
-  std::vector<StoredSlice> slices;
-  for (const TensorPart& part : parts) {
-    if (!part.owner || num_elements(part.shape) == 0) continue;
-    slices.push_back({part.tensor, part.region, part.shape, name, 0, {}});
-  }
-  return slices;
-}
-
-std::int64_t bytes_of(const StoredSlice& slice, const StoredTensor& tensor) {
-  return num_elements(slice.shape) * static_cast<std::int64_t>(size_of(*dtype_of(tensor)));
-}
-
 /// Writes a slice, and notes the checksums of its blocks.
 void write_slice(File& file, const TensorPart& part, std::int64_t bytes, StoredSlice& slice) {
   for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
@@ -110,21 +97,23 @@ std::vector<StoredSlice> write_slices(const std::string& directory, const std::s
                                       const std::vector<StoredTensor>& tensors,
                                       const std::vector<TensorPart>& parts) {
   const std::string path = directory + "/" + name;
-  std::vector<StoredSlice> slices = slices_of(name, parts);
+  std::vector<StoredSlice> slices;
+  std::vector<const TensorPart*> sources;  // of the slices
   std::vector<GlobalTensor> local;
-  for (const StoredSlice& slice : slices) {
-    const StoredTensor& tensor = tensors.at(slice.tensor);
-    local.push_back({tensor.path, *dtype_of(tensor), slice.shape});
+  for (const TensorPart& part : parts) {
+    if (!part.owner || num_elements(part.shape) == 0) continue;
+    const StoredTensor& tensor = tensors.at(part.tensor);
+    slices.push_back({part.tensor, part.region, part.shape, name, 0, {}});
+    sources.push_back(&part);
+    local.push_back({tensor.path, *dtype_of(tensor), part.shape});
   }
   const SafetensorsPlan plan = plan_safetensors(local, {{"format", "meshwork slices"}}, path);
   File file = File::create(path);
   file.resize(plan.file_bytes);
   file.write_at(plan.head.data(), plan.head.size(), 0);
-  auto part = parts.begin();
-  for (std::size_t i = 0; i < slices.size(); ++i, ++part) {
-    while (!part->owner || num_elements(part->shape) == 0) ++part;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
     slices[i].offset = plan.offsets[i];
-    write_slice(file, *part, bytes_of(slices[i], tensors[slices[i].tensor]), slices[i]);
+    write_slice(file, *sources[i], bytes_of(slices[i], tensors[slices[i].tensor]), slices[i]);
   }
   file.sync();
   file.close();

@@ -40,10 +40,6 @@ std::uint64_t read_hash(const std::string& text, const std::string& file) {
   return hash;
 }
 
-std::int64_t bytes_of(const StoredTensor& tensor, const Shape& shape) {
-  return num_elements(shape) * static_cast<std::int64_t>(size_of(*dtype_of(tensor)));
-}
-
 /// Extents whose product, in bytes, 62 bits hold.
 void check_shape(const Shape& shape, const std::string& path, const std::string& file) {
   std::int64_t count = 1;
@@ -69,7 +65,7 @@ void check_slice(const StoredSlice& slice, const StoredTensor& tensor, const std
   if (slice.file.empty() || slice.file.find('/') != std::string::npos || slice.file[0] == '.') {
     refuse(file, "'{}' is no name of a file in the directory", slice.file);
   }
-  const std::int64_t bytes = bytes_of(tensor, slice.shape);
+  const std::int64_t bytes = bytes_of(slice, tensor);
   const auto hashes = static_cast<std::int64_t>(slice.hashes.size());
   if (hashes != (bytes + kHashedBytes - 1) / kHashedBytes) {
     refuse(file, "a slice of '{}' has {} bytes and {} checksums", tensor.path, bytes, hashes);
@@ -179,6 +175,10 @@ auto read_json(std::string_view text, const std::string& file, Read read) {
 }  // namespace
 
 std::uint64_t hash_bytes(const void* data, std::size_t bytes) { return XXH3_64bits(data, bytes); }
+
+std::int64_t bytes_of(const StoredSlice& slice, const StoredTensor& tensor) {
+  return num_elements(slice.shape) * static_cast<std::int64_t>(size_of(*dtype_of(tensor)));
+}
 
 std::string to_json(const CheckpointIndex& index) {
   Json tensors = Json::array(), slices = Json::array();

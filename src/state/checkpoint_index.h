@@ -26,6 +26,9 @@ struct StoredSlice {
   std::vector<std::uint64_t> hashes;  ///< of every kHashedBytes; the last may stand for fewer
 };
 
+/// Bytes of a slice of this tensor.
+std::int64_t bytes_of(const StoredSlice& slice, const StoredTensor& tensor);
+
 /// What a checkpoint is made of: the text of its index.json.
 struct CheckpointIndex {
   std::vector<StoredTensor> tensors;  ///< in path order; where they lie, `slices` say

@@ -37,20 +37,21 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::
   index_.config = config.text;
 }
 
-void Checkpointer::save(const Snapshot& snapshot, bool is_best) {
+void Checkpointer::save(Snapshot snapshot, bool is_best) {
   complete();
+  const std::int64_t steps = snapshot.steps;
   try {
-    begin(snapshot);
+    begin(std::move(snapshot));
   } catch (const Error& error) {
     if (error.code() != ExitCode::kFile) throw;
-    say_(fmt::format("warning: no checkpoint after step {}: {}", snapshot.steps, error.what()));
+    say_(fmt::format("warning: no checkpoint after step {}: {}", steps, error.what()));
     return;
   }
   is_best_ = is_best;
   if (!spec_.async) complete();
 }
 
-void Checkpointer::begin(const Snapshot& snapshot) {
+void Checkpointer::begin(Snapshot snapshot) {
   std::string path;
   collectively(hosts_, [&] {
     if (hosts_.rank() != 0) return;
@@ -59,13 +60,12 @@ void Checkpointer::begin(const Snapshot& snapshot) {
     sync_directory(directory_);
   });
   broadcast_text(hosts_, path, 0);
-  Snapshot sorted = snapshot;
-  sort_by_path(sorted);
-  index_.tensors = stored_tensors(sorted.tensors);
-  index_.state = sorted.state;
-  if (spec_.async) sorted.parts = copy_parts(sorted.tensors, sorted.parts);
+  sort_by_path(snapshot);
+  index_.tensors = stored_tensors(snapshot.tensors);
+  index_.state = std::move(snapshot.state);
+  if (spec_.async) snapshot.parts = copy_parts(snapshot.tensors, snapshot.parts);
   const auto write = [path, file = file_of(hosts_.rank()), tensors = index_.tensors,
-                      parts = std::move(sorted.parts)] {
+                      parts = std::move(snapshot.parts)] {
     return write_slices(path, file, tensors, parts);
   };
   slices_ = std::async(spec_.async ? std::launch::async : std::launch::deferred, write);
@@ -97,11 +97,19 @@ void Checkpointer::complete() {
   } catch (const Error& error) {
     if (error.code() != ExitCode::kFile) throw;
     say_(fmt::format("warning: {} could not be written: {}; training goes on", path, error.what()));
-    if (hosts_.rank() == 0) remove_checkpoint(path);
+    if (hosts_.rank() == 0) remove(path);
     return;
   }
   if (is_best_) best_ = std::filesystem::path(path).filename().string();
   if (hosts_.rank() == 0) remove_old();
+}
+
+void Checkpointer::remove(const std::string& path) const {
+  try {
+    remove_checkpoint(path);
+  } catch (const Error& error) {
+    say_(fmt::format("warning: {} could not be removed: {}", path, error.what()));
+  }
 }
 
 void Checkpointer::remove_old() const {
@@ -109,7 +117,7 @@ void Checkpointer::remove_old() const {
   const auto kept = static_cast<std::ptrdiff_t>(spec_.keep);
   const auto end = all.end() - std::min<std::ptrdiff_t>(kept, std::ssize(all));
   for (auto checkpoint = all.begin(); checkpoint != end; ++checkpoint) {
-    if (std::filesystem::path(*checkpoint).filename() != best_) remove_checkpoint(*checkpoint);
+    if (std::filesystem::path(*checkpoint).filename() != best_) remove(*checkpoint);
   }
 }
 

@@ -34,7 +34,7 @@ class Checkpointer {
 
   /// Begins a checkpoint, after completing the one before. With `async: false` it also completes
   /// it. `is_best`: kept until there is a better one.
-  void save(const Snapshot& snapshot, bool is_best = false);
+  void save(Snapshot snapshot, bool is_best = false);
 
   /// Nothing is left for this device to write.
   bool has_written() const;
@@ -50,8 +50,9 @@ class Checkpointer {
  private:
   using Slices = std::vector<StoredSlice>;
 
-  void begin(const Snapshot& snapshot);
-  void commit();
+  void begin(Snapshot snapshot);
+  /// A failure costs a warning.
+  void remove(const std::string& path) const;
   void remove_old() const;
 
   HostGroup& hosts_;
