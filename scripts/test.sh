@@ -63,7 +63,7 @@ if [ "$sanitize" != none ]; then
     "-Dcpp_args=-g1 -Wno-maybe-uninitialized" "-Db_sanitize=$sanitize" -Db_lundef=false -Db_pch=false)
   # Of 240 random models, which take minutes here.
   export MESHWORK_TEST_MODELS=60
-  # That eight ranks have on two cores, instead of 250.
+  # For a test case of eight ranks on two cores, instead of 250.
   export MESHWORK_TEST_SECONDS=500
 fi
 
@@ -93,8 +93,9 @@ export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$suppre
 
 log=$build/meson-logs/testlog.json
 rm -f $log
-# Sanitizers slow the tests down.
-scale=1
+# The limits are there to end what hangs. A host may give a virtual machine a fraction of its
+# cores for minutes, and sanitizers slow the tests down.
+scale=3
 [ "$sanitize" = none ] || scale=5
 meson test -C $build --no-rebuild --print-errorlogs --timeout-multiplier $scale "${tests[@]}" || true
 counted=yes

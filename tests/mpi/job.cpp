@@ -11,7 +11,7 @@ namespace meshwork::test {
 
 Ending run_job(const std::string& command) {
   const char* mpirun = std::getenv("MESHWORK_TEST_MPIRUN");
-  const std::string start_of_script = std::string("mpirun() { timeout 40 ") +
+  const std::string start_of_script = std::string("mpirun() { timeout 120 ") +
                                       (mpirun != nullptr ? mpirun : "/usr/bin/mpirun") +
                                       " \"$@\"; }\nexec 2>&1\n";
   const auto start = std::chrono::steady_clock::now();
@@ -26,6 +26,11 @@ Ending run_job(const std::string& command) {
   ending.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   ending.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return ending;
+}
+
+double quick_seconds(int ranks, const std::string& program) {
+  const std::string command = "mpirun --oversubscribe -n " + std::to_string(ranks) + " " + program;
+  return 10 + 5 * run_job(command + " > /dev/null").seconds;
 }
 
 }  // namespace meshwork::test

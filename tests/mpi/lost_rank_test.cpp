@@ -15,6 +15,11 @@ Ending run_failing(const std::string& way) {
   return meshwork::test::run_job("mpirun --oversubscribe -n 4 " + program + " " + way);
 }
 
+double quick_seconds() {
+  return meshwork::test::quick_seconds(
+      4, std::getenv("MESHWORK_TEST_FAILING_RANK") + std::string(" none"));
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -28,6 +33,7 @@ TEST_CASE("a job in which no rank fails says nothing") {
 }
 
 TEST_CASE("a rank that is lost ends the job within seconds, with its exit code") {
+  const double limit = quick_seconds();
   struct Case {
     const char* way;
     int exit_code;
@@ -39,17 +45,18 @@ TEST_CASE("a rank that is lost ends the job within seconds, with its exit code")
     const Ending ending = run_failing(each.way);
     CAPTURE(ending.output);
     CHECK(ending.exit_code == each.exit_code);
-    CHECK(ending.seconds < 15);
+    CHECK(ending.seconds < limit);
   }
 }
 
 TEST_CASE("an exception of one rank ends the job with its exit code and is seen") {
+  const double limit = quick_seconds();
   const Ending thrown = run_failing("throw");
   CHECK(thrown.exit_code == 1);
   CHECK(contains(thrown.output, "exception: rank 1 has had enough\n"));
-  CHECK(thrown.seconds < 15);
+  CHECK(thrown.seconds < limit);
   const Ending error = run_failing("error");
   CHECK(error.exit_code == 3);
   CHECK(contains(error.output, "error: data/train.npy: no such file\n"));
-  CHECK(error.seconds < 15);
+  CHECK(error.seconds < limit);
 }

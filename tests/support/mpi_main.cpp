@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -22,7 +23,28 @@ namespace {
 
 World world;
 
-/// Ends the whole job after MESHWORK_TEST_SECONDS (default 250), unless destroyed before.
+/// Test cases that have ended on this rank.
+std::atomic<int> cases_done{0};
+
+struct CountsCases : doctest::IReporter {
+  explicit CountsCases(const doctest::ContextOptions&) {}
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override { ++cases_done; }
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+DOCTEST_REGISTER_LISTENER("cases", 1, CountsCases);
+
+/// Ends the whole job when no test case has ended for MESHWORK_TEST_SECONDS (default 250), unless
+/// destroyed before.
 class Watchdog {
  public:
   Watchdog() : thread_([this] { watch(); }) {}
@@ -42,8 +64,11 @@ class Watchdog {
     const char* limit = std::getenv("MESHWORK_TEST_SECONDS");
     const std::chrono::seconds seconds(limit != nullptr ? std::atoi(limit) : 250);
     std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
-    std::fprintf(stderr, "rank %d of %d: still not done after %lld s\n", world.hosts->rank(),
+    for (int before = -1; before != cases_done;) {
+      before = cases_done;
+      if (wake_.wait_for(lock, seconds, [this] { return done_; })) return;
+    }
+    std::fprintf(stderr, "rank %d of %d: no test case ended for %lld s\n", world.hosts->rank(),
                  world.hosts->size(), static_cast<long long>(seconds.count()));
     std::_Exit(124);  // mpirun ends the others
   }
