@@ -95,6 +95,9 @@ Target cpu_target(int threads);
 /// numbers below float32's normal range count as zero from then on.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
+/// Of oneDNN: "2.6.0".
+std::string onednn_version();
+
 /// Naive kernels only: what the others are tested against.
 std::unique_ptr<Backend> make_reference_backend();
 

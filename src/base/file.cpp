@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -166,6 +167,14 @@ void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
   const auto parent = std::filesystem::path(to).parent_path();
   sync_directory(parent.empty() ? "." : parent.string());
+}
+
+std::int64_t free_space(const std::string& directory) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::error_code code;
+  const std::uintmax_t bytes = std::filesystem::space(directory, code).available;
+  const bool is_known = !code && bytes < static_cast<std::uintmax_t>(kMost);
+  return is_known ? static_cast<std::int64_t>(bytes) : kMost;
 }
 
 std::string read_text_file(const std::string& path) {

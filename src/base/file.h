@@ -62,6 +62,10 @@ void sync_directory(const std::string& directory);
 /// Gives the file `from` the name `to`, in one step, also across a crash.
 void rename_file(const std::string& from, const std::string& to);
 
+/// Bytes that may still be written to the disk of a directory; the greatest number where the system
+/// does not tell.
+std::int64_t free_space(const std::string& directory);
+
 /// The text of a regular file.
 std::string read_text_file(const std::string& path);
 

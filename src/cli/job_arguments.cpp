@@ -7,6 +7,8 @@
 #include "base/join.h"
 #include "base/nearest.h"
 #include "cli/rank.h"
+#include "job/same_model.h"
+#include "train/evaluate.h"
 
 namespace meshwork::cli {
 namespace {
@@ -23,6 +25,8 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+}  // namespace
+
 std::string command_line(const std::string& command, const ConfigArguments& arguments,
                          const std::vector<std::string>& options) {
   std::string line = "meshwork " + command + " " + quoted(arguments.file);
@@ -31,8 +35,6 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
   for (const std::string& word : options) line += " " + quoted(word);
   return line;
 }
-
-}  // namespace
 
 std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
   auto arguments = std::make_shared<JobArguments>();
@@ -65,7 +67,16 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   options.add(
       {"--split", "train, validation or test; by default what fit validates on, else test", "NAME"},
       arguments->split);
+  options.add_flag("--any-model",
+                   "take the weights though they are of a model that computes something else",
+                   arguments->any_model);
   return arguments;
+}
+
+std::string weights_of(const Job& job, const WeightsArguments& arguments) {
+  const std::string file = weights_file(arguments.from);
+  if (!arguments.any_model) check_same_model(job.config, file);
+  return file;
 }
 
 Job load_job(const ConfigArguments& arguments, const std::string& command,

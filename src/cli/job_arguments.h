@@ -26,7 +26,12 @@ struct WeightsArguments {
   std::shared_ptr<JobArguments> job;
   std::string from;
   std::string split;
+  bool any_model = false;
 };
+
+/// The weights that --from names, which are those of the model of the job unless --any-model says
+/// that they need not be.
+std::string weights_of(const Job& job, const WeightsArguments& arguments);
 
 std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options);
 
@@ -38,6 +43,10 @@ Job load_job(const ConfigArguments& arguments, const std::string& command,
 /// The same for a command that runs the job.
 Job load_job(const JobArguments& arguments, const std::string& command,
              const std::vector<std::string>& options = {});
+
+/// The words of a command with these arguments and `options`, as a shell reads them.
+std::string command_line(const std::string& command, const ConfigArguments& arguments,
+                         const std::vector<std::string>& options = {});
 
 /// Prints to stderr what the passes of the compiler took, if --time-passes asks for it.
 void print_pass_times(const Job& job);

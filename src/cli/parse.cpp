@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/nearest.h"
-#include "cli/version.h"
+#include "base/version.h"
 
 namespace meshwork::cli {
 namespace {

@@ -57,6 +57,13 @@ World MpiSession::world() {
   return {mpi_host_group(duplicate()), mpi_communicator(duplicate())};
 }
 
+std::string mpi_version() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  return text.substr(0, text.find_first_of(std::string_view(",\0", 2)));
+}
+
 void let_rank_0_speak(int rank) {
   if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
 }

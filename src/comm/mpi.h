@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "comm/communicator.h"
 
@@ -25,6 +26,9 @@ class MpiSession {
  private:
   int exceptions_;
 };
+
+/// Of the library: "Open MPI v4.1.4".
+std::string mpi_version();
 
 /// Lets rank 0 speak first when all ranks fail alike: mpirun ends the job as soon as one of them
 /// has exited. Other ranks wait here; the exit of rank 0 ends their waiting, so it costs nothing.

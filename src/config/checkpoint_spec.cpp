@@ -75,6 +75,7 @@ CheckpointSpec read_checkpoint(const Value* checkpoint, const Value* resume, con
   spec.keep = reader.get("keep", spec.keep, at_least(1));
   spec.best = reader.get("best", "");
   spec.async = reader.get("async", spec.async);
+  spec.fallback = reader.get("fallback", "");
   reader.finish();
   return spec;
 }

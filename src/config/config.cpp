@@ -84,6 +84,15 @@ FusionSpec read_fusion(const Value* value) {
   return fusion;
 }
 
+DebugSpec read_debug(const Value* value) {
+  DebugSpec debug;
+  if (value == nullptr) return debug;
+  Reader reader(*value, "debug");
+  debug.check_numerics = reader.get("check_numerics", debug.check_numerics);
+  reader.finish();
+  return debug;
+}
+
 std::string read_run_directory(Reader& reader, const std::string& file) {
   const Value* directory = reader.find("run_directory");
   if (directory == nullptr) return "runs/" + std::filesystem::path(file).stem().string();
@@ -154,6 +163,11 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   const Value* resume = reader.find("resume");
   if (const Value* stall = reader.find("stall_timeout")) {
     config.stall_timeout = read_stall_timeout(*stall);
+  }
+  config.debug = read_debug(reader.find("debug"));
+  if (const Value* labels = reader.find("labels")) {
+    config.check_labels =
+        choose<bool>(*labels, "labels", {{"checked", true}, {"unchecked", false}});
   }
   config.fusion = read_fusion(reader.find("fusion"));
   config.run_directory = read_run_directory(reader, file);

@@ -146,7 +146,9 @@ struct FitSpec {
   bool shuffle = true;
   bool drop_remainder = false;  ///< leave out what fills no batch at the end of a pass
   std::int64_t prefetch = 2;    ///< batches that are read ahead
-  bool log_steps = false;       ///< also write steps.csv: the loss of every step
+  bool log_steps = false;       ///< also log every step
+  /// Of logs: "csv", "jsonl". Which there are is known to those who write them.
+  std::vector<ClassSpec> log_format;
   Location at;
 };
 
@@ -192,7 +194,13 @@ struct CheckpointSpec {
   std::string best;       ///< the number of the logs by which the best one is kept, too; "": none
   bool async = true;      ///< written behind the steps that follow
   bool resume = false;    ///< `resume: auto`: go on from the newest one, if there is any
+  std::string fallback;   ///< folder for what the run directory does not take; "": $TMPDIR
   Location at;
+};
+
+/// `debug:`.
+struct DebugSpec {
+  bool check_numerics = false;  ///< name the first tensor that is not finite
 };
 
 /// A whole configuration file, checked as far as it can be without data and devices.
@@ -218,8 +226,10 @@ struct Config {
   std::optional<CompileSpec> compile;
   FitSpec fit;
   CheckpointSpec checkpoint;
+  DebugSpec debug;
+  bool check_labels = true;    ///< labels out of range are errors; false: as in Keras
   double stall_timeout = 120;  ///< seconds without progress that end a job; 0: never
-  std::string run_directory;  ///< by default runs/<name of the file>
+  std::string run_directory;   ///< by default runs/<name of the file>
 };
 
 /// What the command line may change: `--mesh` and `a.b.c=value`.

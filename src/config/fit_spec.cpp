@@ -69,6 +69,16 @@ std::optional<ClassWeights> read_class_weight(Reader& reader) {
   return weights;
 }
 
+/// `csv`, or `[csv, jsonl]`.
+std::vector<ClassSpec> read_log_format(Reader& reader) {
+  const Value* value = reader.find("log_format");
+  if (value == nullptr) return {};
+  if (!value->is_list()) return {read_class(*value, "log_format")};
+  std::vector<ClassSpec> formats;
+  for (const Value& format : value->list) formats.push_back(read_class(format, "log_format"));
+  return formats;
+}
+
 /// `[EarlyStopping: {patience: 2}, TerminateOnNaN]`.
 std::vector<ClassSpec> read_callbacks(Reader& reader) {
   std::vector<ClassSpec> callbacks;
@@ -106,6 +116,7 @@ FitSpec read_fit(const Value* fit, const Location& file) {
             spec.prefetch, kMostPrefetch);
   }
   spec.log_steps = reader.get("log_steps", spec.log_steps);
+  spec.log_format = read_log_format(reader);
   reader.finish();
   return spec;
 }

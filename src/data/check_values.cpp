@@ -18,7 +18,8 @@ bool needs_check(const Field& field) {
   const Conversion& conversion = field.conversion;
   if (conversion.dtype != DType::kInt32) return false;
   const bool is_raw = conversion.scale == 1.0 && conversion.offset == 0.0;
-  return field.classes > 0 || !is_raw || !fits_int32(field.source->info().dtype);
+  return field.classes > 0 || field.label_limit > 0 || !is_raw ||
+         !fits_int32(field.source->info().dtype);
 }
 
 [[noreturn]] void fail_not_int32(const Field& field, std::int64_t sample, double raw) {
@@ -35,6 +36,12 @@ bool needs_check(const Field& field) {
 
 [[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
   const SamplePlace place = field.source->place_of(sample);
+  if (field.classes == 0) {
+    fail(ExitCode::kFile,
+         "{}: sample {}: label {} is not in 0..{}, the classes of the model's output; mend the "
+         "data or the model, or set 'labels: unchecked' to train as Keras does",
+         place.name, place.sample, label, field.label_limit - 1);
+  }
   fail(ExitCode::kFile,
        "{}: sample {}: label {} is not in 0..{}; give one_hot the number of classes", place.name,
        place.sample, label, field.classes - 1);
@@ -54,9 +61,10 @@ void check_values(const Field& field, std::int64_t sample, std::int64_t count,
     const std::byte* raw = stored + done * size;
     const std::int64_t some = std::min(kChunk, count - done);
     const std::int64_t good = convert_elements(raw, dtype, some, field.conversion, values.data());
-    for (std::int64_t i = 0; field.classes > 0 && i < good; ++i) {
+    const std::int64_t limit = std::max(field.classes, field.label_limit);
+    for (std::int64_t i = 0; limit > 0 && i < good; ++i) {
       const std::int32_t label = values[static_cast<std::size_t>(i)];
-      const bool is_class = label >= 0 && label < field.classes;
+      const bool is_class = (label >= 0 && label < limit) || label == field.ignored_label;
       if (!is_class) fail_label(field, sample + (done + i) / in_sample, label);
     }
     if (good == some) continue;

@@ -28,6 +28,10 @@ struct Field {
   Normalization normalization = {};
   std::vector<ImageOp> augment = {};  ///< for training batches
   std::int64_t classes = 0;           ///< of labels; 0: they stay numbers
+  /// Of labels that stay numbers: how many classes there are, 0 for any number, and a number that
+  /// stands for no class.
+  std::int64_t label_limit = 0;
+  std::optional<std::int64_t> ignored_label = {};
 
   Shape stored_shape() const;  ///< of a sample
 };

@@ -61,20 +61,22 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
   }
   for (int i = 0; i < plan.events; ++i) events_.push_back(backend.device().make_event());
   for (const Instruction& instruction : plan.instructions) bind(instruction);
-  for (const FinalCopy& copy : plan.copies) add(copy.variable, this->copy(copy));
+  for (const FinalCopy& copy : plan.copies) {
+    add(copy.variable, this->copy(copy), {copy.variable});
+  }
 }
 
 void Executable::bind(const Instruction& instruction) {
   if (instruction.kind == Instruction::Kind::kFinish) {
     const auto& call = plan_.instructions[static_cast<std::size_t>(instruction.started)];
-    return add(call.nodes.front(), finish(instruction));
+    return add(call.nodes.front(), finish(instruction), call.nodes);
   }
   const ValueId id = instruction.nodes.front();
   const bool is_several = instruction.nodes.size() > 1;
   if (instruction.kind == Instruction::Kind::kStart) {
-    add(id, start(instruction));
+    add(id, start(instruction), {});
   } else if (is_several || !is_view(plan_.program, id)) {
-    add(id, is_several ? fusion(instruction) : kernel(instruction, id));
+    add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes);
   }
 }
 
@@ -86,8 +88,8 @@ Launch Executable::copy(const FinalCopy& copy) const {
   };
 }
 
-void Executable::add(ValueId value, Launch launch) {
-  steps_.push_back({value, std::move(launch), under_way_});
+void Executable::add(ValueId value, Launch launch, const std::vector<ValueId>& values) {
+  steps_.push_back({value, std::move(launch), values, under_way_});
 }
 
 std::string Executable::describe(std::size_t step) const {

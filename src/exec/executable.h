@@ -62,6 +62,7 @@ class Executable {
   struct Step {
     ValueId value = kNoValue;  ///< what it computes, the first of several; a variable it fills
     Launch launch;
+    std::vector<ValueId> values;           ///< that are in their places after it, and not before
     std::vector<PreparedCall*> under_way;  ///< collectives, to be given a hand after it
   };
 
@@ -70,6 +71,12 @@ class Executable {
 
   /// Enqueues the program on the streams. The compute stream ends behind all of it.
   void run() const {
+    run([](std::size_t /*step*/) {});
+  }
+
+  /// The same, and calls `after` with the number of each step that has been enqueued.
+  template <class After>
+  void run(const After& after) const {
     constexpr auto kRelaxed = std::memory_order_relaxed;
     Progress& progress = streams_.progress;
     progress.program.store(this, kRelaxed);
@@ -77,6 +84,7 @@ class Executable {
       progress.step.store(i, kRelaxed);
       steps_[i].launch();
       for (PreparedCall* call : steps_[i].under_way) call->poll();
+      after(i);
     }
     progress.program.store(nullptr, kRelaxed);
     progress.count.fetch_add(1, kRelaxed);
@@ -106,7 +114,7 @@ class Executable {
   CollectiveCall call_of(ValueId id) const;
   CollectiveCall joined_all_reduce(const Instruction& instruction) const;
   Event& event(int number) const { return *events_[static_cast<std::size_t>(number)]; }
-  void add(ValueId value, Launch launch);
+  void add(ValueId value, Launch launch, const std::vector<ValueId>& values);
 
   const Plan& plan_;
   Backend& backend_;

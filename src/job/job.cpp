@@ -45,18 +45,6 @@ std::optional<StoredField> stored_field(const data::Field& field, bool augment) 
   return stored;
 }
 
-/// All programs as one number.
-std::int64_t hash_of(const Job& job) {
-  std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
-                                 join(job.mesh.devices, ","), job.config.seed);
-  for (const auto& [key, program] : job.programs) {
-    text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
-    text += print(program.partitioned, job.mesh) + to_string(program.target);
-    text += fmt::format("fusions {}\n", join(program.fusions, " "));
-  }
-  return static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0));
-}
-
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, const Signature& signature,
                  CompileTrace* trace) {
   const ProgramKey key{kind, batch};
@@ -131,6 +119,18 @@ Job make_job(config::Config config, int devices) {
 
 bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
 
+data::Split with_class_ranges(const Job& job, data::Split split) {
+  if (!job.config.check_labels || !job.config.compile) return split;
+  const auto ranges = class_ranges(job.config, signature_of(split));
+  for (data::Field& field : split.fields) {
+    const auto range = ranges.find(field.name);
+    if (range == ranges.end() || field.dtype != DType::kInt32) continue;
+    field.label_limit = range->second.count;
+    field.ignored_label = range->second.ignored;
+  }
+  return split;
+}
+
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
   std::vector<std::int64_t> sizes;
   if (samples >= batch) sizes.push_back(batch);
@@ -171,6 +171,7 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
       add_program(job, ProgramKind::kAccumulate, batch);
     }
   }
+  if (kind != ProgramKind::kPredict) job.splits.at(kind) = with_class_ranges(job, split);
 }
 
 void check_launch(const Job& job, const std::string& command) {
@@ -198,15 +199,15 @@ void run_on_devices(const Job& job, const std::function<void(const World&)>& wor
   }
 }
 
-void check_same_programs(const Job& job, HostGroup& hosts) {
-  const std::vector<std::int64_t> all = gather(hosts, hash_of(job));
-  const auto other =
-      std::find_if(all.begin(), all.end(), [&](auto hash) { return hash != all[0]; });
-  if (other == all.end()) return;
-  fail(ExitCode::kCommunication,
-       "rank {} has compiled another program than rank 0; see that all ranks run the same meshwork "
-       "and read the same files",
-       other - all.begin());
+std::uint64_t programs_hash(const Job& job) {
+  std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
+                                 join(job.mesh.devices, ","), job.config.seed);
+  for (const auto& [key, program] : job.programs) {
+    text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
+    text += print(program.partitioned, job.mesh) + to_string(program.target);
+    text += fmt::format("fusions {}\n", join(program.fusions, " "));
+  }
+  return XXH64(text.data(), text.size(), 0);
 }
 
 }  // namespace meshwork

@@ -65,6 +65,10 @@ Signature signature_of(const data::Split& split);
 /// The same with how they are stored, for programs of a kind.
 Signature signature_of(const data::Split& split, ProgramKind kind);
 
+/// The split with what its labels may be by the losses of `compile`, unless the file leaves them
+/// unchecked.
+data::Split with_class_ranges(const Job& job, data::Split split);
+
 /// The sizes of the batches of one pass over `samples`: a full one and what is left over.
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
 
@@ -95,7 +99,7 @@ DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts = nu
 /// The first failure ends all, and is thrown here.
 void run_on_devices(const Job& job, const std::function<void(const World&)>& work);
 
-/// Throws Error if another device has compiled other programs: another file or another binary.
-void check_same_programs(const Job& job, HostGroup& hosts);
+/// All programs as one number.
+std::uint64_t programs_hash(const Job& job);
 
 }  // namespace meshwork

@@ -4,11 +4,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <set>
 
 #include "base/file.h"
-#include "comm/collectively.h"
 
 namespace meshwork {
 
@@ -47,23 +45,21 @@ PlannedMemory planned_memory(const Job& job) {
   return memory;
 }
 
-void write_memory_report(const Session& session, const std::string& file) {
-  constexpr std::size_t kColumns = 4;
-  const std::array<std::int64_t, kColumns> mine{session.variable_bytes(), session.arena_bytes(),
-                                                kept_data_bytes(session.job()),
-                                                peak_resident_bytes()};
-  const auto devices = static_cast<std::size_t>(session.hosts().size());
-  std::vector<std::int64_t> all(devices * kColumns);
-  session.hosts().all_gather(mine.data(), sizeof mine, all.data());
-  collectively(session.hosts(), [&] {
-    if (!session.is_first()) return;
-    std::string text = "device,variables,arena,data,process_peak\n";
-    for (std::size_t d = 0; d < devices; ++d) {
-      const std::int64_t* row = all.data() + d * kColumns;
-      text += fmt::format("{},{},{},{},{}\n", d, row[0], row[1], row[2], row[3]);
-    }
-    replace_file(file, text);
-  });
+std::vector<DeviceMemory> memory_of_all(const Session& session) {
+  const DeviceMemory mine{session.variable_bytes(), session.arena_bytes(),
+                          kept_data_bytes(session.job()), peak_resident_bytes()};
+  std::vector<DeviceMemory> all(static_cast<std::size_t>(session.hosts().size()));
+  session.hosts().all_gather(&mine, sizeof mine, all.data());
+  return all;
+}
+
+void write_memory_report(const std::vector<DeviceMemory>& devices, const std::string& file) {
+  std::string text = "device,variables,arena,data,process_peak\n";
+  int number = 0;
+  for (const auto& [variables, arena, data, process_peak] : devices) {
+    text += fmt::format("{},{},{},{},{}\n", number++, variables, arena, data, process_peak);
+  }
+  replace_file(file, text);
 }
 
 }  // namespace meshwork

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "job/session.h"
 
@@ -17,16 +18,23 @@ struct PlannedMemory {
 /// a device that takes more than the file allows.
 PlannedMemory planned_memory(const Job& job);
 
-/// Writes memory.csv to the run directory, a row per device, all bytes:
+/// What a device has, in bytes.
+struct DeviceMemory {
+  std::int64_t variables = 0;     ///< its part of weights and optimizer state
+  std::int64_t arena = 0;         ///< all that its programs use
+  std::int64_t data = 0;          ///< what its process keeps of the data set
+  std::int64_t process_peak = 0;  ///< the most its process has had resident (VmHWM); devices that
+                                  ///< are threads of one process share it
+};
+
+/// Of every device; all call it.
+std::vector<DeviceMemory> memory_of_all(const Session& session);
+
+/// Writes memory.csv, a row per device:
 ///
 ///     device,variables,arena,data,process_peak
 ///     0,19431424,58728448,7850000,104857600
-///
-/// `variables` is this device's part of weights and optimizer state, `arena` all that its programs
-/// use, `data` what the process keeps of the data set, `process_peak` the most memory its process
-/// has had resident (VmHWM; devices that are threads of one process share it). All devices call it;
-/// the first one writes.
-void write_memory_report(const Session& session, const std::string& file);
+void write_memory_report(const std::vector<DeviceMemory>& devices, const std::string& file);
 
 /// Bytes that the splits a job trains and validates on leave in memory once they have been read.
 std::int64_t kept_data_bytes(const Job& job);

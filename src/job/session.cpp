@@ -8,6 +8,8 @@
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "graph/op_def.h"
+#include "job/node_memory.h"
+#include "job/same_model.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
@@ -62,6 +64,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
+  if (device().reads_host_memory()) check_node_memory(job, plans_.arena_bytes, hosts());
   // Collectives take what they need straight from the arenas of the others where they can.
   arena_ = device().allocate(plans_.arena_bytes,
                              [&](std::int64_t bytes) { return devices_->allocate(bytes); });
@@ -138,8 +141,8 @@ void Session::check_variables_agree() const {
 
 /// In the order of the program that has most: all others have its first ones.
 void Session::find_variables() {
-  const auto most = std::max_element(
-      executables_.begin(), executables_.end(), [](const auto& a, const auto& b) {
+  const auto most =
+      std::max_element(executables_.begin(), executables_.end(), [](const auto& a, const auto& b) {
         return a.second->plan().program.variables.size() <
                b.second->plan().program.variables.size();
       });
@@ -231,7 +234,7 @@ WeightsCopy Session::read_copy(const Checkpoint& checkpoint, const std::string& 
 }
 
 void Session::save_weights(const std::string& file) const {
-  write_safetensors(file, weights(), weight_parts(), {}, hosts());
+  write_safetensors(file, weights(), weight_parts(), model_metadata(job_.config), hosts());
 }
 
 std::uint64_t Session::weights_digest() const { return digest(weights(), weight_parts(), hosts()); }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/host_name.h"
 #include "base/wait.h"
 #include "machine/cgroup.h"
 #include "machine/memory.h"
@@ -209,8 +210,7 @@ BoundThread::~BoundThread() {
 
 DeviceDescription describe_devices(const std::string& root) {
   DeviceDescription result;
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) result.host = host.data();
+  result.host = host_name();
   result.processor = field_of(root + "/proc/cpuinfo", "model name");
   if (result.processor.empty()) result.processor = "unknown processor";
   result.features = kernel_features(root);

@@ -42,6 +42,17 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
   return graph;
 }
 
+std::map<std::string, ClassRange> class_ranges(const config::Config& config,
+                                               const Signature& signature) {
+  Graph graph;
+  GraphBuilder b(graph);
+  Scope scope(b, config.seed, false);
+  const std::vector<ModelInput> inputs =
+      add_inputs(b, config.model, signature, label_names(config), 1);
+  return class_ranges(b, config, signature,
+                      add_layers(scope, config.model, config.precision, inputs));
+}
+
 Signature stated_signature(const config::ModelSpec& model) {
   Signature signature;
   for (const config::InputSpec& input : model.inputs) {

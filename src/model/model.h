@@ -31,6 +31,12 @@ struct Field {
   std::optional<StoredField> stored = {};  ///< otherwise than this says
 };
 
+/// What labels that are class numbers may be: 0..count-1, or the one that stands for no class.
+struct ClassRange {
+  std::int64_t count = 0;
+  std::optional<std::int64_t> ignored = {};
+};
+
 /// What the data gives for each sample.
 struct Signature {
   std::vector<Field> inputs;
@@ -64,6 +70,11 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
 /// The name of an output of the program that predicts: "prediction", of several outputs
 /// "digit/prediction".
 std::string prediction_name(const config::ModelSpec& model, std::size_t output);
+
+/// The fields whose labels are class numbers to a loss, and which numbers these may be. Throws what
+/// build_model throws.
+std::map<std::string, ClassRange> class_ranges(const config::Config& config,
+                                               const Signature& signature);
 
 /// The signature that the file itself states: float32 inputs, no label. For checks without data.
 Signature stated_signature(const config::ModelSpec& model);

@@ -139,6 +139,22 @@ std::vector<std::string> label_names(const config::Config& config) {
   return names;
 }
 
+std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
+                                               const Signature& signature,
+                                               const std::vector<ValueId>& predictions) {
+  const std::vector<Objective> objectives = read_objectives(config);
+  const auto fields = label_fields(objectives, signature);
+  std::map<std::string, ClassRange> ranges;
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    const std::optional<Loss>& loss = objectives[i].loss;
+    if (!fields[i] || !loss) continue;
+    const ValueId labels = field_value(b, *fields[i], 1);
+    const Compared compared = loss->compare({b, labels, predictions[i], loss->at, loss->what});
+    if (compared.classes) ranges[fields[i]->name] = *compared.classes;
+  }
+  return ranges;
+}
+
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
                     Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions) {
   const std::vector<Objective> objectives = read_objectives(config);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ std::vector<std::optional<Field>> label_fields(const std::vector<Objective>& obj
 
 /// Names that fields of labels may have, whether the data gives them or not.
 std::vector<std::string> label_names(const config::Config& config);
+
+/// As class_ranges(), of these predictions.
+std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
+                                               const Signature& signature,
+                                               const std::vector<ValueId>& predictions);
 
 /// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum; of each output with a
 /// loss, if there are several, its own; metrics.

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "comm/collectively.h"
 #include "state/checkpoint.h"
 
@@ -29,9 +29,7 @@ void create(const std::string& path) {
 }
 
 std::string holder() {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return fmt::format("process {} on {}\n", getpid(), host.data());
+  return fmt::format("process {} on {}\n", getpid(), host_name());
 }
 
 File lock(const std::string& path) {

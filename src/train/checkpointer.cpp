@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "comm/collectively.h"
+#include "job/same_model.h"
+
+namespace fs = std::filesystem;
 
 namespace meshwork {
 namespace {
@@ -26,50 +31,78 @@ void sort_by_path(Snapshot& snapshot) {
 
 std::string file_of(int member) { return fmt::format("part-{:05}.safetensors", member); }
 
+/// Throws an Error of ExitCode::kFile where a directory has no place for so many bytes.
+void check_space(const std::string& directory, std::int64_t bytes) {
+  const std::int64_t left = free_space(directory);
+  if (bytes <= left) return;
+  fail(ExitCode::kFile, "{}: {} are to be written, and {} are left on the disk", directory,
+       show_bytes(static_cast<double>(bytes)), show_bytes(static_cast<double>(left)));
+}
+
 }  // namespace
+
+std::string fallback_of(const config::Config& config) {
+  const char* temporary = std::getenv("TMPDIR");
+  std::string root = config.checkpoint.fallback;
+  if (root.empty() && temporary != nullptr) root = temporary;
+  if (root.empty()) return "";
+  return root + "/" + fs::path(config.run_directory).filename().string() + ".checkpoints";
+}
 
 Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
                            std::function<void(const std::string&)> say)
     : hosts_(hosts),
       spec_(config.checkpoint),
       directory_(std::move(directory)),
+      fallback_(fallback_of(config)),
       say_(std::move(say)) {
   index_.config = config.text;
+  index_.metadata = model_metadata(config);
 }
 
 void Checkpointer::save(Snapshot snapshot, bool is_best) {
   complete();
-  const std::int64_t steps = snapshot.steps;
-  try {
-    begin(std::move(snapshot));
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::kFile) throw;
-    say_(fmt::format("warning: no checkpoint after step {}: {}", steps, error.what()));
-    return;
-  }
+  sort_by_path(snapshot);
+  if (spec_.async) snapshot.parts = copy_parts(snapshot.tensors, snapshot.parts);
+  index_.tensors = stored_tensors(snapshot.tensors);
+  index_.state = std::move(snapshot.state);
+  steps_ = snapshot.steps;
+  parts_ = std::move(snapshot.parts);
   is_best_ = is_best;
+  is_under_way_ = true;
+  failure_ = begin(directory_);
   if (!spec_.async) complete();
 }
 
-void Checkpointer::begin(Snapshot snapshot) {
-  std::string path;
-  collectively(hosts_, [&] {
-    if (hosts_.rank() != 0) return;
-    path = new_checkpoint(directory_, snapshot.steps);
-    create_parent_directory(path + "/");
-    sync_directory(directory_);
+/// Errors of files as texts, the same on all devices; others are thrown.
+template <class Work>
+std::string Checkpointer::failure_of(const Work& work) const {
+  try {
+    work();
+    return "";
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kFile) throw;
+    return error.what();
+  }
+}
+
+std::string Checkpointer::begin(const std::string& directory) {
+  path_.clear();
+  return failure_of([&] {
+    std::string path;
+    collectively(hosts_, [&] {
+      if (hosts_.rank() != 0) return;
+      path = new_checkpoint(directory, steps_);
+      create_parent_directory(path + "/");
+      check_space(path, total_bytes(index_));
+      sync_directory(directory);
+    });
+    broadcast_text(hosts_, path, 0);
+    path_ = path;
+    const auto write = [path, file = file_of(hosts_.rank()), tensors = index_.tensors,
+                        parts = parts_] { return write_slices(path, file, tensors, parts); };
+    slices_ = std::async(spec_.async ? std::launch::async : std::launch::deferred, write);
   });
-  broadcast_text(hosts_, path, 0);
-  sort_by_path(snapshot);
-  index_.tensors = stored_tensors(snapshot.tensors);
-  index_.state = std::move(snapshot.state);
-  if (spec_.async) snapshot.parts = copy_parts(snapshot.tensors, snapshot.parts);
-  const auto write = [path, file = file_of(hosts_.rank()), tensors = index_.tensors,
-                      parts = std::move(snapshot.parts)] {
-    return write_slices(path, file, tensors, parts);
-  };
-  slices_ = std::async(spec_.async ? std::launch::async : std::launch::deferred, write);
-  path_ = path;
 }
 
 bool Checkpointer::has_written() const {
@@ -77,10 +110,8 @@ bool Checkpointer::has_written() const {
          slices_.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
 }
 
-void Checkpointer::complete() {
-  if (path_.empty()) return;
-  const std::string path = std::exchange(path_, "");
-  try {
+std::string Checkpointer::finish() {
+  const std::string failure = failure_of([&] {
     Slices mine;
     collectively(hosts_, [&] { mine = slices_.get(); });
     const std::vector<std::string> all = gather_texts(hosts_, slices_to_json(mine));
@@ -88,28 +119,52 @@ void Checkpointer::complete() {
       if (hosts_.rank() != 0) return;
       index_.slices.clear();
       for (const std::string& text : all) {
-        const Slices slices = parse_slices(text, index_.tensors, path);
+        const Slices slices = parse_slices(text, index_.tensors, path_);
         index_.slices.insert(index_.slices.end(), slices.begin(), slices.end());
       }
-      sync_directory(path);
-      write_index(path, index_);
+      sync_directory(path_);
+      write_index(path_, index_);
     });
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::kFile) throw;
-    say_(fmt::format("warning: {} could not be written: {}; training goes on", path, error.what()));
-    if (hosts_.rank() == 0) remove(path);
+  });
+  if (!failure.empty() && hosts_.rank() == 0) remove(path_);
+  return failure;
+}
+
+void Checkpointer::complete() {
+  if (!std::exchange(is_under_way_, false)) return;
+  if (failure_.empty()) failure_ = finish();
+  if (!failure_.empty()) {
+    complete_elsewhere();
+  } else {
+    elsewhere_.clear();
+    if (is_best_) best_ = fs::path(path_).filename().string();
+    if (hosts_.rank() == 0) remove_old();
+  }
+  parts_.clear();
+}
+
+void Checkpointer::complete_elsewhere() {
+  const std::string why =
+      fmt::format("warning: no checkpoint after step {} in {}: {}", steps_, directory_, failure_);
+  if (fallback_.empty()) {
+    say_(why +
+         "; set TMPDIR or 'checkpoint: {fallback: DIR}' for a second place; training goes on");
     return;
   }
-  if (is_best_) best_ = std::filesystem::path(path).filename().string();
-  if (hosts_.rank() == 0) remove_old();
+  std::string failure = begin(fallback_);
+  if (failure.empty()) failure = finish();
+  if (!failure.empty()) {
+    say_(fmt::format("{}; nor in {}: {}; training goes on", why, fallback_, failure));
+    return;
+  }
+  say_(fmt::format("{}; it is in {}; training goes on", why, path_));
+  const std::string before = std::exchange(elsewhere_, path_);
+  if (!before.empty() && hosts_.rank() == 0) remove(before);
 }
 
 void Checkpointer::remove(const std::string& path) const {
-  try {
-    remove_checkpoint(path);
-  } catch (const Error& error) {
-    say_(fmt::format("warning: {} could not be removed: {}", path, error.what()));
-  }
+  const std::string failure = failure_of([&] { remove_checkpoint(path); });
+  if (!failure.empty()) say_(fmt::format("warning: {} could not be removed: {}", path, failure));
 }
 
 void Checkpointer::remove_old() const {
@@ -117,7 +172,7 @@ void Checkpointer::remove_old() const {
   const auto kept = static_cast<std::ptrdiff_t>(spec_.keep);
   const auto end = all.end() - std::min<std::ptrdiff_t>(kept, std::ssize(all));
   for (auto checkpoint = all.begin(); checkpoint != end; ++checkpoint) {
-    if (std::filesystem::path(*checkpoint).filename() != best_) remove(*checkpoint);
+    if (fs::path(*checkpoint).filename() != best_) remove(*checkpoint);
   }
 }
 

@@ -20,8 +20,9 @@ struct Snapshot {
   std::string state;  ///< JSON
 };
 
-/// Writes the checkpoints of a run and removes older ones. One that fails costs a warning, and
-/// training goes on. All devices make the same calls.
+/// Writes the checkpoints of a run and removes older ones. One that fails is tried once more in a
+/// second place: the fallback directory of the file, or $TMPDIR. It costs a warning, and training
+/// goes on. All devices make the same calls.
 class Checkpointer {
  public:
   /// `directory`: where checkpoints stand. `say` shows a line on the first device.
@@ -42,6 +43,9 @@ class Checkpointer {
   /// Waits until all devices have written, and makes a checkpoint of it.
   void complete();
 
+  /// The newest one, where it is in the second place; else "".
+  const std::string& elsewhere() const { return elsewhere_; }
+
   /// The name of the best one, the one under way included; "" if there is none.
   const std::string& best() const { return best_; }
   /// Of a run that is resumed.
@@ -50,7 +54,13 @@ class Checkpointer {
  private:
   using Slices = std::vector<StoredSlice>;
 
-  void begin(Snapshot snapshot);
+  /// These say why it could not be done; "" where it was.
+  std::string begin(const std::string& directory);
+  std::string finish();
+  template <class Work>
+  std::string failure_of(const Work& work) const;
+
+  void complete_elsewhere();
   /// A failure costs a warning.
   void remove(const std::string& path) const;
   void remove_old() const;
@@ -58,12 +68,23 @@ class Checkpointer {
   HostGroup& hosts_;
   const config::CheckpointSpec& spec_;
   std::string directory_;
+  std::string fallback_;  ///< "": none
   std::function<void(const std::string&)> say_;
   std::string best_;
-  bool is_best_ = false;  ///< the one under way
-  std::string path_;      ///< of the one under way; "" for none
+  std::string elsewhere_;
+
+  // Of the one under way.
+  bool is_under_way_ = false;
+  bool is_best_ = false;
+  std::int64_t steps_ = 0;
+  std::string path_;
+  std::string failure_;
   CheckpointIndex index_;
+  std::vector<TensorPart> parts_;
   std::future<Slices> slices_;
 };
+
+/// Where checkpoints of a run go that its own directory does not take; "" for nowhere.
+std::string fallback_of(const config::Config& config);
 
 }  // namespace meshwork

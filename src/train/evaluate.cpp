@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "job/same_job.h"
 #include "train/progress_bar.h"
 
 namespace meshwork {
@@ -71,12 +72,12 @@ void prepare_evaluate(Job& job, const data::Split& split) {
   add_programs(job, ProgramKind::kEvaluate, split);
 }
 
-FitResult evaluate(const Job& job, const World& world, const data::Split& split,
-                   const std::string& file, int verbose, std::ostream& out) {
-  check_same_programs(job, *world.hosts);
+FitResult evaluate(const Job& job, const World& world, const std::string& file, int verbose,
+                   std::ostream& out) {
+  check_same_job(job, *world.hosts);
   Session session(job, world);
   session.load_weights(file);
-  Evaluator evaluator(session, split);
+  Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
   result.logs = evaluator.run(out, verbose);
   result.digest = session.weights_digest();

@@ -36,8 +36,9 @@ std::string weights_file(const std::string& from);
 
 void prepare_evaluate(Job& job, const data::Split& split);
 
-/// Loss, metrics and digest of the weights in `file`; all devices of the job call it.
-FitResult evaluate(const Job& job, const World& world, const data::Split& split,
-                   const std::string& file, int verbose, std::ostream& out);
+/// Loss and metrics over the split that was prepared, and digest, of the weights in `file`; all
+/// devices of the job call it.
+FitResult evaluate(const Job& job, const World& world, const std::string& file, int verbose,
+                   std::ostream& out);
 
 }  // namespace meshwork

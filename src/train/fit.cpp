@@ -6,12 +6,15 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
+#include "job/same_job.h"
 #include "machine/signals.h"
 #include "optim/optimizer.h"
 #include "train/evaluate.h"
 #include "train/position.h"
+#include "train/run_record.h"
 #include "train/trainer.h"
 #include "train/watchdog.h"
 
@@ -20,12 +23,15 @@ namespace meshwork {
 void prepare_fit(Job& job) {
   check_callbacks(job.config);
   check_best(job.config);
+  check_log_formats(job.config.fit);
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
   if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job));
   if (averages_weights(job.config.compile->optimizer)) {
     add_program(job, ProgramKind::kAverage, 0);
   }
+  job.train = job.splits.at(ProgramKind::kTrain);
+  if (job.validation) job.validation = with_class_ranges(job, *job.validation);
 }
 
 namespace {
@@ -51,7 +57,12 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   return {.iteration = position_of(*checkpoint).iteration};
 }
 
-std::string describe_stop(int signal, const RunDirectory& directory) {
+std::string describe_stop(int signal, const std::string& elsewhere, const RunDirectory& directory) {
+  if (!elsewhere.empty()) {
+    return fmt::format(
+        "stopped by {}; the newest checkpoint is {}: give it to --from, or copy it to {}",
+        signal_name(signal), elsewhere, directory.checkpoints());
+  }
   const std::vector<std::string> checkpoints = list_checkpoints(directory.checkpoints());
   if (checkpoints.empty()) {
     return fmt::format("stopped by {}; there is no checkpoint to go on from", signal_name(signal));
@@ -62,25 +73,78 @@ std::string describe_stop(int signal, const RunDirectory& directory) {
 
 }  // namespace
 
-FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
-  check_same_programs(job, *world.hosts);
-  const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
-  Session session(job, world);
+namespace {
+
+/// Writes the final weights; to the second place where the run directory does not take them, which
+/// is then the Error that the run ends with.
+void save_weights(const Session& session, const std::string& file) {
+  try {
+    session.save_weights(file);
+  } catch (const Error& error) {
+    const std::string fallback = fallback_of(session.job().config);
+    if (error.code() != ExitCode::kFile || fallback.empty()) throw;
+    const std::string other = fallback + "/" + kFinalWeights;
+    collectively(session.hosts(), [&] {
+      if (session.is_first()) create_parent_directory(other);
+    });
+    session.save_weights(other);
+    fail(ExitCode::kFile, "{}; the final weights are in {}", error.what(), other);
+  }
+}
+
+/// One run in its directory. `record` is that of the first device, else null.
+FitResult train(Session& session, const RunDirectory& directory, const FitOptions& options,
+                RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
   const Start start = begin(session, directory, options, checkpoint);
-  const Watchdog watchdog(session, job.config.stall_timeout, directory.path());
+  const Watchdog watchdog(session, session.job().config.stall_timeout, directory.path());
   const std::string weights = directory.path() + "/" + kFinalWeights;
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
-  if (trained.signal != 0) return {trained.logs, 0, describe_stop(trained.signal, directory)};
-  if (trained.is_usable) session.save_weights(weights);
+  if (record != nullptr) record->add(trained);
+  FitResult result{.logs = trained.logs};
+  if (trained.signal != 0) {
+    result.stopped = describe_stop(trained.signal, trained.elsewhere, directory);
+    if (record != nullptr) record->stop(result.stopped);
+    return result;
+  }
+  if (trained.is_usable) save_weights(session, weights);
   if (!trained.failure.empty()) {
     // The first device has shown everything before another one ends the run.
     session.hosts().barrier();
     const std::string saved = "; the weights of the best epoch are in " + weights;
     fail(ExitCode::kTraining, "{}{}", trained.failure, trained.is_usable ? saved : "");
   }
-  write_memory_report(session, directory.path() + "/memory.csv");
-  return {trained.logs, session.weights_digest()};
+  const std::vector<DeviceMemory> memory = memory_of_all(session);
+  result.digest = session.weights_digest();
+  if (record == nullptr) return result;
+  try {
+    write_memory_report(memory, directory.path() + "/memory.csv");
+  } catch (const Error& error) {
+    fmt::print(stderr, "meshwork: warning: {}\n", error.what());
+  }
+  record->add(memory);
+  record->complete(result.digest);
+  return result;
+}
+
+}  // namespace
+
+FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
+  check_same_job(job, *world.hosts);
+  const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
+  std::optional<RunRecord> record;
+  try {
+    Session session(job, world);
+    collectively(session.hosts(), [&] {
+      if (session.is_first()) record.emplace(job, directory, options.command);
+    });
+    FitResult result = train(session, directory, options, record ? &*record : nullptr, out);
+    if (record) result.record = record->line();
+    return result;
+  } catch (const Error& error) {
+    if (record) record->fail(error.code(), error.what());
+    throw;
+  }
 }
 
 std::string final_line(const Logs& logs, std::uint64_t digest) {

@@ -15,6 +15,7 @@ struct FitOptions {
   std::string from = {};
   bool weights_only = false;     ///< of that checkpoint, without the optimizer's state
   Rerun rerun = Rerun::kRefuse;  ///< what to do where a run has left something
+  std::string command = {};      ///< for run.json: what the user has typed
 };
 
 /// What a run ends with.
@@ -23,14 +24,15 @@ struct FitResult {
   std::uint64_t digest = 0;
   /// Of a run that a signal ended before its time, what to say; "" for one that went to its end.
   std::string stopped = {};
+  std::string record = {};  ///< run.json as one line, on the first device
 };
 
 /// Checks the callbacks of a job, and adds all programs that training runs.
 void prepare_fit(Job& job);
 
 /// Trains as Keras's fit does, on one of the devices of the job; all of them call it. Writes
-/// metrics.csv, steps.csv if wanted, memory.csv, checkpoints and final.safetensors in the run
-/// directory, and what callbacks write. A loss that is no number ends the run with
+/// run.json, logs (run_logs.h), memory.csv, checkpoints and final.safetensors in the run directory,
+/// and what callbacks write. A loss that is no number ends the run with
 /// ExitCode::kTraining at the end of its epoch; then there are final weights only if a callback has
 /// restored earlier ones.
 FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out);

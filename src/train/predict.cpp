@@ -8,6 +8,7 @@
 #include "comm/collectively.h"
 #include "data/npy_writer.h"
 #include "graph/op_def.h"
+#include "job/same_job.h"
 #include "sharding/layout.h"
 #include "train/progress_bar.h"
 
@@ -114,7 +115,7 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 void predict(const Job& job, const World& world, const data::Split& split,
              const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
              std::ostream& out) {
-  check_same_programs(job, *world.hosts);
+  check_same_job(job, *world.hosts);
   Session session(job, world);
   session.load_weights(weights);
   std::vector<data::NpyWriter> writers;

@@ -122,7 +122,8 @@ ProgressBar::~ProgressBar() {
   if (line_open_) out_ << '\n' << std::flush;
 }
 
-void ProgressBar::begin(std::optional<std::int64_t> steps) {
+void ProgressBar::begin(std::optional<std::int64_t> steps, std::int64_t done) {
+  done_ = done;
   target_ = steps;
   names_.clear();
   values_.clear();
@@ -134,11 +135,11 @@ void ProgressBar::begin(std::optional<std::int64_t> steps) {
 }
 
 void ProgressBar::begin_epoch(std::int64_t epoch, std::int64_t epochs,
-                              std::optional<std::int64_t> steps) {
+                              std::optional<std::int64_t> steps, std::int64_t done) {
   if (verbose_ > 0 && epochs > 1) {
     out_ << fmt::format("Epoch {}/{}\n", epoch + 1, epochs) << std::flush;
   }
-  begin(steps);
+  begin(steps, done);
 }
 
 void ProgressBar::update(std::int64_t step, const std::function<Logs()>& logs) {
@@ -150,7 +151,7 @@ void ProgressBar::update(std::int64_t step, const std::function<Logs()>& logs) {
     draw(compose(step, now, false), false);
     last_drawn_ = now;
   }
-  if (step == 1) after_first_step_ = now;
+  if (step == done_ + 1) after_first_step_ = now;
 }
 
 void ProgressBar::print(const std::string& line) {
@@ -177,6 +178,7 @@ void ProgressBar::remember(const Logs& logs) {
 }
 
 double ProgressBar::seconds_per_step(std::int64_t step, double now) const {
+  step -= done_;
   if (step <= 0) return 0;
   // The first step is not like the others: it builds primitives and warms caches.
   if (after_first_step_ && step > 1) {

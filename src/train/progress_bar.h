@@ -38,10 +38,12 @@ class ProgressBar {
   ~ProgressBar();
 
   /// Starts a bar of `steps` steps, if known. For evaluate and predict.
-  void begin(std::optional<std::int64_t> steps);
+  /// `done`: steps of it that another run has done before.
+  void begin(std::optional<std::int64_t> steps, std::int64_t done = 0);
 
   /// As begin, after the line "Epoch 1/3" (`epoch` counts from 0) if there is more than one.
-  void begin_epoch(std::int64_t epoch, std::int64_t epochs, std::optional<std::int64_t> steps);
+  void begin_epoch(std::int64_t epoch, std::int64_t epochs, std::optional<std::int64_t> steps,
+                   std::int64_t done = 0);
 
   /// `step` steps are done. Draws at most once in 0.05 s, and asks for `logs` only then.
   void update(std::int64_t step, const std::function<Logs()>& logs);
@@ -69,6 +71,7 @@ class ProgressBar {
   std::optional<std::int64_t> target_;
   std::vector<std::string> names_;
   Logs values_;
+  std::int64_t done_ = 0;
   std::int64_t seen_ = 0;
   double start_ = 0;
   std::optional<double> after_first_step_;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "optim/optimizer.h"
+#include "train/numerics.h"
 
 namespace meshwork {
 
@@ -106,7 +107,11 @@ void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t ite
   ring_.begin(batch);
   ring_.upload(bound.iteration, &iteration);
   ring_.upload(bound.learning_rate, &rate);
-  bound.executable->run();
+  if (session_.job().config.debug.check_numerics) {
+    run_checked(session_, *bound.executable);
+  } else {
+    bound.executable->run();
+  }
   ring_.end(bound.results);
   last_ = &bound;
 }

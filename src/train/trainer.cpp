@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/collectively.h"
+#include "data/fingerprint.h"
+#include "train/numerics.h"
 #include "train/position.h"
 
 namespace meshwork {
@@ -97,6 +99,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       iteration_(start.iteration),
       epoch_(config_.fit.initial_epoch),
       resumed_(start.resumed),
+      fingerprint_(data::fingerprint(session.job().train)),
       pulse_(session.hosts()),
       saved_at_(steady_seconds()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
@@ -134,8 +137,20 @@ Training Trainer::make_training(const RunDirectory& directory) {
   return training;
 }
 
-TrainerResult Trainer::run() {
+TrainerResult Trainer::result() {
   TrainerResult result;
+  result.logs = logs_;
+  result.signal = signal_;
+  result.epochs = epoch_;
+  result.steps = steps_;
+  result.pace = all_pace_;
+  result.times = times_;
+  if (checkpointer_) result.elsewhere = checkpointer_->elsewhere();
+  return result;
+}
+
+TrainerResult Trainer::run() {
+  std::string failure;
   const std::string warning = describe_short_data(session_.job());
   if (!warning.empty()) training_.say(warning);
   for (const auto& callback : callbacks_) callback->begin_training(training_);
@@ -145,23 +160,23 @@ TrainerResult Trainer::run() {
     if (!run_epoch()) break;
     const double loss = logs_.at("loss");
     if (!std::isfinite(loss)) {
-      result.failure = describe_failure(loss, epoch_ - 1, runner_.bad_step().value_or(1));
+      failure = describe_failure(loss, epoch_ - 1, runner_.bad_step().value_or(1));
       break;
     }
     save_after_epoch();
   }
   if (checkpointer_) checkpointer_->complete();
-  result.logs = logs_;
-  result.signal = signal_;
-  if (signal_ != 0) return result;
-  const bool is_well = result.failure.empty();
+  if (signal_ != 0) return result();
+  const bool is_well = failure.empty();
   const bool averages = averages_weights(config_.compile->optimizer);
   if (is_well && averages && iteration_ > 0) {
     session_.take_averages();
   }
   for (const auto& callback : callbacks_) callback->end_training(training_);
-  result.is_usable = is_well || training_.restored;
-  return result;
+  TrainerResult trained = result();
+  trained.failure = failure;
+  trained.is_usable = is_well || training_.restored;
+  return trained;
 }
 
 /// False where a signal has ended it before its end.
@@ -169,32 +184,61 @@ bool Trainer::run_epoch() {
   if (step_ == 0) {
     for (const auto& callback : callbacks_) callback->begin_epoch(epoch_, training_);
     runner_.reset();
+    pace_ = {};
   }
   const std::int64_t steps = loader_.steps_per_epoch();
-  bar_.begin_epoch(epoch_, config_.fit.epochs, steps);
+  bar_.begin_epoch(epoch_, config_.fit.epochs, steps, step_);
+  lap_ = steady_seconds();
   while (step_ < steps && !training_.stop) {
     run_step();
     listen();
-    if (is_due_ || signal_ != 0) save();
+    if (is_due_ || signal_ != 0) {
+      save();
+      lap_ = steady_seconds();
+    }
     if (signal_ != 0) return false;
   }
   logs_ = runner_.logs();
+  take_time(0);
   if (evaluator_ && is_validated(config_.fit, epoch_)) validate(logs_);
   if (logs_learning_rate()) logs_["learning_rate"] = static_cast<double>(training_.learning_rate);
   share(logs_, session_.hosts());
   for (const auto& callback : callbacks_) callback->end_epoch(epoch_, logs_, training_);
   bar_.finish(logs_);
-  write(files_.metrics, epoch_, logs_);
+  if (files_) files_->add_epoch(epoch_, logs_, pace_);
   ++epoch_;
   step_ = 0;
   return true;
 }
 
+/// One step; of one that computes what is not finite nothing is left but a checkpoint of before.
+std::int64_t Trainer::do_step(double rate) {
+  if (!config_.debug.check_numerics) return runner_.step(loader_, iteration_, rate);
+  std::optional<Snapshot> before;
+  if (checkpointer_) {
+    before = snapshot(false);
+    before->parts = copy_parts(before->tensors, before->parts);
+  }
+  try {
+    return runner_.step(loader_, iteration_, rate);
+  } catch (const NonFiniteError& error) {
+    std::string saved;
+    if (before) {
+      checkpointer_->save(std::move(*before));
+      checkpointer_->complete();
+      saved = fmt::format("; the checkpoint after step {} is from before it", steps_);
+    }
+    fail(ExitCode::kTraining, "epoch {}, step {}: {}{}", epoch_ + 1, step_ + 1, error.what(),
+         saved);
+  }
+}
+
 void Trainer::run_step() {
   const double rate =
       schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
-  runner_.step(loader_, iteration_, rate);
-  if (files_.steps) write(files_.steps, steps_, runner_.loss());
+  const std::int64_t samples = do_step(rate);
+  if (files_ && files_->wants_steps()) runner_.loss();
+  take_time(samples);
   ++iteration_;
   ++steps_;
   ++step_;
@@ -208,16 +252,18 @@ void Trainer::run_step() {
   if (session_.is_first()) bar_.update(step_, [&] { return runner_.logs(); });
 }
 
-/// A log that cannot be written costs a warning, not the run.
-template <class Log, class... Values>
-void Trainer::write(std::optional<Log>& log, const Values&... values) {
-  if (!log) return;
-  try {
-    log->add(values...);
-  } catch (const Error& error) {
-    training_.say(fmt::format("warning: {}; training goes on without this file", error.what()));
-    log.reset();
+/// Counts what has passed since the step before, or since the epoch began.
+void Trainer::take_time(std::int64_t samples) {
+  const double now = steady_seconds();
+  const Pace step{now - lap_, static_cast<double>(samples)};
+  lap_ = now;
+  for (Pace* pace : {&pace_, &all_pace_}) {
+    pace->seconds += step.seconds;
+    pace->samples += step.samples;
   }
+  if (samples == 0) return;
+  times_.add(step.seconds);
+  if (files_ && files_->wants_steps()) files_->add_step(steps_, runner_.loss(), step);
 }
 
 void Trainer::validate(Logs& logs) {

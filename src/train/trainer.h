@@ -9,11 +9,12 @@
 #include "state/run_directory.h"
 #include "train/callbacks/callback.h"
 #include "train/checkpointer.h"
-#include "train/csv_log.h"
 #include "train/evaluate.h"
 #include "train/progress_bar.h"
 #include "train/pulse.h"
+#include "train/run_logs.h"
 #include "train/runner.h"
+#include "train/step_times.h"
 
 namespace meshwork {
 
@@ -24,10 +25,15 @@ data::LoaderOptions training_options(const Job& job,
 
 /// How training ended.
 struct TrainerResult {
-  Logs logs;               ///< of the last epoch, validation included
-  std::string failure;     ///< what to say of a loss that is no number; "" if all went well
-  bool is_usable = false;  ///< the weights are numbers: training went well, or they were restored
-  int signal = 0;          ///< that ended training before its time; 0 for none
+  Logs logs;                ///< of the last epoch, validation included
+  std::string failure;      ///< what to say of a loss that is no number; "" if all went well
+  bool is_usable = false;   ///< the weights are numbers: training went well, or they were restored
+  int signal = 0;           ///< that ended training before its time; 0 for none
+  std::int64_t epochs = 0;  ///< that are done, those before this run included
+  std::int64_t steps = 0;   ///< likewise
+  Pace pace;                ///< of the steps since this process began
+  StepTimes times;          ///< likewise
+  std::string elsewhere = {};  ///< the newest checkpoint, where it is in the second place
 };
 
 /// Where training starts.
@@ -46,20 +52,15 @@ class Trainer {
   TrainerResult run();
 
  private:
-  /// The files that the first device writes while training.
-  struct Files {
-    std::optional<MetricsLog> metrics;
-    std::optional<StepsLog> steps;
-  };
-
   void open_files(const RunDirectory& directory, const Checkpoint* resumed);
   Training make_training(const RunDirectory& directory);
   bool run_epoch();
   void run_step();
+  std::int64_t do_step(double rate);
   void validate(Logs& logs);
   bool logs_learning_rate() const;
-  template <class Log, class... Values>
-  void write(std::optional<Log>& log, const Values&... values);
+  TrainerResult result();
+  void take_time(std::int64_t samples);
 
   // trainer_state.cpp
   Snapshot snapshot(bool is_best);
@@ -78,7 +79,7 @@ class Trainer {
   Training training_;
   std::vector<std::unique_ptr<Callback>> callbacks_;
   std::vector<KnownLog> known_logs_;
-  Files files_;
+  std::optional<RunLogs> files_;      ///< of the first device
   std::optional<Schedule> schedule_;  ///< of the optimizer; none: the rate is training_'s
   Runner runner_;
   std::int64_t steps_ = 0;  ///< of this run, those before it was resumed included
@@ -89,11 +90,16 @@ class Trainer {
   std::int64_t epoch_ = 0;      ///< the one under way, or the next one
   std::int64_t step_ = 0;       ///< steps of it that are done
   Logs logs_;                   ///< of the last epoch that is done
+  Pace pace_;                   ///< of the epoch under way
+  double lap_ = 0;              ///< seconds of the clock when the last step ended
+  Pace all_pace_;               ///< since this process began
+  StepTimes times_;             ///< likewise
 
   const Checkpoint* resumed_;
+  std::uint64_t fingerprint_;  ///< of the samples
   Pulse pulse_;
   std::optional<Checkpointer> checkpointer_;
-  double saved_at_ = 0;  ///< seconds of the clock
+  double saved_at_ = 0;               ///< seconds of the clock
   std::optional<double> best_;
   bool is_due_ = false;
   int signal_ = 0;

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "comm/collectively.h"
+#include "data/fingerprint.h"
 #include "machine/signals.h"
 #include "train/position.h"
 #include "train/trainer.h"
@@ -13,6 +15,34 @@ namespace meshwork {
 namespace {
 
 using Unit = config::CheckpointSpec::Unit;
+
+/// What a run writes at most at a time has to find its place: an Error where not even one
+/// checkpoint and the final weights do, else a text to warn with, or "".
+std::string check_space(const Session& session, const std::string& directory) {
+  const config::CheckpointSpec& spec = session.job().config.checkpoint;
+  const auto bytes_of = [](const std::vector<GlobalTensor>& tensors) {
+    std::int64_t bytes = 0;
+    for (const GlobalTensor& tensor : tensors) bytes += num_bytes({tensor.dtype, tensor.shape});
+    return bytes;
+  };
+  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  const std::int64_t one = spec.wanted ? bytes_of(session.variables()) : 0;
+  const std::int64_t weights = bytes_of(session.weights());
+  const std::int64_t left = free_space(directory);
+  if (left < one + weights) {
+    fail(
+        ExitCode::kFile,
+        "{}: {} are left on the disk; a checkpoint takes {}, the final weights {}; free some, name "
+        "another run_directory, or switch checkpoints off with 'checkpoint: false'",
+        directory, show(left), show(one), show(weights));
+  }
+  const std::int64_t kept = one * (spec.keep + 1 + (spec.best.empty() ? 0 : 1));
+  if (left >= kept + weights) return "";
+  return fmt::format(
+      "warning: {}: {} are left on the disk; the checkpoints that are kept take {}, the final "
+      "weights {}; see checkpoint: keep",
+      directory, show(left), show(kept), show(weights));
+}
 
 /// What decides which samples a step sees.
 Json data_of(const Job& job) {
@@ -64,6 +94,11 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job) {
           "in the same order: leave {} as it was, or begin a new run with --from {}",
           checkpoint.directory(), key, value.dump(), stored.dump(), key, checkpoint.directory());
     }
+    if (state.at("fingerprint") == data::fingerprint(job.train)) return;
+    fail(ExitCode::kFile,
+         "{}: the samples of '{}' are others than those of the run that is resumed; bring its data "
+         "back, or begin a new run with --from {}",
+         checkpoint.directory(), job.dataset->name(), checkpoint.directory());
   });
 }
 
@@ -85,9 +120,6 @@ Snapshot Trainer::snapshot(bool is_best) {
       snapshot.parts.push_back(std::move(part));
     }
   }
-  Json files = Json::object();
-  if (files_.metrics) files["metrics.csv"] = files_.metrics->state();
-  if (files_.steps) files["steps.csv"] = files_.steps->state();
   const Json state{{"steps", steps_},
                    {"iteration", iteration_},
                    {"epoch", epoch_},
@@ -100,8 +132,11 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"best_checkpoint", checkpointer_->best()},
                    {"is_best", is_best},
                    {"callbacks", callbacks},
-                   {"files", files},
-                   {"data", data_of(session_.job())}};
+                   {"seconds", pace_.seconds},
+                   {"samples", pace_.samples},
+                   {"files", files_ ? files_->state() : Json::object()},
+                   {"data", data_of(session_.job())},
+                   {"fingerprint", fingerprint_}};
   snapshot.state = state.dump();
   return snapshot;
 }
@@ -120,6 +155,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
     training_.stop = state.at("stop").get<bool>();
     best_ = optional_number_of(state.at("best"));
     runner_.restore(state.at("means"));
+    pace_ = {state.at("seconds").get<double>(), state.at("samples").get<double>()};
   });
 }
 
@@ -147,26 +183,16 @@ void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resume
   collectively(session_.hosts(), [&] {
     if (!session_.is_first()) return;
     directory.remove_old();
+    const std::string warning = check_space(session_, directory.path());
+    if (!warning.empty()) training_.say(warning);
     replace_file(directory.path() + "/config.yaml", config_.text);
     const Json old =
         resumed == nullptr
             ? Json::object()
             : read_state(*resumed, [](const Json& state) { return state.at("files"); });
-    const std::string metrics = directory.path() + "/metrics.csv";
-    if (old.contains("metrics.csv")) {
-      files_.metrics.emplace(metrics, old["metrics.csv"]);
-    } else {
-      std::vector<std::string> columns;
-      for (const KnownLog& log : known_logs_) columns.push_back(log.name);
-      files_.metrics.emplace(metrics, columns);
-    }
-    if (!config_.fit.log_steps) return;
-    const std::string steps = directory.path() + "/steps.csv";
-    if (old.contains("steps.csv")) {
-      files_.steps.emplace(steps, old["steps.csv"]);
-    } else {
-      files_.steps.emplace(steps);
-    }
+    std::vector<std::string> names;
+    for (const KnownLog& log : known_logs_) names.push_back(log.name);
+    files_.emplace(config_.fit, directory.path(), names, old, training_.say);
   });
 }
 

@@ -26,20 +26,29 @@ inline std::string read_all(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Runs `environment meshwork arguments`, as a shell would, with the program of this build.
-inline Finished run_program(const std::string& arguments, const std::string& environment = "") {
+/// The program of this build.
+inline std::filesystem::path program_path() {
   namespace fs = std::filesystem;
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "../src/meshwork";
+  return fs::canonical(fs::read_symlink("/proc/self/exe").parent_path() / "../src/meshwork");
+}
+
+/// Runs a command as a shell would.
+inline Finished run_command(const std::string& command) {
+  namespace fs = std::filesystem;
   char folder[] = "/tmp/meshwork_cli_XXXXXX";
   if (mkdtemp(folder) == nullptr) return {};
   const fs::path out = fs::path(folder) / "out";
   const fs::path err = fs::path(folder) / "err";
-  const std::string command = environment + " '" + program.string() + "' " + arguments + " >'" +
-                              out.string() + "' 2>'" + err.string() + "'";
-  const int status = std::system(command.c_str());
+  const std::string whole = command + " >'" + out.string() + "' 2>'" + err.string() + "'";
+  const int status = std::system(whole.c_str());
   Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(out), read_all(err)};
   fs::remove_all(folder);
   return finished;
+}
+
+/// Runs `environment meshwork arguments`.
+inline Finished run_program(const std::string& arguments, const std::string& environment = "") {
+  return run_command(environment + " '" + program_path().string() + "' " + arguments);
 }
 
 }  // namespace meshwork::cli

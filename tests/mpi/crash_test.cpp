@@ -2,12 +2,14 @@
 //
 // MESHWORK_TEST_KILLS: how often, instead of 6 times.
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <sstream>
 #include <vector>
 
 #include "program.h"
 #include "state/checkpoint.h"
+#include "support/log_text.h"
 #include "support/temp_directory.h"
 
 namespace {
@@ -102,7 +104,7 @@ TEST_CASE("a run that is killed at any moment goes on to the same bits") {
   }
   CHECK(output(under_mpirun(4) + fit(config, run)) == expected);
   for (const char* file : {"/metrics.csv", "/steps.csv", "/final.safetensors"}) {
-    CHECK(read_text(run + file) == read_text(directory.file("whole") + file));
+    CHECK(read_log(run + file) == read_log(directory.file("whole") + file));
   }
 }
 
@@ -192,4 +194,27 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   CHECK(count(ending.output, "; rank 2 says nothing: stopped, or gone; ") == 2);
   CHECK(contains(ending.output, "rank 0 is "));
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
+}
+
+TEST_CASE("elastic.sh goes on with the ranks that are left") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string run = directory.file("run");
+  const std::string elastic = std::filesystem::absolute("scripts/elastic.sh").string();
+  const Ending ending = run_job(fmt::format(
+      "{} -n 4 {} fit {} --mesh data=-1 --verbose 0 layout_map=null optimizer_layout=null "
+      "run_directory={} fit.epochs=8 & "
+      "P=$!\nwhile kill -0 $P && ! ls {}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; "
+      "done\nkill -KILL $(pgrep -P $(pgrep -P $P mpirun) | tail -n 1)\nwait $P",
+      elastic, program(), config, run, run));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 0);
+  CHECK(count(ending.output, "elastic.sh: a rank was lost (exit code 137); ") == 1);
+  CHECK(count(ending.output, "final loss=") == 1);
+  const std::string record = read_text(run + "/run.json");
+  CHECK(contains(record, "\"devices\": 3"));
+  CHECK(contains(record, "\"resumed_from\": \"" + run + "/checkpoints/step-"));
+  const Ending wrong = run_job(elastic + " -n 2 " + program() + " fit absent.yaml");
+  CHECK(wrong.exit_code == 2);
+  CHECK(count(wrong.output, "meshwork: ") == 1);
 }

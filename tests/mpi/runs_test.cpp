@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "program.h"
+#include "support/log_text.h"
 #include "support/temp_directory.h"
 
 namespace {
@@ -36,9 +38,9 @@ void check_same_as_virtual_devices(const Run& run) {
   for (const char* name : {"ranks", "ranks_again"}) {
     CHECK(output(under_mpirun(run.ranks) + arguments(name) + run.order) == expected);
     for (const char* file : {"/metrics.csv", "/final.safetensors"}) {
-      const std::string written = read_text(directory.file(name) + file);
+      const std::string written = read_log(directory.file(name) + file);
       CHECK(!written.empty());
-      CHECK(written == read_text(directory.file("threads") + file));
+      CHECK(written == read_log(directory.file("threads") + file));
     }
   }
 }
@@ -175,4 +177,42 @@ TEST_CASE("commands that need no devices print once under mpirun, too") {
     CHECK(output(under_mpirun(2) + " " + command + " --mesh 2x1") ==
           output(program() + " " + command + " --mesh 2x1"));
   }
+}
+
+TEST_CASE("ranks that differ are told apart before they train") {
+  const TempDirectory directory;
+  std::string rows = "a,y\n";
+  for (int i = 0; i < 20; ++i) rows += fmt::format("{},{}\n", i, i);
+  for (const char* folder : {"here", "there"}) {
+    std::filesystem::create_directory(directory.file(folder));
+    write_text(directory.file(folder) + std::string("/rows.csv"), rows);
+    write_text(directory.file(folder) + std::string("/c.yaml"), R"(mesh: {data: 2}
+dataset: {name: rows, format: csv, splits: {train: rows.csv}, x: {columns: [a]}, y: {columns: [y]}}
+model: {input: [1], layers: [Dense: {units: 1}]}
+compile: {optimizer: {SGD: {learning_rate: 0.001}}, loss: mse}
+fit: {batch_size: 8, epochs: 2}
+run_directory: )" + directory.file("run") + "\n");
+  }
+  const auto run = [&](const std::string& of_rank_1) {
+    const std::string rank = " -n 1 --wdir " + directory.path();
+    return run_job(
+        fmt::format("mpirun --oversubscribe{}/here {} fit c.yaml --verbose 0 "
+                    "--overwrite :{}/there {} fit c.yaml --verbose 0 --overwrite {}",
+                    rank, program(), rank, program(), of_rank_1));
+  };
+  const Ending same = run("");
+  CAPTURE(same.output);
+  CHECK(same.exit_code == 0);
+  const Ending other = run("fit.epochs=3");
+  CAPTURE(other.output);
+  CHECK(other.exit_code == 4);
+  CHECK(count(other.output,
+              "meshwork: rank 1 has another configuration than rank 0: 'epochs: 3' "
+              "there, 'epochs: 2' here; see that all ranks read the same files\n") == 1);
+  write_text(directory.file("there/rows.csv"), rows.substr(0, rows.size() - 2) + "8\n");
+  const Ending data = run("");
+  CAPTURE(data.output);
+  CHECK(data.exit_code == 4);
+  CHECK(count(data.output, "meshwork: rank 1 has other data than rank 0: 'train: 20 samples, ") ==
+        1);
 }

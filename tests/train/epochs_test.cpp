@@ -6,6 +6,7 @@
 
 using namespace meshwork;
 using namespace meshwork::testing::runs;
+using meshwork::test::read_log;
 using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
 using meshwork::testing::job_of;
@@ -19,7 +20,7 @@ TEST_CASE("a learning rate of 0 changes nothing; the schedule is seen in the log
   const Outcome outcome = fit_on(text, "2x2", directory.path(), 2);
   CHECK(read_text(directory.file("1.safetensors")) == read_text(directory.file("2.safetensors")));
   CHECK(read_text(directory.file("2.safetensors")) != read_text(directory.file("3.safetensors")));
-  const auto rows = cells_of(read_text(directory.file("metrics.csv")));
+  const auto rows = cells_of(read_log(directory.file("metrics.csv")));
   CHECK(rows[0][1] == "learning_rate");
   CHECK(rows[1][1] == "0");
   CHECK(rows[3][1] == "0.25");
@@ -33,7 +34,7 @@ TEST_CASE("validation at times, in part, in batches of its own") {
                                    "validation_freq: 2, validation_batch_size: 4, "
                                    "validation_steps: 2");
   check_every_mesh(text, directory);
-  const auto rows = cells_of(read_text(directory.file("1x1/metrics.csv")));
+  const auto rows = cells_of(read_log(directory.file("1x1/metrics.csv")));
   REQUIRE(rows.size() == 5);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     CHECK(rows[i][0] == std::to_string(i + 1));
@@ -68,7 +69,7 @@ TEST_CASE("steps_per_epoch without a batch size divides the data, as in Keras") 
                                          "steps_per_epoch: 5, batch_size: 8, epochs: 2, "
                                          "log_steps: true"),
                                  "2x2", directory.path(), 2);
-  CHECK(cells_of(read_text(directory.file("steps.csv"))).size() == 11);
+  CHECK(cells_of(read_log(directory.file("steps.csv"))).size() == 11);
   CHECK(outcome.out.find("\n5/5 - ") != std::string::npos);
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("initial_epoch goes on with the data where earlier epochs ended") {
     CHECK(fit_on(text_of(frozen, "batch_size: 8, log_steps: true, " + fit), "1x1",
                  directory.file(name))
               .error == "");
-    return cells_of(read_text(directory.file(name + "/steps.csv")));
+    return cells_of(read_log(directory.file(name + "/steps.csv")));
   };
   const auto all = steps("all", "epochs: 3");
   const auto last = steps("last", "epochs: 3, initial_epoch: 2");

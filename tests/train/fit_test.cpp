@@ -8,6 +8,7 @@
 
 using namespace meshwork;
 using namespace meshwork::testing::runs;
+using meshwork::test::read_log;
 using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
 
@@ -22,7 +23,7 @@ TEST_CASE("callbacks decide alike on every mesh, and the best weights come back"
                    directory);
   for (const std::string& mesh : kMeshes) {
     CAPTURE(mesh);
-    const auto rows = cells_of(read_text(directory.file(mesh + "/metrics.csv")));
+    const auto rows = cells_of(read_log(directory.file(mesh + "/metrics.csv")));
     CHECK(rows[0] ==
           std::vector<std::string>{"epoch", "learning_rate", "loss", "mae", "val_loss", "val_mae"});
     CHECK(rows.size() > 4);
@@ -30,7 +31,7 @@ TEST_CASE("callbacks decide alike on every mesh, and the best weights come back"
     CHECK(std::stod(rows.back()[1]) < 0.2);
     CHECK(read_text(directory.file(mesh + "/final.safetensors")) ==
           read_text(directory.file(mesh + "/best.safetensors")));
-    CHECK(cells_of(read_text(directory.file(mesh + "/log.csv"))).size() == rows.size());
+    CHECK(cells_of(read_log(directory.file(mesh + "/log.csv"))).size() == rows.size());
   }
 }
 
@@ -126,7 +127,7 @@ TEST_CASE("a loss that is no number: the epoch has its row, the run fails") {
     return std::filesystem::exists(directory.file(name + "/final.safetensors"));
   };
   const auto steps = [&](const std::string& name) {
-    return cells_of(read_text(directory.file(name + "/steps.csv"))).size() - 1;
+    return cells_of(read_log(directory.file(name + "/steps.csv"))).size() - 1;
   };
   for (const std::string mesh : {"1x1", "2x2"}) {
     CAPTURE(mesh);
@@ -134,14 +135,14 @@ TEST_CASE("a loss that is no number: the epoch has its row, the run fails") {
       return fit_on(text(callbacks), mesh, directory.file(name + mesh));
     };
     CHECK(run("plain", "").error.starts_with("epoch 1, step "));
-    CHECK(cells_of(read_text(directory.file("plain" + mesh + "/metrics.csv"))).size() == 2);
+    CHECK(cells_of(read_log(directory.file("plain" + mesh + "/metrics.csv"))).size() == 2);
     CHECK(steps("plain" + mesh) == 3);
     CHECK_FALSE(has_weights("plain" + mesh));
     const Outcome ended = run("ended", "TerminateOnNaN");
     CHECK(ended.error.starts_with("epoch 1, step 2: the loss is "));
     CHECK(ended.out == "Batch 1: Invalid loss, terminating training\n");
     CHECK(steps("ended" + mesh) == 2);
-    CHECK(cells_of(read_text(directory.file("ended" + mesh + "/metrics.csv"))).size() == 2);
+    CHECK(cells_of(read_log(directory.file("ended" + mesh + "/metrics.csv"))).size() == 2);
     CHECK_FALSE(has_weights("ended" + mesh));
     const Outcome at_once =
         run("at_once", "EarlyStopping: {monitor: loss, restore_best_weights: true}");

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "support/log_text.h"
 #include "support/random_model.h"
 #include "support/remote_device.h"
 #include "support/temp_directory.h"
@@ -16,6 +17,7 @@
 
 using namespace meshwork;
 using namespace meshwork::testing;
+using meshwork::test::read_log;
 using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
 
@@ -89,7 +91,7 @@ Outcome run_all(const std::string& text, const std::string& mesh, const std::str
   const std::string weights = weights_file(directory);
   outcome.evaluated = on_devices([&](const World& world) {
     std::ostringstream mine;
-    return evaluate(job, world, test, weights, 0, mine);
+    return evaluate(job, world, weights, 0, mine);
   });
   const auto files = prediction_files(job, test, directory + "/predictions.npy");
   on_devices([&](const World& world) {
@@ -97,7 +99,7 @@ Outcome run_all(const std::string& text, const std::string& mesh, const std::str
     predict(job, world, test, weights, files, 0, mine);
     return FitResult{};
   });
-  outcome.metrics = read_text(directory + "/metrics.csv");
+  outcome.metrics = read_log(directory + "/metrics.csv");
   outcome.weights = read_text(weights);
   outcome.predictions = read_text(directory + "/predictions.npy");
   return outcome;

@@ -12,6 +12,7 @@
 
 using namespace meshwork;
 using namespace meshwork::testing::runs;
+using meshwork::test::read_log;
 using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
 using meshwork::test::write_text;
@@ -79,7 +80,7 @@ TEST_CASE("a run that is cut off after any step goes on to the same bits") {
       for (const char* file :
            {"metrics.csv", "steps.csv", "log.csv", "final.safetensors", "best.safetensors"}) {
         CAPTURE(file);
-        CHECK(read_text(full + "/" + file) == read_text(cut + "/" + file));
+        CHECK(read_log(full + "/" + file) == read_log(cut + "/" + file));
       }
       CHECK(names_in(full) == names_in(cut));
     }
@@ -96,7 +97,7 @@ TEST_CASE("a run goes on on any mesh") {
       cut_off(full, cut, i);
       CHECK(resume(text_with_callbacks(), mesh, cut).error == "");
       for (const char* file : {"metrics.csv", "steps.csv", "log.csv"}) {
-        check_same_table(read_text(full + "/" + file), read_text(cut + "/" + file));
+        check_same_table(read_log(full + "/" + file), read_log(cut + "/" + file));
       }
       CHECK(difference(weights_in(full + "/final.safetensors"),
                        weights_in(cut + "/final.safetensors")) < 1e-5);
@@ -119,7 +120,7 @@ TEST_CASE("a run that is done goes on for more epochs, or not at all") {
   CHECK(again.result.logs == two.result.logs);
   const Outcome four = fit_on(text(4), "2x2", directory.file("four"));
   CHECK(resume(text(4), "2x2", run).result.digest == four.result.digest);
-  CHECK(read_text(run + "/metrics.csv") == read_text(directory.file("four/metrics.csv")));
+  CHECK(read_log(run + "/metrics.csv") == read_log(directory.file("four/metrics.csv")));
 }
 
 TEST_CASE("averages and accumulated gradients go on, too") {
@@ -144,6 +145,7 @@ TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
   const Outcome whole = fit_on(text, "2x2", directory.file("whole"));
   const std::string run = directory.file("run");
   for (const int signal : {SIGTERM, SIGUSR1, SIGHUP, SIGINT}) {
+    std::signal(signal, SIG_DFL);  // which nohup and others set otherwise
     Outcome stopped;
     {
       const StopSignals signals;
@@ -157,7 +159,7 @@ TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
                                         "; the same command with --resume goes on from " + left[0]);
     CHECK_FALSE(fs::exists(run + "/final.safetensors"));
     CHECK(resume(text, "2x2", run).result.digest == whole.result.digest);
-    CHECK(read_text(run + "/steps.csv") == read_text(directory.file("whole/steps.csv")));
+    CHECK(read_log(run + "/steps.csv") == read_log(directory.file("whole/steps.csv")));
   }
 }
 
@@ -252,6 +254,6 @@ TEST_CASE("files that cannot be written cost a warning, not the run") {
   CHECK(says("warning: " + run +
              "/metrics.csv: cannot write: No space left on device; training goes on without this "
              "file\n"));
-  CHECK(says("warning: no checkpoint after step 3: " + run + "/checkpoints"));
-  CHECK(says("warning: no checkpoint after step 6: " + run + "/checkpoints"));
+  CHECK(says("warning: no checkpoint after step 3 in " + run + "/checkpoints: "));
+  CHECK(says("warning: no checkpoint after step 6 in " + run + "/checkpoints: "));
 }

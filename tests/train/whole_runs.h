@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "state/safetensors.h"
+#include "support/log_text.h"
 #include "support/temp_directory.h"
 #include "support/training.h"
 #include "train/fit.h"
@@ -139,8 +140,8 @@ inline void check_every_mesh(const std::string& text, const test::TempDirectory&
   for (const std::string& mesh : kMeshes) {
     CAPTURE(mesh);
     CHECK(fit_on(text, mesh, directory.file(mesh)).error == "");
-    check_same_table(test::read_text(directory.file("1x1/metrics.csv")),
-                     test::read_text(directory.file(mesh + "/metrics.csv")));
+    check_same_table(test::read_log(directory.file("1x1/metrics.csv")),
+                     test::read_log(directory.file(mesh + "/metrics.csv")));
     CHECK(difference(weights_in(directory.file("1x1/final.safetensors")),
                      weights_in(directory.file(mesh + "/final.safetensors"))) < 1e-5);
   }

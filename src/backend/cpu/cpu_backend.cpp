@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/fusion_group.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/onednn.h"
 #include "backend/cpu/reference/kernels.h"
 #include "base/check.h"
 #include "device/cpu_device.h"
@@ -112,6 +113,11 @@ class FastCpuBackend final : public CpuBackend {
 }  // namespace
 
 Target cpu_target(int threads) { return target_of(threads, fast_kernels()); }
+
+std::string onednn_version() {
+  const dnnl_version_t& version = *dnnl_version();
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
 
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
   MW_CHECK(threads >= 1, "{} threads", threads);

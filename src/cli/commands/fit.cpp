@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
+#include "cli/rank.h"
 #include "data/preparation.h"
 #include "machine/signals.h"
 #include "train/evaluate.h"
@@ -25,12 +26,14 @@ constexpr const char* kDetails = R"(Examples:
   meshwork fit configs/keras_guide.yaml --dump collectives
       the program with every collective, instead of a run
 
-Writes config.yaml, metrics.csv, memory.csv, checkpoints and final.safetensors to the run
+Writes config.yaml, run.json, metrics.csv, memory.csv, checkpoints and final.safetensors to the run
 directory, and steps.csv with fit.log_steps=true. SIGTERM, SIGUSR1, SIGHUP and Ctrl-C write a
-checkpoint behind the step under way and end the run with exit code 75. The last line is for scripts: final loss=0.123456789
-accuracy=0.9712 digest=9f3c24a1b7d0e855. The digest is one number over all weights; it depends
-neither on the mesh nor on how the devices were started, as long as the sums are taken in the same
-order.)";
+checkpoint behind the step under way and end the run with exit code 75.
+
+The last line is for scripts: final loss=0.123456789 accuracy=0.9712 digest=9f3c24a1b7d0e855; with
+--json it is the only one, and what run.json says: times, memory and how the run ended. The digest
+is one number over all weights; it depends neither on the mesh nor on how the devices were started,
+as long as the sums are taken in the same order.)";
 
 struct FitArguments {
   std::shared_ptr<JobArguments> job;
@@ -39,7 +42,24 @@ struct FitArguments {
   bool resume = false;
   bool overwrite = false;
   bool takes_new = false;
+  bool json = false;
 };
+
+/// What the user has typed, with the launcher.
+std::string command_of(const FitArguments& arguments) {
+  std::vector<std::string> options;
+  if (!arguments.from.empty()) options.insert(options.end(), {"--from", arguments.from});
+  const std::pair<bool, const char*> flags[] = {{arguments.weights_only, "--weights-only"},
+                                                {arguments.resume, "--resume"},
+                                                {arguments.overwrite, "--overwrite"},
+                                                {arguments.takes_new, "--new"}};
+  for (const auto& [given, flag] : flags) {
+    if (given) options.emplace_back(flag);
+  }
+  const std::string launcher =
+      launched_devices() > 0 ? fmt::format("mpirun -n {} ", launched_devices()) : "";
+  return launcher + command_line("fit", *arguments.job->config, options);
+}
 
 Rerun rerun_of(const FitArguments& arguments, const config::Config& config) {
   if (arguments.resume + arguments.overwrite + arguments.takes_new > 1) {
@@ -65,23 +85,25 @@ ExitCode run(const FitArguments& arguments) {
     return ExitCode::kOk;
   }
   const auto preparation = data::prepare(job.train);  // while the programs are compiled
-  FitOptions options{.verbose = arguments.job->verbose,
+  FitOptions options{.verbose = arguments.json ? 0 : arguments.job->verbose,
                      .weights_only = arguments.weights_only,
-                     .rerun = rerun_of(arguments, job.config)};
+                     .rerun = rerun_of(arguments, job.config),
+                     .command = command_of(arguments)};
   if (!arguments.from.empty()) options.from = weights_file(arguments.from);
   prepare_fit(job);
-  if (arguments.job->verbose > 0) print_notes(job);
+  if (options.verbose > 0) print_notes(job);
   std::atomic<ExitCode> code = ExitCode::kOk;
   const StopSignals signals;
   run_on_devices(job, [&](const World& world) {
     const FitResult result = fit(job, world, options, std::cout);
     if (!result.stopped.empty()) code = ExitCode::kStopped;
     if (world.hosts->rank() != 0) return;
-    if (result.stopped.empty()) {
+    if (arguments.json) {
+      fmt::print("{}\n", result.record);
+    } else if (result.stopped.empty()) {
       fmt::print("{}\n", final_line(result.logs, result.digest));
-    } else {
-      fmt::print(stderr, "meshwork: {}\n", result.stopped);
     }
+    if (!result.stopped.empty()) fmt::print(stderr, "meshwork: {}\n", result.stopped);
   });
   print_pass_times(job);
   return code;
@@ -104,6 +126,7 @@ Run add(Options& options) {
                    arguments->overwrite);
   options.add_flag("--new", "take the next free name, such as runs/guide-2, for the run directory",
                    arguments->takes_new);
+  options.add_flag("--json", "print nothing but what run.json says, on one line", arguments->json);
   return [arguments] { return run(*arguments); };
 }
 

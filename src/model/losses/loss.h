@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "graph/builder.h"
+#include "model/model.h"
 
 namespace meshwork {
 
@@ -24,6 +26,7 @@ struct Comparison {
 struct Compared {
   ValueId values = kNoValue;
   ValueId valid = kNoValue;  ///< of the same shape: 1 where a value counts, 0 where it is 0
+  std::optional<ClassRange> classes = {};  ///< where labels are class numbers
 };
 
 using CompareFunction = std::function<Compared(const Comparison&)>;

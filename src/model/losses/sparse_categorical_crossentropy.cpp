@@ -10,13 +10,14 @@ Compared compare(const Comparison& c, bool from_logits, std::optional<std::int64
   const ValueId y = class_labels(c);
   const ValueId log = log_probabilities(b, c.predictions, from_logits);
   const ValueId values = b.add(ops::kNegate, {b.add(ops::kTakeAlongAxis, {log, y})});
-  if (!ignored) return {values};
+  const ClassRange classes{b.shape(c.predictions).back(), ignored};
+  if (!ignored) return {values, kNoValue, classes};
   const ValueId number = ops::cast(b, y, DType::kFloat32);
   const ValueId is_ignored =
       b.add(ops::kEqual, {number, ops::constant(b, static_cast<double>(*ignored))});
   const ValueId zero = ops::constant(b, 0.0);
   const ValueId valid = ops::subtract(b, ops::constant(b, 1.0), is_ignored);
-  return {b.add(ops::kSelect, {is_ignored, zero, values}), valid};
+  return {b.add(ops::kSelect, {is_ignored, zero, values}), valid, classes};
 }
 
 CompareFunction read(config::Reader& args) {

@@ -93,6 +93,15 @@ void check_callbacks(const config::Config& config);
 /// The same for the number by which checkpoints are compared.
 void check_best(const config::Config& config);
 
+/// Writes to a log of a callback. Where that fails it says so, and that training goes on without
+/// the file, and returns false.
+bool write_or_warn(Training& training, const std::function<void()>& write);
+
+/// Throws an Error with the place for a relative path that leaves the run directory; `what` names
+/// the callback.
+void check_stays_inside(const std::string& path, const config::Location& at,
+                        const std::string& what);
+
 /// A file that a callback names: relative paths start in the run directory.
 std::string in_run_directory(const Training& training, const std::string& path);
 
@@ -102,6 +111,7 @@ extern const CallbackDef kEarlyStopping;
 extern const CallbackDef kLearningRateScheduler;
 extern const CallbackDef kModelCheckpoint;
 extern const CallbackDef kReduceLrOnPlateau;
+extern const CallbackDef kTensorBoard;
 extern const CallbackDef kTerminateOnNan;
 }  // namespace callbacks
 

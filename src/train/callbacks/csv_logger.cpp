@@ -20,6 +20,7 @@ class CsvLogger : public Callback {
     if (filename_.empty()) {
       fail_at(args.at(), "{}: filename is empty; name a file such as log.csv", args.what());
     }
+    check_stays_inside(filename_, args.find("filename")->at, args.what());
     if (separator_.size() != 1 || separator_.find_first_of("\"\r\n") == 0) {
       fail_at(args.find("separator")->at, "{}: separator '{}' must be one character", args.what(),
               separator_);
@@ -52,7 +53,7 @@ class CsvLogger : public Callback {
     writes_header_ = bytes == 0;
   }
 
-  void end_epoch(std::int64_t epoch, Logs& logs, Training&) override {
+  void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     if (!file_) return;
     std::string text;
     if (columns_.empty()) {
@@ -65,7 +66,8 @@ class CsvLogger : public Callback {
       text += separator_ +
               (value == logs.end() ? "NA" : csv_cell(python_text(value->second), separator_[0]));
     }
-    file_->append(text.append(kLineEnd));
+    text.append(kLineEnd);
+    if (!write_or_warn(training, [&] { file_->append(text); })) file_.reset();
   }
 
  private:

@@ -37,6 +37,7 @@ std::vector<std::string> log_names(const CallbackContext& context, bool within_e
 FileName read_path(config::Reader& args, const CallbackContext& context, bool within_epoch) {
   const config::Value& value = args.require("filepath");
   const std::string path = value.as_string("filepath");
+  check_stays_inside(path, value.at, args.what());
   constexpr std::string_view kSuffix = ".safetensors";
   if (!path.ends_with(kSuffix)) {
     fail_at(value.at, "{}: filepath '{}' must end in {}, the format that weights are saved in",

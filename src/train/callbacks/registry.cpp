@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/nearest.h"
 #include "config/lookup.h"
 #include "model/model.h"
@@ -36,6 +37,7 @@ const std::vector<const CallbackDef*>& callback_registry() {
       &callbacks::kLearningRateScheduler,
       &callbacks::kModelCheckpoint,
       &callbacks::kReduceLrOnPlateau,
+      &callbacks::kTensorBoard,
       &callbacks::kTerminateOnNan,
   };
   return registry;
@@ -84,6 +86,26 @@ void check_best(const config::Config& config) {
           "checkpoint: best: the run logs no '{}' that is better for being "
           "greater or less{}",
           name, suggestion(name, known));
+}
+
+void check_stays_inside(const std::string& path, const config::Location& at,
+                        const std::string& what) {
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (normal.is_absolute() || normal.empty() || *normal.begin() != "..") return;
+  fail_at(at,
+          "{}: '{}' leaves the run directory, where relative paths start; give an absolute path if "
+          "it is to stand elsewhere",
+          what, path);
+}
+
+bool write_or_warn(Training& training, const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    training.say(fmt::format("warning: {}; training goes on without this file", error.what()));
+    return false;
+  }
 }
 
 std::string in_run_directory(const Training& training, const std::string& path) {

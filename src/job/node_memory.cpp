@@ -1,0 +1,79 @@
+#include "job/node_memory.h"
+
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <set>
+
+#include "base/byte_size.h"
+#include "base/error.h"
+#include "base/host_name.h"
+#include "machine/memory.h"
+
+namespace meshwork {
+namespace {
+
+/// What a device tells the others.
+struct Need {
+  std::uint64_t node = 0;  ///< a number that stands for its name
+  std::int64_t process = 0;
+  std::int64_t arena = 0;
+  std::int64_t data = 0;       ///< of its process
+  std::int64_t available = 0;  ///< on its node
+};
+
+struct Sum {
+  int devices = 0;
+  std::int64_t arenas = 0, data = 0;
+};
+
+/// Of the data set, what lies in memory for good: pages of other files may be taken back.
+std::int64_t resident_data_bytes(const Job& job) {
+  std::set<const data::Source*> counted;
+  std::int64_t bytes = 0;
+  for (const auto& [kind, split] : job.splits) {
+    for (const data::Field& field : split.fields) {
+      const data::Source& source = *field.source;
+      if (counted.insert(&source).second && source.is_resident()) bytes += source.kept_bytes();
+    }
+  }
+  return bytes;
+}
+
+Sum needs_on(std::uint64_t node, const std::vector<Need>& all) {
+  Sum sum;
+  std::set<std::int64_t> processes;
+  for (const Need& need : all) {
+    if (need.node != node) continue;
+    ++sum.devices;
+    sum.arenas += need.arena;
+    if (processes.insert(need.process).second) sum.data += need.data;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
+  const std::string name = host_name();
+  const Need mine{.node = XXH3_64bits(name.data(), name.size()),
+                  .process = getpid(),
+                  .arena = arena_bytes,
+                  .data = resident_data_bytes(job),
+                  .available = available_memory()};
+  std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
+  hosts.all_gather(&mine, sizeof mine, all.data());
+  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  for (std::size_t device = 0; device < all.size(); ++device) {
+    const Sum sum = needs_on(all[device].node, all);
+    if (sum.arenas + sum.data <= all[device].available) continue;
+    fail(
+        "{}: the {} devices on the node of device {} take {} ({} for weights and steps, {} for the "
+        "data), and {} may be used there; take a smaller batch, a mesh that shards more, more "
+        "nodes, or set memory_limit for a device",
+        job.config.file, sum.devices, device, show(sum.arenas + sum.data), show(sum.arenas),
+        show(sum.data), show(all[device].available));
+  }
+}
+
+}  // namespace meshwork

@@ -1,0 +1,137 @@
+// Scalars for TensorBoard, under the names and in the folders that Keras gives them
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "train/callbacks/monitor.h"
+#include "train/event_file.h"
+#include "train/progress_bar.h"
+
+namespace meshwork::callbacks {
+namespace {
+
+constexpr std::string_view kValidation = "val_";
+
+class TensorBoard : public Callback {
+ public:
+  explicit TensorBoard(config::Reader& args)
+      : directory_(args.get("log_dir", "logs")),
+        writes_pace_(args.get("write_steps_per_second", false)) {
+    if (const config::Value* freq = args.find("update_freq")) {
+      const std::string text = freq->as_string("update_freq");
+      if (text == "batch") {
+        update_freq_ = 1;
+      } else if (text != "epoch") {
+        update_freq_ = args.require_integer("update_freq", config::at_least(1));
+      }
+    }
+    if (args.find("log_dir") != nullptr) {
+      check_stays_inside(directory_, args.find("log_dir")->at, args.what());
+    }
+    // Of what else Keras writes there is nothing to write here.
+    args.get("write_graph", true);
+    for (const char* key : {"histogram_freq", "profile_batch", "embeddings_freq"}) {
+      const std::int64_t wanted = args.get(key, 0);
+      if (wanted != 0) refuse(args, key);
+    }
+    if (args.get("write_images", false)) refuse(args, "write_images");
+  }
+
+  void begin_training(Training& training) override {
+    is_first_ = training.is_first;
+    path_ = in_run_directory(training, directory_);
+  }
+
+  void begin_epoch(std::int64_t, Training&) override {
+    epoch_began_ = steady_seconds();
+    batches_before_ = batches_;
+  }
+
+  void end_batch(std::int64_t, std::int64_t, const Logs& logs, Training& training) override {
+    const double now = steady_seconds();
+    if (update_freq_ > 0 && batches_ % update_freq_ == 0) {
+      write(training, [&] {
+        if (writes_pace_) add("train", "batch_steps_per_second", batches_, 1 / (now - last_));
+        for (const auto& [name, value] : logs) add("train", "batch_" + name, batches_, value);
+      });
+    }
+    last_ = now;
+    ++batches_;
+  }
+
+  void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
+    write(training, [&] {
+      for (const auto& [name, value] : logs) {
+        const bool validates = name.starts_with(kValidation);
+        const std::string plain = validates ? name.substr(kValidation.size()) : name;
+        add(validates ? "validation" : "train", "epoch_" + plain, epoch, value);
+        if (validates && update_freq_ > 0) {
+          add("validation", "evaluation_" + plain + "_vs_iterations", batches_, value);
+        }
+      }
+      if (writes_pace_) {
+        const auto steps = static_cast<double>(batches_ - batches_before_);
+        add("train", "epoch_steps_per_second", epoch, steps / (steady_seconds() - epoch_began_));
+      }
+    });
+  }
+
+  bool wants_batches() const override { return update_freq_ > 0 || writes_pace_; }
+
+  Json state() const override {
+    Json files = Json::object();
+    for (const auto& [name, file] : files_) {
+      files[name] = {{"path", file.path()}, {"bytes", file.bytes()}};
+    }
+    return {{"batches", batches_}, {"files", files}};
+  }
+
+  void restore(const Json& state) override {
+    batches_ = state.at("batches").get<std::int64_t>();
+    if (!is_first_) return;
+    for (const auto& [name, file] : state.at("files").items()) {
+      files_.emplace(name, EventFile(file.at("path").get<std::string>(),
+                                     file.at("bytes").get<std::uint64_t>()));
+    }
+  }
+
+ private:
+  [[noreturn]] static void refuse(config::Reader& args, const char* key) {
+    fail_at(args.find(key)->at,
+            "{}: {} is not supported; scalars alone are written, so leave it out", args.what(),
+            key);
+  }
+
+  void add(const std::string& folder, const std::string& tag, std::int64_t step, double value) {
+    auto file = files_.find(folder);
+    if (file == files_.end()) file = files_.emplace(folder, EventFile(path_ + "/" + folder)).first;
+    file->second.add_scalar(tag, step, value);
+  }
+
+  void write(Training& training, const std::function<void()>& work) {
+    if (!training.is_first || has_failed_) return;
+    has_failed_ = !write_or_warn(training, work);
+  }
+
+  std::string directory_;
+  bool writes_pace_;
+  std::int64_t update_freq_ = 0;  ///< in batches; 0: after epochs alone
+  bool is_first_ = true;
+  bool has_failed_ = false;
+  std::string path_;
+  std::map<std::string, EventFile> files_;  ///< by folder, of the first device
+  std::int64_t batches_ = 0;                ///< since training began
+  std::int64_t batches_before_ = 0;         ///< this epoch
+  double epoch_began_ = 0;                  ///< seconds of the clock
+  double last_ = 0;                         ///< when the last batch ended
+};
+
+std::unique_ptr<Callback> read(config::Reader& args, const CallbackContext&) {
+  return std::make_unique<TensorBoard>(args);
+}
+
+}  // namespace
+
+const CallbackDef kTensorBoard{
+    .names = {"TensorBoard", "tensor_board"}, .sets_learning_rate = false, .read = read};
+
+}  // namespace meshwork::callbacks

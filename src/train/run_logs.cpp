@@ -1,0 +1,92 @@
+#include "train/run_logs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "config/lookup.h"
+
+namespace meshwork {
+namespace {
+
+std::vector<const LogFormat*> formats_of(const config::FitSpec& fit) {
+  if (fit.log_format.empty()) return {&log_files::kCsv};
+  std::vector<const LogFormat*> formats;
+  for (const config::ClassSpec& spec : fit.log_format) {
+    const LogFormat* format = &config::look_up(log_formats(), spec, "log_format");
+    if (!spec.args.is_null()) {
+      config::fail_at(spec.at, "log_format {} takes no arguments", spec.name);
+    }
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+      formats.push_back(format);
+    }
+  }
+  return formats;
+}
+
+}  // namespace
+
+void check_log_formats(const config::FitSpec& fit) { formats_of(fit); }
+
+RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
+                 const std::vector<std::string>& expected, const Json& state, Say say)
+    : expected_(expected), say_(std::move(say)) {
+  for (const LogFormat* format : formats_of(fit)) {
+    open(*format, directory, "metrics", "epoch", state, metrics_);
+    if (fit.log_steps) open(*format, directory, "steps", "step", state, steps_);
+  }
+}
+
+void RunLogs::open(const LogFormat& format, const std::string& directory, const std::string& table,
+                   const std::string& key, const Json& state, std::vector<Open>& logs) {
+  const std::string name = fmt::format("{}.{}", table, format.names.front());
+  const auto old = state.find(name);
+  const Json* known = old == state.end() ? nullptr : &*old;
+  logs.push_back({name, format.open(directory + "/" + name, key, known)});
+}
+
+void RunLogs::add(std::vector<Open>& logs, const LogRow& row) {
+  std::erase_if(logs, [&](const Open& log) {
+    try {
+      log.file->add(row);
+      return false;
+    } catch (const Error& error) {
+      say_(fmt::format("warning: {}; training goes on without this file", error.what()));
+      return true;
+    }
+  });
+}
+
+void RunLogs::add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace) {
+  std::set<std::string> names(expected_.begin(), expected_.end());
+  for (const auto& [name, value] : logs) names.insert(name);
+  LogRow row{epoch, {}};
+  for (const std::string& name : names) {
+    const auto value = logs.find(name);
+    row.values.emplace_back(
+        name, value == logs.end() ? std::nullopt : std::optional<double>(value->second));
+  }
+  row.values.emplace_back("seconds", pace.seconds);
+  row.values.emplace_back("samples_per_second", pace.samples_per_second());
+  add(metrics_, row);
+}
+
+void RunLogs::add_step(std::int64_t step, double loss, const Pace& pace) {
+  add(steps_, {step,
+               {{"loss", loss},
+                {"seconds", pace.seconds},
+                {"samples_per_second", pace.samples_per_second()}}});
+}
+
+Json RunLogs::state() const {
+  Json json = Json::object();
+  for (const auto* logs : {&metrics_, &steps_}) {
+    for (const Open& log : *logs) json[log.name] = log.file->state();
+  }
+  return json;
+}
+
+}  // namespace meshwork

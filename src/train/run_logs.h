@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "train/log_file.h"
+#include "train/logs.h"
+
+namespace meshwork {
+
+/// Training steps and what they took.
+struct Pace {
+  double seconds = 0;
+  double samples = 0;
+  double samples_per_second() const { return seconds > 0 ? samples / seconds : 0; }
+};
+
+/// The logs of a run: metrics.csv with a row per epoch and, where they are wanted, steps.csv with a
+/// row per step; the same in other formats that `fit: log_format` names. One that cannot be written
+/// costs a warning, and is left out from then on.
+///
+/// A row of an epoch has the names of its logs in alphabetical order, as Keras's CSVLogger writes
+/// them, then the seconds of its training steps, and the samples they trained on in a second. That
+/// of a step has its loss, its seconds and its samples in a second.
+class RunLogs {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+
+  /// `expected`: names that get a column though an epoch may not have them, such as val_loss where
+  /// not every epoch validates. `state`: that of the run which goes on; null for a new one. Throws
+  /// what File throws.
+  RunLogs(const config::FitSpec& fit, const std::string& directory,
+          const std::vector<std::string>& expected, const Json& state, Say say);
+
+  void add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace);
+  void add_step(std::int64_t step, double loss, const Pace& pace);
+  bool wants_steps() const { return !steps_.empty(); }
+  Json state() const;
+
+ private:
+  struct Open {
+    std::string name;  ///< "metrics.csv"
+    std::unique_ptr<LogFile> file;
+  };
+
+  void open(const LogFormat& format, const std::string& directory, const std::string& table,
+            const std::string& key, const Json& state, std::vector<Open>& logs);
+  void add(std::vector<Open>& logs, const LogRow& row);
+
+  std::vector<std::string> expected_;
+  Say say_;
+  std::vector<Open> metrics_, steps_;
+};
+
+/// Throws an Error with the place for a format that there is not.
+void check_log_formats(const config::FitSpec& fit);
+
+}  // namespace meshwork

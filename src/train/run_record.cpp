@@ -1,0 +1,129 @@
+#include "train/run_record.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "job/versions.h"
+#include "machine/topology.h"
+#include "train/json_numbers.h"
+
+namespace meshwork {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// UTC, as ISO 8601 writes it.
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+OrderedJson describe_machine() {
+  const DeviceDescription machine = describe_devices();
+  return {{"host", machine.host},
+          {"processor", machine.processor},
+          {"cores", machine.cores},
+          {"memory", machine.memory}};
+}
+
+OrderedJson describe_mesh(const Mesh& mesh) {
+  OrderedJson axes = OrderedJson::object();
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) axes[mesh.names[i]] = mesh.sizes[i];
+  return axes;
+}
+
+OrderedJson describe(const StepTimes& times) {
+  const double count = std::max<double>(1.0, static_cast<double>(times.count()));
+  return {{"median", times.quantile(0.5)}, {"p10", times.quantile(0.1)},
+          {"p90", times.quantile(0.9)},    {"p99", times.quantile(0.99)},
+          {"mean", times.total() / count}, {"max", times.most()}};
+}
+
+}  // namespace
+
+RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::string& command)
+    : path_(directory.path() + "/run.json"),
+      started_(steady_seconds()),
+      json_(std::make_unique<OrderedJson>()) {
+  const bool by_mpirun = launch_from_environment().by_mpirun;
+  OrderedJson& json = *json_;
+  json["status"] = "running";
+  json["command"] = command;
+  json["started"] = now();
+  const std::string& resumed = directory.newest_checkpoint();
+  json["resumed_from"] = resumed.empty() ? OrderedJson() : OrderedJson(resumed);
+  json["versions"] = versions();
+  json["machine"] = describe_machine();
+  json["mesh"] = describe_mesh(job.mesh);
+  json["devices"] = job.mesh.num_devices();
+  json["device"] = job.target.name;
+  json["threads_per_device"] = job.target.threads;
+  json["launch"] = by_mpirun ? "ranks" : "threads";
+  json["batch_size"] = job.config.fit.batch_size;
+  replace_file(path_, json.dump(2) + "\n");
+}
+
+RunRecord::~RunRecord() = default;
+
+void RunRecord::add(const TrainerResult& trained) {
+  OrderedJson& json = *json_;
+  json["epochs"] = trained.epochs;
+  json["steps"] = trained.steps;
+  json["metrics"] = OrderedJson(logs_to_json(trained.logs));
+  json["trained"] = {{"steps", trained.times.count()},
+                     {"samples", static_cast<std::int64_t>(trained.pace.samples)},
+                     {"seconds", trained.pace.seconds}};
+  json["samples_per_second"] = trained.pace.samples_per_second();
+  json["step_seconds"] = describe(trained.times);
+}
+
+void RunRecord::add(const std::vector<DeviceMemory>& devices) {
+  DeviceMemory most;
+  for (const DeviceMemory& device : devices) {
+    most.variables = std::max(most.variables, device.variables);
+    most.arena = std::max(most.arena, device.arena);
+    most.data = std::max(most.data, device.data);
+    most.process_peak = std::max(most.process_peak, device.process_peak);
+  }
+  (*json_)["memory"] = {{"variables", most.variables},
+                        {"arena", most.arena},
+                        {"data", most.data},
+                        {"process_peak", most.process_peak}};
+}
+
+void RunRecord::complete(std::uint64_t digest) {
+  (*json_)["digest"] = fmt::format("{:016x}", digest);
+  end("completed", ExitCode::kOk);
+}
+
+void RunRecord::stop(const std::string& message) {
+  (*json_)["message"] = message;
+  end("stopped", ExitCode::kStopped);
+}
+
+void RunRecord::fail(ExitCode code, const std::string& message) {
+  (*json_)["message"] = message;
+  end("failed", code);
+}
+
+void RunRecord::end(const char* status, ExitCode code) {
+  OrderedJson& json = *json_;
+  json["status"] = status;
+  json["exit_code"] = static_cast<int>(code);
+  json["ended"] = now();
+  json["seconds"] = steady_seconds() - started_;
+  try {
+    replace_file(path_, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+  } catch (const Error& error) {
+    fmt::print(stderr, "meshwork: warning: {}\n", error.what());
+  }
+}
+
+std::string RunRecord::line() const {
+  return json_->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "job/job.h"
+#include "job/memory_report.h"
+#include "state/run_directory.h"
+#include "train/trainer.h"
+
+namespace meshwork {
+
+/// run.json: what a run was, how fast it trained and how it ended. The file is there from the start
+/// of a run, with the status "running", and says "completed", "stopped" or "failed" at its end; one
+/// that still says "running" belongs to a run that goes on, or that was killed.
+class RunRecord {
+ public:
+  /// `command` is what started the run. Writes the file; throws what replace_file throws.
+  RunRecord(const Job& job, const RunDirectory& directory, const std::string& command);
+  ~RunRecord();
+  RunRecord(const RunRecord&) = delete;
+  RunRecord& operator=(const RunRecord&) = delete;
+
+  /// What training has come to, whatever the end.
+  void add(const TrainerResult& trained);
+  void add(const std::vector<DeviceMemory>& devices);
+
+  /// These write the file; one that cannot be written costs a warning on stderr. `message` says
+  /// why the run has ended before its time.
+  void complete(std::uint64_t digest);
+  void stop(const std::string& message);
+  void fail(ExitCode code, const std::string& message);
+
+  /// The whole as one line.
+  std::string line() const;
+
+ private:
+  void end(const char* status, ExitCode code);
+
+  std::string path_;
+  double started_;  ///< of the clock
+  std::unique_ptr<nlohmann::ordered_json> json_;
+};
+
+}  // namespace meshwork

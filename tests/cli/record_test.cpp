@@ -1,0 +1,167 @@
+// What a run leaves for programs to read, and what they may ask of it later.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+using Json = nlohmann::json;
+
+TEST_CASE("run.json says what a run was and how it went") {
+  const JobFolder folder;
+  const std::string line = train(folder, "fit.log_format=[csv,jsonl] fit.log_steps=true");
+  const Json record = Json::parse(folder.read("run/run.json"));
+  CHECK(record.at("status") == "completed");
+  CHECK(record.at("exit_code") == 0);
+  CHECK(record.at("command") ==
+        "meshwork fit c.yaml 'fit.log_format=[csv,jsonl]' fit.log_steps=true");
+  CHECK(record.at("mesh") == Json{{"data", 2}, {"model", 2}});
+  CHECK(record.at("devices") == 4);
+  CHECK(record.at("launch") == "threads");
+  CHECK(record.at("epochs") == 2);
+  CHECK(record.at("steps") == 6);
+  CHECK(record.at("trained").at("samples") == 40);
+  CHECK(record.at("resumed_from").is_null());
+  CHECK(line.find("digest=" + record.at("digest").get<std::string>() + "\n") != std::string::npos);
+  CHECK(record.at("metrics").size() == 4);
+  for (const char* name : {"meshwork", "onednn", "mpi"}) {
+    CHECK_FALSE(record.at("versions").at(name).get<std::string>().empty());
+  }
+  const Json& times = record.at("step_seconds");
+  CHECK(times.at("p10") <= times.at("median"));
+  CHECK(times.at("median") <= times.at("p99"));
+  CHECK(times.at("max") > 0);
+  CHECK(record.at("samples_per_second") > 0);
+  CHECK(record.at("memory").at("arena") > 0);
+  CHECK(record.at("memory").at("process_peak") > (1 << 20));
+  CHECK(folder.has("run/metrics.jsonl"));
+  CHECK(folder.has("run/steps.jsonl"));
+}
+
+TEST_CASE("--json prints run.json alone; a run that goes on says from where") {
+  const JobFolder folder;
+  const std::string line = output(folder, "fit c.yaml --json");
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(Json::parse(line) == Json::parse(folder.read("run/run.json")));
+  const Json resumed = Json::parse(output(folder, "fit c.yaml --json --resume fit.epochs=3"));
+  CHECK(resumed.at("resumed_from") == "run/checkpoints/step-6");
+  CHECK(resumed.at("command") == "meshwork fit c.yaml fit.epochs=3 --resume");
+  CHECK(resumed.at("steps") == 9);
+  CHECK(resumed.at("trained").at("steps") == 3);
+}
+
+TEST_CASE("run.json of a run that fails says why") {
+  const JobFolder folder;
+  const std::string why =
+      complaint(folder, "fit c.yaml --verbose 0 compile.optimizer.SGD.learning_rate=1e30", 1);
+  const Json record = Json::parse(folder.read("run/run.json"));
+  CHECK(record.at("status") == "failed");
+  CHECK(record.at("exit_code") == 1);
+  CHECK(record.at("message") == why);
+}
+
+TEST_CASE("labels that are no class are an error with the number of the sample") {
+  const JobFolder folder;
+  const std::string bad = "'dataset.splits.train.y={integers: [20], below: 9}'";
+  for (const char* rest : {"", " --mesh 1x1", " dataset.cache=false"}) {
+    const std::string why =
+        complaint(folder, "fit c.yaml --verbose 0 --overwrite " + bad + rest, 3);
+    CAPTURE(why);
+    CHECK(why.find(": sample ") != std::string::npos);
+    CHECK(why.find(" is not in 0..4, the classes of the model's output; mend the data or the "
+                   "model, or set 'labels: unchecked'") != std::string::npos);
+  }
+  CHECK(train(folder, "--overwrite labels=unchecked " + bad).starts_with("final loss="));
+  CHECK(complaint(folder,
+                  "evaluate c.yaml --verbose 0 --from run "
+                  "'dataset.splits.test.y={integers: [7], below: 50}'",
+                  3)
+            .find(" is not in 0..4") != std::string::npos);
+  // One that stands for no class is none too many.
+  CHECK(train(folder,
+              "run_directory=ignored 'dataset.splits.train.y={integers: [20], below: 6}' "
+              "compile.loss.SparseCategoricalCrossentropy.ignore_class=5")
+            .starts_with("final loss="));
+}
+
+TEST_CASE("weights of another model are refused where it would compute something else") {
+  const JobFolder folder;
+  train(folder);
+  const std::string evaluate = "evaluate c.yaml --verbose 0 --from run ";
+  const std::string same = output(folder, evaluate);
+  for (const char* harmless : {"model.layers.d1.kernel_initializer=zeros",
+                               "model.layers.d2.activation=linear", "precision=mixed_bfloat16",
+                               "--mesh 4x1 layout_map=null", "model.layers.d1.use_bias=true"}) {
+    CAPTURE(harmless);
+    CHECK(output(folder, evaluate + harmless).starts_with("final loss="));
+  }
+  for (const char* from : {"run", "run/checkpoints/step-6"}) {
+    const std::string why = complaint(
+        folder,
+        "evaluate c.yaml --verbose 0 model.layers.d1.activation=tanh --from " + std::string(from),
+        3);
+    CAPTURE(why);
+    CHECK(why.find(": layer 'd1' is 'Dense: {units: 7, activation: relu}' in the model "
+                   "of the weights, and computes something else here, as 'Dense: {units: 7, "
+                   "activation: tanh}'; ") != std::string::npos);
+  }
+  CHECK(complaint(folder,
+                  "predict c.yaml --verbose 0 --from run model.layers.d2.activation=softmax", 3)
+            .find("layer 'd2'") != std::string::npos);
+  CHECK(output(folder, evaluate + "--any-model model.layers.d1.activation=tanh") != same);
+  CHECK(complaint(folder, evaluate + "'model.layers=[Dense: {name: d3, units: 5}]' layout_map=null",
+                  3)
+            .find("the weights are of a model with a layer 'd1'") != std::string::npos);
+}
+
+TEST_CASE("what the devices of a node take together is held against its memory") {
+  const JobFolder folder;
+  const std::string why = complaint(
+      folder, "fit c.yaml --verbose 0 --mesh 8x1 layout_map=null model.layers.d1.units=200000000",
+      2);
+  CHECK(why.starts_with("c.yaml: the 8 devices on the node of device 0 take "));
+  CHECK(why.find(" may be used there; take a smaller batch, ") != std::string::npos);
+}
+
+TEST_CASE("files that cannot grow: whatever is written last, the run says so and leaves no part") {
+  const JobFolder folder;
+  for (const int kibibytes : {1, 2, 4, 8, 32}) {
+    CAPTURE(kibibytes);
+    const std::string run = "run" + std::to_string(kibibytes);
+    const Finished finished = run_command(
+        "cd '" + folder.path.string() + "' && env -u MESHWORK_DATA -u TMPDIR bash -c 'ulimit -f " +
+        std::to_string(kibibytes) + "; exec \"" + program_path().string() +
+        "\" fit c.yaml --verbose 0 model.layers.d1.units=2000 run_directory=" + run + "'");
+    CAPTURE(finished.err);
+    CHECK(finished.exit_code == 3);
+    CHECK(finished.err.find("File too large") != std::string::npos);
+    CHECK(finished.out.find("final ") == std::string::npos);
+    CHECK_FALSE(folder.has(run + "/final.safetensors"));
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path / run)) {
+      CHECK(entry.path().extension() != ".partial");
+      CHECK(entry.path().filename() != "index.json");
+    }
+  }
+}
+
+TEST_CASE("sweep_mesh.sh trains on each mesh and tabulates what came of it") {
+  const JobFolder folder;
+  const std::string script = std::filesystem::absolute("scripts/sweep_mesh.sh").string();
+  const std::string command = "MESHWORK='" + program_path().string() + "' '" + script + "'";
+  const Finished sweep = run_command("cd '" + folder.path.string() + "' && " + command +
+                                     " c.yaml 2x1 1x2 0x1 fit.epochs=1 --directory s");
+  CAPTURE(sweep.err);
+  CHECK(sweep.exit_code == 1);
+  CHECK(sweep.out.find("    exit code 2: meshwork: ") != std::string::npos);
+  const std::string csv = folder.read("s/sweep.csv");
+  CHECK(
+      csv.starts_with("mesh,devices,loss,accuracy,digest,step_ms,samples_per_second,speed_up,"
+                      "memory_mib,status,command\r\n2x1,2,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+  const Json record = Json::parse(folder.read("s/1x2/run.json"));
+  CHECK(csv.find(record.at("digest").get<std::string>()) != std::string::npos);
+  CHECK(csv.find("run_directory=s/1x2 --overwrite") != std::string::npos);
+}
