@@ -7,8 +7,6 @@
 #include "base/join.h"
 #include "base/nearest.h"
 #include "cli/rank.h"
-#include "job/same_model.h"
-#include "train/evaluate.h"
 
 namespace meshwork::cli {
 namespace {
@@ -73,10 +71,8 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   return arguments;
 }
 
-std::string weights_of(const Job& job, const WeightsArguments& arguments) {
-  const std::string file = weights_file(arguments.from);
-  if (!arguments.any_model) check_same_model(job.config, file);
-  return file;
+GivenWeights weights_of(const WeightsArguments& arguments) {
+  return {.path = weights_file(arguments.from), .any_model = arguments.any_model};
 }
 
 Job load_job(const ConfigArguments& arguments, const std::string& command,

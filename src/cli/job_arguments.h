@@ -7,6 +7,7 @@
 
 #include "cli/config_arguments.h"
 #include "job/job.h"
+#include "train/evaluate.h"
 
 namespace meshwork::cli {
 
@@ -29,9 +30,8 @@ struct WeightsArguments {
   bool any_model = false;
 };
 
-/// The weights that --from names, which are those of the model of the job unless --any-model says
-/// that they need not be.
-std::string weights_of(const Job& job, const WeightsArguments& arguments);
+/// The weights that --from names; an Error if there are none.
+GivenWeights weights_of(const WeightsArguments& arguments);
 
 std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options);
 

@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "comm/collectively.h"
 #include "job/same_job.h"
+#include "job/same_model.h"
 #include "train/progress_bar.h"
 
 namespace meshwork {
@@ -68,15 +70,21 @@ std::string weights_file(const std::string& from) {
        kFinalWeights);
 }
 
+void load(Session& session, const GivenWeights& weights) {
+  session.load_weights(weights.path);
+  if (weights.any_model) return;
+  collectively(session.hosts(), [&] { check_same_model(session.job().config, weights.path); });
+}
+
 void prepare_evaluate(Job& job, const data::Split& split) {
   add_programs(job, ProgramKind::kEvaluate, split);
 }
 
-FitResult evaluate(const Job& job, const World& world, const std::string& file, int verbose,
+FitResult evaluate(const Job& job, const World& world, const GivenWeights& weights, int verbose,
                    std::ostream& out) {
   check_same_job(job, *world.hosts);
   Session session(job, world);
-  session.load_weights(file);
+  load(session, weights);
   Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
   result.logs = evaluator.run(out, verbose);

@@ -34,11 +34,20 @@ data::Split validation_part(const Job& job);
 /// file, or a checkpoint, stays as it is. Throws Error if there is none.
 std::string weights_file(const std::string& from);
 
+/// Trained weights, as --from names them.
+struct GivenWeights {
+  std::string path;        ///< a file, or a checkpoint
+  bool any_model = false;  ///< they may be of a model that computes something else
+};
+
+/// Reads them; throws the Errors of Session::load_weights and check_same_model.
+void load(Session& session, const GivenWeights& weights);
+
 void prepare_evaluate(Job& job, const data::Split& split);
 
-/// Loss and metrics over the split that was prepared, and digest, of the weights in `file`; all
+/// Loss and metrics over the split that was prepared, and digest, of these weights; all
 /// devices of the job call it.
-FitResult evaluate(const Job& job, const World& world, const std::string& file, int verbose,
+FitResult evaluate(const Job& job, const World& world, const GivenWeights& weights, int verbose,
                    std::ostream& out);
 
 }  // namespace meshwork

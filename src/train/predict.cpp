@@ -113,11 +113,11 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 }
 
 void predict(const Job& job, const World& world, const data::Split& split,
-             const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
+             const GivenWeights& weights, const std::vector<PredictionFile>& files, int verbose,
              std::ostream& out) {
   check_same_job(job, *world.hosts);
   Session session(job, world);
-  session.load_weights(weights);
+  load(session, weights);
   std::vector<data::NpyWriter> writers;
   collectively(session.hosts(), [&] {
     if (!session.is_first()) return;

@@ -26,7 +26,7 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 /// Writes the outputs of the model for every sample of a split, in order, to .npy files of
 /// float32; each device writes the rows it computed. All devices of the job call it.
 void predict(const Job& job, const World& world, const data::Split& split,
-             const std::string& weights, const std::vector<PredictionFile>& files, int verbose,
+             const GivenWeights& weights, const std::vector<PredictionFile>& files, int verbose,
              std::ostream& out);
 
 }  // namespace meshwork

@@ -91,12 +91,12 @@ Outcome run_all(const std::string& text, const std::string& mesh, const std::str
   const std::string weights = weights_file(directory);
   outcome.evaluated = on_devices([&](const World& world) {
     std::ostringstream mine;
-    return evaluate(job, world, weights, 0, mine);
+    return evaluate(job, world, {weights}, 0, mine);
   });
   const auto files = prediction_files(job, test, directory + "/predictions.npy");
   on_devices([&](const World& world) {
     std::ostringstream mine;
-    predict(job, world, test, weights, files, 0, mine);
+    predict(job, world, test, {weights}, files, 0, mine);
     return FitResult{};
   });
   outcome.metrics = read_log(directory + "/metrics.csv");

@@ -28,11 +28,11 @@ ExitCode run(const WeightsArguments& arguments) {
     print_stage(job, ProgramKind::kEvaluate, split, arguments.job->dump);
     return ExitCode::kOk;
   }
-  const std::string file = weights_of(job, arguments);
+  const GivenWeights weights = weights_of(arguments);
   prepare_evaluate(job, split);
   if (arguments.job->verbose > 0) print_notes(job);
   run_on_devices(job, [&](const World& world) {
-    const FitResult result = evaluate(job, world, file, arguments.job->verbose, std::cout);
+    const FitResult result = evaluate(job, world, weights, arguments.job->verbose, std::cout);
     if (world.hosts->rank() == 0) fmt::print("{}\n", final_line(result.logs, result.digest));
   });
   print_pass_times(job);

@@ -27,7 +27,7 @@ ExitCode run(const PredictArguments& arguments) {
     print_stage(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
     return ExitCode::kOk;
   }
-  const std::string weights = weights_of(job, *arguments.weights);
+  const GivenWeights weights = weights_of(*arguments.weights);
   prepare_predict(job, split);
   const std::string file =
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
