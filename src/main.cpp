@@ -1,7 +1,3 @@
 #include "cli/cli.h"
-#include "machine/topology.h"
 
-int main(int argc, char** argv) {
-  meshwork::prepare_process(argv);
-  return meshwork::cli::run(argc, argv);
-}
+int main(int argc, char** argv) { return meshwork::cli::run_process(argc, argv); }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/join.h"
+#include "base/quote.h"
 
 namespace meshwork {
 namespace {
@@ -28,9 +30,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::vector<std::string> quoted(const std::vector<std::string>& words) {
+constexpr std::size_t kLongestWord = 256;  // longer ones are no slips of the hand
+constexpr std::size_t kMostShown = 60;     // of the words that are known
+
+std::vector<std::string> quoted(std::span<const std::string> words) {
   std::vector<std::string> result;
-  for (const std::string& word : words) result.push_back(fmt::format("'{}'", word));
+  for (const std::string& word : words) result.push_back(fmt::format("'{}'", excerpt(word)));
   return result;
 }
 
@@ -40,8 +45,11 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
                                  std::size_t count) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
     const std::size_t longest = std::max(word.size(), candidate.size());
+    const std::size_t shortest = std::min(word.size(), candidate.size());
+    // As many letters at least are left out.
+    if (longest > kLongestWord || 2 * (longest - shortest) > longest) continue;
+    const std::size_t distance = edit_distance(word, candidate);
     if (2 * distance <= longest) ranked.emplace_back(distance, candidate);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -57,7 +65,10 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   if (candidates.empty()) return {};
   const auto near = nearest(word, candidates);
   if (!near.empty()) return fmt::format("; nearest: {}", join(quoted(near), ", "));
-  return fmt::format("; known: {}", join(quoted(candidates), ", "));
+  const std::size_t shown = std::min(kMostShown, candidates.size());
+  const std::string more =
+      shown < candidates.size() ? fmt::format(" and {} more", candidates.size() - shown) : "";
+  return fmt::format("; known: {}{}", join(quoted(std::span(candidates).first(shown)), ", "), more);
 }
 
 }  // namespace meshwork

@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "base/quote.h"
 
 namespace meshwork {
 namespace {
@@ -81,6 +85,15 @@ Terminal terminal_of(int fd) {
   const std::string device = launcher_device(fd);
   return {.live = !dumb && !device.empty() && ask_device(device, isatty) == 1,
           .columns = [device] { return ask_device(device, columns_of); }};
+}
+
+void say(std::string_view line) noexcept {
+  try {
+    const std::string text = "meshwork: " + visible(shortened(line)) + "\n";
+    std::fputs(text.c_str(), stderr);
+  } catch (const std::bad_alloc&) {
+    std::fputs("meshwork: out of memory\n", stderr);
+  }
 }
 
 }  // namespace meshwork

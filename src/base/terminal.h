@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 namespace meshwork {
 
@@ -14,5 +15,9 @@ struct Terminal {
 /// COLUMNS if set, else what the terminal says. Under mpirun it is the terminal that mpirun itself
 /// writes to, if it does.
 Terminal terminal_of(int fd);
+
+/// Prints "meshwork: LINE" to stderr, as a terminal may show it. Where nobody hears it, the program
+/// goes on.
+void say(std::string_view line) noexcept;
 
 }  // namespace meshwork

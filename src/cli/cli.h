@@ -9,10 +9,13 @@ namespace meshwork::cli {
 /// Returns the exit code of the process.
 int run(int argc, char** argv);
 
+/// The same as the main program: makes the process ready before, and says what went wrong there.
+int run_process(int argc, char** argv);
+
 /// How the process ends on an exception: its exit code, and what this rank prints to stderr.
 struct Ending {
   int exit_code = 0;
-  std::string message;  ///< "" where another rank prints it
+  std::string message;  ///< without the name of the program
 };
 
 /// An Error is printed once, by rank 0; a bug of ours by every rank that meets it.

@@ -18,6 +18,7 @@ struct Command {
   const char* summary;           ///< one line, for the list of commands
   const char* details;           ///< paragraphs below the options in --help: examples first
   Run (*add)(Options& options);  ///< adds its options, gives what runs after the parse
+  bool prints_progress = false;  ///< what it prints is not its result, and may be lost
 };
 
 /// Every command, in the order of the help.

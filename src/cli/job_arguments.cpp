@@ -90,7 +90,7 @@ Job load_job(const JobArguments& arguments, const std::string& command,
 }
 
 void print_pass_times(const Job& job) {
-  if (job.pass_times && launched_rank() == 0) fmt::print(stderr, "{}", job.pass_times->table());
+  if (job.pass_times && launched_rank() == 0) std::fputs(job.pass_times->table().c_str(), stderr);
 }
 
 void print_stage(const Job& job, ProgramKind kind, const data::Split& split,

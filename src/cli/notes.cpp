@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/terminal.h"
 #include "cli/rank.h"
 
 namespace meshwork::cli {
@@ -18,7 +19,7 @@ std::vector<std::string> notes_of(const Job& job) {
 
 void print_notes(const Job& job) {
   if (launched_rank() != 0) return;
-  for (const std::string& note : notes_of(job)) fmt::print(stderr, "meshwork: note: {}\n", note);
+  for (const std::string& note : notes_of(job)) say("note: " + note);
 }
 
 }  // namespace meshwork::cli

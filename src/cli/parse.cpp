@@ -49,7 +49,7 @@ CLI::Option* add_to(CLI::App& app, const OptionText& text, T& value) {
 
 struct Parser {
   CLI::App app;
-  std::vector<std::pair<CLI::App*, Run>> runs;
+  std::vector<std::pair<CLI::App*, Task>> tasks;
 };
 
 void describe(CLI::App& app, const std::string& usage, const char* details) {
@@ -72,7 +72,7 @@ std::unique_ptr<Parser> make_parser() {
     describe(*sub, fmt::format("meshwork {} {}", command->name, command->usage), command->details);
     sub->group("Commands");
     Options options(*sub);
-    parser->runs.emplace_back(sub, command->add(options));
+    parser->tasks.emplace_back(sub, Task{command->add(options), command->prints_progress});
   }
   return parser;
 }
@@ -146,7 +146,7 @@ void Options::change_help(const std::string& name, const std::string& help) {
   app_.get_option(name)->description(help);
 }
 
-std::optional<Run> parse(int argc, const char* const* argv, int rank) {
+std::optional<Task> parse(int argc, const char* const* argv, int rank) {
   const std::unique_ptr<Parser> parser = make_parser();
   try {
     parser->app.parse(argc, argv);
@@ -157,8 +157,8 @@ std::optional<Run> parse(int argc, const char* const* argv, int rank) {
     fail("{}; see --help", error.what());
   }
   reject_leftovers(*parser);
-  for (const auto& [sub, run] : parser->runs) {
-    if (sub->parsed()) return run;
+  for (const auto& [sub, task] : parser->tasks) {
+    if (sub->parsed()) return task;
   }
   fail("no command given{}", suggestion("", command_names()));
 }

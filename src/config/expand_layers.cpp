@@ -1,14 +1,17 @@
 #include "config/expand_layers.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "config/layer_element.h"
 
 namespace meshwork::config {
 namespace {
 
-constexpr std::size_t kMaxLayers = 100'000;
+constexpr std::size_t kMaxLayers = 10'000;
+constexpr std::size_t kMaxLetters = 20'000'000;
 constexpr std::size_t kMaxDepth = 64;
+
 class Expansion {
  public:
   Expansion(const ModelText& text, ModelSpec& model) : text_(text), model_(model) {}
@@ -105,7 +108,8 @@ class Expansion {
     const bool has_arguments = item.is_map() && item.map.size() == 1 && item.map[0].value.is_map();
     const Value repeat = has_arguments ? item.map[0].value.take("repeat") : Value{};
     if (repeat.is_null()) {
-      write_out_one(counted(substitute(item, list.parameters), list, 0), list);
+      count_element(item);
+      write_out_one(read_element(substitute(item, list.parameters), list, text_, 0), list);
       return;
     }
     const Value given = substitute(repeat, list.parameters);
@@ -118,19 +122,23 @@ class Expansion {
       index.kind = Value::Kind::kScalar;
       index.scalar = std::to_string(i);
       parameters["index"] = index;
-      LayerElement element = counted(substitute(item, parameters), list, i);
+      count_element(item);
+      LayerElement element = read_element(substitute(item, parameters), list, text_, i);
       if (!base_name) base_name = element.name.scalar;
       element.base_name = *base_name;
       write_out_one(std::move(element), list);
     }
   }
 
-  LayerElement counted(const Value& item, const LayerList& list, std::int64_t index) {
-    LayerElement element = read_element(item, list, text_, index);
-    if (++count_ > kMaxLayers) {
-      fail_at(element.layer.at, "the model has more than {} layers, with repetitions", kMaxLayers);
+  /// One more element that is written out, for whatever stands in the file may be repeated.
+  void count_element(const Value& item) {
+    letters_ += size_of(item);
+    if (++layers_ > kMaxLayers) {
+      fail_at(item.at, "the model has more than {} layers, with repetitions", kMaxLayers);
     }
-    return element;
+    if (letters_ > kMaxLetters) {
+      fail_at(item.at, "the layers have more than {} letters, with repetitions", kMaxLetters);
+    }
   }
 
   void write_out_one(LayerElement element, LayerList& list) {
@@ -323,7 +331,8 @@ class Expansion {
   ModelSpec& model_;
   std::vector<Taken> taken_;
   std::map<std::string, std::size_t> places_;  ///< in taken_
-  std::size_t count_ = 0;
+  std::size_t layers_ = 0;
+  std::size_t letters_ = 0;
 };
 
 }  // namespace
@@ -349,6 +358,9 @@ Shape read_input_shape(const Value& value) {
     if (extent < 1) {
       fail_at(value.at, "input shape {} has an extent less than 1; leave out the batch dimension",
               meshwork::to_string(shape));
+    }
+    if (extent > std::numeric_limits<std::int32_t>::max()) {
+      fail_at(value.at, "input shape {} has an extent of 2^31 or more", meshwork::to_string(shape));
     }
     if (extent > kMaxElements / elements) {
       fail_at(value.at, "input shape {} has more than 2^40 elements", meshwork::to_string(shape));

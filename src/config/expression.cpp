@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/nearest.h"
+#include "base/quote.h"
 #include "config/expression_tree.h"
 
 namespace meshwork::config {
@@ -38,7 +39,8 @@ class Evaluator {
  private:
   template <class... Args>
   [[noreturn]] void complain(fmt::format_string<Args...> format, Args&&... args) const {
-    fail_at(at_, "expression '{}': {}", text_, fmt::format(format, std::forward<Args>(args)...));
+    fail_at(at_, "expression '{}': {}", excerpt(text_),
+            fmt::format(format, std::forward<Args>(args)...));
   }
 
   Value scalar(std::string text) const {

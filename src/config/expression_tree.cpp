@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/quote.h"
 #include "config/expression.h"
 
 namespace meshwork::config {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxLength = 4096;  // every term may stand within the one before it
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -18,6 +20,9 @@ class Parser {
   Parser(std::string_view text, const Location& at) : text_(text), at_(at) { next(); }
 
   Expression whole() {
+    if (text_.size() > kMaxLength) {
+      complain("is longer than {} characters; compute a part of it in a parameter", kMaxLength);
+    }
     Expression result = conditional();
     if (kind_ != Kind::kEnd) wrong("an operator");
     return result;
@@ -28,7 +33,8 @@ class Parser {
 
   template <class... Args>
   [[noreturn]] void complain(fmt::format_string<Args...> format, Args&&... args) const {
-    fail_at(at_, "expression '{}': {}", text_, fmt::format(format, std::forward<Args>(args)...));
+    fail_at(at_, "expression '{}': {}", excerpt(text_),
+            fmt::format(format, std::forward<Args>(args)...));
   }
   [[noreturn]] void wrong(std::string_view wanted) const {
     if (kind_ == Kind::kEnd) complain("{} is missing at the end", wanted);
@@ -97,10 +103,13 @@ class Parser {
     if (!take(token)) wrong(fmt::format("'{}'", token));
   }
 
-  static Expression apply(std::string_view op, std::vector<Expression> parts) {
+  /// Moves the parts in, which a list of them would copy.
+  template <class... Parts>
+  static Expression apply(std::string_view op, Parts... parts) {
     Expression result;
     result.op = op;
-    result.parts = std::move(parts);
+    result.parts.reserve(sizeof...(parts));
+    (result.parts.push_back(std::move(parts)), ...);
     return result;
   }
 
@@ -111,7 +120,7 @@ class Parser {
       Expression condition = binary(0);
       expect("else");
       Expression otherwise = conditional();
-      result = apply("if", {std::move(result), std::move(condition), std::move(otherwise)});
+      result = apply("if", std::move(result), std::move(condition), std::move(otherwise));
     }
     --depth_;
     return result;
@@ -130,7 +139,7 @@ class Parser {
     if (level == kComparison && is("not")) {
       next();
       if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-      Expression result = apply("not", {binary(level)});
+      Expression result = apply("not", binary(level));
       --depth_;
       return result;
     }
@@ -140,14 +149,15 @@ class Parser {
       const auto op = std::find_if(row.begin(), row.end(), [&](auto word) { return is(word); });
       if (op == row.end()) return left;
       next();
-      left = apply(*op, {std::move(left), binary(level + 1)});
+      Expression right = binary(level + 1);
+      left = apply(*op, std::move(left), std::move(right));
     }
   }
 
   Expression prefix() {
     if (!take("-")) return power();
     if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-    Expression result = apply("negate", {prefix()});
+    Expression result = apply("negate", prefix());
     --depth_;
     return result;
   }
@@ -157,7 +167,7 @@ class Parser {
     Expression base = element();
     if (!take("**")) return base;
     if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-    Expression result = apply("**", {std::move(base), prefix()});
+    Expression result = apply("**", std::move(base), prefix());
     --depth_;
     return result;
   }
@@ -165,7 +175,7 @@ class Parser {
   Expression element() {
     Expression result = primary();
     while (take("[")) {
-      result = apply("list[]", {std::move(result), conditional()});
+      result = apply("list[]", std::move(result), conditional());
       expect("]");
     }
     return result;
@@ -181,19 +191,19 @@ class Parser {
       expect("(");
       Expression list = conditional();
       expect(")");
-      return apply("len", {std::move(list)});
+      return apply("len", std::move(list));
     }
     const bool literal = is("true") || is("false") || is("null");
     if (kind_ == Kind::kNumber || kind_ == Kind::kText || literal) return take_literal();
     if (kind_ != Kind::kWord || is_expression_word(token_)) wrong("a value");
-    Expression name = apply("name", {});
+    Expression name = apply("name");
     name.name = token_;
     next();
     return name;
   }
 
   Expression take_literal() {
-    Expression result = apply("literal", {});
+    Expression result = apply("literal");
     result.literal.at = at_;
     if (!is("null")) result.literal.kind = Value::Kind::kScalar;
     result.literal.scalar = token_;

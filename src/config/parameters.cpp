@@ -1,5 +1,6 @@
 #include "config/parameters.h"
 
+#include "base/quote.h"
 #include "config/expression.h"
 
 namespace meshwork::config {
@@ -32,7 +33,7 @@ std::size_t bracket_length(std::string_view text, const Value& word) {
     if (c == '(') ++open;
     if (c == ')' && --open == 0) return i + 1;
   }
-  fail_at(word.at, "'{}': the parenthesis after '$' is not closed", word.scalar);
+  fail_at(word.at, "'{}': the parenthesis after '$' is not closed", excerpt(word.scalar));
 }
 
 /// A piece of a word: text, or what a parameter or an expression stands for.
@@ -60,7 +61,7 @@ Piece take_insertion(std::string_view& rest, const Value& word, const Parameters
   } else {
     fail_at(word.at,
             "'{}': a parameter is written $name, an expression $(name * 2), and a dollar sign $$",
-            word.scalar);
+            excerpt(word.scalar));
   }
   rest.remove_prefix(length);
   return piece;
@@ -79,14 +80,6 @@ std::vector<Piece> pieces_of(const Value& word, const Parameters& parameters) {
     rest.remove_prefix(length);
   }
   return pieces;
-}
-
-/// Numbers of values and letters in a value.
-std::size_t size_of(const Value& value) {
-  std::size_t size = 1 + value.scalar.size();
-  for (const Value& item : value.list) size += size_of(item);
-  for (const Value::Entry& entry : value.map) size += entry.key.size() + size_of(entry.value);
-  return size;
 }
 
 /// One call of substitute: parameters of parameters could stand for any number of values.
@@ -123,7 +116,7 @@ class Substitution {
     result.scalar.clear();
     for (const Piece& piece : pieces) {
       if (piece.is_inserted && !piece.inserted.is_scalar()) {
-        fail_at(value.at, "'{}': {} cannot stand within a word", value.scalar,
+        fail_at(value.at, "'{}': {} cannot stand within a word", excerpt(value.scalar),
                 describe(piece.inserted));
       }
       result.scalar += piece.is_inserted ? piece.inserted.scalar : piece.text;
@@ -135,7 +128,8 @@ class Substitution {
     constexpr std::size_t kMost = 1'000'000;
     size_ += size_of(piece.inserted);
     if (size_ > kMost) {
-      fail_at(value.at, "'{}': the parameters stand for more than a million values", value.scalar);
+      fail_at(value.at, "'{}': the parameters stand for more than a million values",
+              excerpt(value.scalar));
     }
   }
 
@@ -144,6 +138,13 @@ class Substitution {
 };
 
 }  // namespace
+
+std::size_t size_of(const Value& value) {
+  std::size_t size = 1 + value.scalar.size();
+  for (const Value& item : value.list) size += size_of(item);
+  for (const Value::Entry& entry : value.map) size += entry.key.size() + size_of(entry.value);
+  return size;
+}
 
 Value substitute(const Value& value, const Parameters& parameters) {
   return Substitution(parameters).apply(value);

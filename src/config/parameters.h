@@ -21,6 +21,9 @@ using Parameters = std::map<std::string, Value, std::less<>>;
 /// stands where the word stood.
 Value substitute(const Value& value, const Parameters& parameters);
 
+/// Numbers of values and letters in a value.
+std::size_t size_of(const Value& value);
+
 /// An Error unless `name` may be a parameter: letters, digits and _, no digit first, and no word
 /// with a meaning of its own in expressions.
 void check_parameter_name(std::string_view name, const Location& at, std::string_view what);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/quote.h"
 
 namespace meshwork::config {
 namespace {
@@ -47,7 +48,7 @@ std::string describe(const Value& value) {
     case Value::Kind::kNull:
       return "nothing";
     case Value::Kind::kScalar:
-      return fmt::format("'{}'", value.scalar);
+      return fmt::format("'{}'", excerpt(value.scalar));
     case Value::Kind::kList:
       return "a list";
     case Value::Kind::kMap:
@@ -138,7 +139,8 @@ Shape Value::as_shape(std::string_view what) const {
 
 void fail_unknown(const Value& value, std::string_view what,
                   const std::vector<std::string>& known) {
-  fail_at(value.at, "{} '{}' is unknown{}", what, value.scalar, suggestion(value.scalar, known));
+  fail_at(value.at, "{} '{}' is unknown{}", what, excerpt(value.scalar),
+          suggestion(value.scalar, known));
 }
 
 Reader::Reader(const Value& map, std::string what) : value_(map), what_(std::move(what)) {
@@ -161,7 +163,8 @@ const Value& Reader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
   for (const Value::Entry& entry : value_.map) {
     if (is_known(entry.key) || nearest(entry.key, {std::string(key)}).empty()) continue;
-    fail_at(entry.at, "{} needs the key '{}'; is '{}' meant for it?", what_, key, entry.key);
+    fail_at(entry.at, "{} needs the key '{}'; is '{}' meant for it?", what_, key,
+            excerpt(entry.key));
   }
   fail_at(value_.at, "{} needs the key '{}'", what_, key);
 }
@@ -223,7 +226,8 @@ std::int64_t Reader::require_integer(std::string_view key, const Range& range) {
 void Reader::finish() const {
   for (const Value::Entry& entry : value_.map) {
     if (!is_known(entry.key)) {
-      fail_at(entry.at, "{} has no key '{}'{}", what_, entry.key, suggestion(entry.key, known_));
+      fail_at(entry.at, "{} has no key '{}'{}", what_, excerpt(entry.key),
+              suggestion(entry.key, known_));
     }
   }
 }

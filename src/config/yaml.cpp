@@ -1,107 +1,204 @@
 #include "config/yaml.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <vector>
+
+#include "base/quote.h"
+#include "config/parameters.h"
 
 namespace meshwork::config {
 namespace {
 
-constexpr int kMaxDepth = 64;
-constexpr int kMaxValues = 200'000;  // aliases of aliases can stand for any number of values
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;  // of a file
+constexpr std::size_t kMaxDepth = 64;
+// Aliases of aliases can stand for any number.
+constexpr std::size_t kMaxValues = 200'000;
+constexpr std::size_t kMaxLetters = std::size_t{8} << 20U;
 
-class Converter {
+/// How many values a value is.
+std::size_t count_of(const Value& value) {
+  std::size_t count = 1;
+  for (const Value& item : value.list) count += count_of(item);
+  for (const Value::Entry& entry : value.map) count += count_of(entry.value);
+  return count;
+}
+
+/// Makes a value of what the parser finds, and stops it where that is too much.
+class Builder : public YAML::EventHandler {
  public:
   /// `fixed`: every place is `source`; else source names the file that the places are in.
-  Converter(Location source, bool fixed) : source_(std::move(source)), fixed_(fixed) {}
+  Builder(Location source, bool fixed) : source_(std::move(source)), fixed_(fixed) {
+    root_.at = source_;
+  }
 
   Location place(const YAML::Mark& mark) const {
     if (fixed_ || mark.is_null()) return source_;
     return {source_.file, mark.line + 1, mark.column + 1};
   }
 
-  Value convert(const YAML::Node& node, int depth) {
-    Value value;
-    value.at = place(node.Mark());
-    if (depth > kMaxDepth) fail_at(value.at, "values are nested more than {} deep", kMaxDepth);
-    if (++count_ > kMaxValues) fail_at(value.at, "more than {} values, with aliases", kMaxValues);
-    if (node.IsScalar()) {
-      value.kind = Value::Kind::kScalar;
-      value.scalar = node.Scalar();
-      value.quoted = node.Tag() == "!";
-    } else if (node.IsSequence()) {
-      value.kind = Value::Kind::kList;
-      for (const YAML::Node& item : node) value.list.push_back(convert(item, depth + 1));
-    } else if (node.IsMap()) {
-      value.kind = Value::Kind::kMap;
-      convert_entries(node, depth, value);
+  Value take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0) fail_at(place(mark), "a second document begins; keep one in a file");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(made(Value::Kind::kNull, mark), anchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    Value value = made(Value::Kind::kScalar, mark);
+    if (!is_plain_text(text)) {
+      fail_at(value.at, "'{}' is no text: it has control characters, or is not in UTF-8",
+              excerpt(text));
     }
+    value.scalar = text;
+    value.quoted = tag == "!";
+    add(std::move(value), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto known = anchors_.find(anchor);
+    if (known == anchors_.end()) fail_at(place(mark), "an alias stands within what it stands for");
+    check_depth(place(mark), open_.size() + depth_of(known->second));
+    count(count_of(known->second), size_of(known->second), place(mark));
+    add(known->second, 0);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(made(Value::Kind::kList, mark), anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(made(Value::Kind::kMap, mark), anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// A list or map that has not ended.
+  struct Open {
+    Value value;
+    YAML::anchor_t anchor = 0;
+    std::map<std::string, Location> keys = {};  ///< of a map
+    std::optional<Value> key = {};              ///< whose value comes next
+  };
+
+  Value made(Value::Kind kind, const YAML::Mark& mark) {
+    Value value;
+    value.kind = kind;
+    value.at = place(mark);
+    check_depth(value.at, open_.size());
+    count(1, 0, value.at);
     return value;
   }
 
- private:
-  void convert_entries(const YAML::Node& node, int depth, Value& value) {
-    std::map<std::string, Location> first;
-    for (const auto& entry : node) {
-      const Location at = place(entry.first.Mark());
-      if (!entry.first.IsScalar()) fail_at(at, "a key must be plain text");
-      const std::string& key = entry.first.Scalar();
-      const auto [known, is_new] = first.emplace(key, at);
-      if (!is_new) {
-        fail_at(at, "key '{}' stands twice, first at {}; remove one", key,
-                to_string(known->second));
-      }
-      value.map.push_back({key, at, convert(entry.second, depth + 1)});
+  static std::size_t depth_of(const Value& value) {
+    std::size_t depth = 0;
+    for (const Value& item : value.list) depth = std::max(depth, 1 + depth_of(item));
+    for (const Value::Entry& entry : value.map) depth = std::max(depth, 1 + depth_of(entry.value));
+    return depth;
+  }
+
+  static void check_depth(const Location& at, std::size_t depth) {
+    if (depth > kMaxDepth) fail_at(at, "values are nested more than {} deep", kMaxDepth);
+  }
+
+  void count(std::size_t values, std::size_t letters, const Location& at) {
+    values_ += values;
+    letters_ += letters;
+    if (values_ > kMaxValues) fail_at(at, "more than {} values, with aliases", kMaxValues);
+    if (letters_ > kMaxLetters) fail_at(at, "aliases stand for more than {} letters", kMaxLetters);
+  }
+
+  void open(Value value, YAML::anchor_t anchor) { open_.push_back({std::move(value), anchor}); }
+
+  void close() {
+    Open ended = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(ended.value), ended.anchor);
+  }
+
+  /// Puts a whole value where it belongs.
+  void add(Value value, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_[anchor] = value;
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().value.is_list()) {
+      open_.back().value.list.push_back(std::move(value));
+    } else if (!open_.back().key) {
+      add_key(std::move(value), open_.back());
+    } else {
+      Open& map = open_.back();
+      map.value.map.push_back({map.key->scalar, map.key->at, std::move(value)});
+      map.key.reset();
     }
+  }
+
+  static void add_key(Value key, Open& map) {
+    if (!key.is_scalar()) fail_at(key.at, "a key must be plain text");
+    const auto [known, is_new] = map.keys.emplace(key.scalar, key.at);
+    if (!is_new) {
+      fail_at(key.at, "key '{}' stands twice, first at {}; remove one", excerpt(key.scalar),
+              to_string(known->second));
+    }
+    map.key = std::move(key);
   }
 
   Location source_;
   bool fixed_;
-  int count_ = 0;
+  Value root_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Value> anchors_;
+  std::size_t values_ = 0;
+  std::size_t letters_ = 0;  ///< that aliases stand for
+  int documents_ = 0;
 };
 
-/// Hears of a parse only where documents begin.
-class DocumentStarts : public YAML::EventHandler {
- public:
-  std::vector<YAML::Mark> marks;
-
-  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-};
-
-/// What Load would silently leave out. (LoadAll never ends on some broken files.)
-void reject_second_document(const std::string& text, const Converter& converter) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  DocumentStarts starts;
-  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return;
-  fail_at(converter.place(starts.marks[1]), "a second document begins; keep one in a file");
+[[noreturn]] void fail_too_long(const Location& at) {
+  fail_at(at, "has more than {} bytes, too many for a configuration; is it the right file?",
+          kMaxBytes);
 }
 
-Value parse(const std::string& text, Converter& converter) {
+Value parse(const std::string& text, const Location& at, bool fixed) {
+  if (text.size() > kMaxBytes) fail_too_long(at);
+  Builder builder(at, fixed);
   try {
-    const YAML::Node document = YAML::Load(text);
-    reject_second_document(text, converter);
-    return converter.convert(document, 0);
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    // YAML::LoadAll never ends on some broken files.
+    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
+    return builder.take();
   } catch (const YAML::Exception& error) {
-    fail_at(converter.place(error.mark), "not valid YAML: {}", error.msg);
+    fail_at(builder.place(error.mark), "not valid YAML: {}", error.msg);
   }
 }
+
+/// An open file, or none.
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int opened) : fd(opened) {}
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
 
 void emit(const Value& value, YAML::Emitter& out) {
   switch (value.kind) {
@@ -137,25 +234,35 @@ std::string to_yaml(const Value& value) {
 }
 
 Value parse_yaml(const std::string& text, const std::string& file) {
-  Converter converter({file, 0, 0}, false);
-  return parse(text, converter);
+  return parse(text, {file, 0, 0}, false);
 }
 
-Value parse_yaml_at(const std::string& text, const Location& at) {
-  Converter converter(at, true);
-  return parse(text, converter);
-}
+Value parse_yaml_at(const std::string& text, const Location& at) { return parse(text, at, true); }
 
 Value load_yaml(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
     fail("{}: is a folder; name a file in it", file);
   }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) fail("{}: cannot read the file; check the path", file);
-  return parse_yaml(text.str(), file);
+  // A pipe without a writer is an empty file; one with a writer gets a minute to say something.
+  constexpr int kPatience = 60'000;
+  const Descriptor input{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  while (input.fd >= 0 && text.size() <= kMaxBytes) {
+    const ssize_t got = ::read(input.fd, part.data(), part.size());
+    if (got == 0) return parse_yaml(text, file);
+    if (got > 0) {
+      text.append(part.data(), static_cast<std::size_t>(got));
+    } else if (errno == EAGAIN) {
+      pollfd ready{input.fd, POLLIN, 0};
+      if (::poll(&ready, 1, kPatience) == 0) fail("{}: nothing comes from it to be read", file);
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  if (text.size() > kMaxBytes) fail_too_long({file, 0, 0});
+  fail("{}: cannot read the file; check the path", file);
 }
 
 }  // namespace meshwork::config

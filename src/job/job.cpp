@@ -10,6 +10,7 @@
 #include "comm/thread.h"
 #include "exec/executable.h"
 #include "machine/launch.h"
+#include "machine/memory.h"
 #include "machine/topology.h"
 #include "model/sample_weights.h"
 #include "optim/optimizer.h"
@@ -174,10 +175,24 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   if (kind != ProgramKind::kPredict) job.splits.at(kind) = with_class_ranges(job, split);
 }
 
+namespace {
+
+/// Devices that are threads of one process, each with some MB of its own.
+constexpr int kMostThreads = 1024;
+
+}  // namespace
+
 void check_launch(const Job& job, const std::string& command) {
   const JobLaunch launch = launch_from_environment();
   const int devices = job.mesh.num_devices();
-  if (!launch.by_mpirun || launch.size == devices) return;
+  if (!launch.by_mpirun) {
+    if (devices <= kMostThreads) return;
+    config::fail_at(job.config.mesh.at,
+                    "the mesh {} has {} devices, but as threads of one process there are at most "
+                    "{}; run 'mpirun -n {} {}', or change the mesh with --mesh",
+                    to_string(job.mesh), devices, kMostThreads, devices, command);
+  }
+  if (launch.size == devices) return;
   config::fail_at(job.config.mesh.at,
                   "the mesh {} has {} devices, but mpirun started {} ranks; run 'mpirun -n {} {}', "
                   "or change the mesh with --mesh",
@@ -191,6 +206,7 @@ DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts) {
 
 void run_on_devices(const Job& job, const std::function<void(const World&)>& work) {
   const JobLaunch launch = launch_from_environment();
+  check_address_space(job.target.threads * (launch.by_mpirun ? 1 : job.mesh.num_devices()));
   if (launch.by_mpirun) {
     MpiSession session;
     work(session.world());

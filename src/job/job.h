@@ -89,7 +89,7 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
 WorkspaceQuery workspace_of(const Job& job);
 
 /// Throws a configuration Error unless this launch has the devices of the mesh: names the right
-/// command. Without mpirun every mesh will do.
+/// command. Without mpirun a mesh of up to 1024 devices will do.
 void check_launch(const Job& job, const std::string& command);
 
 /// The one way to a device: what the job asks for, for the calling thread. See DeviceFactory.

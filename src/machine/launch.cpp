@@ -30,9 +30,10 @@ int required(const char* first, const char* second, const char* what) {
   if (const auto value = integer(first)) return *value;
   if (const auto value = integer(second)) return *value;
   fail(ExitCode::kCommunication,
-       "environment: this process has a rank, but neither {} nor {} gives {}; start it with "
-       "mpirun, or without any launcher",
-       first, second, what);
+       "environment: {} is set, as if this process had a rank, but neither {} nor {} gives {}; "
+       "start it with mpirun, or unset the variable",
+       std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr ? "OMPI_COMM_WORLD_SIZE" : "PMIX_RANK", first,
+       second, what);
 }
 
 /// Ranks on this node from Slurm's "4(x2),3", one number for each node or run of nodes.
@@ -50,13 +51,37 @@ std::optional<int> slurm_local_size() {
   return std::nullopt;
 }
 
+/// One of several processes that a launcher has started with which Open MPI does not speak would
+/// train alone, and all of them would write to the same files.
+void check_no_other_launcher() {
+  const auto refuse = [](const char* variable, int processes) {
+    fail(ExitCode::kCommunication,
+         "environment: {} says that this process is one of {}, but it was not Open MPI's mpirun "
+         "that started them; start it with mpirun (under Slurm also srun --mpi=pmix), or unset the "
+         "variable to train in this process alone",
+         variable, processes);
+  };
+  const int pmi = integer("PMI_SIZE").value_or(0);
+  if (pmi > 1 && integer("PMI_RANK")) refuse("PMI_SIZE", pmi);
+  const auto slurm_rank = integer("SLURM_PROCID");
+  if (!slurm_rank) return;
+  // The script of sbatch is a process of its own with rank 0, however many tasks the job may start.
+  const auto in_step = integer("SLURM_STEP_NUM_TASKS");
+  const int in_job = *slurm_rank > 0 ? integer("SLURM_NTASKS").value_or(0) : 0;
+  const int tasks = in_step.value_or(in_job);
+  if (tasks > 1) refuse(in_step ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", tasks);
+}
+
 }  // namespace
 
 JobLaunch launch_from_environment() {
   JobLaunch launch;
   const auto open_mpi_size = integer("OMPI_COMM_WORLD_SIZE");
   const auto pmix_rank = integer("PMIX_RANK");
-  if (!open_mpi_size && !pmix_rank) return launch;
+  if (!open_mpi_size && !pmix_rank) {
+    check_no_other_launcher();
+    return launch;
+  }
   launch.by_mpirun = true;
   launch.rank = required("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "it");
   launch.size = required("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "the number of ranks");

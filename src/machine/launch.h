@@ -15,7 +15,8 @@ struct JobLaunch {
 };
 
 /// From the variables of Open MPI (OMPI_COMM_WORLD_*), or of Slurm with PMIx (PMIX_RANK, SLURM_*);
-/// without them one process alone. Throws Error where they contradict themselves.
+/// without them one process alone. Throws Error where they contradict themselves, and where another
+/// launcher has started several processes (PMI_*, SLURM_* without PMIx).
 JobLaunch launch_from_environment();
 
 }  // namespace meshwork

@@ -1,9 +1,15 @@
 #include "machine/memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 
+#include "base/byte_size.h"
+#include "base/error.h"
 #include "machine/cgroup.h"
 #include "machine/system_file.h"
 
@@ -34,6 +40,25 @@ std::int64_t free_memory(const std::string& root) {
   const std::int64_t free = memory_line(root, "MemAvailable");
   if (free == 0) return std::numeric_limits<std::int64_t>::max();
   return std::min(free, available_memory(root));
+}
+
+void check_address_space(int threads) {
+  // A stack and the arena that the C library sets aside, and what oneDNN and OpenMP take.
+  constexpr std::uint64_t kOfThread = std::uint64_t{144} << 20U;
+  constexpr std::uint64_t kOfProcess = std::uint64_t{128} << 20U;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const std::uint64_t used = std::strtoull(first_line("/proc/self/statm").c_str(), nullptr, 10) *
+                             static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+  const std::uint64_t needed = kOfProcess + kOfThread * static_cast<std::uint64_t>(threads);
+  if (left >= needed) return;
+  fail(
+      "the address space is limited to {} (ulimit -v), of which {} are left, but {} threads take "
+      "up "
+      "to {}; raise the limit, or take fewer devices or threads (OMP_NUM_THREADS)",
+      show_bytes(static_cast<double>(limit.rlim_cur)), show_bytes(static_cast<double>(left)),
+      threads, show_bytes(static_cast<double>(needed)));
 }
 
 }  // namespace meshwork

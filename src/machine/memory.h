@@ -15,4 +15,9 @@ std::int64_t available_memory(const std::string& root = "");
 /// number where it does not.
 std::int64_t free_memory(const std::string& root = "");
 
+/// Throws Error where a limit on the address space (ulimit -v) leaves this process too little for
+/// so many threads that compute: libraries that get no memory for a stack or for code that they
+/// make end the process without a word.
+void check_address_space(int threads);
+
 }  // namespace meshwork

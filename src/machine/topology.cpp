@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/host_name.h"
 #include "base/wait.h"
 #include "machine/cgroup.h"
@@ -136,10 +137,21 @@ int available_cores() {
 
 namespace {
 
+/// OpenMP's library takes memory for each and ends the process where the system refuses one.
+constexpr int kMostThreads = 1024;
+
 /// The first number of OMP_NUM_THREADS, or 0.
 int threads_wanted() {
   const char* text = std::getenv("OMP_NUM_THREADS");
-  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+  if (text == nullptr) return 0;
+  const long wanted = std::strtol(text, nullptr, 10);
+  if (wanted > kMostThreads) {
+    fail(
+        "environment: OMP_NUM_THREADS is '{}'; give at most {}, or unset it for the {} cores of "
+        "this machine",
+        text, kMostThreads, available_cores());
+  }
+  return static_cast<int>(std::max(0L, wanted));
 }
 
 }  // namespace
@@ -185,6 +197,7 @@ bool bind_to_fair_share(const JobLaunch& launch) {
 
 void prepare_process(char** argv) {
   const JobLaunch launch = launch_from_environment();
+  check_address_space(0);
   const bool is_bound = bind_to_fair_share(launch);
   const bool is_asked = threads_per_device(launch.local_size) > 1 && ask_openmp_to_sleep();
   // Returns only on failure, and then the program just goes on.

@@ -28,7 +28,7 @@ int available_cores();
 
 /// Threads for each of `local_devices` devices on this node, be they ranks or threads of one
 /// process: max(1, cores / devices), so the launch does not change the number of threads; or what
-/// the user says with OMP_NUM_THREADS.
+/// the user says with OMP_NUM_THREADS. Throws Error where that is more than 1024.
 int threads_per_device(int local_devices);
 
 /// Share `index` of `shares`: disjoint blocks of cores, equal but for a remainder; all cores where

@@ -1,6 +1,7 @@
 #include "model/arguments.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace meshwork {
 
@@ -44,9 +45,10 @@ std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fall
 
 std::int64_t checked_elements(const Shape& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 46;
+  constexpr std::int64_t kMostExtent = std::numeric_limits<std::int32_t>::max();
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent != 0 && count > kMost / extent) return -1;
+    if (extent > kMostExtent || (extent != 0 && count > kMost / extent)) return -1;
     count *= extent;
   }
   return count;

@@ -21,7 +21,7 @@ std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::si
 std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fallback,
                                     std::size_t rank);
 
-/// The number of elements, or -1 if there are more than 2^46.
+/// The number of elements, or -1 if there are more than 2^46, or 2^31 or more along a dimension.
 std::int64_t checked_elements(const Shape& shape);
 
 /// A shape as users see it, without the batch dimension.

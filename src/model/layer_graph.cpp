@@ -26,6 +26,7 @@ void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::
 /// Every `<variable>_layout` must be that of a variable of the layer, be it one that its arguments
 /// leave out, or of its output.
 void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::string& what) {
+  if (spec.layouts.empty()) return;
   const Graph& graph = scope.builder().graph();
   const std::string prefix = spec.path + "/";
   std::vector<std::string> known;
@@ -96,7 +97,9 @@ class Layers {
     const ValueId output = scope_.cast(def.build(scope_, args, operands), dtype);
     args.finish();
     if (checked_elements(scope_.builder().shape(output)) < 0) {
-      fail_at(spec.at, "{}: its output would have more than 2^46 elements", args.what());
+      fail_at(spec.at,
+              "{}: its output would have more than 2^46 elements, or 2^31 along a dimension",
+              args.what());
     }
     check_layouts(spec, scope_, args.what());
     return output;

@@ -11,13 +11,12 @@ namespace meshwork {
 ValueId Scope::make(const std::string& name, const Shape& shape, const Initializer& initializer,
                     bool trainable) {
   const std::string path = builder_.path() + "/" + name;
-  for (const Variable& known : builder_.graph().variables) {
-    if (known.path != path) continue;
-    if (builder_.shape(known.value) == shape) return known.value;
+  if (const auto known = variables_.find(path); known != variables_.end()) {
+    if (builder_.shape(known->second) == shape) return known->second;
     fail_at(layer_.at,
             "'{}' is {}, but would have to be {} for this use of the layer; give all its uses "
             "inputs of one shape",
-            path, to_string(builder_.shape(known.value)), to_string(shape));
+            path, to_string(builder_.shape(known->second)), to_string(shape));
   }
   if (checked_elements(shape) < 0) {
     fail_at(layer_.at, "'{}': a variable of shape {} is too large", path, to_string(shape));
@@ -25,6 +24,7 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
   InitialValue initial = initializer({.shape = shape, .seed = seed_, .path = path});
   const ValueId value =
       builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", shape}});
+  variables_.emplace(path, value);
   builder_.graph().variables.push_back({.value = value,
                                         .path = path,
                                         .trainable = trainable,

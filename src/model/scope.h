@@ -87,6 +87,7 @@ class Scope {
   bool training_;
   LayerFacts layer_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
+  std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
   std::function<bool(const std::string& path)> frozen_;
 };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace meshwork {
 namespace {
@@ -16,12 +17,16 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "meshwork checkpoint";
 constexpr int kVersion = 1;
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxSlices = 1U << 14U;  // of a tensor, each compared with all others
+
+constexpr std::size_t kLongestReason = 1000;  // it quotes what stands in the file
 
 template <class... Args>
 [[noreturn]] void refuse(const std::string& file, fmt::format_string<Args...> format,
                          Args&&... args) {
   fail(ExitCode::kFile, "{}: not a good index of a checkpoint: {}", file,
-       fmt::format(format, std::forward<Args>(args)...));
+       shortened(fmt::format(format, std::forward<Args>(args)...), kLongestReason));
 }
 
 Json slice_to_json(const StoredSlice& slice) {
@@ -120,6 +125,9 @@ void check_coverage(const CheckpointIndex& index, const std::string& file) {
   for (const StoredSlice& slice : index.slices) slices[slice.tensor].push_back(&slice);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const StoredTensor& tensor = index.tensors[i];
+    if (slices[i].size() > kMaxSlices) {
+      refuse(file, "'{}' has {} slices, more than {}", tensor.path, slices[i].size(), kMaxSlices);
+    }
     std::int64_t covered = 0;
     for (std::size_t a = 0; a < slices[i].size(); ++a) {
       covered += num_elements(slices[i][a]->shape);
@@ -163,7 +171,10 @@ CheckpointIndex read_index(const Json& json, const std::string& file) {
 template <class Read>
 auto read_json(std::string_view text, const std::string& file, Read read) {
   try {
-    return read(Json::parse(text));
+    return read(Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+      if (depth > kMaxDepth) refuse(file, "it is nested more than {} deep", kMaxDepth);
+      return true;
+    }));
   } catch (const Json::parse_error& error) {
     refuse(file, "it is not JSON, at byte {}", error.byte);
   } catch (const Json::exception& error) {

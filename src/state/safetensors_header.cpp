@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/quote.h"
 
 namespace meshwork {
 namespace {
@@ -58,12 +59,15 @@ const Format* find_format(std::string_view word) {
   return format == kFormats.end() ? nullptr : &*format;
 }
 
+constexpr std::size_t kLongestReason = 1000;  // it quotes what stands in the file
+constexpr int kMaxDepth = 64;
+
 /// Throws for the header of `file`.
 template <class... Args>
 [[noreturn]] void refuse(const std::string& file, fmt::format_string<Args...> format,
                          Args&&... args) {
   fail(ExitCode::kFile, "{}: not a good safetensors file: {}", file,
-       fmt::format(format, std::forward<Args>(args)...));
+       shortened(fmt::format(format, std::forward<Args>(args)...), kLongestReason));
 }
 
 /// Parses and refuses maps that have a key twice, which the JSON library would let pass.
@@ -71,6 +75,7 @@ Json parse_json(std::string_view text, const std::string& file) {
   std::vector<std::set<std::string>> keys;  // of the open maps, by depth
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     const auto level = static_cast<std::size_t>(depth);
+    if (depth > kMaxDepth) refuse(file, "the header is nested more than {} deep", kMaxDepth);
     if (event == Json::parse_event_t::object_start) keys.resize(level + 1);
     if (event == Json::parse_event_t::object_start) keys[level].clear();
     if (event == Json::parse_event_t::key &&

@@ -8,18 +8,18 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/nearest.h"
+#include "base/quote.h"
 
 namespace meshwork {
 namespace {
 
 std::string nearest_names(const std::string& path, const std::vector<std::string>& candidates) {
   std::vector<std::string> names = nearest(path, candidates);
-  for (std::string& name : names) name = fmt::format("'{}'", name);
+  for (std::string& name : names) name = fmt::format("'{}'", excerpt(name));
   return names.empty() ? "" : fmt::format("; nearest: {}", join(names, ", "));
 }
 
-/// Why `stored`, or nothing, does not do for `tensor`; "" if it does. `extra`: paths nobody
-/// expects.
+/// Why `stored`, or nothing, does not do for `tensor`. `extra`: paths nobody expects.
 std::string problem_of(const GlobalTensor& tensor, const StoredTensor* stored,
                        const std::vector<std::string>& extra) {
   const std::string type = describe(tensor.dtype, tensor.shape);
@@ -27,7 +27,6 @@ std::string problem_of(const GlobalTensor& tensor, const StoredTensor* stored,
     return fmt::format("no tensor '{}', {} in the model{}", tensor.path, type,
                        nearest_names(tensor.path, extra));
   }
-  if (is_same_type(*stored, tensor)) return {};
   return fmt::format("'{}' is {} in the file, {} in the model", tensor.path, describe(*stored),
                      type);
 }
@@ -41,15 +40,30 @@ std::vector<std::string> without(const std::vector<std::string>& paths,
   return result;
 }
 
-/// One line, or a list of the first ten.
-[[noreturn]] void fail_with(const std::string& file, const std::vector<std::string>& problems) {
-  constexpr std::size_t kMost = 10;
-  if (problems.size() == 1) fail(ExitCode::kFile, "{}: {}", file, problems[0]);
-  std::string text = fmt::format("{}: {} tensors do not fit:", file, problems.size());
-  for (std::size_t i = 0; i < std::min(kMost, problems.size()); ++i) text += "\n  " + problems[i];
-  if (problems.size() > kMost) text += fmt::format("\n  and {} more", problems.size() - kMost);
-  throw Error(ExitCode::kFile, text);
-}
+/// What does not fit: the first ten in words, the others counted.
+class Problems {
+ public:
+  /// `describe()` looks for near names, which takes its time where there are thousands.
+  template <class Describe>
+  void add(const Describe& describe) {
+    if (count_++ < kMost) shown_.push_back(describe());
+  }
+
+  /// Throws them, if there are any: one line, or a list.
+  void throw_if_any(const std::string& file) const {
+    if (count_ == 0) return;
+    if (count_ == 1) fail(ExitCode::kFile, "{}: {}", file, shown_[0]);
+    std::string text = fmt::format("{}: {} tensors do not fit:", file, count_);
+    for (const std::string& problem : shown_) text += "\n  " + problem;
+    if (count_ > kMost) text += fmt::format("\n  and {} more", count_ - kMost);
+    throw Error(ExitCode::kFile, text);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 10;
+  std::size_t count_ = 0;
+  std::vector<std::string> shown_;
+};
 
 }  // namespace
 
@@ -72,18 +86,19 @@ void check_stored_tensors(const std::string& file, const std::vector<StoredTenso
   const std::vector<std::string> missing = without(wanted, paths);
   const std::vector<std::string> extra = without(paths, wanted);
 
-  std::vector<std::string> problems;
+  Problems problems;
   for (const std::size_t i : in_path_order(expected)) {
-    const std::string problem =
-        problem_of(expected[i], find_stored(stored, expected[i].path), extra);
-    if (!problem.empty()) problems.push_back(problem);
+    const StoredTensor* found = find_stored(stored, expected[i].path);
+    if (found != nullptr && is_same_type(*found, expected[i])) continue;
+    problems.add([&] { return problem_of(expected[i], found, extra); });
   }
   for (const std::string& path : allow_extra ? std::vector<std::string>{} : extra) {
-    problems.push_back(fmt::format("'{}', {} in the file, is not in the model{}", path,
-                                   describe(*find_stored(stored, path)),
-                                   nearest_names(path, missing)));
+    problems.add([&] {
+      return fmt::format("'{}', {} in the file, is not in the model{}", excerpt(path),
+                         describe(*find_stored(stored, path)), nearest_names(path, missing));
+    });
   }
-  if (!problems.empty()) fail_with(file, problems);
+  problems.throw_if_any(file);
 }
 
 }  // namespace meshwork

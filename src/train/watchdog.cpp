@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
+#include "base/terminal.h"
 #include "train/progress_bar.h"
 
 namespace meshwork {
@@ -139,16 +140,15 @@ void Watchdog::look(double now) {
   if (roll.one_gets_on) return;
   if (is_first && !has_warned_) {
     has_warned_ = true;
-    fmt::print(stderr,
-               "meshwork: warning: nothing gets on for {:.0f} s: {}; the job ends after {:.0f} s\n",
-               waited, roll.text, limit_);
+    say(fmt::format("warning: nothing gets on for {:.0f} s: {}; the job ends after {:.0f} s",
+                    waited, roll.text, limit_));
   }
   if (waited < limit_) return;
   if (is_first) {
-    fmt::print(stderr,
-               "meshwork: nothing got on for {:.0f} s (stall_timeout): {}; the job ends here, "
-               "--resume goes on from the last checkpoint\n",
-               waited, roll.text);
+    say(
+        fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here, "
+                    "--resume goes on from the last checkpoint",
+                    waited, roll.text));
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(ExitCode::kCommunication));
   }

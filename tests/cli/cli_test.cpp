@@ -32,20 +32,20 @@ std::string usage_error(const std::string& arguments) {
 TEST_CASE("an Error has its own exit code, and says which rank if not the first") {
   const auto error = std::make_exception_ptr(Error(ExitCode::kFile, "a.npy: too short"));
   CHECK(ending(error).exit_code == 3);
-  CHECK(ending(error).message == "meshwork: a.npy: too short");
+  CHECK(ending(error).message == "a.npy: too short");
   CHECK(ending(error, 5).exit_code == 3);
-  CHECK(ending(error, 5).message == "meshwork: rank 5: a.npy: too short");
+  CHECK(ending(error, 5).message == "rank 5: a.npy: too short");
 }
 
 TEST_CASE("bugs and empty memory are told by every rank") {
   const Ending check = ending(std::make_exception_ptr(CheckFailure("x.cpp:3: check failed")), 7);
   CHECK(check.exit_code == 1);
-  CHECK(check.message.starts_with("meshwork: rank 7: a bug of meshwork"));
+  CHECK(check.message.starts_with("rank 7: a bug of meshwork"));
   CHECK(check.message.find("x.cpp:3: check failed") != std::string::npos);
   CHECK(ending(std::make_exception_ptr(std::out_of_range("at"))).exit_code == 1);
   const Ending memory = ending(std::make_exception_ptr(std::bad_alloc()), 2);
   CHECK(memory.exit_code == 1);
-  CHECK(memory.message.starts_with("meshwork: rank 2: out of memory"));
+  CHECK(memory.message.starts_with("rank 2: out of memory"));
 }
 
 TEST_CASE("help and version go to the standard output") {

@@ -323,11 +323,10 @@ TEST_CASE("errors of the uses of blocks") {
   CHECK(error("- ReLU: {trainable: no}") ==
         "c.yaml:13:25: trainable must be true or false, not 'no'");
   CHECK(error("- ReLU: {name: $index}").find("there is no parameter 'index'") != std::string::npos);
-  CHECK(
-      error("- ReLU: {repeat: 1000000000000}").find("more than 100000 layers, with repetitions") !=
-      std::string::npos);
+  CHECK(error("- ReLU: {repeat: 1000000000000}").find("more than 10000 layers, with repetitions") !=
+        std::string::npos);
   CHECK(error("- ReLU: {repeat: 1000000000000, if: false}")
-            .find("more than 100000 layers, with repetitions") != std::string::npos);
+            .find("more than 10000 layers, with repetitions") != std::string::npos);
   CHECK(error("- use: d1") ==
         "c.yaml:13:12: use: no input or layer 'd1' stands before it; known: 'input'");
   CHECK(error("- use: input") == "c.yaml:13:12: use: 'input' is an input, not a layer");

@@ -119,10 +119,20 @@ TEST_CASE("mistakes in expressions") {
   CHECK(complaint("widths == widths") == "lists and maps cannot be compared");
 }
 
+TEST_CASE("no expression is too long") {
+  std::string sum = "1";
+  for (int i = 0; i < 2000; ++i) sum += "+1";  // 4001 characters
+  CHECK(evaluate(sum, parameters(), kPlace).as_integer("sum") == 2001);
+  for (int i = 0; i < 8000; ++i) sum += "+1";
+  CHECK(error_of([&] { evaluate(sum, parameters(), kPlace); })
+            .ends_with("1+1+... (20001 bytes)': is longer than 4096 characters; compute a part of "
+                       "it in a parameter"));
+}
+
 TEST_CASE("no expression is too deep for the stack") {
   for (const char* open : {"(", "-", "not ", "2 ** ", "len(", "widths["}) {
     std::string text;
-    for (int i = 0; i < 100'000; ++i) text += open;
+    for (int i = 0; i < 500; ++i) text += open;
     const std::string error = error_of([&] { evaluate(text, parameters(), kPlace); });
     CHECK(error.ends_with("nested more than 64 deep"));
   }

@@ -49,8 +49,31 @@ TEST_CASE("aliases are values, too, but not without end") {
   }
   CHECK(error_of([&] { parse_yaml(bomb, "f"); }).find("more than 200000 values") !=
         std::string::npos);
-  CHECK(error_of([] { parse_yaml("a: &x [*x]\n", "f"); }).find("nested more than 64 deep") !=
+  CHECK(error_of([] { parse_yaml("a: &x [*x]\n", "f"); }) ==
+        "f:1:8: an alias stands within what it stands for");
+  std::string deep = "a0: &a0 [x]\n";
+  for (int i = 1; i < 70; ++i) deep += fmt::format("a{}: &a{} [*a{}]\n", i, i, i - 1);
+  CHECK(error_of([&] { parse_yaml(deep, "f"); }).find("nested more than 64 deep") !=
         std::string::npos);
+  const std::string word(1000, 'x');
+  std::string words = "a: &a " + word + "\nb: [*a";
+  for (int i = 0; i < 9000; ++i) words += ", *a";
+  CHECK(error_of([&] { parse_yaml(words + "]\n", "f"); }).find("more than 8388608 letters") !=
+        std::string::npos);
+}
+
+TEST_CASE("a file that is too long is an Error at once") {
+  CHECK(error_of([] { parse_yaml("a: " + std::string(50'000'000, 'x'), "f"); }) ==
+        "f: has more than 1048576 bytes, too many for a configuration; is it the right file?");
+  CHECK(error_of([] { load_yaml("/dev/zero"); }).starts_with("/dev/zero: has more than"));
+  CHECK(load_yaml("/dev/null").is_null());
+}
+
+TEST_CASE("what is no text is an Error, and does not reach a terminal") {
+  CHECK(error_of([] { parse_yaml("a: \"\\e[31mred\"", "f"); }) ==
+        "f:1:4: '\\x1B[31mred' is no text: it has control characters, or is not in UTF-8");
+  CHECK(error_of([] { parse_yaml("\"\\a\": 1", "f"); }).starts_with("f:1:1: '\\x07' is no text"));
+  CHECK(parse_yaml("a: \"\\t\\n\"", "f").find("a")->value.scalar == "\t\n");
 }
 
 TEST_CASE("nesting without end is an Error") {

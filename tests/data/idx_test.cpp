@@ -45,8 +45,9 @@ TEST_CASE("idx files are read plain and packed, whatever they are called") {
 
 TEST_CASE("bytes are taken from the file where they stand, without a copy") {
   const TempDir dir;
-  dir.write("images", kImages);
-  dir.write("labels", kLabels);
+  // Large enough to be mapped.
+  dir.write("images", idx(0x08, {100'000, 1, 2}, std::string(200'000, 'a')));
+  dir.write("labels", idx(0x08, {100'000}, std::string(100'000, 'b')));
   const data::Dataset opened = dataset(dir, kDescription);
   constexpr std::uintptr_t kPage = 4096;  // where a mapped file begins
   const auto place = [&](const std::string& field) {

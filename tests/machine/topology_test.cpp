@@ -119,6 +119,10 @@ TEST_CASE("topology: threads per device") {
   const EnvironmentVariable wanted("OMP_NUM_THREADS", "3");
   CHECK(threads_per_device(1) == 3);
   CHECK(threads_per_device(100 * cores) == 3);
+  for (const char* many : {"20000", "99999999999999999999"}) {
+    const EnvironmentVariable too_many("OMP_NUM_THREADS", many);
+    CHECK_THROWS_AS(threads_per_device(1), Error);
+  }
 }
 
 TEST_CASE("topology: devices of one process are bound to disjoint shares, for the run only") {
@@ -193,6 +197,45 @@ TEST_CASE("launch: ranks from the environment") {
   const EnvironmentVariable wrong("OMPI_COMM_WORLD_SIZE", "many");
   CHECK_THROWS_WITH_AS(launch_from_environment(),
                        "environment: OMPI_COMM_WORLD_SIZE is 'many', not a number", Error);
+}
+
+TEST_CASE("launch: half of what mpirun sets is no launch") {
+  const EnvironmentVariable size("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK_THROWS_WITH_AS(
+      launch_from_environment(),
+      "environment: OMPI_COMM_WORLD_SIZE is set, as if this process had a rank, but neither "
+      "OMPI_COMM_WORLD_RANK nor PMIX_RANK gives it; start it with mpirun, or unset the variable",
+      Error);
+}
+
+TEST_CASE("launch: one of several processes of another launcher does not train alone") {
+  const auto refusal = [] {
+    try {
+      launch_from_environment();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  {
+    const EnvironmentVariable rank("PMI_RANK", "1");
+    const EnvironmentVariable size("PMI_SIZE", "4");
+    CHECK(refusal().starts_with("environment: PMI_SIZE says that this process is one of 4, but "));
+    const EnvironmentVariable one("PMI_SIZE", "1");
+    CHECK(refusal().empty());
+  }
+  const EnvironmentVariable rank("SLURM_PROCID", "1");
+  const EnvironmentVariable tasks("SLURM_NTASKS", "4");
+  CHECK(refusal().starts_with("environment: SLURM_NTASKS says that this process is one of 4"));
+  {
+    const EnvironmentVariable step("SLURM_STEP_NUM_TASKS", "2");
+    CHECK(
+        refusal().starts_with("environment: SLURM_STEP_NUM_TASKS says that this process is one "));
+  }
+  const EnvironmentVariable first("SLURM_PROCID", "0");
+  CHECK(refusal().empty());  // the script of sbatch, or the shell of salloc
+  const EnvironmentVariable step("SLURM_STEP_NUM_TASKS", "1");
+  CHECK(refusal().empty());
 }
 
 TEST_CASE("launch: ranks of Slurm with PMIx, and what cannot be") {

@@ -342,7 +342,7 @@ TEST_CASE("arguments of the other layers") {
 TEST_CASE("layers whose results would be too large say so") {
   CHECK(layer_error("[1000000, 1000000]", "UpSampling1D: {size: 65536}") ==
         "c.yaml:4:7: layer 'up_sampling1d' (UpSampling1D): its output would have more than 2^46 "
-        "elements");
+        "elements, or 2^31 along a dimension");
   CHECK(layer_error("[1000, 1000, 1]",
                     "Conv2D: {filters: 1000000000, kernel_size: 65536, "
                     "padding: same}") ==

@@ -107,9 +107,11 @@ TEST_CASE("a file too short for its header") {
 }
 
 TEST_CASE("deep nesting is no trouble") {
-  CHECK(parse_error(std::string(100'000, '['), 0).starts_with(kPlace + "the header is not JSON"));
+  CHECK(parse_error(std::string(100'000, '['), 0)
+            .starts_with(kPlace + "the header is nested more than 64 deep"));
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  CHECK(entry_error(deep) == kPlace + "'a' is not a map");
+  CHECK(entry_error(deep) == kPlace + "the header is nested more than 64 deep");
+  CHECK(entry_error(std::string(50, '[') + std::string(50, ']')) == kPlace + "'a' is not a map");
 }
 
 /// A good file of three tensors.

@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
 #include "base/check.h"
 #include "comm/thread.h"
 #include "state/shards.h"
+#include "state/stored_tensors.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
 
@@ -198,6 +200,20 @@ TEST_CASE("what does not fit the model is listed with the nearest names") {
   const std::string error = test::error_of([&] { file.check_tensors(many, true); });
   CHECK(test::contains(error, "30 tensors do not fit"));
   CHECK(error.ends_with("\n  no tensor 'x09', float32[] in the model\n  and 20 more"));
+}
+
+TEST_CASE("thousands of tensors that do not fit are counted, not searched") {
+  std::vector<StoredTensor> stored;
+  std::vector<GlobalTensor> expected;
+  for (int i = 0; i < 16000; ++i) {
+    stored.push_back({fmt::format("foreign/of/another/model/{:05}", i), "F32", {}, 0, 4});
+    expected.push_back({fmt::format("stage/basic/conv2d_{:05}/kernel", i), DType::kFloat32, {}});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(test::contains(test::error_of([&] { check_stored_tensors("w", stored, expected, false); }),
+                       "w: 32000 tensors do not fit:"));
+  // By the names of all it would be an hour.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
 }
 
 TEST_CASE("read refuses what is not there") {

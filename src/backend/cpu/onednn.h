@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "base/check.h"
 #include "base/dtype.h"
+#include "base/error.h"
 
 namespace meshwork::cpu {
 
@@ -29,6 +31,22 @@ inline bool multiplies_bfloat16() {
   return (there & needed) == needed;
 }
 
+/// oneDNN counts in 32 bits here and there, and divides by what is left of a larger extent.
+inline void check_extents(const dnnl::memory::desc& matrix) {
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::memory::dims extents = matrix.get_dims();
+#else
+  const dnnl::memory::dims extents = matrix.dims();
+#endif
+  for (const std::int64_t extent : extents) {
+    if (extent <= std::numeric_limits<std::int32_t>::max()) continue;
+    fail(
+        "a product of matrices has {} rows or columns on one device, more than 2^31 - 1; take "
+        "smaller layers or a smaller batch, or shard over more devices",
+        extent);
+  }
+}
+
 /// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], each with any strides
 /// that oneDNN has an implementation for; throws dnnl::error if there is none. Memory for its
 /// scratchpad is given when it runs.
@@ -36,6 +54,7 @@ inline dnnl::matmul::primitive_desc make_matmul(const dnnl::engine& engine,
                                                 const dnnl::memory::desc& x,
                                                 const dnnl::memory::desc& w,
                                                 const dnnl::memory::desc& y) {
+  for (const auto* matrix : {&x, &w, &y}) check_extents(*matrix);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 #if DNNL_VERSION_MAJOR >= 3

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iostream>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
@@ -99,11 +100,11 @@ ExitCode run(const FitArguments& arguments) {
     if (!result.stopped.empty()) code = ExitCode::kStopped;
     if (world.hosts->rank() != 0) return;
     if (arguments.json) {
-      fmt::print("{}\n", result.record);
+      std::cout << result.record + "\n";
     } else if (result.stopped.empty()) {
-      fmt::print("{}\n", final_line(result.logs, result.digest));
+      std::cout << final_line(result.logs, result.digest) + "\n";
     }
-    if (!result.stopped.empty()) fmt::print(stderr, "meshwork: {}\n", result.stopped);
+    if (!result.stopped.empty()) say(result.stopped);
   });
   print_pass_times(job);
   return code;
@@ -138,6 +139,7 @@ extern const Command kFit{
     .summary = "train; writes checkpoints, weights, logs, a progress bar",
     .details = kDetails,
     .add = add,
+    .prints_progress = true,
 };
 
 }  // namespace meshwork::cli

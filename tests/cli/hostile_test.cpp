@@ -1,0 +1,97 @@
+// What no user means to do to the program: streams that are closed or full, and an environment, a
+// command line and limits that cannot be.
+#include <doctest/doctest.h>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+/// Runs a line of a shell in which `meshwork` is the program of this build.
+Finished shell(const JobFolder& folder, const std::string& line) {
+  folder.write("line.sh", "meshwork() { \"$MESHWORK\" \"$@\"; }\n" + line + "\n");
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../src/meshwork";
+  const std::string command = "cd '" + folder.path.string() + "' && MESHWORK='" + program.string() +
+                              "' bash line.sh >out 2>err";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
+}
+
+}  // namespace
+
+TEST_CASE("nobody reads what fit prints, and it goes on") {
+  const JobFolder folder;
+  const Finished closed = shell(folder, "meshwork fit c.yaml | true; exit ${PIPESTATUS[0]}");
+  CHECK(closed.exit_code == 0);
+  CHECK(closed.err.starts_with("meshwork: warning: standard output did not take all"));
+  CHECK(folder.has("run/final.safetensors"));
+  const Finished full = shell(folder, "meshwork fit c.yaml --new > /dev/full");
+  CHECK(full.exit_code == 0);
+  CHECK(full.err == closed.err);
+  CHECK(shell(folder, "meshwork fit c.yaml --new > /dev/full 2>&1").exit_code == 0);
+  CHECK(shell(folder, "meshwork fit c.yaml --new <&- >&- 2>&-").exit_code == 0);
+  CHECK(folder.has("run-4/final.safetensors"));
+}
+
+TEST_CASE("a result that cannot be printed is an error") {
+  const JobFolder folder;
+  const Finished full = shell(folder, "meshwork paths c.yaml > /dev/full");
+  CHECK(full.exit_code == 3);
+  CHECK(full.err == "meshwork: cannot write to standard output; is the disk full?\n");
+  CHECK(shell(folder, "meshwork paths no.yaml 2> /dev/full").exit_code == 2);
+}
+
+TEST_CASE("an environment that cannot be is an error") {
+  const JobFolder folder;
+  const Finished rank = shell(folder, "OMPI_COMM_WORLD_SIZE=2 meshwork validate c.yaml");
+  CHECK(rank.exit_code == 4);
+  CHECK(rank.err.starts_with("meshwork: environment: OMPI_COMM_WORLD_SIZE is set, as if "));
+  const Finished threads = shell(folder, "OMP_NUM_THREADS=20000 meshwork fit c.yaml");
+  CHECK(threads.exit_code == 2);
+  CHECK(threads.err.starts_with("meshwork: environment: OMP_NUM_THREADS is '20000'; give at most"));
+}
+
+TEST_CASE("as little memory as there is, the program says so") {
+  const JobFolder folder;
+  for (const int kilobytes : {200'000, 300'000, 600'000}) {
+    CAPTURE(kilobytes);
+    const Finished run =
+        shell(folder, "ulimit -v " + std::to_string(kilobytes) + "; meshwork fit c.yaml --new");
+    CAPTURE(run.err);
+    CHECK((run.exit_code >= 0 && run.exit_code <= 4));
+    CHECK(run.err.find("bug") == std::string::npos);
+    CHECK((run.exit_code == 0 || run.err.starts_with("meshwork: ")));
+  }
+}
+
+TEST_CASE("more devices than a process has threads") {
+  const JobFolder folder;
+  const Finished run = folder.run("fit c.yaml --mesh 32768x1");
+  CHECK(run.exit_code == 2);
+  CHECK(run.err.find("has 32768 devices, but as threads of one process there are at most 1024; run "
+                     "'mpirun -n 32768 meshwork fit c.yaml --mesh 32768x1'") != std::string::npos);
+}
+
+TEST_CASE("messages hold nothing that a terminal acts on, and are not long") {
+  const JobFolder folder;
+  const Finished escape = shell(folder, "meshwork validate c.yaml $'seed=\\e[31mred'");
+  CHECK(escape.exit_code == 2);
+  CHECK(escape.err.find("\\x1B[31mred") != std::string::npos);
+  CHECK(escape.err.find('\x1B') == std::string::npos);
+  folder.write("long.yaml", "seed: " + std::string(750'000, 'x') + "\n" + kTinyConfig);
+  const Finished words = folder.run("validate long.yaml");
+  CHECK(words.exit_code == 2);
+  CHECK(words.err.find("x... (750000 bytes)'") != std::string::npos);
+  CHECK(words.err.size() < 400);
+  folder.write("name.yaml", std::string(750'000, 'x') + ": 1\n" + kTinyConfig);
+  CHECK(folder.run("validate name.yaml").err.size() < 10'000);
+}
+
+TEST_CASE("extents beyond 32 bits are an error before any device starts") {
+  const JobFolder folder;
+  const Finished units = folder.run("explain c.yaml model.layers.d1.units=4294967296");
+  CHECK(units.exit_code == 2);
+  CHECK(units.err.find("a variable of shape [3, 4294967296] is too large") != std::string::npos);
+}
