@@ -150,8 +150,13 @@ std::vector<std::int64_t> reserved_bytes(const Compilation& c) {
   if (c.kind != ProgramKind::kAccumulate) return bytes;
   const GlobalProgram all =
       compile(c.config, c.signature, c.mesh, c.target(), ProgramKind::kInitialize, c.batch);
-  for (std::size_t device = 0; device < bytes.size(); ++device) {
-    bytes[device] = compile_for_device(all, c.mesh, static_cast<int>(device), {}).variable_bytes;
+  const DeviceKinds kinds(all.partitioned, c.mesh);
+  std::map<std::vector<std::int64_t>, std::int64_t> known;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int device = static_cast<int>(i);
+    const auto [found, is_new] = known.emplace(kinds.kind_of(device), 0);
+    if (is_new) found->second = compile_for_device(all, c.mesh, device, {}).variable_bytes;
+    bytes[i] = found->second;
   }
   return bytes;
 }
@@ -168,9 +173,15 @@ std::vector<Segment> segments_within_limit(const Compilation& c) {
     tried.partitioned =
         choose_collectives(insert_reshards(again.program, c.mesh, c.options()), c.mesh);
     SegmentsMeasure found{std::move(again.costs), {}};
+    const DeviceKinds kinds(tried.partitioned, c.mesh);
+    std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, MemoryUse> known;
     for (const int device : devices) {
-      found.devices.push_back(memory_use(compile_for_device(
-          tried, c.mesh, device, c.workspace, reserved[static_cast<std::size_t>(device)])));
+      const std::int64_t bytes = reserved[static_cast<std::size_t>(device)];
+      const auto [use, is_new] = known.try_emplace({bytes, kinds.kind_of(device)});
+      if (is_new) {
+        use->second = memory_use(compile_for_device(tried, c.mesh, device, c.workspace, bytes));
+      }
+      found.devices.push_back(use->second);
     }
     return found;
   };

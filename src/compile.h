@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "sharding/layout_map.h"
 #include "sharding/propagate.h"
+#include "spmd/device_kinds.h"
 #include "spmd/partition.h"
 #include "spmd/rematerialize.h"
 #include "target.h"

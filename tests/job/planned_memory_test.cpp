@@ -1,0 +1,55 @@
+// The memory that is planned for the devices that are unlike is that of all devices.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "job/device_plans.h"
+#include "job/memory_report.h"
+#include "train/fit.h"
+
+using namespace meshwork;
+
+namespace {
+
+Job prepared(const std::string& file, const std::string& mesh) {
+  Job job = make_job(config::load_config(file, {.mesh = mesh, .assignments = {}}), 0);
+  prepare_fit(job);
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("the device that takes most is found among a few") {
+  for (const auto& [file, mesh] :
+       {std::pair("configs/uneven.yaml", "3x2"), std::pair("configs/uneven.yaml", "1x1"),
+        std::pair("configs/uneven.yaml", "7x3"), std::pair("configs/tiles.yaml", "1x3x2"),
+        std::pair("configs/tiles.yaml", "2x2x2"), std::pair("configs/tiles.yaml", "3x4x1")}) {
+    CAPTURE(file);
+    CAPTURE(mesh);
+    const Job job = prepared(file, mesh);
+    const PlannedMemory planned = planned_memory(job);
+    const WorkspaceQuery workspace = workspace_of(job);
+    std::int64_t most = 0;
+    for (int device = 0; device < job.mesh.num_devices(); ++device) {
+      most = std::max(most, plan_device(job, device, workspace).arena_bytes);
+    }
+    CHECK(planned.arena.bytes() == most);
+    CHECK(plan_device(job, planned.device, workspace).arena_bytes == most);
+  }
+}
+
+TEST_CASE("thousands of devices that are alike take the time of a few") {
+  const Job job = prepared("configs/uneven.yaml", "4096x1");
+  const DeviceKinds kinds(job.programs.begin()->second.partitioned, job.mesh);
+  std::set<std::vector<std::int64_t>> all;
+  for (int device = 0; device < job.mesh.num_devices(); ++device) {
+    all.insert(kinds.kind_of(device));
+  }
+  CHECK(all.size() <= 2);
+  CHECK(planned_memory(job).arena.bytes() > 0);
+}
