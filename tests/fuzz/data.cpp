@@ -1,0 +1,91 @@
+// Files of data, as a description names them.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "config/yaml.h"
+#include "data/dataset.h"
+#include "data/image/image.h"
+#include "fuzz/targets.h"
+#include "state/checkpoint_index.h"
+#include "state/safetensors.h"
+#include "state/stored_tensors.h"
+
+namespace meshwork::fuzz {
+namespace {
+
+/// A file that has no place on a disk.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
+    MW_CHECK(fd_ >= 0 && write(fd_, bytes.data(), bytes.size()) == std::ssize(bytes));
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+
+ private:
+  int fd_;
+};
+
+/// Reads all elements of an array in a file of this format.
+void read_array(const char* format, std::string_view bytes) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const MemoryFile file(bytes);
+  const std::string text =
+      fmt::format("{{format: {}, splits: {{train: {{x: {}}}}}}}", format, file.path());
+  try {
+    const data::Dataset dataset(config::parse_yaml(text, "d.yaml"), 1);
+    const auto source = dataset.split("train").find("x")->source;
+    const std::int64_t elements = num_elements(source->info().shape);
+    const auto item = static_cast<std::int64_t>(size_of(source->info().dtype));
+    std::vector<std::byte> all(static_cast<std::size_t>(std::min(elements, kMost) * item));
+    source->read(0, std::min(elements, kMost), all.data());
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+void idx(std::string_view bytes) { read_array("idx", bytes); }
+void npy(std::string_view bytes) { read_array("npy", bytes); }
+void npz(std::string_view bytes) { read_array("npz", bytes); }
+void csv(std::string_view bytes) { read_array("csv", bytes); }
+
+void image(std::string_view bytes) {
+  const std::span file(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size());
+  std::vector<std::byte> pixels;
+  for (const auto mode :
+       {data::ColorMode::kGrayscale, data::ColorMode::kRgb, data::ColorMode::kRgba}) {
+    try {
+      constexpr std::int64_t kMost = 1 << 20;  // pixels, for the sake of time
+      const data::ImageSize size = data::image_size("f", file);
+      if (size.height * size.width <= kMost) data::decode_image("f", file, mode, pixels);
+    } catch (const Error&) {
+    }
+  }
+}
+
+void safetensors(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  try {
+    const SafetensorsFile read(file.path());
+    check_stored_tensors("f", read.tensors(), {{"d1/kernel", DType::kFloat32, {2, 2}}}, false);
+  } catch (const Error&) {
+  }
+}
+
+void checkpoint_index(std::string_view bytes) {
+  try {
+    const CheckpointIndex index = parse_checkpoint_index(bytes, "f");
+    parse_checkpoint_index(to_json(index), "f");
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace meshwork::fuzz

@@ -1,0 +1,25 @@
+#include "fuzz/targets.h"
+
+#include <array>
+
+namespace meshwork::fuzz {
+
+std::span<const NamedTarget> targets() {
+  static constexpr std::array kTargets{
+      NamedTarget{"yaml", yaml},
+      NamedTarget{"config", config},
+      NamedTarget{"override_key", override_key},
+      NamedTarget{"expression", expression},
+      NamedTarget{"pattern", pattern},
+      NamedTarget{"idx", idx},
+      NamedTarget{"npy", npy},
+      NamedTarget{"npz", npz},
+      NamedTarget{"csv", csv},
+      NamedTarget{"image", image},
+      NamedTarget{"safetensors", safetensors},
+      NamedTarget{"checkpoint_index", checkpoint_index},
+  };
+  return kTargets;
+}
+
+}  // namespace meshwork::fuzz
