@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
 #include "job/same_job.h"
@@ -120,7 +121,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   try {
     write_memory_report(memory, directory.path() + "/memory.csv");
   } catch (const Error& error) {
-    fmt::print(stderr, "meshwork: warning: {}\n", error.what());
+    say(fmt::format("warning: {}", error.what()));
   }
   record->add(memory);
   record->complete(result.digest);

@@ -3,12 +3,12 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "job/versions.h"
 #include "machine/topology.h"
 #include "train/json_numbers.h"
@@ -118,7 +118,7 @@ void RunRecord::end(const char* status, ExitCode code) {
   try {
     replace_file(path_, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
   } catch (const Error& error) {
-    fmt::print(stderr, "meshwork: warning: {}\n", error.what());
+    say(fmt::format("warning: {}", error.what()));
   }
 }
 
