@@ -35,7 +35,7 @@ MAY_SEE = {
     "backend": "base target graph elementwise device",
     "exec": "base graph plan device comm backend",
     "data": "base config",
-    "state": "base comm",
+    "state": "base comm data",
     "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state",
     "train": "base config graph model optim sharding machine device comm exec data state job",
     "explain": "base config graph optim sharding spmd compile job train",
@@ -48,6 +48,7 @@ ORDER = list(MAY_SEE)
 PRIVATE = {
     "CLI/": "cli",
     "dnnl": "backend",
+    "hdf5.h": "state",
     "mpi.h": "comm",
     "yaml-cpp/": "config",
 }

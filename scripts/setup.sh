@@ -10,6 +10,7 @@ required=(
   libcli11-dev
   libdnnl-dev
   libfmt-dev
+  libhdf5-dev
   libisal-dev
   libjpeg-dev
   libopenmpi-dev

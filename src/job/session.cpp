@@ -8,11 +8,13 @@
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "graph/op_def.h"
+#include "job/keras_model.h"
 #include "job/node_memory.h"
 #include "job/same_model.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
+#include "state/weights_file.h"
 
 namespace meshwork {
 namespace {
@@ -206,10 +208,29 @@ void Session::load_weights(const std::string& path) {
       stored.check_tensors(weights(), true);
       return load(weights_, stored);
     }
-    const SafetensorsFile stored(path);
-    stored.check_tensors(weights());
-    load(weights_, stored);
+    load(weights_, WeightsFile(path, weights(), keras_models(job_.config)));
   });
+}
+
+std::vector<GlobalTensor> Session::slots() const {
+  std::vector<GlobalTensor> slots;
+  std::set<std::string> known;
+  for (const GlobalTensor& weight : weights()) known.insert(weight.path);
+  for (const GlobalTensor& variable : variables()) {
+    if (!known.contains(variable.path)) slots.push_back(variable);
+  }
+  return slots;
+}
+
+std::int64_t Session::load_variables(const std::string& file) {
+  std::int64_t iteration = 0;
+  collectively(hosts(), [&] {
+    WeightsFile stored(file, weights(), keras_models(job_.config));
+    const bool has_slots = stored.find_slots(slots());
+    load(has_slots ? variables_ : weights_, stored);
+    if (has_slots) iteration = stored.iteration();
+  });
+  return iteration;
 }
 
 void Session::load_variables(const Checkpoint& checkpoint) {

@@ -46,10 +46,13 @@ class Session {
   /// Parts of the weights as copy_weights() gives them; they must outlive what is returned.
   std::vector<TensorPart> parts_of(const WeightsCopy& copy) const;
 
-  /// Reads the weights that a file of final weights, or the directory of a checkpoint, holds.
+  /// Reads the weights that a file of any format, or the directory of a checkpoint, holds.
   void load_weights(const std::string& path);
   /// Reads weights and optimizer state.
   void load_variables(const Checkpoint& checkpoint);
+  /// Reads weights, and the optimizer's state if the file has it; gives the steps of that
+  /// optimizer, else 0.
+  std::int64_t load_variables(const std::string& file);
   /// Reads copies of the weights, which a checkpoint has under `prefix` before their paths.
   WeightsCopy read_copy(const Checkpoint& checkpoint, const std::string& prefix) const;
   /// Writes them, each device its part.
@@ -95,6 +98,7 @@ class Session {
   };
 
   void find_variables();
+  std::vector<GlobalTensor> slots() const;
   template <class Stored>
   void load(const Held& held, const Stored& stored);
   std::vector<TensorPart> parts_of(const Held& held) const;

@@ -65,7 +65,8 @@ const OptimizerDef kAdam{.names = {"Adam"},
                          .path = "adam",
                          .learning_rate = 0.001,
                          .weight_decay = {},
-                         .read = read_adam_rule};
+                         .read = read_adam_rule,
+                         .slots = {{"momentum", "velocity"}, {"velocity_hat"}}};
 
 }  // namespace optimizers
 }  // namespace meshwork

@@ -7,6 +7,7 @@ const OptimizerDef kAdamW{.names = {"AdamW"},
                           .path = "adam_w",
                           .learning_rate = 0.001,
                           .weight_decay = 0.004,
-                          .read = read_adam_rule};
+                          .read = read_adam_rule,
+                          .slots = {{"momentum", "velocity"}, {"velocity_hat"}}};
 
 }  // namespace meshwork::optimizers

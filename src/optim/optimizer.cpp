@@ -128,6 +128,21 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
   return updates;
 }
 
+OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights) {
+  OptimizerState state{read_optimizer(spec).common.name, {}};
+  std::vector<std::vector<std::string_view>> lists{{"average"}, {"gradient_accumulator"}};
+  const auto& own = find_optimizer(spec).slots;
+  lists.insert(lists.end(), own.begin(), own.end());
+  for (const auto& list : lists) {
+    for (const std::string& weight : weights) {
+      for (const std::string_view slot : list) {
+        state.slots.push_back(slot_path(state.name, weight, std::string(slot)));
+      }
+    }
+  }
+  return state;
+}
+
 void check_optimizer(const config::ClassSpec& spec) { read_optimizer(spec); }
 
 Schedule learning_rate_of(const config::ClassSpec& spec) {

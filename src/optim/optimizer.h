@@ -44,6 +44,13 @@ std::int64_t steps_per_update(const config::ClassSpec& spec);
 bool averages_weights(const config::ClassSpec& spec);
 std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpec& spec);
 
+/// What an optimizer keeps, as Keras orders it.
+struct OptimizerState {
+  std::string name;                ///< of the optimizer: "adam"
+  std::vector<std::string> slots;  ///< paths of all that it may have, for weights in this order
+};
+OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights);
+
 /// Checks name and arguments, without a program.
 void check_optimizer(const config::ClassSpec& spec);
 

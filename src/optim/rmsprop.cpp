@@ -56,6 +56,7 @@ const OptimizerDef kRmsProp{.names = {"RMSprop"},
                             .path = "rm_sprop",
                             .learning_rate = 0.001,
                             .weight_decay = {},
-                            .read = read};
+                            .read = read,
+                            .slots = {{"velocity"}, {"momentum"}, {"average_gradient"}}};
 
 }  // namespace meshwork::optimizers

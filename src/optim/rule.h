@@ -68,6 +68,9 @@ struct OptimizerDef {
   double learning_rate;
   std::optional<double> weight_decay;
   UpdateRule (*read)(config::Reader& args);
+  /// Names of all slots that it may have, in Keras's order: of each list those of a weight stand
+  /// side by side, and a list follows the other.
+  std::vector<std::vector<std::string_view>> slots;
 };
 
 namespace optimizers {

@@ -24,7 +24,11 @@ UpdateRule read(config::Reader& args) {
 
 }  // namespace
 
-const OptimizerDef kSgd{
-    .names = {"SGD"}, .path = "sgd", .learning_rate = 0.01, .weight_decay = {}, .read = read};
+const OptimizerDef kSgd{.names = {"SGD"},
+                        .path = "sgd",
+                        .learning_rate = 0.01,
+                        .weight_decay = {},
+                        .read = read,
+                        .slots = {{"momentum"}}};
 
 }  // namespace meshwork::optimizers

@@ -19,16 +19,31 @@ std::string nearest_names(const std::string& path, const std::vector<std::string
   return names.empty() ? "" : fmt::format("; nearest: {}", join(names, ", "));
 }
 
+/// Where a file has a tensor.
+std::string place_of(const std::string& path, const std::map<std::string, std::string>& places) {
+  const auto place = places.find(path);
+  return place == places.end() ? path : place->second;
+}
+
+/// "'d1/kernel'", "'d1/kernel', in the file 'layers/dense/vars/0',".
+std::string show_path(const std::string& path, const std::string& place) {
+  return place == path ? fmt::format("'{}'", path)
+                       : fmt::format("'{}', in the file '{}',", path, place);
+}
+
 /// Why `stored`, or nothing, does not do for `tensor`. `extra`: paths nobody expects.
-std::string problem_of(const GlobalTensor& tensor, const StoredTensor* stored,
-                       const std::vector<std::string>& extra) {
+std::string problem_of(const GlobalTensor& tensor, const std::string& place,
+                       const StoredTensor* stored, const std::vector<std::string>& extra) {
   const std::string type = describe(tensor.dtype, tensor.shape);
   if (stored == nullptr) {
-    return fmt::format("no tensor '{}', {} in the model{}", tensor.path, type,
-                       nearest_names(tensor.path, extra));
+    const std::string what =
+        place == tensor.path
+            ? fmt::format("no tensor '{}', {} in the model", tensor.path, type)
+            : fmt::format("no tensor '{}', '{}', {}, in the model", place, tensor.path, type);
+    return what + nearest_names(place, extra);
   }
-  return fmt::format("'{}' is {} in the file, {} in the model", tensor.path, describe(*stored),
-                     type);
+  return fmt::format("{} is {} in the file, {} in the model", show_path(tensor.path, place),
+                     describe(*stored), type);
 }
 
 /// Those of `paths` that are not in `others`; both sorted.
@@ -79,18 +94,23 @@ bool is_same_type(const StoredTensor& stored, const GlobalTensor& tensor) {
 }
 
 void check_stored_tensors(const std::string& file, const std::vector<StoredTensor>& stored,
-                          const std::vector<GlobalTensor>& expected, bool allow_extra) {
+                          const std::vector<GlobalTensor>& expected, bool allow_extra,
+                          const std::map<std::string, std::string>& places) {
   std::vector<std::string> paths, wanted;
   for (const StoredTensor& tensor : stored) paths.push_back(tensor.path);
-  for (const std::size_t i : in_path_order(expected)) wanted.push_back(expected[i].path);
+  for (const std::size_t i : in_path_order(expected)) {
+    wanted.push_back(place_of(expected[i].path, places));
+  }
+  std::sort(wanted.begin(), wanted.end());
   const std::vector<std::string> missing = without(wanted, paths);
   const std::vector<std::string> extra = without(paths, wanted);
 
   Problems problems;
   for (const std::size_t i : in_path_order(expected)) {
-    const StoredTensor* found = find_stored(stored, expected[i].path);
+    const std::string place = place_of(expected[i].path, places);
+    const StoredTensor* found = find_stored(stored, place);
     if (found != nullptr && is_same_type(*found, expected[i])) continue;
-    problems.add([&] { return problem_of(expected[i], found, extra); });
+    problems.add([&] { return problem_of(expected[i], place, found, extra); });
   }
   for (const std::string& path : allow_extra ? std::vector<std::string>{} : extra) {
     problems.add([&] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,10 @@ bool is_same_type(const StoredTensor& stored, const GlobalTensor& tensor);
 
 /// Throws an Error of ExitCode::kFile, which begins with `file` and lists, with the nearest names,
 /// all tensors of `expected` that are not `stored` or are of another type, and those stored that
-/// nobody expects, unless `allow_extra`.
+/// nobody expects, unless `allow_extra`. `places`: paths in the file of those that it has under
+/// another one.
 void check_stored_tensors(const std::string& file, const std::vector<StoredTensor>& stored,
-                          const std::vector<GlobalTensor>& expected, bool allow_extra);
+                          const std::vector<GlobalTensor>& expected, bool allow_extra,
+                          const std::map<std::string, std::string>& places = {});
 
 }  // namespace meshwork

@@ -49,9 +49,12 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   }
   session.initialize();
   if (options.from.empty()) return {};
-  if (options.weights_only || !std::filesystem::is_directory(options.from, status)) {
+  if (options.weights_only) {
     session.load_weights(options.from);
     return {};
+  }
+  if (!std::filesystem::is_directory(options.from, status)) {
+    return {.iteration = session.load_variables(options.from)};
   }
   collectively(session.hosts(), [&] { checkpoint.emplace(options.from); });
   session.load_variables(*checkpoint);

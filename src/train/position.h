@@ -12,6 +12,7 @@ namespace meshwork {
 struct Position {
   std::int64_t steps = 0;      ///< of the run
   std::int64_t iteration = 0;  ///< steps of its optimizer
+  double learning_rate = 0;    ///< where no schedule sets it
   std::int64_t epoch = 0;      ///< epochs that are done
   std::int64_t step = 0;       ///< steps of the next one that are done
   Logs logs;                   ///< of the last epoch that is done

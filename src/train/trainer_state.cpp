@@ -76,6 +76,7 @@ Position position_of(const Checkpoint& checkpoint) {
     const std::string name = std::filesystem::path(checkpoint.directory()).filename().string();
     return Position{.steps = state.at("steps").get<std::int64_t>(),
                     .iteration = state.at("iteration").get<std::int64_t>(),
+                    .learning_rate = number_of(state.at("learning_rate")),
                     .epoch = state.at("epoch").get<std::int64_t>(),
                     .step = state.at("step").get<std::int64_t>(),
                     .logs = logs_of(state.at("logs")),

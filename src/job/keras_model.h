@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "config/config.h"
+#include "state/weights_file.h"
+
+namespace meshwork {
+
+/// The weights of the model of a configuration.
+std::vector<GlobalTensor> model_weights(const config::Config& config);
+
+/// The model of a configuration as Keras would have it: a block is a model of its own, Sequential
+/// where it is a chain of layers, else Functional.
+KerasModel keras_model(const config::Config& config);
+
+/// The same model as it may be written in Keras: so first; with all blocks Functional; without
+/// models in it.
+DescribeForKeras keras_models(const config::Config& config);
+
+}  // namespace meshwork

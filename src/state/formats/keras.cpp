@@ -1,0 +1,79 @@
+// Keras 3's .keras: a zip archive of config.json, metadata.json and model.weights.h5. Its weights
+// are read; what the model looks like, the configuration says.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "state/formats/hdf5.h"
+#include "state/formats/zip_archive.h"
+
+namespace meshwork::formats {
+namespace {
+
+constexpr const char* kWeights = "model.weights.h5";
+constexpr std::string_view kSuffix = ".keras";
+
+/// A file that goes away with the object.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    std::error_code code;
+    path_ = (std::filesystem::temp_directory_path(code) / "meshwork.XXXXXX").string();
+    const int fd = ::mkstemp(path_.data());
+    if (fd < 0) fail(ExitCode::kFile, "{}: cannot create; set TMPDIR", path_);
+    ::close(fd);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void unpack(const ZipArchive& archive, std::size_t entry, const std::string& to) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20U;
+  ZipEntry packed = archive.open(entry);
+  File file = File::open_to_write(to);
+  std::vector<std::byte> piece(kBytes);
+  std::uint64_t at = 0;
+  while (const std::size_t got = packed.read(piece.data(), piece.size())) {
+    file.write_at(piece.data(), got, at);
+    at += got;
+  }
+  file.close();
+}
+
+/// HDF5 wants a file of its own: each device unpacks one, which nobody else sees.
+std::unique_ptr<TensorFile> open(const std::string& file) {
+  const ZipArchive archive(file);
+  const std::optional<std::size_t> entry = archive.find(kWeights);
+  if (!entry) {
+    fail(ExitCode::kFile, "{}: has no {}; save it again: model.save('name.keras')", file, kWeights);
+  }
+  archive.size(*entry);
+  const TemporaryFile unpacked;
+  unpack(archive, *entry, unpacked.path());
+  return open_hdf5(unpacked.path(), file);
+}
+
+bool recognizes(const std::string& file, std::string_view head) {
+  if (!head.starts_with(kZipMagic)) return false;
+  return file.ends_with(kSuffix) || ZipArchive(file).find(kWeights).has_value();
+}
+
+}  // namespace
+
+const Format kKeras{.name = "keras-archive",
+                    .suffixes = {kSuffix},
+                    .naming = Naming::kKeras,
+                    .recognizes = recognizes,
+                    .open = open,
+                    .write = nullptr};
+
+}  // namespace meshwork::formats

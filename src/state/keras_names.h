@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "state/formats/format.h"
+
+// How Keras 3 names what it stores. A model or layer is a group; the layers of a model are the
+// groups "layers/<class>", "layers/<class>_1", .. in it, each class counted by itself in the
+// order of the layers, whatever they are called. The variables of a layer are the datasets
+// "vars/0", "vars/1", ..; those of the optimizer "optimizer/vars/0", ..
+namespace meshwork {
+
+/// A layer, or a model with layers of its own, as Keras would have it.
+struct KerasLayer {
+  std::string kind;                    ///< its class: "dense", "sequential", "functional"
+  std::string name;                    ///< "d1"
+  std::string path;                    ///< ours, with the blocks around it: "stage_2/d1"
+  std::vector<std::string> variables;  ///< their paths, in Keras's order
+  std::vector<KerasLayer> layers;      ///< in Keras's order
+};
+
+/// A model and the optimizer that trains it.
+struct KerasModel {
+  KerasLayer model;
+  std::string optimizer;           ///< its name, "adam"; "" without one
+  bool has_learning_rate = false;  ///< as a variable: no schedule sets it
+  std::vector<std::string> slots;  ///< paths of all that it may have, in Keras's order
+};
+
+/// Paths of variables, and where a file has them.
+using Places = std::map<std::string, std::string>;
+
+/// Where Keras puts the weights.
+Places keras_places(const KerasModel& model);
+
+/// Names of all groups, as TensorFile::names().
+std::map<std::string, std::string> keras_group_names(const KerasModel& model);
+
+/// Where a file has the weights: by the names of layers where it has a layer for each of ours, with
+/// the names of the blocks around it, else by Keras's places. `models` are the same model as it may
+/// be put together; where none fits, the places are those of the first.
+Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file);
+
+/// Variables of the optimizer: their places by number.
+std::string keras_optimizer_place(std::size_t number);
+std::size_t count_keras_optimizer_variables(const TensorFile& file);
+
+}  // namespace meshwork

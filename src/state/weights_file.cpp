@@ -1,0 +1,124 @@
+#include "state/weights_file.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "state/stored_tensors.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::string_view kLayers = "layers/";
+
+/// The beginning of paths that most of `weights` have in the file; "" where there is none.
+std::string common_prefix(const TensorFile& file, const std::vector<GlobalTensor>& weights) {
+  constexpr std::size_t kAsked = 100;  // of many weights the first ones
+  std::map<std::string, std::size_t> counts;
+  for (const GlobalTensor& weight : std::span(weights).first(std::min(kAsked, weights.size()))) {
+    if (find_stored(file.tensors(), weight.path) != nullptr) ++counts[""];
+    for (const StoredTensor& tensor : file.tensors()) {
+      if (!tensor.path.ends_with("/" + weight.path)) continue;
+      ++counts[tensor.path.substr(0, tensor.path.size() - weight.path.size())];
+    }
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+}  // namespace
+
+WeightsFile::WeightsFile(const std::string& file, const std::vector<GlobalTensor>& weights,
+                         const DescribeForKeras& describe) {
+  const Format& format = format_of(file);
+  file_ = format.open(file);
+  if (format.naming == Naming::kKeras) {
+    models_ = describe();
+    find_by_layer(weights);
+  } else {
+    find_by_path(weights);
+  }
+}
+
+void WeightsFile::find_by_path(const std::vector<GlobalTensor>& weights) {
+  const std::string prefix = common_prefix(*file_, weights);
+  for (const GlobalTensor& weight : weights) places_[weight.path] = prefix + weight.path;
+  check(weights, false);
+}
+
+void WeightsFile::find_by_layer(const std::vector<GlobalTensor>& weights) {
+  const bool has_layers =
+      std::any_of(file_->tensors().begin(), file_->tensors().end(),
+                  [](const StoredTensor& tensor) { return tensor.path.starts_with(kLayers); });
+  if (!has_layers && !weights.empty()) {
+    fail(ExitCode::kFile,
+         "{}: has no weights of layers as Keras 3 stores them; save them with "
+         "model.save_weights('name.weights.h5')",
+         file_->name());
+  }
+  places_ = find_keras_places(models_, *file_);
+  check(weights, false);
+}
+
+void WeightsFile::check(const std::vector<GlobalTensor>& expected, bool allow_extra) const {
+  std::vector<StoredTensor> stored;
+  for (const StoredTensor& tensor : file_->tensors()) {
+    if (models_.empty() || tensor.path.starts_with(kLayers)) stored.push_back(tensor);
+  }
+  check_stored_tensors(file_->name(), stored, expected, allow_extra, places_);
+}
+
+bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {
+  if (models_.empty()) return false;
+  const KerasModel& model = models_.front();
+  const std::size_t found = count_keras_optimizer_variables(*file_);
+  if (found <= 2 && !slots.empty()) return false;  // compiled, and not trained yet
+  if (found == 0) return false;
+  const bool is_known = found == slots.size() + 1 || found == slots.size() + 2;
+  if (!is_known) {
+    fail(ExitCode::kFile,
+         "{}: its optimizer has {} variables, {} of the configuration {}; take the weights alone "
+         "with --weights-only, or configure the optimizer of the file",
+         file_->name(), found, model.optimizer, slots.size() + 1 + int{model.has_learning_rate});
+  }
+  std::size_t number = found - slots.size();
+  std::vector<GlobalTensor> in_order;
+  for (const std::string& path : model.slots) {
+    const auto slot = std::find_if(slots.begin(), slots.end(),
+                                   [&](const GlobalTensor& s) { return s.path == path; });
+    if (slot == slots.end()) continue;
+    places_[path] = keras_optimizer_place(number++);
+    in_order.push_back(*slot);
+  }
+  MW_CHECK(in_order.size() == slots.size(), "{} of {} slots", in_order.size(), slots.size());
+  check_stored_tensors(file_->name(), file_->tensors(), in_order, true, places_);
+  return true;
+}
+
+std::int64_t WeightsFile::iteration() const {
+  const StoredTensor* stored = find_stored(file_->tensors(), keras_optimizer_place(0));
+  const auto read_as = [&](auto number) {
+    file_->read(*stored, whole_region({}), {}, reinterpret_cast<std::byte*>(&number));
+    return static_cast<std::int64_t>(number);
+  };
+  std::int64_t steps = -1;
+  if (stored != nullptr && stored->shape.empty()) {
+    if (stored->dtype == stored_dtype(DType::kInt32)) steps = read_as(std::int32_t{});
+    if (stored->dtype == stored_dtype(DType::kInt64)) steps = read_as(std::int64_t{});
+  }
+  if (steps >= 0) return steps;
+  fail(ExitCode::kFile, "{}: '{}' is not the number of steps that an optimizer has done",
+       file_->name(), keras_optimizer_place(0));
+}
+
+void WeightsFile::read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+                       std::byte* to) const {
+  const StoredTensor* stored = find_stored(file_->tensors(), places_.at(tensor.path));
+  MW_CHECK(stored != nullptr && is_same_type(*stored, tensor), "{}", tensor.path);
+  file_->read(*stored, region, local, to);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/formats/format.h"
+#include "state/keras_names.h"
+
+namespace meshwork {
+
+/// Says how Keras would have a model; asked only for files in Keras's own structure.
+using DescribeForKeras = std::function<std::vector<KerasModel>()>;
+
+/// A file of weights of any format, open for reading by the paths of the model. Each device opens
+/// it for itself.
+class WeightsFile {
+ public:
+  /// `weights`: those of the model. Of a file of paths that all begin with the name of a model, as
+  /// Keras's Sequential has them, that name is left out. Throws an Error of ExitCode::kFile that
+  /// lists the tensors that are missing or of another type, and those that the model has not.
+  WeightsFile(const std::string& file, const std::vector<GlobalTensor>& weights,
+              const DescribeForKeras& describe);
+
+  const TensorFile& file() const { return *file_; }
+
+  /// Finds the state of the optimizer, too: `slots`, those that it has. False where the file has
+  /// none; an Error where it has another optimizer's.
+  bool find_slots(const std::vector<GlobalTensor>& slots);
+  /// Steps of that optimizer.
+  std::int64_t iteration() const;
+
+  /// Reads one part of a tensor into `to`, dense and row-major.
+  void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+            std::byte* to) const;
+
+ private:
+  void find_by_path(const std::vector<GlobalTensor>& weights);
+  void find_by_layer(const std::vector<GlobalTensor>& weights);
+  void check(const std::vector<GlobalTensor>& expected, bool allow_extra) const;
+
+  std::unique_ptr<TensorFile> file_;
+  std::vector<KerasModel> models_;  ///< empty: the file knows variables by their paths
+  Places places_;                   ///< in the file
+};
+
+}  // namespace meshwork

@@ -1,0 +1,158 @@
+#include "state/weights_file.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "support/errors.h"
+#include "support/temp_directory.h"
+
+namespace meshwork {
+namespace {
+
+const std::vector<GlobalTensor> kWeights{{"a/kernel", DType::kFloat32, {2, 3}},
+                                         {"a/bias", DType::kFloat32, {3}},
+                                         {"stage/b/kernel", DType::kFloat32, {3, 2}}};
+const std::vector<GlobalTensor> kSlots{{"sgd/a_kernel_momentum", DType::kFloat32, {2, 3}},
+                                       {"sgd/a_bias_momentum", DType::kFloat32, {3}},
+                                       {"sgd/stage_b_kernel_momentum", DType::kFloat32, {3, 2}}};
+
+KerasModel model() {
+  KerasModel model;
+  const KerasLayer b{"dense", "b", "stage/b", {"stage/b/kernel"}, {}};
+  model.model.layers = {{"dense", "a", "a", {"a/kernel", "a/bias"}, {}},
+                        {"sequential", "stage", "stage", {}, {b}}};
+  model.optimizer = "sgd";
+  model.has_learning_rate = true;
+  for (const GlobalTensor& slot : kSlots) model.slots.push_back(slot.path);
+  return model;
+}
+
+std::vector<KerasModel> models() {
+  KerasModel flat = model();
+  flat.model.layers = {model().model.layers[0], model().model.layers[1].layers[0]};
+  return {model(), flat};
+}
+
+/// Each float is the number of its tensor in the list.
+void write_file(const std::string& file, const std::vector<GlobalTensor>& tensors,
+                const std::map<std::string, std::string>& names = {}) {
+  const auto read = [&](std::size_t i, std::byte* to) {
+    const std::vector<float> values(static_cast<std::size_t>(num_elements(tensors[i].shape)),
+                                    static_cast<float>(i));
+    if (tensors[i].dtype == DType::kFloat32) {
+      std::memcpy(to, values.data(), values.size() * sizeof(float));
+    } else {
+      const std::int32_t steps = 5;
+      std::memcpy(to, &steps, sizeof steps);
+    }
+  };
+  format_by_suffix(file)->write(file, {tensors, read, names});
+}
+
+/// What stands in the file for a tensor of the model.
+float first_of(const WeightsFile& file, const GlobalTensor& tensor) {
+  std::vector<float> values(static_cast<std::size_t>(num_elements(tensor.shape)));
+  file.read(tensor, whole_region(tensor.shape), tensor.shape,
+            reinterpret_cast<std::byte*>(values.data()));
+  return values[0];
+}
+
+std::string error_of(const std::string& file) {
+  return test::error_of([&] { WeightsFile(file, kWeights, models); });
+}
+
+GlobalTensor renamed(GlobalTensor tensor, const std::string& path) {
+  tensor.path = path;
+  return tensor;
+}
+
+TEST_CASE("a model's name before all paths is left out") {
+  const test::TempDirectory directory;
+  for (const char* suffix : {".safetensors", ".npz"}) {
+    const std::string file = directory.file(std::string("w") + suffix);
+    write_file(file, {renamed(kWeights[0], "sequential/a/kernel"),
+                      renamed(kWeights[1], "sequential/a/bias"),
+                      renamed(kWeights[2], "sequential/stage/b/kernel")});
+    const WeightsFile weights(file, kWeights, models);
+    CHECK(first_of(weights, kWeights[2]) == 2.0F);
+    write_file(file, {renamed(kWeights[0], "net/a/kernel"), renamed(kWeights[1], "net/a/bias")});
+    CHECK(error_of(file) ==
+          "3: " + file +
+              ": no tensor 'net/stage/b/kernel', 'stage/b/kernel', float32[3, 2], in the model");
+  }
+}
+
+TEST_CASE("Keras's places are found by the order of classes") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const std::string a = "layers/dense/vars/", b = "layers/sequential/layers/dense/vars/0";
+  write_file(file, {renamed(kWeights[0], a + "0"), renamed(kWeights[1], a + "1"),
+                    renamed(kWeights[2], b)});
+  CHECK(first_of(WeightsFile(file, kWeights, models), kWeights[2]) == 2.0F);
+  // A model without models in it.
+  write_file(file, {renamed(kWeights[0], a + "0"), renamed(kWeights[1], a + "1"),
+                    renamed(kWeights[2], "layers/dense_1/vars/0")});
+  CHECK(first_of(WeightsFile(file, kWeights, models), kWeights[2]) == 2.0F);
+}
+
+TEST_CASE("names of layers count for more than their order") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const std::vector<GlobalTensor> tensors{renamed(kWeights[2], "layers/dense/vars/0"),
+                                          renamed(kWeights[0], "layers/dense_1/vars/0"),
+                                          renamed(kWeights[1], "layers/dense_1/vars/1")};
+  write_file(file, tensors, {{"layers/dense", "stage_b"}, {"layers/dense_1", "a"}});
+  const WeightsFile weights(file, kWeights, models);
+  CHECK(first_of(weights, kWeights[0]) == 1.0F);
+  CHECK(first_of(weights, kWeights[2]) == 0.0F);
+  write_file(file, tensors, {{"layers/dense", "dense_7"}, {"layers/dense_1", "dense_8"}});
+  CHECK(error_of(file).starts_with("3: " + file + ": 5 tensors do not fit:\n"));
+}
+
+TEST_CASE("what does not fit is said with both names and both shapes") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const std::string a = "layers/dense/vars/", b = "layers/sequential/layers/dense/vars/0";
+  write_file(
+      file,
+      {renamed(kWeights[0], a + "0"), {a + "1", DType::kFloat32, {4}}, renamed(kWeights[2], b)});
+  CHECK(error_of(file) == "3: " + file +
+                              ": 'a/bias', in the file 'layers/dense/vars/1', is float32[4] in the "
+                              "file, float32[3] in the model");
+  write_file(file, {renamed(kWeights[0], a + "0"), renamed(kWeights[1], a + "1")});
+  CHECK(error_of(file).starts_with("3: " + file + ": no tensor '" + b +
+                                   "', 'stage/b/kernel', float32[3, 2], in the model"));
+  write_file(file, {renamed(kWeights[0], "x/vars/0")});
+  CHECK(test::contains(error_of(file), "has no weights of layers as Keras 3 stores them; save"));
+}
+
+TEST_CASE("the optimizer's state comes with its steps, or is refused by numbers") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  std::vector<GlobalTensor> tensors{renamed(kWeights[0], "layers/dense/vars/0"),
+                                    renamed(kWeights[1], "layers/dense/vars/1"),
+                                    renamed(kWeights[2], "layers/sequential/layers/dense/vars/0"),
+                                    {"optimizer/vars/0", DType::kInt32, {}},
+                                    {"optimizer/vars/1", DType::kFloat32, {}}};
+  write_file(file, tensors);
+  CHECK_FALSE(WeightsFile(file, kWeights, models).find_slots(kSlots));
+  for (std::size_t i = 0; i < 3; ++i) {
+    tensors.push_back(renamed(kSlots[i], keras_optimizer_place(i + 2)));
+  }
+  write_file(file, tensors);
+  WeightsFile weights(file, kWeights, models);
+  REQUIRE(weights.find_slots(kSlots));
+  CHECK(weights.iteration() == 5);
+  CHECK(first_of(weights, kSlots[2]) == 7.0F);
+  tensors.push_back({keras_optimizer_place(5), DType::kFloat32, {3}});
+  write_file(file, tensors);
+  WeightsFile other(file, kWeights, models);
+  CHECK(test::error_of([&] { other.find_slots(kSlots); }) ==
+        "3: " + file +
+            ": its optimizer has 6 variables, sgd of the configuration 5; take the weights alone "
+            "with --weights-only, or configure the optimizer of the file");
+}
+
+}  // namespace
+}  // namespace meshwork
