@@ -6,6 +6,7 @@ extern const Command kCheckpoint;
 extern const Command kDevices;
 extern const Command kEvaluate;
 extern const Command kExplain;
+extern const Command kExport;
 extern const Command kFit;
 extern const Command kPaths;
 extern const Command kPredict;
@@ -13,7 +14,8 @@ extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit, &kEvaluate, &kPredict, &kPaths, &kExplain, &kValidate, &kCheckpoint, &kDevices,
+      &kFit,      &kEvaluate,   &kPredict, &kPaths,   &kExplain,
+      &kValidate, &kCheckpoint, &kExport,  &kDevices,
   };
   return list;
 }

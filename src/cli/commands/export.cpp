@@ -1,0 +1,256 @@
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "base/byte_size.h"
+#include "base/file.h"
+#include "base/join.h"
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "job/keras_model.h"
+#include "state/checkpoint.h"
+#include "state/stored_tensors.h"
+#include "train/evaluate.h"
+#include "train/position.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork export runs/guide --output guide.weights.h5
+      for Keras 3: model.load_weights('guide.weights.h5')
+  meshwork export runs/guide/checkpoints/step-469 --output guide.weights.h5
+      with the state of the optimizer, for a model that is compiled
+  meshwork export runs/guide --output guide.npz
+      for NumPy: an array for each variable, by its path
+  meshwork export theirs.weights.h5 --config configs/guide.yaml --output ours.safetensors
+
+--from of fit, evaluate and predict takes all these files, too, also those that Keras writes.)";
+
+struct Arguments {
+  std::vector<std::string> words;
+  std::string output;
+  std::string format;
+  std::string config;
+  bool weights_only = false;
+};
+
+const Format& check_written(const Format& format) {
+  if (format.write != nullptr) return format;
+  fail("{} files are only read; export a .weights.h5, which model.load_weights takes",
+       format.suffixes.front());
+}
+
+const Format& output_format(const Arguments& arguments) {
+  std::vector<std::string> known;
+  for (const Format* format : weight_formats()) {
+    if (format->write != nullptr) known.emplace_back(format->name);
+  }
+  if (arguments.format.empty()) {
+    if (const Format* format = format_by_suffix(arguments.output)) return check_written(*format);
+    fail("--output {}: its name does not say the format; give --format {}", arguments.output,
+         join(known, "|"));
+  }
+  const Format* format = find_format(arguments.format);
+  if (format == nullptr) {
+    fail("--format: no format '{}'{}", arguments.format, suggestion(arguments.format, known));
+  }
+  return check_written(*format);
+}
+
+/// A file or checkpoint to be read, and what is known of its model.
+struct From {
+  std::string path;
+  std::optional<Checkpoint> checkpoint;
+  std::optional<config::Config> config;
+};
+
+std::optional<config::Config> config_of(const Arguments& arguments, const From& from) {
+  if (!arguments.config.empty()) return config::load_config(arguments.config, {});
+  if (from.checkpoint) {
+    const std::string name = from.path + " (its configuration)";
+    return config::parse_config(from.checkpoint->index().config, name, {});
+  }
+  const std::string beside =
+      (std::filesystem::path(from.path).parent_path() / "config.yaml").string();
+  std::error_code status;
+  if (std::filesystem::is_regular_file(beside, status)) return config::load_config(beside, {});
+  return std::nullopt;
+}
+
+From open(const Arguments& arguments) {
+  From from;
+  from.path = weights_file(arguments.words[0]);
+  if (is_checkpoint(from.path)) from.checkpoint.emplace(from.path);
+  from.config = config_of(arguments, from);
+  return from;
+}
+
+const config::Config& need_config(const From& from) {
+  if (from.config) return *from.config;
+  fail("{}: Keras's files name no variables; name the model with --config CONFIG", from.path);
+}
+
+/// Tensors under the names that the output gives them.
+class Export {
+ public:
+  void add(const std::string& name, const GlobalTensor& tensor,
+           const std::function<void(std::byte*)>& read) {
+    what_.tensors.push_back({name, tensor.dtype, tensor.shape});
+    reads_.push_back(read);
+  }
+  template <class T>
+  void add_number(const std::string& name, DType dtype, T number) {
+    add(name, {name, dtype, {}},
+        [number](std::byte* to) { std::memcpy(to, &number, sizeof number); });
+  }
+  /// `stored` must outlive the export.
+  template <class Stored>
+  void add_from(const Stored& stored, const std::string& name, const GlobalTensor& tensor) {
+    add(name, tensor, [&stored, tensor](std::byte* to) {
+      stored.read(tensor, whole_region(tensor.shape), tensor.shape, to);
+    });
+  }
+  void set_names(std::map<std::string, std::string> names) { what_.names = std::move(names); }
+
+  void write(const Format& format, const std::string& file) {
+    what_.read = [this](std::size_t i, std::byte* to) { reads_[i](to); };
+    format.write(file, what_);
+    std::size_t bytes = 0;
+    for (const GlobalTensor& tensor : what_.tensors) bytes += bytes_of(tensor);
+    fmt::print("wrote {}: {} tensors, {}\n", file, what_.tensors.size(),
+               show_bytes(static_cast<double>(bytes)));
+  }
+
+ private:
+  TensorsToWrite what_;
+  std::vector<std::function<void(std::byte*)>> reads_;
+};
+
+/// Keras's variables of an optimizer: its steps, its learning rate unless a schedule gives it, its
+/// slots.
+void add_optimizer_state(Export& out, const Checkpoint& checkpoint, const KerasModel& model) {
+  const Position position = position_of(checkpoint);
+  if (position.iteration > std::numeric_limits<std::int32_t>::max()) {
+    fail("{}: {} steps are more than Keras counts; export with --weights-only",
+         checkpoint.directory(), position.iteration);
+  }
+  std::size_t number = 0;
+  const auto steps = static_cast<std::int32_t>(position.iteration);
+  out.add_number(keras_optimizer_place(number++), DType::kInt32, steps);
+  if (model.has_learning_rate) {
+    const auto rate = static_cast<float>(position.learning_rate);
+    out.add_number(keras_optimizer_place(number++), DType::kFloat32, rate);
+  }
+  for (const std::string& path : model.slots) {
+    const StoredTensor* slot = find_stored(checkpoint.index().tensors, path);
+    if (slot == nullptr) continue;
+    out.add_from(checkpoint, keras_optimizer_place(number++),
+                 {path, *dtype_of(*slot), slot->shape});
+  }
+}
+
+/// Adds the weights, as `stored` has them, and names them for the format.
+template <class Stored>
+void add_weights(Export& out, const Stored& stored, const std::vector<GlobalTensor>& weights,
+                 const Format& format, const std::optional<KerasModel>& model) {
+  const Places places = model ? keras_places(*model) : Places{};
+  for (const GlobalTensor& weight : weights) {
+    out.add_from(stored, format.naming == Naming::kKeras ? places.at(weight.path) : weight.path,
+                 weight);
+  }
+}
+
+/// All of a file, as it is.
+void copy(const From& from, const Format& format, const std::string& output) {
+  const Format& source = format_of(from.path);
+  if (source.naming == Naming::kKeras || format.naming == Naming::kKeras) need_config(from);
+  const std::unique_ptr<TensorFile> file = source.open(from.path);
+  Export out;
+  for (const StoredTensor& tensor : file->tensors()) {
+    const std::optional<DType> dtype = dtype_of(tensor);
+    if (!dtype) {
+      fail(ExitCode::kFile, "{}: '{}' is {}; only {} are exported", from.path, tensor.path,
+           describe(tensor), "float32, int32, int64 and uint8");
+    }
+    out.add(tensor.path, {tensor.path, *dtype, tensor.shape}, [&file, &tensor](std::byte* to) {
+      file->read(tensor, whole_region(tensor.shape), tensor.shape, to);
+    });
+  }
+  out.write(format, output);
+}
+
+void check_output(const Arguments& arguments, const Format& format) {
+  if (arguments.words.size() != 1) {
+    fail("export takes a run directory, a checkpoint or a file, not {} arguments",
+         arguments.words.size());
+  }
+  if (format.naming == Naming::kKeras && !arguments.output.ends_with(format.suffixes.front())) {
+    fail("--output {}: Keras loads only from a name that ends in {}; name it so", arguments.output,
+         format.suffixes.front());
+  }
+}
+
+ExitCode run(const Arguments& arguments) {
+  const Format& format = output_format(arguments);
+  check_output(arguments, format);
+  const From from = open(arguments);
+  create_parent_directory(arguments.output, "; name another with --output");
+  if (!from.config) {
+    copy(from, format, arguments.output);
+    return ExitCode::kOk;
+  }
+  const std::vector<GlobalTensor> weights = model_weights(*from.config);
+  std::optional<KerasModel> model;
+  Export out;
+  if (format.naming == Naming::kKeras) {
+    model = keras_model(*from.config);
+    out.set_names(keras_group_names(*model));
+  }
+  if (from.checkpoint) {
+    from.checkpoint->check_tensors(weights, true);
+    add_weights(out, *from.checkpoint, weights, format, model);
+    const bool has_optimizer = model && !model->optimizer.empty() && !arguments.weights_only;
+    if (has_optimizer) add_optimizer_state(out, *from.checkpoint, *model);
+    out.write(format, arguments.output);
+  } else {
+    const WeightsFile stored(from.path, weights, keras_models(*from.config));
+    add_weights(out, stored, weights, format, model);
+    out.write(format, arguments.output);
+  }
+  return ExitCode::kOk;
+}
+
+Run add(Options& options) {
+  auto arguments = std::make_shared<Arguments>();
+  options.add({"FROM", "a run directory, one of its checkpoints, or a file of weights", "FROM"},
+              arguments->words);
+  options.add(
+      {.name = "--output", .help = "the file to write", .value = "FILE", .is_required = true},
+      arguments->output);
+  options.add({"--format",
+               "keras (weights.h5), npz or safetensors; by default what the name of the file says",
+               "FORMAT"},
+              arguments->format);
+  options.add({"--config",
+               "the configuration of the model; by default that of the run or checkpoint, or "
+               "config.yaml beside the file",
+               "FILE"},
+              arguments->config);
+  options.add_flag("--weights-only", "of a checkpoint, leave out the state of the optimizer",
+                   arguments->weights_only);
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kExport{
+    .name = "export",
+    .usage = "FROM --output FILE [options]",
+    .summary = "weights for Keras or NumPy, or as safetensors",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli

@@ -1,0 +1,118 @@
+// Files that Keras wrote (scripts/keras_round_trip.py --fixtures), and what goes back to it.
+#include <zlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFixtures = "tests/fixtures/interchange";
+
+std::string unpacked(const fs::path& path) {
+  std::string bytes, piece(std::size_t{1} << 16U, '\0');
+  gzFile file = gzopen(path.c_str(), "rb");
+  REQUIRE(file != nullptr);
+  for (int got = 1; got > 0;) {
+    got = gzread(file, piece.data(), static_cast<unsigned>(piece.size()));
+    REQUIRE(got >= 0);
+    bytes.append(piece, 0, static_cast<std::size_t>(got));
+  }
+  gzclose(file);
+  return bytes;
+}
+
+/// A model that Keras trained for three steps.
+struct Fixture : JobFolder {
+  explicit Fixture(const std::string& name) {
+    for (const char* file : {"c.yaml", "x.npy", "y.npy", "expected.npy"}) {
+      write(file, read_all(kFixtures / name / file));
+    }
+    write("theirs.weights.h5", unpacked(kFixtures / name / "theirs.weights.h5.gz"));
+  }
+};
+
+/// 24 x 3 floats behind the header.
+std::vector<float> numbers(const std::string& npy) {
+  std::vector<float> values(72);
+  REQUIRE(npy.size() > values.size() * sizeof(float));
+  std::memcpy(values.data(), npy.data() + npy.size() - values.size() * sizeof(float),
+              values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> predicted(const Fixture& folder, const std::string& from) {
+  output(folder, "predict c.yaml --verbose 0 --output p.npy --from " + from);
+  return numbers(folder.read("p.npy"));
+}
+
+void check_near(const std::vector<float>& values, const std::vector<float>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(std::abs(values[i] - expected[i]) <= 1e-5F * (1 + std::abs(expected[i])));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format") {
+  for (const char* name : {"images_2d", "branches", "blocks"}) {
+    CAPTURE(name);
+    const Fixture folder(name);
+    const std::vector<float> values = predicted(folder, "theirs.weights.h5");
+    check_near(values, numbers(folder.read("expected.npy")));
+    for (const char* file : {"ours.weights.h5", "ours.npz", "ours.safetensors"}) {
+      const std::string words = "export theirs.weights.h5 --config c.yaml --output ";
+      CHECK(output(folder, words + file).starts_with(std::string("wrote ") + file + ": "));
+      CHECK(predicted(folder, file) == values);
+    }
+  }
+}
+
+TEST_CASE("the state of the optimizer goes out and comes back") {
+  const Fixture folder("branches");
+  const std::string first = train(folder, "--from theirs.weights.h5 run_directory=a");
+  CHECK(first != train(folder, "--from theirs.weights.h5 --weights-only run_directory=b"));
+  const std::string checkpoint = "a/checkpoints/step-3";
+  output(folder, "export " + checkpoint + " --output ours.weights.h5");
+  CHECK(train(folder, "--from ours.weights.h5 run_directory=c") ==
+        train(folder, "--from " + checkpoint + " run_directory=d"));
+  CHECK(output(folder, "export " + checkpoint + " --weights-only --output w.weights.h5") !=
+        output(folder, "export " + checkpoint + " --output w.weights.h5"));
+  const std::string other = complaint(
+      folder, "fit c.yaml --verbose 0 --from ours.weights.h5 run_directory=e compile.optimizer=sgd",
+      3);
+  CHECK(other.find("its optimizer has 32 variables, sgd of the configuration 2; take") !=
+        std::string::npos);
+}
+
+TEST_CASE("export of a run takes its final weights, and says what it needs") {
+  const JobFolder folder;
+  train(folder);
+  CHECK(output(folder, "export run --output run.npz").starts_with("wrote run.npz: 4 tensors, "));
+  CHECK(output(folder, "evaluate c.yaml --verbose 0 --from run.npz") ==
+        output(folder, "evaluate c.yaml --verbose 0 --from run"));
+  CHECK(complaint(folder, "export run --output w", 2) ==
+        "--output w: its name does not say the format; give --format keras|npz|safetensors");
+  CHECK(complaint(folder, "export run --output w.h5", 2) ==
+        "--output w.h5: Keras loads only from a name that ends in .weights.h5; name it so");
+  CHECK(complaint(folder, "export run --output w --format npy", 2) ==
+        "--format: no format 'npy'; nearest: 'npz'");
+  CHECK(complaint(folder, "export none --output w.npz", 3).starts_with("none: no such directory"));
+  CHECK(complaint(folder, "export run.npz --output w.weights.h5", 2) ==
+        "run.npz: Keras's files name no variables; name the model with --config CONFIG");
+  CHECK_FALSE(folder.has("w.weights.h5"));
+}
+
+TEST_CASE("a damaged file of Keras ends the job with a word") {
+  const Fixture folder("branches");
+  const std::string bytes = folder.read("theirs.weights.h5");
+  folder.write("cut.weights.h5", bytes.substr(0, bytes.size() / 2));
+  CHECK(complaint(folder, "predict c.yaml --verbose 0 --from cut.weights.h5", 3) ==
+        "cut.weights.h5: not a good HDF5 file; is it cut off? write it again");
+}
