@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "model/layer_prints.h"
 #include "state/checkpoint.h"
+#include "state/formats/format.h"
 #include "state/safetensors.h"
 
 namespace meshwork {
@@ -27,8 +28,10 @@ std::string describe(const config::Config& config) {
 
 Metadata metadata_of(const std::string& weights) {
   std::error_code status;
-  if (!std::filesystem::is_directory(weights, status)) return SafetensorsFile(weights).metadata();
-  return Checkpoint(weights).index().metadata;
+  if (std::filesystem::is_directory(weights, status)) return Checkpoint(weights).index().metadata;
+  // Files of other formats do not say of what model they are.
+  if (&format_of(weights) != &formats::kSafetensors) return {};
+  return SafetensorsFile(weights).metadata();
 }
 
 std::string shown(const Json& layer) {
