@@ -57,11 +57,12 @@ std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
 std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   auto arguments = std::make_shared<WeightsArguments>();
   arguments->job = add_job_arguments(options);
-  options.add({.name = "--from",
-               .help = "the run directory of a fit, or a file of weights (meshwork export --help)",
-               .value = "DIR",
-               .is_required = true},
-              arguments->from);
+  options.add(
+      {.name = "--from",
+       .help = "a run directory, a checkpoint, or a file of weights (meshwork export --help)",
+       .value = "DIR",
+       .is_required = true},
+      arguments->from);
   options.add(
       {"--split", "train, validation or test; by default what fit validates on, else test", "NAME"},
       arguments->split);

@@ -57,8 +57,7 @@ std::string weights_file(const std::string& from) {
     if (std::filesystem::is_regular_file(path, status)) return from;
     fail(ExitCode::kFile,
          "{}: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
-         "or "
-         "a .safetensors file",
+         "or a file of weights",
          from);
   }
   if (is_checkpoint(from)) return from;

@@ -140,12 +140,11 @@ TEST_CASE("--from names what it looked for") {
   CHECK(complaint(folder, "evaluate c.yaml", 2) == "--from is required; see --help");
   CHECK(complaint(folder, "evaluate c.yaml --from none", 3) ==
         "none: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
-        "or a "
-        ".safetensors file");
+        "or a file of weights");
   CHECK(complaint(folder, "predict c.yaml --from .", 3) ==
         ".: no final.safetensors and no checkpoint in it; train first: meshwork fit");
   CHECK(complaint(folder, "fit c.yaml --from c.yaml", 3)
-            .starts_with("c.yaml: not a good safetensors file: "));
+            .starts_with("c.yaml: not a file of weights; known: "));
   train(folder);
   const std::string weights = folder.read("run/final.safetensors");
   folder.write("half.safetensors", weights.substr(0, weights.size() / 2));

@@ -116,7 +116,7 @@ Run add(Options& options) {
   options.add(
       {"--from",
        "start from another run: its directory, a checkpoint (with the optimizer's state), or a "
-       ".safetensors file",
+       ".weights.h5, .keras, .npz or .safetensors file",
        "DIR"},
       arguments->from);
   options.add_flag("--weights-only", "of a checkpoint named by --from, take the weights alone",
