@@ -35,6 +35,18 @@ TEST_CASE("nobody reads what fit prints, and it goes on") {
   CHECK(folder.has("run-4/final.safetensors"));
 }
 
+TEST_CASE("a log on a full disk costs a warning, once") {
+  const JobFolder folder;
+  const Finished full = folder.run("fit c.yaml 'fit.callbacks=[CSVLogger: {filename: /dev/full}]'");
+  CHECK(full.exit_code == 0);
+  const std::string warning =
+      "warning: /dev/full: cannot write: No space left on device; training goes on without this "
+      "file\n";
+  const std::size_t found = full.out.find(warning);
+  REQUIRE(found != std::string::npos);
+  CHECK(full.out.find(warning, found + 1) == std::string::npos);
+}
+
 TEST_CASE("a result that cannot be printed is an error") {
   const JobFolder folder;
   const Finished full = shell(folder, "meshwork paths c.yaml > /dev/full");
