@@ -48,7 +48,8 @@ StopSignals::StopSignals() {
     before_.push_back(before);
   };
   for (const auto& [signal, name] : kNames) set(signal, note);
-  // Writing to what is closed, or beyond the size that files may have, is an error where it happens.
+  // Writing to what is closed, or beyond the size that files may have, is an error where it
+  // happens.
   for (const int signal : {SIGPIPE, SIGXFSZ}) set(signal, SIG_IGN);
 }
 

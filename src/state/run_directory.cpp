@@ -28,9 +28,7 @@ void create(const std::string& path) {
   if (!fs::is_directory(path, code)) fail(ExitCode::kFile, "{}: not a directory{}", path, kWayOut);
 }
 
-std::string holder() {
-  return fmt::format("process {} on {}\n", getpid(), host_name());
-}
+std::string holder() { return fmt::format("process {} on {}\n", getpid(), host_name()); }
 
 File lock(const std::string& path) {
   try {

@@ -99,7 +99,7 @@ class Trainer {
   std::uint64_t fingerprint_;  ///< of the samples
   Pulse pulse_;
   std::optional<Checkpointer> checkpointer_;
-  double saved_at_ = 0;               ///< seconds of the clock
+  double saved_at_ = 0;  ///< seconds of the clock
   std::optional<double> best_;
   bool is_due_ = false;
   int signal_ = 0;
