@@ -12,7 +12,7 @@ namespace {
 
 /// The layer as the file has it, on one line.
 std::string describe(const config::ClassSpec& layer) {
-  if (layer.args.is_null()) return layer.name;
+  if (layer.args.is_null() || (layer.args.is_map() && layer.args.map.empty())) return layer.name;
   std::string text = to_yaml(layer.args);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {

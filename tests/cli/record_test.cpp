@@ -112,9 +112,17 @@ TEST_CASE("weights of another model are refused where it would compute something
                   "predict c.yaml --verbose 0 --from run model.layers.d2.activation=softmax", 3)
             .find("layer 'd2'") != std::string::npos);
   CHECK(output(folder, evaluate + "--any-model model.layers.d1.activation=tanh") != same);
-  CHECK(complaint(folder, evaluate + "'model.layers=[Dense: {name: d3, units: 5}]' layout_map=null",
-                  3)
-            .find("the weights are of a model with a layer 'd1'") != std::string::npos);
+  const std::string more =
+      "'model.layers=[Dense: {name: d1, units: 7, activation: relu}, Dense: {name: d2, units: 5}, "
+      "Softmax: {name: s}]'";
+  CHECK(complaint(folder, evaluate + more, 3)
+            .find("layer 's', 'Softmax', is none of the model of the weights; ") !=
+        std::string::npos);
+  train(folder, "run_directory=more " + more);
+  CHECK(
+      complaint(folder, "evaluate c.yaml --verbose 0 --from more", 3)
+          .find("the weights are of a model with a layer 's', 'Softmax', and this one has none") !=
+      std::string::npos);
 }
 
 TEST_CASE("what the devices of a node take together is held against its memory") {
