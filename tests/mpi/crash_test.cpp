@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <random>
+#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -180,19 +181,23 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   const TempDirectory directory;
   const std::string config = write_config(directory);
   const std::string run = directory.file("run");
+  // Longer than a host that has no time for them lets all ranks stand still.
+  const double patience = quick_seconds(4, program() + " --version") - 6;
   const Ending ending = run_job(fmt::format(
       "/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=500 "
-      "fit.callbacks.EarlyStopping.patience=500 'stall_timeout=4 s' & P=$!\n"
+      "fit.callbacks.EarlyStopping.patience=500 'stall_timeout={:.0f} s' & P=$!\n"
       "while kill -0 $P && ! ls {}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; done\n"
       "kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
-      program() + fit(config, run), run));
+      program() + fit(config, run), patience, run));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
-  CHECK(ending.seconds < 15 + quick_seconds(4, program() + " --version"));
-  CHECK(count(ending.output, "meshwork: warning: nothing gets on for ") == 1);
-  CHECK(count(ending.output, "meshwork: nothing got on for ") == 1);
-  CHECK(count(ending.output, "; rank 2 says nothing: stopped, or gone; ") == 2);
-  CHECK(contains(ending.output, "rank 0 is "));
+  CHECK(ending.seconds < 20 + 5 * patience);
+  CHECK(contains(ending.output, "meshwork: warning: nothing gets on for "));
+  CHECK(contains(ending.output, "meshwork: nothing got on for "));
+  const std::regex names_rank_2(
+      R"(; (rank 2 says|ranks [0-9, ]*\b2\b[0-9, ]* say) nothing: stopped, )");
+  CHECK(std::regex_search(ending.output, names_rank_2));
+  CHECK(std::regex_search(ending.output, std::regex("rank [013] is ")));
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
