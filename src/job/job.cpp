@@ -120,18 +120,6 @@ Job make_job(config::Config config, int devices) {
 
 bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
 
-data::Split with_class_ranges(const Job& job, data::Split split) {
-  if (!job.config.check_labels || !job.config.compile) return split;
-  const auto ranges = class_ranges(job.config, signature_of(split));
-  for (data::Field& field : split.fields) {
-    const auto range = ranges.find(field.name);
-    if (range == ranges.end() || field.dtype != DType::kInt32) continue;
-    field.label_limit = range->second.count;
-    field.ignored_label = range->second.ignored;
-  }
-  return split;
-}
-
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
   std::vector<std::int64_t> sizes;
   if (samples >= batch) sizes.push_back(batch);
@@ -160,6 +148,24 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
   add_program(job, kind, batch,
               split == job.splits.end() ? job.signature : signature_of(split->second, kind), trace);
 }
+
+namespace {
+
+/// The split with what its labels may be by the losses of `compile`, unless the file leaves them
+/// unchecked.
+data::Split with_class_ranges(const Job& job, data::Split split) {
+  if (!job.config.check_labels || !job.config.compile) return split;
+  const auto ranges = class_ranges(job.config, signature_of(split));
+  for (data::Field& field : split.fields) {
+    const auto range = ranges.find(field.name);
+    if (range == ranges.end() || field.dtype != DType::kInt32) continue;
+    field.label_limit = range->second.count;
+    field.ignored_label = range->second.ignored;
+  }
+  return split;
+}
+
+}  // namespace
 
 void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   const config::FitSpec& fit = job.config.fit;

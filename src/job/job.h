@@ -65,10 +65,6 @@ Signature signature_of(const data::Split& split);
 /// The same with how they are stored, for programs of a kind.
 Signature signature_of(const data::Split& split, ProgramKind kind);
 
-/// The split with what its labels may be by the losses of `compile`, unless the file leaves them
-/// unchecked.
-data::Split with_class_ranges(const Job& job, data::Split split);
-
 /// The sizes of the batches of one pass over `samples`: a full one and what is left over.
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch);
 

@@ -32,7 +32,7 @@ void prepare_fit(Job& job) {
     add_program(job, ProgramKind::kAverage, 0);
   }
   job.train = job.splits.at(ProgramKind::kTrain);
-  if (job.validation) job.validation = with_class_ranges(job, *job.validation);
+  if (job.validation) job.validation->fields = job.splits.at(ProgramKind::kEvaluate).fields;
 }
 
 namespace {

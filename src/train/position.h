@@ -22,7 +22,7 @@ struct Position {
 Position position_of(const Checkpoint& checkpoint);
 
 /// Throws an Error unless the job reads the data that the run read, in the same order, so that it
-/// can go on where the checkpoint was written.
-void check_same_data(const Checkpoint& checkpoint, const Job& job);
+/// can go on where the checkpoint was written. `fingerprint`: that of its samples.
+void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t fingerprint);
 
 }  // namespace meshwork

@@ -6,7 +6,6 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "comm/collectively.h"
-#include "data/fingerprint.h"
 #include "machine/signals.h"
 #include "train/position.h"
 #include "train/trainer.h"
@@ -84,7 +83,7 @@ Position position_of(const Checkpoint& checkpoint) {
   });
 }
 
-void check_same_data(const Checkpoint& checkpoint, const Job& job) {
+void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t fingerprint) {
   const Json mine = data_of(job);
   read_state(checkpoint, [&](const Json& state) {
     for (const auto& [key, value] : mine.items()) {
@@ -95,7 +94,7 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job) {
           "in the same order: leave {} as it was, or begin a new run with --from {}",
           checkpoint.directory(), key, value.dump(), stored.dump(), key, checkpoint.directory());
     }
-    if (state.at("fingerprint") == data::fingerprint(job.train)) return;
+    if (state.at("fingerprint") == fingerprint) return;
     fail(ExitCode::kFile,
          "{}: the samples of '{}' are others than those of the run that is resumed; bring its data "
          "back, or begin a new run with --from {}",
@@ -143,7 +142,7 @@ Snapshot Trainer::snapshot(bool is_best) {
 }
 
 void Trainer::restore(const Checkpoint& checkpoint) {
-  check_same_data(checkpoint, session_.job());
+  check_same_data(checkpoint, session_.job(), fingerprint_);
   training_.resumed = true;
   const Position position = position_of(checkpoint);
   iteration_ = position.iteration;

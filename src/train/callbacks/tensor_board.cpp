@@ -1,5 +1,4 @@
 // Scalars for TensorBoard, under the names and in the folders that Keras gives them
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "train/callbacks/monitor.h"
