@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -184,18 +186,32 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
-void replace_file(const std::string& path, std::string_view text) {
-  const std::string partial = path + ".partial";
+std::string partial_name(const std::string& file) {
+  std::random_device random;
+  return fmt::format("{}.{:08x}{:04x}.partial", file, random(), random() & 0xffff);
+}
+
+void write_in_one_step(const std::string& file,
+                       const std::function<void(const std::string& partial)>& write) {
+  const std::string partial = partial_name(file);
   try {
-    File file = File::create(partial);
-    file.append(text);
-    file.sync();
-    file.close();
-    rename_file(partial, path);
-  } catch (const Error&) {
+    write(partial);
+    File written = File::open_to_write(partial);
+    written.sync();
+    written.close();
+    rename_file(partial, file);
+  } catch (...) {
     ::unlink(partial.c_str());
     throw;
   }
+}
+
+void replace_file(const std::string& path, std::string_view text) {
+  write_in_one_step(path, [&](const std::string& partial) {
+    File file = File::create(partial);
+    file.append(text);
+    file.close();
+  });
 }
 
 }  // namespace meshwork

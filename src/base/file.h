@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -69,7 +70,16 @@ std::int64_t free_space(const std::string& directory);
 /// The text of a regular file.
 std::string read_text_file(const std::string& path);
 
-/// Writes a file of that text; under its name stands the old text or the new, never a part.
+/// A name beside `file` for what is not whole yet, which no other process and no other call gets:
+/// "FILE.5c1e09ab77d2.partial".
+std::string partial_name(const std::string& file);
+
+/// Writes a file under a partial name and gives it its own when it is on the disk: a reader of
+/// `file` meets the old one or the new, never a part. What an exception leaves is removed.
+void write_in_one_step(const std::string& file,
+                       const std::function<void(const std::string& partial)>& write);
+
+/// Writes a file of that text in one step.
 void replace_file(const std::string& path, std::string_view text);
 
 }  // namespace meshwork

@@ -9,11 +9,15 @@
 
 namespace meshwork::data {
 
-NpyWriter::NpyWriter(const std::string& path, DType dtype, const Shape& shape)
-    : path_(path), dtype_(dtype), shape_(shape), header_(npy_header(dtype, shape)) {}
+NpyWriter::NpyWriter(std::string partial, DType dtype, const Shape& shape)
+    : partial_(std::move(partial)),
+      dtype_(dtype),
+      shape_(shape),
+      header_(npy_header(dtype, shape)) {}
 
 NpyWriter::NpyWriter(NpyWriter&& other) noexcept
-    : path_(std::move(other.path_)),
+    : partial_(std::move(other.partial_)),
+      path_(std::move(other.path_)),
       dtype_(other.dtype_),
       shape_(std::move(other.shape_)),
       header_(std::move(other.header_)),
@@ -22,12 +26,13 @@ NpyWriter::NpyWriter(NpyWriter&& other) noexcept
 
 NpyWriter::~NpyWriter() {
   file_.reset();
-  if (remove_) std::remove(partial().c_str());
+  if (remove_) std::remove(partial_.c_str());
 }
 
 NpyWriter NpyWriter::create(const std::string& path, DType dtype, const Shape& shape) {
-  NpyWriter writer(path, dtype, shape);
-  writer.file_.emplace(File::create(writer.partial()));
+  NpyWriter writer(partial_name(path), dtype, shape);
+  writer.path_ = path;
+  writer.file_.emplace(File::create(writer.partial_));
   writer.remove_ = true;
   writer.file_->resize(writer.header_.size() +
                        static_cast<std::uint64_t>(num_elements(shape)) * size_of(dtype));
@@ -35,9 +40,9 @@ NpyWriter NpyWriter::create(const std::string& path, DType dtype, const Shape& s
   return writer;
 }
 
-NpyWriter NpyWriter::join(const std::string& path, DType dtype, const Shape& shape) {
-  NpyWriter writer(path, dtype, shape);
-  writer.file_.emplace(File::open_to_write(writer.partial()));
+NpyWriter NpyWriter::join(const std::string& partial, DType dtype, const Shape& shape) {
+  NpyWriter writer(partial, dtype, shape);
+  writer.file_.emplace(File::open_to_write(partial));
   return writer;
 }
 
@@ -61,7 +66,7 @@ void NpyWriter::close() {
 
 void NpyWriter::publish() {
   MW_CHECK(!file_ && remove_);
-  rename_file(partial(), path_);
+  rename_file(partial_, path_);
   remove_ = false;
 }
 

@@ -84,7 +84,8 @@ void write_safetensors(const std::string& file, const std::vector<GlobalTensor>&
   check_owners(tensors, parts, hosts);
 
   const bool first = hosts.rank() == 0;
-  const std::string partial = file + ".partial";
+  std::string partial = partial_name(file);
+  broadcast_text(hosts, partial, 0);
   try {
     collectively(hosts, [&] {
       if (first) begin_file(partial, plan);

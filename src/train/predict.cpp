@@ -126,10 +126,15 @@ void predict(const Job& job, const World& world, const data::Split& split,
       writers.push_back(data::NpyWriter::create(entry.file, DType::kFloat32, entry.shape));
     }
   });
+  std::vector<std::string> partial(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (session.is_first()) partial[i] = writers[i].partial();
+    broadcast_text(session.hosts(), partial[i], 0);
+  }
   collectively(session.hosts(), [&] {
     if (session.is_first()) return;
-    for (const PredictionFile& entry : files) {
-      writers.push_back(data::NpyWriter::join(entry.file, DType::kFloat32, entry.shape));
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      writers.push_back(data::NpyWriter::join(partial[i], DType::kFloat32, files[i].shape));
     }
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));

@@ -109,6 +109,7 @@ TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") 
   const std::string path = directory.file("config.yaml");
   replace_file(path, "old\n");
   replace_file(path, "new\n");
+  CHECK(partial_name(path) != partial_name(path));
   CHECK(test::read_text(path) == "new\n");
   {
     const FileSizeLimit limit(10);
@@ -116,7 +117,7 @@ TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") 
                          "File too large"));
   }
   CHECK(test::read_text(path) == "new\n");
-  CHECK_FALSE(std::filesystem::exists(path + ".partial"));
+  CHECK_FALSE(directory.has_partial_files());
   CHECK(test::contains(test::error_of([&] { replace_file(directory.path(), "x"); }),
                        "cannot put in place: Is a directory"));
 }

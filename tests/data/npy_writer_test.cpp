@@ -29,7 +29,7 @@ TEST_CASE("devices write their rows and columns into one file") {
   NpyWriter first = NpyWriter::create(dir.file("p.npy"), DType::kFloat32, shape);
   std::vector<std::thread> devices;
   for (std::int64_t device = 0; device < 4; ++device) {  // rows in 3 + 2, columns in 2 + 1
-    devices.emplace_back([&dir, &shape, device] {
+    devices.emplace_back([&first, &shape, device] {
       const Shape offset{device / 2 * 3, device % 2 * 2};
       const Shape local{device / 2 == 0 ? 3 : 2, device % 2 == 0 ? 2 : 1};
       std::vector<float> values;
@@ -38,7 +38,7 @@ TEST_CASE("devices write their rows and columns into one file") {
           values.push_back(static_cast<float>((offset[0] + i) * 3 + offset[1] + j));
         }
       }
-      NpyWriter mine = NpyWriter::join(dir.file("p.npy"), DType::kFloat32, shape);
+      NpyWriter mine = NpyWriter::join(first.partial(), DType::kFloat32, shape);
       mine.write({shape, offset}, local, values.data());
       mine.close();
     });
@@ -47,7 +47,7 @@ TEST_CASE("devices write their rows and columns into one file") {
   first.close();
   CHECK_FALSE(std::filesystem::exists(dir.file("p.npy")));
   first.publish();
-  CHECK_FALSE(std::filesystem::exists(dir.file("p.npy.partial")));
+  CHECK_FALSE(std::filesystem::exists(first.partial()));
   const std::string bytes = read_file(dir.file("p.npy"));
   CHECK(bytes.size() == 128 + 60);
   CHECK(contains(bytes, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }"));
@@ -62,11 +62,15 @@ TEST_CASE("devices write their rows and columns into one file") {
 TEST_CASE("an unpublished file goes away, an old one stays") {
   const TempDir dir;
   dir.write("p.npy", "old");
+  std::string partial;
   {
     const NpyWriter writer = NpyWriter::create(dir.file("p.npy"), DType::kFloat32, {2});
-    CHECK(std::filesystem::exists(dir.file("p.npy.partial")));
+    const NpyWriter other = NpyWriter::create(dir.file("p.npy"), DType::kFloat32, {3});
+    partial = writer.partial();
+    CHECK(partial != other.partial());
+    CHECK(std::filesystem::exists(partial));
   }
-  CHECK_FALSE(std::filesystem::exists(dir.file("p.npy.partial")));
+  CHECK_FALSE(std::filesystem::exists(partial));
   CHECK(read_file(dir.file("p.npy")) == "old");
 }
 
@@ -82,9 +86,9 @@ TEST_CASE("empty arrays and empty parts") {
 TEST_CASE("places that cannot be written are errors") {
   const TempDir dir;
   CHECK(contains(error_of([&] { NpyWriter::create(dir.file("no/p.npy"), DType::kFloat32, {1}); }),
-                 dir.file("no/p.npy.partial") + ": cannot create: No such file or directory"));
+                 ".partial: cannot create: No such file or directory"));
   CHECK(contains(error_of([&] { NpyWriter::join(dir.file("p.npy"), DType::kFloat32, {1}); }),
-                 dir.file("p.npy.partial") + ": cannot open"));
+                 dir.file("p.npy") + ": cannot open"));
   std::filesystem::create_directory(dir.file("p.npy"));
   NpyWriter writer = NpyWriter::create(dir.file("p.npy"), DType::kFloat32, {1});
   writer.close();

@@ -1,6 +1,6 @@
 // Kills and stops runs at random moments, and looks at what is left and how they go on.
 //
-// MESHWORK_TEST_KILLS: how often, instead of 6 times.
+// MESHWORK_TEST_KILLS: how often, instead of 8 times.
 #include <csignal>
 #include <filesystem>
 #include <random>
@@ -50,16 +50,23 @@ std::string fit(const std::string& config, const std::string& run,
   return " fit " + config + " --verbose 0 --mesh " + mesh + " run_directory=" + run;
 }
 
-/// Starts a command of which each word is mpirun's or a rank's, and kills the ranks (or, without
-/// mpirun, the process itself) after that time.
-Ending run_and_kill(const std::string& command, double seconds, bool by_mpirun) {
-  return run_job(fmt::format("/usr/bin/env {} & P=$!\nsleep {:.3f}\n{} 2> /dev/null\nwait $P",
-                             command, seconds, by_mpirun ? "pkill -KILL -P $P" : "kill -KILL $P"));
+/// Shell: waits until there is a file of that pattern, or process $P has ended.
+std::string wait_for(const std::string& pattern) {
+  return fmt::format("while kill -0 $P && ! ls {} > /dev/null 2>&1; do sleep 0.01; done\n",
+                     pattern);
+}
+
+/// Starts a run and kills it that many seconds after `wait`: the ranks, or without mpirun the
+/// process itself.
+void run_and_kill(const std::string& command, const std::string& wait, double seconds,
+                  bool by_mpirun) {
+  run_job(fmt::format("/usr/bin/env {} & P=$!\n{}sleep {:.3f}\n{} 2> /dev/null\nwait $P", command,
+                      wait, seconds, by_mpirun ? "pkill -KILL -P $P" : "kill -KILL $P"));
 }
 
 int kills() {
   const char* wanted = std::getenv("MESHWORK_TEST_KILLS");
-  return wanted == nullptr ? 6 : std::atoi(wanted);
+  return wanted == nullptr ? 8 : std::atoi(wanted);
 }
 
 /// All checkpoints of a run can be read whole.
@@ -90,73 +97,91 @@ double loss_in(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("a run that is killed at any moment goes on to the same bits") {
+TEST_CASE("a run killed at any moment goes on, on any mesh, to the same end") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
-  const std::string expected = output(program() + fit(config, directory.file("whole")));
-  std::mt19937 random(7);
-  std::uniform_real_distribution<double> moment(0.3, 1.6);
-  const std::string run = directory.file("run");
-  for (int i = 0; i < kills(); ++i) {
-    const bool by_mpirun = i % 2 == 0;
-    const std::string command = by_mpirun ? "mpirun --oversubscribe -n 4 " + program() : program();
-    run_and_kill(command + fit(config, run), moment(random), by_mpirun);
-    check_checkpoints(run);
-  }
-  CHECK(output(under_mpirun(4) + fit(config, run)) == expected);
-  for (const char* file : {"/metrics.csv", "/steps.csv", "/final.safetensors"}) {
-    CHECK(read_log(run + file) == read_log(directory.file("whole") + file));
-  }
-}
-
-TEST_CASE("a run that is killed at any moment goes on on any mesh") {
-  const TempDirectory directory;
-  const std::string config = write_config(directory);
-  const std::string expected = output(program() + fit(config, directory.file("whole")));
+  const std::string whole = directory.file("whole");
+  const std::string expected = output(program() + fit(config, whole));
   const std::vector<std::string> meshes{"1x1", "2x1", "1x3", "2x2", "5x1", "2x3", "1x7", "4x2"};
-  std::mt19937 random(8);
-  std::uniform_real_distribution<double> moment(0.2, 0.8);
-  const std::string run = directory.file("run");
+  const std::string mpirun = "mpirun --oversubscribe -n 4 " + program();
+  const double seconds = run_job(mpirun + fit(config, directory.file("timed"))).seconds;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> moment(0, 0.5);
+  int in_training = 0;
   for (int i = 0; i < kills(); ++i) {
-    const std::string& mesh = meshes[random() % meshes.size()];
-    run_and_kill(program() + fit(config, run, mesh), moment(random), false);
+    const std::string run = directory.file(fmt::format("run-{}", i));
+    // One in four may be killed while it starts.
+    run_and_kill(mpirun + fit(config, run), i % 4 == 1 ? "" : wait_for(run + "/checkpoints/*"),
+                 moment(random) * seconds, true);
     check_checkpoints(run);
+    in_training += !meshwork::list_checkpoints(run + "/checkpoints").empty() &&
+                   !std::filesystem::exists(run + "/final.safetensors");
+    const std::string& mesh = meshes[random() % meshes.size()];
+    if (i % 4 == 3) {
+      run_and_kill(program() + fit(config, run, mesh), "", moment(random) * seconds, false);
+      check_checkpoints(run);
+    }
+    // To the bit where every part of the run had one mesh.
+    const bool same = i % 4 < 2;
+    const std::string last =
+        i % 4 == 0 ? mpirun + fit(config, run) : program() + fit(config, run, same ? "2x2" : mesh);
+    const std::string line = run_job(last).output;
+    CAPTURE(i);
+    CAPTURE(mesh);
+    if (same) {
+      CHECK(line == expected);
+      for (const char* file : {"/metrics.csv", "/steps.csv", "/final.safetensors"}) {
+        CHECK(read_log(run + file) == read_log(whole + file));
+      }
+    } else {
+      CHECK(loss_in(line) == doctest::Approx(loss_in(expected)).epsilon(1e-3));
+      check_rows(read_text(run + "/metrics.csv"), 5);
+      check_rows(read_text(run + "/steps.csv"), 200);
+    }
+    std::filesystem::remove_all(run);
   }
-  const std::string line = output(program() + fit(config, run, meshes[random() % meshes.size()]));
-  CHECK(loss_in(line) == doctest::Approx(loss_in(expected)).epsilon(1e-3));
-  check_rows(read_text(run + "/metrics.csv"), 5);
-  check_rows(read_text(run + "/steps.csv"), 200);
+  MESSAGE(in_training << " of " << kills() << " runs of 4 ranks were killed between their first "
+                      << "checkpoint and their end");
 }
 
-TEST_CASE("a signal to a rank, or to all of them, ends a run with 75 behind a checkpoint") {
+TEST_CASE("a signal to a rank, or to all of them, ends a run behind a checkpoint") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
-  const std::string expected = output(program() + fit(config, directory.file("whole")));
-  const std::string mpirun = "mpirun --oversubscribe -n 4 ";
-  struct Case {
-    std::string start;
-    std::string stop;
-    std::string name;
+  // Long enough that mpirun passes a signal on before the end.
+  const auto fit_longer = [&](const std::string& run) {
+    return program() + fit(config, run) + " fit.epochs=60 'checkpoint.every=100 steps'";
   };
+  const std::string expected = output(fit_longer(directory.file("whole")));
+  struct Case {
+    std::string start, stop;
+    std::vector<std::string> signals;
+    int exit_code;
+  };
+  const std::string mpirun = "mpirun --oversubscribe -n 4 ";
+  const std::vector<std::string> all{"TERM", "HUP", "INT", "USR1"};
+  // mpirun ends with 1 where a signal ends it, and gives its ranks a second, which they may spend
+  // waiting for a core.
   for (const Case& each :
-       {Case{program(), "kill -TERM $P", "SIGTERM"}, Case{program(), "kill -HUP $P", "SIGHUP"},
-        Case{program(), "kill -INT $P", "SIGINT"}, Case{program(), "kill -USR1 $P", "SIGUSR1"},
-        Case{mpirun + program(), "kill -USR1 $P", "SIGUSR1"},
-        Case{mpirun + program(), "pkill -o -TERM -P $P", "SIGTERM"}}) {
-    CAPTURE(each.start);
-    CAPTURE(each.stop);
-    const std::string run = directory.file("run");
-    const Ending ending = run_job(
-        fmt::format("/usr/bin/env --default-signal=INT {} & P=$!\nwhile kill -0 $P && ! ls "
-                    "{}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; done\n{}\n"
-                    "wait $P",
-                    each.start + fit(config, run), run, each.stop));
-    CAPTURE(ending.output);
-    CHECK(ending.exit_code == 75);
-    CHECK(count(ending.output, "meshwork: stopped by " + each.name +
-                                   "; the same command with --resume goes on from " + run) == 1);
-    CHECK(output(program() + fit(config, run)) == expected);
-    output("rm -r " + run);
+       {Case{"", "kill -$S $P", all, 75}, Case{mpirun, "pkill -o -$S -P $P", all, 75},
+        Case{mpirun, "kill -$S $P", {"USR1"}, 75},
+        Case{mpirun, "kill -$S $P", {"TERM", "HUP", "INT"}, 1}}) {
+    for (const std::string& signal : each.signals) {
+      CAPTURE(each.start);
+      CAPTURE(each.stop);
+      CAPTURE(signal);
+      const std::string run = directory.file("run");
+      // A shell starts what is in the background with SIGINT ignored.
+      const Ending ending = run_job(fmt::format(
+          "S={}\n/usr/bin/env --default-signal=INT {}{} & P=$!\n{}{}\nwait $P", signal, each.start,
+          fit_longer(run), wait_for(run + "/checkpoints/*/index.json"), each.stop));
+      CAPTURE(ending.output);
+      CHECK(ending.exit_code == each.exit_code);
+      const std::string message = "meshwork: stopped by SIG" + signal +
+                                  "; the same command with --resume goes on from " + run;
+      if (each.exit_code == 75) CHECK(count(ending.output, message) == 1);
+      CHECK(output(fit_longer(run)) == expected);
+      std::filesystem::remove_all(run);
+    }
   }
 }
 
@@ -165,10 +190,10 @@ TEST_CASE("two runs in one directory: the second is refused, and the first takes
   const std::string config = write_config(directory);
   const std::string run = directory.file("run");
   const Ending ending = run_job(fmt::format(
-      "{} fit.epochs=100000 fit.callbacks.EarlyStopping.patience=100000 & P=$!\nwhile kill -0 $P "
-      "&& ! ls {}/checkpoints/*/index.json > "
-      "/dev/null 2>&1; do sleep 0.01; done\n{}; echo $?\nkill -TERM $P\nwait $P",
-      program() + fit(config, run), run, under_mpirun(4) + fit(config, run) + " --overwrite"));
+      "{} fit.epochs=100000 fit.callbacks.EarlyStopping.patience=100000 & P=$!\n{}{}; echo "
+      "$?\nkill -TERM $P\nwait $P",
+      program() + fit(config, run), wait_for(run + "/checkpoints/*/index.json"),
+      under_mpirun(4) + fit(config, run) + " --overwrite"));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 75);
   CHECK(count(ending.output, "meshwork: " + run + ": another run, process ") == 1);
@@ -182,13 +207,12 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   const std::string config = write_config(directory);
   const std::string run = directory.file("run");
   // Longer than a host that has no time for them lets all ranks stand still.
-  const double patience = quick_seconds(4, program() + " --version") - 6;
+  const double patience = quick_seconds(4, program() + " --version") / 6;
   const Ending ending = run_job(fmt::format(
       "/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=500 "
       "fit.callbacks.EarlyStopping.patience=500 'stall_timeout={:.0f} s' & P=$!\n"
-      "while kill -0 $P && ! ls {}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; done\n"
-      "kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
-      program() + fit(config, run), patience, run));
+      "{}kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
+      program() + fit(config, run), patience, wait_for(run + "/checkpoints/*/index.json")));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
   CHECK(ending.seconds < 20 + 5 * patience);
@@ -209,9 +233,8 @@ TEST_CASE("elastic.sh goes on with the ranks that are left") {
   const Ending ending = run_job(fmt::format(
       "{} -n 4 {} fit {} --mesh data=-1 --verbose 0 layout_map=null optimizer_layout=null "
       "run_directory={} fit.epochs=8 & "
-      "P=$!\nwhile kill -0 $P && ! ls {}/checkpoints/*/index.json > /dev/null 2>&1; do sleep 0.01; "
-      "done\nkill -KILL $(pgrep -P $(pgrep -P $P mpirun) | tail -n 1)\nwait $P",
-      elastic, program(), config, run, run));
+      "P=$!\n{}kill -KILL $(pgrep -P $(pgrep -P $P mpirun) | tail -n 1)\nwait $P",
+      elastic, program(), config, run, wait_for(run + "/checkpoints/*/index.json")));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 0);
   CHECK(count(ending.output, "elastic.sh: a rank was lost (exit code 137); ") == 1);

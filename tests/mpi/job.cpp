@@ -30,7 +30,7 @@ Ending run_job(const std::string& command) {
 
 double quick_seconds(int ranks, const std::string& program) {
   const std::string command = "mpirun --oversubscribe -n " + std::to_string(ranks) + " " + program;
-  return 10 + 5 * run_job(command + " > /dev/null").seconds;
+  return 30 + 10 * run_job(command + " > /dev/null").seconds;
 }
 
 }  // namespace meshwork::test

@@ -149,7 +149,7 @@ TEST_CASE("writing that fails leaves the old file, and nothing beside it") {
     };
     CHECK(test::error_of([&] { format->write(file, {kTensors, read}); }) == "3: no more");
     CHECK(test::read_text(file) == old);
-    CHECK_FALSE(std::filesystem::exists(file + ".partial"));
+    CHECK_FALSE(directory.has_partial_files());
     CHECK(
         test::error_of([&] { write_file(*format, directory.file("none/w")); }).starts_with("3: "));
   }

@@ -26,6 +26,14 @@ class TempDirectory {
   std::string file(const std::string& name) const { return (path_ / name).string(); }
   std::string path() const { return path_.string(); }
 
+  /// Whether a file in it was begun and neither got its name nor was removed.
+  bool has_partial_files() const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
+      if (entry.path().extension() == ".partial") return true;
+    }
+    return false;
+  }
+
  private:
   std::filesystem::path path_;
 };

@@ -88,11 +88,6 @@ const Format* find_format(std::string_view word);
 /// The format in which a file of this name is written; nullptr if the name does not say.
 const Format* format_by_suffix(std::string_view file);
 
-/// Calls `write` with the name of a file beside `file`, which then takes its place in one step.
-/// Where that fails, nothing of it stays.
-void write_in_one_step(const std::string& file,
-                       const std::function<void(const std::string& partial)>& write);
-
 namespace formats {
 extern const Format kHdf5;
 extern const Format kKeras;

@@ -1,4 +1,5 @@
 // numpy.savez's .npz: a zip archive with an entry "<path>.npy" for each tensor
+#include "base/file.h"
 #include "base/runs.h"
 #include "data/formats/npy_header.h"
 #include "state/formats/format.h"

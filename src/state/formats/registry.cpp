@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/check.h"
@@ -79,21 +77,6 @@ void TensorFile::set_tensors(std::vector<StoredTensor> tensors) {
   for (std::size_t i = 1; i < tensors_.size(); ++i) {
     if (tensors_[i - 1].path != tensors_[i].path) continue;
     fail(ExitCode::kFile, "{}: has '{}' twice", name(), tensors_[i].path);
-  }
-}
-
-void write_in_one_step(const std::string& file,
-                       const std::function<void(const std::string& partial)>& write) {
-  const std::string partial = file + ".partial";
-  try {
-    write(partial);
-    File written = File::open_to_write(partial);
-    written.sync();
-    written.close();
-    rename_file(partial, file);
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
   }
 }
 
