@@ -57,11 +57,13 @@ std::string wait_for(const std::string& pattern) {
 }
 
 /// Starts a run and kills it that many seconds after `wait`: the ranks, or without mpirun the
-/// process itself.
+/// process itself. It is mpirun's affair to end then; now and then it waits for a lock of its own.
 void run_and_kill(const std::string& command, const std::string& wait, double seconds,
                   bool by_mpirun) {
-  run_job(fmt::format("/usr/bin/env {} & P=$!\n{}sleep {:.3f}\n{} 2> /dev/null\nwait $P", command,
-                      wait, seconds, by_mpirun ? "pkill -KILL -P $P" : "kill -KILL $P"));
+  run_job(fmt::format(
+      "/usr/bin/env {} & P=$!\n{}sleep {:.3f}\n{} 2> /dev/null\n"
+      "(sleep 30; exec kill -KILL $P) > /dev/null 2>&1 & W=$!\nwait $P\npkill -P $W\nkill $W",
+      command, wait, seconds, by_mpirun ? "pkill -KILL -P $P" : "kill -KILL $P"));
 }
 
 int kills() {

@@ -11,12 +11,14 @@ namespace meshwork::test {
 
 Ending run_job(const std::string& command) {
   const char* mpirun = std::getenv("MESHWORK_TEST_MPIRUN");
-  const std::string start_of_script = std::string("mpirun() { timeout 120 ") +
-                                      (mpirun != nullptr ? mpirun : "/usr/bin/mpirun") +
-                                      " \"$@\"; }\nexec 2>&1\n";
+  const std::string script = std::string("mpirun() { timeout 120 ") +
+                             (mpirun != nullptr ? mpirun : "/usr/bin/mpirun") +
+                             " \"$@\"; }\nexec 2>&1\n" + command;
+  setenv("MESHWORK_TEST_SCRIPT", script.c_str(), 1);
   const auto start = std::chrono::steady_clock::now();
   Ending ending;
-  FILE* pipe = popen((start_of_script + command).c_str(), "r");
+  // For what the function above does not catch: mpirun in the background.
+  FILE* pipe = popen("exec timeout -s KILL 240 sh -c \"$MESHWORK_TEST_SCRIPT\"", "r");
   if (pipe == nullptr) return ending;
   std::array<char, 4096> buffer;
   while (const std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe)) {

@@ -6,7 +6,7 @@ namespace meshwork::test {
 
 /// How a job ended.
 struct Ending {
-  int exit_code = -1;  ///< 124 where it had to be stopped
+  int exit_code = -1;  ///< 124 or 137 where it had to be stopped
   double seconds = 0;
   std::string output;  ///< of all ranks and of mpirun, both streams
 };
