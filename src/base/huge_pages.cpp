@@ -32,8 +32,8 @@ void take_huge_pages(void* begin, std::size_t bytes) {
   if (bytes < kHugePage + skip) return;
   const std::size_t whole = (bytes - skip) / kHugePage * kHugePage;
   std::byte* first = static_cast<std::byte*>(begin) + skip;
-  // Every page must be there.
-  for (std::size_t i = 0; i < whole; i += page_size()) {
+  // Something must be there of each: the system fills the rest.
+  for (std::size_t i = 0; i < whole; i += kHugePage) {
     *reinterpret_cast<volatile std::byte*>(first + i) = std::byte{0};
   }
   madvise(first, whole, kCollapse);

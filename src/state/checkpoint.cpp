@@ -6,10 +6,12 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/huge_pages.h"
 #include "state/stored_tensors.h"
 
 namespace meshwork {
@@ -127,12 +129,13 @@ std::vector<TensorPart> copy_parts(const std::vector<GlobalTensor>& tensors,
     if (!part.owner) continue;
     const auto size = static_cast<std::int64_t>(size_of(tensors.at(part.tensor).dtype));
     const std::int64_t bytes = num_elements(part.shape) * size;
-    const auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
+    const std::shared_ptr<std::byte> copy = zeroed_pages(static_cast<std::size_t>(bytes));
+    if (copy == nullptr) throw std::bad_alloc();
     for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
       const std::int64_t count = std::min(kHashedBytes, bytes - begin);
-      std::memcpy(copy->data() + begin, part.read(begin, count), static_cast<std::size_t>(count));
+      std::memcpy(copy.get() + begin, part.read(begin, count), static_cast<std::size_t>(count));
     }
-    part.read = [copy](std::int64_t begin, std::int64_t /*bytes*/) { return copy->data() + begin; };
+    part.read = [copy](std::int64_t begin, std::int64_t /*bytes*/) { return copy.get() + begin; };
   }
   return copies;
 }
