@@ -133,6 +133,12 @@ bool File::lock() {
   return false;
 }
 
+void File::begin_to_sync(std::uint64_t offset, std::size_t bytes) {
+  // Errors come back from sync().
+  sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
+                  SYNC_FILE_RANGE_WRITE);
+}
+
 void File::sync() {
   // EINVAL: a pipe or device that has nothing to wait for.
   if (retried([&] { return fsync(fd_); }) != 0 && errno != EINVAL) {

@@ -41,6 +41,9 @@ class File {
   /// Takes the file for this process, until it is closed; false where another one has it.
   bool lock();
 
+  /// Lets the system bring these bytes to the disk from now on, rather than when sync() asks for
+  /// all of them.
+  void begin_to_sync(std::uint64_t offset, std::size_t bytes);
   /// Returns when the data is on the disk.
   void sync();
   /// Closes and reports what the system only now finds out.

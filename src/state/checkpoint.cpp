@@ -28,7 +28,9 @@ void write_slice(File& file, const TensorPart& part, std::int64_t bytes, StoredS
     const std::byte* data = part.read(begin, count);
     const auto size = static_cast<std::size_t>(count);
     slice.hashes.push_back(hash_bytes(data, size));
-    file.write_at(data, size, slice.offset + static_cast<std::uint64_t>(begin));
+    const std::uint64_t offset = slice.offset + static_cast<std::uint64_t>(begin);
+    file.write_at(data, size, offset);
+    file.begin_to_sync(offset, size);
   }
 }
 
@@ -192,8 +194,17 @@ void Checkpoint::read(const GlobalTensor& tensor, const Region& region, const Sh
   }
 }
 
-/// `copies` in the order of the slice. Blocks of which nothing is wanted are not read.
 void Checkpoint::read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies,
+                             std::byte* to) const {
+  try {
+    copy_blocks(slice, copies, to);
+  } catch (const Error& error) {
+    fail(error.code(), "{}; remove {}, and --resume takes the checkpoint before it", error.what(),
+         directory_);
+  }
+}
+
+void Checkpoint::copy_blocks(const StoredSlice& slice, const std::vector<Copy>& copies,
                              std::byte* to) const {
   const File& stored = file(slice.file);
   const std::int64_t all = bytes_of(slice, index_.tensors[slice.tensor]);
@@ -210,8 +221,7 @@ void Checkpoint::read_blocks(const StoredSlice& slice, const std::vector<Copy>& 
       return;
     }
     fail(ExitCode::kFile,
-         "{}: damaged: bytes {} to {}, of '{}', have another checksum than when they were written; "
-         "resume from an older checkpoint",
+         "{}: damaged: bytes {} to {}, of '{}', have another checksum than when they were written",
          stored.path(), offset, offset + block.size(), index_.tensors[slice.tensor].path);
   };
   for (const Copy& copy : copies) {

@@ -54,7 +54,10 @@ class Checkpoint {
   struct Copy;
 
   const File& file(const std::string& name) const;
+  /// As copy_blocks, with errors that say how to go on.
   void read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, std::byte* to) const;
+  /// `copies` in the order of the slice. Blocks of which nothing is wanted are not read.
+  void copy_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, std::byte* to) const;
 
   std::string directory_;
   CheckpointIndex index_;

@@ -227,6 +227,38 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
+TEST_CASE("a checkpoint that lost something is told once, and the one before it is as good") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string whole = directory.file("whole");
+  const std::string expected = output(program() + fit(config, whole));
+  const std::string run = directory.file("run");
+  const std::string newest = run + "/checkpoints/step-200-2";
+  const std::string part = newest + "/part-00001.safetensors";
+  struct Case {
+    std::string command, message;
+  };
+  for (const Case& each : {Case{"rm " + part, part + ": cannot open: No such file"},
+                           Case{"truncate -s -100 " + part, part + ": cannot read "},
+                           Case{"printf 'XYZ' | dd conv=notrunc status=none bs=1 seek=$(($(stat -c "
+                                "%s " +
+                                    part + ") - 200)) of=" + part,
+                                part + ": damaged: bytes "}}) {
+    output(fmt::format("cp -r {} {}; rm {}/final.safetensors", whole, run, run));
+    output(each.command);
+    const std::string again = fit(config, run) + " --resume";
+    const Ending ending = run_job(under_mpirun(4) + again);
+    CAPTURE(ending.output);
+    CHECK(ending.exit_code == 3);
+    CHECK(count(ending.output, "meshwork: " + each.message) == 1);
+    CHECK(contains(ending.output,
+                   "; remove " + newest + ", and --resume takes the checkpoint before it\n"));
+    std::filesystem::remove_all(newest);
+    CHECK(output(under_mpirun(4) + again) == expected);
+    std::filesystem::remove_all(run);
+  }
+}
+
 TEST_CASE("elastic.sh goes on with the ranks that are left") {
   const TempDirectory directory;
   const std::string config = write_config(directory);

@@ -117,7 +117,8 @@ TEST_CASE("a part is read from the blocks that it needs, and a damaged one is fo
   CHECK(error_of([&] { Checkpoint(path).verify(); }).find(file) != std::string::npos);
   std::filesystem::remove(file);
   CHECK(error_of([&] { Checkpoint(path).verify(); }) ==
-        "3: " + file + ": cannot open: No such file or directory");
+        "3: " + file + ": cannot open: No such file or directory; remove " + path +
+            ", and --resume takes the checkpoint before it");
 }
 
 TEST_CASE("a directory without an index is no checkpoint") {
