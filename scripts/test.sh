@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything, runs all checks and tests, and ends with the line "N passed, M failed".
 #
-#   scripts/test.sh [--sanitize=address|undefined|thread] [--compiler=gcc|clang] [TEST ...]
+#   scripts/test.sh [--sanitize=address|undefined|address,undefined|thread] [--compiler=gcc|clang] [TEST ...]
 #
 # TEST: names of Meson tests, as `meson test -C build-test --list` shows them; all by default.
 # Each kind of build has its own directory: build-test, build-test-clang, build-test-address, ...
@@ -18,7 +18,9 @@ compiler=gcc
 tests=()
 for argument in "$@"; do
   case "$argument" in
-    --sanitize=address | --sanitize=undefined | --sanitize=thread) sanitize=${argument#*=} ;;
+    --sanitize=address | --sanitize=undefined | --sanitize=address,undefined | --sanitize=thread)
+      sanitize=${argument#*=}
+      ;;
     --compiler=gcc | --compiler=clang) compiler=${argument#*=} ;;
     -*) usage ;;
     *) tests+=("$argument") ;;
@@ -55,7 +57,7 @@ if [ "$compiler" = clang ]; then
   packages+=(clang libomp-dev)
 fi
 if [ "$sanitize" != none ]; then
-  build+=-$sanitize
+  build+=-${sanitize/,/-}
   # Compiled in half the time of -O2 -g, with the same places in the reports. Clang leaves the
   # sanitizer's functions to be found when the program starts.
   # g++ takes values for uninitialized that the sanitizer's code hides from it.
