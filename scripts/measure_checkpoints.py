@@ -96,7 +96,7 @@ def dd_seconds(runs, size):
 
 def epoch_seconds(runs, every):
     """Median of the epochs behind the first, in which nothing is written yet."""
-    runs.run(RANKS, 4, 8 * 40, "fit.epochs=4", f"checkpoint={{every: {every}, keep: 1}}")
+    runs.run(RANKS, 4, 8 * 100, "fit.epochs=4", f"checkpoint={{every: {every}, keep: 1}}")
     with open(runs.file("run/metrics.csv")) as file:
         return statistics.median(float(row["seconds"]) for row in list(csv.DictReader(file))[1:])
 

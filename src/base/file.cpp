@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -27,6 +28,10 @@ constexpr std::size_t kMaxTransfer = std::size_t{1} << 30U;
 [[noreturn]] void fail_system(const std::string& path, std::string_view tried, int code) {
   fail(ExitCode::kFile, "{}: cannot {}: {}", path, tried, std::generic_category().message(code));
 }
+
+/// Whether so many bytes are whole pages. What goes past the cache of the system must be, on any
+/// disk whose sectors are not larger.
+bool is_of_pages(std::uint64_t bytes) { return bytes % 4096 == 0; }
 
 /// Calls `call` again while a signal interrupts it.
 template <class Call>
@@ -58,6 +63,14 @@ File File::create(const std::string& path) {
   return {path, open_fd(path, O_WRONLY | O_CREAT | O_TRUNC, "create")};
 }
 
+File File::create_unbuffered(const std::string& path) {
+  constexpr mode_t kMode = 0666;  // less the umask
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT;
+  const int fd = retried([&] { return ::open(path.c_str(), flags, kMode); });
+  if (fd < 0) return create(path);
+  return {path, fd, true};
+}
+
 File File::open_to_write(const std::string& path) {
   return {path, open_fd(path, O_WRONLY, "open to write")};
 }
@@ -67,11 +80,14 @@ File File::open_to_append(const std::string& path) {
 }
 
 File::File(File&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      unbuffered_(other.unbuffered_) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(unbuffered_, other.unbuffered_);
   return *this;
 }
 
@@ -109,14 +125,28 @@ void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
 
 void File::write_at(const void* data, std::size_t bytes, std::uint64_t offset) {
   const auto* from = static_cast<const std::byte*>(data);
+  if (unbuffered_ && !(is_of_pages(reinterpret_cast<std::uintptr_t>(data)) && is_of_pages(bytes) &&
+                       is_of_pages(offset))) {
+    go_on_buffered();
+  }
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kMaxTransfer);
     const auto put = retried([&] { return pwrite(fd_, from, part, static_cast<off_t>(offset)); });
+    if (put < 0 && errno == EINVAL && unbuffered_) {
+      go_on_buffered();
+      continue;
+    }
     if (put <= 0) fail_system(path_, "write", put < 0 ? errno : ENOSPC);
     from += put;
     offset += static_cast<std::uint64_t>(put);
     bytes -= static_cast<std::size_t>(put);
   }
+}
+
+void File::go_on_buffered() {
+  unbuffered_ = false;
+  const int flags = fcntl(fd_, F_GETFL);
+  if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_DIRECT) != 0) fail_system(path_, "write", errno);
 }
 
 void File::append(std::string_view text) {
@@ -131,12 +161,6 @@ bool File::lock() {
   if (retried([&] { return flock(fd_, LOCK_EX | LOCK_NB); }) == 0) return true;
   if (errno != EWOULDBLOCK) fail_system(path_, "lock", errno);
   return false;
-}
-
-void File::begin_to_sync(std::uint64_t offset, std::size_t bytes) {
-  // Errors come back from sync().
-  sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
-                  SYNC_FILE_RANGE_WRITE);
 }
 
 void File::sync() {

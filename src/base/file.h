@@ -17,6 +17,9 @@ class File {
   static File open(const std::string& path);
   /// Creates a file, or empties the one that is there.
   static File create(const std::string& path);
+  /// Creates a file to which whole pages, from the start of a page on, are written past the cache
+  /// of the system, as long as nothing else is written and the file system can.
+  static File create_unbuffered(const std::string& path);
   /// Opens an existing file for writing, as it is.
   static File open_to_write(const std::string& path);
 
@@ -41,19 +44,19 @@ class File {
   /// Takes the file for this process, until it is closed; false where another one has it.
   bool lock();
 
-  /// Lets the system bring these bytes to the disk from now on, rather than when sync() asks for
-  /// all of them.
-  void begin_to_sync(std::uint64_t offset, std::size_t bytes);
   /// Returns when the data is on the disk.
   void sync();
   /// Closes and reports what the system only now finds out.
   void close();
 
  private:
-  File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  File(std::string path, int fd, bool unbuffered = false)
+      : path_(std::move(path)), fd_(fd), unbuffered_(unbuffered) {}
+  void go_on_buffered();
 
   std::string path_;
   int fd_ = -1;
+  bool unbuffered_ = false;
 };
 
 /// Makes the directory in which `file` is to stand, with its parents. An Error of ExitCode::kFile

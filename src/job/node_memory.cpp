@@ -3,7 +3,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "base/byte_size.h"
 #include "base/error.h"
@@ -52,9 +54,7 @@ Sum needs_on(std::uint64_t node, const std::vector<Need>& all) {
   return sum;
 }
 
-}  // namespace
-
-void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
+std::vector<Need> needs_of_all(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
   const std::string name = host_name();
   const Need mine{.node = XXH3_64bits(name.data(), name.size()),
                   .process = getpid(),
@@ -63,17 +63,38 @@ void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& host
                   .available = available_memory()};
   std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
   hosts.all_gather(&mine, sizeof mine, all.data());
-  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  return all;
+}
+
+/// The first device on whose node the sum of all is more than may be used.
+std::optional<int> device_without_memory(const std::vector<Need>& all) {
   for (std::size_t device = 0; device < all.size(); ++device) {
     const Sum sum = needs_on(all[device].node, all);
-    if (sum.arenas + sum.data <= all[device].available) continue;
-    fail(
-        "{}: the {} devices on the node of device {} take {} ({} for weights and steps, {} for the "
-        "data), and {} may be used there; take a smaller batch, a mesh that shards more, more "
-        "nodes, or set memory_limit for a device",
-        job.config.file, sum.devices, device, show(sum.arenas + sum.data), show(sum.arenas),
-        show(sum.data), show(all[device].available));
+    if (sum.arenas + sum.data > all[device].available) return static_cast<int>(device);
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
+  const std::vector<Need> all = needs_of_all(job, arena_bytes, hosts);
+  const std::optional<int> device = device_without_memory(all);
+  if (!device) return;
+  const Need& there = all[static_cast<std::size_t>(*device)];
+  const Sum sum = needs_on(there.node, all);
+  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  fail(
+      "{}: the {} devices on the node of device {} take {} ({} for weights and steps, {} for the "
+      "data), and {} may be used there; take a smaller batch, a mesh that shards more, more nodes, "
+      "or set memory_limit for a device",
+      job.config.file, sum.devices, *device, show(sum.arenas + sum.data), show(sum.arenas),
+      show(sum.data), show(there.available));
+}
+
+bool have_node_memory(const Job& job, std::int64_t arena_bytes, std::int64_t more,
+                      HostGroup& hosts) {
+  return !device_without_memory(needs_of_all(job, arena_bytes + more, hosts));
 }
 
 }  // namespace meshwork

@@ -10,4 +10,9 @@ namespace meshwork {
 /// all of them where it is not enough.
 void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& hosts);
 
+/// Whether the nodes have memory for so many bytes more beside all that. All devices call it and
+/// get one answer.
+bool have_node_memory(const Job& job, std::int64_t arena_bytes, std::int64_t more,
+                      HostGroup& hosts);
+
 }  // namespace meshwork

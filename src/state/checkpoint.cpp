@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "base/huge_pages.h"
+#include "base/unbuffered_writer.h"
 #include "state/stored_tensors.h"
 
 namespace meshwork {
@@ -22,15 +24,14 @@ namespace fs = std::filesystem;
 constexpr const char* kIndex = "index.json";
 
 /// Writes a slice, and notes the checksums of its blocks.
-void write_slice(File& file, const TensorPart& part, std::int64_t bytes, StoredSlice& slice) {
+void write_slice(UnbufferedWriter& file, const TensorPart& part, std::int64_t bytes,
+                 StoredSlice& slice) {
   for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
     const std::int64_t count = std::min(kHashedBytes, bytes - begin);
     const std::byte* data = part.read(begin, count);
     const auto size = static_cast<std::size_t>(count);
     slice.hashes.push_back(hash_bytes(data, size));
-    const std::uint64_t offset = slice.offset + static_cast<std::uint64_t>(begin);
-    file.write_at(data, size, offset);
-    file.begin_to_sync(offset, size);
+    file.append(data, size);
   }
 }
 
@@ -112,32 +113,51 @@ std::vector<StoredSlice> write_slices(const std::string& directory, const std::s
     local.push_back({tensor.path, *dtype_of(tensor), part.shape});
   }
   const SafetensorsPlan plan = plan_safetensors(local, {{"format", "meshwork slices"}}, path);
-  File file = File::create(path);
-  file.resize(plan.file_bytes);
-  file.write_at(plan.head.data(), plan.head.size(), 0);
-  for (std::size_t i = 0; i < slices.size(); ++i) {
+  std::vector<std::size_t> order(slices.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; });
+  UnbufferedWriter file(path);
+  file.append(plan.head.data(), plan.head.size());
+  for (const std::size_t i : order) {
     slices[i].offset = plan.offsets[i];
+    MW_CHECK(slices[i].offset == file.size(), "{}", path);
     write_slice(file, *sources[i], bytes_of(slices[i], tensors[slices[i].tensor]), slices[i]);
   }
-  file.sync();
-  file.close();
+  file.finish();
   return slices;
 }
 
-std::vector<TensorPart> copy_parts(const std::vector<GlobalTensor>& tensors,
-                                   const std::vector<TensorPart>& parts) {
-  std::vector<TensorPart> copies = parts;
-  for (TensorPart& part : copies) {
-    if (!part.owner) continue;
+std::int64_t owned_bytes(const std::vector<GlobalTensor>& tensors,
+                         const std::vector<TensorPart>& parts) {
+  std::int64_t bytes = 0;
+  for (const TensorPart& part : parts) {
     const auto size = static_cast<std::int64_t>(size_of(tensors.at(part.tensor).dtype));
-    const std::int64_t bytes = num_elements(part.shape) * size;
-    const std::shared_ptr<std::byte> copy = zeroed_pages(static_cast<std::size_t>(bytes));
-    if (copy == nullptr) throw std::bad_alloc();
+    if (part.owner) bytes += num_elements(part.shape) * size;
+  }
+  return bytes;
+}
+
+std::vector<TensorPart> PartCopies::copy(const std::vector<GlobalTensor>& tensors,
+                                         const std::vector<TensorPart>& parts) {
+  const std::int64_t needed = owned_bytes(tensors, parts);
+  if (needed != bytes_) {
+    memory_.reset();
+    bytes_ = -1;
+    memory_ = zeroed_pages(static_cast<std::size_t>(needed));
+    if (memory_ == nullptr) throw std::bad_alloc();
+    bytes_ = needed;
+  }
+  std::vector<TensorPart> copies = parts;
+  std::byte* free = memory_.get();
+  for (TensorPart& part : copies) {
+    const std::int64_t bytes = owned_bytes(tensors, {part});
     for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
       const std::int64_t count = std::min(kHashedBytes, bytes - begin);
-      std::memcpy(copy.get() + begin, part.read(begin, count), static_cast<std::size_t>(count));
+      std::memcpy(free + begin, part.read(begin, count), static_cast<std::size_t>(count));
     }
-    part.read = [copy](std::int64_t begin, std::int64_t /*bytes*/) { return copy.get() + begin; };
+    if (part.owner) part.read = [free](std::int64_t begin, std::int64_t) { return free + begin; };
+    free += bytes;
   }
   return copies;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,9 +22,22 @@ std::vector<StoredSlice> write_slices(const std::string& directory, const std::s
                                       const std::vector<StoredTensor>& tensors,
                                       const std::vector<TensorPart>& parts);
 
-/// The same parts, copied to memory of the host; where there is another owner, without its data.
-std::vector<TensorPart> copy_parts(const std::vector<GlobalTensor>& tensors,
-                                   const std::vector<TensorPart>& parts);
+/// Bytes of the parts of which this device is the owner.
+std::int64_t owned_bytes(const std::vector<GlobalTensor>& tensors,
+                         const std::vector<TensorPart>& parts);
+
+/// Memory of the host for what parts hold, kept from one copy to the next.
+class PartCopies {
+ public:
+  /// The same parts, copied; where there is another owner, without its data. What was copied here
+  /// before is overwritten. Throws std::bad_alloc where there is no memory.
+  std::vector<TensorPart> copy(const std::vector<GlobalTensor>& tensors,
+                               const std::vector<TensorPart>& parts);
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  std::int64_t bytes_ = -1;
+};
 
 /// Tensors as an index describes them.
 std::vector<StoredTensor> stored_tensors(const std::vector<GlobalTensor>& tensors);

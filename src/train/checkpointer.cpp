@@ -50,9 +50,10 @@ std::string fallback_of(const config::Config& config) {
 }
 
 Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
-                           std::function<void(const std::string&)> say)
+                           bool has_memory, std::function<void(const std::string&)> say)
     : hosts_(hosts),
       spec_(config.checkpoint),
+      async_(spec_.async && has_memory),
       directory_(std::move(directory)),
       fallback_(fallback_of(config)),
       say_(std::move(say)) {
@@ -63,7 +64,7 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::
 void Checkpointer::save(Snapshot snapshot, bool is_best) {
   complete();
   sort_by_path(snapshot);
-  if (spec_.async) snapshot.parts = copy_parts(snapshot.tensors, snapshot.parts);
+  if (async_) snapshot.parts = copies_.copy(snapshot.tensors, snapshot.parts);
   index_.tensors = stored_tensors(snapshot.tensors);
   index_.state = std::move(snapshot.state);
   steps_ = snapshot.steps;
@@ -71,7 +72,7 @@ void Checkpointer::save(Snapshot snapshot, bool is_best) {
   is_best_ = is_best;
   is_under_way_ = true;
   failure_ = begin(directory_);
-  if (!spec_.async) complete();
+  if (!async_) complete();
 }
 
 /// Errors of files as texts, the same on all devices; others are thrown.
@@ -101,7 +102,7 @@ std::string Checkpointer::begin(const std::string& directory) {
     path_ = path;
     const auto write = [path, file = file_of(hosts_.rank()), tensors = index_.tensors,
                         parts = parts_] { return write_slices(path, file, tensors, parts); };
-    slices_ = std::async(spec_.async ? std::launch::async : std::launch::deferred, write);
+    slices_ = std::async(async_ ? std::launch::async : std::launch::deferred, write);
   });
 }
 

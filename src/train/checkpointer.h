@@ -25,9 +25,10 @@ struct Snapshot {
 /// goes on. All devices make the same calls.
 class Checkpointer {
  public:
-  /// `directory`: where checkpoints stand. `say` shows a line on the first device.
+  /// `directory`: where checkpoints stand. `has_memory`: for copies of what they hold; else
+  /// training waits for them as with `async: false`. `say` shows a line on the first device.
   Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
-               std::function<void(const std::string&)> say);
+               bool has_memory, std::function<void(const std::string&)> say);
   /// Waits for what this device writes; a checkpoint that is not complete by then is none.
   ~Checkpointer() = default;
   Checkpointer(const Checkpointer&) = delete;
@@ -67,6 +68,7 @@ class Checkpointer {
 
   HostGroup& hosts_;
   const config::CheckpointSpec& spec_;
+  bool async_;
   std::string directory_;
   std::string fallback_;  ///< "": none
   std::function<void(const std::string&)> say_;
@@ -81,6 +83,7 @@ class Checkpointer {
   std::string failure_;
   CheckpointIndex index_;
   std::vector<TensorPart> parts_;
+  PartCopies copies_;
   std::future<Slices> slices_;
 };
 

@@ -110,7 +110,8 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       std::any_of(callbacks_.begin(), callbacks_.end(),
                   [](const auto& callback) { return callback->wants_batches(); });
   if (config_.checkpoint.wanted) {
-    checkpointer_.emplace(session.hosts(), config_, directory.checkpoints(), training_.say);
+    checkpointer_.emplace(session.hosts(), config_, directory.checkpoints(),
+                          has_memory_for_copies(), training_.say);
   }
   if (resumed_ != nullptr) restore(*resumed_);
   open_files(directory, resumed_);
@@ -217,7 +218,7 @@ std::int64_t Trainer::do_step(double rate) {
   std::optional<Snapshot> before;
   if (checkpointer_) {
     before = snapshot(false);
-    before->parts = copy_parts(before->tensors, before->parts);
+    before->parts = before_step_.copy(before->tensors, before->parts);
   }
   try {
     return runner_.step(loader_, iteration_, rate);

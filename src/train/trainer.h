@@ -63,6 +63,7 @@ class Trainer {
   void take_time(std::int64_t samples);
 
   // trainer_state.cpp
+  bool has_memory_for_copies() const;
   Snapshot snapshot(bool is_best);
   void restore(const Checkpoint& checkpoint);
   void restore_callbacks(const Checkpoint& checkpoint);
@@ -98,6 +99,7 @@ class Trainer {
   const Checkpoint* resumed_;
   std::uint64_t fingerprint_;  ///< of the samples
   Pulse pulse_;
+  PartCopies before_step_;  ///< with check_numerics
   std::optional<Checkpointer> checkpointer_;
   double saved_at_ = 0;  ///< seconds of the clock
   std::optional<double> best_;

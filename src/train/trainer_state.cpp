@@ -6,6 +6,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "comm/collectively.h"
+#include "job/node_memory.h"
 #include "machine/signals.h"
 #include "train/position.h"
 #include "train/trainer.h"
@@ -100,6 +101,19 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t
          "back, or begin a new run with --from {}",
          checkpoint.directory(), job.dataset->name(), checkpoint.directory());
   });
+}
+
+/// Whether each node can hold what a checkpoint takes from it a second time; warns where it cannot.
+bool Trainer::has_memory_for_copies() const {
+  if (!config_.checkpoint.async) return false;
+  const bool is_of_host = session_.device().reads_host_memory();
+  const std::int64_t arena = is_of_host ? session_.arena_bytes() : 0;
+  const std::int64_t copies = owned_bytes(session_.variables(), session_.variable_parts());
+  if (have_node_memory(session_.job(), arena, copies, session_.hosts())) return true;
+  training_.say(
+      "warning: there is no memory for a copy of each checkpoint beside the model: training waits "
+      "while one is written");
+  return false;
 }
 
 Snapshot Trainer::snapshot(bool is_best) {

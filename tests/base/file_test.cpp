@@ -1,38 +1,16 @@
 #include "base/file.h"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <vector>
 
 #include "support/errors.h"
+#include "support/file_size_limit.h"
 #include "support/temp_directory.h"
 
 namespace meshwork {
 namespace {
-
-/// Files of this process cannot grow beyond `bytes` while this lives: a full disk on demand.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int) = nullptr;
-};
 
 TEST_CASE("what is written at a place is read from it, beyond 4 GiB, too") {
   const test::TempDirectory directory;
@@ -65,7 +43,7 @@ TEST_CASE("a write that the system cuts short goes on, and ends in an error when
   File at = File::create(path);
   File appended = File::create(directory.file("appended"));
   {
-    const FileSizeLimit limit(100);
+    const test::FileSizeLimit limit(100);
     CHECK(test::error_of([&] { at.write_at(text.data(), text.size(), 0); }) ==
           "3: " + path + ": cannot write: File too large");
     CHECK(test::contains(test::error_of([&] { appended.append(text); }), "File too large"));
@@ -112,7 +90,7 @@ TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") 
   CHECK(partial_name(path) != partial_name(path));
   CHECK(test::read_text(path) == "new\n");
   {
-    const FileSizeLimit limit(10);
+    const test::FileSizeLimit limit(10);
     CHECK(test::contains(test::error_of([&] { replace_file(path, std::string(11, 'x')); }),
                          "File too large"));
   }

@@ -2,14 +2,18 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "comm/thread.h"
 #include "config/config.h"
 #include "job/device_plans.h"
 #include "job/memory_report.h"
+#include "job/node_memory.h"
+#include "machine/memory.h"
 #include "train/fit.h"
 
 using namespace meshwork;
@@ -52,4 +56,21 @@ TEST_CASE("thousands of devices that are alike take the time of a few") {
   }
   CHECK(all.size() <= 2);
   CHECK(planned_memory(job).arena.bytes() > 0);
+}
+
+TEST_CASE("what all devices of a node want more is held against its memory") {
+  const Job job = prepared("configs/uneven.yaml", "3x1");
+  const std::int64_t memory = available_memory();
+  // Bytes that each of the three takes, and wants more.
+  const auto has = [&](std::int64_t arena, std::int64_t more) {
+    std::atomic<int> yes = 0;
+    run_devices(3, [&](World& world) {
+      if (have_node_memory(job, arena, more, *world.hosts)) ++yes;
+    });
+    CHECK((yes == 0 || yes == 3));
+    return yes == 3;
+  };
+  CHECK(has(memory / 8, memory / 8));
+  CHECK_FALSE(has(memory / 8, memory / 4));
+  CHECK(has(memory / 8, 0));
 }

@@ -43,6 +43,7 @@ void write(const std::string& directory, const Cuts& cuts, std::int64_t devices)
   std::filesystem::create_directories(directory);
   CheckpointIndex index{
       stored_tensors(kTensors), {}, {{"by", "a test"}}, R"({"steps":3})", "seed: 1\n"};
+  PartCopies copies;
   for (std::int64_t device = 0; device < devices; ++device) {
     std::vector<TensorPart> parts;
     std::vector<std::vector<float>> data(kTensors.size());
@@ -52,7 +53,7 @@ void write(const std::string& directory, const Cuts& cuts, std::int64_t devices)
       parts.push_back(test::part_of(i, shard, data[i], device < count(cuts[i])));
     }
     const auto slices = write_slices(directory, fmt::format("part-{}.safetensors", device),
-                                     index.tensors, copy_parts(kTensors, parts));
+                                     index.tensors, copies.copy(kTensors, parts));
     index.slices.insert(index.slices.end(), slices.begin(), slices.end());
   }
   write_index(directory, index);
