@@ -6,6 +6,7 @@
 For each case Keras trains a model for a few steps and saves it. Meshwork loads that file and must
 give the same outputs; it trains on from there, as Keras does; what it exports then, a fresh Keras
 model loads, and must have the same variables, the optimizer's included, and give the same outputs.
+The .keras file that it exports Keras loads with layers, optimizer and loss: both train on alike.
 
 --fixtures writes the small cases for tests/cli/interchange_test.cpp instead. Needs keras, jax (CPU)
 and h5py; without them it exits with 77, which Meson takes as skipped.
@@ -317,6 +318,15 @@ def run_case(meshwork, name):
             difference(a, b)
             for a, b in zip(back.optimizer.variables, made.optimizer.variables, strict=True)
         )
+        call("export", f"run/checkpoints/{checkpoint.name}", "--output", "ours.keras")
+        found["packed"] = difference(predicted("ours.keras"), predicted(f"run/checkpoints/{checkpoint.name}"))
+        whole = keras.models.load_model(folder / "ours.keras")
+        train(whole, x, y)
+        train(back, x, y)
+        trained = back.predict(x, batch_size=BATCH, verbose=0)
+        found["whole"] = difference(whole.predict(x, batch_size=BATCH, verbose=0), trained)
+        whole.save(folder / "theirs.keras")
+        found["unpacked"] = difference(predicted("theirs.keras"), trained)
         call("export", f"run/checkpoints/{checkpoint.name}", "--output", "w.npz")
         call("export", "ours.weights.h5", "--config", "c.yaml", "--output", "w.safetensors")
         first = predicted("w.npz")

@@ -189,13 +189,15 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
                                        const std::vector<std::string>& outputs,
-                                       const Variables& variables) {
+                                       const Variables& variables, Blocks blocks) {
   std::vector<KerasLayer> layers;
   for (const Use* use : KerasOrder(uses).order(outputs)) {
-    KerasLayer layer{use->kind, last_part(use->path), use->path, {}, {}};
+    const bool is_flat = blocks == Blocks::kNone;
+    const std::string name = is_flat ? flat_name(use->path) : last_part(use->path);
+    KerasLayer layer{use->kind, name, use->path, {}, {}};
     const auto own = variables.find(use->path);
     if (own != variables.end() && use->uses.empty()) layer.variables = own->second;
-    layer.layers = in_keras_order(use->uses, {use->output}, variables);
+    layer.layers = in_keras_order(use->uses, {use->output}, variables, blocks);
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -226,7 +228,7 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
   const bool is_sequential =
       config.model.inputs.size() == 1 && outputs.size() == 1 && is_chain(uses, outputs.front());
   result.model.kind = result.model.name = is_sequential ? "sequential" : "functional";
-  result.model.layers = in_keras_order(uses, outputs, variables);
+  result.model.layers = in_keras_order(uses, outputs, variables, blocks);
   if (!config.compile) return result;
   std::vector<std::string> weights;
   add_trained(result.model, trained, weights);
@@ -237,11 +239,11 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
   return result;
 }
 
+}  // namespace
+
 Graph predicting_program(const config::Config& config) {
   return build_model(config, stated_signature(config.model), Mode::kPredict, 1);
 }
-
-}  // namespace
 
 std::vector<GlobalTensor> model_weights(const config::Config& config) {
   std::vector<GlobalTensor> weights;
@@ -255,6 +257,10 @@ std::vector<GlobalTensor> model_weights(const config::Config& config) {
 
 KerasModel keras_model(const config::Config& config) {
   return make_keras_model(config, predicting_program(config), Blocks::kSequentialIfChain);
+}
+
+KerasModel flat_keras_model(const config::Config& config) {
+  return make_keras_model(config, predicting_program(config), Blocks::kNone);
 }
 
 DescribeForKeras keras_models(const config::Config& config) {

@@ -3,9 +3,13 @@
 #include <vector>
 
 #include "config/config.h"
+#include "graph/graph.h"
 #include "state/weights_file.h"
 
 namespace meshwork {
+
+/// The program that predicts, for a batch of one.
+Graph predicting_program(const config::Config& config);
 
 /// The weights of the model of a configuration.
 std::vector<GlobalTensor> model_weights(const config::Config& config);
@@ -13,6 +17,9 @@ std::vector<GlobalTensor> model_weights(const config::Config& config);
 /// The model of a configuration as Keras would have it: a block is a model of its own, Sequential
 /// where it is a chain of layers, else Functional.
 KerasModel keras_model(const config::Config& config);
+
+/// The same without blocks, its layers called as flat_name() says.
+KerasModel flat_keras_model(const config::Config& config);
 
 /// The same model as it may be written in Keras: so first; with all blocks Functional; without
 /// models in it.

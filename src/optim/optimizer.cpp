@@ -129,7 +129,8 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
 }
 
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights) {
-  OptimizerState state{read_optimizer(spec).common.name, {}};
+  OptimizerState state{
+      read_optimizer(spec).common.name, std::string(find_optimizer(spec).names.front()), {}};
   std::vector<std::vector<std::string_view>> lists{{"average"}, {"gradient_accumulator"}};
   const auto& own = find_optimizer(spec).slots;
   lists.insert(lists.end(), own.begin(), own.end());

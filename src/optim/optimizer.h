@@ -46,7 +46,8 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
 
 /// What an optimizer keeps, as Keras orders it.
 struct OptimizerState {
-  std::string name;                ///< of the optimizer: "adam"
+  std::string name;                ///< of the optimizer: "rm_sprop"
+  std::string class_name;          ///< "RMSprop"
   std::vector<std::string> slots;  ///< paths of all that it may have, for weights in this order
 };
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights);

@@ -35,12 +35,6 @@ void add_places(Places& places, const KerasLayer& layer, const std::string& grou
   }
 }
 
-/// "stage_2/d1" and a model without blocks that calls it "stage_2_d1" are the same.
-std::string flat(std::string path) {
-  std::replace(path.begin(), path.end(), '/', '_');
-  return path;
-}
-
 /// Groups by the names that they and the groups around them have; "" where several have the same.
 std::map<std::string, std::string> groups_by_name(const TensorFile& file) {
   std::map<std::string, std::string> groups;
@@ -51,7 +45,7 @@ std::map<std::string, std::string> groups_by_name(const TensorFile& file) {
       const auto outer = file.names().find(group.substr(0, end));
       if (outer != file.names().end()) full += outer->second + "/";
     }
-    const auto [known, is_new] = groups.emplace(flat(full + name), group);
+    const auto [known, is_new] = groups.emplace(flat_name(full + name), group);
     if (!is_new) known->second = "";
   }
   return groups;
@@ -64,7 +58,7 @@ Places places_by_name(const KerasModel& model, const TensorFile& file) {
   bool are_all_there = true;
   for_each_layer(model.model, "", [&](const KerasLayer& layer, const std::string& /*group*/) {
     if (layer.variables.empty()) return;
-    const auto group = groups.find(flat(layer.path));
+    const auto group = groups.find(flat_name(layer.path));
     if (group == groups.end() || group->second.empty()) {
       are_all_there = false;
     } else {
@@ -75,6 +69,11 @@ Places places_by_name(const KerasModel& model, const TensorFile& file) {
 }
 
 }  // namespace
+
+std::string flat_name(std::string path) {
+  std::replace(path.begin(), path.end(), '/', '_');
+  return path;
+}
 
 Places keras_places(const KerasModel& model) {
   Places places;

@@ -29,6 +29,9 @@ struct KerasModel {
   std::vector<std::string> slots;  ///< paths of all that it may have, in Keras's order
 };
 
+/// What a model without blocks calls a layer: "stage_2/d1" -> "stage_2_d1".
+std::string flat_name(std::string path);
+
 /// Paths of variables, and where a file has them.
 using Places = std::map<std::string, std::string>;
 

@@ -66,7 +66,7 @@ TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format
     const Fixture folder(name);
     const std::vector<float> values = predicted(folder, "theirs.weights.h5");
     check_near(values, numbers(folder.read("expected.npy")));
-    for (const char* file : {"ours.weights.h5", "ours.npz", "ours.safetensors"}) {
+    for (const char* file : {"ours.weights.h5", "ours.keras", "ours.npz", "ours.safetensors"}) {
       const std::string words = "export theirs.weights.h5 --config c.yaml --output ";
       CHECK(output(folder, words + file).starts_with(std::string("wrote ") + file + ": "));
       CHECK(predicted(folder, file) == values);
@@ -98,7 +98,8 @@ TEST_CASE("export of a run takes its final weights, and says what it needs") {
   CHECK(output(folder, "evaluate c.yaml --verbose 0 --from run.npz") ==
         output(folder, "evaluate c.yaml --verbose 0 --from run"));
   CHECK(complaint(folder, "export run --output w", 2) ==
-        "--output w: its name does not say the format; give --format keras|npz|safetensors");
+        "--output w: its name does not say the format; give --format "
+        "keras|keras-archive|npz|safetensors");
   CHECK(complaint(folder, "export run --output w.h5", 2) ==
         "--output w.h5: Keras loads only from a name that ends in .weights.h5; name it so");
   CHECK(complaint(folder, "export run --output w --format npy", 2) ==
@@ -107,6 +108,11 @@ TEST_CASE("export of a run takes its final weights, and says what it needs") {
   CHECK(complaint(folder, "export run.npz --output w.weights.h5", 2) ==
         "run.npz: Keras's files name no variables; name the model with --config CONFIG");
   CHECK_FALSE(folder.has("w.weights.h5"));
+  // Keras's two formats are told apart by the suffix.
+  output(folder, "export run --output w.keras --format keras");
+  CHECK(folder.read("w.keras").starts_with("PK"));
+  CHECK(output(folder, "evaluate c.yaml --verbose 0 --from w.keras") ==
+        output(folder, "evaluate c.yaml --verbose 0 --from run"));
 }
 
 TEST_CASE("a damaged file of Keras ends the job with a word") {

@@ -8,6 +8,7 @@
 #include "base/join.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "job/keras_config.h"
 #include "job/keras_model.h"
 #include "state/checkpoint.h"
 #include "state/stored_tensors.h"
@@ -22,6 +23,8 @@ constexpr const char* kDetails = R"(Examples:
       for Keras 3: model.load_weights('guide.weights.h5')
   meshwork export runs/guide/checkpoints/step-469 --output guide.weights.h5
       with the state of the optimizer, for a model that is compiled
+  meshwork export runs/guide --output guide.keras
+      for Keras 3: model = keras.models.load_model('guide.keras'), layers and all
   meshwork export runs/guide --output guide.npz
       for NumPy: an array for each variable, by its path
   meshwork export theirs.weights.h5 --config configs/guide.yaml --output ours.safetensors
@@ -36,19 +39,12 @@ struct Arguments {
   bool weights_only = false;
 };
 
-const Format& check_written(const Format& format) {
-  if (format.write != nullptr) return format;
-  fail("{} files are only read; export a .weights.h5, which model.load_weights takes",
-       format.suffixes.front());
-}
-
 const Format& output_format(const Arguments& arguments) {
   std::vector<std::string> known;
-  for (const Format* format : weight_formats()) {
-    if (format->write != nullptr) known.emplace_back(format->name);
-  }
+  for (const Format* format : weight_formats()) known.emplace_back(format->name);
+  const Format* by_suffix = format_by_suffix(arguments.output);
   if (arguments.format.empty()) {
-    if (const Format* format = format_by_suffix(arguments.output)) return check_written(*format);
+    if (by_suffix != nullptr) return *by_suffix;
     fail("--output {}: its name does not say the format; give --format {}", arguments.output,
          join(known, "|"));
   }
@@ -56,7 +52,10 @@ const Format& output_format(const Arguments& arguments) {
   if (format == nullptr) {
     fail("--format: no format '{}'{}", arguments.format, suggestion(arguments.format, known));
   }
-  return check_written(*format);
+  // Keras has two, and tells them apart by the suffix.
+  const bool is_of_keras = format->naming == Naming::kKeras;
+  return is_of_keras && by_suffix != nullptr && by_suffix->naming == Naming::kKeras ? *by_suffix
+                                                                                    : *format;
 }
 
 /// A file or checkpoint to be read, and what is known of its model.
@@ -113,6 +112,7 @@ class Export {
     });
   }
   void set_names(std::map<std::string, std::string> names) { what_.names = std::move(names); }
+  void set_model(std::string model) { what_.model = std::move(model); }
 
   void write(const Format& format, const std::string& file) {
     what_.read = [this](std::size_t i, std::byte* to) { reads_[i](to); };
@@ -205,7 +205,8 @@ ExitCode run(const Arguments& arguments) {
   std::optional<KerasModel> model;
   Export out;
   if (format.naming == Naming::kKeras) {
-    model = keras_model(*from.config);
+    model = format.has_model ? flat_keras_model(*from.config) : keras_model(*from.config);
+    if (format.has_model) out.set_model(keras_config(*from.config));
     out.set_names(keras_group_names(*model));
   }
   if (from.checkpoint) {
@@ -229,10 +230,12 @@ Run add(Options& options) {
   options.add(
       {.name = "--output", .help = "the file to write", .value = "FILE", .is_required = true},
       arguments->output);
-  options.add({"--format",
-               "keras (weights.h5), npz or safetensors; by default what the name of the file says",
-               "FORMAT"},
-              arguments->format);
+  options.add(
+      {"--format",
+       "keras (.weights.h5 or .keras), npz or safetensors; by default what the name of the file "
+       "says",
+       "FORMAT"},
+      arguments->format);
   options.add({"--config",
                "the configuration of the model; by default that of the run or checkpoint, or "
                "config.yaml beside the file",

@@ -50,6 +50,7 @@ struct TensorsToWrite {
   std::vector<GlobalTensor> tensors;
   std::function<void(std::size_t tensor, std::byte* to)> read;  ///< all of it, row-major
   std::map<std::string, std::string> names = {};                ///< as TensorFile::names()
+  std::string model = {};  ///< what Keras's config.json says, for a format with has_model
 };
 
 /// StoredTensor::dtype of a type that programs compute with, or of another one that data have.
@@ -73,9 +74,9 @@ struct Format {
   bool (*recognizes)(const std::string& file, std::string_view head);
   /// Throws an Error of ExitCode::kFile for whatever is wrong with the file.
   std::unique_ptr<TensorFile> (*open)(const std::string& file);
-  /// Null for a format that is only read. The file appears in one step, when all of it is on the
-  /// disk, or the old one stays.
+  /// The file appears in one step, when all of it is on the disk, or the old one stays.
   void (*write)(const std::string& file, const TensorsToWrite& what);
+  bool has_model = false;  ///< what is written also says what the model computes
 };
 
 const std::vector<const Format*>& weight_formats();

@@ -1,5 +1,6 @@
 // Keras 3's .keras: a zip archive of config.json, metadata.json and model.weights.h5. Its weights
 // are read; what the model looks like, the configuration says.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/version.h"
 #include "state/formats/hdf5.h"
 #include "state/formats/zip_archive.h"
 
@@ -19,6 +21,8 @@ constexpr std::string_view kSuffix = ".keras";
 /// A file that goes away with the object.
 class TemporaryFile {
  public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  /// A new one, in the folder for such files.
   TemporaryFile() {
     std::error_code code;
     path_ = (std::filesystem::temp_directory_path(code) / "meshwork.XXXXXX").string();
@@ -62,6 +66,19 @@ std::unique_ptr<TensorFile> open(const std::string& file) {
   return open_hdf5(unpacked.path(), file);
 }
 
+void write(const std::string& file, const TensorsToWrite& what) {
+  const auto text = [](std::string bytes) { return [bytes = std::move(bytes)] { return bytes; }; };
+  const std::string metadata =
+      fmt::format(R"({{"keras_version": "3.0.0", "written_by": "Meshwork {}"}})", kVersion);
+  write_in_one_step(file, [&](const std::string& partial) {
+    const TemporaryFile weights(partial_name(file));
+    kHdf5.write(weights.path(), what);
+    write_zip(partial, {{"metadata.json", text(metadata)},
+                        {"config.json", text(what.model)},
+                        {kWeights, nullptr, weights.path()}});
+  });
+}
+
 bool recognizes(const std::string& file, std::string_view head) {
   if (!head.starts_with(kZipMagic)) return false;
   return file.ends_with(kSuffix) || ZipArchive(file).find(kWeights).has_value();
@@ -74,6 +91,7 @@ const Format kKeras{.name = "keras-archive",
                     .naming = Naming::kKeras,
                     .recognizes = recognizes,
                     .open = open,
-                    .write = nullptr};
+                    .write = write,
+                    .has_model = true};
 
 }  // namespace meshwork::formats

@@ -139,7 +139,9 @@ void write_zip(const std::string& file, const std::vector<ZipContent>& content) 
   bool is_fine = true;
   for (std::size_t i = 0; is_fine && i < content.size(); ++i) {
     writers[i] = {&content[i], {}, 0, 0, &failure};
-    zip_source_t* source = zip_source_function(archive, give, &writers[i]);
+    const std::string& from = content[i].file;
+    zip_source_t* source = from.empty() ? zip_source_function(archive, give, &writers[i])
+                                        : zip_source_file(archive, from.c_str(), 0, -1);
     const zip_int64_t entry =
         zip_file_add(archive, content[i].name.c_str(), source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE);
     if (entry < 0) zip_source_free(source);

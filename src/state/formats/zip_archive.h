@@ -56,10 +56,12 @@ class ZipArchive {
   std::vector<std::string> entries_;
 };
 
-/// An entry to be written. Its bytes are asked for when its turn comes, and freed after it.
+/// An entry to be written. Its bytes are asked for when its turn comes, and freed after it; or they
+/// are those of a file.
 struct ZipContent {
   std::string name;
   std::function<std::string()> bytes;
+  std::string file = {};
 };
 
 /// Writes an archive in which entries are stored as they are; the same bytes for the same content.

@@ -1,0 +1,143 @@
+// config.json of what Keras loads as a whole model.
+#include "job/keras_config.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/errors.h"
+
+using namespace meshwork;
+
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kOneOutput = R"(
+model:
+  input: [6]
+  layers:
+    - Dense: {name: d, units: 4, activation: relu}
+    - Dense: {name: e, units: 2}
+)";
+
+const std::string kTwoOutputs = R"(
+precision: mixed_bfloat16
+blocks:
+  unit:
+    params: {n: 4}
+    layers:
+      - Dense: {name: d, units: $n, bias_initializer: {Constant: {value: 0.5}}}
+      - BatchNormalization: {name: n, gamma_initializer: ones, axis: -1}
+model:
+  inputs: {left: [6], right: [4, 3]}
+  layers:
+    - unit: {name: a, inputs: left, n: 5}
+    - Dense: {name: shared, units: 5}
+    - use: {layer: shared, name: again}
+    - Flatten: {name: f, inputs: right}
+    - Dense: {name: r, units: 4, activation: {leaky_relu: {negative_slope: 0.3}}, dtype: float32}
+    - Concatenate: {name: c, inputs: [again, r]}
+    - Dense: {name: digit, units: 4, trainable: false}
+    - Dense: {name: size, units: 2, inputs: c, use_bias: false}
+  outputs: [digit, size]
+compile:
+  optimizer: {RMSprop: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.01, decay_steps: 10, decay_rate: 0.9}}}}
+  loss: {digit: {SparseCategoricalCrossentropy: {from_logits: true}}, size: mse}
+  loss_weights: {size: 0.5}
+  metrics: {digit: [accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}]}
+)";
+
+Json config_of(const std::string& text) {
+  return Json::parse(keras_config(config::parse_config(text, "c.yaml", {})));
+}
+
+std::string error_of(const std::string& text) {
+  return test::error_of([&] { config_of(text); });
+}
+
+const Json& layer(const Json& model, const std::string& name) {
+  for (const Json& candidate : model.at("config").at("layers")) {
+    if (candidate.at("name") == name) return candidate;
+  }
+  throw std::invalid_argument(name);
+}
+
+/// Layer and use whose output is the argument `i` of a use.
+Json taken(const Json& layer, std::size_t use, std::size_t i) {
+  const Json& argument = layer.at("inbound_nodes").at(use).at("args").at(0);
+  const Json& tensor = argument.is_array() ? argument.at(i) : argument;
+  CHECK(tensor.at("class_name") == "__keras_tensor__");
+  return tensor.at("config").at("keras_history");
+}
+
+}  // namespace
+
+TEST_CASE("a model is written as Keras's Functional, with the words of the file") {
+  const Json model = config_of(kOneOutput);
+  CHECK(model.at("class_name") == "Functional");
+  CHECK_FALSE(model.contains("compile_config"));
+  const Json& config = model.at("config");
+  CHECK(config.at("layers").size() == 3);
+  CHECK(config.at("input_layers") == Json({"input", 0, 0}));
+  CHECK(config.at("output_layers") == Json({"e", 0, 0}));
+  CHECK(layer(model, "input").at("config").at("batch_shape") == Json({nullptr, 6}));
+  CHECK(layer(model, "d").at("config") ==
+        Json({{"name", "d"}, {"units", 4}, {"activation", "relu"}}));
+  CHECK(taken(layer(model, "e"), 0, 0) == Json({"d", 0, 0}));
+}
+
+TEST_CASE("blocks, shared layers, several inputs and outputs, and what is compiled") {
+  const Json model = config_of(kTwoOutputs);
+  const Json& config = model.at("config");
+  CHECK(config.at("input_layers") == Json({{"left", 0, 0}, {"right", 0, 0}}));
+  CHECK(config.at("output_layers") == Json({{"digit", 0, 0}, {"size", 0, 0}}));
+  const Json& dense = layer(model, "a_d").at("config");
+  CHECK(dense.at("units") == 5);
+  CHECK(dense.at("dtype").at("config").at("name") == "mixed_bfloat16");
+  const Json& constant = dense.at("bias_initializer");
+  CHECK(constant.at("class_name") == "Constant");
+  CHECK(constant.at("config") == Json({{"value", 0.5}}));
+  CHECK(layer(model, "a_n").at("config").at("gamma_initializer").at("class_name") == "Ones");
+  CHECK(layer(model, "a_n").at("config").at("axis") == -1);
+  // A layer that is used twice stands there once, with both uses.
+  CHECK(taken(layer(model, "shared"), 0, 0) == Json({"a_n", 0, 0}));
+  CHECK(taken(layer(model, "shared"), 1, 0) == Json({"shared", 0, 0}));
+  CHECK(taken(layer(model, "c"), 0, 0) == Json({"shared", 1, 0}));
+  CHECK(taken(layer(model, "c"), 0, 1) == Json({"r", 0, 0}));
+  const Json& activation = layer(model, "r").at("config").at("activation");
+  CHECK(activation.at("class_name") == "LeakyReLU");
+  CHECK(activation.at("config") == Json({{"negative_slope", 0.3}}));
+  CHECK(layer(model, "r").at("config").at("dtype") == "float32");
+  CHECK(layer(model, "digit").at("config").at("trainable") == false);
+  CHECK(layer(model, "size").at("config").at("use_bias") == false);
+
+  const Json& compile = model.at("compile_config");
+  CHECK(compile.at("optimizer").at("class_name") == "RMSprop");
+  const Json& rate = compile.at("optimizer").at("config").at("learning_rate");
+  CHECK(rate.at("class_name") == "ExponentialDecay");
+  CHECK(rate.at("config").at("decay_steps") == 10);
+  CHECK(compile.at("loss").at("digit").at("config") == Json({{"from_logits", true}}));
+  CHECK(compile.at("loss").at("size") == "mse");
+  CHECK(compile.at("loss_weights") == Json({{"digit", 1.0}, {"size", 0.5}}));
+  CHECK(compile.at("metrics").at("digit").at(0) == "accuracy");
+  CHECK(compile.at("metrics").at("digit").at(1).at("config") == Json({{"k", 2}}));
+}
+
+TEST_CASE("what Keras has no words for is an error that names it") {
+  const auto with = [](const std::string& layers) {
+    return "model:\n  input: [6]\n  layers:\n" + layers;
+  };
+  CHECK(error_of(with("    - Dense: {units: 4, activation: {celu: {alpha: 0.5}}}\n")) ==
+        "2: c.yaml:4:38: a .keras file has no words for 'celu' with arguments; export a "
+        ".weights.h5, which holds the weights alone");
+  CHECK(error_of("model:\n  input: [6]\n  freeze: [d/bias]\n  layers:\n"
+                 "    - Dense: {name: d, units: 4}\n") ==
+        "2: c.yaml: 'freeze' matches the variable d/bias alone, and a .keras file can only freeze "
+        "layers; export a .weights.h5, which holds the weights alone");
+  CHECK(error_of("blocks:\n  b: {layers: [{Dense: {name: d, units: 4}}]}\n" +
+                 with("    - Dense: {name: b_d, units: 4}\n    - b: {name: b}\n")) ==
+        "2: c.yaml:2:17: two layers would have the name 'b_d' in a .keras file; rename one, or "
+        "export a .weights.h5, which holds the weights alone");
+}
