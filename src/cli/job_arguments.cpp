@@ -58,7 +58,7 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   auto arguments = std::make_shared<WeightsArguments>();
   arguments->job = add_job_arguments(options);
   options.add(
-      {.name = "--from",
+      {.name = "--from,--weights",
        .help = "a run directory, a checkpoint, or a file of weights (meshwork export --help)",
        .value = "DIR",
        .is_required = true},

@@ -111,7 +111,7 @@ TEST_CASE("export of a run takes its final weights, and says what it needs") {
   // Keras's two formats are told apart by the suffix.
   output(folder, "export run --output w.keras --format keras");
   CHECK(folder.read("w.keras").starts_with("PK"));
-  CHECK(output(folder, "evaluate c.yaml --verbose 0 --from w.keras") ==
+  CHECK(output(folder, "evaluate c.yaml --verbose 0 --weights w.keras") ==
         output(folder, "evaluate c.yaml --verbose 0 --from run"));
 }
 

@@ -114,7 +114,7 @@ Run add(Options& options) {
   auto arguments = std::make_shared<FitArguments>();
   arguments->job = add_job_arguments(options);
   options.add(
-      {"--from",
+      {"--from,--weights",
        "start from another run: its directory, a checkpoint (with the optimizer's state), or a "
        ".weights.h5, .keras, .npz or .safetensors file",
        "DIR"},
