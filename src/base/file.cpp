@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -40,6 +41,24 @@ auto retried(Call call) {
   while (result < 0 && errno == EINTR) result = call();
   return result;
 }
+
+std::atomic<std::uint64_t> calls_begun = 0, calls_ended = 0;
+
+/// Counts a call of the system while it lives; one that moves few bytes does not count.
+class CountedCall {
+ public:
+  explicit CountedCall(std::size_t bytes) : counts_(bytes >= (std::size_t{64} << 10U)) {
+    if (counts_) ++calls_begun;
+  }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+  ~CountedCall() {
+    if (counts_) ++calls_ended;
+  }
+
+ private:
+  bool counts_;
+};
 
 int open_fd(const std::string& path, int flags, std::string_view tried) {
   constexpr mode_t kMode = 0666;  // less the umask
@@ -110,6 +129,7 @@ void File::resize(std::uint64_t bytes) {
 
 void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
   auto* to = static_cast<std::byte*>(data);
+  const CountedCall counted(bytes);
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kMaxTransfer);
     const auto got = retried([&] { return pread(fd_, to, part, static_cast<off_t>(offset)); });
@@ -125,6 +145,7 @@ void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
 
 void File::write_at(const void* data, std::size_t bytes, std::uint64_t offset) {
   const auto* from = static_cast<const std::byte*>(data);
+  const CountedCall counted(bytes);
   if (unbuffered_ && !(is_of_pages(reinterpret_cast<std::uintptr_t>(data)) && is_of_pages(bytes) &&
                        is_of_pages(offset))) {
     go_on_buffered();
@@ -164,6 +185,7 @@ bool File::lock() {
 }
 
 void File::sync() {
+  const CountedCall counted(kMaxTransfer);
   // EINVAL: a pipe or device that has nothing to wait for.
   if (retried([&] { return fsync(fd_); }) != 0 && errno != EINVAL) {
     fail_system(path_, "write", errno);
@@ -175,6 +197,11 @@ void File::close() {
   MW_CHECK(fd >= 0, "{}", path_);
   // After EINTR the descriptor is gone all the same.
   if (::close(fd) != 0 && errno != EINTR) fail_system(path_, "write", errno);
+}
+
+FileWork file_work() {
+  const std::uint64_t ended = calls_ended;  // first: what begins meanwhile is under way
+  return {ended, calls_begun != ended};
 }
 
 void create_parent_directory(const std::string& file, std::string_view remedy) {
@@ -189,6 +216,7 @@ void create_parent_directory(const std::string& file, std::string_view remedy) {
 
 void sync_directory(const std::string& directory) {
   const int fd = open_fd(directory, O_RDONLY | O_DIRECTORY, "open");
+  const CountedCall counted(kMaxTransfer);
   // File systems without that notion say EINVAL.
   const int code = retried([&] { return fsync(fd); }) == 0 ? 0 : errno;
   ::close(fd);

@@ -59,6 +59,13 @@ class File {
   bool unbuffered_ = false;
 };
 
+/// What this process has its files do, for those who watch whether it gets on.
+struct FileWork {
+  std::uint64_t calls = 0;  ///< that have moved 64 KiB or more, or waited for the disk
+  bool under_way = false;   ///< one is on its way now, on any thread
+};
+FileWork file_work();
+
 /// Makes the directory in which `file` is to stand, with its parents. An Error of ExitCode::kFile
 /// ends with `remedy`: "; name another with --output".
 void create_parent_directory(const std::string& file, std::string_view remedy = "");

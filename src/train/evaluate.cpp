@@ -7,6 +7,7 @@
 #include "job/same_job.h"
 #include "job/same_model.h"
 #include "train/progress_bar.h"
+#include "train/watchdog.h"
 
 namespace meshwork {
 Evaluator::Evaluator(const Session& session, const data::Split& split)
@@ -84,6 +85,7 @@ FitResult evaluate(const Job& job, const World& world, const GivenWeights& weigh
   check_same_job(job, *world.hosts);
   Session session(job, world);
   load(session, weights);
+  const Watchdog watchdog(session);
   Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
   result.logs = evaluator.run(out, verbose);

@@ -101,7 +101,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
                 RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
   const Start start = begin(session, directory, options, checkpoint);
-  const Watchdog watchdog(session, session.job().config.stall_timeout, directory.path());
+  const Watchdog watchdog(session, directory.path());
   const std::string weights = directory.path() + "/" + kFinalWeights;
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
   if (record != nullptr) record->add(trained);

@@ -11,6 +11,7 @@
 #include "job/same_job.h"
 #include "sharding/layout.h"
 #include "train/progress_bar.h"
+#include "train/watchdog.h"
 
 namespace meshwork {
 namespace {
@@ -118,6 +119,7 @@ void predict(const Job& job, const World& world, const data::Split& split,
   check_same_job(job, *world.hosts);
   Session session(job, world);
   load(session, weights);
+  const Watchdog watchdog(session);
   std::vector<data::NpyWriter> writers;
   collectively(session.hosts(), [&] {
     if (!session.is_first()) return;

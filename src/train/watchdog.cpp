@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/join.h"
 #include "base/terminal.h"
+#include "comm/collectively.h"
 #include "train/progress_bar.h"
 
 namespace meshwork {
@@ -20,6 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kGetsOn = "gets on";
+
+/// For one job alone, which others run beside.
+std::string directory_for(const std::string& run_directory) {
+  std::error_code code;
+  const bool is_there = fs::is_directory(run_directory, code);
+  const fs::path root = is_there ? fs::path(run_directory) : fs::temp_directory_path(code);
+  return partial_name((root / ".stalled").string());
+}
 
 /// What a device has said of itself; "" if nothing, or not lately.
 std::string read_word(const std::string& file, double seconds) {
@@ -36,15 +45,27 @@ std::string read_word(const std::string& file, double seconds) {
 
 }  // namespace
 
-Watchdog::Watchdog(const Session& session, double limit, const std::string& directory)
+Watchdog::Watchdog(const Session& session, const std::string& run_directory)
     : session_(session),
-      limit_(limit),
-      directory_(directory + "/.stalled"),
-      last_(sign()),
-      since_(steady_seconds()) {
+      limit_(session.job().config.stall_timeout),
+      directory_(run_directory + "/.stalled"),
+      remedy_(", --resume goes on from the last checkpoint") {
   std::error_code ignored;
   fs::remove(file_of(session.hosts().rank()), ignored);
-  if (limit > 0) thread_ = std::thread([this] { run(); });
+  start();
+}
+
+Watchdog::Watchdog(const Session& session)
+    : session_(session), limit_(session.job().config.stall_timeout) {
+  if (session.is_first()) directory_ = directory_for(session.job().config.run_directory);
+  broadcast_text(session.hosts(), directory_, 0);
+  start();
+}
+
+void Watchdog::start() {
+  last_ = sign();
+  since_ = steady_seconds();
+  if (limit_ > 0) thread_ = std::thread([this] { run(); });
 }
 
 Watchdog::~Watchdog() {
@@ -67,7 +88,7 @@ void Watchdog::run() {
 
 Watchdog::Sign Watchdog::sign() const {
   const Progress& progress = session_.progress();
-  return {progress.count, progress.program, progress.step};
+  return {progress.count, progress.program, progress.step, file_work().calls};
 }
 
 std::string Watchdog::describe() const {
@@ -80,7 +101,7 @@ std::string Watchdog::file_of(int rank) const {
 }
 
 /// Files that cannot be written leave a device that says nothing.
-void Watchdog::tell(const std::string& text) const {
+void Watchdog::tell(const std::string& text) {
   try {
     const std::string path = file_of(session_.hosts().rank());
     create_parent_directory(path);
@@ -89,6 +110,7 @@ void Watchdog::tell(const std::string& text) const {
     file.close();
     std::error_code ignored;
     fs::rename(path + ".new", path, ignored);  // in one step: another device may be reading
+    has_file_ = true;
   } catch (const Error&) {
   }
 }
@@ -119,7 +141,7 @@ Watchdog::Roll Watchdog::call_roll() const {
 void Watchdog::look(double now) {
   const Sign current = sign();
   std::error_code ignored;
-  if (current != last_) {
+  if (current != last_ || file_work().under_way) {
     last_ = current;
     since_ = now;
     has_warned_ = false;
@@ -132,11 +154,17 @@ void Watchdog::look(double now) {
   }
   const double waited = now - since_;
   if (waited < limit_ / 2) return;
+  // The device that ended the job has taken all files with it.
+  if (has_file_ && !fs::exists(directory_, ignored)) {
+    std::_Exit(static_cast<int>(ExitCode::kCommunication));
+  }
   has_told_ = true;
   tell(describe());
   if (waited < 0.6 * limit_) return;  // all have had time to say something
   const Roll roll = call_roll();
-  const bool is_first = roll.first == session_.hosts().rank();
+  // Where no file can be written, each speaks for itself.
+  const bool is_first =
+      roll.first == session_.hosts().rank() || roll.first == session_.hosts().size();
   if (roll.one_gets_on) return;
   if (is_first && !has_warned_) {
     has_warned_ = true;
@@ -145,11 +173,10 @@ void Watchdog::look(double now) {
   }
   if (waited < limit_) return;
   if (is_first) {
-    say(
-        fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here, "
-                    "--resume goes on from the last checkpoint",
-                    waited, roll.text));
+    say(fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here{}", waited,
+                    roll.text, remedy_));
     std::fflush(nullptr);
+    fs::remove_all(directory_, ignored);
     std::_Exit(static_cast<int>(ExitCode::kCommunication));
   }
   if (waited > limit_ + 5) std::_Exit(static_cast<int>(ExitCode::kCommunication));

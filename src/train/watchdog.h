@@ -15,13 +15,15 @@ namespace meshwork {
 /// `limit` without any, the first device that waits says on stderr what each waits for, and who
 /// says nothing; after all of it, it says so again and ends the process with
 /// ExitCode::kCommunication, upon which mpirun ends the other ranks. As long as one device gets on,
-/// for which the others may wait, nothing ends.
+/// for which the others may wait, nothing ends; one whose process waits for a disk gets on, too.
 ///
-/// Devices tell each other in files of `directory`, which all must reach.
+/// Devices tell each other in files of a directory, which all must reach.
 class Watchdog {
  public:
-  /// `limit` in seconds; 0 for no watchdog.
-  Watchdog(const Session& session, double limit, const std::string& directory);
+  /// Over a run of `fit`, in its directory.
+  Watchdog(const Session& session, const std::string& run_directory);
+  /// Over other commands; all devices call it.
+  explicit Watchdog(const Session& session);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -32,6 +34,7 @@ class Watchdog {
     std::uint64_t count = 0;
     const Executable* program = nullptr;
     std::size_t step = 0;
+    std::uint64_t file_calls = 0;  ///< of its process
     bool operator==(const Sign&) const = default;
   };
 
@@ -42,20 +45,23 @@ class Watchdog {
     bool one_gets_on = false;
   };
 
+  void start();
   void run();
   void look(double now);
   Sign sign() const;
   std::string describe() const;
-  void tell(const std::string& text) const;
+  void tell(const std::string& text);
   Roll call_roll() const;
   std::string file_of(int rank) const;
 
   const Session& session_;
-  double limit_;
-  std::string directory_;
+  double limit_;           ///< seconds; 0: nothing is watched
+  std::string directory_;  ///< for the files
+  std::string remedy_;
   Sign last_;
   double since_ = 0;  ///< seconds of the clock when it was first seen
   bool has_told_ = false, has_warned_ = false;
+  bool has_file_ = false;  ///< to tell the others
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false;

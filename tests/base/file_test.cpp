@@ -54,6 +54,24 @@ TEST_CASE("a write that the system cuts short goes on, and ends in an error when
   CHECK(appended.size() == 100);
 }
 
+TEST_CASE("what moves much, or waits for the disk, counts as work with files") {
+  const test::TempDirectory directory;
+  const std::string path = directory.file("work");
+  std::string text(std::size_t{1} << 20U, 'x');
+  const std::uint64_t before = file_work().calls;
+  File file = File::create(path);
+  file.write_at(text.data(), 100, 0);
+  CHECK(file_work().calls == before);
+  file.write_at(text.data(), text.size(), 0);
+  CHECK(file_work().calls == before + 1);
+  file.sync();
+  File::open(path).read_at(text.data(), text.size(), 0);
+  CHECK(file_work().calls == before + 3);
+  CHECK(test::error_of([&] { File::open(path).read_at(text.data(), text.size(), 1); }) != "");
+  CHECK(file_work().calls == before + 4);
+  CHECK_FALSE(file_work().under_way);
+}
+
 TEST_CASE("only regular files are opened for reading, and a pipe is not waited for") {
   const test::TempDirectory directory;
   const std::string pipe = directory.file("pipe");

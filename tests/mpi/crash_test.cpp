@@ -227,6 +227,28 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
+TEST_CASE("a prediction that stands still ends, too") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string run = directory.file("run");
+  output(program() + fit(config, run));
+  const double patience = quick_seconds(4, program() + " --version") / 6;
+  const Ending ending = run_job(fmt::format(
+      "/usr/bin/env mpirun --oversubscribe -n 4 {} predict {} --mesh 2x2 --from {} --verbose 0 "
+      "run_directory={} fit.batch_size=2 'stall_timeout={:.0f} s' "
+      "'dataset.splits.test={{x: {{normal: [100000, 30]}}, y: {{normal: [100000, 3]}}}}' "
+      "& P=$!\n{}kill -STOP $(pgrep -P $P | sed -n 2p)\nwait $P",
+      program(), config, run, run, patience, wait_for(run + "/predictions*")));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 4);
+  CHECK(ending.seconds < 20 + 5 * patience);
+  CHECK(count(ending.output, "meshwork: nothing got on for ") == 1);
+  CHECK(contains(ending.output, "rank 1 says nothing: stopped, or gone; the job ends here\n"));
+  for (const auto& entry : std::filesystem::directory_iterator(run)) {
+    CHECK_FALSE(contains(entry.path().string(), "stalled"));
+  }
+}
+
 TEST_CASE("a checkpoint that lost something is told once, and the one before it is as good") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
