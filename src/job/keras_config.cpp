@@ -169,28 +169,27 @@ class Layers {
 
   void add_use(const config::LayerSpec& spec, const Shape& shape) {
     const std::string name = flat_name(spec.path);
+    const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     const int use = uses_[spec.path]++;
-    if (use == 0) {
-      const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-      Json arguments{{"name", name}};
-      // Layers without variables have no word for it.
-      const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
-      if (!is_trained && with_variables_.contains(spec.path)) arguments["trainable"] = false;
-      if (config_.precision == config::Precision::kMixedBFloat16) {
-        arguments["dtype"] = object_of("keras", "DTypePolicy", {{"name", "mixed_bfloat16"}});
-      }
-      arguments.update(layer_arguments(spec));
-      add(name, spec.at, def.names.front(), std::move(arguments));
-    }
+    if (use == 0) add(name, spec.at, def.names.front(), arguments_with_name(spec, name));
     Json taken = Json::array();
     for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
-    // A layer that merges takes a list.
-    const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-    const Json first = def.max_inputs > 1 ? taken : taken[0];
     Json args = Json::array();
-    args.push_back(first);
+    args.push_back(def.max_inputs > 1 ? taken : taken[0]);  // a layer that merges takes a list
     layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", Json::object()}});
     givers_[spec.name] = {name, use, shape};
+  }
+
+  Json arguments_with_name(const config::LayerSpec& spec, const std::string& name) const {
+    Json arguments{{"name", name}};
+    // Layers without variables have no word for it.
+    const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
+    if (!is_trained && with_variables_.contains(spec.path)) arguments["trainable"] = false;
+    if (config_.precision == config::Precision::kMixedBFloat16) {
+      arguments["dtype"] = object_of("keras", "DTypePolicy", {{"name", "mixed_bfloat16"}});
+    }
+    arguments.update(layer_arguments(spec));
+    return arguments;
   }
 
   /// With the batch as a dimension that may have any size.
@@ -261,7 +260,11 @@ Json of_outputs(const config::Config& config, const Layers& layers, const Say& s
   if (objectives.size() == 1) return say(objectives.front());
   Json all = Json::object();
   for (std::size_t i = 0; i < objectives.size(); ++i) {
-    all[layers.layer_of(config.model.outputs.at(i).layer)] = say(objectives[i]);
+    const config::OutputSpec& output = config.model.outputs.at(i);
+    const auto [entry, is_new] = all.emplace(layers.layer_of(output.layer), say(objectives[i]));
+    if (is_new) continue;
+    config::fail_at(output.at, "two outputs are of layer '{}', which a .keras file cannot say; {}",
+                    entry.key(), kRemedy);
   }
   return all;
 }
