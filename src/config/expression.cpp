@@ -18,25 +18,43 @@ class Evaluator {
   Evaluator(std::string_view text, const Parameters& parameters, const Location& at)
       : text_(text), parameters_(parameters), at_(at) {}
 
+  /// "1 + 1 + 1" is as deep as it is long, to the left: that way goes without recursion.
   Value value(const Expression& e) const {
+    std::vector<const Expression*> outer;
+    const Expression* first = &e;
+    for (; has_left(*first); first = &first->parts[0]) outer.push_back(first);
+    Value result = value_of_first(*first);
+    for (auto next = outer.rbegin(); next != outer.rend(); ++next) {
+      result = value_of(**next, result);
+    }
+    return result;
+  }
+
+ private:
+  /// Whether it takes a value from its left, the first of two parts.
+  static bool has_left(const Expression& e) { return e.parts.size() == 2; }
+
+  Value value_of_first(const Expression& e) const {
     if (e.op == "literal") return e.literal;
     if (e.op == "name") return parameter(e.name);
-    if (e.op == "if") return value(truth(e.parts[1]) ? e.parts[0] : e.parts[2]);
-    if (e.op == "and") return boolean(truth(e.parts[0]) && truth(e.parts[1]));
-    if (e.op == "or") return boolean(truth(e.parts[0]) || truth(e.parts[1]));
-    if (e.op == "not") return boolean(!truth(e.parts[0]));
-    if (e.op == "list[]") return element(value(e.parts[0]), value(e.parts[1]));
-    if (e.op == "len") return integer(static_cast<std::int64_t>(list(value(e.parts[0])).size()));
-    if (e.op == "negate") return arithmetic("-", integer(0), value(e.parts[0]));
-    const Value left = value(e.parts[0]);
+    if (e.op == "if") return value(truth(value(e.parts[1])) ? e.parts[0] : e.parts[2]);
+    const Value part = value(e.parts[0]);
+    if (e.op == "not") return boolean(!truth(part));
+    if (e.op == "len") return integer(static_cast<std::int64_t>(list(part).size()));
+    return arithmetic("-", integer(0), part);  // negate
+  }
+
+  Value value_of(const Expression& e, const Value& left) const {
+    if (e.op == "and") return boolean(truth(left) && truth(value(e.parts[1])));
+    if (e.op == "or") return boolean(truth(left) || truth(value(e.parts[1])));
     const Value right = value(e.parts[1]);
+    if (e.op == "list[]") return element(left, right);
     if (e.op == "==") return boolean(equal(left, right));
     if (e.op == "!=") return boolean(!equal(left, right));
     if (e.op[0] == '<' || e.op[0] == '>') return compare(e.op, left, right);
     return arithmetic(e.op, left, right);
   }
 
- private:
   template <class... Args>
   [[noreturn]] void complain(fmt::format_string<Args...> format, Args&&... args) const {
     fail_at(at_, "expression '{}': {}", excerpt(text_),
@@ -65,8 +83,7 @@ class Evaluator {
     complain("there is no parameter '{}'{}", name, suggestion(name, known));
   }
 
-  bool truth(const Expression& e) const {
-    const Value found = value(e);
+  bool truth(const Value& found) const {
     if (!found.is_bool()) complain("{} is neither true nor false", describe(found));
     return found.as_bool("a condition");
   }

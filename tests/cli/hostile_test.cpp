@@ -8,6 +8,13 @@ using namespace meshwork::cli;
 
 namespace {
 
+// These take terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasSanitizer = true;
+#else
+constexpr bool kHasSanitizer = false;
+#endif
+
 /// Runs a line of a shell in which `meshwork` is the program of this build.
 Finished shell(const JobFolder& folder, const std::string& line) {
   folder.write("line.sh", "meshwork() { \"$MESHWORK\" \"$@\"; }\n" + line + "\n");
@@ -65,7 +72,7 @@ TEST_CASE("an environment that cannot be is an error") {
   CHECK(threads.err.starts_with("meshwork: environment: OMP_NUM_THREADS is '20000'; give at most"));
 }
 
-TEST_CASE("as little memory as there is, the program says so") {
+TEST_CASE("as little memory as there is, the program says so" * doctest::skip(kHasSanitizer)) {
   const JobFolder folder;
   for (const int kilobytes : {200'000, 300'000, 600'000}) {
     CAPTURE(kilobytes);

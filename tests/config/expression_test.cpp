@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "config/config_text.h"
 #include "config/yaml.h"
 
@@ -130,6 +132,13 @@ TEST_CASE("no expression is too long") {
 }
 
 TEST_CASE("no expression is too deep for the stack") {
+  const std::pair<const char*, const char*> chains[] = {
+      {"true", " and true"}, {"false", " or false"}, {"1", "+0"}, {"1", "*1"}};
+  for (const auto& [value, more] : chains) {
+    std::string text = value;
+    while (text.size() < 4000) text += more;
+    CHECK(evaluate(text, parameters(), kPlace).scalar == value);
+  }
   for (const char* open : {"(", "-", "not ", "2 ** ", "len(", "widths["}) {
     std::string text;
     for (int i = 0; i < 500; ++i) text += open;
