@@ -88,11 +88,11 @@ fi
 ninja -C $build
 
 suppressions=$PWD/scripts/sanitizers
-# A library that asks for more memory than there is gets none, as without the sanitizer.
+# A library that asks for more memory than there is gets none, as without a sanitizer.
 export ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$suppressions/tsan.supp
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1:suppressions=$suppressions/tsan.supp
 
 log=$build/meson-logs/testlog.json
 rm -f $log

@@ -64,6 +64,9 @@ void install() {
   MW_CHECK(sigaction(SIGSEGV, nullptr, &action) == 0);
   if ((action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault) return;
   previous_handler = action;
+  // The first call loads a library, which a signal's handler must not do.
+  std::array<void*, 1> frame;
+  backtrace(frame.data(), 1);
   action = {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO;
