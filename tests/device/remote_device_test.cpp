@@ -47,6 +47,13 @@ struct Bench {
   }
 };
 
+// Some of the cases race on purpose.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kFindsRaces = true;
+#else
+constexpr bool kFindsRaces = false;
+#endif
+
 /// What a process that does this says before it ends with `code`.
 template <class Work>
 std::string last_words(const Work& work, int code) {
@@ -127,7 +134,7 @@ TEST_CASE("a missing event is found, whether or not the streams meet") {
                  "no event orders 'copy' behind 'add'"));
 }
 
-TEST_CASE("a read before the copy has arrived sees no number") {
+TEST_CASE("a read before the copy has arrived sees no number" * doctest::skip(kFindsRaces)) {
   Bench bench;
   bench.staged()[0] = 7;
   bench.compute->copy_to_device(bench.a.get(), bench.staging.get(), 4);
@@ -144,7 +151,8 @@ TEST_CASE("a read before the copy has arrived sees no number") {
   CHECK(bench.staged()[0] == 7);
 }
 
-TEST_CASE("staging memory that changes under a copy from it is an error behind the next event") {
+TEST_CASE("staging memory that changes under a copy from it is an error behind the next event" *
+          doctest::skip(kFindsRaces)) {
   for (int round = 0; round < 50; ++round) {
     Bench bench;
     const auto gate = bench.device.make_event(), opened = bench.device.make_event();

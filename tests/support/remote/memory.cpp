@@ -33,7 +33,7 @@ Registry& registry() {
 }
 
 // Every remote address lies in one reserved region, so that a signal handler can tell.
-constexpr std::size_t kRegion = std::size_t{1} << 40U;
+constexpr std::size_t kRegion = std::size_t{1} << 38U;
 std::byte* region = nullptr;
 std::size_t region_used = 0;
 struct sigaction previous_handler;
