@@ -1,6 +1,7 @@
 #include "data/formats/array_source.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ class ArraySource : public Source {
 
   bool is_resident() const override { return keeps_; }
   const std::byte* samples() const override {
-    std::call_once(asked_for_, [&] { file_->prepare(); });
+    prepare();
     return element_.swapped ? Source::samples() : stored();
   }
   const std::byte* place() const override {
@@ -28,6 +29,14 @@ class ArraySource : public Source {
   std::int64_t kept_bytes() const override { return bytes(); }
 
  private:
+  /// Not std::call_once: its second call may wait for ever where the first ends in an Error.
+  void prepare() const {
+    const std::lock_guard lock(mutex_);
+    if (is_prepared_) return;
+    file_->prepare();
+    is_prepared_ = true;
+  }
+
   const std::byte* stored() const { return file_->all().data() + offset_; }
 
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
@@ -39,7 +48,8 @@ class ArraySource : public Source {
   Element element_;
   std::size_t offset_;
   bool keeps_;  ///< all of it in memory
-  mutable std::once_flag asked_for_;
+  mutable std::mutex mutex_;
+  mutable bool is_prepared_ = false;
 };
 
 }  // namespace
