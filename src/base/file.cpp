@@ -30,9 +30,9 @@ constexpr std::size_t kMaxTransfer = std::size_t{1} << 30U;
   fail(ExitCode::kFile, "{}: cannot {}: {}", path, tried, std::generic_category().message(code));
 }
 
-/// Whether so many bytes are whole pages. What goes past the cache of the system must be, on any
-/// disk whose sectors are not larger.
-bool is_of_pages(std::uint64_t bytes) { return bytes % 4096 == 0; }
+/// What goes past the cache of the system is whole ones of these, on any disk whose sectors are not
+/// larger.
+constexpr std::uint64_t kPage = 4096;
 
 /// Calls `call` again while a signal interrupts it.
 template <class Call>
@@ -60,9 +60,14 @@ class CountedCall {
   bool counts_;
 };
 
-int open_fd(const std::string& path, int flags, std::string_view tried) {
+/// Negative, with the reason in errno, where it cannot be opened.
+int try_to_open(const std::string& path, int flags) {
   constexpr mode_t kMode = 0666;  // less the umask
-  const int fd = retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
+  return retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
+}
+
+int open_fd(const std::string& path, int flags, std::string_view tried) {
+  const int fd = try_to_open(path, flags);
   if (fd < 0) fail_system(path, tried, errno);
   return fd;
 }
@@ -83,9 +88,7 @@ File File::create(const std::string& path) {
 }
 
 File File::create_unbuffered(const std::string& path) {
-  constexpr mode_t kMode = 0666;  // less the umask
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT;
-  const int fd = retried([&] { return ::open(path.c_str(), flags, kMode); });
+  const int fd = try_to_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT);
   if (fd < 0) return create(path);
   return {path, fd, true};
 }
@@ -146,10 +149,8 @@ void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
 void File::write_at(const void* data, std::size_t bytes, std::uint64_t offset) {
   const auto* from = static_cast<const std::byte*>(data);
   const CountedCall counted(bytes);
-  if (unbuffered_ && !(is_of_pages(reinterpret_cast<std::uintptr_t>(data)) && is_of_pages(bytes) &&
-                       is_of_pages(offset))) {
-    go_on_buffered();
-  }
+  const bool is_of_pages = (reinterpret_cast<std::uintptr_t>(data) | bytes | offset) % kPage == 0;
+  if (unbuffered_ && !is_of_pages) go_on_buffered();
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kMaxTransfer);
     const auto put = retried([&] { return pwrite(fd_, from, part, static_cast<off_t>(offset)); });

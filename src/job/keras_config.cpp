@@ -55,12 +55,21 @@ Json arguments_of(const config::ClassSpec& spec) {
   return spec.args.is_null() ? Json::object() : json_of(spec.args);
 }
 
-bool has_arguments(const config::ClassSpec& spec) { return !arguments_of(spec).empty(); }
+bool has_arguments(const config::ClassSpec& spec) { return !spec.args.map.empty(); }
 
-Json initializer_of(const config::Value& value) {
-  const config::ClassSpec spec = config::read_class(value, "initializer");
-  const InitializerDef& def = config::look_up(initializer_registry(), spec, "initializer");
-  return object_of("keras.initializers", def.names.front(), arguments_of(spec));
+/// A class of one of our registries, whose first spelling is Keras's name of it.
+template <class Def>
+Json object_of(std::string_view module, const std::vector<const Def*>& registry,
+               const config::ClassSpec& spec, std::string_view what) {
+  const Def& def = config::look_up(registry, spec, what);
+  return object_of(module, def.names.front(), arguments_of(spec));
+}
+
+/// The same, or the word alone where it has no arguments.
+template <class Def>
+Json word_or_object(std::string_view module, const std::vector<const Def*>& registry,
+                    const config::ClassSpec& spec, std::string_view what) {
+  return has_arguments(spec) ? object_of(module, registry, spec, what) : Json(spec.name);
 }
 
 /// A word; with arguments the layer that computes the same, where Keras has one.
@@ -83,7 +92,8 @@ Json layer_arguments(const config::LayerSpec& spec) {
   for (const auto& [key, at, value] : spec.layer.args.map) {
     const bool is_class = !value.is_null();
     if (is_class && key.ends_with("_initializer")) {
-      arguments[key] = initializer_of(value);
+      arguments[key] = object_of("keras.initializers", initializer_registry(),
+                                 config::read_class(value, "initializer"), "initializer");
     } else if (is_class && key == "activation") {
       arguments[key] = activation_of(value);
     } else {
@@ -91,10 +101,6 @@ Json layer_arguments(const config::LayerSpec& spec) {
     }
   }
   return arguments;
-}
-
-std::string layer_path(const Variable& variable) {
-  return variable.path.substr(0, variable.path.rfind('/'));
 }
 
 /// What stands for the output of one use of a layer.
@@ -226,29 +232,20 @@ class Layers {
 Json optimizer_of(const config::ClassSpec& spec) {
   Json arguments = arguments_of(spec);
   if (const std::optional<config::ClassSpec> schedule = schedule_of(spec)) {
-    const ScheduleDef& def = config::look_up(schedule_registry(), *schedule, "schedule");
     arguments["learning_rate"] =
-        object_of("keras.optimizers.schedules", def.names.front(), arguments_of(*schedule));
+        object_of("keras.optimizers.schedules", schedule_registry(), *schedule, "schedule");
   }
   return object_of("keras.optimizers", state_of(spec, {}).class_name, std::move(arguments));
 }
 
 Json loss_of(const std::optional<config::ClassSpec>& spec) {
-  if (!spec) return nullptr;
-  if (!has_arguments(*spec)) return spec->name;
-  const LossDef& def = config::look_up(loss_registry(), *spec, "loss");
-  return object_of("keras.losses", def.names.front(), arguments_of(*spec));
+  return spec ? word_or_object("keras.losses", loss_registry(), *spec, "loss") : Json();
 }
 
 Json metrics_of(const std::vector<config::ClassSpec>& specs) {
   Json metrics = Json::array();
   for (const config::ClassSpec& spec : specs) {
-    if (!has_arguments(spec)) {
-      metrics.push_back(spec.name);
-      continue;
-    }
-    const MetricDef& def = config::look_up(metric_registry(), spec, "metric");
-    metrics.push_back(object_of("keras.metrics", def.names.front(), arguments_of(spec)));
+    metrics.push_back(word_or_object("keras.metrics", metric_registry(), spec, "metric"));
   }
   return metrics;
 }
@@ -285,8 +282,8 @@ Json compile_of(const config::Config& config, const Layers& layers) {
 
 }  // namespace
 
-std::string keras_config(const config::Config& config) {
-  const Layers layers(config, predicting_program(config));
+std::string keras_config(const config::Config& config, const Graph& graph) {
+  const Layers layers(config, graph);
   std::vector<std::string> inputs, outputs;
   for (const config::InputSpec& input : config.model.inputs) inputs.push_back(input.name);
   for (const config::OutputSpec& output : config.model.outputs) outputs.push_back(output.layer);

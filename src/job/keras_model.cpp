@@ -189,15 +189,13 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
                                        const std::vector<std::string>& outputs,
-                                       const Variables& variables, Blocks blocks) {
+                                       const Variables& variables) {
   std::vector<KerasLayer> layers;
   for (const Use* use : KerasOrder(uses).order(outputs)) {
-    const bool is_flat = blocks == Blocks::kNone;
-    const std::string name = is_flat ? flat_name(use->path) : last_part(use->path);
-    KerasLayer layer{use->kind, name, use->path, {}, {}};
+    KerasLayer layer{use->kind, last_part(use->path), use->path, {}, {}};
     const auto own = variables.find(use->path);
     if (own != variables.end() && use->uses.empty()) layer.variables = own->second;
-    layer.layers = in_keras_order(use->uses, {use->output}, variables, blocks);
+    layer.layers = in_keras_order(use->uses, {use->output}, variables);
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -215,7 +213,7 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
   Variables variables;
   std::set<std::string> trained;
   for (const Variable& variable : graph.variables) {
-    variables[variable.path.substr(0, variable.path.rfind('/'))].push_back(variable.path);
+    variables[layer_path(variable)].push_back(variable.path);
     if (variable.trainable) trained.insert(variable.path);
   }
   Reading reading(config.model.layers, blocks);
@@ -228,7 +226,7 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
   const bool is_sequential =
       config.model.inputs.size() == 1 && outputs.size() == 1 && is_chain(uses, outputs.front());
   result.model.kind = result.model.name = is_sequential ? "sequential" : "functional";
-  result.model.layers = in_keras_order(uses, outputs, variables, blocks);
+  result.model.layers = in_keras_order(uses, outputs, variables);
   if (!config.compile) return result;
   std::vector<std::string> weights;
   add_trained(result.model, trained, weights);
@@ -245,9 +243,12 @@ Graph predicting_program(const config::Config& config) {
   return build_model(config, stated_signature(config.model), Mode::kPredict, 1);
 }
 
-std::vector<GlobalTensor> model_weights(const config::Config& config) {
+std::string layer_path(const Variable& variable) {
+  return variable.path.substr(0, variable.path.rfind('/'));
+}
+
+std::vector<GlobalTensor> model_weights(const Graph& graph) {
   std::vector<GlobalTensor> weights;
-  const Graph graph = predicting_program(config);
   for (const Variable& variable : graph.variables) {
     const TensorType& type = graph.node(variable.value).type;
     weights.push_back({variable.path, type.dtype, type.shape});
@@ -255,12 +256,14 @@ std::vector<GlobalTensor> model_weights(const config::Config& config) {
   return weights;
 }
 
-KerasModel keras_model(const config::Config& config) {
-  return make_keras_model(config, predicting_program(config), Blocks::kSequentialIfChain);
+KerasModel keras_model(const config::Config& config, const Graph& graph) {
+  return make_keras_model(config, graph, Blocks::kSequentialIfChain);
 }
 
-KerasModel flat_keras_model(const config::Config& config) {
-  return make_keras_model(config, predicting_program(config), Blocks::kNone);
+KerasModel flat_keras_model(const config::Config& config, const Graph& graph) {
+  KerasModel model = make_keras_model(config, graph, Blocks::kNone);
+  for (KerasLayer& layer : model.model.layers) layer.name = flat_name(layer.path);
+  return model;
 }
 
 DescribeForKeras keras_models(const config::Config& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -11,15 +12,19 @@ namespace meshwork {
 /// The program that predicts, for a batch of one.
 Graph predicting_program(const config::Config& config);
 
-/// The weights of the model of a configuration.
-std::vector<GlobalTensor> model_weights(const config::Config& config);
+/// The path of the layer that a variable belongs to.
+std::string layer_path(const Variable& variable);
+
+/// The weights of the model of a predicting program.
+std::vector<GlobalTensor> model_weights(const Graph& graph);
 
 /// The model of a configuration as Keras would have it: a block is a model of its own, Sequential
 /// where it is a chain of layers, else Functional.
-KerasModel keras_model(const config::Config& config);
+/// `graph`: its predicting program.
+KerasModel keras_model(const config::Config& config, const Graph& graph);
 
 /// The same without blocks, its layers called as flat_name() says.
-KerasModel flat_keras_model(const config::Config& config);
+KerasModel flat_keras_model(const config::Config& config, const Graph& graph);
 
 /// The same model as it may be written in Keras: so first; with all blocks Functional; without
 /// models in it.

@@ -23,6 +23,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "index.json";
 
+/// None where another device is the owner.
+std::int64_t owned_bytes(const std::vector<GlobalTensor>& tensors, const TensorPart& part) {
+  const auto size = static_cast<std::int64_t>(size_of(tensors.at(part.tensor).dtype));
+  return part.owner ? num_elements(part.shape) * size : 0;
+}
+
 /// Writes a slice, and notes the checksums of its blocks.
 void write_slice(UnbufferedWriter& file, const TensorPart& part, std::int64_t bytes,
                  StoredSlice& slice) {
@@ -131,10 +137,7 @@ std::vector<StoredSlice> write_slices(const std::string& directory, const std::s
 std::int64_t owned_bytes(const std::vector<GlobalTensor>& tensors,
                          const std::vector<TensorPart>& parts) {
   std::int64_t bytes = 0;
-  for (const TensorPart& part : parts) {
-    const auto size = static_cast<std::int64_t>(size_of(tensors.at(part.tensor).dtype));
-    if (part.owner) bytes += num_elements(part.shape) * size;
-  }
+  for (const TensorPart& part : parts) bytes += owned_bytes(tensors, part);
   return bytes;
 }
 
@@ -151,7 +154,7 @@ std::vector<TensorPart> PartCopies::copy(const std::vector<GlobalTensor>& tensor
   std::vector<TensorPart> copies = parts;
   std::byte* free = memory_.get();
   for (TensorPart& part : copies) {
-    const std::int64_t bytes = owned_bytes(tensors, {part});
+    const std::int64_t bytes = owned_bytes(tensors, part);
     for (std::int64_t begin = 0; begin < bytes; begin += kHashedBytes) {
       const std::int64_t count = std::min(kHashedBytes, bytes - begin);
       std::memcpy(free + begin, part.read(begin, count), static_cast<std::size_t>(count));

@@ -50,10 +50,10 @@ std::string fallback_of(const config::Config& config) {
 }
 
 Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
-                           bool has_memory, std::function<void(const std::string&)> say)
+                           bool async, std::function<void(const std::string&)> say)
     : hosts_(hosts),
       spec_(config.checkpoint),
-      async_(spec_.async && has_memory),
+      async_(async),
       directory_(std::move(directory)),
       fallback_(fallback_of(config)),
       say_(std::move(say)) {

@@ -25,10 +25,10 @@ struct Snapshot {
 /// goes on. All devices make the same calls.
 class Checkpointer {
  public:
-  /// `directory`: where checkpoints stand. `has_memory`: for copies of what they hold; else
-  /// training waits for them as with `async: false`. `say` shows a line on the first device.
-  Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
-               bool has_memory, std::function<void(const std::string&)> say);
+  /// `directory`: where checkpoints stand. `async`: they are written behind training, from copies
+  /// of what devices hold. `say` shows a line on the first device.
+  Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory, bool async,
+               std::function<void(const std::string&)> say);
   /// Waits for what this device writes; a checkpoint that is not complete by then is none.
   ~Checkpointer() = default;
   Checkpointer(const Checkpointer&) = delete;

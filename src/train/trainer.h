@@ -63,7 +63,7 @@ class Trainer {
   void take_time(std::int64_t samples);
 
   // trainer_state.cpp
-  bool has_memory_for_copies() const;
+  bool copies_checkpoints() const;
   Snapshot snapshot(bool is_best);
   void restore(const Checkpoint& checkpoint);
   void restore_callbacks(const Checkpoint& checkpoint);

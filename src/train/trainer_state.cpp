@@ -103,8 +103,9 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t
   });
 }
 
-/// Whether each node can hold what a checkpoint takes from it a second time; warns where it cannot.
-bool Trainer::has_memory_for_copies() const {
+/// Whether checkpoints are written from copies. Warns where that is wanted and a node cannot hold
+/// what they take from it a second time.
+bool Trainer::copies_checkpoints() const {
   if (!config_.checkpoint.async) return false;
   const bool is_of_host = session_.device().reads_host_memory();
   const std::int64_t arena = is_of_host ? session_.arena_bytes() : 0;

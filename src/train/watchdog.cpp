@@ -76,7 +76,7 @@ Watchdog::~Watchdog() {
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
   std::error_code ignored;
-  if (has_told_) fs::remove(file_of(session_.hosts().rank()), ignored);
+  if (has_file_) fs::remove(file_of(session_.hosts().rank()), ignored);
   fs::remove(directory_, ignored);  // the last one to leave it empty
 }
 
@@ -146,10 +146,7 @@ void Watchdog::look(double now) {
     since_ = now;
     has_warned_ = false;
     // Another one may wait for this device.
-    if (has_told_ || fs::exists(directory_, ignored)) {
-      has_told_ = true;
-      tell(kGetsOn);
-    }
+    if (has_file_ || fs::exists(directory_, ignored)) tell(kGetsOn);
     return;
   }
   const double waited = now - since_;
@@ -158,7 +155,6 @@ void Watchdog::look(double now) {
   if (has_file_ && !fs::exists(directory_, ignored)) {
     std::_Exit(static_cast<int>(ExitCode::kCommunication));
   }
-  has_told_ = true;
   tell(describe());
   if (waited < 0.6 * limit_) return;  // all have had time to say something
   const Roll roll = call_roll();

@@ -60,7 +60,7 @@ class Watchdog {
   std::string remedy_;
   Sign last_;
   double since_ = 0;  ///< seconds of the clock when it was first seen
-  bool has_told_ = false, has_warned_ = false;
+  bool has_warned_ = false;
   bool has_file_ = false;  ///< to tell the others
   std::mutex mutex_;
   std::condition_variable changed_;

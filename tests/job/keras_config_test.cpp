@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "job/keras_model.h"
 #include "support/errors.h"
 
 using namespace meshwork;
@@ -50,7 +51,8 @@ compile:
 )";
 
 Json config_of(const std::string& text) {
-  return Json::parse(keras_config(config::parse_config(text, "c.yaml", {})));
+  const config::Config config = config::parse_config(text, "c.yaml", {});
+  return Json::parse(keras_config(config, predicting_program(config)));
 }
 
 std::string error_of(const std::string& text) {

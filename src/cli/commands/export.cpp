@@ -201,12 +201,14 @@ ExitCode run(const Arguments& arguments) {
     copy(from, format, arguments.output);
     return ExitCode::kOk;
   }
-  const std::vector<GlobalTensor> weights = model_weights(*from.config);
+  const Graph graph = predicting_program(*from.config);
+  const std::vector<GlobalTensor> weights = model_weights(graph);
   std::optional<KerasModel> model;
   Export out;
   if (format.naming == Naming::kKeras) {
-    model = format.has_model ? flat_keras_model(*from.config) : keras_model(*from.config);
-    if (format.has_model) out.set_model(keras_config(*from.config));
+    model =
+        format.has_model ? flat_keras_model(*from.config, graph) : keras_model(*from.config, graph);
+    if (format.has_model) out.set_model(keras_config(*from.config, graph));
     out.set_names(keras_group_names(*model));
   }
   if (from.checkpoint) {
