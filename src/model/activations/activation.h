@@ -18,14 +18,15 @@ struct ActivationDef {
   Activation (*read)(config::Reader& args);
 };
 
-/// The `read` of an activation without arguments: a formula, or one op.
+/// The `read` of an activation without arguments.
 template <ValueId (*formula)(GraphBuilder&, ValueId)>
 Activation plain(config::Reader& /*args*/) {
   return formula;
 }
-template <const OpDef& op>
-Activation plain(config::Reader& /*args*/) {
-  return [](GraphBuilder& b, ValueId x) { return b.add(op, {x}); };
+
+/// An activation that is one op.
+inline Activation one_op(const OpDef& op) {
+  return [&op](GraphBuilder& b, ValueId x) { return b.add(op, {x}); };
 }
 
 const std::vector<const ActivationDef*>& activation_registry();

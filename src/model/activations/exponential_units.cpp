@@ -38,7 +38,8 @@ ValueId selu(GraphBuilder& b, ValueId x) {
 
 const ActivationDef kCelu{.names = {"celu"}, .read = read_celu};
 const ActivationDef kElu{.names = {"elu"}, .read = read_elu};
-const ActivationDef kExponential{.names = {"exponential"}, .read = plain<ops::kExp>};
+const ActivationDef kExponential{.names = {"exponential"},
+                                 .read = [](config::Reader&) { return one_op(ops::kExp); }};
 const ActivationDef kSelu{.names = {"selu"}, .read = plain<selu>};
 
 }  // namespace meshwork::activations

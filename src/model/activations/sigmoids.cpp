@@ -38,9 +38,11 @@ const ActivationDef kHardTanh{
 };
 
 const ActivationDef kLogSigmoid{.names = {"log_sigmoid"}, .read = plain<log_sigmoid>};
-const ActivationDef kSigmoid{.names = {"sigmoid"}, .read = plain<ops::kSigmoid>};
+const ActivationDef kSigmoid{.names = {"sigmoid"},
+                             .read = [](config::Reader&) { return one_op(ops::kSigmoid); }};
 const ActivationDef kSoftsign{.names = {"softsign"}, .read = plain<softsign>};
 const ActivationDef kSparseSigmoid{.names = {"sparse_sigmoid"}, .read = plain<sparse_sigmoid>};
-const ActivationDef kTanh{.names = {"tanh"}, .read = plain<ops::kTanh>};
+const ActivationDef kTanh{.names = {"tanh"},
+                          .read = [](config::Reader&) { return one_op(ops::kTanh); }};
 
 }  // namespace meshwork::activations

@@ -28,7 +28,8 @@ ValueId sparse_plus(GraphBuilder& b, ValueId x) {
 
 }  // namespace
 
-const ActivationDef kSoftplus{.names = {"softplus"}, .read = plain<ops::kSoftplus>};
+const ActivationDef kSoftplus{.names = {"softplus"},
+                              .read = [](config::Reader&) { return one_op(ops::kSoftplus); }};
 const ActivationDef kSparsePlus{.names = {"sparse_plus"}, .read = plain<sparse_plus>};
 const ActivationDef kSquareplus{.names = {"squareplus"}, .read = read_squareplus};
 
