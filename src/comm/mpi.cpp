@@ -1,12 +1,18 @@
 #include "comm/mpi.h"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <optional>
 #include <thread>
 
 #include "base/check.h"
+#include "base/terminal.h"
+#include "base/ticker.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
 #include "comm/mpi_host_group.h"
@@ -16,7 +22,8 @@
 
 namespace meshwork {
 
-MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
+MpiSession::MpiSession(double patience)
+    : exceptions_(std::uncaught_exceptions()), patience_(patience) {
   const JobLaunch launch = launch_from_environment();
   prepare_mpi_environment(launch);
   int initialized = 0;
@@ -29,20 +36,32 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     fail(ExitCode::kCommunication, "MPI_Init_thread: error {}, thread level {}", code, provided);
   }
   MW_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  int rank = 0;
   int size = 0;
-  MW_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  MW_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
   MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  if (rank != launch.rank || size != launch.size) {
+  if (rank_ != launch.rank || size != launch.size) {
     fail(ExitCode::kCommunication,
          "MPI: the environment announced rank {} of {}, but this is rank {} of {}; start it with "
          "the mpirun of the same Open MPI",
-         launch.rank, launch.size, rank, size);
+         launch.rank, launch.size, rank_, size);
   }
 }
 
 MpiSession::~MpiSession() {
-  if (std::uncaught_exceptions() == exceptions_) MPI_Finalize();
+  if (std::uncaught_exceptions() != exceptions_) return;
+  std::optional<Ticker> ticker;
+  if (patience_ > 0) ticker.emplace(1, [this](double now) { leave_alone_after(now); });
+  MPI_Finalize();
+}
+
+void MpiSession::leave_alone_after(double seconds) const {
+  // Rank by rank, for mpirun ends all others after the first.
+  if (seconds < patience_ + std::min(rank_, 5)) return;
+  say(fmt::format(
+      "rank {} is done, but waits for {:.0f} s (stall_timeout) for another one, which is "
+      "stopped or gone; the job ends here",
+      rank_, seconds));
+  std::_Exit(static_cast<int>(ExitCode::kCommunication));
 }
 
 World MpiSession::world() {

@@ -15,7 +15,10 @@ class MpiSession {
  public:
   /// Initialises MPI, which takes some 0.3 s. Throws Error where the world is not the one that the
   /// environment announced (launch_from_environment).
-  MpiSession();
+  ///
+  /// At the end of the scope a rank waits for the others; not longer than `patience` in seconds, if
+  /// that is above 0: then it says so, and ends the process with ExitCode::kCommunication.
+  explicit MpiSession(double patience = 0);
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -24,7 +27,11 @@ class MpiSession {
   World world();
 
  private:
+  void leave_alone_after(double seconds) const;
+
   int exceptions_;
+  double patience_;
+  int rank_ = 0;
 };
 
 /// Of the library: "Open MPI v4.1.4".

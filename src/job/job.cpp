@@ -214,7 +214,7 @@ void run_on_devices(const Job& job, const std::function<void(const World&)>& wor
   const JobLaunch launch = launch_from_environment();
   check_address_space(job.target.threads * (launch.by_mpirun ? 1 : job.mesh.num_devices()));
   if (launch.by_mpirun) {
-    MpiSession session;
+    MpiSession session(job.config.stall_timeout);
     work(session.world());
   } else {
     run_devices(job.mesh.num_devices(), work);

@@ -64,26 +64,14 @@ Watchdog::Watchdog(const Session& session)
 
 void Watchdog::start() {
   last_ = sign();
-  since_ = steady_seconds();
-  if (limit_ > 0) thread_ = std::thread([this] { run(); });
+  if (limit_ > 0) ticker_.emplace(std::min(1.0, limit_ / 20), [this](double now) { look(now); });
 }
 
 Watchdog::~Watchdog() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  ticker_.reset();
   std::error_code ignored;
   if (has_file_) fs::remove(file_of(session_.hosts().rank()), ignored);
   fs::remove(directory_, ignored);  // the last one to leave it empty
-}
-
-void Watchdog::run() {
-  const std::chrono::duration<double> period(std::min(1.0, limit_ / 20));
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, period, [&] { return stop_; })) look(steady_seconds());
 }
 
 Watchdog::Sign Watchdog::sign() const {

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
+#include "base/ticker.h"
 #include "job/session.h"
 
 namespace meshwork {
@@ -46,7 +44,6 @@ class Watchdog {
   };
 
   void start();
-  void run();
   void look(double now);
   Sign sign() const;
   std::string describe() const;
@@ -59,13 +56,10 @@ class Watchdog {
   std::string directory_;  ///< for the files
   std::string remedy_;
   Sign last_;
-  double since_ = 0;  ///< seconds of the clock when it was first seen
+  double since_ = 0;  ///< seconds of the ticker when it was first seen
   bool has_warned_ = false;
   bool has_file_ = false;  ///< to tell the others
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::optional<Ticker> ticker_;
 };
 
 }  // namespace meshwork

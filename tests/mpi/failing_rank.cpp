@@ -1,6 +1,6 @@
 // A job in which rank 1 fails in the way that the first argument names, while the others wait for
 // it: failing_rank kill|exit|leave|throw|error|abort|none [hosts]
-// Others wait in calls of devices, or of hosts.
+// Others wait in calls of devices, or of hosts; with `stop`, at the end of the job, for 2 seconds.
 #include <signal.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ void fail_as(const std::string& way, HostGroup& hosts) {
 }
 
 void run(const std::string& way, bool hosts_wait) {
-  MpiSession session;
+  MpiSession session(2);
   const World world = session.world();
   Communicator& comm = *world.devices;
   const auto stream = make_cpu_device({})->make_stream();
@@ -42,7 +42,8 @@ void run(const std::string& way, bool hosts_wait) {
       all_reduce(memory != nullptr ? memory.get() : static_cast<void*>(data.data()));
   std::vector<float> more(100000, 1.0F);
   const auto by_messages = all_reduce(more.data());
-  for (int step = 0; step < 100 || way != "none"; ++step) {
+  const bool fails_early = way != "none" && way != "stop";
+  for (int step = 0; step < 100 || fails_early; ++step) {
     const bool fails = step == 20 && comm.rank() == 1;
     direct->start();
     by_messages->start();
@@ -52,6 +53,7 @@ void run(const std::string& way, bool hosts_wait) {
     if (fails) fail_as(way, *world.hosts);
     world.hosts->barrier();
   }
+  if (way == "stop" && comm.rank() == 1) raise(SIGSTOP);
 }
 
 }  // namespace

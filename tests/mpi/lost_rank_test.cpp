@@ -60,3 +60,14 @@ TEST_CASE("an exception of one rank ends the job with its exit code and is seen"
   CHECK(contains(error.output, "error: data/train.npy: no such file\n"));
   CHECK(error.seconds < limit);
 }
+
+TEST_CASE("a rank that stands still at the end of a job does not keep the others") {
+  const double limit = quick_seconds() + 2;
+  const Ending ending = run_failing("stop");
+  CHECK(ending.exit_code == 4);
+  CAPTURE(ending.output);
+  CHECK(ending.output.starts_with(
+      "meshwork: rank 0 is done, but waits for 2 s (stall_timeout) for another one, which is "
+      "stopped or gone; the job ends here\n"));
+  CHECK(ending.seconds < limit);
+}
