@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <vector>
+
 #include "base/check.h"
 #include "base/error.h"
 #include "config/yaml.h"
@@ -11,6 +14,7 @@
 #include "data/image/image.h"
 #include "fuzz/targets.h"
 #include "state/checkpoint_index.h"
+#include "state/formats/format.h"
 #include "state/safetensors.h"
 #include "state/stored_tensors.h"
 
@@ -76,6 +80,23 @@ void safetensors(std::string_view bytes) {
   try {
     const SafetensorsFile read(file.path());
     check_stored_tensors("f", read.tensors(), {{"d1/kernel", DType::kFloat32, {2, 2}}}, false);
+  } catch (const Error&) {
+  }
+}
+
+/// A file of any format: Keras's two, npz, safetensors.
+void weights(std::string_view bytes) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const MemoryFile file(bytes);
+  try {
+    const auto read = format_of(file.path()).open(file.path());
+    std::vector<std::byte> all;
+    for (const StoredTensor& tensor : read->tensors()) {
+      const std::optional<DType> dtype = dtype_of(tensor);
+      if (!dtype || num_elements(tensor.shape) > kMost) continue;
+      all.resize(static_cast<std::size_t>(num_elements(tensor.shape)) * size_of(*dtype));
+      read->read(tensor, whole_region(tensor.shape), tensor.shape, all.data());
+    }
   } catch (const Error&) {
   }
 }

@@ -17,6 +17,7 @@ std::span<const NamedTarget> targets() {
       NamedTarget{"csv", csv},
       NamedTarget{"image", image},
       NamedTarget{"safetensors", safetensors},
+      NamedTarget{"weights", weights},
       NamedTarget{"checkpoint_index", checkpoint_index},
   };
   return kTargets;

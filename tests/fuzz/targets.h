@@ -20,6 +20,7 @@ void npz(std::string_view bytes);
 void csv(std::string_view bytes);
 void image(std::string_view bytes);
 void safetensors(std::string_view bytes);
+void weights(std::string_view bytes);
 void checkpoint_index(std::string_view bytes);
 
 struct NamedTarget {
