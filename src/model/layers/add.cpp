@@ -6,7 +6,8 @@ namespace meshwork::layers {
 
 const LayerDef kAdd{
     .names = {"Add"},
-    .build = build_fold<ops::kAdd>,
+    .build = [](Scope& scope, config::Reader& args,
+                std::span<const ValueId> inputs) { return fold(scope, args, inputs, ops::kAdd); },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -6,7 +6,10 @@ namespace meshwork::layers {
 
 const LayerDef kMaximum{
     .names = {"Maximum"},
-    .build = build_fold<ops::kMaximum>,
+    .build =
+        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+          return fold(scope, args, inputs, ops::kMaximum);
+        },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

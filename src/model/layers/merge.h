@@ -16,9 +16,4 @@ std::vector<ValueId> to_one_rank(Scope& scope, const config::Reader& args,
 ValueId fold(Scope& scope, const config::Reader& args, std::span<const ValueId> inputs,
              const OpDef& op);
 
-template <const OpDef& op>
-ValueId build_fold(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  return fold(scope, args, inputs, op);
-}
-
 }  // namespace meshwork::layers

@@ -6,7 +6,10 @@ namespace meshwork::layers {
 
 const LayerDef kMinimum{
     .names = {"Minimum"},
-    .build = build_fold<ops::kMinimum>,
+    .build =
+        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+          return fold(scope, args, inputs, ops::kMinimum);
+        },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

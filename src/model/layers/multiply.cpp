@@ -6,7 +6,10 @@ namespace meshwork::layers {
 
 const LayerDef kMultiply{
     .names = {"Multiply"},
-    .build = build_fold<ops::kMultiply>,
+    .build =
+        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+          return fold(scope, args, inputs, ops::kMultiply);
+        },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,
 };

@@ -6,7 +6,10 @@ namespace meshwork::layers {
 
 const LayerDef kSubtract{
     .names = {"Subtract"},
-    .build = build_fold<ops::kSubtract>,
+    .build =
+        [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+          return fold(scope, args, inputs, ops::kSubtract);
+        },
     .min_inputs = 2,
     .max_inputs = 2,
 };
