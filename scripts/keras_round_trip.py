@@ -89,6 +89,8 @@ DENSE = {
         {"Identity": {}},
         {"Softmax": {}},
         {"RepeatVector": {"n": 2}},
+        {"EinsumDense": {"equation": "abc,cde->abde", "output_shape": [2, 3, 4], "bias_axes": "de"}},
+        {"EinsumDense": {"equation": "...de,def->...f", "output_shape": 6, "activation": "tanh"}},
         {"ReLU": {}},
         {"Flatten": {}},
         {"Dense": {"units": OUTPUTS}},

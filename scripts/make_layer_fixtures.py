@@ -30,6 +30,51 @@ BATCH = 3
 
 # case -> input, layers
 CALLS = {
+    "einsum_dense": (
+        [4, 5],
+        {"EinsumDense": {"equation": "abc,cd->abd", "output_shape": [4, 6], "bias_axes": "d"}},
+    ),
+    "einsum_dense_to_heads": (
+        [4, 6],
+        {
+            "EinsumDense": {
+                "equation": "abc,cde->abde",
+                "output_shape": [4, 2, 3],
+                "bias_axes": "de",
+                "activation": "tanh",
+            }
+        },
+    ),
+    "einsum_dense_from_heads": (
+        [4, 2, 3],
+        {"EinsumDense": {"equation": "abcd,cde->abe", "output_shape": [4, 5], "bias_axes": "e"}},
+    ),
+    "einsum_dense_dots_first": (
+        [3, 4, 5],
+        {"EinsumDense": {"equation": "...x,xy->...y", "output_shape": 6, "bias_axes": "y"}},
+    ),
+    "einsum_dense_dots_last": (
+        [5, 3, 2],
+        {"EinsumDense": {"equation": "ab...,bc->ac...", "output_shape": 4, "bias_axes": "c"}},
+    ),
+    "einsum_dense_along_sequence": (
+        [4, 5],
+        {"EinsumDense": {"equation": "abc,bd->adc", "output_shape": [3, 5], "bias_axes": "d"}},
+    ),
+    "einsum_dense_summed": (
+        [4, 5],
+        {"EinsumDense": {"equation": "abc,cd->ad", "output_shape": 3}},
+    ),
+    "einsum_dense_kernel_each": (
+        [4, 5],
+        {
+            "EinsumDense": {
+                "equation": "abc,bcd->abd",
+                "output_shape": [4, 3],
+                "bias_axes": "bd",
+            }
+        },
+    ),
     "conv1d": ([9, 3], {"Conv1D": {"filters": 4, "kernel_size": 3, "strides": 2}}),
     "conv1d_causal": (
         [9, 3],
@@ -248,7 +293,7 @@ def run(name, case):
     for variable in model.weights:
         variable.assign(random_variable(rng, variable.name, variable.shape))
     x = ((2 * rng.integers(-16, 16, (BATCH, *shape)) + 1) / 16).astype(np.float32)
-    dy = (rng.integers(-8, 8, (BATCH, *model.output_shape[1:])) / 8).astype(np.float32)
+    dy = (rng.integers(-8, 8, model(x).shape) / 8).astype(np.float32)
     frozen = [v.value for v in model.non_trainable_variables]
     training = name.startswith("training")
 
@@ -282,7 +327,8 @@ def main():
     with open(os.path.join(folder, "calls.yaml"), "w") as file:
         for name, model in texts.items():
             text = yaml.safe_dump(model, sort_keys=False, default_flow_style=True, width=1000)
-            file.write(f"{name}: '{text.strip()}'\n")
+            quoted = text.strip().replace("'", "''")
+            file.write(f"{name}: '{quoted}'\n")
     write_npz(os.path.join(folder, "calls.npz"), arrays)
 
 

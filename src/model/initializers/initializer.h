@@ -18,11 +18,20 @@ struct InitialValue {
   Attrs attrs;
 };
 
+/// Inputs of one element of what a kernel gives, and outputs that one element of its input goes to.
+struct Fans {
+  std::int64_t in = 1;
+  std::int64_t out = 1;
+};
+/// As Keras counts them of a kernel's shape: [in, out] -> in, out; [3, 3, 16, 32] -> 144, 288.
+Fans compute_fans(const Shape& shape);
+
 /// The variable whose initial value is wanted.
 struct InitRequest {
   const Shape& shape;
-  std::uint64_t seed;       ///< of the run
-  const std::string& path;  ///< of the variable
+  std::uint64_t seed;             ///< of the run
+  const std::string& path;        ///< of the variable
+  std::optional<Fans> fans = {};  ///< where they are others than compute_fans(shape)
 };
 
 /// A Keras initializer with its arguments. Throws Error for a shape it is not for.
@@ -40,12 +49,8 @@ const std::vector<const InitializerDef*>& initializer_registry();
 /// initializer that holds if `spec` is null.
 Initializer read_initializer(const config::Value* spec, std::string_view fallback);
 
-/// Fans of a kernel as Keras counts them: [in, out] -> in, out; [3, 3, 16, 32] -> 144, 288.
-struct Fans {
-  std::int64_t in = 1;
-  std::int64_t out = 1;
-};
-Fans compute_fans(const Shape& shape);
+/// The same initializer for a kernel with these fans.
+Initializer with_fans(Initializer initializer, const Fans& fans);
 
 /// The key of the random stream of a variable. `seed`, an initializer's own argument, takes the
 /// place of the run's; the path always counts, so two variables never begin alike.

@@ -35,6 +35,13 @@ Initializer read_initializer(const config::Value* spec, std::string_view fallbac
   return result;
 }
 
+Initializer with_fans(Initializer initializer, const Fans& fans) {
+  return [initializer = std::move(initializer), fans](InitRequest request) {
+    request.fans = fans;
+    return initializer(request);
+  };
+}
+
 std::int64_t initial_key(const InitRequest& request, std::optional<std::int64_t> seed) {
   const std::uint64_t base = seed ? static_cast<std::uint64_t>(*seed) : request.seed;
   return static_cast<std::int64_t>(random_key(base, request.path));

@@ -32,15 +32,16 @@ struct Scaling {
   Distribution distribution = Distribution::kTruncatedNormal;
 };
 
-double fan_of(const Shape& shape, Fan fan) {
-  const Fans fans = compute_fans(shape);
+double fan_of(const InitRequest& request, Fan fan) {
+  const Fans fans = request.fans ? *request.fans : compute_fans(request.shape);
   const auto in = static_cast<double>(fans.in);
   const auto out = static_cast<double>(fans.out);
   return std::max(1.0, fan == Fan::kIn ? in : fan == Fan::kOut ? out : (in + out) / 2);
 }
 
-InitialValue initial_value(const Scaling& scaling, std::int64_t key, const Shape& shape) {
-  const double variance = scaling.scale / fan_of(shape, scaling.fan);
+InitialValue initial_value(const Scaling& scaling, std::int64_t key, const InitRequest& request) {
+  const Shape& shape = request.shape;
+  const double variance = scaling.scale / fan_of(request, scaling.fan);
   if (scaling.distribution == Distribution::kUniform) {
     const double limit = std::sqrt(3 * variance);
     return {&ops::kRandomUniform,
@@ -56,7 +57,7 @@ Initializer read_rest(config::Reader& args, const Scaling& scaling) {
   const auto seed = args.get_integer("seed");
   refuse_arguments(args, {"input_axes", "output_axes"});
   return [=](const InitRequest& request) {
-    return initial_value(scaling, initial_key(request, seed), request.shape);
+    return initial_value(scaling, initial_key(request, seed), request);
   };
 }
 

@@ -50,6 +50,7 @@ extern const LayerDef kDense;
 extern const LayerDef kDepthwiseConv1D;
 extern const LayerDef kDepthwiseConv2D;
 extern const LayerDef kDropout;
+extern const LayerDef kEinsumDense;
 extern const LayerDef kElu;
 extern const LayerDef kFlatten;
 extern const LayerDef kGaussianDropout;

@@ -26,6 +26,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kDepthwiseConv1D,
       &layers::kDepthwiseConv2D,
       &layers::kDropout,
+      &layers::kEinsumDense,
       &layers::kElu,
       &layers::kFlatten,
       &layers::kGaussianDropout,
