@@ -84,7 +84,7 @@ std::string mpi_version() {
 }
 
 void let_rank_0_speak(int rank) {
-  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(5));
 }
 
 }  // namespace meshwork
