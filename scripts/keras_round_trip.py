@@ -97,6 +97,17 @@ DENSE = {
     ],
 }
 
+WORDS = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {"Embedding": {"input_dim": 11, "output_dim": 6}},
+        {"EinsumDense": {"equation": "abc,cd->abd", "output_shape": [5, 4], "bias_axes": "d"}},
+        {"LayerNormalization": {}},
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 # The order of the list is not that of Keras.
 BRANCHES = {
     "input": [6],
@@ -151,6 +162,7 @@ CASES = {
     "images_2d": (images(2), SGD),
     "images_3d": (images(3), SGD),
     "dense": (DENSE, {"SGD": {"learning_rate": 0.05}}),
+    "words": (WORDS, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
@@ -205,9 +217,16 @@ def make_layer(name, args, inputs, blocks):
     return keras.Model(inner, build_list(layers, {"input": inner}, inner, blocks), name=args["name"])
 
 
+def input_of(model):
+    """Shape and dtype."""
+    given = model["input"]
+    return (given["shape"], given["dtype"]) if isinstance(given, dict) else (given, "float32")
+
+
 def make_model(model):
     keras.backend.clear_session()
-    x = keras.Input(model["input"], name="input")
+    shape, dtype = input_of(model)
+    x = keras.Input(shape, dtype=dtype, name="input")
     is_sequential = "blocks" not in model and all(
         "inputs" not in parts(layer)[1] for layer in model["layers"]
     )
@@ -235,7 +254,9 @@ def compiled(model, optimizer):
 
 def draw(model, seed):
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(SAMPLES, *model["input"])).astype(np.float32)
+    shape, dtype = input_of(model)
+    x = rng.normal(size=(SAMPLES, *shape)) if dtype == "float32" else rng.integers(0, 11, (SAMPLES, *shape))
+    x = x.astype(dtype)
     return x, rng.normal(size=(SAMPLES, OUTPUTS)).astype(np.float32)
 
 

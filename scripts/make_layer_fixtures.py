@@ -11,7 +11,8 @@ The YAML file names the cases: each is a model as Meshwork reads it. The arrays 
     <case>/update/<path>   the other variables after the call, in training
 
 Cases called `training_..` are called in training, the others in inference. Inputs are multiples of
-1/16, so that windows of pools hold equal elements, but never 0, where a ReLU has no gradient.
+1/16, so that windows of pools hold equal elements, but never 0, where a ReLU has no gradient; those
+of an Embedding are rows of its table.
 Needs keras, jax (CPU) and PyYAML. Usage: make_layer_fixtures.py [tests/fixtures/layers]
 """
 
@@ -75,6 +76,8 @@ CALLS = {
             }
         },
     ),
+    "embedding": ([5], {"Embedding": {"input_dim": 7, "output_dim": 3}}),
+    "embedding_of_rows": ([4, 2], {"Embedding": {"input_dim": 3, "output_dim": 5}}),
     "conv1d": ([9, 3], {"Conv1D": {"filters": 4, "kernel_size": 3, "strides": 2}}),
     "conv1d_causal": (
         [9, 3],
@@ -292,7 +295,10 @@ def run(name, case):
     model = make_model({"input": shape, "layers": [{layer_name: {"name": "layer", **args}}]})
     for variable in model.weights:
         variable.assign(random_variable(rng, variable.name, variable.shape))
-    x = ((2 * rng.integers(-16, 16, (BATCH, *shape)) + 1) / 16).astype(np.float32)
+    x = (2 * rng.integers(-16, 16, (BATCH, *shape)) + 1) / 16
+    if layer_name == "Embedding":
+        x = rng.integers(0, args["input_dim"], (BATCH, *shape))
+    x = x.astype(np.float32)
     dy = (rng.integers(-8, 8, model(x).shape) / 8).astype(np.float32)
     frozen = [v.value for v in model.non_trainable_variables]
     training = name.startswith("training")

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/dtype.h"
 #include "config/value.h"
 
 namespace meshwork::config {
@@ -76,8 +77,9 @@ struct LayerSpec {
 };
 
 struct InputSpec {
-  std::string name;  ///< "input" unless given
-  Shape shape;       ///< without the batch dimension
+  std::string name;               ///< "input" unless given
+  Shape shape;                    ///< without the batch dimension
+  DType dtype = DType::kFloat32;  ///< or int32
   Location at;
 };
 

@@ -172,12 +172,8 @@ class Expansion {
               "Input cannot stand in a block; give the block inputs: [a, b], names of what it "
               "takes");
     }
-    Reader reader(element.layer.args, "Input");
-    const Value* shape = reader.find("shape");
-    reader.finish();
-    const InputSpec input{element.name.is_null() ? "input" : element.name.scalar,
-                          read_input_shape(shape != nullptr ? *shape : reader.require("shape")),
-                          element.layer.at};
+    const InputSpec input = read_input(element.name.is_null() ? "input" : element.name.scalar,
+                                       element.layer.args, element.layer.at);
     add_input(input, list);
     model_.inputs.push_back(input);
     list.last = input.name;
@@ -350,6 +346,8 @@ void expand_layers(const Value& layers, const Value* outputs, const ModelText& t
   Expansion(text, model).run(layers, outputs);
 }
 
+namespace {
+
 Shape read_input_shape(const Value& value) {
   constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
   const Shape shape = value.as_shape("input shape");
@@ -368,6 +366,19 @@ Shape read_input_shape(const Value& value) {
     elements *= extent;
   }
   return shape;
+}
+
+}  // namespace
+
+InputSpec read_input(const std::string& name, const Value& value, const Location& at) {
+  if (!value.is_map() && !value.is_null())
+    return {.name = name, .shape = read_input_shape(value), .at = at};
+  Reader reader(value, fmt::format("input '{}'", name));
+  const Value* shape = reader.find("shape");
+  const DType dtype = reader.choose("dtype", DType::kFloat32,
+                                    {{"float32", DType::kFloat32}, {"int32", DType::kInt32}});
+  reader.finish();
+  return {name, read_input_shape(shape != nullptr ? *shape : reader.require("shape")), dtype, at};
 }
 
 }  // namespace meshwork::config

@@ -20,7 +20,7 @@ namespace meshwork::config {
 void expand_layers(const Value& layers, const Value* outputs, const ModelText& text,
                    ModelSpec& model);
 
-/// `Input: {shape: [28, 28, 1], name: image}`, or the shape that a key of `inputs` gives.
-Shape read_input_shape(const Value& value);
+/// An input of the model from its shape, or from {shape: [64], dtype: int32}.
+InputSpec read_input(const std::string& name, const Value& value, const Location& at);
 
 }  // namespace meshwork::config

@@ -11,7 +11,7 @@ void read_inputs(const Value* one, const Value* many, const Parameters& paramete
     fail_at(many->at, "model has both 'input' and 'inputs'; keep one");
   }
   if (one != nullptr) {
-    model.inputs.push_back({"input", read_input_shape(substitute(*one, parameters)), one->at});
+    model.inputs.push_back(read_input("input", substitute(*one, parameters), one->at));
   }
   if (many == nullptr) return;
   if (!many->is_map() || many->map.empty()) {
@@ -20,8 +20,7 @@ void read_inputs(const Value* one, const Value* many, const Parameters& paramete
             many->is_map() ? "an empty one" : describe(*many));
   }
   for (const Value::Entry& entry : many->map) {
-    model.inputs.push_back(
-        {entry.key, read_input_shape(substitute(entry.value, parameters)), entry.at});
+    model.inputs.push_back(read_input(entry.key, substitute(entry.value, parameters), entry.at));
   }
 }
 

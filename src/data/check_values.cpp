@@ -14,12 +14,18 @@ bool fits_int32(DType dtype) {
          dtype == DType::kInt16 || dtype == DType::kInt32;
 }
 
+/// The numbers of the field are below this, and not below 0; 0: any number.
+std::int64_t limit_of(const Field& field) {
+  const std::int64_t labels = std::max(field.classes, field.label_limit);
+  if (field.table_rows == 0) return labels;
+  return labels == 0 ? field.table_rows : std::min(labels, field.table_rows);
+}
+
 bool needs_check(const Field& field) {
   const Conversion& conversion = field.conversion;
   if (conversion.dtype != DType::kInt32) return false;
   const bool is_raw = conversion.scale == 1.0 && conversion.offset == 0.0;
-  return field.classes > 0 || field.label_limit > 0 || !is_raw ||
-         !fits_int32(field.source->info().dtype);
+  return limit_of(field) > 0 || !is_raw || !fits_int32(field.source->info().dtype);
 }
 
 [[noreturn]] void fail_not_int32(const Field& field, std::int64_t sample, double raw) {
@@ -36,6 +42,11 @@ bool needs_check(const Field& field) {
 
 [[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
   const SamplePlace place = field.source->place_of(sample);
+  if (field.table_rows > 0) {
+    fail(ExitCode::kFile,
+         "{}: sample {}: {} is not in 0..{}, the rows of '{}'; mend the data or the model",
+         place.name, place.sample, label, field.table_rows - 1, field.table);
+  }
   if (field.classes == 0) {
     fail(ExitCode::kFile,
          "{}: sample {}: label {} is not in 0..{}, the classes of the model's output; mend the "
@@ -61,7 +72,7 @@ void check_values(const Field& field, std::int64_t sample, std::int64_t count,
     const std::byte* raw = stored + done * size;
     const std::int64_t some = std::min(kChunk, count - done);
     const std::int64_t good = convert_elements(raw, dtype, some, field.conversion, values.data());
-    const std::int64_t limit = std::max(field.classes, field.label_limit);
+    const std::int64_t limit = limit_of(field);
     for (std::int64_t i = 0; limit > 0 && i < good; ++i) {
       const std::int32_t label = values[static_cast<std::size_t>(i)];
       const bool is_class = (label >= 0 && label < limit) || label == field.ignored_label;

@@ -33,6 +33,10 @@ struct Field {
   std::int64_t label_limit = 0;
   std::optional<std::int64_t> ignored_label = {};
 
+  /// Of numbers of rows of a table: how many it has, 0 for any number, and what it is called.
+  std::int64_t table_rows = 0;
+  std::string table = {};
+
   Shape stored_shape() const;  ///< of a sample
 };
 

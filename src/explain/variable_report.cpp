@@ -100,7 +100,7 @@ const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {
   ProgramKey key{ProgramKind::kPredict, job.config.fit.batch_size};
   if (can_train(job)) {
     key = {ProgramKind::kTrain, std::min(key.batch, job.train.samples)};
-    job.splits.emplace(key.kind, job.train);
+    use_split(job, key.kind, job.train);
   }
   add_program(job, key.kind, key.batch, trace);
   return job.programs.at(key);

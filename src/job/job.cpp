@@ -151,6 +151,21 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
 
 namespace {
 
+/// The split with fields of numbers of rows as whole numbers, and how many rows there are.
+data::Split with_table_rows(const Job& job, data::Split split) {
+  const auto tables = table_rows(job.config, signature_of(split));
+  for (data::Field& field : split.fields) {
+    const auto table = tables.find(field.name);
+    const bool is_raw = field.conversion.scale == 1.0 && field.conversion.offset == 0.0 &&
+                        field.normalization.empty() && field.augment.empty();
+    if (table == tables.end() || !is_raw || field.classes > 0) continue;
+    field.dtype = field.conversion.dtype = DType::kInt32;
+    field.table_rows = table->second.count;
+    field.table = table->second.path;
+  }
+  return split;
+}
+
 /// The split with what its labels may be by the losses of `compile`, unless the file leaves them
 /// unchecked.
 data::Split with_class_ranges(const Job& job, data::Split split) {
@@ -167,9 +182,13 @@ data::Split with_class_ranges(const Job& job, data::Split split) {
 
 }  // namespace
 
+void use_split(Job& job, ProgramKind kind, const data::Split& split) {
+  job.splits.insert_or_assign(kind, with_table_rows(job, split));
+}
+
 void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   const config::FitSpec& fit = job.config.fit;
-  job.splits.insert_or_assign(kind, split);
+  use_split(job, kind, split);
   std::vector<std::int64_t> sizes = batch_sizes(split.samples, batch_size_of(fit, kind));
   if (kind == ProgramKind::kTrain && fit.drop_remainder) sizes.resize(1);
   for (const std::int64_t batch : sizes) {
@@ -178,7 +197,10 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
       add_program(job, ProgramKind::kAccumulate, batch);
     }
   }
-  if (kind != ProgramKind::kPredict) job.splits.at(kind) = with_class_ranges(job, split);
+  if (kind != ProgramKind::kPredict) {
+    data::Split& kept = job.splits.at(kind);
+    kept = with_class_ranges(job, std::move(kept));
+  }
 }
 
 namespace {

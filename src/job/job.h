@@ -74,6 +74,10 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind);
 /// The kind under which Job::splits has what programs of `kind` run over.
 ProgramKind split_kind(ProgramKind kind);
 
+/// Lets programs of `kind` run over a split: numbers of rows of tables (Embedding) are read as
+/// whole ones, which are checked.
+void use_split(Job& job, ProgramKind kind, const data::Split& split);
+
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.
 void add_programs(Job& job, ProgramKind kind, const data::Split& split);

@@ -157,7 +157,9 @@ class Layers {
     Shape shape{0};
     shape.insert(shape.end(), input.shape.begin(), input.shape.end());
     add(input.name, input.at, "InputLayer",
-        {{"batch_shape", shape_of(shape)}, {"dtype", "float32"}, {"name", input.name}});
+        {{"batch_shape", shape_of(shape)},
+         {"dtype", to_string(input.dtype)},
+         {"name", input.name}});
     givers_[input.name] = {input.name, 0, shape};
   }
 

@@ -57,7 +57,7 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
               to_string(field.shape));
     }
     ValueId value = field_value(b, field, batch);
-    value = ops::cast(b, value, DType::kFloat32);
+    value = ops::cast(b, value, input.dtype);
     value = ops::reshape(b, value, with_batch(input.shape, batch));
     b.graph().layer_outputs.push_back({input.name + "/output", value});
     result.push_back({input.name, value});

@@ -91,6 +91,10 @@ class Layers {
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
     for (const ValueId input : inputs) {
+      if (def.takes_any_dtype) {
+        operands.push_back(input);
+        continue;
+      }
       const ValueId narrow = scope_.cast(input, dtype);
       operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
     }

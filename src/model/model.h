@@ -76,6 +76,15 @@ std::string prediction_name(const config::ModelSpec& model, std::size_t output);
 std::map<std::string, ClassRange> class_ranges(const config::Config& config,
                                                const Signature& signature);
 
+/// A table that an Embedding looks rows up in.
+struct TableRows {
+  std::int64_t count = 0;
+  std::string path;  ///< of the variable
+};
+
+/// The fields whose numbers are rows of tables; of several tables that with the fewest.
+std::map<std::string, TableRows> table_rows(const config::Config& config, Signature signature);
+
 /// The signature that the file itself states: float32 inputs, no label. For checks without data.
 Signature stated_signature(const config::ModelSpec& model);
 

@@ -61,10 +61,12 @@ extern const OpDef kScaleOffset;      // (x, scale [c], offset [c])
 extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
 
 // Contraction and movement.
-extern const OpDef kBroadcastTo;    // {shape}
-extern const OpDef kConcatenate;    // {axis}
-extern const OpDef kEinsum;         // {equation = "m k, k n -> m n"} (dtype)
-extern const OpDef kOneHot;         // {depth}: int32 [..] -> float32 [.., depth]
+extern const OpDef kBroadcastTo;        // {shape}
+extern const OpDef kConcatenate;        // {axis}
+extern const OpDef kEinsum;             // {equation = "m k, k n -> m n"} (dtype)
+extern const OpDef kEmbedding;          // (table [r, d], index [..]) -> [.., d]; 0 if out of range
+extern const OpDef kEmbeddingGradient;  // (dy, index) {rows} -> [rows, d] (dtype)
+extern const OpDef kOneHot;             // {depth}: int32 [..] -> float32 [.., depth]
 extern const OpDef kTakeAlongAxis;  // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
 extern const OpDef kReshape;        // {shape}
 extern const OpDef kSlice;  // {axis, start, size} (read_at_once: x is read in parts, at one time)

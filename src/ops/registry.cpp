@@ -32,6 +32,8 @@ const std::vector<const OpDef*>& registry() {
       &kCrossentropy,
       &kCrossentropyGradient,
       &kEinsum,
+      &kEmbedding,
+      &kEmbeddingGradient,
       &kHaloPack,
       &kHaloUnpack,
       &kIdentityMatrix,

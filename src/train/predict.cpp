@@ -25,7 +25,8 @@ const Graph& prediction_graph(const Job& job) {
 }
 
 /// The split without fields that no input of the model takes, such as labels.
-data::Split inputs_of(const Job& job, const data::Split& split) {
+data::Split inputs_of(const Job& job) {
+  const data::Split& split = job.splits.at(ProgramKind::kPredict);
   std::vector<std::string> names;
   for (const Node& node : prediction_graph(job).nodes) {
     if (node.op->name != "input") continue;
@@ -113,9 +114,8 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
   return files;
 }
 
-void predict(const Job& job, const World& world, const data::Split& split,
-             const GivenWeights& weights, const std::vector<PredictionFile>& files, int verbose,
-             std::ostream& out) {
+void predict(const Job& job, const World& world, const GivenWeights& weights,
+             const std::vector<PredictionFile>& files, int verbose, std::ostream& out) {
   check_same_job(job, *world.hosts);
   Session session(job, world);
   load(session, weights);
@@ -140,7 +140,7 @@ void predict(const Job& job, const World& world, const data::Split& split,
     }
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));
-  Predictor(session, inputs_of(job, split), files).run(writers, bar);
+  Predictor(session, inputs_of(job), files).run(writers, bar);
   collectively(session.hosts(), [&] {
     for (data::NpyWriter& writer : writers) writer.close();
   });

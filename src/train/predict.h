@@ -23,10 +23,10 @@ struct PredictionFile {
 std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& split,
                                              const std::string& file);
 
-/// Writes the outputs of the model for every sample of a split, in order, to .npy files of
-/// float32; each device writes the rows it computed. All devices of the job call it.
-void predict(const Job& job, const World& world, const data::Split& split,
-             const GivenWeights& weights, const std::vector<PredictionFile>& files, int verbose,
-             std::ostream& out);
+/// Writes the outputs of the model for every sample of the split that prepare_predict() was given,
+/// in order, to .npy files of float32; each device writes the rows it computed. All devices of the
+/// job call it.
+void predict(const Job& job, const World& world, const GivenWeights& weights,
+             const std::vector<PredictionFile>& files, int verbose, std::ostream& out);
 
 }  // namespace meshwork

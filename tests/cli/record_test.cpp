@@ -87,6 +87,37 @@ TEST_CASE("labels that are no class are an error with the number of the sample")
             .starts_with("final loss="));
 }
 
+TEST_CASE("numbers that are no row of an Embedding are an error with the number of the sample") {
+  const JobFolder folder;
+  folder.write("words.yaml", R"(mesh: {data: 1}
+dataset:
+  name: words
+  format: synthetic
+  splits:
+    train: {x: {integers: [20, 6], below: 9}, y: {normal: [20, 6, 2]}}
+    test: {x: {integers: [7, 6], below: 9}, y: {normal: [7, 6, 2]}}
+model: {input: [6], layers: [Embedding: {name: tok, input_dim: 9, output_dim: 2}]}
+compile: {optimizer: sgd, loss: mse}
+run_directory: words
+)");
+  const auto is_told = [](const std::string& why) {
+    return why.find(": sample ") != std::string::npos &&
+           why.find(" is not in 0..8, the rows of 'tok/embeddings'; mend the data or the model") !=
+               std::string::npos;
+  };
+  for (const char* rest :
+       {"", " --mesh 3", " dataset.cache=false", " 'model.input={shape: [6], dtype: int32}'"}) {
+    const std::string fit = std::string("fit words.yaml --verbose 0 --overwrite ") + rest;
+    CHECK(output(folder, fit).starts_with("final loss="));
+    CHECK(is_told(complaint(folder, fit + " 'dataset.splits.train.x.below=30'", 3)));
+  }
+  output(folder, "fit words.yaml --verbose 0 --overwrite");
+  for (const char* command : {"evaluate", "predict"}) {
+    const std::string judge = std::string(command) + " words.yaml --verbose 0 --from words";
+    CHECK(is_told(complaint(folder, judge + " dataset.splits.test.x.below=30", 3)));
+  }
+}
+
 TEST_CASE("weights of another model are refused where it would compute something else") {
   const JobFolder folder;
   train(folder);

@@ -286,9 +286,10 @@ TEST_CASE("errors of the model") {
       {"model: {inputs: {a: [4], b: [4]}, layers: [Flatten]}",
        "c.yaml:1:44: Flatten is the first layer and the model has 2 inputs; say which with "
        "'inputs'"},
-      {"model: {layers: [Input: {name: a}, Flatten]}", "c.yaml:1:25: Input needs the key 'shape'"},
+      {"model: {layers: [Input: {name: a}, Flatten]}",
+       "c.yaml:1:25: input 'a' needs the key 'shape'"},
       {"model: {layers: [Input: {shapes: [4]}, Flatten]}",
-       "c.yaml:1:26: Input has no key 'shapes'; nearest: 'shape'"},
+       "c.yaml:1:26: input 'input' has no key 'shapes'; nearest: 'shape'"},
       {"model: {input: [4], layers: []}",
        "c.yaml:1:29: the model has no layers; list at least one"},
       {"model: {layers: [Input: {shape: [4]}]}",

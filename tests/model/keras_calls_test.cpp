@@ -96,7 +96,10 @@ void check_call(const Call& call, Backend& backend) {
   }
   run.run();
   CHECK(difference(run.read(call.y), call.array("y"), kTolerance) == "");
-  CHECK(difference(run.read(call.gradients[0]), call.array("dx"), kTolerance) == "");
+  const HostTensor dx = call.array("dx");
+  const HostTensor zeros = host_tensor(dx.type);  // the numbers of an Embedding have no gradient
+  const ValueId gradient = call.gradients[0];
+  CHECK(difference(gradient == kNoValue ? zeros : run.read(gradient), dx, kTolerance) == "");
   check_state(call, run);
 }
 

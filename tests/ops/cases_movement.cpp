@@ -197,6 +197,13 @@ void add_indexed(std::vector<OpCase>& cases) {
     cases.push_back(
         make_case(ops::kTakeAlongAxis, {uniform(deep), index}, {}, float32(shape), {0}));
     cases.push_back(make_case(ops::kCrossentropy, {uniform(deep), index}, {}, float32(shape), {0}));
+    Shape vectors = shape;
+    vectors.push_back(7);
+    const std::int64_t rows = 5;
+    cases.push_back(
+        make_case(ops::kEmbedding, {uniform({rows, 7}), index}, {}, float32(vectors), {0}));
+    cases.push_back(make_case(ops::kEmbeddingGradient, {uniform(vectors), index}, {{"rows", rows}},
+                              float32({rows, 7})));
     Shape column = shape;
     column.push_back(1);
     cases.push_back(make_case(ops::kCrossentropyGradient, {uniform(deep), index, uniform(column)},

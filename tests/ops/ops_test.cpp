@@ -33,7 +33,9 @@ std::string rule(const OpDef& op, const std::vector<Shape>& shapes, const Attrs&
   std::vector<TensorType> types;
   for (const Shape& shape : shapes) types.push_back({DType::kFloat32, shape});
   if (&op == &ops::kOneHot) types[0].dtype = DType::kInt32;
-  if (&op == &ops::kTakeAlongAxis) types[1].dtype = DType::kInt32;
+  for (const OpDef* indexed : {&ops::kTakeAlongAxis, &ops::kEmbedding, &ops::kEmbeddingGradient}) {
+    if (&op == indexed) types[1].dtype = DType::kInt32;
+  }
   OpArgs args{.inputs = types, .attrs = attrs, .output = {}};
   args.output = op.infer(args);
   return op.rule(args);
@@ -70,7 +72,7 @@ void check_rules(const Graph& graph) {
 
 TEST_CASE("the registry is sorted, complete for find, and covered by cases") {
   const auto& all = ops::registry();
-  CHECK(all.size() == 49 + elementwise::All::kSize);
+  CHECK(all.size() == 51 + elementwise::All::kSize);
   for (std::size_t i = 0; i + 1 < all.size(); ++i) CHECK(all[i]->name < all[i + 1]->name);
   std::set<const OpDef*> covered;
   for (const OpCase& op_case : op_cases()) covered.insert(op_case.op);
@@ -227,6 +229,9 @@ TEST_CASE("rules as text") {
   CHECK(rule(ops::kConcatenate, {{2, 3}, {2, 5}}, axis1) == "a [c], a [d] -> a [b]");
   CHECK(rule(ops::kOneHot, {{2, 3}}, {{"depth", std::int64_t{5}}}) == "a b -> a b c");
   CHECK(rule(ops::kTakeAlongAxis, {{2, 3, 4}, {2, 3}}) == "a b c, a b -> a b");
+  CHECK(rule(ops::kEmbedding, {{9, 4}, {2, 3}}) == "d c, a b -> a b c");
+  CHECK(rule(ops::kEmbeddingGradient, {{2, 3, 4}, {2, 3}}, {{"rows", std::int64_t{9}}}) ==
+        "a b c, a b -> d c");
   CHECK(rule(ops::kConstant, {},
              {{"value", 0.0}, {"dtype", std::string("float32")}, {"shape", Shape{2, 3}}}) ==
         "-> a b");
@@ -335,6 +340,8 @@ TEST_CASE("what partial sums may pass") {
   CHECK(ops::kEinsum.linear == Linear::kEach);
   CHECK(ops::kDivide.linear == Linear::kFirst);
   CHECK(ops::kTakeAlongAxis.linear == Linear::kFirst);
+  CHECK(ops::kEmbedding.linear == Linear::kFirst);
+  CHECK(ops::kEmbeddingGradient.linear == Linear::kFirst);
   CHECK(ops::kReduceMax.linear == Linear::kNo);
   CHECK(ops::kReduceMax.reduction == Reduction::kMax);
 }

@@ -113,3 +113,29 @@ layout_map: {input/output: [data, height, width, null]}
     CHECK(loss_difference(one, train(tiled, {.mesh = mesh, .steps = 5})) < 1e-5);
   }
 }
+
+TEST_CASE("a table may be split by its rows, its columns or both, and never travels") {
+  const std::string text = R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [24, 5], below: 11}, y: {integers: [24, 5], below: 3}}}}
+model:
+  input: {shape: [5], dtype: int32}
+  layers:
+    - Embedding: {name: tok, input_dim: 11, output_dim: 6}
+    - Dense: {name: out, units: 3}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
+fit: {batch_size: 9}
+)";
+  const Trajectory one = train("mesh: {data: 1, model: 1}\n" + text, {.steps = 6});
+  for (const char* layout : {"[model, null]", "[null, model]", "[data, null]", "[data, model]",
+                             "[[data, model], null]"}) {
+    for (const char* mesh : {"1x3", "2x2", "4x2"}) {
+      CAPTURE(layout);
+      CAPTURE(mesh);
+      const std::string layouts =
+          fmt::format("strategy: model_parallel\nlayout_map: {{tok/embeddings: {}}}\n", layout);
+      const Trajectory many =
+          train("mesh: {data: 1, model: 1}\n" + layouts + text, {.mesh = mesh, .steps = 6});
+      CHECK(loss_difference(one, many) < 1e-5);
+    }
+  }
+}

@@ -96,7 +96,7 @@ Outcome run_all(const std::string& text, const std::string& mesh, const std::str
   const auto files = prediction_files(job, test, directory + "/predictions.npy");
   on_devices([&](const World& world) {
     std::ostringstream mine;
-    predict(job, world, test, {weights}, files, 0, mine);
+    predict(job, world, {weights}, files, 0, mine);
     return FitResult{};
   });
   outcome.metrics = read_log(directory + "/metrics.csv");

@@ -21,6 +21,8 @@ std::span<const KernelDef> kernels() {
       {"crossentropy", crossentropy},
       {"crossentropy_gradient", crossentropy_gradient},
       {"einsum", einsum, einsum_workspace},
+      {"embedding", embedding},
+      widened<embedding_gradient>("embedding_gradient"),
       {"halo_pack", halo_pack},
       {"halo_unpack", halo_unpack},
       widened<log_softmax>("log_softmax"),

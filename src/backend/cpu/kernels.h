@@ -32,6 +32,8 @@ Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
+Launch embedding(const KernelArgs& args);
+Launch embedding_gradient(const KernelArgs& args);
 Launch halo_pack(const KernelArgs& args);
 Launch halo_unpack(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);

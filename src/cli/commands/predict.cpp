@@ -33,7 +33,7 @@ ExitCode run(const PredictArguments& arguments) {
       arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
   const std::vector<PredictionFile> files = prediction_files(job, split, file);
   run_on_devices(job, [&](const World& world) {
-    predict(job, world, split, weights, files, arguments.weights->job->verbose, std::cout);
+    predict(job, world, weights, files, arguments.weights->job->verbose, std::cout);
     if (world.hosts->rank() != 0) return;
     for (const PredictionFile& entry : files) {
       fmt::print("wrote {}: float32{}\n", entry.file, to_string(entry.shape));

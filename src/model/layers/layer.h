@@ -21,6 +21,7 @@ struct LayerDef {
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
   Inside inside = Inside::kLayerDtype;
+  bool takes_any_dtype = false;  ///< inputs come as they are: whole numbers stay whole
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -52,6 +53,7 @@ extern const LayerDef kDepthwiseConv2D;
 extern const LayerDef kDropout;
 extern const LayerDef kEinsumDense;
 extern const LayerDef kElu;
+extern const LayerDef kEmbedding;
 extern const LayerDef kFlatten;
 extern const LayerDef kGaussianDropout;
 extern const LayerDef kGaussianNoise;

@@ -28,6 +28,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kDropout,
       &layers::kEinsumDense,
       &layers::kElu,
+      &layers::kEmbedding,
       &layers::kFlatten,
       &layers::kGaussianDropout,
       &layers::kGaussianNoise,

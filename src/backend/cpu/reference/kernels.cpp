@@ -21,6 +21,8 @@ std::span<const KernelDef> kernels() {
       {"crossentropy", crossentropy},
       {"crossentropy_gradient", crossentropy_gradient},
       cpu::widened<einsum>("einsum"),
+      cpu::widened<embedding>("embedding"),
+      cpu::widened<embedding_gradient>("embedding_gradient"),
       {"halo_pack", halo_pack},
       {"halo_unpack", halo_unpack},
       {"identity_matrix", identity_matrix},
