@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "state/json_integer.h"
 
 namespace meshwork {
 namespace {
@@ -34,6 +35,14 @@ Json slice_to_json(const StoredSlice& slice) {
   for (const std::uint64_t hash : slice.hashes) hashes.push_back(fmt::format("{:016x}", hash));
   return {{"tensor", slice.tensor}, {"begin", slice.region.offset}, {"shape", slice.shape},
           {"file", slice.file},     {"offset", slice.offset},       {"xxh3", hashes}};
+}
+
+Shape shape_of(const Json& json) {
+  Shape shape;
+  for (const Json& extent : json.get_ref<const Json::array_t&>()) {
+    shape.push_back(integer_of(extent));
+  }
+  return shape;
 }
 
 std::uint64_t read_hash(const std::string& text, const std::string& file) {
@@ -83,15 +92,15 @@ void check_slice(const StoredSlice& slice, const StoredTensor& tensor, const std
 StoredSlice read_slice(const Json& json, const std::vector<StoredTensor>& tensors,
                        const std::string& file) {
   StoredSlice slice;
-  slice.tensor = json.at("tensor").get<std::size_t>();
+  slice.tensor = static_cast<std::size_t>(integer_of(json.at("tensor")));
   if (slice.tensor >= tensors.size()) {
     refuse(file, "a slice of tensor {} of {}", slice.tensor, tensors.size());
   }
   slice.region.global = tensors[slice.tensor].shape;
-  slice.region.offset = json.at("begin").get<Shape>();
-  slice.shape = json.at("shape").get<Shape>();
+  slice.region.offset = shape_of(json.at("begin"));
+  slice.shape = shape_of(json.at("shape"));
   slice.file = json.at("file").get<std::string>();
-  slice.offset = json.at("offset").get<std::uint64_t>();
+  slice.offset = static_cast<std::uint64_t>(integer_of(json.at("offset")));
   for (const Json& hash : json.at("xxh3")) {
     slice.hashes.push_back(read_hash(hash.get<std::string>(), file));
   }
@@ -103,7 +112,7 @@ StoredTensor read_tensor(const Json& json, const std::string& file) {
   StoredTensor tensor;
   tensor.path = json.at("path").get<std::string>();
   tensor.dtype = json.at("dtype").get<std::string>();
-  tensor.shape = json.at("shape").get<Shape>();
+  tensor.shape = shape_of(json.at("shape"));
   if (!dtype_of(tensor)) refuse(file, "'{}' has the type '{}'", tensor.path, tensor.dtype);
   check_shape(tensor.shape, tensor.path, file);
   return tensor;

@@ -1,6 +1,7 @@
 // JSON Lines: an object for every row, such as {"epoch":0,"loss":0.4991,"seconds":4.51}
 #include <nlohmann/json.hpp>
 
+#include "state/json_integer.h"
 #include "train/csv_log.h"
 
 namespace meshwork {
@@ -32,8 +33,10 @@ const LogFormat log_files::kJsonLines{
     .names = {"jsonl"},
     .open = [](const std::string& path, const std::string& key,
                const Json* state) -> std::unique_ptr<LogFile> {
-      File file = state == nullptr ? File::create(path)
-                                   : open_log_at(path, state->at("bytes").get<std::uint64_t>());
+      File file =
+          state == nullptr
+              ? File::create(path)
+              : open_log_at(path, static_cast<std::uint64_t>(integer_of(state->at("bytes"))));
       return std::make_unique<JsonLinesLog>(std::move(file), key);
     }};
 

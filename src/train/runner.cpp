@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "optim/optimizer.h"
+#include "state/json_integer.h"
 #include "train/numerics.h"
 
 namespace meshwork {
@@ -175,8 +176,8 @@ Json Runner::state() {
 
 void Runner::restore(const Json& state) {
   reset();
-  steps_ = state.at("steps").get<std::int64_t>();
-  const auto bad_step = state.at("bad_step").get<std::int64_t>();
+  steps_ = integer_of(state.at("steps"));
+  const auto bad_step = integer_of(state.at("bad_step"));
   if (bad_step > 0) bad_step_ = bad_step;
   const auto read = [&](Mean& mean) {
     const Json& sums = state.at("means").at(mean.name);

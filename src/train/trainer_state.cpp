@@ -8,6 +8,7 @@
 #include "comm/collectively.h"
 #include "job/node_memory.h"
 #include "machine/signals.h"
+#include "state/json_integer.h"
 #include "train/position.h"
 #include "train/trainer.h"
 
@@ -74,11 +75,11 @@ Position position_of(const Checkpoint& checkpoint) {
   return read_state(checkpoint, [&](const Json& state) {
     const bool is_best = state.at("is_best").get<bool>();
     const std::string name = std::filesystem::path(checkpoint.directory()).filename().string();
-    return Position{.steps = state.at("steps").get<std::int64_t>(),
-                    .iteration = state.at("iteration").get<std::int64_t>(),
+    return Position{.steps = integer_of(state.at("steps")),
+                    .iteration = integer_of(state.at("iteration")),
                     .learning_rate = number_of(state.at("learning_rate")),
-                    .epoch = state.at("epoch").get<std::int64_t>(),
-                    .step = state.at("step").get<std::int64_t>(),
+                    .epoch = integer_of(state.at("epoch")),
+                    .step = integer_of(state.at("step")),
                     .logs = logs_of(state.at("logs")),
                     .best = is_best ? name : state.at("best_checkpoint").get<std::string>()};
   });

@@ -45,6 +45,22 @@ TEST_CASE("checkpoint verify finds a flipped bit") {
             .starts_with(part + ": damaged: bytes "));
 }
 
+TEST_CASE("a position that is no whole number is not gone on from") {
+  const Runs folder;
+  const std::string index = "a/checkpoints/step-6/index.json";
+  const std::string good = folder.read(index);
+  for (const char* key : {"\"steps\":", "\"epoch\":", "\"iteration\":"}) {
+    const std::size_t at = good.find(key);
+    REQUIRE(at != std::string::npos);
+    std::string bad = good;
+    bad.insert(at + std::string(key).size(), "1e300,\"it was\":");
+    folder.write(index, bad);
+    CAPTURE(key);
+    CHECK(complaint(folder, "fit c.yaml run_directory=a --resume", 3)
+              .starts_with("a/checkpoints/step-6: its state is damaged: "));
+  }
+}
+
 TEST_CASE("checkpoint diff names the tensors that differ") {
   const Runs folder;
   CHECK(output(folder, "checkpoint diff a a").ends_with("\n"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 #include "train/csv_log.h"
 
@@ -47,7 +48,7 @@ class CsvLogger : public Callback {
   }
 
   void restore(const Json& state) override {
-    const auto bytes = state.at("bytes").get<std::uint64_t>();
+    const auto bytes = static_cast<std::uint64_t>(integer_of(state.at("bytes")));
     columns_ = state.at("columns").get<std::vector<std::string>>();
     if (file_ && file_->size() > bytes) file_->resize(bytes);
     writes_header_ = bytes == 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 
 namespace meshwork::callbacks {
@@ -60,12 +61,12 @@ class EarlyStopping : public Callback {
   }
 
   void restore(const Json& state) override {
-    wait_ = state.at("wait").get<std::int64_t>();
+    wait_ = integer_of(state.at("wait"));
     best_ = optional_number_of(state.at("best"));
-    best_epoch_ = state.at("best_epoch").get<std::int64_t>();
+    best_epoch_ = integer_of(state.at("best_epoch"));
     best_is_sound_ = state.at("best_is_sound").get<bool>();
     if (state.contains("stopped_epoch")) {
-      stopped_epoch_ = state["stopped_epoch"].get<std::int64_t>();
+      stopped_epoch_ = integer_of(state["stopped_epoch"]);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "state/json_integer.h"
 #include "train/callbacks/file_name.h"
 #include "train/callbacks/monitor.h"
 
@@ -90,7 +91,7 @@ class ModelCheckpoint : public Callback {
 
   void restore(const Json& state) override {
     best_ = optional_number_of(state.at("best"));
-    batches_ = state.at("batches").get<std::int64_t>();
+    batches_ = integer_of(state.at("batches"));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 
 namespace meshwork::callbacks {
@@ -42,8 +43,8 @@ class ReduceLrOnPlateau : public Callback {
 
   void restore(const Json& state) override {
     best_ = optional_number_of(state.at("best"));
-    wait_ = state.at("wait").get<std::int64_t>();
-    cooling_ = state.at("cooling").get<std::int64_t>();
+    wait_ = integer_of(state.at("wait"));
+    cooling_ = integer_of(state.at("cooling"));
   }
 
  private:

@@ -1,6 +1,7 @@
 // Scalars for TensorBoard, under the names and in the folders that Keras gives them
 #include <nlohmann/json.hpp>
 
+#include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 #include "train/event_file.h"
 #include "train/progress_bar.h"
@@ -85,11 +86,11 @@ class TensorBoard : public Callback {
   }
 
   void restore(const Json& state) override {
-    batches_ = state.at("batches").get<std::int64_t>();
+    batches_ = integer_of(state.at("batches"));
     if (!is_first_) return;
     for (const auto& [name, file] : state.at("files").items()) {
       files_.emplace(name, EventFile(file.at("path").get<std::string>(),
-                                     file.at("bytes").get<std::uint64_t>()));
+                                     static_cast<std::uint64_t>(integer_of(file.at("bytes")))));
     }
   }
 
