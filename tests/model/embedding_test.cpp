@@ -40,8 +40,8 @@ TEST_CASE("whole numbers reach an Embedding as they are, also in bfloat16") {
                  node.type.dtype == DType::kBFloat16));
   }
   // Keras rounds real numbers to bfloat16 before it takes them for rows: 257 would be 256.
-  const Node& index =
-      index_of(build("precision: mixed_bfloat16\nmodel: {input: [7], " + kLayers + "}"));
+  const Graph real = build("precision: mixed_bfloat16\nmodel: {input: [7], " + kLayers + "}");
+  const Node& index = index_of(real);
   REQUIRE(index.op == &ops::kCast);
   CHECK(index.type.dtype == DType::kInt32);
 }
