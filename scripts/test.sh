@@ -92,8 +92,7 @@ suppressions=$PWD/scripts/sanitizers
 export ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-# A longer history, in which the stacks of threads of OpenMP are found.
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1:history_size=7:atexit_sleep_ms=0:suppressions=$suppressions/tsan.supp
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1:atexit_sleep_ms=0:suppressions=$suppressions/tsan.supp
 
 log=$build/meson-logs/testlog.json
 rm -f $log
