@@ -15,6 +15,8 @@ struct Conversion {
   DType dtype = DType::kFloat32;  ///< kFloat32 or kInt32
   double scale = 1.0;
   double offset = 0.0;
+
+  bool scales() const { return scale != 1.0 || offset != 0.0; }
 };
 
 /// Converts `count` neighbouring elements from `raw` (any alignment) to `out`. Returns how many

@@ -371,8 +371,9 @@ Shape read_input_shape(const Value& value) {
 }  // namespace
 
 InputSpec read_input(const std::string& name, const Value& value, const Location& at) {
-  if (!value.is_map() && !value.is_null())
+  if (!value.is_map() && !value.is_null()) {
     return {.name = name, .shape = read_input_shape(value), .at = at};
+  }
   Reader reader(value, fmt::format("input '{}'", name));
   const Value* shape = reader.find("shape");
   const DType dtype = reader.choose("dtype", DType::kFloat32,

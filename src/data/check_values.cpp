@@ -24,16 +24,14 @@ std::int64_t limit_of(const Field& field) {
 bool needs_check(const Field& field) {
   const Conversion& conversion = field.conversion;
   if (conversion.dtype != DType::kInt32) return false;
-  const bool is_raw = conversion.scale == 1.0 && conversion.offset == 0.0;
-  return limit_of(field) > 0 || !is_raw || !fits_int32(field.source->info().dtype);
+  return limit_of(field) > 0 || conversion.scales() || !fits_int32(field.source->info().dtype);
 }
 
 [[noreturn]] void fail_not_int32(const Field& field, std::int64_t sample, double raw) {
   const auto& [dtype, scale, offset] = field.conversion;
-  const std::string scaled =
-      scale == 1.0 && offset == 0.0
-          ? ""
-          : fmt::format(" * {} + {} = {}", scale, offset, raw * scale + offset);
+  const std::string scaled = !field.conversion.scales() ? ""
+                                                        : fmt::format(" * {} + {} = {}", scale,
+                                                                      offset, raw * scale + offset);
   const SamplePlace place = field.source->place_of(sample);
   fail(ExitCode::kFile,
        "{}: sample {}: {}{} is not an int32; mend the file, or read the field as dtype float32",

@@ -33,15 +33,15 @@ void add_field(const Field& field, Signature& signature) {
 /// How a program gets a field; nullopt: as the model reads it.
 std::optional<StoredField> stored_field(const data::Field& field, bool augment) {
   const data::Arrival arrival = data::arrival_of(field, augment);
-  const auto& [dtype, scale, offset] = field.conversion;
   StoredField stored{.dtype = field.source->info().dtype,
                      .conversion = field.conversion,
                      .normalization = field.normalization,
                      .classes = field.classes};
   if (arrival == data::Arrival::kAugmented) return std::nullopt;
   if (arrival == data::Arrival::kRows) stored.resident = field.source->info().shape[0];
-  const bool is_raw = stored.resident == 0 && stored.dtype == field.dtype && scale == 1.0 &&
-                      offset == 0.0 && field.normalization.empty() && field.classes == 0;
+  const bool is_raw = stored.resident == 0 && stored.dtype == field.dtype &&
+                      !field.conversion.scales() && field.normalization.empty() &&
+                      field.classes == 0;
   if (is_raw) return std::nullopt;
   return stored;
 }
@@ -156,8 +156,8 @@ data::Split with_table_rows(const Job& job, data::Split split) {
   const auto tables = table_rows(job.config, signature_of(split));
   for (data::Field& field : split.fields) {
     const auto table = tables.find(field.name);
-    const bool is_raw = field.conversion.scale == 1.0 && field.conversion.offset == 0.0 &&
-                        field.normalization.empty() && field.augment.empty();
+    const bool is_raw =
+        !field.conversion.scales() && field.normalization.empty() && field.augment.empty();
     if (table == tables.end() || !is_raw || field.classes > 0) continue;
     field.dtype = field.conversion.dtype = DType::kInt32;
     field.table_rows = table->second.count;

@@ -1,37 +1,42 @@
-#include "model/layer_graph.h"
+#include <algorithm>
+
+#include "config/lookup.h"
+#include "model/layers/layer.h"
 #include "model/model.h"
-#include "model/scope.h"
 #include "ops/ops.h"
 
 namespace meshwork {
 namespace {
 
-/// The input whose elements, in their order, `id` has; "" if that is none.
-std::string field_of(const Graph& graph, ValueId id) {
-  while (graph.node(id).op->same_elements) id = graph.node(id).inputs[0];
-  const Node& node = graph.node(id);
-  return node.op == &ops::kInput ? node.attrs.text("name") : "";
+bool may_have_tables(const config::ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const config::LayerSpec& spec) {
+    return !spec.layer.name.empty() &&
+           config::look_up(layer_registry(), spec.layer, "layer").takes_any_dtype;
+  });
 }
 
-/// That of the variable behind its casts.
-const std::string& path_of(const Graph& graph, ValueId id) {
+/// The first value that has the elements of `id` in their order.
+const Node& source_of(const Graph& graph, ValueId id) {
   while (graph.node(id).op->same_elements) id = graph.node(id).inputs[0];
-  return graph.node(id).attrs.text("path");
+  return graph.node(id);
 }
 
 }  // namespace
 
 std::map<std::string, TableRows> table_rows(const config::Config& config, Signature signature) {
+  if (!may_have_tables(config.model)) return {};
   for (Field& field : signature.inputs) field.stored.reset();
   const Graph graph = build_model(config, signature, Mode::kPredict, 1);
   std::map<std::string, TableRows> result;
   for (const Node& node : graph.nodes) {
     if (node.op != &ops::kEmbedding) continue;
-    const std::string field = field_of(graph, node.inputs[1]);
+    const Node& numbers = source_of(graph, node.inputs[1]);
+    if (numbers.op != &ops::kInput) continue;
+    const std::string& field = numbers.attrs.text("name");
     const std::int64_t rows = graph.type(node.inputs[0]).shape[0];
     const auto known = result.find(field);
-    if (field.empty() || (known != result.end() && known->second.count <= rows)) continue;
-    result[field] = {rows, path_of(graph, node.inputs[0])};
+    if (known != result.end() && known->second.count <= rows) continue;
+    result[field] = {rows, source_of(graph, node.inputs[0]).attrs.text("path")};
   }
   return result;
 }

@@ -92,7 +92,7 @@ void check_slice(const StoredSlice& slice, const StoredTensor& tensor, const std
 StoredSlice read_slice(const Json& json, const std::vector<StoredTensor>& tensors,
                        const std::string& file) {
   StoredSlice slice;
-  slice.tensor = static_cast<std::size_t>(integer_of(json.at("tensor")));
+  slice.tensor = unsigned_of(json.at("tensor"));
   if (slice.tensor >= tensors.size()) {
     refuse(file, "a slice of tensor {} of {}", slice.tensor, tensors.size());
   }
@@ -100,7 +100,7 @@ StoredSlice read_slice(const Json& json, const std::vector<StoredTensor>& tensor
   slice.region.offset = shape_of(json.at("begin"));
   slice.shape = shape_of(json.at("shape"));
   slice.file = json.at("file").get<std::string>();
-  slice.offset = static_cast<std::uint64_t>(integer_of(json.at("offset")));
+  slice.offset = unsigned_of(json.at("offset"));
   for (const Json& hash : json.at("xxh3")) {
     slice.hashes.push_back(read_hash(hash.get<std::string>(), file));
   }

@@ -1,5 +1,4 @@
 #include "train/csv_log.h"
-#include "state/json_integer.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+
+#include "state/json_integer.h"
 
 namespace meshwork {
 namespace {
@@ -32,7 +33,7 @@ CsvLog::CsvLog(const std::string& path, const std::string& key)
     : file_(File::create(path)), key_(key) {}
 
 CsvLog::CsvLog(const std::string& path, const std::string& key, const Json& state)
-    : file_(open_log_at(path, static_cast<std::uint64_t>(integer_of(state.at("bytes"))))),
+    : file_(open_log_at(path, unsigned_of(state.at("bytes")))),
       key_(key),
       columns_(state.at("columns").get<std::vector<std::string>>()),
       has_header_(file_.size() > 0) {}

@@ -33,10 +33,8 @@ const LogFormat log_files::kJsonLines{
     .names = {"jsonl"},
     .open = [](const std::string& path, const std::string& key,
                const Json* state) -> std::unique_ptr<LogFile> {
-      File file =
-          state == nullptr
-              ? File::create(path)
-              : open_log_at(path, static_cast<std::uint64_t>(integer_of(state->at("bytes"))));
+      File file = state == nullptr ? File::create(path)
+                                   : open_log_at(path, unsigned_of(state->at("bytes")));
       return std::make_unique<JsonLinesLog>(std::move(file), key);
     }};
 

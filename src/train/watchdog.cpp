@@ -13,7 +13,6 @@
 #include "base/join.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
-#include "train/progress_bar.h"
 
 namespace meshwork {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 /// A line of the cache in floats: threads that write next to each other do not share one.
 constexpr std::int64_t kLine = 16;
 
-/// The row of a table here for each position; its extent, or -1 where it is not here.
+/// For each position the row of the part of a table that is here; -1 where it is elsewhere.
 struct Rows {
   const std::int32_t* index;
   std::int64_t first;

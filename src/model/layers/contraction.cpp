@@ -8,9 +8,21 @@
 #include "ops/ops.h"
 
 namespace meshwork::layers {
+
+/// Its letters, and where "..." stands.
+struct EquationPart {
+  std::vector<std::string> letters;
+  bool dots_first = false;
+  bool dots_last = false;
+};
+
+struct Equation {
+  EquationPart x, kernel, y;
+};
+
 namespace {
 
-using Factors = std::vector<std::string>;
+using Factors = Contraction::Factors;
 
 bool has(const Factors& factors, const std::string& name) {
   return std::find(factors.begin(), factors.end(), name) != factors.end();
@@ -83,8 +95,6 @@ class Parser {
 
 }  // namespace
 
-Equation parse_equation(const config::Value& value) { return Parser(value).parse(); }
-
 template <class... Args>
 [[noreturn]] void Contraction::refuse(fmt::format_string<Args...> format, Args&&... args) const {
   fail_at(at_, "{}: equation '{}': {}", what_, text_,
@@ -95,7 +105,7 @@ Contraction::Contraction(config::Reader& args, const Shape& x_shape)
     : at_(args.require("equation").at),
       what_(args.what()),
       text_(args.require("equation").as_string("equation")) {
-  const Equation equation = parse_equation(args.require("equation"));
+  const Equation equation = Parser(args.require("equation")).parse();
   name_dimensions(equation, x_shape);
   read_output(args.require("output_shape"), equation.y);
   check_kernel();

@@ -10,25 +10,15 @@
 
 namespace meshwork::layers {
 
-/// One part of an equation of EinsumDense: its letters, and where "..." stands.
-struct EquationPart {
-  std::vector<std::string> letters;
-  bool dots_first = false;
-  bool dots_last = false;
-};
+struct Equation;
+struct EquationPart;
 
-/// "btd,dnh->btnh", "...d,dh->...h" or "bd...,dh->bh...".
-struct Equation {
-  EquationPart x, kernel, y;
-};
-
-/// Throws an Error for another form than these.
-Equation parse_equation(const config::Value& value);
-
-/// The equation of an EinsumDense for one shape of its input: each dimension has a name, those
-/// behind "..." too.
+/// The equation of an EinsumDense, "btd,dnh->btnh", "...d,dh->...h" or "bd...,dh->bh...", for one
+/// shape of its input: each dimension has a name, those behind "..." too.
 class Contraction {
  public:
+  using Factors = std::vector<std::string>;
+
   /// Reads `equation` and `output_shape`. Throws an Error where they and the shape of the input,
   /// with the batch, do not fit.
   Contraction(config::Reader& args, const Shape& x_shape);
@@ -41,8 +31,6 @@ class Contraction {
   ValueId apply(GraphBuilder& b, ValueId x, ValueId kernel) const;
 
  private:
-  using Factors = std::vector<std::string>;
-
   Shape shape_of(const Factors& factors) const;
   Factors with_dots(const EquationPart& part) const;
   void name_dimensions(const Equation& equation, const Shape& x_shape);

@@ -48,7 +48,7 @@ class CsvLogger : public Callback {
   }
 
   void restore(const Json& state) override {
-    const auto bytes = static_cast<std::uint64_t>(integer_of(state.at("bytes")));
+    const auto bytes = unsigned_of(state.at("bytes"));
     columns_ = state.at("columns").get<std::vector<std::string>>();
     if (file_ && file_->size() > bytes) file_->resize(bytes);
     writes_header_ = bytes == 0;

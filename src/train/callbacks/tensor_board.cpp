@@ -89,8 +89,8 @@ class TensorBoard : public Callback {
     batches_ = integer_of(state.at("batches"));
     if (!is_first_) return;
     for (const auto& [name, file] : state.at("files").items()) {
-      files_.emplace(name, EventFile(file.at("path").get<std::string>(),
-                                     static_cast<std::uint64_t>(integer_of(file.at("bytes")))));
+      files_.emplace(name,
+                     EventFile(file.at("path").get<std::string>(), unsigned_of(file.at("bytes"))));
     }
   }
 
