@@ -47,8 +47,7 @@ StackedProduct::StackedProduct(const EinsumPlan& plan, const std::byte* x, const
 
 void StackedProduct::operator()() const {
   const std::int64_t tasks = static_cast<std::int64_t>(products_.size()) * parts_;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t task = 0; task < tasks; ++task) multiply(task);
+  for_each_task(tasks, [this](std::int64_t task) { multiply(task); });
 }
 
 /// Task: (product, part of the rows).
