@@ -408,20 +408,27 @@ def weights_of(rng, y, weights):
     if "class_weight" in weights:
         return None, utils.class_weight_to_sample_weights(y, weights["class_weight"])
     if "sample_weight" in weights:
-        drawn = rng.choice([0.0, 0.5, 1.0, 2.5], len(y)).astype(np.float32)
+        given = weights["sample_weight"]
+        shape = len(y) if given is True else given
+        drawn = rng.choice([0.0, 0.5, 1.0, 2.5], shape).astype(np.float32)
         return drawn, drawn
     return None, None
 
 
-def run(name, case, precision):
+def make_data(rng, case):
+    model, _, loss, _, samples, _ = case
+    x = rng.normal(size=(samples, *model["input"])).astype(np.float32)
+    if model in NETWORKS.values():
+        x = np.round(8 * x) / 8  # compresses to a fifth
+    return x, make_labels(rng, samples, model, loss)
+
+
+def run(name, case, precision, data_of):
     model_spec, optimizer, loss, metrics, samples, weights = case
     keras.backend.clear_session()
     keras.config.set_dtype_policy(precision)
     rng = np.random.default_rng([SEED, *name.encode()])
-    x = rng.normal(size=(samples, *model_spec["input"])).astype(np.float32)
-    if name in NETWORKS:
-        x = np.round(8 * x) / 8  # compresses to a fifth
-    y = make_labels(rng, samples, model_spec, loss)
+    x, y = data_of(rng, case)
     model = make_model(model_spec)
     arrays = {"x": x, "y": y}
     sample_weight, all_weights = weights_of(rng, y, weights)
@@ -445,10 +452,16 @@ def run(name, case, precision):
     for begin in range(0, samples, BATCH):
         model.reset_metrics()
         rows = slice(begin, begin + BATCH)
-        given = {"class_weight": weights.get("class_weight")}
+        given = {}
+        if "class_weight" in weights:
+            given = {"class_weight": weights["class_weight"]}
         if sample_weight is not None:
             given = {"sample_weight": sample_weight[rows]}
-        logs.append(model.train_on_batch(x[rows], y[rows], return_dict=True, **given))
+        # On JAX a training step loses the mask of its predictions before the metrics see them.
+        masked = keras.src.backend.get_keras_mask(model(x[rows])) is not None
+        test = model.test_on_batch(x[rows], y[rows], return_dict=True, **given) if masked else {}
+        model.reset_metrics()
+        logs.append({**model.train_on_batch(x[rows], y[rows], return_dict=True, **given), **test})
     arrays["losses"] = np.array([log["loss"] for log in logs], np.float32)
     for key in logs[0]:
         if key != "loss":
@@ -513,13 +526,15 @@ of {batch} samples. {count} cases.
 `mixed_bfloat16/`: {mixed} of both under Keras's policy of this name, in the same form.
 
 `layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
+
+`sequences/`: sequences with padding, in the same form, written by `scripts/make_sequence_fixtures.py`.
 """
 
 
-def write_cases(folder, cases, precision="float32"):
+def write_cases(folder, cases, precision="float32", data_of=make_data):
     os.makedirs(folder, exist_ok=True)
     for name, case in cases.items():
-        arrays = run(name, case, precision)
+        arrays = run(name, case, precision, data_of)
         with open(os.path.join(folder, name + ".yaml"), "w") as file:
             file.write(config_text(case, precision))
         write_npz(os.path.join(folder, name + ".npz"), arrays)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Records single layers of Keras 3, forward and backward: tests/fixtures/layers/calls.{yaml,npz}.
 
+A layer that makes a mask comes with those behind it, which show it.
+
 The YAML file names the cases: each is a model as Meshwork reads it. The arrays of a case are
 
     <case>/x, dy           its input, and weights for the sum of its output
@@ -12,7 +14,8 @@ The YAML file names the cases: each is a model as Meshwork reads it. The arrays 
 
 Cases called `training_..` are called in training, the others in inference. Inputs are multiples of
 1/16, so that windows of pools hold equal elements, but never 0, where a ReLU has no gradient; those
-of an Embedding are rows of its table.
+of an Embedding are rows of its table. In cases called `mask..` some positions are those that the
+layer Masking hides.
 Needs keras, jax (CPU) and PyYAML. Usage: make_layer_fixtures.py [tests/fixtures/layers]
 """
 
@@ -28,8 +31,24 @@ import numpy as np
 import yaml
 
 BATCH = 3
+MASKED = 0.1875
+MASKED_OTHER = -0.0625
+MASKING = {"Masking": {"name": "masking", "mask_value": MASKED}}
+# Beside MASKING: hides other steps, or none.
+MASKING_OTHER = {
+    "Masking": {"name": "other", "mask_value": MASKED_OTHER, "inputs": ["masking"]}
+}
+UNMASKED = {
+    "Conv1D": {"name": "other", "filters": 3, "kernel_size": 1, "inputs": ["masking"]}
+}
 
-# case -> input, layers
+
+def merged(layer, other, inputs=("masking", "other")):
+    return [6, 3], [MASKING, other, {layer: {"inputs": list(inputs)}}, {"GlobalAveragePooling1D": {}}]
+
+
+
+# case -> input, and a layer or several
 CALLS = {
     "einsum_dense": (
         [4, 5],
@@ -279,6 +298,78 @@ CALLS = {
     "softmax_axes": ([4, 3, 5], {"Softmax": {"axis": [1, 3]}}),
     "permute": ([2, 3, 4], {"Permute": {"dims": [3, 1, 2]}}),
     "repeat_vector": ([3], {"RepeatVector": {"n": 4}}),
+    "masking": ([6, 3], {"Masking": {"mask_value": MASKED}}),
+    "masked_average": ([6, 3], [MASKING, {"GlobalAveragePooling1D": {}}]),
+    "masked_average_keepdims": (
+        [6, 3],
+        [MASKING, {"Dense": {"units": 2}}, {"GlobalAveragePooling1D": {"keepdims": True}}],
+    ),
+    "masked_max": ([6, 3], [MASKING, {"GlobalMaxPooling1D": {}}]),
+    "masked_dropped": (
+        [6, 3],
+        [MASKING, {"Reshape": {"target_shape": [3, 6]}}, {"GlobalAveragePooling1D": {}}],
+    ),
+    "masked_concatenate": (
+        [6, 3],
+        [
+            MASKING,
+            {"Dense": {"name": "right", "units": 2, "inputs": ["masking"]}},
+            {"Concatenate": {"inputs": ["masking", "right"]}},
+            {"GlobalAveragePooling1D": {}},
+        ],
+    ),
+    "masked_concatenate_steps": (
+        [5, 2],
+        [
+            MASKING,
+            {"ReLU": {"name": "right", "negative_slope": 0.5}},
+            {"Concatenate": {"axis": 1, "inputs": ["masking", "right"]}},
+            {"GlobalAveragePooling1D": {}},
+        ],
+    ),
+    "masked_concatenate_partly": (
+        [5, 2],
+        [
+            MASKING,
+            {"Conv1D": {"name": "right", "filters": 2, "kernel_size": 1}},
+            {"Concatenate": {"axis": 1, "inputs": ["masking", "right"]}},
+            {"GlobalAveragePooling1D": {}},
+        ],
+    ),
+    "masked_add": merged("Add", MASKING_OTHER),
+    "masked_multiply": merged("Multiply", MASKING_OTHER),
+    "masked_multiply_partly": merged("Multiply", UNMASKED),
+    "masked_maximum": merged("Maximum", MASKING_OTHER),
+    "masked_minimum_partly": merged("Minimum", UNMASKED),
+    "masked_maximum_partly_first": merged("Maximum", UNMASKED, ["other", "masking"]),
+    "training_masked_batch_norm": ([6, 3], [MASKING, {"BatchNormalization": {"momentum": 0.8}}]),
+    "training_masked_batch_norm_images": (
+        [4, 2, 3],
+        [MASKING, {"BatchNormalization": {}}, {"GlobalAveragePooling2D": {}}],
+    ),
+    "masked_batch_norm": ([6, 3], [MASKING, {"BatchNormalization": {}}]),
+    "masked_layer_norm": (
+        [6, 3],
+        [MASKING, {"LayerNormalization": {}}, {"GlobalAveragePooling1D": {}}],
+    ),
+    "mask_zero": (
+        [6],
+        [
+            {"Embedding": {"input_dim": 4, "output_dim": 3, "mask_zero": True}},
+            {"GlobalAveragePooling1D": {}},
+        ],
+    ),
+    "mask_zero_kept": (
+        [6],
+        [
+            {"Embedding": {"input_dim": 4, "output_dim": 3, "mask_zero": True}},
+            {"Dropout": {"rate": 0.5}},
+            {"Dense": {"units": 2, "activation": "tanh"}},
+            {"UnitNormalization": {}},
+            {"PReLU": {}},
+            {"GlobalAveragePooling1D": {}},
+        ],
+    ),
 }
 
 
@@ -287,18 +378,38 @@ def random_variable(rng, name, shape):
     return (values + 1 if name in ("gamma", "moving_variance") else values).astype(np.float32)
 
 
+def model_of(case):
+    shape, layers = case
+    named = []
+    for layer in layers if isinstance(layers, list) else [layers]:
+        ((layer_name, args),) = layer.items()
+        named.append({layer_name: {"name": "layer" + str(len(named) or ""), **args}})
+    return {"input": shape, "layers": named}
+
+
+def input_of(rng, name, model):
+    shape = [BATCH, *model["input"]]
+    ((layer_name, args),) = model["layers"][0].items()
+    x = (2 * rng.integers(-16, 16, shape) + 1) / 16
+    if layer_name == "Embedding":
+        return rng.integers(0, args["input_dim"], shape)
+    if name.startswith(("mask", "training_mask")):
+        # Of every sample a position counts.
+        hidden = rng.random(shape[: max(2, len(shape) - 1)]) < 0.4
+        hidden[:, 0] = False
+        x[hidden] = MASKED
+        x[~hidden & (rng.random(hidden.shape) < 0.3)] = MASKED_OTHER
+    return x
+
+
 def run(name, case):
-    shape, layer = case
     keras.backend.clear_session()
     rng = np.random.default_rng([SEED, *name.encode()])
-    ((layer_name, args),) = layer.items()
-    model = make_model({"input": shape, "layers": [{layer_name: {"name": "layer", **args}}]})
+    spec = model_of(case)
+    model = make_model(spec)
     for variable in model.weights:
         variable.assign(random_variable(rng, variable.name, variable.shape))
-    x = (2 * rng.integers(-16, 16, (BATCH, *shape)) + 1) / 16
-    if layer_name == "Embedding":
-        x = rng.integers(0, args["input_dim"], (BATCH, *shape))
-    x = x.astype(np.float32)
+    x = input_of(rng, name, spec).astype(np.float32)
     dy = (rng.integers(-8, 8, model(x).shape) / 8).astype(np.float32)
     frozen = [v.value for v in model.non_trainable_variables]
     training = name.startswith("training")
@@ -314,7 +425,7 @@ def run(name, case):
         arrays[f"initial/{variable.path}"] = variable.value
     for variable, grad in zip(model.trainable_variables, grads[0]):
         arrays[f"grad/{variable.path}"] = grad
-    if training and model.layers[-1].trainable:
+    if training and all(layer.trainable for layer in model.layers):
         for variable, value in zip(model.non_trainable_variables, rest):
             arrays[f"update/{variable.path}"] = value
     for key, array in arrays.items():
@@ -328,8 +439,7 @@ def main():
     arrays, texts = {}, {}
     for name, case in CALLS.items():
         arrays.update(run(name, case))
-        ((layer, args),) = case[1].items()
-        texts[name] = {"input": case[0], "layers": [{layer: {"name": "layer", **args}}]}
+        texts[name] = model_of(case)
     with open(os.path.join(folder, "calls.yaml"), "w") as file:
         for name, model in texts.items():
             text = yaml.safe_dump(model, sort_keys=False, default_flow_style=True, width=1000)

@@ -24,8 +24,8 @@ struct Compilation {
   ProgramKind kind;
   std::int64_t batch;
   const WorkspaceQuery& workspace;
-  Graph graph;                                ///< before it is laid out
-  std::map<std::string, std::string> absent;  ///< variables that arguments leave out
+  Graph graph;  ///< before it is laid out
+  ModelFacts facts;
   CompileTrace trace;
   GlobalProgram program;
 
@@ -113,7 +113,7 @@ const std::vector<Pass<DeviceCompilation>>& device_passes() {
 }
 
 void forward(Compilation& c) {
-  c.graph = build_model(c.config, c.signature, mode_of(c.kind), c.batch, &c.absent);
+  c.graph = build_model(c.config, c.signature, mode_of(c.kind), c.batch, &c.facts);
 }
 
 void backward(Compilation& c) {
@@ -136,7 +136,8 @@ void step(Compilation& c) {
 
 void layouts(Compilation& c) {
   if (!only_updates(c.kind)) {
-    c.program.notes = check_rules_hit(c.graph, c.config, c.absent);
+    c.program.notes = check_rules_hit(c.graph, c.config, c.facts.absent);
+    c.program.notes.insert(c.program.notes.end(), c.facts.notes.begin(), c.facts.notes.end());
   }
   c.trace.pinned = pin_layouts(c.graph, c.config, c.mesh);
   c.program.variables = c.trace.pinned.variables;

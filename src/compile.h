@@ -27,7 +27,7 @@ struct GlobalProgram {
   std::vector<SegmentCost> costs;      ///< and what that gains
   Target target;                       ///< that it is compiled for
   std::vector<std::string> fusions;    ///< names of those to be done
-  std::vector<std::string> notes;      ///< for the user: rules that lay out nothing
+  std::vector<std::string> notes;      ///< for the user: rules that lay out nothing, masks that end
 };
 
 /// What the compiler found on the way to a program, for those who ask why.

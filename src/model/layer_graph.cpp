@@ -43,23 +43,30 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
   }
 }
 
+/// A value of the model by its name.
+struct Named {
+  ValueId value = kNoValue;
+  ValueId mask = kNoValue;
+};
+
 /// Builds the layers of a model, one after the other.
 class Layers {
  public:
-  Layers(Scope& scope, const config::ModelSpec& model, config::Precision precision)
-      : scope_(scope), precision_(precision), freeze_(model.freeze) {
+  Layers(Scope& scope, const config::ModelSpec& model, config::Precision precision,
+         std::vector<std::string>* notes)
+      : scope_(scope), precision_(precision), freeze_(model.freeze), notes_(notes) {
     scope_.set_frozen([this](const std::string& path) { return freeze_.freezes_variable(path); });
   }
   ~Layers() { scope_.set_frozen({}); }
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
-  void add_input(const ModelInput& input) { values_[input.name] = input.value; }
+  void add_input(const ModelInput& input) { values_[input.name] = {input.value}; }
 
   void add(const config::LayerSpec& spec) {
-    std::vector<ValueId> inputs;
+    std::vector<Named> inputs;
     for (const std::string& name : spec.inputs) inputs.push_back(values_.at(name));
-    ValueId output = inputs[0];
+    Named output = inputs[0];
     try {
       if (!spec.layer.name.empty()) output = build(spec, inputs);
     } catch (const Error& error) {
@@ -67,14 +74,14 @@ class Layers {
       throw Error(error.code(), error.what() + config::in_blocks(spec.blocks));
     }
     values_[spec.name] = output;
-    scope_.builder().graph().layer_outputs.push_back({spec.path + "/output", output});
+    scope_.builder().graph().layer_outputs.push_back({spec.path + "/output", output.value});
   }
 
-  ValueId value(const std::string& name) const { return values_.at(name); }
+  const Named& value(const std::string& name) const { return values_.at(name); }
   const FreezeRules& freeze() const { return freeze_; }
 
  private:
-  ValueId build(const config::LayerSpec& spec, std::span<const ValueId> inputs) {
+  Named build(const config::LayerSpec& spec, std::span<const Named> inputs) {
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
@@ -83,19 +90,22 @@ class Layers {
     refuse_arguments(args, {"activity_regularizer"});
     check_count(spec, def, args.what(), inputs.size());
     const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
+    std::vector<ValueId> masks;
+    for (const Named& input : inputs) masks.push_back(input.mask);
     scope_.enter_layer({.at = spec.at,
                         .trainable = trainable,
                         .dtype = dtype,
                         .variable_dtype = inside,
-                        .use = uses_[spec.path]++});
+                        .use = uses_[spec.path]++,
+                        .masks = masks});
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
-    for (const ValueId input : inputs) {
+    for (const Named& input : inputs) {
       if (def.takes_any_dtype) {
-        operands.push_back(input);
+        operands.push_back(input.value);
         continue;
       }
-      const ValueId narrow = scope_.cast(input, dtype);
+      const ValueId narrow = scope_.cast(input.value, dtype);
       operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
     }
     const ValueId output = scope_.cast(def.build(scope_, args, operands), dtype);
@@ -106,7 +116,19 @@ class Layers {
               args.what());
     }
     check_layouts(spec, scope_, args.what());
-    return output;
+    const ValueId passed = def.passes_mask ? masks[0] : kNoValue;
+    if (!def.passes_mask && !scope_.output_mask()) note_lost_mask(spec, args.what(), masks);
+    return {output, scope_.output_mask().value_or(passed)};
+  }
+
+  void note_lost_mask(const config::LayerSpec& spec, const std::string& what,
+                      std::span<const ValueId> masks) {
+    const auto is_mask = [](ValueId mask) { return mask != kNoValue; };
+    if (notes_ == nullptr || std::none_of(masks.begin(), masks.end(), is_mask)) return;
+    notes_->push_back(
+        fmt::format("{}: the mask of the input of {} ends here, as in Keras; what comes after it "
+                    "counts padding like all else",
+                    config::to_string(spec.at), what));
   }
 
   /// In which a layer computes: `dtype`, Keras's name of a policy, or that of the model.
@@ -121,22 +143,25 @@ class Layers {
   Scope& scope_;
   config::Precision precision_;
   FreezeRules freeze_;
-  std::map<std::string, ValueId> values_;
+  std::vector<std::string>* notes_;
+  std::map<std::string, Named> values_;
   std::map<std::string, int> uses_;  ///< of a path, so far
 };
 
 }  // namespace
 
-std::vector<ValueId> add_layers(Scope& scope, const config::ModelSpec& model,
-                                config::Precision precision,
-                                const std::vector<ModelInput>& inputs) {
-  Layers layers(scope, model, precision);
+std::vector<Prediction> add_layers(Scope& scope, const config::ModelSpec& model,
+                                   config::Precision precision,
+                                   const std::vector<ModelInput>& inputs,
+                                   std::vector<std::string>* notes) {
+  Layers layers(scope, model, precision, notes);
   for (const ModelInput& input : inputs) layers.add_input(input);
   for (const config::LayerSpec& spec : model.layers) layers.add(spec);
   layers.freeze().check_all_hit(model, scope.builder().graph());
-  std::vector<ValueId> outputs;
+  std::vector<Prediction> outputs;
   for (const config::OutputSpec& output : model.outputs) {
-    outputs.push_back(scope.cast(layers.value(output.layer), DType::kFloat32));
+    const Named& value = layers.value(output.layer);
+    outputs.push_back({scope.cast(value.value, DType::kFloat32), value.mask});
   }
   return outputs;
 }

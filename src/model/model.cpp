@@ -7,7 +7,7 @@ namespace meshwork {
 namespace {
 
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                   Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions) {
+                   Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
@@ -22,19 +22,19 @@ std::string prediction_name(const config::ModelSpec& model, std::size_t output) 
 }
 
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
-                  std::int64_t batch, std::map<std::string, std::string>* absent) {
+                  std::int64_t batch, ModelFacts* facts) {
   Graph graph;
   GraphBuilder b(graph);
   Scope scope(b, config.seed, mode == Mode::kTrain);
   const std::vector<ModelInput> inputs =
       add_inputs(b, config.model, signature, label_names(config), batch);
-  const std::vector<ValueId> predictions =
-      add_layers(scope, config.model, config.precision, inputs);
-  if (absent != nullptr) *absent = scope.absent();
-  if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0]});
+  const std::vector<Prediction> predictions = add_layers(
+      scope, config.model, config.precision, inputs, facts == nullptr ? nullptr : &facts->notes);
+  if (facts != nullptr) facts->absent = scope.absent();
+  if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0].value});
   if (mode == Mode::kPredict) {
     for (std::size_t i = 0; i < predictions.size(); ++i) {
-      graph.outputs.push_back({prediction_name(config.model, i), predictions[i]});
+      graph.outputs.push_back({prediction_name(config.model, i), predictions[i].value});
     }
   } else {
     add_objective(b, config, signature, mode, batch, predictions);

@@ -46,6 +46,14 @@ struct Signature {
 
 enum class Mode { kTrain, kEvaluate, kPredict };
 
+/// What a graph does not say of the model.
+struct ModelFacts {
+  /// Paths of variables that layers would have under other arguments, and the argument that leaves
+  /// each out: "d1/bias", "use_bias: false".
+  std::map<std::string, std::string> absent;
+  std::vector<std::string> notes;  ///< for the user: masks that end within the model
+};
+
 /// The forward program for one global batch.
 ///
 /// Inputs: every field by its name, [batch, shape..] as it is stored, or where all samples are
@@ -60,12 +68,9 @@ enum class Mode { kTrain, kEvaluate, kPredict };
 /// ("input/output": float32, in the shape that the file states). A model of several outputs also
 /// has "<output>_loss/total" and "/count", and predicts "<output>/prediction" for each.
 ///
-/// `absent` is told the paths of variables that layers would have under other arguments, and the
-/// argument that leaves each out: "d1/bias", "use_bias: false".
-///
 /// Throws Error with the place of whatever in the file does not go together.
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
-                  std::int64_t batch, std::map<std::string, std::string>* absent = nullptr);
+                  std::int64_t batch, ModelFacts* facts = nullptr);
 
 /// The name of an output of the program that predicts: "prediction", of several outputs
 /// "digit/prediction".

@@ -141,7 +141,7 @@ std::vector<std::string> label_names(const config::Config& config) {
 
 std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
                                                const Signature& signature,
-                                               const std::vector<ValueId>& predictions) {
+                                               const std::vector<Prediction>& predictions) {
   const std::vector<Objective> objectives = read_objectives(config);
   const auto fields = label_fields(objectives, signature);
   std::map<std::string, ClassRange> ranges;
@@ -149,14 +149,15 @@ std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Co
     const std::optional<Loss>& loss = objectives[i].loss;
     if (!fields[i] || !loss) continue;
     const ValueId labels = field_value(b, *fields[i], 1);
-    const Compared compared = loss->compare({b, labels, predictions[i], loss->at, loss->what});
+    const Compared compared =
+        loss->compare({b, labels, predictions[i].value, loss->at, loss->what});
     if (compared.classes) ranges[fields[i]->name] = *compared.classes;
   }
   return ranges;
 }
 
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                    Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions) {
+                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions) {
   const std::vector<Objective> objectives = read_objectives(config);
   const auto fields = label_fields(objectives, signature);
   std::vector<ValueId> labels(objectives.size(), kNoValue);
@@ -166,7 +167,7 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     if (!fields[i]) continue;
     labels[i] = field_value(b, *fields[i], batch);
-    weights[i] = add_sample_weights(b, config, signature, mode, labels[i], predictions[i]);
+    weights[i] = add_sample_weights(b, config, signature, mode, labels[i], predictions[i].value);
     const Objective& objective = objectives[i];
     if (!objective.loss) continue;
     losses[i] = add_loss(b, *objective.loss, labels[i], predictions[i], weights[i],

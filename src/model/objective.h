@@ -8,6 +8,7 @@
 #include "model/losses/loss.h"
 #include "model/metrics/metric.h"
 #include "model/model.h"
+#include "model/prediction.h"
 
 namespace meshwork {
 
@@ -39,11 +40,11 @@ std::vector<std::string> label_names(const config::Config& config);
 /// As class_ranges(), of these predictions.
 std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
                                                const Signature& signature,
-                                               const std::vector<ValueId>& predictions);
+                                               const std::vector<Prediction>& predictions);
 
 /// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum; of each output with a
 /// loss, if there are several, its own; metrics.
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                    Mode mode, std::int64_t batch, const std::vector<ValueId>& predictions);
+                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions);
 
 }  // namespace meshwork

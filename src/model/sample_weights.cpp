@@ -66,8 +66,9 @@ ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, V
   return weights;
 }
 
-/// Brings the weights to the rank of the values.
-ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const std::string& what) {
+/// Brings the weights, which are "sample weights" or a "mask", to the rank of the values.
+ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const std::string& what,
+                   std::string_view noun = "sample weights") {
   const Shape given = b.shape(weights);
   Shape shape = given;
   while (shape.size() > values.size() && shape.back() == 1) shape.pop_back();
@@ -77,8 +78,8 @@ ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const 
     fits = shape[d] == values[d] || (shape[d] == 1 && d > 0);
   }
   if (!fits) {
-    fail("{}: sample weights of shape {} do not fit its values of shape {}; give one per sample",
-         what, to_string(given), to_string(values));
+    fail("{}: {} of shape {} do not fit its values of shape {}; give one per sample", what, noun,
+         to_string(given), to_string(values));
   }
   return shape == given ? weights : ops::reshape(b, weights, shape);
 }
@@ -109,6 +110,22 @@ WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
   const ValueId values = ops::multiply(b, compared.values, matched);
   if (compared.valid != kNoValue) matched = ops::multiply(b, matched, compared.valid);
   return {values, matched};
+}
+
+Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what) {
+  if (mask == kNoValue) return compared;
+  const Shape& shape = b.shape(compared.values);
+  const ValueId matched = match_rank(b, mask, shape, what, "masks");
+  compared.values = ops::multiply(b, compared.values, matched);
+  compared.valid = compared.valid == kNoValue ? ops::broadcast_to(b, matched, shape)
+                                              : ops::multiply(b, compared.valid, matched);
+  return compared;
+}
+
+ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const std::string& what) {
+  if (mask == kNoValue) return weights;
+  if (weights == kNoValue) return mask;
+  return ops::multiply(b, match_rank(b, weights, b.shape(mask), what), mask);
 }
 
 WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId weights,

@@ -27,6 +27,12 @@ struct WeightedValues {
 WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
                      const std::string& what);
 
+/// What is left to count of values whose predictions have a mask (kNoValue: all).
+Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what);
+
+/// The weights of samples, if they have any, times the mask of their predictions, if they have one.
+ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const std::string& what);
+
 /// Sums over the samples of a batch for a weighted mean: of weight times value, each the mean over
 /// a sample, and of the weights.
 struct WeightedMean {

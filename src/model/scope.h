@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "config/value.h"
 #include "graph/builder.h"
@@ -20,6 +21,7 @@ struct LayerFacts {
   DType dtype = DType::kFloat32;           ///< in which it gives its output
   DType variable_dtype = DType::kFloat32;  ///< in which it is given its variables
   int use = 0;  ///< how often it has been used before: more than 0 for a shared layer
+  std::vector<ValueId> masks = {};  ///< of its inputs, see Scope::mask()
 };
 
 /// What a layer needs to build itself: the builder, which carries the layer's path, and the facts
@@ -36,7 +38,18 @@ class Scope {
   /// Whether the layer is trained: false where it, a block around it or a rule of `freeze` says
   /// so. Such a layer behaves as in inference where Keras's does (BatchNormalization).
   bool trainable() const { return layer_.trainable; }
-  void enter_layer(const LayerFacts& layer) { layer_ = layer; }
+  void enter_layer(LayerFacts layer) {
+    layer_ = std::move(layer);
+    output_mask_.reset();
+  }
+
+  /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
+  /// counts and 0 where it is padding. kNoValue: all count.
+  ValueId mask(std::size_t input) const { return layer_.masks.at(input); }
+  /// Gives the output of the layer a mask of its own; kNoValue: none, for all that it has counts.
+  void set_mask(ValueId mask) { output_mask_ = mask; }
+  const std::optional<ValueId>& output_mask() const { return output_mask_; }
+
   /// Variables, by their paths, that are not trained though their layer is.
   void set_frozen(std::function<bool(const std::string& path)> frozen) {
     frozen_ = std::move(frozen);
@@ -86,6 +99,7 @@ class Scope {
   std::uint64_t seed_;
   bool training_;
   LayerFacts layer_;
+  std::optional<ValueId> output_mask_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;

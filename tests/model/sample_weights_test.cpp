@@ -49,7 +49,7 @@ std::vector<double> run(const Data& data, const std::vector<std::string>& output
 
 double loss(const std::string& text, const Data& data) {
   return run(data, {"loss"}, [&](GraphBuilder& b, ValueId y, ValueId p, ValueId w) {
-    b.graph().outputs.push_back({"loss", add_loss(b, read_loss(spec_of(text)), y, p, w)});
+    b.graph().outputs.push_back({"loss", add_loss(b, read_loss(spec_of(text)), y, {p}, w)});
   })[0];
 }
 
@@ -59,7 +59,7 @@ std::vector<double> metric(const std::string& text, const Data& data) {
   const Metric metric = read_metrics({&spec, 1})[0];
   return run(
       data, {metric.name + "/total", metric.name + "/count"},
-      [&](GraphBuilder& b, ValueId y, ValueId p, ValueId w) { add_metric(b, metric, y, p, w); });
+      [&](GraphBuilder& b, ValueId y, ValueId p, ValueId w) { add_metric(b, metric, y, {p}, w); });
 }
 
 HostTensor floats(const Shape& shape, const std::vector<float>& x) { return host_tensor(shape, x); }
@@ -121,6 +121,23 @@ TEST_CASE("a column of weights, and a weight for each of the values of a sample"
   CHECK_THROWS_WITH(loss("mse", steps),
                     "loss mse: sample weights of shape [3] do not fit its values of shape [2, 2]; "
                     "give one per sample");
+}
+
+TEST_CASE("a weight of each sample goes with a mask of its steps") {
+  // Labels of 0 are hidden; errors of the others: 1 and 4, 16.
+  const Data data{floats({2, 2, 1}, {1, 1, 0, 1}), floats({2, 2, 1}, {2, 3, 9, 5}),
+                  floats({2}, {1, 10})};
+  const config::ClassSpec mse = spec_of("mse");
+  const auto results = run(data, {"loss", "mse/total", "mse/count"},
+                           [&](GraphBuilder& b, ValueId y, ValueId p, ValueId w) {
+                             const ValueId mask = ops::reshape(b, y, {2, 2});
+                             const ValueId loss = add_loss(b, read_loss(mse), y, {p, mask}, w);
+                             b.graph().outputs.push_back({"loss", loss});
+                             add_metric(b, read_metrics({&mse, 1})[0], y, {p, mask}, w);
+                           });
+  CHECK(results[0] == doctest::Approx((1 + 4 + 160) / 3.0));
+  CHECK(results[1] == 165 / 2.0);
+  CHECK(results[2] == 12 / 2.0);
 }
 
 TEST_CASE("what a loss ignores has no weight") {

@@ -28,7 +28,7 @@ double loss(const std::string& text, const Data& data) {
   GraphBuilder b(graph);
   const ValueId y = ops::input(b, "y", data.labels.type);
   const ValueId p = ops::input(b, "p", data.predictions.type);
-  graph.outputs.push_back({"loss", add_loss(b, read_loss(spec_of(text)), y, p)});
+  graph.outputs.push_back({"loss", add_loss(b, read_loss(spec_of(text)), y, {p})});
   verify(graph);
   const auto backend = make_reference_backend();
   Interpreter run(graph, *backend);
@@ -51,7 +51,7 @@ Score metric(const std::string& text, const Data& data) {
   const ValueId p = ops::input(b, "p", data.predictions.type);
   const config::ClassSpec spec = spec_of(text);
   const std::vector<Metric> metrics = read_metrics({&spec, 1});
-  add_metric(b, metrics[0], y, p);
+  add_metric(b, metrics[0], y, {p});
   verify(graph);
   const auto backend = make_reference_backend();
   Interpreter run(graph, *backend);

@@ -20,10 +20,11 @@ const std::string kFolder = "tests/fixtures/";
 // Ten steps amplify the last digits of sums in other orders; Adam divides small by small.
 constexpr double kTolerance = 2e-5;
 
-std::vector<std::string> case_names() {
+/// Of the cases in a folder of the fixtures, "" or one that ends in a slash.
+std::vector<std::string> case_names(const std::string& folder) {
   std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(kFolder)) {
-    if (file.path().extension() == ".yaml") names.push_back(file.path().stem().string());
+  for (const auto& file : std::filesystem::directory_iterator(kFolder + folder)) {
+    if (file.path().extension() == ".yaml") names.push_back(folder + file.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -161,11 +162,9 @@ void check_case(const std::string& name, const Training& training) {
   }
 }
 
-}  // namespace
-
-TEST_CASE("ten steps give Keras's losses, metrics, weights and optimizer state") {
-  const std::vector<std::string> names = case_names();
-  CHECK(names.size() >= 40);
+void check_cases(const std::string& folder, std::size_t least) {
+  const std::vector<std::string> names = case_names(folder);
+  CHECK(names.size() >= least);
   const auto naive = make_reference_backend();
   const auto fast = make_cpu_backend(1);
   for (Backend* backend : {naive.get(), fast.get()}) {
@@ -174,4 +173,14 @@ TEST_CASE("ten steps give Keras's losses, metrics, weights and optimizer state")
       check_case(name, train(name, *backend));
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("ten steps give Keras's losses, metrics, weights and optimizer state") {
+  check_cases("", 40);
+}
+
+TEST_CASE("ten steps on sequences with padding give Keras's losses, metrics and weights") {
+  check_cases("sequences/", 11);
 }

@@ -23,9 +23,9 @@ Built pin(const std::string& text, const Field& x = {"x", DType::kFloat32, {4}})
   Built built;
   built.config =
       config::parse_config("mesh: {data: 2, height: 3, width: 2}\n" + text, "c.yaml", {});
-  std::map<std::string, std::string> absent;
-  built.graph = build_model(built.config, {{x}, {}}, Mode::kPredict, 12, &absent);
-  built.notes = check_rules_hit(built.graph, built.config, absent);
+  ModelFacts facts;
+  built.graph = build_model(built.config, {{x}, {}}, Mode::kPredict, 12, &facts);
+  built.notes = check_rules_hit(built.graph, built.config, facts.absent);
   built.pinned = pin_layouts(built.graph, built.config, kMesh);
   return built;
 }

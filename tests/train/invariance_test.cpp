@@ -139,3 +139,39 @@ fit: {batch_size: 9}
     }
   }
 }
+
+TEST_CASE("padding counts as little on a mesh as on one device, wherever sequences are cut") {
+  const std::string data = R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [24, 5], below: 3}, y: {integers: [24LABELS], below: 3}}}}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
+fit: {batch_size: 9}
+model:
+  input: {shape: [5], dtype: int32}
+  layers:
+    - Embedding: {name: tok, input_dim: 11, output_dim: 6, mask_zero: true}
+)";
+  const std::string by_step = "    - Dense: {name: out, units: 3}\n";
+  const std::string by_sequence = R"(    - BatchNormalization: {name: norm}
+    - GlobalAveragePooling1D: {name: mean}
+    - Dense: {name: out, units: 3}
+)";
+  for (const std::string& layers : {by_step, by_sequence}) {
+    CAPTURE(layers);
+    std::string text = "mesh: {data: 1, model: 1}\n" + data + layers;
+    text.replace(text.find("LABELS"), 6, layers == by_step ? ", 5" : "");
+    const Trajectory one = train(text, {.steps = 6});
+    std::string unmasked = text;
+    unmasked.replace(unmasked.find(", mask_zero: true"), 17, "");
+    CHECK(loss_difference(one, train(unmasked, {.steps = 6})) > 1e-3);
+    for (const char* layout : {"[data, null, null]", "[data, model, null]", "[null, model, data]",
+                               "[null, [data, model], null]"}) {
+      for (const char* mesh : {"1x3", "2x2", "4x2"}) {
+        CAPTURE(layout);
+        CAPTURE(mesh);
+        const std::string layouts =
+            fmt::format("strategy: model_parallel\nlayout_map: {{tok/output: {}}}\n", layout);
+        CHECK(loss_difference(one, train(text + layouts, {.mesh = mesh, .steps = 6})) < 1e-5);
+      }
+    }
+  }
+}

@@ -12,6 +12,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kActivation{.names = {"Activation"}, .build = build};
+const LayerDef kActivation{.names = {"Activation"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

@@ -54,21 +54,29 @@ ValueId joint_softmax(GraphBuilder& b, ValueId x, const std::vector<std::int64_t
 ValueId build_softmax(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  if (scope.mask(0) != kNoValue) {
+    fail_at(args.at(),
+            "{}: its input has a mask of shape {}, which Keras would hold against the last "
+            "dimensions of the logits, {}; take Activation: softmax, which passes the mask on",
+            args.what(), to_string(b.shape(scope.mask(0))), to_string(b.shape(inputs[0])));
+  }
   if (axes.size() > 1) return joint_softmax(b, inputs[0], axes);
   return b.add(ops::kSoftmax, {inputs[0]}, {{"axis", axes[0]}});
 }
 
 }  // namespace
 
-const LayerDef kElu{.names = {"ELU"}, .build = build_activation<activations::kElu>};
+const LayerDef kElu{
+    .names = {"ELU"}, .build = build_activation<activations::kElu>, .passes_mask = true};
 
 const LayerDef kIdentity{
     .names = {"Identity"},
     .build = [](Scope&, config::Reader&, std::span<const ValueId> inputs) { return inputs[0]; },
+    .passes_mask = true,
 };
 
-const LayerDef kLeakyRelu{.names = {"LeakyReLU"}, .build = build_leaky_relu};
-const LayerDef kRelu{.names = {"ReLU"}, .build = build_relu};
+const LayerDef kLeakyRelu{.names = {"LeakyReLU"}, .build = build_leaky_relu, .passes_mask = true};
+const LayerDef kRelu{.names = {"ReLU"}, .build = build_relu, .passes_mask = true};
 const LayerDef kSoftmax{.names = {"Softmax"}, .build = build_softmax};
 
 }  // namespace meshwork::layers

@@ -28,6 +28,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kAlphaDropout{.names = {"AlphaDropout"}, .build = build};
+const LayerDef kAlphaDropout{.names = {"AlphaDropout"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

@@ -2,6 +2,7 @@
 // the statistics of the global batch and moves the averages that inference uses towards them:
 // moving = momentum moving + (1 - momentum) batch.
 #include "model/arguments.h"
+#include "model/layers/masks.h"
 #include "model/layers/normalization.h"
 #include "ops/channels.h"
 #include "ops/ops.h"
@@ -33,6 +34,26 @@ Statistics batch_statistics(GraphBuilder& b, ValueId x, std::int64_t axis) {
   // Rounding may take a variance of 0 below it.
   const ValueId variance = b.add(ops::kRelu, {ops::subtract(b, ops::row(b, means, 2), square)});
   return {ops::row(b, means, 0), variance};
+}
+
+/// The same over the positions that count, as Keras has them: divided by their number and epsilon.
+Statistics masked_statistics(GraphBuilder& b, ValueId x, std::int64_t axis, ValueId mask) {
+  constexpr double kEpsilon = 1e-7;
+  const Shape shape = b.shape(x);
+  std::vector<std::int64_t> others;
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(shape.size()); ++d) {
+    if (d != axis) others.push_back(d);
+  }
+  const ValueId wide = ops::cast(b, x, DType::kFloat32);
+  const ValueId counted = ops::broadcast_to(b, spread_mask(b, mask, x), shape);
+  const ValueId count = ops::shift(b, ops::reduce_sum(b, counted, others, true), kEpsilon);
+  const ValueId mean =
+      ops::divide(b, ops::reduce_sum(b, where(b, mask, wide, 0), others, true), count);
+  const ValueId difference = where(b, mask, ops::subtract(b, wide, mean), 0);
+  const ValueId square = b.add(ops::kSquare, {difference});
+  const ValueId variance = ops::divide(b, ops::reduce_sum(b, square, others, true), count);
+  const Shape channels = {shape[static_cast<std::size_t>(axis)]};
+  return {ops::reshape(b, mean, channels), ops::reshape(b, variance, channels)};
 }
 
 /// momentum moving + (1 - momentum) batch
@@ -67,7 +88,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
                           scope.non_trainable("moving_variance", channels, variance_init)};
   Statistics used = moving;
   if (scope.training() && scope.trainable()) {
-    used = batch_statistics(b, x, axis);
+    const ValueId mask = scope.mask(0);
+    used = mask == kNoValue ? batch_statistics(b, x, axis) : masked_statistics(b, x, axis, mask);
     scope.update(moving.mean, moved(b, moving.mean, used.mean, momentum));
     scope.update(moving.variance, moved(b, moving.variance, used.variance, momentum));
   }
@@ -79,7 +101,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kBatchNormalization{
-    .names = {"BatchNormalization"}, .build = build, .inside = Inside::kFloat32Variables};
+const LayerDef kBatchNormalization{.names = {"BatchNormalization"},
+                                   .build = build,
+                                   .inside = Inside::kFloat32Variables,
+                                   .passes_mask = true};
 
 }  // namespace meshwork::layers

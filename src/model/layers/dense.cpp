@@ -40,6 +40,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kDense{.names = {"Dense"}, .build = build};
+const LayerDef kDense{.names = {"Dense"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

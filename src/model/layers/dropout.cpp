@@ -26,9 +26,12 @@ ValueId build_spatial(Scope& scope, config::Reader& args, std::span<const ValueI
 
 }  // namespace
 
-const LayerDef kDropout{.names = {"Dropout"}, .build = build};
-const LayerDef kSpatialDropout1D{.names = {"SpatialDropout1D"}, .build = build_spatial<1>};
-const LayerDef kSpatialDropout2D{.names = {"SpatialDropout2D"}, .build = build_spatial<2>};
-const LayerDef kSpatialDropout3D{.names = {"SpatialDropout3D"}, .build = build_spatial<3>};
+const LayerDef kDropout{.names = {"Dropout"}, .build = build, .passes_mask = true};
+const LayerDef kSpatialDropout1D{
+    .names = {"SpatialDropout1D"}, .build = build_spatial<1>, .passes_mask = true};
+const LayerDef kSpatialDropout2D{
+    .names = {"SpatialDropout2D"}, .build = build_spatial<2>, .passes_mask = true};
+const LayerDef kSpatialDropout3D{
+    .names = {"SpatialDropout3D"}, .build = build_spatial<3>, .passes_mask = true};
 
 }  // namespace meshwork::layers

@@ -37,7 +37,9 @@ ValueId build_dropout(Scope& scope, config::Reader& args, std::span<const ValueI
 
 }  // namespace
 
-const LayerDef kGaussianDropout{.names = {"GaussianDropout"}, .build = build_dropout};
-const LayerDef kGaussianNoise{.names = {"GaussianNoise"}, .build = build_noise};
+const LayerDef kGaussianDropout{
+    .names = {"GaussianDropout"}, .build = build_dropout, .passes_mask = true};
+const LayerDef kGaussianNoise{
+    .names = {"GaussianNoise"}, .build = build_noise, .passes_mask = true};
 
 }  // namespace meshwork::layers

@@ -1,5 +1,5 @@
 // GlobalAveragePooling and GlobalMaxPooling: the mean and the greatest element over all of space
-#include "model/layers/layer.h"
+#include "model/layers/masks.h"
 #include "model/layers/spatial.h"
 #include "ops/ops.h"
 
@@ -16,10 +16,23 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   return kReduce(scope.builder(), inputs[0], std::move(axes), args.get("keepdims", false));
 }
 
+/// The mean over the steps that count; 0 where none does.
+ValueId build_average_1d(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  const ValueId mask = scope.mask(0);
+  scope.set_mask(kNoValue);
+  if (mask == kNoValue) return build<1, ops::reduce_mean>(scope, args, inputs);
+  GraphBuilder& b = scope.builder();
+  read_extents(scope, args, inputs[0], 1);
+  const bool keepdims = args.get("keepdims", false);
+  const ValueId sum = ops::reduce_sum(b, where(b, mask, inputs[0], 0), {1}, keepdims);
+  const ValueId count = ops::reduce_sum(b, spread_mask(b, mask, inputs[0]), {1}, keepdims);
+  return ops::divide(b, sum, b.add(ops::kMaximum, {count, ops::constant(b, 1.0)}));
+}
+
 }  // namespace
 
 const LayerDef kGlobalAveragePooling1D{.names = {"GlobalAveragePooling1D", "GlobalAvgPool1D"},
-                                       .build = build<1, ops::reduce_mean>,
+                                       .build = build_average_1d,
                                        .inside = Inside::kFloat32};
 const LayerDef kGlobalAveragePooling2D{.names = {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
                                        .build = build<2, ops::reduce_mean>,

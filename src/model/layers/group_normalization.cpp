@@ -47,7 +47,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kGroupNormalization{
-    .names = {"GroupNormalization"}, .build = build, .inside = Inside::kFloat32};
+const LayerDef kGroupNormalization{.names = {"GroupNormalization"},
+                                   .build = build,
+                                   .inside = Inside::kFloat32,
+                                   .passes_mask = true};
 
 }  // namespace meshwork::layers

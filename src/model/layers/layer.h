@@ -22,6 +22,9 @@ struct LayerDef {
   std::size_t max_inputs = 1;
   Inside inside = Inside::kLayerDtype;
   bool takes_any_dtype = false;  ///< inputs come as they are: whole numbers stay whole
+  /// Keras's supports_masking: the output has the mask of the first input, if `build` gives it no
+  /// other. Of other layers it has none.
+  bool passes_mask = false;
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -67,6 +70,7 @@ extern const LayerDef kGroupNormalization;
 extern const LayerDef kIdentity;
 extern const LayerDef kLayerNormalization;
 extern const LayerDef kLeakyRelu;
+extern const LayerDef kMasking;
 extern const LayerDef kMaxPooling1D;
 extern const LayerDef kMaxPooling2D;
 extern const LayerDef kMaxPooling3D;

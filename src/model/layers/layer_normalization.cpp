@@ -33,7 +33,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kLayerNormalization{
-    .names = {"LayerNormalization"}, .build = build, .inside = Inside::kFloat32};
+const LayerDef kLayerNormalization{.names = {"LayerNormalization"},
+                                   .build = build,
+                                   .inside = Inside::kFloat32,
+                                   .passes_mask = true};
 
 }  // namespace meshwork::layers

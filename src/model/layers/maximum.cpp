@@ -8,7 +8,7 @@ const LayerDef kMaximum{
     .names = {"Maximum"},
     .build =
         [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kMaximum);
+          return fold_what_counts(scope, args, inputs, ops::kMaximum);
         },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,

@@ -8,7 +8,7 @@ const LayerDef kMinimum{
     .names = {"Minimum"},
     .build =
         [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-          return fold(scope, args, inputs, ops::kMinimum);
+          return fold_what_counts(scope, args, inputs, ops::kMinimum);
         },
     .min_inputs = 2,
     .max_inputs = kAnyNumber,

@@ -35,6 +35,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kPRelu{.names = {"PReLU"}, .build = build};
+const LayerDef kPRelu{.names = {"PReLU"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

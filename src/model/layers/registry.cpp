@@ -42,6 +42,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kIdentity,
       &layers::kLayerNormalization,
       &layers::kLeakyRelu,
+      &layers::kMasking,
       &layers::kMaxPooling1D,
       &layers::kMaxPooling2D,
       &layers::kMaxPooling3D,

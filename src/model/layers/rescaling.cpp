@@ -15,6 +15,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kRescaling{.names = {"Rescaling"}, .build = build};
+const LayerDef kRescaling{.names = {"Rescaling"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

@@ -19,6 +19,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kUnitNormalization{.names = {"UnitNormalization"}, .build = build};
+const LayerDef kUnitNormalization{
+    .names = {"UnitNormalization"}, .build = build, .passes_mask = true};
 
 }  // namespace meshwork::layers

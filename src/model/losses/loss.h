@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "graph/builder.h"
 #include "model/model.h"
+#include "model/prediction.h"
 
 namespace meshwork {
 
@@ -54,9 +55,9 @@ struct Loss {
 /// Reads `mse`, `MeanSquaredError` or `Huber: {delta: 2}`.
 Loss read_loss(const config::ClassSpec& spec);
 
-/// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any. Its
-/// nodes stand under the path `name`.
-ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
+/// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any. A
+/// mean is over what the mask of the predictions lets count. Its nodes stand under the path `name`.
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, const Prediction& predictions,
                  ValueId weights = kNoValue, std::string_view name = "loss");
 
 /// Labels and predictions, both float32, of one shape and at least rank 2: where the ranks differ

@@ -53,10 +53,12 @@ Loss read_loss(const config::ClassSpec& spec) {
   return loss;
 }
 
-ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, ValueId predictions,
+ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, const Prediction& predictions,
                  ValueId weights, std::string_view name) {
   const PathScope path(b, name);
-  const Compared compared = loss.compare({b, labels, predictions, loss.at, loss.what});
+  const Compared compared =
+      with_mask(b, loss.compare({b, labels, predictions.value, loss.at, loss.what}),
+                predictions.mask, loss.what);
   ValueId values = compared.values;
   ValueId divisor = compared.valid;
   if (weights != kNoValue) {

@@ -40,10 +40,10 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
                                           std::span<const Metric> metrics);
 
 /// Adds the outputs `<name>/total` and `<name>/count`, float32 scalars: the sum over the samples
-/// of the batch, each the mean of its values, and the number of samples. With sample weights: the
-/// sum of the weighted values, and that of the weights.
-void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions,
-                ValueId weights = kNoValue);
+/// of the batch, each the mean of its values, and the number of samples. With sample weights or a
+/// mask: the sum of the weighted values, and that of the weights.
+void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
+                const Prediction& predictions, ValueId weights = kNoValue);
 
 namespace metrics {
 extern const MetricDef kAccuracy;

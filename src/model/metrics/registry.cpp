@@ -109,10 +109,11 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
   return read_all(specs, metrics);
 }
 
-void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels, ValueId predictions,
-                ValueId weights) {
+void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
+                const Prediction& predictions, ValueId weights) {
   const PathScope path(b, metric.name);
-  const Compared compared = metric.compare({b, labels, predictions, metric.at, metric.what});
+  const Compared compared = metric.compare({b, labels, predictions.value, metric.at, metric.what});
+  weights = masked_weights(b, weights, predictions.mask, metric.what);
   if (weights != kNoValue) {
     const WeightedMean mean = weighted_samples(b, compared, weights, metric.what);
     b.graph().outputs.push_back({metric.name + "/total", mean.total});
