@@ -108,6 +108,28 @@ WORDS = {
     ],
 }
 
+# Of sequences of which some steps do not count.
+PADDED = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {"Embedding": {"name": "words", "input_dim": 11, "output_dim": 6, "mask_zero": True}},
+        {"Dense": {"name": "keys", "units": 6}},
+        {
+            "Attention": {
+                "name": "dots",
+                "use_scale": True,
+                "use_causal_mask": True,
+                "inputs": ["words", "keys"],
+            }
+        },
+        {"Attention": {"name": "sums", "score_mode": "concat", "inputs": ["dots", "keys", "words"]}},
+        {"AdditiveAttention": {"name": "weighted", "inputs": ["words", "sums"]}},
+        {"Masking": {"name": "masking"}},
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 # The order of the list is not that of Keras.
 BRANCHES = {
     "input": [6],
@@ -163,6 +185,7 @@ CASES = {
     "images_3d": (images(3), SGD),
     "dense": (DENSE, {"SGD": {"learning_rate": 0.05}}),
     "words": (WORDS, {"Adam": {"learning_rate": 0.01}}),
+    "padded": (PADDED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
@@ -177,6 +200,7 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
+CALL_ARGUMENTS = ["use_causal_mask"]
 FIXTURES = ["images_2d", "branches", "blocks"]
 
 
@@ -194,13 +218,14 @@ def build_list(layers, values, last, blocks):
         taken = [taken] if isinstance(taken, str) else taken
         inputs = [values[n] for n in taken] if taken else [last]
         inputs = inputs[0] if len(inputs) == 1 else inputs
+        call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
         if name == "use":
             made = known[args["layer"]]
             key = args["name"]
         else:
             made = make_layer(name, args, inputs, blocks)
             key = args.get("name", made.name)
-        last = made(inputs)
+        last = made(inputs, **call)
         known[key] = made
         values[key] = last
     return last

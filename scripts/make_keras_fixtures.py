@@ -361,14 +361,18 @@ def make_scorer(spec, module):
     return spec if isinstance(spec, str) else getattr(module, name)(**args)
 
 
+CALL_ARGUMENTS = ["use_causal_mask"]
+
+
 def make_model(spec):
     inputs = keras.Input(spec["input"])
-    values, last = {}, inputs
+    values, last = {"input": inputs}, inputs
     for layer in spec["layers"]:
         name, args = parts(layer)
         sources = args.pop("inputs", None)
         taken = [values[s] for s in sources] if sources else [last]
-        last = getattr(keras.layers, name)(**args)(taken[0] if len(taken) == 1 else taken)
+        call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
+        last = getattr(keras.layers, name)(**args)(taken[0] if len(taken) == 1 else taken, **call)
         values[args["name"]] = last
     return keras.Model(inputs, last)
 

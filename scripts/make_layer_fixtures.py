@@ -48,6 +48,26 @@ def merged(layer, other, inputs=("masking", "other")):
 
 
 
+def attention(kind, args, inputs="qv", source="input"):
+    """Query, value and key come from one sequence."""
+    layers = [
+        {"Dense": {"name": name, "units": 3, "inputs": [source]}} for name in sorted(set(inputs))
+    ]
+    return [5, 2], [*layers, {kind: {"inputs": list(inputs), **args}}]
+
+
+def masked_attention(kind, args, inputs="qv"):
+    shape, layers = attention(kind, args, inputs, "masking")
+    return shape, [MASKING, *layers, {"GlobalAveragePooling1D": {}}]
+
+
+def cross_attention(kind, args):
+    """The value has a mask, the query, of as many steps, has none."""
+    query = {"Conv1D": {"name": "q", "filters": 3, "kernel_size": 1, "inputs": ["masking"]}}
+    value = {"Dense": {"name": "v", "units": 3, "inputs": ["masking"]}}
+    return [5, 2], [MASKING, query, value, {kind: {"inputs": ["q", "v"], **args}}]
+
+
 # case -> input, and a layer or several
 CALLS = {
     "einsum_dense": (
@@ -352,6 +372,25 @@ CALLS = {
         [6, 3],
         [MASKING, {"LayerNormalization": {}}, {"GlobalAveragePooling1D": {}}],
     ),
+    "attention": attention("Attention", {}),
+    "attention_key": attention("Attention", {}, "qvk"),
+    "attention_of_itself": attention("Attention", {}, "qqq"),
+    "attention_scaled_causal": attention(
+        "Attention", {"use_scale": True, "use_causal_mask": True}, "qvk"
+    ),
+    "attention_concat": attention("Attention", {"score_mode": "concat"}),
+    "attention_concat_scaled": attention(
+        "Attention", {"score_mode": "concat", "use_scale": True}, "qvk"
+    ),
+    "masked_attention": masked_attention("Attention", {}),
+    "masked_attention_causal": masked_attention("Attention", {"use_causal_mask": True}, "qvk"),
+    "masked_attention_cross": cross_attention("Attention", {}),
+    "additive_attention": attention("AdditiveAttention", {}),
+    "additive_attention_plain": attention("AdditiveAttention", {"use_scale": False}, "qvk"),
+    "masked_additive_attention": masked_attention(
+        "AdditiveAttention", {"use_causal_mask": True}, "qvk"
+    ),
+    "masked_additive_attention_cross": cross_attention("AdditiveAttention", {}),
     "mask_zero": (
         [6],
         [

@@ -1,5 +1,6 @@
 #include "job/keras_config.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -87,9 +88,25 @@ Json activation_of(const config::Value& value) {
                   kRemedy);
 }
 
+bool is_call_argument(const config::LayerSpec& spec, std::string_view key) {
+  const auto& keys = config::look_up(layer_registry(), spec.layer, "layer").call_arguments;
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// Of one call of the layer.
+Json call_arguments(const config::LayerSpec& spec) {
+  Json arguments = Json::object();
+  for (const auto& [key, at, value] : spec.layer.args.map) {
+    if (is_call_argument(spec, key)) arguments[key] = json_of(value);
+  }
+  return arguments;
+}
+
+/// Of the layer itself.
 Json layer_arguments(const config::LayerSpec& spec) {
   Json arguments = Json::object();
   for (const auto& [key, at, value] : spec.layer.args.map) {
+    if (is_call_argument(spec, key)) continue;
     const bool is_class = !value.is_null();
     if (is_class && key.ends_with("_initializer")) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
@@ -184,7 +201,7 @@ class Layers {
     for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
     Json args = Json::array();
     args.push_back(def.max_inputs > 1 ? taken : taken[0]);  // a layer that merges takes a list
-    layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", Json::object()}});
+    layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", call_arguments(spec)}});
     givers_[spec.name] = {name, use, shape};
   }
 

@@ -38,6 +38,12 @@ struct Call {
   HostTensor array(const std::string& key) const {
     return read_npz(kCalls + ".npz", name + "/" + key);
   }
+  /// What the file has of a variable; a single number stands there as an array of one.
+  HostTensor array(const std::string& kind, const Variable& variable) const {
+    HostTensor result = array(kind + "/" + variable.path);
+    if (graph.type(variable.value).shape.empty()) result.type.shape = {};
+    return result;
+  }
 };
 
 Call make_call(const std::string& name, const std::string& model) {
@@ -75,13 +81,13 @@ void check_state(const Call& call, const Interpreter& run) {
     INFO(variable.path);
     if (variable.trainable) {
       const HostTensor found = run.read(call.gradients[i + 1]);
-      CHECK(difference(found, call.array("grad/" + variable.path), kTolerance) == "");
+      CHECK(difference(found, call.array("grad", variable), kTolerance) == "");
     }
     const ValueId update = update_of(call.graph, variable.value);
     const auto updates = npz_names(kCalls + ".npz", call.name + "/update/" + variable.path);
     CHECK((update != kNoValue) == !updates.empty());
     if (update == kNoValue) continue;
-    CHECK(difference(run.read(update), call.array("update/" + variable.path), kTolerance) == "");
+    CHECK(difference(run.read(update), call.array("update", variable), kTolerance) == "");
   }
 }
 
@@ -92,7 +98,7 @@ void check_call(const Call& call, Backend& backend) {
   const auto variables = npz_names(kCalls + ".npz", call.name + "/initial/");
   CHECK(variables.size() == call.graph.variables.size());
   for (const Variable& variable : call.graph.variables) {
-    run.feed(variable.path, call.array("initial/" + variable.path));
+    run.feed(variable.path, call.array("initial", variable));
   }
   run.run();
   CHECK(difference(run.read(call.y), call.array("y"), kTolerance) == "");

@@ -175,3 +175,39 @@ model:
     }
   }
 }
+
+TEST_CASE("attention gives on any mesh what it gives on one device, wherever its steps are cut") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [24, 7], below: 3}, y: {integers: [24, 7], below: 3}}}}
+model:
+  input: {shape: [7], dtype: int32}
+  layers:
+    - Embedding: {name: tok, input_dim: 11, output_dim: 6, mask_zero: true}
+    - Dense: {name: query, units: 5}
+    - Dense: {name: value, units: 5, inputs: tok}
+    - KIND: {name: mixed, dropout: 0.2, use_causal_mask: true, inputs: [query, value]}
+    - Dense: {name: out, units: 3}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
+fit: {batch_size: 9}
+)";
+  for (const char* kind : {"Attention", "AdditiveAttention"}) {
+    std::string with_kind = text;
+    with_kind.replace(with_kind.find("KIND"), 4, kind);
+    const Trajectory one = train(with_kind, {.steps = 6});
+    for (const char* layouts :
+         {"query/output: [data, model, null]", "value/output: [data, model, null]",
+          "'(query|value)/output': [data, null, model]", "mixed/output: [null, data, model]",
+          "{query/output: [null, data, null], value/output: [null, model, null]}"}) {
+      for (const char* mesh : {"1x3", "2x2", "2x4"}) {
+        CAPTURE(kind);
+        CAPTURE(layouts);
+        CAPTURE(mesh);
+        const std::string map = layouts[0] == '{' ? layouts : fmt::format("{{{}}}", layouts);
+        const std::string laid_out =
+            with_kind + "strategy: model_parallel\nlayout_map: " + map + "\n";
+        CHECK(loss_difference(one, train(laid_out, {.mesh = mesh, .steps = 6})) < 1e-5);
+      }
+    }
+  }
+}

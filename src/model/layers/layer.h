@@ -25,6 +25,7 @@ struct LayerDef {
   /// Keras's supports_masking: the output has the mask of the first input, if `build` gives it no
   /// other. Of other layers it has none.
   bool passes_mask = false;
+  std::vector<std::string_view> call_arguments = {};  ///< that Keras takes when the layer is called
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -34,7 +35,9 @@ const std::vector<const LayerDef*>& layer_registry();
 namespace layers {
 extern const LayerDef kActivation;
 extern const LayerDef kAdd;
+extern const LayerDef kAdditiveAttention;
 extern const LayerDef kAlphaDropout;
+extern const LayerDef kAttention;
 extern const LayerDef kAverage;
 extern const LayerDef kAveragePooling1D;
 extern const LayerDef kAveragePooling2D;

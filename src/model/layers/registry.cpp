@@ -6,7 +6,9 @@ const std::vector<const LayerDef*>& layer_registry() {
   static const std::vector<const LayerDef*> registry = {
       &layers::kActivation,
       &layers::kAdd,
+      &layers::kAdditiveAttention,
       &layers::kAlphaDropout,
+      &layers::kAttention,
       &layers::kAverage,
       &layers::kAveragePooling1D,
       &layers::kAveragePooling2D,
