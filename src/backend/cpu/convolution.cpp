@@ -56,6 +56,7 @@ struct Steps {
   Result result;
   dnnl::stream stream;
   std::vector<Call> calls;
+  bool serial;
   std::optional<StridedCopy> copy;
   std::byte *x = nullptr, *stand_in = nullptr;
   ConvolutionPlan plan;
@@ -68,11 +69,16 @@ struct Steps {
       if (!plan.is_all_copied()) set_zero(stand_in, plan.copy_elements * element);
       copy->run(at(x, plan.copy_from), at(stand_in, plan.copy_to));
     }
-    for (const Call& call : calls) call.run(stream);
+    run_calls();
     if (copy && result == Result::kX) {
       if (!plan.x_is_covered) set_zero(x, x_bytes);
       copy->run(at(stand_in, plan.copy_to), at(x, plan.copy_from));
     }
+  }
+
+  void run_calls() const {
+    const SerialScope scope(serial);
+    for (const Call& call : calls) call.run(stream);
   }
 };
 
@@ -183,6 +189,7 @@ Launch bind(const KernelArgs& args, const Tensors& t) {
   Steps steps{t.result,
               dnnl::stream(product.engine),
               {},
+              product.serial,
               {},
               t.x.data,
               t.x.data,

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/simd.h"
+#include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -91,9 +93,11 @@ ConvolutionProduct::ConvolutionProduct(ConvolutionPlan the_plan, const Convoluti
       result == ConvolutionResult::kW ? primitive.diff_weights_desc(0) : primitive.weights_desc(0);
 }
 
+namespace {
+
 /// Few implementations take padding as wide as the window, and those are slow: then zeros are
 /// written around a copy.
-ConvolutionProduct make_product(const Attrs& attrs, const ConvolutionTensors& t) {
+ConvolutionProduct find_product(const Attrs& attrs, const ConvolutionTensors& t) {
   const auto plan = [&](bool with_zeros) {
     ConvolutionPlan planned = plan_convolution(attrs, t.x, t.w, t.y, with_zeros);
     // More channels fill vectors better.
@@ -110,6 +114,17 @@ ConvolutionProduct make_product(const Attrs& attrs, const ConvolutionTensors& t)
     if (error.status != dnnl_unimplemented) throw;
   }
   return ConvolutionProduct(plan(true), t);
+}
+
+}  // namespace
+
+ConvolutionProduct make_product(const Attrs& attrs, const ConvolutionTensors& t) {
+  ConvolutionProduct product = find_product(attrs, t);
+  if (is_direct(product.primitive) || machine_isa() == Isa::kAvx512) return product;
+  const SerialScope alone;
+  ConvolutionProduct serial = find_product(attrs, t);
+  serial.serial = true;
+  return serial;
 }
 
 dnnl::reorder::primitive_desc make_reorder(const ConvolutionProduct& product,

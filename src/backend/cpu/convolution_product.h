@@ -19,6 +19,9 @@ struct ConvolutionProduct {
   ConvolutionTypes types;
   dnnl::memory::desc dense_w;
   dnnl::primitive_desc primitive;
+  /// It runs on one thread: more of them would change its bits, as those of matrix products where
+  /// the machine has no AVX-512 (gemm.h).
+  bool serial = false;
 
   ConvolutionProduct(ConvolutionPlan the_plan, const ConvolutionTensors& t);
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backend/cpu/simd.h"
 #include "base/check.h"
 #include "base/parallel.h"
 
@@ -16,8 +17,10 @@ namespace {
 constexpr std::int64_t kFewestColumns = 128;
 constexpr std::int64_t kVector = 16;
 
-/// oneDNN generates the code of its GEMM for the first product, which takes some 50 ms. Here other
-/// threads may still be reading data; at the first step all would wait.
+/// Of a part, where parts depend on the rows alone: a factor that is packed for each of them is
+/// read so many times.
+constexpr std::int64_t kPartRows = 192;
+
 bool generate_code() {
   constexpr std::int64_t kSize = 64;
   const std::vector<float> factor(kSize * kSize);
@@ -27,6 +30,19 @@ bool generate_code() {
 }
 
 }  // namespace
+
+void multiply(const Sgemm& p) {
+  dnnl::error::wrap_c_api(dnnl_sgemm(p.x_order, p.w_order, p.m, p.n, p.k, p.alpha, p.x, p.x_stride,
+                                     p.w, p.w_stride, p.beta, p.y, p.y_stride),
+                          "a matrix product failed");
+}
+
+void prepare_sgemm() { [[maybe_unused]] static const bool generated = generate_code(); }
+
+std::int64_t row_parts(std::int64_t rows, std::int64_t wanted) {
+  if (machine_isa() == Isa::kAvx512) return wanted;
+  return std::max<std::int64_t>(1, ceil_divide(rows, kPartRows));
+}
 
 bool Gemm::can_compute(const EinsumPlan& plan) { return plan.stack.empty() && !plan.swapped; }
 
@@ -43,13 +59,13 @@ Gemm::Gemm(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::
       x_(plan.x, x),
       w_(plan.w, w),
       y_(reinterpret_cast<float*>(y)) {
-  [[maybe_unused]] static const bool generated = generate_code();
+  prepare_sgemm();
 }
 
 void Gemm::operator()() const {
   const std::int64_t threads = omp_get_max_threads();
   const std::int64_t across = std::clamp<std::int64_t>(n_ / kFewestColumns, 1, threads);
-  const std::int64_t down = threads / across;
+  const std::int64_t down = row_parts(m_, threads / across);
   for_each_task(across * down, m_ * n_, [&](std::int64_t task) {
     const std::int64_t i = task / across, j = task % across, vectors = n_ / kVector;
     const Range rows{m_ * i / down, m_ * (i + 1) / down};
@@ -60,11 +76,19 @@ void Gemm::operator()() const {
 }
 
 void Gemm::compute(Range rows, Range columns, float* to, std::int64_t stride) const {
-  dnnl::error::wrap_c_api(
-      dnnl_sgemm(x_.order, w_.order, rows.end - rows.begin, columns.end - columns.begin, k_, 1.0F,
-                 x_.row(rows.begin), x_.stride, w_.column(columns.begin), w_.stride, 0.0F, to,
-                 stride),
-      "a matrix product failed");
+  multiply({.x_order = x_.order,
+            .w_order = w_.order,
+            .m = rows.end - rows.begin,
+            .n = columns.end - columns.begin,
+            .k = k_,
+            .alpha = 1,
+            .x = x_.row(rows.begin),
+            .x_stride = x_.stride,
+            .w = w_.column(columns.begin),
+            .w_stride = w_.stride,
+            .beta = 0,
+            .y = to,
+            .y_stride = stride});
 }
 
 }  // namespace meshwork::cpu

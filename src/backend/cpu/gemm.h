@@ -7,6 +7,31 @@
 
 namespace meshwork::cpu {
 
+/// One dnnl_sgemm, row-major, whose operands may be transposed ('T'): y = alpha x w + beta y of
+/// [m, k] and [k, n]. Throws dnnl::error if it fails.
+struct Sgemm {
+  char x_order, w_order;
+  std::int64_t m, n, k;
+  float alpha;
+  const float* x;
+  std::int64_t x_stride;
+  const float* w;
+  std::int64_t w_stride;
+  float beta;
+  float* y;
+  std::int64_t y_stride;
+};
+void multiply(const Sgemm& product);
+
+/// Generates the code of such products, once in a process: it takes some 50 ms, for which at the
+/// first step all would wait. When kernels are bound other threads may still be reading data.
+void prepare_sgemm();
+
+/// Into how many parts of equal size the rows of a product may be cut so that no bit depends on how
+/// many are asked for. oneDNN computes the last rows of a block in another way than the others, but
+/// for its code for AVX-512, which treats all alike: elsewhere the parts depend on the rows alone.
+std::int64_t row_parts(std::int64_t rows, std::int64_t wanted);
+
 /// y = x w of float32 by oneDNN's GEMM, which packs both operands: row-major y, x and w of either
 /// order. No bit depends on the number of threads. Throws dnnl::error if it fails.
 class Gemm {

@@ -41,8 +41,8 @@ StackedProduct::StackedProduct(const EinsumPlan& plan, const std::byte* x, const
     products_.emplace_back(one, x + i * plan.x.stack[0] * kBytes, w + i * plan.w.stack[0] * kBytes,
                            y + i * plan.y.stack[0] * kBytes);
   }
-  parts_ = std::clamp<std::int64_t>(omp_get_max_threads() / plan.stack[0], 1,
-                                    ceil_divide(rows_, kFewestRows));
+  parts_ = row_parts(rows_, std::clamp<std::int64_t>(omp_get_max_threads() / plan.stack[0], 1,
+                                                     ceil_divide(rows_, kFewestRows)));
 }
 
 void StackedProduct::operator()() const {
