@@ -42,6 +42,13 @@ extern const OpDef kSparsemax;
 extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of range
 extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
 
+// Attention and what its gradients need: ops/attention.h.
+extern const OpDef kAttention;               // (q, k, v, (mask), (step)) -> [b, t, g, r, e]
+extern const OpDef kAttentionLogSum;         // (q, k, (mask)) -> [b, t, g, r]
+extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), (step))
+extern const OpDef kAttentionKeyGradient;
+extern const OpDef kAttentionValueGradient;
+
 // Windows that move over images [n, spatial.., channels]: ops/window.h. The
 // `_backward_` ops are the gradients of `convolution`, which takes (x, w); the `_input` ops those
 // of pools.

@@ -26,5 +26,6 @@ std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> movement_cases();
 std::vector<OpCase> window_cases();
+std::vector<OpCase> attention_cases();
 
 }  // namespace meshwork

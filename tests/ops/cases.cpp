@@ -48,6 +48,18 @@ std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
   return result;
 }
 
+/// How many of the first operands of an op may be bfloat16; those behind them are float32 always.
+std::size_t narrow_operands(const OpDef& op) {
+  if (&op == &ops::kShiftedSums || &op == &ops::kScaleOffset) return 1;
+  if (&op == &ops::kAttentionLogSum) return 2;
+  if (&op == &ops::kAttention) return 3;
+  for (const OpDef* gradient : {&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
+                                &ops::kAttentionValueGradient}) {
+    if (&op == gradient) return 4;
+  }
+  return std::string::npos;
+}
+
 template <class T>
 void store(HostTensor& tensor, const std::vector<double>& elements) {
   std::transform(elements.begin(), elements.end(), tensor.as<T>().begin(),
@@ -151,7 +163,7 @@ ValueId append(GraphBuilder& b, const OpCase& op_case, std::vector<ValueId> inpu
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all = elementwise_cases();
-    for (const auto& part : {reduce_cases(), movement_cases(), window_cases()}) {
+    for (const auto& part : {reduce_cases(), movement_cases(), window_cases(), attention_cases()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -180,11 +192,11 @@ const std::vector<OpCase>& bfloat16_cases() {
       if (op_case.op == &ops::kCast || op_case.op == &ops::kSamples || is_conversion || is_loss)
         continue;
       OpCase narrow = op_case;
-      const bool statistics = op_case.op == &ops::kShiftedSums || op_case.op == &ops::kScaleOffset;
+      const std::size_t operands = std::min(narrow.inputs.size(), narrow_operands(*op_case.op));
       int changed = 0;
-      for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
+      for (std::size_t i = 0; i < operands; ++i) {
         TensorType& type = narrow.inputs[i].type;
-        if (type.dtype != DType::kFloat32 || (statistics && i > 0)) continue;
+        if (type.dtype != DType::kFloat32) continue;
         type.dtype = DType::kBFloat16;
         ++changed;
       }

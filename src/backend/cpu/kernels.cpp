@@ -10,6 +10,11 @@ std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"add_part", add_part},
       {"argmax", argmax},
+      widened<attention, attention_workspace>("attention"),
+      widened<attention_key_gradient, attention_gradient_workspace>("attention_key_gradient"),
+      widened<attention_log_sum, attention_workspace>("attention_log_sum"),
+      widened<attention_query_gradient, attention_gradient_workspace>("attention_query_gradient"),
+      widened<attention_value_gradient, attention_gradient_workspace>("attention_value_gradient"),
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       {"concatenate", concatenate},

@@ -18,6 +18,13 @@ constexpr std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 6
 
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
+Launch attention(const KernelArgs& args);
+Launch attention_log_sum(const KernelArgs& args);
+std::int64_t attention_workspace(const KernelArgs& args);
+Launch attention_query_gradient(const KernelArgs& args);
+Launch attention_key_gradient(const KernelArgs& args);
+Launch attention_value_gradient(const KernelArgs& args);
+std::int64_t attention_gradient_workspace(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);

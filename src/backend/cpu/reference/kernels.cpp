@@ -10,6 +10,11 @@ std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       cpu::widened<add_part>("add_part"),
       cpu::widened<argmax>("argmax"),
+      cpu::widened<attention>("attention"),
+      cpu::widened<attention_key_gradient>("attention_key_gradient"),
+      cpu::widened<attention_log_sum>("attention_log_sum"),
+      cpu::widened<attention_query_gradient>("attention_query_gradient"),
+      cpu::widened<attention_value_gradient>("attention_value_gradient"),
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       {"concatenate", concatenate},

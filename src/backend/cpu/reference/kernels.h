@@ -9,6 +9,11 @@ namespace meshwork::reference {
 
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
+Launch attention(const KernelArgs& args);
+Launch attention_log_sum(const KernelArgs& args);
+Launch attention_query_gradient(const KernelArgs& args);
+Launch attention_key_gradient(const KernelArgs& args);
+Launch attention_value_gradient(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);

@@ -1,0 +1,182 @@
+#include "backend/cpu/attention_tiles.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/simd.h"
+#include "backend/cpu/uniform.h"
+
+namespace meshwork::cpu {
+namespace {
+
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+struct MaskLoop {
+  [[gnu::always_inline]] static void run(const float* mask, float* scores, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) scores[i] = mask[i] != 0 ? scores[i] : kHidden;
+  }
+};
+
+struct DropLoop {
+  [[gnu::always_inline]] static void run(const float* draws, float* weights, float rate,
+                                         float factor, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) weights[i] *= draws[i] < rate ? 0.0F : factor;
+  }
+};
+
+}  // namespace
+
+AttentionTiles::AttentionTiles(const KernelArgs& args, std::size_t fixed)
+    : options_(ops::attention_options(args.attrs)),
+      extras_(ops::attention_extras(fixed, args.inputs.size(), args.attrs)),
+      inputs_(args.inputs),
+      q_(args.inputs[0].type.shape),
+      keys_(args.inputs[1].type.shape[1]),
+      distance_(args.inputs[0].region.offset[1] - args.inputs[1].region.offset[1]) {
+  prepare_sgemm();
+}
+
+Places AttentionTiles::keys_of(Places queries) const {
+  Places seen{0, keys_};
+  const std::int64_t first = queries.begin + distance_, last = queries.end - 1 + distance_;
+  if (options_.causal) seen.end = std::min(seen.end, last + 1);
+  if (options_.window > 0) {
+    seen.begin = std::max(seen.begin, first - options_.window + 1);
+    seen.end = std::min(seen.end, last + options_.window);
+  }
+  return seen;
+}
+
+Places AttentionTiles::queries_of(Places keys) const {
+  Places seen{0, queries()};
+  const std::int64_t first = keys.begin - distance_, last = keys.end - 1 - distance_;
+  if (options_.causal) seen.begin = std::max(seen.begin, first);
+  if (options_.window > 0) {
+    seen.begin = std::max(seen.begin, first - options_.window + 1);
+    seen.end = std::min(seen.end, last + options_.window);
+  }
+  return seen;
+}
+
+Lines AttentionTiles::query_lines(const TensorView& view, const Head& head, std::int64_t first) {
+  const Shape& shape = view.type.shape;
+  const std::int64_t width = shape.size() == 5 ? shape[4] : 1;
+  const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
+  return {view.as<float>() + (place * shape[3] + head.member) * width, shape[2] * shape[3] * width};
+}
+
+Lines AttentionTiles::key_lines(const TensorView& view, const Head& head, std::int64_t first) {
+  const Shape& shape = view.type.shape;
+  const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
+  return {view.as<float>() + place * shape[3], shape[2] * shape[3]};
+}
+
+void AttentionTiles::scores(const Tile& tile, float* to) const {
+  dots(tile, features(), query_lines(inputs_[0], tile.head, tile.queries.begin),
+       key_lines(inputs_[1], tile.head, tile.keys.begin), static_cast<float>(options_.scale), to);
+  hide(tile, to);
+}
+
+void AttentionTiles::hide(const Tile& tile, float* scores) const {
+  const bool is_whole = !options_.causal && options_.window == 0;
+  const std::int64_t count = tile.keys.count();
+  for (std::int64_t i = tile.queries.begin; i < tile.queries.end; ++i, scores += count) {
+    if (!is_whole) {
+      const Places seen = keys_of({i, i + 1});
+      const std::int64_t begin = std::clamp<std::int64_t>(seen.begin - tile.keys.begin, 0, count);
+      const std::int64_t end = std::clamp<std::int64_t>(seen.end - tile.keys.begin, begin, count);
+      std::fill_n(scores, begin, kHidden);
+      std::fill_n(scores + end, count - end, kHidden);
+    }
+    if (extras_.mask) {
+      vectorized<MaskLoop>()(mask_line(tile.head, i) + tile.keys.begin, scores, count);
+    }
+  }
+}
+
+const float* AttentionTiles::mask_line(const Head& head, std::int64_t query) const {
+  const TensorView& mask = inputs_[*extras_.mask];
+  const Shape& shape = mask.type.shape;
+  const std::int64_t places[] = {head.sample, query, head.group, head.member};
+  std::int64_t line = 0;
+  for (std::size_t d = 0; d < 4; ++d) line = line * shape[d] + (shape[d] == 1 ? 0 : places[d]);
+  return mask.as<float>() + line * shape[4];
+}
+
+void AttentionTiles::drop(const Tile& tile, float* weights, float* draws) const {
+  if (options_.rate == 0) return;
+  const Region& q = inputs_[0].region;
+  const Region& k = inputs_[1].region;
+  const DrawStream stream{
+      .key = static_cast<std::uint64_t>(options_.key),
+      .step = static_cast<std::uint64_t>(*inputs_[*extras_.step].as<std::int64_t>())};
+  const std::int64_t head =
+      (q.offset[2] + tile.head.group) * q.global[3] + q.offset[3] + tile.head.member;
+  const std::int64_t first =
+      ((q.offset[0] + tile.head.sample) * q.global[2] * q.global[3] + head) * q.global[1];
+  const std::int64_t count = tile.keys.count();
+  for (std::int64_t i = tile.queries.begin; i < tile.queries.end; ++i) {
+    const std::int64_t line = (first + q.offset[1] + i) * k.global[1];
+    draw_uniform(stream, static_cast<std::uint64_t>(line + k.offset[1] + tile.keys.begin), draws,
+                 count);
+    vectorized<DropLoop>()(draws, weights, static_cast<float>(options_.rate),
+                           static_cast<float>(1 / (1 - options_.rate)), count);
+    weights += count;
+  }
+}
+
+void AttentionTiles::dots(const Tile& tile, std::int64_t features, Lines x, Lines w, float factor,
+                          float* y) {
+  multiply({.x_order = 'N',
+            .w_order = 'T',
+            .m = tile.queries.count(),
+            .n = tile.keys.count(),
+            .k = features,
+            .alpha = factor,
+            .x = x.data,
+            .x_stride = x.stride,
+            .w = w.data,
+            .w_stride = w.stride,
+            .beta = 0,
+            .y = y,
+            .y_stride = tile.keys.count()});
+}
+
+void AttentionTiles::sum_keys(const Tile& tile, std::int64_t features, const float* p, Lines w,
+                              float factor, float before, Lines y) {
+  multiply({.x_order = 'N',
+            .w_order = 'N',
+            .m = tile.queries.count(),
+            .n = features,
+            .k = tile.keys.count(),
+            .alpha = factor,
+            .x = p,
+            .x_stride = tile.keys.count(),
+            .w = w.data,
+            .w_stride = w.stride,
+            .beta = before,
+            .y = y.data,
+            .y_stride = y.stride});
+}
+
+void AttentionTiles::sum_queries(const Tile& tile, std::int64_t features, const float* p, Lines x,
+                                 float factor, float before, Lines y) {
+  multiply({.x_order = 'T',
+            .w_order = 'N',
+            .m = tile.keys.count(),
+            .n = features,
+            .k = tile.queries.count(),
+            .alpha = factor,
+            .x = p,
+            .x_stride = tile.keys.count(),
+            .w = x.data,
+            .w_stride = x.stride,
+            .beta = before,
+            .y = y.data,
+            .y_stride = y.stride});
+}
+
+}  // namespace meshwork::cpu

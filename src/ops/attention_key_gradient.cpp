@@ -1,0 +1,30 @@
+// dk[b, s, g, d] = scale times the sum over t and r of p (dp - delta) q[b, t, g, r, d], where p are
+// the weights of attention and dp = dy v their gradients
+#include "ops/attention.h"
+#include "ops/ops.h"
+
+namespace meshwork::ops {
+namespace {
+
+TensorType infer(const OpArgs& args) {
+  check_attention(args, kAttentionGradientOperands);
+  return args.inputs[1];
+}
+
+// "b t g r [d], b s g [d], b s g [e], b t g r [e], b t g r, b t g r -> b s g [d]"
+std::string rule(const OpArgs& args) {
+  return attention_rule(args, kAttentionGradientOperands, "s", "b s g [d]");
+}
+
+double flops(const OpArgs& args) { return attention_flops(args, 3); }
+
+}  // namespace
+
+const OpDef kAttentionKeyGradient{
+    .name = "attention_key_gradient",
+    .infer = infer,
+    .rule = rule,
+    .flops = flops,
+};
+
+}  // namespace meshwork::ops

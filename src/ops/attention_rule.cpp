@@ -1,0 +1,119 @@
+#include <array>
+#include <vector>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "ops/attention.h"
+
+namespace meshwork::ops {
+namespace {
+
+void expect(const OpArgs& args, std::size_t operand, DType dtype, const Shape& shape) {
+  const TensorType& type = args.inputs[operand];
+  MW_CHECK((type == TensorType{dtype, shape}), "operand {} of attention is {}", operand,
+           to_string(type));
+}
+
+/// [b, t, g, r, last] of the query's shape.
+Shape with_last(Shape query, std::int64_t last) {
+  query.back() = last;
+  return query;
+}
+
+void check_mask(const Shape& mask, const Shape& weights) {
+  MW_CHECK(mask.size() == weights.size() && mask.back() == weights.back(), "a mask {} of {}",
+           to_string(mask), to_string(weights));
+  for (std::size_t d = 0; d < mask.size(); ++d) {
+    if (mask[d] == 1 || mask[d] == weights[d]) continue;
+    fail("a mask {} does not fit attention of {}: dimension {} is {} and {}", to_string(mask),
+         to_string(weights), d, mask[d], weights[d]);
+  }
+}
+
+}  // namespace
+
+AttentionOptions attention_options(const Attrs& attrs) {
+  return {.scale = attrs.real("scale"),
+          .causal = attrs.flag("causal"),
+          .window = attrs.integer("window"),
+          .rate = attrs.real("rate"),
+          .key = attrs.integer("key")};
+}
+
+Attrs attention_attrs(const AttentionOptions& options) {
+  return {{"scale", options.scale},
+          {"causal", options.causal},
+          {"window", options.window},
+          {"rate", options.rate},
+          {"key", options.key}};
+}
+
+AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
+  AttentionExtras extras;
+  if (attrs.real("rate") != 0) extras.step = --operands;
+  if (operands > fixed) extras.mask = --operands;
+  MW_CHECK(operands == fixed, "{} operands of attention", operands);
+  return extras;
+}
+
+void check_attention(const OpArgs& args, std::size_t fixed) {
+  MW_CHECK(args.inputs.size() >= fixed);
+  const DType dtype = args.inputs[0].dtype;
+  const Shape& q = args.inputs[0].shape;
+  const Shape& k = args.inputs[1].shape;
+  MW_CHECK(q.size() == 5 && k.size() == 4);
+  const Shape keys{q[0], k[1], q[2], q[4]};
+  if (k != keys) {
+    fail("no attention of queries {} and keys {}: they need as many samples, heads and features",
+         to_string(q), to_string(k));
+  }
+  expect(args, 1, dtype, keys);
+  const Shape lines(q.begin(), q.end() - 1);
+  if (fixed > kLogSumOperands) {
+    const Shape& v = args.inputs[2].shape;
+    MW_CHECK(v.size() == 4);
+    if (Shape(v.begin(), v.end() - 1) != Shape(k.begin(), k.end() - 1)) {
+      fail("no attention of keys {} and values {}: they need as many samples, places and heads",
+           to_string(k), to_string(v));
+    }
+    expect(args, 2, dtype, v);
+    if (fixed == kAttentionGradientOperands) {
+      expect(args, 3, dtype, with_last(q, v.back()));
+      for (const std::size_t operand : {4, 5}) expect(args, operand, DType::kFloat32, lines);
+    }
+  }
+  const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
+  if (extras.mask) {
+    MW_CHECK(args.inputs[*extras.mask].dtype == DType::kFloat32);
+    check_mask(args.inputs[*extras.mask].shape, with_last(q, k[1]));
+  }
+  if (extras.step) expect(args, *extras.step, DType::kInt64, {});
+}
+
+std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
+                           const std::string& result) {
+  std::string text = "b t g r [d], b " + keys + " g [d]";
+  if (fixed > kLogSumOperands) text += ", b " + keys + " g [e]";
+  if (fixed == kAttentionGradientOperands) text += ", b t g r [e], b t g r, b t g r";
+  const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
+  if (extras.mask) {
+    const Shape& mask = args.inputs[*extras.mask].shape;
+    const Shape& q = args.inputs[0].shape;
+    constexpr std::array kNames{"b", "t", "g", "r"};
+    text += ",";
+    for (std::size_t d = 0; d < kNames.size(); ++d) {
+      text += mask[d] == q[d] ? std::string(" ") + kNames[d] : " 1";
+    }
+    text += " " + keys;
+  }
+  if (extras.step) text += ",";
+  return text + " -> " + result;
+}
+
+double attention_flops(const OpArgs& args, double products) {
+  const auto queries = static_cast<double>(num_elements(args.inputs[0].shape));
+  const double all = 2 * products * queries * static_cast<double>(args.inputs[1].shape[1]);
+  return args.attrs.flag("causal") ? all / 2 : all;
+}
+
+}  // namespace meshwork::ops

@@ -1,0 +1,127 @@
+// Attention by tiles against the naive one, where queries and keys fill several tiles.
+#include <doctest/doctest.h>
+
+#include "backend/kernel_runner.h"
+#include "ops/attention.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+struct Sizes {
+  std::int64_t b, t, g, r, d, s, e;
+};
+
+/// Operands of a gradient whose log_sum and delta are those of its queries, keys and values.
+struct Operands {
+  Tensor q, k, v, dy, log_sum, delta;
+  std::vector<Tensor> extras;
+
+  Operands(const Sizes& x, const ops::AttentionOptions& options, const Shape& mask)
+      : q(normals({x.b, x.t, x.g, x.r, x.d}, 1)),
+        k(normals({x.b, x.s, x.g, x.d}, 2)),
+        v(normals({x.b, x.s, x.g, x.e}, 3)),
+        dy(normals({x.b, x.t, x.g, x.r, x.e}, 4)),
+        delta(normals({x.b, x.t, x.g, x.r}, 5)) {
+    ops::AttentionOptions kept = options;
+    kept.rate = 0;
+    std::vector<Tensor> keyed{q, k};
+    if (!mask.empty()) {
+      extras.push_back(normals(mask, 6));
+      for (double& value : extras[0].values) value = value > -0.5 ? 1 : 0;
+      keyed.push_back(extras[0]);
+    }
+    log_sum = run(*make_reference_backend(), "attention_log_sum", keyed, delta.type,
+                  ops::attention_attrs(kept));
+    if (options.rate != 0) extras.push_back(tensor(DType::kInt64, {}, {12}));
+  }
+
+  std::vector<Tensor> with_extras(std::vector<Tensor> operands) const {
+    operands.insert(operands.end(), extras.begin(), extras.end());
+    return operands;
+  }
+};
+
+double greatest_difference(const Tensor& a, const Tensor& b) {
+  double greatest = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    greatest =
+        std::max(greatest, std::abs(a.values[i] - b.values[i]) / (1 + std::abs(b.values[i])));
+  }
+  return greatest;
+}
+
+void check(std::string_view op, const std::vector<Tensor>& inputs, const TensorType& output,
+           const Attrs& attrs, double tolerance) {
+  CAPTURE(op);
+  CAPTURE(to_string(attrs));
+  const Tensor expected = run(*make_reference_backend(), op, inputs, output, attrs);
+  const Tensor actual = run(*make_cpu_backend(1), op, inputs, output, attrs);
+  CHECK(greatest_difference(actual, expected) < tolerance);
+  check_threads(op, inputs, output, attrs);
+}
+
+void check_all(const Sizes& sizes, const ops::AttentionOptions& options, const Shape& mask = {},
+               double tolerance = 2e-5) {
+  const Operands x(sizes, options, mask);
+  const Attrs attrs = ops::attention_attrs(options);
+  check("attention", x.with_extras({x.q, x.k, x.v}), x.dy.type, attrs, tolerance);
+  if (options.rate == 0) {
+    check("attention_log_sum", x.with_extras({x.q, x.k}), x.log_sum.type, attrs, tolerance);
+  }
+  const auto known = x.with_extras({x.q, x.k, x.v, x.dy, x.log_sum, x.delta});
+  check("attention_query_gradient", known, x.q.type, attrs, tolerance);
+  check("attention_key_gradient", known, x.k.type, attrs, tolerance);
+  check("attention_value_gradient", known, x.v.type, attrs, tolerance);
+}
+
+/// The queries from `first` on, as a device holds them that has no others.
+Tensor queries_from(const Tensor& x, std::int64_t first, std::int64_t count) {
+  Shape shape = x.type.shape;
+  Tensor part{{x.type.dtype, shape}, {shape, Shape(shape.size(), 0)}, {}};
+  part.region.offset[1] = first;
+  part.type.shape[1] = count;
+  const std::int64_t line = num_elements(shape) / (shape[0] * shape[1]);
+  for (std::int64_t b = 0; b < shape[0]; ++b) {
+    const auto begin = x.values.begin() + (b * shape[1] + first) * line;
+    part.values.insert(part.values.end(), begin, begin + count * line);
+  }
+  return part;
+}
+
+}  // namespace
+
+TEST_CASE("attention over several tiles is that of all weights") {
+  const double scale = 0.3;
+  check_all({2, 130, 2, 1, 16, 300, 24}, {.scale = scale});
+  check_all({1, 300, 1, 2, 8, 300, 8}, {.scale = scale, .causal = true});
+  check_all({1, 200, 2, 1, 8, 600, 8}, {.scale = scale, .window = 70});
+  check_all({1, 300, 1, 1, 8, 200, 8}, {.scale = scale, .causal = true, .window = 65});
+  check_all({2, 70, 2, 2, 8, 270, 8}, {.scale = scale}, {2, 1, 1, 1, 270});
+  check_all({2, 70, 2, 1, 8, 270, 8}, {.scale = scale, .causal = true}, {1, 70, 2, 1, 270});
+  check_all({2, 70, 2, 2, 8, 270, 8}, {.scale = scale, .rate = 0.3, .key = 5}, {2, 1, 1, 1, 270});
+}
+
+TEST_CASE("large scores do not overflow") {
+  // Scores of several hundreds are rounded to 3e-5, by which their exponentials differ; gradients
+  // are multiplied by the scale.
+  check_all({1, 66, 1, 1, 8, 260, 4}, {.scale = 40}, {}, 1e-2);
+}
+
+TEST_CASE("queries of a part of the sequence see and drop what those of the whole do") {
+  const ops::AttentionOptions options{
+      .scale = 0.4, .causal = true, .window = 90, .rate = 0.2, .key = 3};
+  const Operands x({2, 150, 2, 2, 8, 150, 8}, options, {});
+  const Attrs attrs = ops::attention_attrs(options);
+  const Tensor whole = run(*make_cpu_backend(1), "attention", x.with_extras({x.q, x.k, x.v}),
+                           x.dy.type, attrs);
+  const Tensor expected = queries_from(whole, 70, 50);
+  const auto operands = x.with_extras({queries_from(x.q, 70, 50), x.k, x.v});
+  for (const bool fast : {false, true}) {
+    const auto backend = fast ? make_cpu_backend(1) : make_reference_backend();
+    const Tensor part = run(*backend, "attention", operands, expected.type, attrs,
+                            {.in_place = -1, .region = expected.region});
+    CHECK(greatest_difference(part, expected) < 2e-5);
+  }
+}

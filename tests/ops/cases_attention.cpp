@@ -1,0 +1,82 @@
+// Attention: one head and several, groups of heads that share keys, as many keys as queries, fewer
+// and more, causality, windows, masks of every shape, dropout, extents of zero.
+#include "ops/attention.h"
+
+#include "ops/case_lists.h"
+
+namespace meshwork {
+namespace {
+
+struct Geometry {
+  std::int64_t b, t, g, r, d, s, e;
+  ops::AttentionOptions options = {.scale = 0.5};
+  Shape mask = {};
+};
+
+const std::vector<Geometry>& geometries() {
+  static const std::vector<Geometry> list{
+      {2, 4, 2, 1, 3, 4, 3},
+      {1, 3, 1, 1, 2, 5, 4},
+      {2, 5, 2, 2, 2, 3, 3, {.scale = 1.5}},
+      {1, 4, 3, 2, 3, 4, 2, {.scale = 0.7, .causal = true}},
+      {2, 3, 1, 2, 2, 6, 2, {.scale = 0.5, .causal = true}},
+      {1, 6, 2, 1, 2, 6, 2, {.scale = 0.5, .window = 2}},
+      {1, 5, 1, 1, 3, 7, 2, {.scale = 0.5, .causal = true, .window = 3}},
+      {3, 4, 2, 1, 2, 4, 2, {.scale = 0.5}, {3, 1, 1, 1, 4}},
+      {2, 3, 2, 2, 2, 4, 3, {.scale = 0.5}, {2, 3, 2, 2, 4}},
+      {2, 4, 1, 3, 2, 4, 2, {.scale = 0.5, .causal = true}, {1, 4, 1, 3, 4}},
+      {2, 4, 2, 1, 2, 4, 2, {.scale = 0.5, .rate = 0.4, .key = 9}},
+      {2,
+       5,
+       2,
+       2,
+       3,
+       3,
+       2,
+       {.scale = 0.5, .causal = true, .rate = 0.3, .key = -4},
+       {2, 1, 2, 1, 3}},
+      {1, 1, 1, 1, 1, 1, 1},
+      {0, 2, 1, 1, 2, 2, 2},
+      {2, 0, 1, 1, 2, 3, 2},
+      {2, 3, 1, 1, 2, 0, 2},
+      // More than a block of a fast kernel holds.
+      {1, 70, 1, 1, 2, 66, 1, {.scale = 0.5, .causal = true}},
+      {1, 2, 1, 1, 1, 530, 2, {.scale = 0.5}, {1, 2, 1, 1, 530}},
+  };
+  return list;
+}
+
+void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
+  const Shape lines{x.b, x.t, x.g, x.r};
+  const auto with = [](Shape shape, std::int64_t last) {
+    shape.push_back(last);
+    return shape;
+  };
+  const Shape q = with(lines, x.d), y = with(lines, x.e);
+  const Shape k{x.b, x.s, x.g, x.d}, v{x.b, x.s, x.g, x.e};
+  const Attrs attrs = ops::attention_attrs(x.options);
+  const auto add = [&](const OpDef& op, std::vector<CaseInput> inputs, const Shape& output,
+                       bool draws, std::vector<std::size_t> differentiable = {}) {
+    if (!x.mask.empty()) inputs.push_back(integers(DType::kFloat32, x.mask, 0, 1));
+    if (draws && x.options.rate != 0) inputs.push_back(integers(DType::kInt64, {}, 3, 3));
+    cases.push_back(
+        make_case(op, std::move(inputs), attrs, float32(output), std::move(differentiable)));
+  };
+  add(ops::kAttention, {uniform(q), uniform(k), uniform(v)}, y, true, {0, 1, 2});
+  if (x.options.rate == 0) add(ops::kAttentionLogSum, {uniform(q), uniform(k)}, lines, false);
+  const std::vector<CaseInput> known{uniform(q), uniform(k),           uniform(v),
+                                     uniform(y), uniform(lines, 0, 2), uniform(lines)};
+  add(ops::kAttentionQueryGradient, known, q, true);
+  add(ops::kAttentionKeyGradient, known, k, true);
+  add(ops::kAttentionValueGradient, known, v, true);
+}
+
+}  // namespace
+
+std::vector<OpCase> attention_cases() {
+  std::vector<OpCase> cases;
+  for (const Geometry& geometry : geometries()) add_cases(geometry, cases);
+  return cases;
+}
+
+}  // namespace meshwork
