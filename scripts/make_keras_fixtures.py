@@ -364,6 +364,17 @@ def make_scorer(spec, module):
 CALL_ARGUMENTS = ["use_causal_mask"]
 
 
+# Layers that take several inputs as arguments, not as a list: query, value, key, and a mask.
+HEAD_ATTENTION = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
+
+
+def call_layer(layer, inputs, arguments):
+    if isinstance(layer, HEAD_ATTENTION):
+        mask = {"attention_mask": inputs[3]} if len(inputs) > 3 else {}
+        return layer(*inputs[:3], **mask, **arguments)
+    return layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)
+
+
 def make_model(spec):
     inputs = keras.Input(spec["input"])
     values, last = {"input": inputs}, inputs
@@ -372,7 +383,7 @@ def make_model(spec):
         sources = args.pop("inputs", None)
         taken = [values[s] for s in sources] if sources else [last]
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
-        last = getattr(keras.layers, name)(**args)(taken[0] if len(taken) == 1 else taken, **call)
+        last = call_layer(getattr(keras.layers, name)(**args), taken, call)
         values[args["name"]] = last
     return keras.Model(inputs, last)
 

@@ -68,6 +68,21 @@ def cross_attention(kind, args):
     return [5, 2], [MASKING, query, value, {kind: {"inputs": ["q", "v"], **args}}]
 
 
+def attention_mask(kind, args):
+    """A mask for each query: the queries by the keys, of which ReLU leaves some, the first always."""
+    layers = [
+        {"Dense": {"name": "q", "units": 3, "inputs": ["input"]}},
+        {"Dense": {"name": "mask", "units": 5, "activation": "relu", "inputs": ["input"]}},
+        {kind: {"inputs": ["q", "q", "q", "mask"], **args}},
+    ]
+    return [5, 2], layers
+
+
+HEADS = {"num_heads": 2, "key_dim": 3}
+# Without dropout Keras 3.15 cannot compute values of another width on JAX.
+VALUES = {**HEADS, "value_dim": 2, "dropout": 0.5}
+GROUPS = {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}
+
 # case -> input, and a layer or several
 CALLS = {
     "einsum_dense": (
@@ -391,6 +406,50 @@ CALLS = {
         "AdditiveAttention", {"use_causal_mask": True}, "qvk"
     ),
     "masked_additive_attention_cross": cross_attention("AdditiveAttention", {}),
+    "multi_head": attention("MultiHeadAttention", HEADS),
+    "multi_head_key": attention("MultiHeadAttention", HEADS, "qvk"),
+    "multi_head_of_itself": attention("MultiHeadAttention", {**HEADS, "use_causal_mask": True}, "qq"),
+    "multi_head_value_dim": attention(
+        "MultiHeadAttention", {**VALUES, "use_bias": False, "output_shape": [2, 3]}
+    ),
+    "multi_head_window": attention("MultiHeadAttention", {**HEADS, "sliding_window": 2}),
+    "multi_head_window_causal": attention(
+        "MultiHeadAttention", {**HEADS, "sliding_window": 3, "use_causal_mask": True}
+    ),
+    "multi_head_gate": attention("MultiHeadAttention", {**VALUES, "use_gate": True}),
+    "multi_head_planes": ([3, 2, 4], {"MultiHeadAttention": {**HEADS, "inputs": ["input", "input"]}}),
+    "multi_head_axis": (
+        [3, 2, 4],
+        {"MultiHeadAttention": {**HEADS, "attention_axes": [2], "inputs": ["input", "input"]}},
+    ),
+    "multi_head_first_axis": (
+        [3, 2, 4],
+        {"MultiHeadAttention": {**HEADS, "attention_axes": 1, "inputs": ["input", "input"]}},
+    ),
+    "multi_head_cross": (
+        [6, 3],
+        [
+            {"Conv1D": {"name": "q", "filters": 3, "kernel_size": 3, "inputs": ["input"]}},
+            {"MultiHeadAttention": {**HEADS, "inputs": ["q", "input"]}},
+        ],
+    ),
+    "multi_head_mask": attention_mask("MultiHeadAttention", {**HEADS, "dropout": 0.5}),
+    "masked_multi_head": masked_attention("MultiHeadAttention", {**HEADS, "dropout": 0.5}),
+    "masked_multi_head_causal": masked_attention(
+        "MultiHeadAttention", {**HEADS, "use_causal_mask": True, "dropout": 0.5}, "qvk"
+    ),
+    "masked_multi_head_cross": cross_attention("MultiHeadAttention", {**HEADS, "dropout": 0.5}),
+    "group_query": attention("GroupQueryAttention", GROUPS),
+    "group_query_causal": attention(
+        "GroupQueryAttention", {**GROUPS, "use_causal_mask": True, "use_bias": False}, "qvk"
+    ),
+    "group_query_one": attention(
+        "GroupQueryAttention", {**GROUPS, "num_key_value_heads": 1, "use_gate": True}
+    ),
+    "group_query_window": attention("GroupQueryAttention", {**GROUPS, "sliding_window": 2}),
+    "group_query_mask": attention_mask("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
+    "masked_group_query": masked_attention("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
+    "masked_group_query_cross": cross_attention("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
     "mask_zero": (
         [6],
         [

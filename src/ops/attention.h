@@ -1,59 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 
+#include "graph/attention_options.h"
 #include "graph/op_def.h"
 
+/// What the ops of attention have in common; their operands: graph/attention_options.h.
 namespace meshwork::ops {
 
-// Scaled dot-product attention (Vaswani et al., 2017) and its gradients. Query head (g, r) attends
-// to the keys and values of head g. Operands of these ops, in this order:
-//
-//   q [b, t, g, r, d], k [b, s, g, d], v [b, s, g, e]    of one dtype; attention_log_sum has no v
-//   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32
-//   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
-//   step int64                                           of dropout
-//
-// A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
-// none. log_sum is the logarithm of what that softmax divides by, and 0 if the query sees no key.
-// delta is the sum of dy y over e. No kernel holds the weights of all queries at once.
-
-/// The attributes of these ops.
-struct AttentionOptions {
-  double scale = 1;
-  bool causal = false;      ///< no query sees keys behind its own place
-  std::int64_t window = 0;  ///< if not 0, a query sees keys nearer than this only
-  /// The part of the weights that dropout takes, in [0, 1). Weight (b, h, t, s), of head h = g *
-  /// r's extent + r, is dropped where this element of a uniform tensor of `key` is below the rate.
-  double rate = 0;
-  std::int64_t key = 0;
-
-  /// Whether the mask aside the query at a place sees the key at another.
-  bool sees(std::int64_t query, std::int64_t other) const {
-    const std::int64_t distance = query < other ? other - query : query - other;
-    return (!causal || other <= query) && (window == 0 || distance < window);
-  }
-};
-
-AttentionOptions attention_options(const Attrs& attrs);
-Attrs attention_attrs(const AttentionOptions& options);
-
-/// Where operands stand that are not always there, behind the `fixed` ones that are.
-struct AttentionExtras {
-  std::optional<std::size_t> mask;
-  std::optional<std::size_t> step;
-};
-AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
-
-/// How many operands an op has without mask and step.
-constexpr std::size_t kLogSumOperands = 2;
-constexpr std::size_t kAttentionOperands = 3;
-constexpr std::size_t kAttentionGradientOperands = 6;
-
-/// Checks operands as above, of which `fixed` are always there.
+/// Checks the operands, of which `fixed` are always there.
 void check_attention(const OpArgs& args, std::size_t fixed);
 
 /// The rule of one of these ops: `keys` is how s stands in it, "s" or "[s]", `result` the text of

@@ -6,14 +6,14 @@ namespace meshwork::ops {
 namespace {
 
 TensorType infer(const OpArgs& args) {
-  check_attention(args, kLogSumOperands);
+  check_attention(args, kAttentionLogSumOperands);
   const Shape& q = args.inputs[0].shape;
   return {DType::kFloat32, {q.begin(), q.end() - 1}};
 }
 
 // "b t g r [d], b [s] g [d] -> b t g r"
 std::string rule(const OpArgs& args) {
-  return attention_rule(args, kLogSumOperands, "[s]", "b t g r");
+  return attention_rule(args, kAttentionLogSumOperands, "[s]", "b t g r");
 }
 
 double flops(const OpArgs& args) { return attention_flops(args, 1); }

@@ -32,30 +32,6 @@ void check_mask(const Shape& mask, const Shape& weights) {
 
 }  // namespace
 
-AttentionOptions attention_options(const Attrs& attrs) {
-  return {.scale = attrs.real("scale"),
-          .causal = attrs.flag("causal"),
-          .window = attrs.integer("window"),
-          .rate = attrs.real("rate"),
-          .key = attrs.integer("key")};
-}
-
-Attrs attention_attrs(const AttentionOptions& options) {
-  return {{"scale", options.scale},
-          {"causal", options.causal},
-          {"window", options.window},
-          {"rate", options.rate},
-          {"key", options.key}};
-}
-
-AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
-  AttentionExtras extras;
-  if (attrs.real("rate") != 0) extras.step = --operands;
-  if (operands > fixed) extras.mask = --operands;
-  MW_CHECK(operands == fixed, "{} operands of attention", operands);
-  return extras;
-}
-
 void check_attention(const OpArgs& args, std::size_t fixed) {
   MW_CHECK(args.inputs.size() >= fixed);
   const DType dtype = args.inputs[0].dtype;
@@ -69,7 +45,7 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   }
   expect(args, 1, dtype, keys);
   const Shape lines(q.begin(), q.end() - 1);
-  if (fixed > kLogSumOperands) {
+  if (fixed > kAttentionLogSumOperands) {
     const Shape& v = args.inputs[2].shape;
     MW_CHECK(v.size() == 4);
     if (Shape(v.begin(), v.end() - 1) != Shape(k.begin(), k.end() - 1)) {
@@ -93,7 +69,7 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
                            const std::string& result) {
   std::string text = "b t g r [d], b " + keys + " g [d]";
-  if (fixed > kLogSumOperands) text += ", b " + keys + " g [e]";
+  if (fixed > kAttentionLogSumOperands) text += ", b " + keys + " g [e]";
   if (fixed == kAttentionGradientOperands) text += ", b t g r [e], b t g r, b t g r";
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {

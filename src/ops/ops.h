@@ -42,7 +42,7 @@ extern const OpDef kSparsemax;
 extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of range
 extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
 
-// Attention and what its gradients need: ops/attention.h.
+// Attention and what its gradients need: graph/attention_options.h.
 extern const OpDef kAttention;               // (q, k, v, (mask), (step)) -> [b, t, g, r, e]
 extern const OpDef kAttentionLogSum;         // (q, k, (mask)) -> [b, t, g, r]
 extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), (step))

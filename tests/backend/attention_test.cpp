@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "backend/kernel_runner.h"
-#include "ops/attention.h"
+#include "graph/attention_options.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -18,13 +18,13 @@ struct Operands {
   Tensor q, k, v, dy, log_sum, delta;
   std::vector<Tensor> extras;
 
-  Operands(const Sizes& x, const ops::AttentionOptions& options, const Shape& mask)
+  Operands(const Sizes& x, const AttentionOptions& options, const Shape& mask)
       : q(normals({x.b, x.t, x.g, x.r, x.d}, 1)),
         k(normals({x.b, x.s, x.g, x.d}, 2)),
         v(normals({x.b, x.s, x.g, x.e}, 3)),
         dy(normals({x.b, x.t, x.g, x.r, x.e}, 4)),
         delta(normals({x.b, x.t, x.g, x.r}, 5)) {
-    ops::AttentionOptions kept = options;
+    AttentionOptions kept = options;
     kept.rate = 0;
     std::vector<Tensor> keyed{q, k};
     if (!mask.empty()) {
@@ -33,7 +33,7 @@ struct Operands {
       keyed.push_back(extras[0]);
     }
     log_sum = run(*make_reference_backend(), "attention_log_sum", keyed, delta.type,
-                  ops::attention_attrs(kept));
+                  attention_attrs(kept));
     if (options.rate != 0) extras.push_back(tensor(DType::kInt64, {}, {12}));
   }
 
@@ -62,10 +62,10 @@ void check(std::string_view op, const std::vector<Tensor>& inputs, const TensorT
   check_threads(op, inputs, output, attrs);
 }
 
-void check_all(const Sizes& sizes, const ops::AttentionOptions& options, const Shape& mask = {},
+void check_all(const Sizes& sizes, const AttentionOptions& options, const Shape& mask = {},
                double tolerance = 2e-5) {
   const Operands x(sizes, options, mask);
-  const Attrs attrs = ops::attention_attrs(options);
+  const Attrs attrs = attention_attrs(options);
   check("attention", x.with_extras({x.q, x.k, x.v}), x.dy.type, attrs, tolerance);
   if (options.rate == 0) {
     check("attention_log_sum", x.with_extras({x.q, x.k}), x.log_sum.type, attrs, tolerance);
@@ -110,12 +110,11 @@ TEST_CASE("large scores do not overflow") {
 }
 
 TEST_CASE("queries of a part of the sequence see and drop what those of the whole do") {
-  const ops::AttentionOptions options{
-      .scale = 0.4, .causal = true, .window = 90, .rate = 0.2, .key = 3};
+  const AttentionOptions options{.scale = 0.4, .causal = true, .window = 90, .rate = 0.2, .key = 3};
   const Operands x({2, 150, 2, 2, 8, 150, 8}, options, {});
-  const Attrs attrs = ops::attention_attrs(options);
-  const Tensor whole = run(*make_cpu_backend(1), "attention", x.with_extras({x.q, x.k, x.v}),
-                           x.dy.type, attrs);
+  const Attrs attrs = attention_attrs(options);
+  const Tensor whole =
+      run(*make_cpu_backend(1), "attention", x.with_extras({x.q, x.k, x.v}), x.dy.type, attrs);
   const Tensor expected = queries_from(whole, 70, 50);
   const auto operands = x.with_extras({queries_from(x.q, 70, 50), x.k, x.v});
   for (const bool fast : {false, true}) {

@@ -1,7 +1,6 @@
 // Attention: one head and several, groups of heads that share keys, as many keys as queries, fewer
 // and more, causality, windows, masks of every shape, dropout, extents of zero.
-#include "ops/attention.h"
-
+#include "graph/attention_options.h"
 #include "ops/case_lists.h"
 
 namespace meshwork {
@@ -9,7 +8,7 @@ namespace {
 
 struct Geometry {
   std::int64_t b, t, g, r, d, s, e;
-  ops::AttentionOptions options = {.scale = 0.5};
+  AttentionOptions options = {.scale = 0.5};
   Shape mask = {};
 };
 
@@ -54,7 +53,7 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
   };
   const Shape q = with(lines, x.d), y = with(lines, x.e);
   const Shape k{x.b, x.s, x.g, x.d}, v{x.b, x.s, x.g, x.e};
-  const Attrs attrs = ops::attention_attrs(x.options);
+  const Attrs attrs = attention_attrs(x.options);
   const auto add = [&](const OpDef& op, std::vector<CaseInput> inputs, const Shape& output,
                        bool draws, std::vector<std::size_t> differentiable = {}) {
     if (!x.mask.empty()) inputs.push_back(integers(DType::kFloat32, x.mask, 0, 1));

@@ -186,14 +186,20 @@ model:
     - Embedding: {name: tok, input_dim: 11, output_dim: 6, mask_zero: true}
     - Dense: {name: query, units: 5}
     - Dense: {name: value, units: 5, inputs: tok}
-    - KIND: {name: mixed, dropout: 0.2, use_causal_mask: true, inputs: [query, value]}
+    - KIND: {name: mixed, ARGUMENTSdropout: 0.2, use_causal_mask: true, inputs: [query, value]}
     - Dense: {name: out, units: 3}
 compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
 fit: {batch_size: 9}
 )";
-  for (const char* kind : {"Attention", "AdditiveAttention"}) {
+  const std::map<std::string, std::string> kinds{
+      {"Attention", ""},
+      {"AdditiveAttention", ""},
+      {"MultiHeadAttention", "num_heads: 3, key_dim: 2, value_dim: 3, "},
+      {"GroupQueryAttention", "head_dim: 2, num_query_heads: 6, num_key_value_heads: 3, "}};
+  for (const auto& [kind, arguments] : kinds) {
     std::string with_kind = text;
     with_kind.replace(with_kind.find("KIND"), 4, kind);
+    with_kind.replace(with_kind.find("ARGUMENTS"), 9, arguments);
     const Trajectory one = train(with_kind, {.steps = 6});
     for (const char* layouts :
          {"query/output: [data, model, null]", "value/output: [data, model, null]",

@@ -135,8 +135,8 @@ std::int64_t attention_workspace(const KernelArgs& /*args*/) {
 }
 
 Launch attention(const KernelArgs& args) {
-  return [x = AttentionTiles(args, ops::kAttentionOperands), values = args.inputs[2],
-          y = args.output, workspace = args.workspace] {
+  return [x = AttentionTiles(args, kAttentionOperands), values = args.inputs[2], y = args.output,
+          workspace = args.workspace] {
     for_each_block(x, workspace, [&](const auto& head, Places queries, Room& room) {
       attend(x, head, queries, values, y, room);
     });
@@ -144,7 +144,7 @@ Launch attention(const KernelArgs& args) {
 }
 
 Launch attention_log_sum(const KernelArgs& args) {
-  return [x = AttentionTiles(args, ops::kLogSumOperands), y = args.output,
+  return [x = AttentionTiles(args, kAttentionLogSumOperands), y = args.output,
           workspace = args.workspace] {
     for_each_block(x, workspace, [&](const auto& head, Places queries, Room& room) {
       for_each_tile(x, head, queries, room, [](const auto&) {});

@@ -66,7 +66,7 @@ struct Gradient {
   std::byte* workspace;
 
   explicit Gradient(const KernelArgs& args)
-      : x(args, ops::kAttentionGradientOperands),
+      : x(args, kAttentionGradientOperands),
         q(args.inputs[0]),
         k(args.inputs[1]),
         v(args.inputs[2]),

@@ -30,8 +30,8 @@ struct DropLoop {
 }  // namespace
 
 AttentionTiles::AttentionTiles(const KernelArgs& args, std::size_t fixed)
-    : options_(ops::attention_options(args.attrs)),
-      extras_(ops::attention_extras(fixed, args.inputs.size(), args.attrs)),
+    : options_(attention_options(args.attrs)),
+      extras_(attention_extras(fixed, args.inputs.size(), args.attrs)),
       inputs_(args.inputs),
       q_(args.inputs[0].type.shape),
       keys_(args.inputs[1].type.shape[1]),

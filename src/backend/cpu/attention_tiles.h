@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "backend/backend.h"
-#include "ops/attention.h"
+#include "graph/attention_options.h"
 
 namespace meshwork::cpu {
 
@@ -23,8 +23,8 @@ struct Places {
   std::int64_t count() const { return end > begin ? end - begin : 0; }
 };
 
-/// The operands of a float32 op of attention (ops/attention.h), in tiles: the queries of one head
-/// by the keys that they attend to. Places count from the first that the device holds.
+/// The operands of a float32 op of attention (graph/attention_options.h), in tiles: the queries of
+/// one head by the keys that they attend to. Places count from the first that the device holds.
 class AttentionTiles {
  public:
   AttentionTiles(const KernelArgs& args, std::size_t fixed);
@@ -47,7 +47,7 @@ class AttentionTiles {
   std::int64_t keys() const { return keys_; }
   /// Multiplications of one product over all heads.
   std::int64_t work() const { return num_elements(q_) * keys_; }
-  const ops::AttentionOptions& options() const { return options_; }
+  const AttentionOptions& options() const { return options_; }
 
   /// All keys that some of the queries see, the mask aside, and the other way round.
   Places keys_of(Places queries) const;
@@ -79,8 +79,8 @@ class AttentionTiles {
   void hide(const Tile& tile, float* scores) const;
   const float* mask_line(const Head& head, std::int64_t query) const;
 
-  ops::AttentionOptions options_;
-  ops::AttentionExtras extras_;
+  AttentionOptions options_;
+  AttentionExtras extras_;
   std::vector<TensorView> inputs_;
   Shape q_;
   std::int64_t keys_;

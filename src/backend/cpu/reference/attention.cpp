@@ -4,8 +4,6 @@
 // attention_key_gradient:   dk = scale times the sum over t and r of p (m dy v - delta) q
 // attention_value_gradient: dv = sum over t and r of p m dy
 // where m is what dropout makes of a weight, 0 or 1 / (1 - rate); all over the keys that count.
-#include "ops/attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "base/rng.h"
+#include "graph/attention_options.h"
 
 namespace meshwork::reference {
 namespace {
@@ -25,8 +24,8 @@ class Operands {
  public:
   Operands(const KernelArgs& args, std::size_t fixed)
       : args_(args),
-        options_(ops::attention_options(args.attrs)),
-        extras_(ops::attention_extras(fixed, args.inputs.size(), args.attrs)) {}
+        options_(attention_options(args.attrs)),
+        extras_(attention_extras(fixed, args.inputs.size(), args.attrs)) {}
 
   /// [b, t, g, r] of the queries.
   Shape queries() const {
@@ -116,8 +115,8 @@ class Operands {
 
  private:
   KernelArgs args_;
-  ops::AttentionOptions options_;
-  ops::AttentionExtras extras_;
+  AttentionOptions options_;
+  AttentionExtras extras_;
 };
 
 /// log of the sum of exp(score); 0 if none counts.
@@ -159,7 +158,7 @@ void sum_over_queries(const Operands& x, std::size_t of, const Factor& factor) {
 }  // namespace
 
 Launch attention(const KernelArgs& args) {
-  return [x = Operands(args, ops::kAttentionOperands)] {
+  return [x = Operands(args, kAttentionOperands)] {
     for_each_index(x.queries(), [&](const Shape& q) {
       const Line scores = x.scores(q);
       const double log = log_sum(scores);
@@ -175,7 +174,7 @@ Launch attention(const KernelArgs& args) {
 }
 
 Launch attention_log_sum(const KernelArgs& args) {
-  return [x = Operands(args, ops::kLogSumOperands)] {
+  return [x = Operands(args, kAttentionLogSumOperands)] {
     for_each_index(x.queries(), [&](const Shape& q) {
       *x.query_line(x.output(), q) = static_cast<float>(log_sum(x.scores(q)));
     });
@@ -183,7 +182,7 @@ Launch attention_log_sum(const KernelArgs& args) {
 }
 
 Launch attention_query_gradient(const KernelArgs& args) {
-  return [x = Operands(args, ops::kAttentionGradientOperands)] {
+  return [x = Operands(args, kAttentionGradientOperands)] {
     for_each_index(x.queries(), [&](const Shape& q) {
       Line sum(width_of(x.output()));
       for (std::int64_t s = 0; s < x.keys(); ++s) {
@@ -196,14 +195,14 @@ Launch attention_query_gradient(const KernelArgs& args) {
 }
 
 Launch attention_key_gradient(const KernelArgs& args) {
-  return [x = Operands(args, ops::kAttentionGradientOperands)] {
+  return [x = Operands(args, kAttentionGradientOperands)] {
     sum_over_queries(
         x, 0, [&](const Shape& q, std::int64_t s) { return x.scale() * x.score_gradient(q, s); });
   };
 }
 
 Launch attention_value_gradient(const KernelArgs& args) {
-  return [x = Operands(args, ops::kAttentionGradientOperands)] {
+  return [x = Operands(args, kAttentionGradientOperands)] {
     sum_over_queries(x, 3,
                      [&](const Shape& q, std::int64_t s) { return x.weight(q, s) * x.kept(q, s); });
   };

@@ -1,0 +1,31 @@
+#include "graph/attention_options.h"
+
+#include "base/check.h"
+
+namespace meshwork {
+
+AttentionOptions attention_options(const Attrs& attrs) {
+  return {.scale = attrs.real("scale"),
+          .causal = attrs.flag("causal"),
+          .window = attrs.integer("window"),
+          .rate = attrs.real("rate"),
+          .key = attrs.integer("key")};
+}
+
+Attrs attention_attrs(const AttentionOptions& options) {
+  return {{"scale", options.scale},
+          {"causal", options.causal},
+          {"window", options.window},
+          {"rate", options.rate},
+          {"key", options.key}};
+}
+
+AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
+  AttentionExtras extras;
+  if (attrs.real("rate") != 0) extras.step = --operands;
+  if (operands > fixed) extras.mask = --operands;
+  MW_CHECK(operands == fixed, "{} operands of attention", operands);
+  return extras;
+}
+
+}  // namespace meshwork

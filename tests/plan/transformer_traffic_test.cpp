@@ -1,0 +1,116 @@
+// What a block of a transformer sends in the layouts that are known for it.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/sent.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+constexpr std::int64_t kBatch = 2, kSteps = 8, kWidth = 64;
+
+const std::string kBlock = R"(
+mesh: {data: 1, model: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [4, 8, 64]}, y: {normal: [4, 8, 64]}}}}
+model:
+  input: [8, 64]
+  layers:
+    - Dense: {name: first, units: 64}
+    - LayerNormalization: {name: norm1}
+    - MultiHeadAttention: {name: mixed, num_heads: 4, key_dim: 16, use_causal_mask: true, dropout: 0.1, inputs: [norm1, norm1]}
+    - Add: {name: sum1, inputs: [first, mixed]}
+    - LayerNormalization: {name: norm2}
+    - Dense: {name: up, units: 256, activation: gelu}
+    - Dense: {name: down, units: 64}
+    - Add: {name: sum2, inputs: [sum1, down]}
+    - Dense: {name: last, units: 64}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 2}
+strategy: model_parallel
+layout_map:
+)";
+
+/// Heads and hidden units over the axis `model` (Shoeybi et al., 2019).
+const std::string kMegatron = R"(
+  mixed/(query|key|value)/kernel: [null, model, null]
+  mixed/(query|key|value)/bias: [model, null]
+  mixed/attention_output/kernel: [model, null, null]
+  up/kernel: [null, model]
+  up/bias: [model]
+  down/kernel: [model, null]
+)";
+
+/// Beside it: what lies between is cut along the sequence (Korthikanti et al., 2022).
+const std::string kSequence = R"(
+  (first|norm1|mixed|sum1|norm2|down|sum2)/output: [data, model, null]
+)";
+
+/// What is sent along the axis `model` in one phase.
+std::vector<Sent> sent_in(const std::string& layouts, int devices, Phase phase) {
+  const Plan plan = training_plan(kBlock + layouts, fmt::format("data=1,model={}", devices), 0);
+  std::vector<Sent> result;
+  for (const Sent& s : tensors(sent_by(plan))) {
+    if (s.phase == phase) result.push_back(s);
+  }
+  return result;
+}
+
+std::int64_t count(const std::vector<Sent>& sent, const std::string& op) {
+  return std::count_if(sent.begin(), sent.end(), [&](const Sent& s) { return s.op == op; });
+}
+
+std::string text_of(const std::vector<Sent>& sent) {
+  std::string text;
+  for (const Sent& s : sent) text += fmt::format("{} {} {}\n", s.path, s.op, s.elements);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("heads and hidden units over an axis cost two all-reduces forward and two backward") {
+  for (const int devices : {2, 4}) {
+    for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+      const auto sent = sent_in(kMegatron, devices, phase);
+      INFO(text_of(sent));
+      CHECK(sent.size() == 2);
+      CHECK(count(sent, "all_reduce") == 2);
+      for (const Sent& s : sent) CHECK(s.elements == kBatch * kSteps * kWidth);
+    }
+  }
+}
+
+TEST_CASE("keys and values of a sequence that is cut travel once, and their gradients back") {
+  const std::string cut =
+      "  '(first|norm1|mixed|sum1|norm2|up|down|sum2)/output': [data, model, null]\n";
+  for (const int devices : {2, 4}) {
+    const auto forward = sent_in(cut, devices, Phase::kForward);
+    INFO(text_of(forward));
+    // Each device gives its keys and values to the others: n - 1 times round.
+    std::int64_t gathered = 0;
+    for (const Sent& s : forward) {
+      if (s.path.starts_with("mixed") && s.op == "all_gather") gathered += s.elements;
+    }
+    CHECK(gathered == 2 * kBatch * kSteps * kWidth / devices);
+    const auto backward = sent_in(cut, devices, Phase::kBackward);
+    INFO(text_of(backward));
+    CHECK(count(backward, "reduce_scatter") == 2);
+  }
+}
+
+TEST_CASE("sequence parallelism turns each all-reduce into a reduce-scatter and an all-gather") {
+  const std::int64_t devices = 4, part = kBatch * kSteps * kWidth / devices;
+  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+    const auto sent = sent_in(kMegatron + kSequence, static_cast<int>(devices), phase);
+    INFO(text_of(sent));
+    CHECK(count(sent, "reduce_scatter") == 2);
+    CHECK(count(sent, "all_gather") == 2);
+    for (const Sent& s : sent) {
+      if (s.op == "all_gather") CHECK(s.elements == part);
+      if (s.op == "reduce_scatter") CHECK(s.elements == devices * part);
+    }
+  }
+}
