@@ -17,6 +17,7 @@ required=(
   libpcre2-dev
   libpng-dev
   librandom123-dev
+  libutfcpp-dev
   libxxhash-dev
   libyaml-cpp-dev
   libzip-dev

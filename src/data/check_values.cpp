@@ -34,26 +34,25 @@ bool needs_check(const Field& field) {
                                                                       offset, raw * scale + offset);
   const SamplePlace place = field.source->place_of(sample);
   fail(ExitCode::kFile,
-       "{}: sample {}: {}{} is not an int32; mend the file, or read the field as dtype float32",
-       place.name, place.sample, raw, scaled);
+       "{}: {} {}: {}{} is not an int32; mend the file, or read the field as dtype float32",
+       place.name, place.what, place.sample, raw, scaled);
 }
 
 [[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
   const SamplePlace place = field.source->place_of(sample);
   if (field.table_rows > 0) {
     fail(ExitCode::kFile,
-         "{}: sample {}: {} is not in 0..{}, the rows of '{}'; mend the data or the model",
-         place.name, place.sample, label, field.table_rows - 1, field.table);
+         "{}: {} {}: {} is not in 0..{}, the rows of '{}'; mend the data or the model", place.name,
+         place.what, place.sample, label, field.table_rows - 1, field.table);
   }
   if (field.classes == 0) {
     fail(ExitCode::kFile,
-         "{}: sample {}: label {} is not in 0..{}, the classes of the model's output; mend the "
+         "{}: {} {}: label {} is not in 0..{}, the classes of the model's output; mend the "
          "data or the model, or set 'labels: unchecked' to train as Keras does",
-         place.name, place.sample, label, field.label_limit - 1);
+         place.name, place.what, place.sample, label, field.label_limit - 1);
   }
-  fail(ExitCode::kFile,
-       "{}: sample {}: label {} is not in 0..{}; give one_hot the number of classes", place.name,
-       place.sample, label, field.classes - 1);
+  fail(ExitCode::kFile, "{}: {} {}: label {} is not in 0..{}; give one_hot the number of classes",
+       place.name, place.what, place.sample, label, field.classes - 1);
 }
 
 }  // namespace

@@ -12,9 +12,10 @@
 namespace meshwork::data {
 namespace {
 
-/// Whole numbers stay whole for the target y; everything else is float32.
+/// Whole numbers stay whole for the target y and of tokens; everything else is float32.
 DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
-  const bool is_label = spec.name == "y" && spec.one_hot == 0 && !is_floating(info.dtype);
+  const bool is_label = (spec.name == "y" || info.vocabulary != nullptr) && spec.one_hot == 0 &&
+                        !is_floating(info.dtype);
   const bool is_raw = spec.scale == 1.0 && spec.offset == 0.0 && spec.mean.empty();
   return is_label && is_raw && spec.augment.empty() ? DType::kInt32 : DType::kFloat32;
 }
@@ -105,6 +106,15 @@ void check_alike(const Split& split, const Split& other) {
   }
 }
 
+/// "samples", or "windows of 64 characters, 65 different".
+std::string describe_samples(const Split& split) {
+  const SourceInfo& info = split.fields.front().source->info();
+  if (info.vocabulary == nullptr) return "samples";
+  const std::size_t different = info.vocabulary->texts.size();
+  return fmt::format("windows of {} {}s{}", info.shape.back(), info.vocabulary->unit,
+                     different == 0 ? "" : fmt::format(", {} different", different));
+}
+
 }  // namespace
 
 Shape Field::stored_shape() const { return {shape.begin(), shape.end() - (classes > 0 ? 1 : 0)}; }
@@ -176,7 +186,7 @@ std::string Dataset::describe() const {
   std::string text;
   for (const SplitSpec& spec : spec_.splits) {
     const Split& opened = split(spec.name);
-    text += fmt::format("{}: {} samples", opened.name, opened.samples);
+    text += fmt::format("{}: {} {}", opened.name, opened.samples, describe_samples(opened));
     for (const Field& field : opened.fields) {
       text += fmt::format(", {} {} {}", field.name, to_string(field.dtype), to_string(field.shape));
     }

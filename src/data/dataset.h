@@ -77,7 +77,8 @@ class Dataset {
   /// "validation", else "test", else none.
   std::optional<std::string> validation_name() const;
 
-  /// A line per split: "train: 60000 samples, x float32 [28, 28], y int32 []". Opens all splits.
+  /// A line per split: "train: 60000 samples, x float32 [28, 28], y int32 []"; of tokens
+  /// "windows of 64 characters, 65 different" instead of "samples". Opens all splits.
   std::string describe() const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "base/join.h"
 #include "base/nearest.h"
@@ -14,10 +15,12 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 15> kReserved{
+constexpr std::array<std::string_view, 21> kReserved{
     "name",       "format",     "directories", "splits",        "take",
     "hint",       "cache",      "seed",        "header",        "delimiter",
-    "color_mode", "image_size", "class_names", "interpolation", "crop_to_aspect_ratio"};
+    "color_mode", "image_size", "class_names", "interpolation", "crop_to_aspect_ratio",
+    "files",      "context",    "stride",      "unit",          "vocabulary",
+    "dtype"};
 
 /// The fields that the first split given as a map names, else x and y.
 std::vector<std::string> field_names(const Value& splits) {
@@ -213,13 +216,14 @@ DatasetSpec read_description(const Value& description) {
     options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
     spec.fields.push_back(read_field(name, options.back()));
   }
+  std::shared_ptr<void> kept;
   for (const Value::Entry& entry : splits.map) {
     check_split(entry, names);
     SplitSpec split{
         .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
     for (std::size_t i = 0; i < names.size(); ++i) {
       split.openers.push_back(format.parse({entry.key, names[i], field_value(entry, names[i]),
-                                            names, description, keys, options[i]}));
+                                            names, description, keys, options[i], kept}));
     }
     spec.splits.push_back(std::move(split));
   }

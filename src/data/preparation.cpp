@@ -6,7 +6,8 @@ std::future<void> prepare(const Split& split) {
   return std::async(std::launch::async, [fields = split.fields] {
     for (const Field& field : fields) {
       try {
-        if (field.source->is_resident()) field.source->samples();
+        const Source& source = field.source->holder();
+        if (source.is_resident()) source.samples();
       } catch (...) {
         return;
       }

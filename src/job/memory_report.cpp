@@ -21,7 +21,8 @@ std::int64_t kept_data_bytes(const Job& job) {
   std::int64_t bytes = 0;
   const auto count = [&](const data::Split& split) {
     for (const data::Field& field : split.fields) {
-      if (counted.insert(field.source.get()).second) bytes += field.source->kept_bytes();
+      const data::Source& source = field.source->holder();
+      if (counted.insert(&source).second) bytes += source.kept_bytes();
     }
   };
   count(job.train);

@@ -35,7 +35,7 @@ std::int64_t resident_data_bytes(const Job& job) {
   std::int64_t bytes = 0;
   for (const auto& [kind, split] : job.splits) {
     for (const data::Field& field : split.fields) {
-      const data::Source& source = *field.source;
+      const data::Source& source = field.source->holder();
       if (counted.insert(&source).second && source.is_resident()) bytes += source.kept_bytes();
     }
   }

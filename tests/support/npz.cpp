@@ -34,7 +34,8 @@ HostTensor read_npz(const std::string& file, const std::string& array) {
   const config::Value description;
   config::Reader dataset(description, "dataset");
   config::Reader options(description, "field");
-  const data::FieldEntry entry{"train", "x", value, {"x"}, description, dataset, options};
+  std::shared_ptr<void> kept;
+  const data::FieldEntry entry{"train", "x", value, {"x"}, description, dataset, options, kept};
   const auto source = data::kNpz.parse(entry)({.directories = {"."}});
   const data::SourceInfo& info = source->info();
   const DType dtype = is_floating(info.dtype) ? DType::kFloat32 : DType::kInt32;

@@ -11,8 +11,9 @@ namespace {
 
 class ArraySource : public Source {
  public:
-  ArraySource(std::unique_ptr<FileBytes> file, const ArrayHeader& header, bool keeps)
-      : Source({file->path(), header.shape, header.element.type}),
+  ArraySource(std::unique_ptr<FileBytes> file, const ArrayHeader& header, bool keeps,
+              std::shared_ptr<const Vocabulary> vocabulary)
+      : Source({file->path(), header.shape, header.element.type, std::move(vocabulary)}),
         file_(std::move(file)),
         element_(header.element),
         offset_(header.offset),
@@ -55,7 +56,8 @@ class ArraySource : public Source {
 }  // namespace
 
 std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header,
-                                   const OpenContext& context) {
+                                   const OpenContext& context,
+                                   std::shared_ptr<const Vocabulary> vocabulary) {
   const std::size_t size = size_of(header.element.type);
   if (header.shape.empty()) {
     fail(ExitCode::kFile, "{}: a single number, not an array of samples", file->path());
@@ -65,7 +67,7 @@ std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayH
   file->expect_size(bytes, fmt::format("shape {} of {}", to_string(header.shape),
                                        to_string(header.element.type)));
   const bool keeps = file->is_packed() || context.keeps(static_cast<std::int64_t>(bytes));
-  return std::make_unique<ArraySource>(std::move(file), header, keeps);
+  return std::make_unique<ArraySource>(std::move(file), header, keeps, std::move(vocabulary));
 }
 
 }  // namespace meshwork::data

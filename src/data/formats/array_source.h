@@ -14,9 +14,10 @@ struct ArrayHeader {
   std::size_t offset = 0;  ///< bytes before the first element
 };
 
-/// An array that fills a file from `header.offset` to its end, row-major. Throws Error with
-/// ExitCode::kFile if the file has another size.
+/// An array that fills a file from `header.offset` to its end, row-major, perhaps of
+/// tokens. Throws Error with ExitCode::kFile if the file has another size.
 std::unique_ptr<Source> open_array(std::unique_ptr<FileBytes> file, const ArrayHeader& header,
-                                   const OpenContext& context);
+                                   const OpenContext& context,
+                                   std::shared_ptr<const Vocabulary> vocabulary = nullptr);
 
 }  // namespace meshwork::data

@@ -123,18 +123,28 @@ std::unique_ptr<Source> concatenated(std::vector<std::unique_ptr<Source>> parts)
   return std::make_unique<ConcatenatedSource>(std::move(parts));
 }
 
+std::vector<std::string> paths_of(const FileNames& files, const OpenContext& context) {
+  std::vector<std::string> paths;
+  for (const std::string& name : files.names) {
+    const auto found = find_files(name, context.directories, files.at, context.hint);
+    paths.insert(paths.end(), found.begin(), found.end());
+  }
+  return paths;
+}
+
+std::unique_ptr<Source> open_all(const FileNames& files, const FileOpener& open_file,
+                                 const OpenContext& context) {
+  const std::vector<std::string> paths = paths_of(files, context);
+  OpenContext each = context;
+  each.files = static_cast<std::int64_t>(paths.size());
+  Parts parts;
+  for (const std::string& path : paths) parts.push_back(open_file(path, each));
+  return concatenated(std::move(parts));
+}
+
 Opener open_files(FileNames files, FileOpener open_file) {
   return [files = std::move(files), open_file = std::move(open_file)](const OpenContext& context) {
-    std::vector<std::string> paths;
-    for (const std::string& name : files.names) {
-      const auto found = find_files(name, context.directories, files.at, context.hint);
-      paths.insert(paths.end(), found.begin(), found.end());
-    }
-    OpenContext each = context;
-    each.files = static_cast<std::int64_t>(paths.size());
-    Parts parts;
-    for (const std::string& path : paths) parts.push_back(open_file(path, each));
-    return concatenated(std::move(parts));
+    return open_all(files, open_file, context);
   };
 }
 

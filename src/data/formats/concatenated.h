@@ -17,7 +17,14 @@ std::unique_ptr<Source> concatenated(std::vector<std::unique_ptr<Source>> parts)
 using FileOpener =
     std::function<std::unique_ptr<Source>(const std::string& path, const OpenContext& context)>;
 
-/// An opener that finds the files in their order, opens each, and puts the samples together.
+/// The paths of the files in their order.
+std::vector<std::string> paths_of(const FileNames& files, const OpenContext& context);
+
+/// Finds the files, opens each, and puts the samples together.
+std::unique_ptr<Source> open_all(const FileNames& files, const FileOpener& open_file,
+                                 const OpenContext& context);
+
+/// An opener that does so.
 Opener open_files(FileNames files, FileOpener open_file);
 
 }  // namespace meshwork::data

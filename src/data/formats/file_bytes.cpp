@@ -71,6 +71,8 @@ std::span<const std::byte> FileBytes::all() const {
   return unpacked_.span();
 }
 
+std::size_t FileBytes::size() const { return gzip_ ? gunzip_size(file_) : file_.bytes().size(); }
+
 void FileBytes::prepare() const {
   if (gzip_) {
     all();

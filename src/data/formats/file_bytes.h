@@ -46,6 +46,9 @@ class FileBytes {
   /// All contents; any number of threads may call it.
   std::span<const std::byte> all() const;
 
+  /// Bytes of the contents; a gzip file is decompressed to find out.
+  std::size_t size() const;
+
   bool is_packed() const { return gzip_; }
 
   /// Unpacks a gzip file; has the system begin to read a plain one.

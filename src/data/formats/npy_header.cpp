@@ -124,11 +124,15 @@ Element parse_descr(const std::string& name, std::string_view descr) {
        name, printable(descr));
 }
 
+std::string_view text_of(std::span<const std::byte> head) {
+  return {reinterpret_cast<const char*>(head.data()), head.size()};
+}
+
 /// The text of the header and where the elements begin.
 std::pair<std::string_view, std::size_t> header_text(const std::string& name,
                                                      std::span<const std::byte> head) {
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  if (!text.starts_with(kMagic)) {
+  const std::string_view text = text_of(head);
+  if (!is_npy(head)) {
     fail(ExitCode::kFile, "{}: not a .npy file (it does not begin with \\x93NUMPY)", name);
   }
   const auto byte = [&](std::size_t i) -> std::size_t {
@@ -149,6 +153,8 @@ std::pair<std::string_view, std::size_t> header_text(const std::string& name,
 }
 
 }  // namespace
+
+bool is_npy(std::span<const std::byte> head) { return text_of(head).starts_with(kMagic); }
 
 ArrayHeader parse_npy_header(const std::string& name, std::span<const std::byte> head) {
   const auto [text, offset] = header_text(name, head);

@@ -5,7 +5,7 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::array<const Format*, 8> kFormats{
+constexpr std::array<const Format*, 10> kFormats{
     &kCifar10,    //
     &kCifar100,   //
     &kCsv,        //
@@ -14,6 +14,8 @@ constexpr std::array<const Format*, 8> kFormats{
     &kNpy,        //
     &kNpz,        //
     &kSynthetic,  //
+    &kText,       //
+    &kTokens,     //
 };
 
 }  // namespace

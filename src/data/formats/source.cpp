@@ -13,9 +13,7 @@ config::Reader keys_of(const FieldEntry& entry) {
           fmt::format("splits.{}.{}", entry.split, entry.field)};
 }
 
-FileNames files_of(const FieldEntry& entry, config::Reader& keys) {
-  const std::string what = fmt::format("splits.{}.{}", entry.split, entry.field);
-  const config::Value& value = entry.value.is_map() ? keys.require("file") : entry.value;
+FileNames file_names(const config::Value& value, const std::string& what) {
   FileNames files{{}, value.at};
   if (value.is_scalar()) files.names.push_back(value.as_string(what));
   for (const config::Value& item : value.list) files.names.push_back(item.as_string(what));
@@ -24,6 +22,11 @@ FileNames files_of(const FieldEntry& entry, config::Reader& keys) {
     if (name.empty()) config::fail_at(value.at, "{} must name a file, not ''", what);
   }
   return files;
+}
+
+FileNames files_of(const FieldEntry& entry, config::Reader& keys) {
+  const config::Value& value = entry.value.is_map() ? keys.require("file") : entry.value;
+  return file_names(value, fmt::format("splits.{}.{}", entry.split, entry.field));
 }
 
 FileNames files_of(const FieldEntry& entry) {

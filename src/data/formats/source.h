@@ -14,6 +14,7 @@
 #include "config/value.h"
 #include "data/formats/element.h"
 #include "data/formats/file_bytes.h"
+#include "data/vocabulary.h"
 
 namespace meshwork::data {
 
@@ -22,6 +23,8 @@ struct SourceInfo {
   std::string name;               ///< for errors: "/data/mnist/t10k-labels-idx1-ubyte"
   Shape shape;                    ///< [n, ...]: at least one dimension, none negative
   DType dtype = DType::kFloat32;  ///< of its elements
+  /// Of numbers of tokens, what these stand for; null for all other arrays.
+  std::shared_ptr<const Vocabulary> vocabulary = nullptr;
 };
 
 /// What is kept in memory where a description does not say `cache`.
@@ -31,6 +34,7 @@ constexpr std::int64_t kCachedByDefault = std::int64_t{1} << 30;
 struct SamplePlace {
   std::string name;
   std::int64_t sample = 0;
+  std::string_view what = "sample";  ///< that has this number
 };
 
 /// An opened array of n samples. Opening reads a header; the payload is read when the first
@@ -62,6 +66,9 @@ class Source {
 
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
+
+  /// The source in whose memory the elements lie, of which this one may be a part.
+  virtual const Source& holder() const { return *this; }
 
   virtual SamplePlace place_of(std::int64_t sample) const { return {info_.name, sample}; }
 
@@ -105,6 +112,7 @@ struct FieldEntry {
   const config::Value& description;        ///< the whole map
   config::Reader& dataset;                 ///< its keys
   config::Reader& options;                 ///< keys of the field: x: {...}
+  std::shared_ptr<void>& kept;             ///< what the format keeps for all entries; null at first
 };
 
 /// A file format, or another way to make arrays.
@@ -126,6 +134,8 @@ extern const Format kImages;
 extern const Format kNpy;
 extern const Format kNpz;
 extern const Format kSynthetic;
+extern const Format kText;
+extern const Format kTokens;
 
 /// The keys of an entry that is a map; no keys for a mere file name.
 config::Reader keys_of(const FieldEntry& entry);
@@ -136,6 +146,7 @@ struct FileNames {
   std::vector<std::string> names;  ///< at least one
   config::Location at;
 };
+FileNames file_names(const config::Value& value, const std::string& what);
 FileNames files_of(const FieldEntry& entry, config::Reader& keys);
 /// The same where the format has no keys of its own.
 FileNames files_of(const FieldEntry& entry);
