@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "data/shuffle.h"
 
 namespace meshwork::data {
 namespace {
@@ -34,7 +32,7 @@ std::shared_ptr<std::byte> heap_memory(std::int64_t bytes) {
 }
 
 Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& part_of)
-    : split_(split), options_(options) {
+    : split_(split), options_(options), order_(split.samples, options.shuffle, options.seed) {
   MW_CHECK(split.samples > 0 && options.batch_size > 0 && options.first_step >= 0);
   MW_CHECK(options.steps_per_epoch.value_or(1) > 0 && options.prefetch > 0);
   MW_CHECK(!options.drop_remainder || split.samples >= options.batch_size);
@@ -64,7 +62,7 @@ Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& p
       slot.batch.fields.push_back({dtype, {}, slot.buffers.back().get()});
     }
   }
-  order_.resize(static_cast<std::size_t>(split.samples));
+  rows_.resize(static_cast<std::size_t>(full));
   if (!has_rows_alone) thread_ = std::thread([this] { run(); });
 }
 
@@ -119,32 +117,22 @@ void Loader::run() {
   }
 }
 
-void Loader::order_rows(std::int64_t pass) {
-  const bool is_first = order_pass_ < 0;
-  if (pass == order_pass_ || (!options_.shuffle && !is_first)) return;
-  if (options_.shuffle) {
-    permutation(options_.seed, static_cast<std::uint64_t>(pass), order_);
-  } else {
-    std::iota(order_.begin(), order_.end(), 0);
-  }
-  for (std::int64_t& row : order_) row += split_.first;
-  order_pass_ = pass;
-}
-
 const Loader::Plan& Loader::plan_of(std::int64_t step) const {
   return plans_[step % steps_per_pass_ == steps_per_pass_ - 1 ? 1 : 0];
 }
 
 /// The samples of a device's part of a batch.
-Rows Loader::rows_of(std::int64_t step, const LocalPart& part) const {
+Rows Loader::rows_of(std::int64_t step, const LocalPart& part) {
   const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.region.offset[0];
-  const std::span<const std::int64_t> order(order_);
-  return {order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(part.shape[0])),
-          step / steps_per_pass_, first};
+  const std::span rows = std::span(rows_).first(static_cast<std::size_t>(part.shape[0]));
+  for (std::int64_t place = first; std::int64_t & row : rows) {
+    row = split_.first + order_.at(place++);
+  }
+  return {rows, step / steps_per_pass_, first};
 }
 
 void Loader::fill(Slot& slot, std::int64_t step) {
-  order_rows(step / steps_per_pass_);
+  order_.begin(step / steps_per_pass_);
   const Plan& plan = plan_of(step);
   slot.batch.size = plan.size;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "data/field_plan.h"
 #include "data/sample_reader.h"
+#include "data/shuffle.h"
 
 namespace meshwork::data {
 
@@ -84,8 +85,7 @@ class Loader {
   struct Slot;
 
   void run();
-  void order_rows(std::int64_t pass);
-  Rows rows_of(std::int64_t step, const LocalPart& part) const;
+  Rows rows_of(std::int64_t step, const LocalPart& part);
   const Plan& plan_of(std::int64_t step) const;
   void fill(Slot& slot, std::int64_t step);
   Slot& slot_of(std::int64_t number);
@@ -97,8 +97,8 @@ class Loader {
   std::vector<Plan> plans_;            ///< for a full batch, and for the last one of a pass
   std::vector<SampleReader> readers_;  ///< one per field
   std::vector<Slot> slots_;            ///< a ring: two in use, the others ready or being filled
-  std::vector<std::int64_t> order_;    ///< of pass order_pass_
-  std::int64_t order_pass_ = -1;
+  PassOrder order_;
+  std::vector<std::int64_t> rows_;  ///< what rows_of gave last
 
   std::mutex mutex_;
   std::condition_variable changed_;
