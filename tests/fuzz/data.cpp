@@ -37,14 +37,11 @@ class MemoryFile {
   int fd_;
 };
 
-/// Reads all elements of an array in a file of this format.
-void read_array(const char* format, std::string_view bytes) {
+/// Reads all elements of x in a dataset.
+void read_x(const std::string& description) {
   constexpr std::int64_t kMost = 1 << 20;
-  const MemoryFile file(bytes);
-  const std::string text =
-      fmt::format("{{format: {}, splits: {{train: {{x: {}}}}}}}", format, file.path());
   try {
-    const data::Dataset dataset(config::parse_yaml(text, "d.yaml"), 1);
+    const data::Dataset dataset(config::parse_yaml(description, "d.yaml"), 1);
     const auto source = dataset.split("train").find("x")->source;
     const std::int64_t elements = num_elements(source->info().shape);
     const auto item = static_cast<std::int64_t>(size_of(source->info().dtype));
@@ -54,12 +51,33 @@ void read_array(const char* format, std::string_view bytes) {
   }
 }
 
+/// An array in a file of this format.
+void read_array(const char* format, std::string_view bytes) {
+  const MemoryFile file(bytes);
+  read_x(fmt::format("{{format: {}, splits: {{train: {{x: {}}}}}}}", format, file.path()));
+}
+
+/// Windows of tokens.
+void read_tokens(const char* format, std::string_view bytes) {
+  const MemoryFile file(bytes);
+  read_x(fmt::format("{{format: {}, context: 2, splits: {{train: {}}}}}", format, file.path()));
+}
+
 }  // namespace
 
 void idx(std::string_view bytes) { read_array("idx", bytes); }
 void npy(std::string_view bytes) { read_array("npy", bytes); }
 void npz(std::string_view bytes) { read_array("npz", bytes); }
 void csv(std::string_view bytes) { read_array("csv", bytes); }
+void text(std::string_view bytes) { read_tokens("text", bytes); }
+void tokens(std::string_view bytes) { read_tokens("tokens", bytes); }
+
+void vocabulary(std::string_view bytes) {
+  const MemoryFile letters("abc");
+  const MemoryFile file(bytes);
+  read_x(fmt::format("{{format: text, context: 2, splits: {{train: {}}}, vocabulary: {}}}",
+                     letters.path(), file.path()));
+}
 
 void image(std::string_view bytes) {
   const std::span file(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size());
