@@ -80,6 +80,18 @@ void check_values(const Field& field, std::int64_t sample, std::int64_t count,
   }
 }
 
+void check_vocabulary(const Field& field) {
+  const auto& vocabulary = field.source->info().vocabulary;
+  const std::int64_t limit = limit_of(field);
+  if (vocabulary == nullptr || limit == 0) return;
+  const auto count = static_cast<std::int64_t>(vocabulary->texts.size());
+  if (count <= limit) return;
+  fail(ExitCode::kFile, "{}: {} different {}s, but {} has {}; make the model as large",
+       field.source->info().name, count, vocabulary->unit,
+       field.table_rows > 0 ? fmt::format("the table '{}'", field.table) : "the model's output",
+       limit);
+}
+
 const std::byte* resident_samples(const Split& split, const Field& field) {
   const std::byte* samples = field.source->samples();
   const std::int64_t elements = num_elements(field.stored_shape());

@@ -13,6 +13,10 @@ namespace meshwork::data {
 void check_values(const Field& field, std::int64_t sample, std::int64_t count,
                   const std::byte* stored);
 
+/// An Error where the tokens of a field are known to be more than a table has rows, or a model's
+/// output classes.
+void check_vocabulary(const Field& field);
+
 /// All stored samples of a field whose arrival is kRows, of which those of the split are checked.
 const std::byte* resident_samples(const Split& split, const Field& field);
 

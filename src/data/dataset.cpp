@@ -184,13 +184,14 @@ std::optional<std::string> Dataset::validation_name() const {
 
 std::string Dataset::describe() const {
   std::string text;
-  for (const SplitSpec& spec : spec_.splits) {
-    const Split& opened = split(spec.name);
-    text += fmt::format("{}: {} {}", opened.name, opened.samples, describe_samples(opened));
-    for (const Field& field : opened.fields) {
-      text += fmt::format(", {} {} {}", field.name, to_string(field.dtype), to_string(field.shape));
-    }
-    text += '\n';
+  for (const SplitSpec& spec : spec_.splits) text += data::describe(split(spec.name)) + "\n";
+  return text;
+}
+
+std::string describe(const Split& split) {
+  std::string text = fmt::format("{}: {} {}", split.name, split.samples, describe_samples(split));
+  for (const Field& field : split.fields) {
+    text += fmt::format(", {} {} {}", field.name, to_string(field.dtype), to_string(field.shape));
   }
   return text;
 }

@@ -77,8 +77,7 @@ class Dataset {
   /// "validation", else "test", else none.
   std::optional<std::string> validation_name() const;
 
-  /// A line per split: "train: 60000 samples, x float32 [28, 28], y int32 []"; of tokens
-  /// "windows of 64 characters, 65 different" instead of "samples". Opens all splits.
+  /// A line per split, as of describe(split). Opens all splits.
   std::string describe() const;
 
  private:
@@ -89,6 +88,10 @@ class Dataset {
   mutable std::mutex mutex_;
   mutable std::map<std::string, Split, std::less<>> open_;
 };
+
+/// "train: 60000 samples, x float32 [28, 28], y int32 []"; of tokens "train: 1003790 windows of 64
+/// characters, 65 different, x int32 [64], y int32 [64]".
+std::string describe(const Split& split);
 
 /// Keras's validation_split: the first floor(n * (1 - fraction)) samples, and the rest. Throws a
 /// configuration Error unless both have samples.

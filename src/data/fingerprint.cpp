@@ -30,6 +30,10 @@ std::uint64_t fingerprint(const Split& split) {
   for (const Field& field : split.fields) {
     const std::string text = describe(field);
     add(text.data(), text.size());
+    if (const auto& vocabulary = field.source->info().vocabulary) {
+      const std::string tokens = to_json(*vocabulary);
+      add(tokens.data(), tokens.size());
+    }
     const std::int64_t elements = num_elements(field.stored_shape());
     sample.resize(static_cast<std::size_t>(elements) * size_of(field.source->info().dtype));
     for (std::int64_t i = 0; i < looked_at; ++i) {

@@ -8,6 +8,7 @@
 #include "base/join.h"
 #include "comm/mpi.h"
 #include "comm/thread.h"
+#include "data/check_values.h"
 #include "exec/executable.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
@@ -162,6 +163,7 @@ data::Split with_table_rows(const Job& job, data::Split split) {
     field.dtype = field.conversion.dtype = DType::kInt32;
     field.table_rows = table->second.count;
     field.table = table->second.path;
+    data::check_vocabulary(field);
   }
   return split;
 }
@@ -176,6 +178,7 @@ data::Split with_class_ranges(const Job& job, data::Split split) {
     if (range == ranges.end() || field.dtype != DType::kInt32) continue;
     field.label_limit = range->second.count;
     field.ignored_label = range->second.ignored;
+    data::check_vocabulary(field);
   }
   return split;
 }

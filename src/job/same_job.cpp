@@ -35,7 +35,7 @@ std::string describe_versions() {
 }
 
 /// Data that this device cannot read it complains of where it needs them.
-std::string describe(const data::Split& split) {
+std::string describe_data(const data::Split& split) {
   try {
     return fmt::format("{}: {} samples, fingerprint {:016x}\n", split.name, split.samples,
                        data::fingerprint(split));
@@ -46,7 +46,7 @@ std::string describe(const data::Split& split) {
 
 std::string describe(const Job& job) {
   std::string data;
-  for (const auto& [kind, split] : job.splits) data += describe(split);
+  for (const auto& [kind, split] : job.splits) data += describe_data(split);
   const Json json{{"versions", describe_versions()},
                   {"configuration", job.config.text + to_yaml(job.config.dataset)},
                   {"data", data},

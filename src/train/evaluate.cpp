@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "comm/collectively.h"
+#include "job/run_vocabulary.h"
 #include "job/same_job.h"
 #include "job/same_model.h"
 #include "train/progress_bar.h"
@@ -73,7 +74,10 @@ std::string weights_file(const std::string& from) {
 void load(Session& session, const GivenWeights& weights) {
   session.load_weights(weights.path);
   if (weights.any_model) return;
-  collectively(session.hosts(), [&] { check_same_model(session.job().config, weights.path); });
+  collectively(session.hosts(), [&] {
+    check_same_model(session.job().config, weights.path);
+    check_same_vocabulary(session.job(), weights.path);
+  });
 }
 
 void prepare_evaluate(Job& job, const data::Split& split) {

@@ -37,10 +37,11 @@ std::string weights_file(const std::string& from);
 /// Trained weights, as --from names them.
 struct GivenWeights {
   std::string path;        ///< a file, or a checkpoint
-  bool any_model = false;  ///< they may be of a model that computes something else
+  bool any_model = false;  ///< they may be of another model, or other tokens
 };
 
-/// Reads them; throws the Errors of Session::load_weights and check_same_model.
+/// Reads them; throws the Errors of Session::load_weights, check_same_model and
+/// check_same_vocabulary.
 void load(Session& session, const GivenWeights& weights);
 
 void prepare_evaluate(Job& job, const data::Split& split);

@@ -10,6 +10,7 @@
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
+#include "job/run_vocabulary.h"
 #include "job/same_job.h"
 #include "machine/signals.h"
 #include "optim/optimizer.h"
@@ -36,6 +37,15 @@ void prepare_fit(Job& job) {
 }
 
 namespace {
+
+/// Leaves what the numbers of tokens stand for beside the weights. Those that training starts from
+/// must have been trained on the same.
+void keep_vocabulary(const Job& job, const RunDirectory& directory, const FitOptions& options) {
+  const std::string& newest = directory.newest_checkpoint();
+  const std::string& weights = newest.empty() ? options.from : newest;
+  if (!weights.empty()) check_same_vocabulary(job, weights);
+  write_vocabulary(job, directory.path());
+}
 
 /// Gives the variables the values that training starts from.
 Start begin(Session& session, const RunDirectory& directory, const FitOptions& options,
@@ -140,7 +150,9 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
   try {
     Session session(job, world);
     collectively(session.hosts(), [&] {
-      if (session.is_first()) record.emplace(job, directory, options.command);
+      if (!session.is_first()) return;
+      keep_vocabulary(job, directory, options);
+      record.emplace(job, directory, options.command);
     });
     FitResult result = train(session, directory, options, record ? &*record : nullptr, out);
     if (record) result.record = record->line();

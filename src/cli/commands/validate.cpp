@@ -68,6 +68,10 @@ ExitCode validate(const ConfigArguments& arguments) {
   const Job job = check(arguments, missing);
   if (launched_rank() != 0) return ExitCode::kOk;
   fmt::print("{}: ok\n  {}\n", job.config.file, summarize(job.config));
+  if (missing.empty()) {
+    fmt::print("  {}\n", data::describe(job.train));
+    if (job.validation) fmt::print("  {}\n", data::describe(*job.validation));
+  }
   for (const std::string& note : notes_of(job)) fmt::print("  note: {}\n", note);
   if (!missing.empty()) fmt::print("  the data could not be checked: {}\n", missing);
   return ExitCode::kOk;

@@ -1,0 +1,66 @@
+#include "job/run_vocabulary.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/vocabulary.h"
+
+namespace meshwork {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// nullptr where no field has tokens.
+const data::Vocabulary* vocabulary_of(const Job& job) {
+  for (const data::Field& field : job.train.fields) {
+    const auto& vocabulary = field.source->info().vocabulary;
+    if (vocabulary != nullptr) return vocabulary.get();
+  }
+  return nullptr;
+}
+
+/// "DIR/final.safetensors" and "DIR/checkpoints/step-6" -> "DIR".
+fs::path run_directory_of(const fs::path& weights) {
+  const fs::path parent = fs::absolute(weights).lexically_normal().parent_path();
+  return parent.filename() == "checkpoints" ? parent.parent_path() : parent;
+}
+
+/// "65 characters"; "bytes".
+std::string describe(const data::Vocabulary& vocabulary) {
+  const std::size_t count = vocabulary.texts.size();
+  return fmt::format("{}{}s", count == 0 ? "" : fmt::format("{} ", count), vocabulary.unit);
+}
+
+/// ", of which number 3 is 'd' there and 'c' here".
+std::string difference(const data::Vocabulary& there, const data::Vocabulary& here) {
+  const auto [first, second] =
+      std::mismatch(there.texts.begin(), there.texts.end(), here.texts.begin(), here.texts.end());
+  if (first == there.texts.end() || second == here.texts.end()) return "";
+  return fmt::format(", of which number {} is '{}' there and '{}' here",
+                     first - there.texts.begin(), *first, *second);
+}
+
+}  // namespace
+
+void write_vocabulary(const Job& job, const std::string& directory) {
+  const data::Vocabulary* vocabulary = vocabulary_of(job);
+  if (vocabulary == nullptr) return;
+  replace_file(directory + "/" + data::kVocabularyFile, to_json(*vocabulary));
+}
+
+void check_same_vocabulary(const Job& job, const std::string& weights) {
+  const data::Vocabulary* here = vocabulary_of(job);
+  const std::string file = (run_directory_of(weights) / data::kVocabularyFile).string();
+  std::error_code status;
+  if (here == nullptr || !fs::is_regular_file(file, status)) return;
+  const data::Vocabulary there = data::parse_vocabulary(read_text_file(file), file);
+  if (there == *here) return;
+  fail(ExitCode::kFile,
+       "{}: the weights were trained on {}, and the data have {}{}; use the text that they were "
+       "trained on, or give the dataset `vocabulary: {}`",
+       file, describe(there), describe(*here), difference(there, *here), file);
+}
+
+}  // namespace meshwork

@@ -1,0 +1,94 @@
+// Runs on text: what they leave for those who turn numbers into text again.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr const char* kTextConfig = R"(mesh: {data: 2}
+dataset:
+  format: text
+  files: input.txt
+  splits: {train: 0.9, validation: 0.1}
+  context: 4
+  stride: {train: 1}
+model:
+  input: {shape: [4], dtype: int32}
+  layers:
+    - Embedding: {name: embedding, input_dim: 5, output_dim: 8}
+    - Dense: {name: logits, units: 5}
+compile:
+  optimizer: {Adam: {learning_rate: 0.05}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {batch_size: 8, epochs: 4, validation: true}
+run_directory: run
+)";
+
+/// "abcd\n" again and again: what comes next is never in doubt.
+struct TextFolder : JobFolder {
+  TextFolder() {
+    write("c.yaml", kTextConfig);
+    write("input.txt", lines("abcd\n"));
+  }
+
+  static std::string lines(const std::string& line) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += line;
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model learns what comes next, and its vocabulary is kept") {
+  const TextFolder folder;
+  const std::string line = train(folder);
+  CHECK(line.find(" val_accuracy=1 ") != std::string::npos);
+  const Json vocabulary = Json::parse(folder.read("run/vocabulary.json"));
+  CHECK(vocabulary.at("unit") == "character");
+  CHECK(vocabulary.at("tokens") == Json{"\n", "a", "b", "c", "d"});
+  const std::string evaluated = output(folder, "evaluate c.yaml --from run --verbose 0");
+  CHECK(evaluated.find(" accuracy=1 ") != std::string::npos);
+}
+
+TEST_CASE("a run on windows that is stopped goes on with the same windows") {
+  const TextFolder folder;
+  train(folder, "fit.steps_per_epoch=7 fit.epochs=2");
+  const std::string whole = train(folder, "fit.steps_per_epoch=7 fit.epochs=4 --new");
+  CHECK(train(folder, "fit.steps_per_epoch=7 fit.epochs=4 --resume") == whole);
+}
+
+TEST_CASE("weights are not used on text that is numbered otherwise") {
+  const TextFolder folder;
+  train(folder);
+  folder.write("input.txt", TextFolder::lines("abxd\n"));
+  const std::string other = complaint(folder, "evaluate c.yaml --from run", 3);
+  CHECK(other.find("the weights were trained on 5 characters, and the data have 5 characters, of "
+                   "which number 3 is 'c' there and 'd' here; use the text") != std::string::npos);
+  CHECK(complaint(folder, "fit c.yaml --resume fit.epochs=9", 3) == other);
+  folder.write("input.txt", TextFolder::lines("dcba\n"));
+  output(folder, "evaluate c.yaml --from run --verbose 0");
+  folder.write("input.txt", TextFolder::lines("aad\n"));
+  complaint(folder, "evaluate c.yaml --from run", 3);
+  output(folder, "evaluate c.yaml --from run --verbose 0 dataset.vocabulary=run/vocabulary.json");
+}
+
+TEST_CASE("validate says what the text is, and that the model is too small for it") {
+  const TextFolder folder;
+  const std::string report = output(folder, "validate c.yaml");
+  CHECK(report.find("\n  train: 176 windows of 4 characters, 5 different, x int32 [4], y int32 [4]"
+                    "\n  validation: 4 windows of 4 characters, 5 different, ") !=
+        std::string::npos);
+  const std::string small = " model.layers.embedding.input_dim=4";
+  CHECK(complaint(folder, "validate c.yaml" + small, 3)
+            .find("input.txt: 5 different characters, but the table 'embedding/embeddings' has 4; "
+                  "make the model as large") != std::string::npos);
+  CHECK(complaint(folder, "fit c.yaml model.layers.logits.units=4", 3)
+            .find("5 different characters, but the model's output has 4") != std::string::npos);
+}
