@@ -46,8 +46,13 @@ std::string difference(const data::Vocabulary& there, const data::Vocabulary& he
 
 void write_vocabulary(const Job& job, const std::string& directory) {
   const data::Vocabulary* vocabulary = vocabulary_of(job);
-  if (vocabulary == nullptr) return;
-  replace_file(directory + "/" + data::kVocabularyFile, to_json(*vocabulary));
+  const std::string file = directory + "/" + data::kVocabularyFile;
+  std::error_code ignored;
+  if (vocabulary == nullptr) {
+    fs::remove(file, ignored);
+  } else {
+    replace_file(file, to_json(*vocabulary));
+  }
 }
 
 void check_same_vocabulary(const Job& job, const std::string& weights) {

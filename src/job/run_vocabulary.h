@@ -7,7 +7,7 @@
 namespace meshwork {
 
 /// Writes what the numbers of tokens in the data stand for to vocabulary.json in the directory of a
-/// run; nothing where the data are no tokens.
+/// run; takes away that of an earlier run where the data are no tokens.
 void write_vocabulary(const Job& job, const std::string& directory);
 
 /// Throws an Error of ExitCode::kFile where weights, a file or a checkpoint in the directory of a

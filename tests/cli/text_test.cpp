@@ -55,6 +55,9 @@ TEST_CASE("a model learns what comes next, and its vocabulary is kept") {
   CHECK(vocabulary.at("tokens") == Json{"\n", "a", "b", "c", "d"});
   const std::string evaluated = output(folder, "evaluate c.yaml --from run --verbose 0");
   CHECK(evaluated.find(" accuracy=1 ") != std::string::npos);
+  folder.write("c.yaml", kTinyConfig);
+  train(folder, "--overwrite");
+  CHECK_FALSE(folder.has("run/vocabulary.json"));
 }
 
 TEST_CASE("a run on windows that is stopped goes on with the same windows") {
