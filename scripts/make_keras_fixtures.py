@@ -15,7 +15,7 @@ Each case is one configuration file, as Meshwork reads it, and the arrays
     slot/<path>       state of the optimizer after the last step (not of networks)
     prediction        of the final weights for all of x
 
-Needs keras, jax (CPU) and PyYAML. Usage: make_keras_fixtures.py [tests/fixtures]
+Needs keras, keras-hub, jax (CPU) and PyYAML. Usage: make_keras_fixtures.py [tests/fixtures]
 """
 
 import io
@@ -32,6 +32,7 @@ os.environ.setdefault(
 
 import jax
 import keras
+import keras_hub
 import numpy as np
 import yaml
 
@@ -358,7 +359,12 @@ def make_optimizer(spec):
 def make_scorer(spec, module):
     """A string stays one: Keras logs a metric under the string that was given."""
     name, args = parts(spec)
-    return spec if isinstance(spec, str) else getattr(module, name)(**args)
+    return spec if isinstance(spec, str) else find_class(name, module)(**args)
+
+
+def find_class(name, module):
+    """Keras's own, or keras-hub's of the module of the same name."""
+    return getattr(module, name, None) or getattr(getattr(keras_hub, module.__name__.rpartition(".")[2]), name)
 
 
 CALL_ARGUMENTS = ["use_causal_mask"]
@@ -383,7 +389,7 @@ def make_model(spec):
         sources = args.pop("inputs", None)
         taken = [values[s] for s in sources] if sources else [last]
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
-        last = call_layer(getattr(keras.layers, name)(**args), taken, call)
+        last = call_layer(find_class(name, keras.layers)(**args), taken, call)
         values[args["name"]] = last
     return keras.Model(inputs, last)
 

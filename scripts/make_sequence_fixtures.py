@@ -30,6 +30,14 @@ TAGGER = {
         {"Dense": {"name": "logits", "units": CLASSES}},
     ],
 }
+# Padding counts, but for labels that say otherwise.
+TAGGER_ALL = {
+    "input": [LENGTH],
+    "layers": [
+        {"Embedding": {"name": "embed", "input_dim": ROWS, "output_dim": 8}},
+        {"Dense": {"name": "logits", "units": CLASSES}},
+    ],
+}
 CLASSIFIER = {
     "input": [LENGTH],
     "layers": [
@@ -60,6 +68,10 @@ def tagger(loss, weights=None):
     return TAGGER, ADAM, {SCCE: {"from_logits": True, **loss}}, ["accuracy"], SAMPLES, weights or {}
 
 
+def language(metrics, weights=None, **loss):
+    return TAGGER_ALL, ADAM, {SCCE: {"from_logits": True, **loss}}, metrics, SAMPLES, weights or {}
+
+
 def regressor(loss, metrics, weights=None):
     return REGRESSOR, ADAM, loss, metrics, SAMPLES, weights or {}
 
@@ -80,6 +92,26 @@ CASES = {
         [],
         {"sample_weight": [SAMPLES, LENGTH], "weighted_metrics": ["mse"]},
     ),
+    "perplexity": language([{"Perplexity": {"from_logits": True}}]),
+    "perplexity_masked": language(
+        [
+            {"Perplexity": {"from_logits": True, "mask_token_id": 2}},
+            {SCCE: {"from_logits": True, "ignore_class": 2}},
+        ],
+        ignore_class=2,
+    ),
+    "perplexity_step_weights": language(
+        [],
+        {
+            "sample_weight": [SAMPLES, LENGTH],
+            "weighted_metrics": [
+                {"Perplexity": {"from_logits": True, "mask_token_id": 1}},
+                {SCCE: {"from_logits": True, "ignore_class": 2}},
+            ],
+        },
+        reduction=MEAN,
+        ignore_class=-1,
+    ),
 }
 
 
@@ -92,7 +124,7 @@ def data_of(rng, case):
         x[hidden] = MASKED
         return x.astype(np.float32), rng.normal(size=(samples, LENGTH, 2)).astype(np.float32)
     x = np.where(hidden, 0, rng.integers(1, ROWS, (samples, LENGTH)))
-    shape = (samples, LENGTH) if model is TAGGER else (samples,)
+    shape = (samples, LENGTH) if model in (TAGGER, TAGGER_ALL) else (samples,)
     return x.astype(np.float32), rng.integers(0, CLASSES, shape).astype(np.int32)
 
 

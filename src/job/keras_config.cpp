@@ -25,12 +25,19 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRemedy = "export a .weights.h5, which holds the weights alone";
 
+/// The name by which Keras knows a class of another package, which stands first in `module`.
+Json registered_name(std::string_view module, std::string_view class_name) {
+  const std::string_view package = module.substr(0, module.find('.'));
+  if (package == "keras") return nullptr;
+  return fmt::format("{}>{}", package, class_name);
+}
+
 /// Keras's form of an object that it makes from a class and its arguments.
 Json object_of(std::string_view module, std::string_view class_name, Json arguments) {
   return {{"module", module},
           {"class_name", class_name},
           {"config", std::move(arguments)},
-          {"registered_name", nullptr}};
+          {"registered_name", registered_name(module, class_name)}};
 }
 
 Json json_of(const config::Value& value) {
@@ -261,10 +268,22 @@ Json loss_of(const std::optional<config::ClassSpec>& spec) {
   return spec ? word_or_object("keras.losses", loss_registry(), *spec, "loss") : Json();
 }
 
+/// A word alone stands for one of Keras's own.
+Json metric_of(const config::ClassSpec& spec) {
+  for (const MetricDef* def : metric_registry()) {
+    const bool is_it =
+        std::find(def->names.begin(), def->names.end(), spec.name) != def->names.end();
+    if (is_it && (has_arguments(spec) || !def->module.starts_with("keras."))) {
+      return object_of(def->module, def->names.front(), arguments_of(spec));
+    }
+  }
+  return word_or_object("keras.metrics", metric_registry(), spec, "metric");
+}
+
 Json metrics_of(const std::vector<config::ClassSpec>& specs) {
   Json metrics = Json::array();
   for (const config::ClassSpec& spec : specs) {
-    metrics.push_back(word_or_object("keras.metrics", metric_registry(), spec, "metric"));
+    metrics.push_back(metric_of(spec));
   }
   return metrics;
 }

@@ -1,5 +1,7 @@
 #include "model/model.h"
 
+#include <cmath>
+
 #include "model/layer_graph.h"
 #include "model/objective.h"
 
@@ -65,6 +67,11 @@ void check_compile(const config::Config& config) {
   if (config.compile) read_objectives(config);
 }
 
+double LoggedValue::of(double total, double count) const {
+  if (count == 0) return 0;
+  return is_exp_of_mean ? std::exp(total / count) : total / count;
+}
+
 std::vector<LoggedValue> logged_values(const config::Config& config) {
   std::vector<LoggedValue> values{{"loss", false}};
   for (const Objective& objective : read_objectives(config)) {
@@ -73,7 +80,8 @@ std::vector<LoggedValue> logged_values(const config::Config& config) {
     }
     for (const auto* metrics : {&objective.metrics, &objective.weighted_metrics}) {
       for (const Metric& metric : *metrics) {
-        values.push_back({metric.name, metric.greater_is_better});
+        values.push_back(
+            {metric.name, metric.greater_is_better, metric.result == MetricResult::kExpOfMean});
       }
     }
   }

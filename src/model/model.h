@@ -100,6 +100,10 @@ void check_compile(const config::Config& config);
 struct LoggedValue {
   std::string name;
   bool greater_is_better = false;
+  bool is_exp_of_mean = false;  ///< e to the power of "<name>/total" by "<name>/count"
+
+  /// Of the sums over the steps of an epoch; 0 where nothing counts.
+  double of(double total, double count) const;
 };
 
 /// The losses and all metrics of `compile`, which must be there, without data.

@@ -138,4 +138,17 @@ WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId
           sum_all(b, mean_from(b, weighted.weights, 1))};
 }
 
+WeightedMean weighted_values(GraphBuilder& b, const Compared& compared, ValueId weights,
+                             const std::string& what) {
+  const Shape shape = b.shape(compared.values);
+  if (weights != kNoValue) {
+    const WeightedValues weighted = weigh(b, compared, weights, what);
+    return {sum_all(b, weighted.values), sum_all(b, ops::broadcast_to(b, weighted.weights, shape))};
+  }
+  const ValueId count = compared.valid == kNoValue
+                            ? ops::constant(b, static_cast<double>(num_elements(shape)))
+                            : sum_all(b, compared.valid);
+  return {sum_all(b, compared.values), count};
+}
+
 }  // namespace meshwork

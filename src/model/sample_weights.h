@@ -42,4 +42,8 @@ struct WeightedMean {
 WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId weights,
                               const std::string& what);
 
+/// The same over the values of all samples, each by itself; `weights`: kNoValue if they have none.
+WeightedMean weighted_values(GraphBuilder& b, const Compared& compared, ValueId weights,
+                             const std::string& what);
+
 }  // namespace meshwork

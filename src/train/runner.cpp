@@ -32,11 +32,16 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
 /// All programs of a kind put out the same metrics.
 void Runner::name_metrics() {
   constexpr std::string_view kTotal = "/total";
+  const config::Config& config = session_.job().config;
+  std::map<std::string, LoggedValue> logged;
+  if (config.compile) {
+    for (const LoggedValue& value : logged_values(config)) logged[value.name] = value;
+  }
   for (const auto& [key, program] : session_.job().programs) {
     if (key.kind != kind_) continue;
     for (const NamedValue& output : program.partitioned.graph.outputs) {
       if (!output.name.ends_with(kTotal)) continue;
-      means_.push_back({output.name.substr(0, output.name.size() - kTotal.size())});
+      means_.push_back({logged.at(output.name.substr(0, output.name.size() - kTotal.size()))});
     }
     return;
   }
@@ -55,8 +60,8 @@ BoundProgram Runner::bind(const ProgramKey& key, const Executable& executable) c
   }
   if (bound.has_loss) bound.results.push_back(executable.output("loss"));
   for (const Mean& mean : means_) {
-    bound.results.push_back(executable.output(mean.name + "/total"));
-    bound.results.push_back(executable.output(mean.name + "/count"));
+    bound.results.push_back(executable.output(mean.logged.name + "/total"));
+    bound.results.push_back(executable.output(mean.logged.name + "/count"));
   }
   return bound;
 }
@@ -148,7 +153,7 @@ Logs Runner::logs() {
   ring_.drain();
   Logs logs;
   const auto add = [&](const Mean& mean) {
-    logs[mean.name] = mean.count == 0 ? 0 : mean.total / mean.count;
+    logs[mean.logged.name] = mean.logged.of(mean.total, mean.count);
   };
   if (loss_mean_.count > 0) add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
@@ -159,15 +164,15 @@ void Runner::reset() {
   ring_.drain();
   steps_ = 0;
   bad_step_.reset();
-  loss_mean_ = {"loss"};
-  for (Mean& mean : means_) mean = {mean.name};
+  loss_mean_ = {{"loss"}};
+  for (Mean& mean : means_) mean = {mean.logged};
 }
 
 Json Runner::state() {
   ring_.drain();
   Json means = Json::object();
   const auto add = [&](const Mean& mean) {
-    means[mean.name] = {number_to_json(mean.total), number_to_json(mean.count)};
+    means[mean.logged.name] = {number_to_json(mean.total), number_to_json(mean.count)};
   };
   add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
@@ -180,7 +185,7 @@ void Runner::restore(const Json& state) {
   const auto bad_step = integer_of(state.at("bad_step"));
   if (bad_step > 0) bad_step_ = bad_step;
   const auto read = [&](Mean& mean) {
-    const Json& sums = state.at("means").at(mean.name);
+    const Json& sums = state.at("means").at(mean.logged.name);
     mean.total = number_of(sums.at(0));
     mean.count = number_of(sums.at(1));
   };

@@ -10,6 +10,7 @@
 
 #include "data/loader.h"
 #include "job/session.h"
+#include "model/model.h"
 #include "train/bound_program.h"
 #include "train/json_numbers.h"
 #include "train/logs.h"
@@ -62,7 +63,7 @@ class Runner {
 
  private:
   struct Mean {
-    std::string name;
+    LoggedValue logged;
     double total = 0;
     double count = 0;
   };
@@ -89,7 +90,7 @@ class Runner {
   std::int64_t steps_ = 0;  ///< finished since reset()
   std::optional<std::int64_t> bad_step_;
   double loss_ = 0;
-  Mean loss_mean_{"loss"};
+  Mean loss_mean_{{"loss"}};
   std::vector<Mean> means_;  ///< of the metrics
 };
 

@@ -44,19 +44,28 @@ struct Score {
   bool operator==(const Score&) const = default;
 };
 
-Score metric(const std::string& text, const Data& data) {
+/// `weights`, `mask`: of the positions of the predictions, if they have any.
+Score metric(const std::string& text, const Data& data, const HostTensor& weights = {},
+             const HostTensor& mask = {}) {
   Graph graph;
   GraphBuilder b(graph);
   const ValueId y = ops::input(b, "y", data.labels.type);
   const ValueId p = ops::input(b, "p", data.predictions.type);
+  const auto optional = [&](const char* name, const HostTensor& x) {
+    return x.type.shape.empty() ? kNoValue : ops::input(b, name, x.type);
+  };
+  const ValueId w = optional("w", weights);
+  const ValueId m = optional("m", mask);
   const config::ClassSpec spec = spec_of(text);
   const std::vector<Metric> metrics = read_metrics({&spec, 1});
-  add_metric(b, metrics[0], y, {p});
+  add_metric(b, metrics[0], y, {p, m}, w);
   verify(graph);
   const auto backend = make_reference_backend();
   Interpreter run(graph, *backend);
   run.feed("y", data.labels);
   run.feed("p", data.predictions);
+  if (w != kNoValue) run.feed("w", weights);
+  if (m != kNoValue) run.feed("m", mask);
   run.run();
   return {to_doubles(run.read(metrics[0].name + "/total"))[0],
           to_doubles(run.read(metrics[0].name + "/count"))[0]};
@@ -178,4 +187,50 @@ TEST_CASE("losses are metrics, too") {
   CHECK(metric("mean_absolute_error", kSquares) == Score{2, 2});
   CHECK(metric("SparseCategoricalCrossentropy", kSparse).total ==
         doctest::Approx(2 * 1.17693925).epsilon(2e-6));
+}
+
+TEST_CASE("a metric counts what ignore_class hides where there are no weights, as in Keras") {
+  const Data data = {ints({3}, {0, 1, 2}),
+                     floats({3, 3}, {.8F, .1F, .1F, .05F, .95F, 0, .1F, .8F, .1F})};
+  const std::string text = "SparseCategoricalCrossentropy: {ignore_class: 0}";
+  const Score plain = metric(text, data);
+  CHECK(plain.count == 3);
+  CHECK(plain.total / plain.count == doctest::Approx(0.78462).epsilon(1e-5));
+  const Score weighted = metric(text, data, floats({3}, {.5F, 1.5F, 2}));
+  CHECK(weighted.count == 3.5);
+  CHECK(weighted.total / weighted.count == doctest::Approx(1.33774646));
+}
+
+TEST_CASE("Perplexity sums crossentropies of tokens, and counts tokens") {
+  const Data data = {ints({2, 2}, {1, 0, 1, 1}),
+                     floats({2, 2, 2}, {.25F, .75F, .5F, .5F, .1F, .9F, .6F, .4F})};
+  const auto sum = [](const std::vector<double>& shares) {
+    double result = 0;
+    for (const double share : shares) result -= std::log(share);
+    return doctest::Approx(result);
+  };
+  const Score all = metric("perplexity", data);
+  CHECK(all.count == 4);
+  CHECK(all.total == sum({.75, .5, .9, .4}));
+  const Score masked = metric("Perplexity: {mask_token_id: 0}", data);
+  CHECK(masked.count == 3);
+  CHECK(masked.total == sum({.75, .9, .4}));
+  const HostTensor weights = floats({2, 2}, {2, 1, 0, 0});
+  const Score weighted = metric("Perplexity: {mask_token_id: 0}", data, weights);
+  CHECK(weighted.count == 2);
+  CHECK(weighted.total == sum({.75, .75}));
+  const Score each = metric("perplexity", data, floats({2}, {2, 0}));
+  CHECK(each.count == 4);
+  CHECK(each.total == sum({.75, .75, .5, .5}));
+  const Score padded = metric("perplexity", data, {}, floats({2, 2}, {1, 1, 1, 0}));
+  CHECK(padded.count == 3);
+  CHECK(padded.total == sum({.75, .5, .9}));
+}
+
+TEST_CASE("what is logged of sums") {
+  const LoggedValue mean{"accuracy", true};
+  CHECK(mean.of(3, 4) == .75);
+  const LoggedValue perplexity{"perplexity", false, true};
+  CHECK(perplexity.of(3, 4) == doctest::Approx(std::exp(.75)));
+  CHECK(perplexity.of(0, 0) == 0);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "autodiff/gradients.h"
 #include "backend/backend.h"
@@ -80,8 +81,8 @@ void feed_number(Interpreter& run, const Graph& graph, const std::string& name, 
 /// The fields of a batch by their names.
 using Fields = std::map<std::string, HostTensor>;
 
-void train_step(const Graph& graph, Backend& backend, const Fields& fields, double rate,
-                double step, Training& training) {
+void train_step(const Graph& graph, std::span<const LoggedValue> metrics, Backend& backend,
+                const Fields& fields, double rate, double step, Training& training) {
   Interpreter run(graph, backend);
   run.initialize();
   for (const Variable& variable : graph.variables) {
@@ -93,11 +94,10 @@ void train_step(const Graph& graph, Backend& backend, const Fields& fields, doub
   feed_number(run, graph, "iteration", step);
   run.run();
   training.logs["loss"].push_back(to_doubles(run.read("loss"))[0]);
-  for (const NamedValue& output : graph.outputs) {
-    if (!output.name.ends_with("/total")) continue;
-    const std::string name = output.name.substr(0, output.name.size() - 6);
-    training.logs[name].push_back(to_doubles(run.read(output.name))[0] /
-                                  to_doubles(run.read(name + "/count"))[0]);
+  for (const LoggedValue& logged : metrics) {
+    training.logs[logged.name].push_back(
+        logged.of(to_doubles(run.read(logged.name + "/total"))[0],
+                  to_doubles(run.read(logged.name + "/count"))[0]));
   }
   run.update();
   for (const Variable& variable : graph.variables) {
@@ -124,6 +124,8 @@ Training train(const std::string& name, Backend& backend) {
   }
   const Schedule rate = learning_rate_of(config.compile->optimizer);
   const std::int64_t per_update = steps_per_update(config.compile->optimizer);
+  const std::vector<LoggedValue> logged = logged_values(config);
+  const std::span metrics = std::span(logged).subspan(1);  // the first is the loss
   const std::int64_t samples = data.at("x").type.shape[0];
   for (std::int64_t begin = 0, step = 0; begin < samples; ++step) {
     const std::int64_t end = std::min(begin + config.fit.batch_size, samples);
@@ -131,7 +133,7 @@ Training train(const std::string& name, Backend& backend) {
     const Graph graph = training_step(config, signature, end - begin, updates);
     Fields batch;
     for (const auto& [name, field] : data) batch[name] = rows(field, begin, end);
-    train_step(graph, backend, batch, rate(step), static_cast<double>(step), training);
+    train_step(graph, metrics, backend, batch, rate(step), static_cast<double>(step), training);
     begin = end;
   }
   return training;

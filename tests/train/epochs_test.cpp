@@ -159,3 +159,25 @@ fit: {{batch_size: 8, epochs: 2, validation_split: 0.4{}}}
     }
   }
 }
+
+TEST_CASE("the perplexity of an epoch is of the mean crossentropy of all its tokens") {
+  const TempDirectory directory;
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+dataset:
+  name: t
+  format: synthetic
+  splits:
+    train: {x: {normal: [22, 4, 6]}, y: {integers: [22, 4], below: 5}}
+model: {input: [4, 6], layers: [Dense: {units: 5}]}
+compile:
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [SparseCategoricalCrossentropy: {from_logits: true}, Perplexity: {from_logits: true}]
+fit: {batch_size: 8}
+)";
+  for (const char* mesh : {"1x1", "2x2"}) {
+    const Logs logs = fit_on(text, mesh, directory.file(mesh)).result.logs;
+    const double mean = logs.at("sparse_categorical_crossentropy");
+    CHECK(logs.at("perplexity") == doctest::Approx(std::exp(mean)));
+  }
+}

@@ -15,6 +15,10 @@ ValueId clip_probability(GraphBuilder& b, ValueId x);
 /// values that are first divided by their sum and clipped.
 ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits);
 
+/// -ln p[y] of class numbers y; `ignored` stands for no class, and does not count.
+Compared compare_classes(const Comparison& c, bool from_logits,
+                         std::optional<std::int64_t> ignored);
+
 /// The key `axis`, which must be the last dimension.
 void refuse_axis(config::Reader& args);
 

@@ -3,9 +3,9 @@
 #include "ops/ops.h"
 
 namespace meshwork::losses {
-namespace {
 
-Compared compare(const Comparison& c, bool from_logits, std::optional<std::int64_t> ignored) {
+Compared compare_classes(const Comparison& c, bool from_logits,
+                         std::optional<std::int64_t> ignored) {
   GraphBuilder& b = c.b;
   const ValueId y = class_labels(c);
   const ValueId log = log_probabilities(b, c.predictions, from_logits);
@@ -20,11 +20,13 @@ Compared compare(const Comparison& c, bool from_logits, std::optional<std::int64
   return {b.add(ops::kSelect, {is_ignored, zero, values}), valid, classes};
 }
 
+namespace {
+
 CompareFunction read(config::Reader& args) {
   const bool from_logits = args.get("from_logits", false);
   const auto ignored = args.get_integer("ignore_class");
   refuse_axis(args);
-  return [=](const Comparison& c) { return compare(c, from_logits, ignored); };
+  return [=](const Comparison& c) { return compare_classes(c, from_logits, ignored); };
 }
 
 }  // namespace

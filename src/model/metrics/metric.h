@@ -10,6 +10,10 @@
 
 namespace meshwork {
 
+/// What is logged of a metric: the mean over samples, each the mean of its values; or e to the
+/// power of the mean over all values that count, 0 where none does.
+enum class MetricResult { kMean, kExpOfMean };
+
 /// One metric, in the list of registry.cpp: its spellings, class and snake case first, and its
 /// arguments. Every loss is a metric, too.
 struct MetricDef {
@@ -18,6 +22,8 @@ struct MetricDef {
   /// What another spelling than the class with arguments means, where that is something else.
   CompareFunction (*read_word)(config::Reader& args) = nullptr;
   bool greater_is_better = true;  ///< a loss as a metric: less is
+  MetricResult result = MetricResult::kMean;
+  std::string_view module = "keras.metrics";  ///< whose class it is
 };
 
 const std::vector<const MetricDef*>& metric_registry();
@@ -29,6 +35,7 @@ struct Metric {
   config::Location at;
   std::string what;
   bool greater_is_better = true;
+  MetricResult result = MetricResult::kMean;
 };
 
 /// Reads the metrics of `compile`; each must have a name of its own.
@@ -41,7 +48,8 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
 
 /// Adds the outputs `<name>/total` and `<name>/count`, float32 scalars: the sum over the samples
 /// of the batch, each the mean of its values, and the number of samples. With sample weights or a
-/// mask: the sum of the weighted values, and that of the weights.
+/// mask: the sum of the weighted values, and that of the weights. Of kExpOfMean: the sum of all
+/// values, weighted, and the number of those that count, or the sum of their weights.
 void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
                 const Prediction& predictions, ValueId weights = kNoValue);
 
@@ -49,6 +57,7 @@ namespace metrics {
 extern const MetricDef kAccuracy;
 extern const MetricDef kBinaryAccuracy;
 extern const MetricDef kCategoricalAccuracy;
+extern const MetricDef kPerplexity;
 extern const MetricDef kSparseCategoricalAccuracy;
 extern const MetricDef kSparseTopKCategoricalAccuracy;
 extern const MetricDef kTopKCategoricalAccuracy;

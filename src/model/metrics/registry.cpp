@@ -16,6 +16,7 @@ struct Found {
   CompareFunction (*read)(config::Reader& args);
   std::string name;
   bool greater_is_better;
+  MetricResult result = MetricResult::kMean;
 };
 
 Found find_metric(const config::ClassSpec& spec) {
@@ -37,7 +38,8 @@ Found find_metric(const config::ClassSpec& spec) {
   for (const MetricDef* def : metric_registry()) {
     if (!hit(def->names)) continue;
     const bool by_word = def->read_word != nullptr && !is_class(def->names);
-    return {by_word ? def->read_word : def->read, logged(def->names), def->greater_is_better};
+    return {by_word ? def->read_word : def->read, logged(def->names), def->greater_is_better,
+            def->result};
   }
   for (const LossDef* def : loss_registry()) {
     if (hit(def->names)) return {def->read, logged(def->names), false};
@@ -53,6 +55,7 @@ Metric read_metric(const config::ClassSpec& spec) {
   config::Reader args(spec.args, metric.what);
   metric.name = args.get("name", found.name);
   metric.greater_is_better = found.greater_is_better;
+  metric.result = found.result;
   refuse_dtype(args);
   metric.compare = found.read(args);
   args.finish();
@@ -93,6 +96,7 @@ const std::vector<const MetricDef*>& metric_registry() {
       &metrics::kAccuracy,
       &metrics::kBinaryAccuracy,
       &metrics::kCategoricalAccuracy,
+      &metrics::kPerplexity,
       &metrics::kSparseCategoricalAccuracy,
       &metrics::kSparseTopKCategoricalAccuracy,
       &metrics::kTopKCategoricalAccuracy,
@@ -109,15 +113,26 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
   return read_all(specs, metrics);
 }
 
+namespace {
+
+void add_outputs(GraphBuilder& b, const std::string& name, const WeightedMean& mean) {
+  b.graph().outputs.push_back({name + "/total", mean.total});
+  b.graph().outputs.push_back({name + "/count", mean.count});
+}
+
+}  // namespace
+
 void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
                 const Prediction& predictions, ValueId weights) {
   const PathScope path(b, metric.name);
   const Compared compared = metric.compare({b, labels, predictions.value, metric.at, metric.what});
   weights = masked_weights(b, weights, predictions.mask, metric.what);
+  if (metric.result == MetricResult::kExpOfMean) {
+    add_outputs(b, metric.name, weighted_values(b, compared, weights, metric.what));
+    return;
+  }
   if (weights != kNoValue) {
-    const WeightedMean mean = weighted_samples(b, compared, weights, metric.what);
-    b.graph().outputs.push_back({metric.name + "/total", mean.total});
-    b.graph().outputs.push_back({metric.name + "/count", mean.count});
+    add_outputs(b, metric.name, weighted_samples(b, compared, weights, metric.what));
     return;
   }
   const Shape shape = b.shape(compared.values);
@@ -127,8 +142,7 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
   const auto samples = static_cast<double>(shape[0]);
   const auto elements = static_cast<double>(num_elements(shape));
   if (elements != samples) total = ops::scale(b, total, samples / elements);
-  b.graph().outputs.push_back({metric.name + "/total", total});
-  b.graph().outputs.push_back({metric.name + "/count", ops::constant(b, samples)});
+  add_outputs(b, metric.name, {total, ops::constant(b, samples)});
 }
 
 }  // namespace meshwork
