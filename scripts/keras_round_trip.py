@@ -8,8 +8,8 @@ give the same outputs; it trains on from there, as Keras does; what it exports t
 model loads, and must have the same variables, the optimizer's included, and give the same outputs.
 The .keras file that it exports Keras loads with layers, optimizer and loss: both train on alike.
 
---fixtures writes the small cases for tests/cli/interchange_test.cpp instead. Needs keras, jax (CPU)
-and h5py; without them it exits with 77, which Meson takes as skipped.
+--fixtures writes the small cases for tests/cli/interchange_test.cpp instead. Needs keras, keras-hub,
+jax (CPU) and h5py; without them it exits with 77, which Meson takes as skipped.
 """
 
 import argparse
@@ -26,6 +26,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 try:
     import h5py  # noqa: F401: keras saves with it
     import keras
+    import keras_hub
     import numpy as np
 except ImportError as error:
     print(f"skipped: {error}")
@@ -130,6 +131,51 @@ PADDED = {
     ],
 }
 
+POSITIONS = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {
+            "TokenAndPositionEmbedding": {
+                "name": "tokens",
+                "vocabulary_size": 11,
+                "sequence_length": 7,
+                "embedding_dim": 6,
+            }
+        },
+        {"PositionEmbedding": {"name": "learned", "sequence_length": 5, "initializer": "ones"}},
+        {"SinePositionEncoding": {"name": "sines", "inputs": ["tokens"]}},
+        {"Add": {"name": "sum", "inputs": ["tokens", "learned", "sines"]}},
+        {"RotaryEmbedding": {"name": "turned", "rope_type": "dynamic", "scaling_factor": 2.0}},
+        {"Dense": {"name": "mixed", "units": 6, "activation": "tanh"}},
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
+# A table that is used in both directions, and one with a table of its own for the way back.
+TIED = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {"ReversibleEmbedding": {"name": "words", "input_dim": 11, "output_dim": 6}},
+        {"Dense": {"name": "hidden", "units": 6, "activation": "tanh"}},
+        {"use": {"layer": "words", "name": "logits", "reverse": True, "inputs": ["hidden"]}},
+        {
+            "ReversibleEmbedding": {
+                "name": "others",
+                "input_dim": 11,
+                "output_dim": 6,
+                "tie_weights": False,
+                "logit_soft_cap": 2.0,
+                "inputs": ["input"],
+            }
+        },
+        {"use": {"layer": "others", "name": "capped", "reverse": True, "inputs": ["others"]}},
+        {"Concatenate": {"name": "both", "inputs": ["logits", "capped"]}},
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 # The order of the list is not that of Keras.
 BRANCHES = {
     "input": [6],
@@ -186,6 +232,8 @@ CASES = {
     "dense": (DENSE, {"SGD": {"learning_rate": 0.05}}),
     "words": (WORDS, {"Adam": {"learning_rate": 0.01}}),
     "padded": (PADDED, {"Adam": {"learning_rate": 0.01}}),
+    "positions": (POSITIONS, {"Adam": {"learning_rate": 0.01}}),
+    "tied": (TIED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
@@ -200,7 +248,7 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
-CALL_ARGUMENTS = ["use_causal_mask"]
+CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
 FIXTURES = ["images_2d", "branches", "blocks"]
 
 
@@ -233,7 +281,8 @@ def build_list(layers, values, last, blocks):
 
 def make_layer(name, args, inputs, blocks):
     if name not in blocks:
-        return getattr(keras.layers, name)(**args)
+        made = getattr(keras.layers, name, None) or getattr(keras_hub.layers, name)
+        return made(**args)
     inner = keras.Input(inputs.shape[1:])
     layers = blocks[name]["layers"]
     if name == "unit":

@@ -367,7 +367,7 @@ def find_class(name, module):
     return getattr(module, name, None) or getattr(getattr(keras_hub, module.__name__.rpartition(".")[2]), name)
 
 
-CALL_ARGUMENTS = ["use_causal_mask"]
+CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
 
 
 # Layers that take several inputs as arguments, not as a list: query, value, key, and a mask.
@@ -384,13 +384,15 @@ def call_layer(layer, inputs, arguments):
 def make_model(spec):
     inputs = keras.Input(spec["input"])
     values, last = {"input": inputs}, inputs
+    made = {}
     for layer in spec["layers"]:
         name, args = parts(layer)
         sources = args.pop("inputs", None)
         taken = [values[s] for s in sources] if sources else [last]
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
-        last = call_layer(find_class(name, keras.layers)(**args), taken, call)
-        values[args["name"]] = last
+        known = made[args["layer"]] if name == "use" else find_class(name, keras.layers)(**args)
+        last = call_layer(known, taken, call)
+        values[args["name"]], made[args["name"]] = last, known
     return keras.Model(inputs, last)
 
 

@@ -73,6 +73,7 @@ struct LayerSpec {
   bool rematerialize = false;       ///< the backward pass computes the layer, or block, again
   std::vector<LayoutRule> layouts;  ///< of `kernel_layout: ..`; the pattern is "kernel"
   std::vector<BlockUse> blocks;     ///< around it, the innermost first
+  std::vector<std::string> use_arguments;  ///< of `layer`, those that one more use gives
   Location at;
 };
 

@@ -158,9 +158,16 @@ class Expansion {
     } else {
       NamedLayer named = name_element(element, list);
       named.layer = static_cast<int>(model_.layers.size());
-      add_layer({element.layer, named.name, named.path, element.inputs,
-                 list.trainable && element.trainable, element.rematerialize, element.layouts,
-                 list.blocks, element.layer.at});
+      add_layer({element.layer,
+                 named.name,
+                 named.path,
+                 element.inputs,
+                 list.trainable && element.trainable,
+                 element.rematerialize,
+                 element.layouts,
+                 list.blocks,
+                 {},
+                 element.layer.at});
       list.add(local_name(named.name, list), named);
       list.last = named.name;
     }
@@ -213,9 +220,7 @@ class Expansion {
   /// One more use of a layer or block: other names, the same paths.
   void use_again(const LayerElement& element, LayerList& list) {
     Reader reader(element.layer.args, "use");
-    const Value* layer = reader.find("layer");
-    reader.finish();
-    const Value& word = layer != nullptr ? *layer : reader.require("layer");
+    const Value& word = reader.require("layer");
     const std::string name = word.as_string("use");
     const NamedLayer first = look_up(list, name, word.at, "use", "stands before it");
     LayerElement again = element;
@@ -230,6 +235,7 @@ class Expansion {
       fail_at(again.layouts[0].at, "use: '{}' has its layouts where it stands first, at {}", name,
               to_string(first.at));
     }
+    if (first.layer < 0) reader.finish();
     if (first.left_out) {
       leave_out(again, list);
       return;
@@ -252,10 +258,20 @@ class Expansion {
       copy.layouts.clear();
       copy.blocks = list.blocks;
       copy.at = named.at;
+      set_arguments(copy, element.layer.args);
       add_layer(std::move(copy));
       list.last = named.name;
     }
     list.add(local_name(named.name, list), named);
+  }
+
+  /// What one more use of a layer says otherwise than the first.
+  static void set_arguments(LayerSpec& spec, const Value& given) {
+    for (const Value::Entry& entry : given.map) {
+      if (entry.key == "layer") continue;
+      spec.layer.args.insert(entry.key, entry.at).value = entry.value;
+      spec.use_arguments.push_back(entry.key);
+    }
   }
 
   void check_no_recursion(const BlockSpec& block, const Location& at,

@@ -3,3 +3,4 @@
 #include "elementwise/arithmetic.h"
 #include "elementwise/comparison.h"
 #include "elementwise/exponential.h"
+#include "elementwise/trigonometric.h"

@@ -55,6 +55,7 @@ struct List {
 using All = List<
     struct Abs,
     struct Add,
+    struct Cosine,
     struct Divide,
     struct Equal,
     struct Erf,
@@ -74,6 +75,7 @@ using All = List<
     struct Select,
     struct Sigmoid,
     struct Sign,
+    struct Sine,
     struct Softplus,
     struct Sqrt,
     struct Square,

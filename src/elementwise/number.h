@@ -11,6 +11,7 @@
 namespace meshwork::elementwise {
 
 using std::copysign;
+using std::cos;
 using std::erf;
 using std::exp;
 using std::expm1;
@@ -19,6 +20,7 @@ using std::floor;
 using std::log;
 using std::log1p;
 using std::pow;
+using std::sin;
 using std::sqrt;
 using std::tanh;
 

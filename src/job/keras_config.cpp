@@ -115,7 +115,7 @@ Json layer_arguments(const config::LayerSpec& spec) {
   for (const auto& [key, at, value] : spec.layer.args.map) {
     if (is_call_argument(spec, key)) continue;
     const bool is_class = !value.is_null();
-    if (is_class && key.ends_with("_initializer")) {
+    if (is_class && (key == "initializer" || key.ends_with("_initializer"))) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
                                  config::read_class(value, "initializer"), "initializer");
     } else if (is_class && key == "activation") {
@@ -140,8 +140,8 @@ class Layers {
   Layers(const config::Config& config, const Graph& graph)
       : config_(config), freeze_(config.model.freeze) {
     for (const Variable& variable : graph.variables) {
-      with_variables_.insert(layer_path(variable));
-      check_freeze(variable);
+      with_variables_.insert(layer_path(graph, variable));
+      check_freeze(graph, variable);
     }
     const std::size_t inputs = config.model.inputs.size();
     for (const config::InputSpec& input : config.model.inputs) add_input(input);
@@ -180,16 +180,16 @@ class Layers {
   void add_input(const config::InputSpec& input) {
     Shape shape{0};
     shape.insert(shape.end(), input.shape.begin(), input.shape.end());
-    add(input.name, input.at, "InputLayer",
+    add(input.name, input.at, "keras.layers", "InputLayer",
         {{"batch_shape", shape_of(shape)},
          {"dtype", to_string(input.dtype)},
          {"name", input.name}});
     givers_[input.name] = {input.name, 0, shape};
   }
 
-  void add(const std::string& name, const config::Location& at, std::string_view class_name,
-           Json arguments) {
-    Json layer = object_of("keras.layers", class_name, std::move(arguments));
+  void add(const std::string& name, const config::Location& at, std::string_view module,
+           std::string_view class_name, Json arguments) {
+    Json layer = object_of(module, class_name, std::move(arguments));
     layer["name"] = name;
     layer["inbound_nodes"] = Json::array();
     if (!layers_.emplace(name, std::move(layer)).second) {
@@ -203,7 +203,9 @@ class Layers {
     const std::string name = flat_name(spec.path);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     const int use = uses_[spec.path]++;
-    if (use == 0) add(name, spec.at, def.names.front(), arguments_with_name(spec, name));
+    if (use == 0) {
+      add(name, spec.at, def.module, def.names.front(), arguments_with_name(spec, name));
+    }
     Json taken = Json::array();
     for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
     Json args = Json::array();
@@ -239,9 +241,9 @@ class Layers {
               {"keras_history", {giver.layer, giver.use, 0}}}}};
   }
 
-  void check_freeze(const Variable& variable) const {
+  void check_freeze(const Graph& graph, const Variable& variable) const {
     if (!freeze_.freezes_variable(variable.path)) return;
-    if (freeze_.freezes_layer(layer_path(variable))) return;
+    if (freeze_.freezes_layer(layer_path(graph, variable))) return;
     fail("{}: 'freeze' matches the variable {} alone, and a .keras file can only freeze layers; {}",
          config_.file, variable.path, kRemedy);
   }

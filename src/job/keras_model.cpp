@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "config/lookup.h"
 #include "config/names.h"
 #include "model/layers/layer.h"
@@ -209,11 +210,21 @@ void add_trained(const KerasLayer& layer, const std::set<std::string>& trained,
   for (const KerasLayer& inner : layer.layers) add_trained(inner, trained, paths);
 }
 
+/// Keras stores a kernel with its factors merged, and makes the factors anew.
+void check_storable(const config::Config& config, const Variable& variable) {
+  if (!last_part(variable.path).starts_with("lora_")) return;
+  fail(
+      "{}: Keras's files hold no '{}', only kernels that LoRA has changed; take a file .npz or "
+      ".safetensors",
+      config.file, variable.path);
+}
+
 KerasModel make_keras_model(const config::Config& config, const Graph& graph, Blocks blocks) {
   Variables variables;
   std::set<std::string> trained;
   for (const Variable& variable : graph.variables) {
-    variables[layer_path(variable)].push_back(variable.path);
+    check_storable(config, variable);
+    variables[layer_path(graph, variable)].push_back(variable.path);
     if (variable.trainable) trained.insert(variable.path);
   }
   Reading reading(config.model.layers, blocks);
@@ -243,8 +254,8 @@ Graph predicting_program(const config::Config& config) {
   return build_model(config, stated_signature(config.model), Mode::kPredict, 1);
 }
 
-std::string layer_path(const Variable& variable) {
-  return variable.path.substr(0, variable.path.rfind('/'));
+std::string layer_path(const Graph& graph, const Variable& variable) {
+  return graph.node(variable.value).path;
 }
 
 std::vector<GlobalTensor> model_weights(const Graph& graph) {

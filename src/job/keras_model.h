@@ -13,7 +13,7 @@ namespace meshwork {
 Graph predicting_program(const config::Config& config);
 
 /// The path of the layer that a variable belongs to.
-std::string layer_path(const Variable& variable);
+std::string layer_path(const Graph& graph, const Variable& variable);
 
 /// The weights of the model of a predicting program.
 std::vector<GlobalTensor> model_weights(const Graph& graph);

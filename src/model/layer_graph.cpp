@@ -23,6 +23,17 @@ void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::
   }
 }
 
+/// One more use may say what Keras takes when the layer is called, and nothing else.
+void check_use(const config::LayerSpec& spec, const LayerDef& def, const std::string& what) {
+  const std::vector<std::string> known(def.call_arguments.begin(), def.call_arguments.end());
+  for (const std::string& key : spec.use_arguments) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    fail_at(spec.layer.args.find(key)->at,
+            "use: '{}' is no argument of a call of {}{}; its others stand where it is first", key,
+            what, suggestion(key, known));
+  }
+}
+
 /// Every `<variable>_layout` must be that of a variable of the layer, be it one that its arguments
 /// leave out, or of its output.
 void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::string& what) {
@@ -89,6 +100,7 @@ class Layers {
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     refuse_arguments(args, {"activity_regularizer"});
     check_count(spec, def, args.what(), inputs.size());
+    check_use(spec, def, args.what());
     const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
     std::vector<ValueId> masks;
     for (const Named& input : inputs) masks.push_back(input.mask);
@@ -108,7 +120,8 @@ class Layers {
       const ValueId narrow = scope_.cast(input.value, dtype);
       operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
     }
-    const ValueId output = scope_.cast(def.build(scope_, args, operands), dtype);
+    ValueId output = def.build(scope_, args, operands);
+    output = scope_.cast(output, scope_.output_dtype());
     args.finish();
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,

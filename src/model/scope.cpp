@@ -41,6 +41,11 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
+ValueId Scope::frozen_variable(const std::string& name, const Shape& shape,
+                               const Initializer& initializer) {
+  return cast(cast(make(name, shape, initializer, false), layer_.dtype), layer_.variable_dtype);
+}
+
 ValueId Scope::optional_variable(bool present, const std::string& why, const std::string& name,
                                  const Shape& shape, const Initializer& initializer) {
   if (present) return variable(name, shape, initializer);

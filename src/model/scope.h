@@ -41,6 +41,7 @@ class Scope {
   void enter_layer(LayerFacts layer) {
     layer_ = std::move(layer);
     output_mask_.reset();
+    output_dtype_.reset();
   }
 
   /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
@@ -49,6 +50,10 @@ class Scope {
   /// Gives the output of the layer a mask of its own; kNoValue: none, for all that it has counts.
   void set_mask(ValueId mask) { output_mask_ = mask; }
   const std::optional<ValueId>& output_mask() const { return output_mask_; }
+
+  /// The dtype in which the layer gives its output: its own, unless set.
+  DType output_dtype() const { return output_dtype_.value_or(layer_.dtype); }
+  void set_output_dtype(DType dtype) { output_dtype_ = dtype; }
 
   /// Variables, by their paths, that are not trained though their layer is.
   void set_frozen(std::function<bool(const std::string& path)> frozen) {
@@ -61,6 +66,10 @@ class Scope {
   /// initializer is not for such a shape. A layer that is built once more under its path (a shared
   /// one) gets its variable again.
   ValueId variable(const std::string& name, const Shape& shape, const Initializer& initializer);
+
+  /// variable() that is not trained, whatever the layer says.
+  ValueId frozen_variable(const std::string& name, const Shape& shape,
+                          const Initializer& initializer);
 
   /// variable() where `present`; else kNoValue, and the path is among absent(): `why` is the
   /// argument that leaves it out, "use_bias: false". For every variable that a layer has not
@@ -100,6 +109,7 @@ class Scope {
   bool training_;
   LayerFacts layer_;
   std::optional<ValueId> output_mask_;
+  std::optional<DType> output_dtype_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;

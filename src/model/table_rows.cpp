@@ -36,7 +36,10 @@ std::map<std::string, TableRows> table_rows(const config::Config& config, Signat
     const std::int64_t rows = graph.type(node.inputs[0]).shape[0];
     const auto known = result.find(field);
     if (known != result.end() && known->second.count <= rows) continue;
-    result[field] = {rows, source_of(graph, node.inputs[0]).attrs.text("path")};
+    const Node& table = source_of(graph, node.inputs[0]);
+    // One that is computed, as LoRA does, goes by the name of its layer.
+    const bool is_variable = table.op == &ops::kVariable;
+    result[field] = {rows, is_variable ? table.attrs.text("path") : node.path};
   }
   return result;
 }

@@ -29,9 +29,20 @@ std::string variable_place(const std::string& group, std::size_t number) {
   return fmt::format("{}/vars/{}", group, number);
 }
 
+/// The part of a layer that has the variable: "token_embedding" of "t/token_embedding/embeddings",
+/// "" of "d1/kernel".
+std::string part_of(const KerasLayer& layer, const std::string& variable) {
+  const std::size_t begin = layer.path.size() + 1;
+  const std::size_t end = variable.rfind('/');
+  return end <= begin ? "" : variable.substr(begin, end - begin);
+}
+
 void add_places(Places& places, const KerasLayer& layer, const std::string& group) {
-  for (std::size_t i = 0; i < layer.variables.size(); ++i) {
-    places[layer.variables[i]] = variable_place(group, i);
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& variable : layer.variables) {
+    const std::string part = part_of(layer, variable);
+    const std::string inner = part.empty() ? group : group + "/" + part;
+    places[variable] = variable_place(inner, counts[part]++);
   }
 }
 
@@ -87,6 +98,10 @@ std::map<std::string, std::string> keras_group_names(const KerasModel& model) {
   std::map<std::string, std::string> names{{"", model.model.name}};
   for_each_layer(model.model, "", [&](const KerasLayer& layer, const std::string& group) {
     names[group] = layer.name;
+    for (const std::string& variable : layer.variables) {
+      const std::string part = part_of(layer, variable);
+      if (!part.empty()) names[group + "/" + part] = part;
+    }
   });
   if (!model.optimizer.empty()) names["optimizer"] = model.optimizer;
   return names;

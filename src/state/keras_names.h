@@ -9,7 +9,8 @@
 // How Keras 3 names what it stores. A model or layer is a group; the layers of a model are the
 // groups "layers/<class>", "layers/<class>_1", .. in it, each class counted by itself in the
 // order of the layers, whatever they are called. The variables of a layer are the datasets
-// "vars/0", "vars/1", ..; those of the optimizer "optimizer/vars/0", ..
+// "vars/0", "vars/1", ..; those of a layer within it "<its name>/vars/0", ..; those of the
+// optimizer "optimizer/vars/0", ..
 namespace meshwork {
 
 /// A layer, or a model with layers of its own, as Keras would have it.

@@ -59,6 +59,7 @@ class Source {
   friend Source pow(const Source& a, const Source& b) {
     return let("float", fmt::format("powf({}, {})", a.text_, b.text_), {&a, &b});
   }
+  friend Source cos(const Source& x) { return call("cosf", x); }
   friend Source erf(const Source& x) { return call("erff", x); }
   friend Source exp(const Source& x) { return call("expf", x); }
   friend Source expm1(const Source& x) { return call("expm1f", x); }
@@ -66,6 +67,7 @@ class Source {
   friend Source floor(const Source& x) { return call("floorf", x); }
   friend Source log(const Source& x) { return call("logf", x); }
   friend Source log1p(const Source& x) { return call("log1pf", x); }
+  friend Source sin(const Source& x) { return call("sinf", x); }
   friend Source sqrt(const Source& x) { return call("sqrtf", x); }
   friend Source tanh(const Source& x) { return call("tanhf", x); }
 

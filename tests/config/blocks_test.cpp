@@ -330,8 +330,6 @@ TEST_CASE("errors of the uses of blocks") {
   CHECK(error("- use: d1") ==
         "c.yaml:13:12: use: no input or layer 'd1' stands before it; known: 'input'");
   CHECK(error("- use: input") == "c.yaml:13:12: use: 'input' is an input, not a layer");
-  CHECK(error("- ReLU: {name: a}\n    - use: {layer: a, trainable: false}")
-            .find("use has no key 'trainable'") != std::string::npos);
   CHECK(error("- ReLU: {name: a}\n    - use: {layer: a, output_layout: [data]}") ==
         "c.yaml:14:23: use: 'a' has its layouts where it stands first, at c.yaml:13:7");
   CHECK(error("- use: {name: x}") == "c.yaml:13:12: use needs the key 'layer'");

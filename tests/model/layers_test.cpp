@@ -200,5 +200,9 @@ TEST_CASE("layers tell which of their variables are there under other arguments 
                                            {"layer_normalization/gamma", "scale: false"},
                                            {"rms/beta", "rms_scaling: true"},
                                            {"group_normalization/beta", "center: false"},
-                                           {"dense/bias", "use_bias: false"}});
+                                           {"dense/bias", "use_bias: false"},
+                                           {"dense/lora_kernel_a", "no lora_rank"},
+                                           {"dense/lora_kernel_b", "no lora_rank"},
+                                           {"dense_1/lora_kernel_a", "no lora_rank"},
+                                           {"dense_1/lora_kernel_b", "no lora_rank"}});
 }

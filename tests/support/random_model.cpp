@@ -21,7 +21,8 @@ const std::vector<Loss>& losses() {
       {"mse", "vector", "linear", "[mae]"},
       {"mean_absolute_error", "vector", "tanh", "[mse]"},
       {"Huber: {delta: 0.5}", "vector", "linear", "[]"},
-      {"SparseCategoricalCrossentropy: {from_logits: true}", "classes", "linear", "[accuracy]"},
+      {"SparseCategoricalCrossentropy: {from_logits: true}", "classes", "linear",
+       "[accuracy, Perplexity: {from_logits: true}]"},
       {"sparse_categorical_crossentropy", "classes", "softmax",
        "[accuracy, SparseTopKCategoricalAccuracy: {k: 2}]"},
       {"CategoricalCrossentropy: {from_logits: true, label_smoothing: 0.1}", "onehot", "linear",
@@ -49,14 +50,17 @@ const std::vector<std::string>& optimizers() {
 /// One layer after the last; returns its name.
 class ModelText {
  public:
-  ModelText(Dice& dice, const MeshShape& mesh) : dice_(dice), mesh_(mesh) {}
+  /// `more` draws what came later, so that the rest of a model stays as it was.
+  ModelText(Dice& dice, Dice& more, const MeshShape& mesh)
+      : dice_(dice), more_(more), mesh_(mesh) {}
 
   void dense(int units, const std::string& activation, const std::string& inputs = "") {
     const std::string name = fmt::format("d{}", ++count_);
     last_ = name;
     const bool bias = dice_.chance(80);
-    text += fmt::format("    - Dense: {{name: {}, units: {}, activation: {}, use_bias: {}{}}}\n",
-                        name, units, activation, bias, inputs.empty() ? "" : ", inputs: " + inputs);
+    text += fmt::format("    - Dense: {{name: {}, units: {}, activation: {}, use_bias: {}{}{}}}\n",
+                        name, units, activation, bias, inputs.empty() ? "" : ", inputs: " + inputs,
+                        lora(name));
     rule(name + "/kernel", 2, 70);
     if (bias) rule(name + "/bias", 1, 50);
     rule(name + "/output", 2, 25);
@@ -76,6 +80,16 @@ class ModelText {
   std::string slots;
 
  private:
+  /// Arguments that adapt the kernel of a layer, now and then.
+  std::string lora(const std::string& name) {
+    if (!more_.chance(15)) return "";
+    for (const char* factor : {"a", "b"}) {
+      if (!more_.chance(50)) continue;
+      rules +=
+          fmt::format("  {}/lora_kernel_{}: {}\n", name, factor, random_layout(more_, mesh_, 2));
+    }
+    return fmt::format(", lora_rank: {}, lora_alpha: 3", more_.between(1, 5));
+  }
   void rule(const std::string& path, int rank, int percent) {
     if (dice_.chance(percent)) {
       rules += fmt::format("  {}: {}\n", path, random_layout(dice_, mesh_, rank));
@@ -88,6 +102,7 @@ class ModelText {
   }
 
   Dice& dice_;
+  Dice& more_;
   const MeshShape& mesh_;
   int count_ = 0;
   int others_ = 0;
@@ -128,7 +143,8 @@ RandomModel random_model(std::uint64_t seed) {
   const bool image = dice.chance(40);
   const std::string input = image ? "4, 3" : "11";
 
-  ModelText model(dice, mesh);
+  Dice more(seed + 1'000'000);
+  ModelText model(dice, more, mesh);
   if (image && dice.chance(50)) {
     model.layer("Flatten", "");
   } else if (image) {

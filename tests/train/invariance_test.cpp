@@ -217,3 +217,51 @@ fit: {batch_size: 9}
     }
   }
 }
+
+TEST_CASE("tokens, positions and LoRA train alike in any layout") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+seed: 4
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {integers: [27, 7], below: 11}, y: {integers: [27, 7], below: 11}}}
+model:
+  input: {shape: [7], dtype: int32}
+  layers:
+    - ReversibleEmbedding: {name: tok, input_dim: 11, output_dim: 6, lora_rank: 3, lora_alpha: 2}
+    - PositionEmbedding: {name: pos, sequence_length: 9}
+    - SinePositionEncoding: {name: sines, inputs: tok}
+    - TokenAndPositionEmbedding: {name: both, vocabulary_size: 11, sequence_length: 7, embedding_dim: 6, inputs: input}
+    - Add: {name: sum, inputs: [tok, pos, sines, both]}
+    - EinsumDense: {name: heads, equation: 'abc,cde->abde', output_shape: [7, 2, 4], bias_axes: de, lora_rank: 2}
+    - RotaryEmbedding: {name: turned, rope_type: yarn, scaling_factor: 4, original_max_position_embeddings: 32}
+    - EinsumDense: {name: joined, equation: 'abde,dec->abc', output_shape: [7, 6], bias_axes: c}
+    - Dense: {name: mixed, units: 6, activation: tanh, lora_rank: 2, lora_alpha: 5}
+    - use: {layer: tok, name: logits, reverse: true}
+compile:
+  optimizer: {Adam: {learning_rate: 0.01, epsilon: 0.001}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true, ignore_class: 3}}
+  metrics: [Perplexity: {from_logits: true, mask_token_id: 3}]
+fit: {batch_size: 9}
+)";
+  const Trajectory one = train(text, {.steps = 6});
+  for (const char* layouts :
+       {"tok/embeddings: [model]", "tok/embeddings: [null, model]",
+        "{'.*/lora_embeddings_a': [model], '.*/lora_embeddings_b': [null, model]}",
+        "{mixed/kernel: [null, model], mixed/lora_kernel_a: [model], tok/lora_embeddings_a: [null, "
+        "model]}",
+        "{heads/kernel: [null, model], heads/lora_kernel_a: [data, model], heads/output: [data, "
+        "null, model]}",
+        "turned/output: [data, null, null, model]", "pos/embeddings: [model, null]",
+        "{both/position_embedding/embeddings: [null, model], sines/output: [data, model]}",
+        "tok/output: [data, null, model]"}) {
+    for (const char* mesh : {"1x3", "2x2"}) {
+      CAPTURE(layouts);
+      CAPTURE(mesh);
+      const std::string map = layouts[0] == '{' ? layouts : fmt::format("{{{}}}", layouts);
+      const std::string laid_out = text + "strategy: model_parallel\nlayout_map: " + map + "\n";
+      CHECK(loss_difference(one, train(laid_out, {.mesh = mesh, .steps = 6})) < 1e-5);
+    }
+  }
+}

@@ -1,8 +1,8 @@
-// y[.., units] = activation(x[.., in] kernel[in, units] + bias[units])
+// y[.., units] = activation(x[.., in] kernel[in, units] + bias[units]), the kernel adapted by LoRA
 #include "graph/dim_rule.h"
 #include "model/activations/activation.h"
 #include "model/arguments.h"
-#include "model/layers/layer.h"
+#include "model/layers/lora.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
@@ -25,15 +25,17 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
   const auto bias_init = read_initializer(args.find("bias_initializer"), "zeros");
   refuse_arguments(args, {"kernel_regularizer", "bias_regularizer", "kernel_constraint",
-                          "bias_constraint", "lora_rank", "lora_alpha", "quantization_config"});
+                          "bias_constraint", "quantization_config"});
+  const Lora lora = read_lora(args);
   if (shape.size() < 2) {
     fail_at(args.at(), "{} needs samples of one dimension or more, not {}; put a Reshape before it",
             args.what(), sample_shape(shape));
   }
-  const ValueId kernel = scope.variable("kernel", {shape.back(), units}, kernel_init);
-  ValueId y = ops::einsum(b, inputs[0], kernel, contraction(shape.size()));
+  const ValueId base = add_base(scope, lora, "kernel", {shape.back(), units}, kernel_init);
   const ValueId bias =
       scope.optional_variable(use_bias, "use_bias: false", "bias", {units}, bias_init);
+  const ValueId kernel = adapt(scope, lora, "kernel", base);
+  ValueId y = ops::einsum(b, inputs[0], kernel, contraction(shape.size()));
   if (bias != kNoValue) y = ops::add(b, y, bias);
   return activation(b, y);
 }

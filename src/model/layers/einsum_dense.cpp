@@ -1,7 +1,8 @@
-// y = activation(einsum(equation, x, kernel) + bias)
+// y = activation(einsum(equation, x, kernel) + bias), the kernel adapted by LoRA
 #include "model/activations/activation.h"
 #include "model/arguments.h"
 #include "model/layers/contraction.h"
+#include "model/layers/lora.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
@@ -14,15 +15,16 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const config::Value* bias_axes = args.find("bias_axes");
   const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
   const auto bias_init = read_initializer(args.find("bias_initializer"), "zeros");
-  refuse_arguments(
-      args, {"kernel_regularizer", "bias_regularizer", "kernel_constraint", "bias_constraint",
-             "lora_rank", "lora_alpha", "gptq_unpacked_column_size", "quantization_config"});
-  const ValueId kernel = scope.variable("kernel", contraction.kernel_shape(),
-                                        with_fans(kernel_init, contraction.fans()));
-  ValueId y = contraction.apply(b, inputs[0], kernel);
+  refuse_arguments(args, {"kernel_regularizer", "bias_regularizer", "kernel_constraint",
+                          "bias_constraint", "gptq_unpacked_column_size", "quantization_config"});
+  const Lora lora = read_lora(args);
+  const ValueId base = add_base(scope, lora, "kernel", contraction.kernel_shape(),
+                                with_fans(kernel_init, contraction.fans()));
   const Shape bias_shape = bias_axes != nullptr ? contraction.bias_shape(*bias_axes) : Shape{};
   const ValueId bias =
       scope.optional_variable(bias_axes != nullptr, "no bias_axes", "bias", bias_shape, bias_init);
+  const ValueId kernel = adapt(scope, lora, "kernel", base);
+  ValueId y = contraction.apply(b, inputs[0], kernel);
   if (bias != kNoValue) y = ops::add(b, y, bias);
   return activation(b, y);
 }

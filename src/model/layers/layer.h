@@ -26,6 +26,7 @@ struct LayerDef {
   /// other. Of other layers it has none.
   bool passes_mask = false;
   std::vector<std::string_view> call_arguments = {};  ///< that Keras takes when the layer is called
+  std::string_view module = "keras.layers";           ///< whose class it is
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -84,18 +85,23 @@ extern const LayerDef kMultiHeadAttention;
 extern const LayerDef kMultiply;
 extern const LayerDef kPRelu;
 extern const LayerDef kPermute;
+extern const LayerDef kPositionEmbedding;
 extern const LayerDef kRelu;
 extern const LayerDef kRepeatVector;
 extern const LayerDef kRescaling;
 extern const LayerDef kReshape;
+extern const LayerDef kReversibleEmbedding;
 extern const LayerDef kRmsNormalization;
+extern const LayerDef kRotaryEmbedding;
 extern const LayerDef kSeparableConv1D;
 extern const LayerDef kSeparableConv2D;
+extern const LayerDef kSinePositionEncoding;
 extern const LayerDef kSoftmax;
 extern const LayerDef kSpatialDropout1D;
 extern const LayerDef kSpatialDropout2D;
 extern const LayerDef kSpatialDropout3D;
 extern const LayerDef kSubtract;
+extern const LayerDef kTokenAndPositionEmbedding;
 extern const LayerDef kUnitNormalization;
 extern const LayerDef kUpSampling1D;
 extern const LayerDef kUpSampling2D;

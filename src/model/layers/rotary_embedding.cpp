@@ -1,0 +1,137 @@
+// [y1, y2] = [x1 cos a - x2 sin a, x2 cos a + x1 sin a] for the two halves of the features of each
+// step: a = step frequency[feature], of which `rope_type` says how they are stretched
+#include <cmath>
+#include <numbers>
+
+#include "model/arguments.h"
+#include "model/layers/positions.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+enum class Stretch { kLinear, kDynamic, kYarn };
+
+struct Rope {
+  double wavelength = 0;
+  double factor = 1;
+  Stretch stretch = Stretch::kLinear;
+  double beta_fast = 0, beta_slow = 0, original_length = 0;  // of kYarn
+  bool truncate = true;
+  double denominator = 0;
+};
+
+/// Which dimensions of the input are steps and features.
+struct Axes {
+  std::size_t step, feature, rank;
+};
+
+Axes read_axes(config::Reader& args, const Shape& shape) {
+  const auto rank = shape.size();
+  const auto step = static_cast<std::size_t>(read_axis(args.find("sequence_axis"), 1, rank));
+  const auto feature = static_cast<std::size_t>(read_axis(args.find("feature_axis"), -1, rank));
+  if (step == feature || step == 0 || feature == 0) {
+    fail_at(args.at(),
+            "{}: sequence_axis is {} and feature_axis {} of samples {}; give two others than the "
+            "batch",
+            args.what(), step, feature, sample_shape(shape));
+  }
+  if (shape[feature] % 2 != 0) {
+    fail_at(args.at(), "{} turns pairs of features, but samples {} have {}; give an even number",
+            args.what(), sample_shape(shape), shape[feature]);
+  }
+  return {step, feature, rank};
+}
+
+Rope read_rope(config::Reader& args, std::int64_t features) {
+  Rope rope;
+  rope.wavelength = args.get("max_wavelength", 10000.0, config::more_than(0));
+  rope.factor = args.get("scaling_factor", 1.0, config::more_than(0));
+  rope.stretch = args.choose(
+      "rope_type", Stretch::kLinear,
+      {{"linear", Stretch::kLinear}, {"dynamic", Stretch::kDynamic}, {"yarn", Stretch::kYarn}});
+  rope.beta_fast = args.get("beta_fast", 32.0, config::more_than(0));
+  rope.beta_slow = args.get("beta_slow", 1.0, config::more_than(0));
+  rope.original_length = args.get("original_max_position_embeddings", 4096.0, config::more_than(0));
+  rope.truncate = args.get("truncate", true);
+  rope.denominator =
+      args.get("denominator_dim", static_cast<double>(features), config::more_than(0));
+  return rope;
+}
+
+/// The feature that turns `rotations` times within the original length.
+double turning_feature(const Rope& rope, double rotations, double features) {
+  const double turns = rope.original_length / (rotations * 2 * std::numbers::pi);
+  return features * std::log(turns) / (2 * std::log(rope.wavelength));
+}
+
+/// Between 1 / p of fast features and 1 / (factor p) of slow ones.
+ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double features) {
+  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), ops::constant(b, features));
+  const ValueId period = b.add(ops::kPower, {ops::constant(b, rope.wavelength), share});
+  const ValueId one = ops::constant(b, 1.0);
+  const ValueId fast = ops::divide(b, one, period);
+  const ValueId slow = ops::divide(b, one, ops::scale(b, period, rope.factor));
+  double low = turning_feature(rope, rope.beta_fast, features);
+  double high = turning_feature(rope, rope.beta_slow, features);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, features - 1);
+  const ValueId ramp =
+      ops::divide(b, ops::shift(b, pair, -low), ops::constant(b, std::max(high - low, 0.001)));
+  const ValueId above = b.add(ops::kMaximum, {ramp, ops::constant(b, 0.0)});
+  const ValueId slow_share = b.add(ops::kMinimum, {above, one});
+  const ValueId fast_share = ops::subtract(b, one, slow_share);
+  return ops::add(b, ops::multiply(b, slow, slow_share), ops::multiply(b, fast, fast_share));
+}
+
+/// Of each pair of features.
+ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::int64_t features) {
+  const ValueId pair = count_along(b, axes.rank, axes.feature, features / 2);
+  const auto count = static_cast<double>(features);
+  if (rope.stretch == Stretch::kYarn) return yarn_frequencies(b, rope, pair, count);
+  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), ops::constant(b, rope.denominator));
+  const ValueId plain =
+      b.add(ops::kPower, {ops::constant(b, rope.wavelength), b.add(ops::kNegate, {share})});
+  const double power = rope.stretch == Stretch::kLinear ? 1 : count / std::max(1.0, count - 2);
+  return ops::divide(b, plain, ops::constant(b, std::pow(rope.factor, power)));
+}
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const ValueId x = inputs[0];
+  const Shape shape = b.shape(x);
+  check_steps(args, shape);
+  const Axes axes = read_axes(args, shape);
+  const std::int64_t features = shape[axes.feature];
+  const Rope rope = read_rope(args, features);
+  const ValueId angle = ops::multiply(b, count_along(b, axes.rank, axes.step, shape[axes.step]),
+                                      frequencies(b, rope, axes, features));
+  const auto turned = [&](const OpDef& op) {
+    const ValueId y = ops::cast(b, b.add(op, {angle}), b.type(x).dtype);
+    return rope.stretch == Stretch::kYarn ? ops::scale(b, y, 0.1 * std::log(rope.factor) + 1) : y;
+  };
+  const ValueId cos = turned(ops::kCosine);
+  const ValueId sin = turned(ops::kSine);
+  const auto axis = static_cast<std::int64_t>(axes.feature);
+  const auto half = [&](std::int64_t start) {
+    return b.add(ops::kSlice, {x}, {{"axis", axis}, {"start", start}, {"size", features / 2}});
+  };
+  const ValueId first = half(0);
+  const ValueId second = half(features / 2);
+  const auto times = [&](ValueId a, ValueId c) { return ops::multiply(b, a, c); };
+  return b.add(ops::kConcatenate,
+               {ops::subtract(b, times(first, cos), times(second, sin)),
+                ops::add(b, times(second, cos), times(first, sin))},
+               {{"axis", axis}});
+}
+
+}  // namespace
+
+const LayerDef kRotaryEmbedding{
+    .names = {"RotaryEmbedding"}, .build = build, .module = "keras_hub.layers"};
+
+}  // namespace meshwork::layers
