@@ -7,6 +7,7 @@
 #include <string>
 
 #include "job/keras_model.h"
+#include "state/keras_names.h"
 #include "support/errors.h"
 
 using namespace meshwork;
@@ -142,4 +143,52 @@ TEST_CASE("what Keras has no words for is an error that names it") {
                  with("    - Dense: {name: b_d, units: 4}\n    - b: {name: b}\n")) ==
         "2: c.yaml:2:17: two layers would have the name 'b_d' in a .keras file; rename one, or "
         "export a .weights.h5, which holds the weights alone");
+}
+
+TEST_CASE("layers and metrics of keras-hub, and what one use of a layer is called with") {
+  const Json model = config_of(R"(
+model:
+  input: {shape: [5], dtype: int32}
+  layers:
+    - ReversibleEmbedding: {name: e, input_dim: 7, output_dim: 4}
+    - PositionEmbedding: {name: p, sequence_length: 5, initializer: zeros}
+    - use: {layer: e, name: logits, reverse: true}
+compile: {loss: {SparseCategoricalCrossentropy: {from_logits: true}}, optimizer: adam, metrics: [perplexity]}
+)");
+  const Json& table = layer(model, "e");
+  CHECK(table.at("module") == "keras.layers");
+  CHECK(table.at("registered_name").is_null());
+  CHECK(table.at("inbound_nodes").size() == 2);
+  CHECK(table.at("inbound_nodes").at(0).at("kwargs").empty());
+  CHECK(table.at("inbound_nodes").at(1).at("kwargs") == Json{{"reverse", true}});
+  CHECK_FALSE(table.at("config").contains("reverse"));
+  const Json& positions = layer(model, "p");
+  CHECK(positions.at("module") == "keras_hub.layers");
+  CHECK(positions.at("registered_name") == "keras_hub>PositionEmbedding");
+  CHECK(positions.at("config").at("initializer").at("class_name") == "Zeros");
+  const Json& metric = model.at("compile_config").at("metrics").at(0);
+  CHECK(metric.at("registered_name") == "keras_hub>Perplexity");
+}
+
+TEST_CASE("a file of Keras has no place for the factors of LoRA") {
+  const config::Config config = config::parse_config(
+      "model: {input: [6], layers: [Dense: {name: d, units: 4, lora_rank: 2}]}", "c.yaml", {});
+  const std::string error =
+      test::error_of([&] { keras_model(config, predicting_program(config)); });
+  CHECK(error ==
+        "2: c.yaml: Keras's files hold no 'd/lora_kernel_a', only kernels that LoRA has changed; "
+        "take a file .npz or .safetensors");
+}
+
+TEST_CASE("parts of a layer have groups of their own in Keras's files") {
+  const config::Config config = config::parse_config(
+      "model: {input: [5], layers: [TokenAndPositionEmbedding: {name: t, vocabulary_size: 7, "
+      "sequence_length: 5, embedding_dim: 4}]}",
+      "c.yaml", {});
+  const KerasModel model = keras_model(config, predicting_program(config));
+  const std::string group = "layers/token_and_position_embedding";
+  const Places places = keras_places(model);
+  CHECK(places.at("t/token_embedding/embeddings") == group + "/token_embedding/vars/0");
+  CHECK(places.at("t/position_embedding/embeddings") == group + "/position_embedding/vars/0");
+  CHECK(keras_group_names(model).at(group + "/token_embedding") == "token_embedding");
 }
