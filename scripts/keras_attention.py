@@ -30,7 +30,7 @@ def cross_attention(kind, args):
 
 
 def attention_mask(kind, args):
-    """A mask for each query: the queries by the keys, of which ReLU leaves some, the first always."""
+    """A mask for each query: the queries by the keys, of which ReLU leaves some."""
     layers = [
         {"Dense": {"name": "q", "units": 3, "inputs": ["input"]}},
         {"Dense": {"name": "mask", "units": 5, "activation": "relu", "inputs": ["input"]}},
@@ -100,7 +100,9 @@ ATTENTION = {
         "GroupQueryAttention", {**GROUPS, "num_key_value_heads": 1, "use_gate": True}
     ),
     "group_query_window": attention("GroupQueryAttention", {**GROUPS, "sliding_window": 2}),
-    "group_query_mask": attention_mask("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
+    "group_query_mask": attention_mask(
+        "GroupQueryAttention", {**GROUPS, "use_causal_mask": True, "dropout": 0.5}
+    ),
     "masked_group_query": masked_attention("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
     "masked_group_query_cross": cross_attention("GroupQueryAttention", {**GROUPS, "dropout": 0.5}),
 }

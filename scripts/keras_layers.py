@@ -1,6 +1,6 @@
 """The layers of make_layer_fixtures.py, as Meshwork's files list them."""
 
-from keras_attention import ATTENTION, MASKING
+from keras_attention import ATTENTION, MASKED, MASKING
 
 MASKED_OTHER = -0.0625
 # Beside MASKING: hides other steps, or none.

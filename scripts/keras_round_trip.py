@@ -152,6 +152,35 @@ POSITIONS = {
     ],
 }
 
+HEADS = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {"Embedding": {"name": "words", "input_dim": 11, "output_dim": 6}},
+        {
+            "MultiHeadAttention": {
+                "name": "heads",
+                "num_heads": 2,
+                "key_dim": 3,
+                "use_causal_mask": True,
+                "use_gate": True,
+                "inputs": ["words", "words"],
+            }
+        },
+        {
+            "GroupQueryAttention": {
+                "name": "groups",
+                "head_dim": 3,
+                "num_query_heads": 4,
+                "num_key_value_heads": 2,
+                "use_bias": False,
+                "inputs": ["heads", "words", "heads"],
+            }
+        },
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 # A table that is used in both directions, and one with a table of its own for the way back.
 TIED = {
     "input": {"shape": [5], "dtype": "int32"},
@@ -233,6 +262,7 @@ CASES = {
     "words": (WORDS, {"Adam": {"learning_rate": 0.01}}),
     "padded": (PADDED, {"Adam": {"learning_rate": 0.01}}),
     "positions": (POSITIONS, {"Adam": {"learning_rate": 0.01}}),
+    "heads": (HEADS, {"Adam": {"learning_rate": 0.01}}),
     "tied": (TIED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
@@ -249,6 +279,7 @@ CASES = {
     ),
 }
 CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
+HEAD_ATTENTION = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
 FIXTURES = ["images_2d", "branches", "blocks"]
 
 
@@ -273,7 +304,8 @@ def build_list(layers, values, last, blocks):
         else:
             made = make_layer(name, args, inputs, blocks)
             key = args.get("name", made.name)
-        last = made(inputs, **call)
+        apart = isinstance(made, HEAD_ATTENTION)  # query, value and key are no list
+        last = made(*inputs, **call) if apart else made(inputs, **call)
         known[key] = made
         values[key] = last
     return last

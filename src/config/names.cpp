@@ -33,6 +33,7 @@ std::string without_alias(std::string_view class_name) {
       {"MaxPool", "MaxPooling"},
       {"Convolution", "Conv"},
   }};
+  if (class_name == "GroupQueryAttention") return "GroupedQueryAttention";
   std::string result(class_name);
   for (const auto& [alias, meant] : kSpellings) {
     const std::size_t at = result.find(alias);

@@ -204,13 +204,19 @@ class Layers {
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     const int use = uses_[spec.path]++;
     if (use == 0) {
-      add(name, spec.at, def.module, def.names.front(), arguments_with_name(spec, name));
+      const bool is_renamed = !def.exported_as.empty();
+      add(name, spec.at, def.module, is_renamed ? def.exported_as : def.names.front(),
+          arguments_with_name(spec, name));
     }
     Json taken = Json::array();
     for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
-    Json args = Json::array();
-    args.push_back(def.max_inputs > 1 ? taken : taken[0]);  // a layer that merges takes a list
-    layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", call_arguments(spec)}});
+    Json args = Json::array(), arguments = call_arguments(spec);
+    const bool takes_list = def.max_inputs > 1 && def.call_inputs.empty();
+    args.push_back(takes_list ? taken : taken[0]);
+    for (std::size_t i = 1; i < def.call_inputs.size() && i < taken.size(); ++i) {
+      arguments[std::string(def.call_inputs[i])] = taken[i];
+    }
+    layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", arguments}});
     givers_[spec.name] = {name, use, shape};
   }
 

@@ -24,11 +24,13 @@ struct Use {
   std::vector<std::string> inputs;  ///< names of uses, and of what stands outside
   std::vector<Use> uses;            ///< of a block
   std::string output;               ///< of a block: a name in it
+  const LayerDef* def = nullptr;    ///< of a layer
 };
 
-std::string kind_of(const config::LayerSpec& spec) {
+/// A use of a layer, its inputs still to be added.
+Use use_of(const config::LayerSpec& spec) {
   const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-  return snake_case(def.names.front());
+  return {spec.name, spec.path, snake_case(def.names.front()), {}, {}, {}, &def};
 }
 
 std::set<std::string> names_of(const std::vector<Use>& uses) {
@@ -98,7 +100,7 @@ class Reading {
         given_on_[spec.name] = resolve(spec.inputs[0]);
         continue;
       }
-      Use use{spec.name, spec.path, kind_of(spec), {}, {}, {}};
+      Use use = use_of(spec);
       for (const std::string& input : spec.inputs) use.inputs.push_back(resolve(input));
       uses.push_back(std::move(use));
     }
@@ -194,6 +196,9 @@ std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
   std::vector<KerasLayer> layers;
   for (const Use* use : KerasOrder(uses).order(outputs)) {
     KerasLayer layer{use->kind, last_part(use->path), use->path, {}, {}};
+    if (use->def != nullptr) {
+      for (const auto& [part, stored] : use->def->parts) layer.parts[std::string(part)] = stored;
+    }
     const auto own = variables.find(use->path);
     if (own != variables.end() && use->uses.empty()) layer.variables = own->second;
     layer.layers = in_keras_order(use->uses, {use->output}, variables);

@@ -37,11 +37,17 @@ std::string part_of(const KerasLayer& layer, const std::string& variable) {
   return end <= begin ? "" : variable.substr(begin, end - begin);
 }
 
+/// The group of a part in that of the layer.
+std::string part_group(const KerasLayer& layer, const std::string& group, const std::string& part) {
+  const auto known = layer.parts.find(part);
+  return group + "/" + (known == layer.parts.end() ? part : known->second);
+}
+
 void add_places(Places& places, const KerasLayer& layer, const std::string& group) {
   std::map<std::string, std::size_t> counts;
   for (const std::string& variable : layer.variables) {
     const std::string part = part_of(layer, variable);
-    const std::string inner = part.empty() ? group : group + "/" + part;
+    const std::string inner = part.empty() ? group : part_group(layer, group, part);
     places[variable] = variable_place(inner, counts[part]++);
   }
 }
@@ -100,7 +106,7 @@ std::map<std::string, std::string> keras_group_names(const KerasModel& model) {
     names[group] = layer.name;
     for (const std::string& variable : layer.variables) {
       const std::string part = part_of(layer, variable);
-      if (!part.empty()) names[group + "/" + part] = part;
+      if (!part.empty()) names[part_group(layer, group, part)] = part;
     }
   });
   if (!model.optimizer.empty()) names["optimizer"] = model.optimizer;

@@ -20,6 +20,8 @@ struct KerasLayer {
   std::string path;                    ///< ours, with the blocks around it: "stage_2/d1"
   std::vector<std::string> variables;  ///< their paths, in Keras's order
   std::vector<KerasLayer> layers;      ///< in Keras's order
+  /// What files call layers within it where not by the names in their variables' paths.
+  std::map<std::string, std::string> parts = {};
 };
 
 /// A model and the optimizer that trains it.

@@ -114,3 +114,35 @@ TEST_CASE("sequence parallelism turns each all-reduce into a reduce-scatter and 
     }
   }
 }
+
+TEST_CASE("a vocabulary over an axis is never gathered, not for the lookup and not for the loss") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [8, 6], below: 1000}, y: {integers: [8, 6], below: 1000}}}}
+model:
+  input: {shape: [6], dtype: int32}
+  layers:
+    - Embedding: {name: tok, input_dim: 1000, output_dim: 16}
+    - Dense: {name: logits, units: 1000}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {batch_size: 8}
+strategy: model_parallel
+layout_map: {tok/embeddings: [model, null], logits/kernel: [null, model], logits/bias: [model]}
+)";
+  constexpr std::int64_t kTokens = 8 * 6, kFeatures = 16;
+  for (const int devices : {2, 4}) {
+    const auto sent =
+        tensors(sent_by(training_plan(text, fmt::format("data=1,model={}", devices), 0)));
+    INFO(text_of(sent));
+    // The rows that are looked up and their gradient; of the loss a few numbers for each token.
+    std::int64_t wide = 0, of_loss = 0;
+    for (const Sent& s : sent) {
+      CHECK(s.elements <= kTokens * kFeatures);
+      if (s.elements == kTokens * kFeatures) ++wide;
+      if (s.elements <= kTokens) of_loss += s.elements;
+    }
+    CHECK(wide == 2);
+    CHECK(of_loss <= 4 * kTokens);
+    CHECK(of_loss > 0);
+  }
+}

@@ -61,15 +61,15 @@ std::string leading(std::size_t count) {
 ValueId project(Scope& scope, const Options& options, const std::string& name, ValueId x,
                 std::size_t in, const Shape& out) {
   GraphBuilder& b = scope.builder();
-  const PathScope path(b, name);
   const Shape shape = b.shape(x);
   const std::size_t kept = shape.size() - in;
   Shape kernel_shape(shape.begin() + static_cast<std::ptrdiff_t>(kept), shape.end());
   const Fans fans{num_elements(kernel_shape), num_elements(out)};
   kernel_shape.insert(kernel_shape.end(), out.begin(), out.end());
-  const ValueId kernel = scope.variable("kernel", kernel_shape, with_fans(options.kernel, fans));
-  const ValueId bias =
-      scope.optional_variable(options.use_bias, "use_bias: false", "bias", out, options.bias);
+  const ValueId kernel =
+      scope.variable(name + "/kernel", kernel_shape, with_fans(options.kernel, fans));
+  const ValueId bias = scope.optional_variable(options.use_bias, "use_bias: false", name + "/bias",
+                                               out, options.bias);
   std::string summed, made;
   for (std::size_t i = 0; i < in; ++i) summed += " m" + std::to_string(i);
   for (std::size_t i = 0; i < out.size(); ++i) made += " n" + std::to_string(i);
@@ -308,12 +308,19 @@ ValueId build_group_query(Scope& scope, config::Reader& args, std::span<const Va
 }  // namespace
 
 const LayerDef kGroupQueryAttention{
-    .names = {"GroupQueryAttention", "GroupedQueryAttention"},
+    .names = {"GroupedQueryAttention", "GroupQueryAttention"},
     .build = build_group_query,
     .min_inputs = 2,
     .max_inputs = 4,
     .passes_mask = true,
     .call_arguments = {"use_causal_mask"},
+    .call_inputs = {"query", "value", "key", "attention_mask"},
+    .parts = {{"query", "_query_dense"},
+              {"key", "_key_dense"},
+              {"gate", "_gate_dense"},
+              {"value", "_value_dense"},
+              {"attention_output", "_output_dense"}},
+    .exported_as = "GroupQueryAttention",
 };
 
 const LayerDef kMultiHeadAttention{
@@ -323,6 +330,12 @@ const LayerDef kMultiHeadAttention{
     .max_inputs = 4,
     .passes_mask = true,
     .call_arguments = {"use_causal_mask"},
+    .call_inputs = {"query", "value", "key", "attention_mask"},
+    .parts = {{"query", "query_dense"},
+              {"key", "key_dense"},
+              {"gate", "_gate_dense"},
+              {"value", "value_dense"},
+              {"attention_output", "output_dense"}},
 };
 
 }  // namespace meshwork::layers

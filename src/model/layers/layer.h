@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -26,7 +27,13 @@ struct LayerDef {
   /// other. Of other layers it has none.
   bool passes_mask = false;
   std::vector<std::string_view> call_arguments = {};  ///< that Keras takes when the layer is called
-  std::string_view module = "keras.layers";           ///< whose class it is
+  /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list.
+  std::vector<std::string_view> call_inputs = {};
+  /// Layers within it, by the first part of the names of their variables, and what Keras's files of
+  /// weights call them where that is another name.
+  std::vector<std::pair<std::string_view, std::string_view>> parts = {};
+  std::string_view module = "keras.layers";  ///< whose class it is
+  std::string_view exported_as = {};         ///< the name in `module`, where not that of the class
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
