@@ -42,6 +42,10 @@ HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part
   HostTensor result = host_tensor(output);
   download(backend.device(), *stream, result.bytes.data(), args.output.data,
            static_cast<std::int64_t>(result.bytes.size()));
+  // Nothing was downloaded of an empty result, and a kernel may still read its operands.
+  const std::unique_ptr<Event> done = backend.device().make_event();
+  stream->record(*done);
+  done->wait();
   return result;
 }
 
