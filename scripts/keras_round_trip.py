@@ -26,8 +26,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 try:
     import h5py  # noqa: F401: keras saves with it
     import keras
-    import keras_hub
     import numpy as np
+
+    from keras_calls import CALL_ARGUMENTS, call_layer, find_class
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -278,8 +279,6 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
-CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
-HEAD_ATTENTION = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
 FIXTURES = ["images_2d", "branches", "blocks"]
 
 
@@ -296,16 +295,14 @@ def build_list(layers, values, last, blocks):
         taken = args.pop("inputs", None)
         taken = [taken] if isinstance(taken, str) else taken
         inputs = [values[n] for n in taken] if taken else [last]
-        inputs = inputs[0] if len(inputs) == 1 else inputs
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
         if name == "use":
             made = known[args["layer"]]
             key = args["name"]
         else:
-            made = make_layer(name, args, inputs, blocks)
+            made = make_layer(name, args, inputs[0], blocks)
             key = args.get("name", made.name)
-        apart = isinstance(made, HEAD_ATTENTION)  # query, value and key are no list
-        last = made(*inputs, **call) if apart else made(inputs, **call)
+        last = call_layer(made, inputs, call)
         known[key] = made
         values[key] = last
     return last
@@ -313,8 +310,7 @@ def build_list(layers, values, last, blocks):
 
 def make_layer(name, args, inputs, blocks):
     if name not in blocks:
-        made = getattr(keras.layers, name, None) or getattr(keras_hub.layers, name)
-        return made(**args)
+        return find_class(name, keras.layers)(**args)
     inner = keras.Input(inputs.shape[1:])
     layers = blocks[name]["layers"]
     if name == "unit":

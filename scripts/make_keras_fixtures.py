@@ -32,10 +32,10 @@ os.environ.setdefault(
 
 import jax
 import keras
-import keras_hub
 import numpy as np
 import yaml
 
+from keras_calls import CALL_ARGUMENTS, call_layer, find_class
 from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
 
 SEED = 20240607
@@ -360,25 +360,6 @@ def make_scorer(spec, module):
     """A string stays one: Keras logs a metric under the string that was given."""
     name, args = parts(spec)
     return spec if isinstance(spec, str) else find_class(name, module)(**args)
-
-
-def find_class(name, module):
-    """Keras's own, or keras-hub's of the module of the same name."""
-    return getattr(module, name, None) or getattr(getattr(keras_hub, module.__name__.rpartition(".")[2]), name)
-
-
-CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
-
-
-# Layers that take several inputs as arguments, not as a list: query, value, key, and a mask.
-HEAD_ATTENTION = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
-
-
-def call_layer(layer, inputs, arguments):
-    if isinstance(layer, HEAD_ATTENTION):
-        mask = {"attention_mask": inputs[3]} if len(inputs) > 3 else {}
-        return layer(*inputs[:3], **mask, **arguments)
-    return layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)
 
 
 def make_model(spec):

@@ -28,19 +28,20 @@ std::string snake_case(std::string_view class_name) {
 }
 
 std::string without_alias(std::string_view class_name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSpellings{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSpellings{{
       {"AvgPool", "AveragePooling"},
       {"MaxPool", "MaxPooling"},
       {"Convolution", "Conv"},
+      {"GroupQueryAttention", "GroupedQueryAttention"},
   }};
-  if (class_name == "GroupQueryAttention") return "GroupedQueryAttention";
   std::string result(class_name);
   for (const auto& [alias, meant] : kSpellings) {
     const std::size_t at = result.find(alias);
     const std::size_t end = at == std::string::npos ? at : at + alias.size();
-    // A number of dimensions follows: "MaxPool2D", not "MaxPooling2D".
+    // The whole name, or a number of dimensions follows: "MaxPool2D", not "MaxPooling2D".
     const bool is_alias =
-        end < result.size() && std::isdigit(static_cast<unsigned char>(result[end])) != 0;
+        result == alias ||
+        (end < result.size() && std::isdigit(static_cast<unsigned char>(result[end])) != 0);
     if (is_alias) return result.replace(at, alias.size(), meant);
   }
   return result;

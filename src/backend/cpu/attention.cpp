@@ -4,8 +4,6 @@
 // Keys are taken tile by tile; sums so far are scaled whenever a greater score appears (Milakov and
 // Gimelshein, 2018; FlashAttention, Dao et al., 2022). Tiles do not depend on the number of
 // threads.
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +11,6 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
-#include "base/parallel.h"
 #include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {
@@ -75,20 +72,6 @@ struct Room {
   float draws[kKeys];
 };
 
-/// body(head, queries, room) for blocks of queries of each head.
-template <class Body>
-void for_each_block(const AttentionTiles& x, std::byte* workspace, const Body& body) {
-  const std::int64_t blocks = ceil_divide(x.queries(), kQueries);
-  const std::int64_t tasks = x.samples() * x.groups() * x.members() * blocks;
-  for_each_task(tasks, x.work(), [&](std::int64_t task) {
-    const std::int64_t begin = task % blocks * kQueries, head = task / blocks;
-    const std::int64_t member = head % x.members(), group = head / x.members() % x.groups();
-    body(AttentionTiles::Head{head / x.members() / x.groups(), group, member},
-         Places{begin, std::min(begin + kQueries, x.queries())},
-         reinterpret_cast<Room*>(workspace)[omp_get_thread_num()]);
-  });
-}
-
 /// The weights, not yet divided by their sum, of the queries in tiles of keys: body(tile) for each.
 template <class Body>
 void for_each_tile(const AttentionTiles& x, const AttentionTiles::Head& head, Places queries,
@@ -118,7 +101,7 @@ void attend(const AttentionTiles& x, const AttentionTiles::Head& head, Places qu
     is_first = false;
   });
   if (is_first) {
-    for (std::int64_t i = 0; i < queries.count(); ++i) std::fill_n(y.from(i).data, width, 0.0F);
+    y.clear(queries.count(), width);
     return;
   }
   float* const factors = room.sums.rescale;
@@ -130,15 +113,13 @@ void attend(const AttentionTiles& x, const AttentionTiles::Head& head, Places qu
 
 }  // namespace
 
-std::int64_t attention_workspace(const KernelArgs& /*args*/) {
-  return whole_lines(sizeof(Room)) * omp_get_max_threads();
-}
+std::int64_t attention_workspace(const KernelArgs& /*args*/) { return rooms_bytes<Room>(); }
 
 Launch attention(const KernelArgs& args) {
   return [x = AttentionTiles(args, kAttentionOperands), values = args.inputs[2], y = args.output,
           workspace = args.workspace] {
-    for_each_block(x, workspace, [&](const auto& head, Places queries, Room& room) {
-      attend(x, head, queries, values, y, room);
+    x.for_each_block(kQueries, [&](const AttentionTiles::Head& head, Places queries) {
+      attend(x, head, queries, values, y, room_in<Room>(workspace));
     });
   };
 }
@@ -146,7 +127,8 @@ Launch attention(const KernelArgs& args) {
 Launch attention_log_sum(const KernelArgs& args) {
   return [x = AttentionTiles(args, kAttentionLogSumOperands), y = args.output,
           workspace = args.workspace] {
-    for_each_block(x, workspace, [&](const auto& head, Places queries, Room& room) {
+    x.for_each_block(kQueries, [&](const AttentionTiles::Head& head, Places queries) {
+      Room& room = room_in<Room>(workspace);
       for_each_tile(x, head, queries, room, [](const auto&) {});
       for (std::int64_t i = 0; i < queries.count(); ++i) {
         const float sum = room.sums.sum[i];

@@ -4,14 +4,11 @@
 // attention_query_gradient: dq = scale times the sum over s of ds k
 // attention_key_gradient:   dk = scale times the sum over t and r of ds q
 // attention_value_gradient: dv = sum over t and r of p m dy
-#include <omp.h>
-
 #include <algorithm>
 
 #include "backend/cpu/attention_tiles.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "base/parallel.h"
 #include "elementwise/exponential.h"
 
 namespace meshwork::cpu {
@@ -103,19 +100,15 @@ struct Gradient {
                              tile.queries.count(), tile.keys.count());
   }
 
-  Room& room() const { return reinterpret_cast<Room*>(workspace)[omp_get_thread_num()]; }
+  Room& room() const { return room_in<Room>(workspace); }
 };
-
-void clear(Lines lines, std::int64_t count, std::int64_t width) {
-  for (std::int64_t i = 0; i < count; ++i) std::fill_n(lines.from(i).data, width, 0.0F);
-}
 
 /// The queries' gradient of a block of queries.
 void compute_queries(const Gradient& g, const Head& head, Places own) {
   const std::int64_t width = g.x.features();
   const Lines y = AttentionTiles::query_lines(g.output, head, own.begin);
   const Places others = g.x.keys_of(own);
-  if (others.count() == 0) clear(y, own.count(), width);
+  if (others.count() == 0) y.clear(own.count(), width);
   for (std::int64_t begin = others.begin; begin < others.end; begin += kOthers) {
     const Tile tile{head, own, {begin, std::min(begin + kOthers, others.end)}};
     Room& room = g.room();
@@ -138,8 +131,7 @@ void compute_keys(const Gradient& g, Head head, Places own, const Compute& compu
     }
   }
   if (is_first) {
-    clear(AttentionTiles::key_lines(g.output, head, own.begin), own.count(),
-          g.output.type.shape[3]);
+    AttentionTiles::key_lines(g.output, head, own.begin).clear(own.count(), g.output.type.shape[3]);
   }
 }
 
@@ -161,18 +153,13 @@ Launch bind_keys(const KernelArgs& args, const Compute& compute) {
 }  // namespace
 
 std::int64_t attention_gradient_workspace(const KernelArgs& /*args*/) {
-  return whole_lines(sizeof(Room)) * omp_get_max_threads();
+  return rooms_bytes<Room>();
 }
 
 Launch attention_query_gradient(const KernelArgs& args) {
   return [g = Gradient(args)] {
-    const std::int64_t blocks = ceil_divide(g.x.queries(), kOwn);
-    const std::int64_t heads = g.x.groups() * g.x.members();
-    for_each_task(g.x.samples() * heads * blocks, g.x.work(), [&](std::int64_t task) {
-      const std::int64_t begin = task % blocks * kOwn, head = task / blocks % heads;
-      compute_queries(g, {task / blocks / heads, head / g.x.members(), head % g.x.members()},
-                      {begin, std::min(begin + kOwn, g.x.queries())});
-    });
+    g.x.for_each_block(
+        kOwn, [&](const Head& head, Places queries) { compute_queries(g, head, queries); });
   };
 }
 

@@ -147,31 +147,26 @@ void AttentionTiles::dots(const Tile& tile, std::int64_t features, Lines x, Line
 
 void AttentionTiles::sum_keys(const Tile& tile, std::int64_t features, const float* p, Lines w,
                               float factor, float before, Lines y) {
-  multiply({.x_order = 'N',
-            .w_order = 'N',
-            .m = tile.queries.count(),
-            .n = features,
-            .k = tile.keys.count(),
-            .alpha = factor,
-            .x = p,
-            .x_stride = tile.keys.count(),
-            .w = w.data,
-            .w_stride = w.stride,
-            .beta = before,
-            .y = y.data,
-            .y_stride = y.stride});
+  sum('N', tile.queries.count(), tile.keys.count(), features, p, w, factor, before, y);
 }
 
 void AttentionTiles::sum_queries(const Tile& tile, std::int64_t features, const float* p, Lines x,
                                  float factor, float before, Lines y) {
-  multiply({.x_order = 'T',
+  sum('T', tile.keys.count(), tile.queries.count(), features, p, x, factor, before, y);
+}
+
+/// `order`: that of p, [results, summed] or its transpose.
+void AttentionTiles::sum(char order, std::int64_t results, std::int64_t summed,
+                         std::int64_t features, const float* p, Lines x, float factor, float before,
+                         Lines y) {
+  multiply({.x_order = order,
             .w_order = 'N',
-            .m = tile.keys.count(),
+            .m = results,
             .n = features,
-            .k = tile.queries.count(),
+            .k = summed,
             .alpha = factor,
             .x = p,
-            .x_stride = tile.keys.count(),
+            .x_stride = order == 'N' ? summed : results,
             .w = x.data,
             .w_stride = x.stride,
             .beta = before,

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "backend/backend.h"
+#include "base/parallel.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cpu {
@@ -12,8 +17,20 @@ struct Lines {
   float* data;
   std::int64_t stride;
 
-  Lines from(std::int64_t line) const { return {data + line * stride, stride}; }
+  void clear(std::int64_t lines, std::int64_t width) const {
+    for (std::int64_t i = 0; i < lines; ++i) std::fill_n(data + i * stride, width, 0.0F);
+  }
 };
+
+/// What a thread has for itself of a workspace that has a Room for each.
+template <class Room>
+Room& room_in(std::byte* workspace) {
+  return reinterpret_cast<Room*>(workspace)[omp_get_thread_num()];
+}
+template <class Room>
+std::int64_t rooms_bytes() {
+  return static_cast<std::int64_t>(sizeof(Room)) * omp_get_max_threads();
+}
 
 /// A range of queries or keys.
 struct Places {
@@ -53,6 +70,17 @@ class AttentionTiles {
   Places keys_of(Places queries) const;
   Places queries_of(Places keys) const;
 
+  /// body(head, queries) for blocks of so many queries of each head, on several threads.
+  template <class Body>
+  void for_each_block(std::int64_t block, const Body& body) const {
+    const std::int64_t blocks = ceil_divide(queries(), block), heads = groups() * members();
+    for_each_task(samples() * heads * blocks, work(), [&](std::int64_t task) {
+      const std::int64_t begin = task % blocks * block, head = task / blocks % heads;
+      body(Head{task / blocks / heads, head / members(), head % members()},
+           Places{begin, std::min(begin + block, queries())});
+    });
+  }
+
   /// The lines of a tensor like q, v or log_sum, from the first of some places on.
   static Lines query_lines(const TensorView& view, const Head& head, std::int64_t first);
   static Lines key_lines(const TensorView& view, const Head& head, std::int64_t first);
@@ -76,6 +104,8 @@ class AttentionTiles {
                           float factor, float before, Lines y);
 
  private:
+  static void sum(char order, std::int64_t results, std::int64_t summed, std::int64_t features,
+                  const float* p, Lines x, float factor, float before, Lines y);
   void hide(const Tile& tile, float* scores) const;
   const float* mask_line(const Head& head, std::int64_t query) const;
 

@@ -19,11 +19,10 @@ DType common(DType a, DType b) {
   return is_floating(a) || is_floating(b) ? DType::kFloat64 : DType::kInt64;
 }
 
-/// "part-0.npz and 3 more".
 SourceInfo info_of(const Parts& parts) {
   const SourceInfo& first = parts.front()->info();
   SourceInfo info = first;
-  info.name = fmt::format("{} and {} more", first.name, parts.size() - 1);
+  info.name = name_of_all(first.name, parts.size());
   info.shape[0] = 0;
   for (const auto& part : parts) {
     const Shape& shape = part->info().shape;
@@ -121,6 +120,10 @@ class ConcatenatedSource : public Source {
 std::unique_ptr<Source> concatenated(std::vector<std::unique_ptr<Source>> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   return std::make_unique<ConcatenatedSource>(std::move(parts));
+}
+
+std::string name_of_all(const std::string& first, std::size_t count) {
+  return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
 }
 
 std::vector<std::string> paths_of(const FileNames& files, const OpenContext& context) {

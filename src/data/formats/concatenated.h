@@ -13,6 +13,9 @@ namespace meshwork::data {
 /// samples have different shapes. One array is given back as it is.
 std::unique_ptr<Source> concatenated(std::vector<std::unique_ptr<Source>> parts);
 
+/// What several files are called together: "a.npy and 2 more".
+std::string name_of_all(const std::string& first, std::size_t count);
+
 /// Opens one of the files of an array.
 using FileOpener =
     std::function<std::unique_ptr<Source>(const std::string& path, const OpenContext& context)>;

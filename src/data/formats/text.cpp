@@ -134,11 +134,6 @@ class CharacterSource : public Source {
   HeapBytes numbers_;
 };
 
-std::string name_of(std::span<const TextFile> files) {
-  const std::string& first = files.front().file->path();
-  return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
-}
-
 std::shared_ptr<const Source> number(std::span<const TextFile> files,
                                      const std::shared_ptr<const Vocabulary>& vocabulary,
                                      const Numbers& numbers) {
@@ -151,8 +146,9 @@ std::shared_ptr<const Source> number(std::span<const TextFile> files,
   HeapBytes all = HeapBytes::of_size(static_cast<std::size_t>(count) * size_of(dtype));
   std::byte* out = all.data.get();
   for (const TextFile& file : files) out = encode(file, numbers, dtype, out);
-  return std::make_shared<CharacterSource>(SourceInfo{name_of(files), {count}, dtype, vocabulary},
-                                           std::move(all));
+  return std::make_shared<CharacterSource>(
+      SourceInfo{name_of_all(files.front().file->path(), files.size()), {count}, dtype, vocabulary},
+      std::move(all));
 }
 
 /// The characters of each list of files, with one vocabulary for all.

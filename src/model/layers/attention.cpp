@@ -4,6 +4,7 @@
 #include "model/arguments.h"
 #include "model/layers/masks.h"
 #include "model/layers/noise.h"
+#include "model/layers/positions.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
@@ -47,10 +48,7 @@ ValueId joined(GraphBuilder& b, const Attended& x, ValueId scale) {
 
 /// 1 where a query is not before the key, [1, queries, keys].
 ValueId causal_mask(GraphBuilder& b, std::int64_t queries, std::int64_t keys) {
-  const auto index = [&](std::int64_t dim, Shape shape) {
-    return b.add(ops::kIota, {}, {{"dim", dim}, {"dtype", "float32"}, {"shape", std::move(shape)}});
-  };
-  return b.add(ops::kGreaterEqual, {index(1, {1, queries, 1}), index(2, {1, 1, keys})});
+  return b.add(ops::kGreaterEqual, {count_along(b, 3, 1, queries), count_along(b, 3, 2, keys)});
 }
 
 /// 1 for scores [batch, queries, keys] that count; kNoValue if all do.

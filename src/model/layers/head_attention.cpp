@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "graph/attention_options.h"
+#include "graph/dim_rule.h"
 #include "model/arguments.h"
 #include "model/layers/masks.h"
 #include "model/layers/noise.h"
@@ -49,13 +50,6 @@ void read_common(Scope& scope, config::Reader& args, Options& options) {
                           "kernel_constraint", "bias_constraint"});
 }
 
-/// "a b c" for so many dimensions.
-std::string leading(std::size_t count) {
-  std::string names;
-  for (std::size_t i = 0; i < count; ++i) names += std::string(1, static_cast<char>('a' + i)) + " ";
-  return names;
-}
-
 /// A projection under its name: x [.., in..] by a kernel [in.., out..], with a bias [out..]. `in`:
 /// how many dimensions are summed over.
 ValueId project(Scope& scope, const Options& options, const std::string& name, ValueId x,
@@ -73,7 +67,7 @@ ValueId project(Scope& scope, const Options& options, const std::string& name, V
   std::string summed, made;
   for (std::size_t i = 0; i < in; ++i) summed += " m" + std::to_string(i);
   for (std::size_t i = 0; i < out.size(); ++i) made += " n" + std::to_string(i);
-  const std::string rows = leading(kept);
+  const std::string rows = factor_names(kept);
   const ValueId y =
       ops::einsum(b, x, kernel, rows + summed + "," + summed + made + "->" + rows + made);
   return options.use_bias ? ops::add(b, y, bias) : y;
@@ -179,11 +173,16 @@ ValueId attend(Scope& scope, const Options& options, ValueId query, ValueId key,
   return queries.unfold(b, y);
 }
 
+/// The value, where no key is given.
+ValueId key_of(std::span<const ValueId> inputs) {
+  return inputs[std::min<std::size_t>(2, inputs.size() - 1)];
+}
+
 /// Throws an Error unless query, value and key fit together.
 void check_inputs(const Scope& scope, const config::Reader& args, const Options& options,
                   const GraphBuilder& b, std::span<const ValueId> inputs) {
   const Shape q = b.shape(inputs[0]), v = b.shape(inputs[1]);
-  const Shape k = b.shape(inputs[std::min<std::size_t>(2, inputs.size() - 1)]);
+  const Shape k = b.shape(key_of(inputs));
   if (q.size() < 3 || q.size() != v.size() || k.size() != v.size()) {
     fail_at(args.at(),
             "{} needs samples [steps, features] of as many dimensions, but its inputs have {}, {} "

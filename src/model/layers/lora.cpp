@@ -2,6 +2,7 @@
 
 #include "graph/dim_rule.h"
 #include "ops/ops.h"
+#include "ops/rule_text.h"
 
 namespace meshwork::layers {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 std::string product(std::size_t rank) {
   const std::string all = factor_names(rank);
   const std::string leading = factor_names(rank - 1);
-  const std::string last = all.substr(leading.size() + 1);
+  const std::string last = ops::factor_name(rank - 1);
   return fmt::format("{} rank, rank {} -> {}", leading, last, all);
 }
 
