@@ -5,8 +5,21 @@ import keras_hub
 
 # What a layer takes when it is called, though Meshwork's files say it with its other arguments.
 CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
-# They take several inputs as arguments, not as a list: query, value, key, and a mask.
-HEAD_ATTENTION = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
+# They take several inputs as arguments, not as a list, in this order where the file does not name them.
+HEADS = ["query", "value", "key", "attention_mask"]
+INPUTS = {
+    keras.layers.MultiHeadAttention: HEADS,
+    keras.layers.GroupQueryAttention: HEADS,
+    keras_hub.layers.TransformerEncoder: ["inputs", "padding_mask", "attention_mask"],
+    keras_hub.layers.TransformerDecoder: [
+        "decoder_sequence",
+        "encoder_sequence",
+        "decoder_padding_mask",
+        "decoder_attention_mask",
+        "encoder_padding_mask",
+        "encoder_attention_mask",
+    ],
+}
 
 
 def find_class(name, module):
@@ -15,8 +28,19 @@ def find_class(name, module):
     return getattr(module, name, None) or getattr(hub, name)
 
 
+def take_inputs(given, values, last):
+    """What a layer takes, by the names that the key `inputs` has: a list, or by Keras's words."""
+    if isinstance(given, dict):
+        return {role: values[name] for role, name in given.items()}
+    names = [given] if isinstance(given, str) else given
+    return [values[name] for name in names] if names else [last]
+
+
 def call_layer(layer, inputs, arguments):
-    if isinstance(layer, HEAD_ATTENTION):
-        mask = {"attention_mask": inputs[3]} if len(inputs) > 3 else {}
-        return layer(*inputs[:3], **mask, **arguments)
+    if isinstance(inputs, list) and type(layer) in INPUTS:
+        inputs = dict(zip(INPUTS[type(layer)], inputs))
+    if isinstance(inputs, dict):
+        rest = dict(inputs)
+        first = rest.pop(INPUTS[type(layer)][0])
+        return layer(first, **rest, **arguments)
     return layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)

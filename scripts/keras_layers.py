@@ -1,6 +1,7 @@
 """The layers of make_layer_fixtures.py, as Meshwork's files list them."""
 
 from keras_attention import ATTENTION, MASKED, MASKING
+from keras_transformers import TRANSFORMERS
 
 MASKED_OTHER = -0.0625
 # Beside MASKING: hides other steps, or none.
@@ -330,6 +331,7 @@ CALLS = {
         [MASKING, {"LayerNormalization": {}}, {"GlobalAveragePooling1D": {}}],
     ),
     **ATTENTION,
+    **TRANSFORMERS,
     "mask_zero": (
         [6],
         [

@@ -28,7 +28,7 @@ try:
     import keras
     import numpy as np
 
-    from keras_calls import CALL_ARGUMENTS, call_layer, find_class
+    from keras_calls import CALL_ARGUMENTS, call_layer, find_class, take_inputs
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -182,6 +182,37 @@ HEADS = {
     ],
 }
 
+# Not for Adam: the bias of a key moves all scores of a query alike, so its gradient is but rounding.
+TRANSFORMER = {
+    "input": {"shape": [5], "dtype": "int32"},
+    "layers": [
+        {"Embedding": {"name": "words", "input_dim": 11, "output_dim": 6}},
+        {"TransformerEncoder": {"name": "read", "intermediate_dim": 7, "num_heads": 2}},
+        {
+            "TransformerDecoder": {
+                "name": "write",
+                "intermediate_dim": 5,
+                "num_heads": 3,
+                "activation": "gelu",
+                "layer_norm_epsilon": 0.001,
+                "kernel_initializer": "he_normal",
+                "normalize_first": True,
+                "inputs": {"decoder_sequence": "words", "encoder_sequence": "read"},
+            }
+        },
+        {
+            "TransformerDecoder": {
+                "name": "alone",
+                "intermediate_dim": 4,
+                "num_heads": 1,
+                "use_causal_mask": False,
+            }
+        },
+        {"GlobalAveragePooling1D": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 # A table that is used in both directions, and one with a table of its own for the way back.
 TIED = {
     "input": {"shape": [5], "dtype": "int32"},
@@ -264,6 +295,7 @@ CASES = {
     "padded": (PADDED, {"Adam": {"learning_rate": 0.01}}),
     "positions": (POSITIONS, {"Adam": {"learning_rate": 0.01}}),
     "heads": (HEADS, {"Adam": {"learning_rate": 0.01}}),
+    "transformer": (TRANSFORMER, {"SGD": {"learning_rate": 0.05, "momentum": 0.5}}),
     "tied": (TIED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
@@ -292,15 +324,13 @@ def build_list(layers, values, last, blocks):
     known = {}
     for layer in layers:
         name, args = parts(layer)
-        taken = args.pop("inputs", None)
-        taken = [taken] if isinstance(taken, str) else taken
-        inputs = [values[n] for n in taken] if taken else [last]
+        inputs = take_inputs(args.pop("inputs", None), values, last)
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
         if name == "use":
             made = known[args["layer"]]
             key = args["name"]
         else:
-            made = make_layer(name, args, inputs[0], blocks)
+            made = make_layer(name, args, last if isinstance(inputs, dict) else inputs[0], blocks)
             key = args.get("name", made.name)
         last = call_layer(made, inputs, call)
         known[key] = made

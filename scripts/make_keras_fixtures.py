@@ -35,7 +35,7 @@ import keras
 import numpy as np
 import yaml
 
-from keras_calls import CALL_ARGUMENTS, call_layer, find_class
+from keras_calls import CALL_ARGUMENTS, call_layer, find_class, take_inputs
 from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
 
 SEED = 20240607
@@ -368,8 +368,7 @@ def make_model(spec):
     made = {}
     for layer in spec["layers"]:
         name, args = parts(layer)
-        sources = args.pop("inputs", None)
-        taken = [values[s] for s in sources] if sources else [last]
+        taken = take_inputs(args.pop("inputs", None), values, last)
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
         known = made[args["layer"]] if name == "use" else find_class(name, keras.layers)(**args)
         last = call_layer(known, taken, call)

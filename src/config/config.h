@@ -69,6 +69,7 @@ struct LayerSpec {
   std::string path;                 ///< of its variables and its output; a layer that is used
                                     ///< again has the path of its first use, all others their name
   std::vector<std::string> inputs;  ///< names of inputs and layers
+  std::vector<std::string> roles;   ///< what the layer calls each of them; empty: by their order
   bool trainable = true;            ///< false if it or a block around it says so
   bool rematerialize = false;       ///< the backward pass computes the layer, or block, again
   std::vector<LayoutRule> layouts;  ///< of `kernel_layout: ..`; the pattern is "kernel"

@@ -161,6 +161,7 @@ class Expansion {
                  named.name,
                  named.path,
                  element.inputs,
+                 element.roles,
                  list.trainable && element.trainable,
                  element.rematerialize,
                  element.layouts,
@@ -254,6 +255,7 @@ class Expansion {
       LayerSpec copy = model_.layers[static_cast<std::size_t>(first.layer)];
       copy.name = named.name;
       copy.inputs = again.inputs;
+      copy.roles = again.roles;
       copy.layouts.clear();
       copy.blocks = list.blocks;
       copy.at = named.at;
@@ -288,6 +290,10 @@ class Expansion {
   void write_out_block(const NamedLayer& named, const LayerElement& element, LayerList& outer) {
     const BlockSpec& block = *named.block;
     check_no_recursion(block, named.at, outer);
+    if (!element.roles.empty()) {
+      fail_at(element.layer.at, "block '{}' takes its inputs as a list: inputs: [{}]", block.name,
+              fmt::join(element.inputs, ", "));
+    }
     if (element.inputs.size() != block.inputs.size()) {
       fail_at(named.at, "block '{}' takes {} input{}, not {}; see {}", block.name,
               block.inputs.size(), block.inputs.size() == 1 ? "" : "s", element.inputs.size(),

@@ -29,7 +29,15 @@ void read_inputs(const Value& inputs, const LayerList& list, LayerElement& eleme
     element.inputs = {last_of(list, element.layer.at, what)};
     return;
   }
-  const std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
+  std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
+  if (inputs.is_map()) {
+    words.clear();
+    for (const Value::Entry& entry : inputs.map) {
+      if (entry.value.is_null()) continue;
+      words.push_back(entry.value);
+      element.roles.push_back(entry.key);
+    }
+  }
   if (words.empty()) {
     fail_at(inputs.at, "{}: inputs is empty; name a layer, or leave it out", what);
   }

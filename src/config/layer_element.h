@@ -20,6 +20,7 @@ struct LayerElement {
   ClassSpec layer;  ///< without the keys below
   Value name;       ///< null: an automatic one is wanted
   std::vector<std::string> inputs;
+  std::vector<std::string> roles;  ///< of `inputs: {query: a, value: b}`; else empty
   bool trainable = true;
   bool rematerialize = false;
   bool left_out = false;  ///< by `if`

@@ -202,6 +202,9 @@ class Layers {
   void add_use(const config::LayerSpec& spec, const Shape& shape) {
     const std::string name = flat_name(spec.path);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
+    if (def.module.empty()) {
+      config::fail_at(spec.at, "a .keras file has no layer '{}'; {}", spec.layer.name, kRemedy);
+    }
     const int use = uses_[spec.path]++;
     if (use == 0) {
       const bool is_renamed = !def.exported_as.empty();
@@ -212,9 +215,11 @@ class Layers {
     for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
     Json args = Json::array(), arguments = call_arguments(spec);
     const bool takes_list = def.max_inputs > 1 && def.call_inputs.empty();
-    args.push_back(takes_list ? taken : taken[0]);
-    for (std::size_t i = 1; i < def.call_inputs.size() && i < taken.size(); ++i) {
-      arguments[std::string(def.call_inputs[i])] = taken[i];
+    if (def.call_inputs.empty()) args.push_back(takes_list ? taken : taken[0]);
+    for (std::size_t i = 0; i < def.call_inputs.size() && i < taken.size(); ++i) {
+      const std::string role = spec.roles.empty() ? std::string(def.call_inputs[i]) : spec.roles[i];
+      const bool is_first = role == def.call_inputs.front();
+      is_first ? args.push_back(taken[i]) : void(arguments[role] = taken[i]);
     }
     layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", arguments}});
     givers_[spec.name] = {name, use, shape};

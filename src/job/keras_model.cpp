@@ -190,6 +190,17 @@ using Variables = std::map<std::string, std::vector<std::string>>;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+/// Names of parts and what files call them, those of parts within them too.
+void add_parts(const LayerDef& def, const std::string& path, const std::string& stored,
+               std::map<std::string, std::string>& parts) {
+  for (const LayerPart& part : def.parts) {
+    const std::string name = fmt::format("{}{}", path, part.name);
+    const std::string place = fmt::format("{}{}", stored, part.stored_as);
+    parts[name] = place;
+    if (part.def != nullptr) add_parts(*part.def, name + "/", place + "/", parts);
+  }
+}
+
 std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
                                        const std::vector<std::string>& outputs,
                                        const Variables& variables) {
@@ -197,7 +208,7 @@ std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
   for (const Use* use : KerasOrder(uses).order(outputs)) {
     KerasLayer layer{use->kind, last_part(use->path), use->path, {}, {}};
     if (use->def != nullptr) {
-      for (const auto& [part, stored] : use->def->parts) layer.parts[std::string(part)] = stored;
+      add_parts(*use->def, "", "", layer.parts);
     }
     const auto own = variables.find(use->path);
     if (own != variables.end() && use->uses.empty()) layer.variables = own->second;

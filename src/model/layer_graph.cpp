@@ -60,6 +60,47 @@ struct Named {
   ValueId mask = kNoValue;
 };
 
+/// The inputs in the order of the layer's `call_inputs`, where the file names these; nothing in the
+/// place of one that it does not name.
+std::vector<Named> in_order(const config::LayerSpec& spec, const LayerDef& def,
+                            const std::string& what, std::span<const Named> inputs) {
+  if (spec.roles.empty()) return {inputs.begin(), inputs.end()};
+  const std::vector<std::string> known(def.call_inputs.begin(), def.call_inputs.end());
+  if (known.empty()) {
+    fail_at(spec.at, "{} has no names for its inputs; give them as a list: inputs: [{}]", what,
+            fmt::join(spec.inputs, ", "));
+  }
+  std::vector<Named> ordered;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto role = std::find(known.begin(), known.end(), spec.roles[i]);
+    if (role == known.end()) {
+      fail_at(spec.at, "{} takes no input '{}'{}", what, spec.roles[i],
+              suggestion(spec.roles[i], known));
+    }
+    const auto place = static_cast<std::size_t>(role - known.begin());
+    if (place >= ordered.size()) ordered.resize(place + 1);
+    ordered[place] = inputs[i];
+  }
+  for (std::size_t i = 0; i < def.min_inputs; ++i) {
+    if (i < ordered.size() && ordered[i].value != kNoValue) continue;
+    fail_at(spec.at, "{} needs an input '{}'", what, known[i]);
+  }
+  return ordered;
+}
+
+/// The variables from `first` on, of one layer, in the order of its parts.
+void order_by_parts(Graph& graph, std::size_t first, const LayerDef& def, const std::string& path) {
+  const auto part_of = [&](const Variable& variable) {
+    const auto is_part = [&](const LayerPart& part) {
+      return variable.path.starts_with(fmt::format("{}/{}/", path, part.name));
+    };
+    return std::find_if(def.parts.begin(), def.parts.end(), is_part);
+  };
+  std::stable_sort(graph.variables.begin() + static_cast<std::ptrdiff_t>(first),
+                   graph.variables.end(),
+                   [&](const Variable& a, const Variable& b) { return part_of(a) < part_of(b); });
+}
+
 /// Builds the layers of a model, one after the other.
 class Layers {
  public:
@@ -92,13 +133,14 @@ class Layers {
   const FreezeRules& freeze() const { return freeze_; }
 
  private:
-  Named build(const config::LayerSpec& spec, std::span<const Named> inputs) {
+  Named build(const config::LayerSpec& spec, std::span<const Named> named) {
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
     const DType dtype = read_dtype(args);
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     refuse_arguments(args, {"activity_regularizer"});
+    const std::vector<Named> inputs = in_order(spec, def, args.what(), named);
     check_count(spec, def, args.what(), inputs.size());
     check_use(spec, def, args.what());
     const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
@@ -113,14 +155,16 @@ class Layers {
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
     for (const Named& input : inputs) {
-      if (def.takes_any_dtype) {
+      if (def.takes_any_dtype || input.value == kNoValue) {
         operands.push_back(input.value);
         continue;
       }
       const ValueId narrow = scope_.cast(input.value, dtype);
       operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
     }
+    const std::size_t variables = scope_.builder().graph().variables.size();
     ValueId output = def.build(scope_, args, operands);
+    order_by_parts(scope_.builder().graph(), variables, def, spec.path);
     output = scope_.cast(output, scope_.output_dtype());
     args.finish();
     if (checked_elements(scope_.builder().shape(output)) < 0) {

@@ -8,9 +8,13 @@
 
 namespace meshwork {
 
+std::string Scope::path_of(const std::string& name) const {
+  return builder_.path() + "/" + part_ + name;
+}
+
 ValueId Scope::make(const std::string& name, const Shape& shape, const Initializer& initializer,
                     bool trainable) {
-  const std::string path = builder_.path() + "/" + name;
+  const std::string path = path_of(name);
   if (const auto known = variables_.find(path); known != variables_.end()) {
     if (builder_.shape(known->second) == shape) return known->second;
     fail_at(layer_.at,
@@ -36,7 +40,7 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
 
 ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
-  const bool frozen = !layer_.trainable || (frozen_ && frozen_(builder_.path() + "/" + name));
+  const bool frozen = !layer_.trainable || (frozen_ && frozen_(path_of(name)));
   const ValueId value = make(name, shape, initializer, !frozen);
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
@@ -49,7 +53,7 @@ ValueId Scope::frozen_variable(const std::string& name, const Shape& shape,
 ValueId Scope::optional_variable(bool present, const std::string& why, const std::string& name,
                                  const Shape& shape, const Initializer& initializer) {
   if (present) return variable(name, shape, initializer);
-  absent_.emplace(builder_.path() + "/" + name, why);
+  absent_.emplace(path_of(name), why);
   return kNoValue;
 }
 
@@ -83,11 +87,29 @@ void Scope::update(ValueId state, ValueId value) {
 
 std::int64_t Scope::random_key(std::optional<std::int64_t> seed) const {
   std::string path = builder_.path();
+  if (!part_.empty()) path += "/" + part_.substr(0, part_.size() - 1);
   if (layer_.use > 0) path += fmt::format("#{}", layer_.use);
   return static_cast<std::int64_t>(
       meshwork::random_key(seed ? static_cast<std::uint64_t>(*seed) : seed_, path));
 }
 
 ValueId Scope::iteration() { return ops::input(builder_, "iteration", {DType::kInt64, {}}); }
+
+PartScope::PartScope(Scope& scope, std::string_view name, LayerFacts layer)
+    : scope_(scope),
+      part_(scope.part_),
+      layer_(scope.layer_),
+      output_mask_(scope.output_mask_),
+      output_dtype_(scope.output_dtype_) {
+  scope_.part_ += fmt::format("{}/", name);
+  scope_.enter_layer(std::move(layer));
+}
+
+PartScope::~PartScope() {
+  scope_.part_ = part_;
+  scope_.layer_ = std::move(layer_);
+  scope_.output_mask_ = output_mask_;
+  scope_.output_dtype_ = output_dtype_;
+}
 
 }  // namespace meshwork

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,7 @@ class Scope {
   /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
   /// counts and 0 where it is padding. kNoValue: all count.
   ValueId mask(std::size_t input) const { return layer_.masks.at(input); }
+  const LayerFacts& layer() const { return layer_; }
   /// Gives the output of the layer a mask of its own; kNoValue: none, for all that it has counts.
   void set_mask(ValueId mask) { output_mask_ = mask; }
   const std::optional<ValueId>& output_mask() const { return output_mask_; }
@@ -60,11 +62,11 @@ class Scope {
     frozen_ = std::move(frozen);
   }
 
-  /// A new float32 variable `<path>/<name>`, trained if the layer is, in the dtype in which the
-  /// layer takes its variables: a layer that computes in bfloat16 sees all of them rounded to it.
-  /// Its initial value is an op of its own and no part of the program. Throws Error if the
-  /// initializer is not for such a shape. A layer that is built once more under its path (a shared
-  /// one) gets its variable again.
+  /// A new float32 variable `<path>/<name>` (in a part `<path>/<part>/<name>`), trained if the
+  /// layer is, in the dtype in which the layer takes its variables: a layer that computes in
+  /// bfloat16 sees all of them rounded to it. Its initial value is an op of its own and no part of
+  /// the program. Throws Error if the initializer is not for such a shape. A layer that is built
+  /// once more under its path (a shared one) gets its variable again.
   ValueId variable(const std::string& name, const Shape& shape, const Initializer& initializer);
 
   /// variable() that is not trained, whatever the layer says.
@@ -101,6 +103,9 @@ class Scope {
   ValueId iteration();
 
  private:
+  friend class PartScope;
+
+  std::string path_of(const std::string& name) const;
   ValueId make(const std::string& name, const Shape& shape, const Initializer& initializer,
                bool trainable);
 
@@ -108,12 +113,30 @@ class Scope {
   std::uint64_t seed_;
   bool training_;
   LayerFacts layer_;
+  std::string part_;  ///< "self_attention/", "" outside of parts
   std::optional<ValueId> output_mask_;
   std::optional<DType> output_dtype_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
   std::function<bool(const std::string& path)> frozen_;
+};
+
+/// While it lives, what is built is a layer within the one that is being built: its variables and
+/// its random numbers have the name of the part before theirs.
+class PartScope {
+ public:
+  PartScope(Scope& scope, std::string_view name, LayerFacts layer);
+  ~PartScope();
+  PartScope(const PartScope&) = delete;
+  PartScope& operator=(const PartScope&) = delete;
+
+ private:
+  Scope& scope_;
+  std::string part_;
+  LayerFacts layer_;
+  std::optional<ValueId> output_mask_;
+  std::optional<DType> output_dtype_;
 };
 
 }  // namespace meshwork

@@ -328,6 +328,8 @@ TEST_CASE("errors of layers") {
       {"- Dense: {name: left}\n    - Add: {inputs: [left, imput]}",
        "c.yaml:5:28: Add: no input or layer 'imput' stands before it; nearest: 'input'"},
       {"- Add: {inputs: []}", "c.yaml:4:21: Add: inputs is empty; name a layer, or leave it out"},
-      {"- Add: {inputs: {a: b}}", "c.yaml:4:21: inputs must be a word, not a map"},
+      {"- Add: {inputs: {a: [b]}}", "c.yaml:4:25: inputs must be a word, not a list"},
+      {"- Add: {inputs: {a: b}}",
+       "c.yaml:4:25: Add: no input or layer 'b' stands before it; known: 'input'"},
   });
 }

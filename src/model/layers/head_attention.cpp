@@ -4,12 +4,11 @@
 // sigmoid of another projection of the query. GroupQueryAttention has fewer heads of keys than of
 // queries.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "graph/attention_options.h"
 #include "graph/dim_rule.h"
 #include "model/arguments.h"
+#include "model/layers/attend.h"
 #include "model/layers/masks.h"
 #include "model/layers/noise.h"
 #include "ops/ops.h"
@@ -17,18 +16,9 @@
 namespace meshwork::layers {
 namespace {
 
-struct Heads {
-  std::int64_t queries, keys;           ///< how many
-  std::int64_t key_width, value_width;  ///< features of each
-};
-
 /// What both layers have, and MultiHeadAttention alone.
 struct Options {
-  Heads heads;
-  double dropout = 0;
-  std::int64_t stream = 0;
-  bool is_causal = false;
-  std::int64_t window = 0;
+  HeadAttention attention;
   bool use_bias = true;
   bool use_gate = false;
   Initializer kernel, bias;
@@ -37,10 +27,11 @@ struct Options {
 };
 
 void read_common(Scope& scope, config::Reader& args, Options& options) {
-  options.dropout = args.get("dropout", 0.0, config::between(0, 1));
-  options.stream = read_stream(scope, args);
-  options.is_causal = args.get("use_causal_mask", false);
-  options.window = args.get_integer("sliding_window", config::at_least(1)).value_or(0);
+  HeadAttention& attention = options.attention;
+  attention.dropout = args.get("dropout", 0.0, config::between(0, 1));
+  attention.stream = read_stream(scope, args);
+  attention.is_causal = args.get("use_causal_mask", false);
+  attention.window = args.get_integer("sliding_window", config::at_least(1)).value_or(0);
   options.use_bias = args.get("use_bias", true);
   options.use_gate = args.get("use_gate", false);
   options.kernel = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
@@ -117,66 +108,18 @@ class Folding {
   std::int64_t samples_ = 1, steps_ = 1;
 };
 
-/// [batch, queries, groups, members, keys] or ones in their place: the masks of value and key, and
-/// the input `attention_mask`. kNoValue: all count.
-ValueId read_mask(Scope& scope, const config::Reader& args, const Heads& heads,
-                  std::span<const ValueId> inputs) {
-  GraphBuilder& b = scope.builder();
-  const std::int64_t keys = b.shape(inputs[1])[1];
-  ValueId mask = kNoValue;
-  const auto join = [&](ValueId other) {
-    mask = mask == kNoValue ? other : ops::multiply(b, mask, other);
-  };
-  for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
-    if (input >= inputs.size() || scope.mask(input) == kNoValue) continue;
-    join(ops::reshape(b, scope.mask(input), {b.shape(scope.mask(input))[0], 1, 1, 1, keys}));
-  }
-  if (inputs.size() < 4) return mask;
-  const ValueId given = differs(b, inputs[3], 0);
-  const Shape shape = b.shape(given);
-  const std::int64_t queries = b.shape(inputs[0])[1];
-  if (shape == Shape{shape[0], queries, keys}) {
-    join(ops::reshape(b, given, {shape[0], queries, 1, 1, keys}));
-  } else if (shape == Shape{shape[0], heads.queries, queries, keys}) {
-    join(ops::reshape(b, ops::transpose(b, given, {0, 2, 1, 3}),
-                      {shape[0], queries, heads.keys, heads.queries / heads.keys, keys}));
-  } else {
-    fail_at(args.at(), "{}: the attention mask has samples {}; it needs {} or {}", args.what(),
-            sample_shape(shape), to_string({queries, keys}),
-            to_string({heads.queries, queries, keys}));
-  }
-  return mask;
-}
-
 /// Of [.., heads, width] each, as query.
 ValueId attend(Scope& scope, const Options& options, ValueId query, ValueId key, ValueId value,
                ValueId mask) {
   GraphBuilder& b = scope.builder();
-  const Heads& heads = options.heads;
   const Folding queries(options.axes, b.shape(query)), keys(options.axes, b.shape(key));
-  const ValueId q = queries.fold(b, query);
-  const Shape shape = b.shape(q);
-  const bool drops = scope.training() && options.dropout > 0;
-  const AttentionOptions attributes{.scale = 1 / std::sqrt(static_cast<double>(heads.key_width)),
-                                    .causal = options.is_causal,
-                                    .window = options.window,
-                                    .rate = drops && options.dropout < 1 ? options.dropout : 0,
-                                    .key = options.stream};
-  std::vector<ValueId> operands{
-      ops::reshape(b, q, {shape[0], shape[1], heads.keys, heads.queries / heads.keys, shape[3]}),
-      keys.fold(b, key), keys.fold(b, value)};
-  if (mask != kNoValue) operands.push_back(mask);
-  if (attributes.rate != 0) operands.push_back(scope.iteration());
-  ValueId y = b.add(ops::kAttention, operands, attention_attrs(attributes));
-  if (drops && options.dropout == 1) y = ops::scale(b, y, 0.0);
-  y = ops::reshape(b, y, {shape[0], shape[1], heads.queries, heads.value_width});
+  const ValueId y = attend(scope, options.attention, queries.fold(b, query), keys.fold(b, key),
+                           keys.fold(b, value), mask);
   return queries.unfold(b, y);
 }
 
 /// The value, where no key is given.
-ValueId key_of(std::span<const ValueId> inputs) {
-  return inputs[std::min<std::size_t>(2, inputs.size() - 1)];
-}
+ValueId key_of(std::span<const ValueId> inputs) { return inputs[is_given(inputs, 2) ? 2 : 1]; }
 
 /// Throws an Error unless query, value and key fit together.
 void check_inputs(const Scope& scope, const config::Reader& args, const Options& options,
@@ -202,9 +145,9 @@ void check_inputs(const Scope& scope, const config::Reader& args, const Options&
         "{}: axis {} is no attention axis, so query and value need one extent there, not {} and {}",
         args.what(), d, q[d], v[d]);
   }
-  const bool masked = scope.mask(0) != kNoValue || scope.mask(1) != kNoValue || inputs.size() > 3 ||
-                      (inputs.size() > 2 && scope.mask(2) != kNoValue);
-  if (q.size() > 3 && (options.is_causal || options.window > 0 || masked)) {
+  const bool masked = scope.mask(0) != kNoValue || scope.mask(1) != kNoValue ||
+                      is_given(inputs, 3) || (is_given(inputs, 2) && scope.mask(2) != kNoValue);
+  if (q.size() > 3 && (options.attention.is_causal || options.attention.window > 0 || masked)) {
     fail_at(
         args.at(),
         "{}: masks, use_causal_mask and sliding_window are for samples [steps, features], not {}",
@@ -216,14 +159,13 @@ ValueId build(Scope& scope, const config::Reader& args, const Options& options,
               std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   check_inputs(scope, args, options, b, inputs);
-  const Heads& heads = options.heads;
+  const Heads& heads = options.attention.heads;
   const ValueId query_mask = scope.mask(0);
-  const ValueId mask = read_mask(scope, args, heads, inputs);
+  const ValueId mask = read_key_mask(scope, args, heads, inputs);
   const ValueId query =
       project(scope, options, "query", inputs[0], 1, {heads.queries, heads.key_width});
   const ValueId key =
-      project(scope, options, "key", inputs[std::min<std::size_t>(2, inputs.size() - 1)], 1,
-              {heads.keys, heads.key_width});
+      project(scope, options, "key", key_of(inputs), 1, {heads.keys, heads.key_width});
   ValueId gate = kNoValue;
   if (options.use_gate) {
     gate =
@@ -276,7 +218,7 @@ Shape read_output_shape(config::Reader& args, std::int64_t features) {
 ValueId build_multi_head(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   const Shape query = scope.builder().shape(inputs[0]);
   Options options;
-  Heads& heads = options.heads;
+  Heads& heads = options.attention.heads;
   heads.queries = heads.keys = args.require_integer("num_heads", config::at_least(1));
   heads.key_width = args.require_integer("key_dim", config::at_least(1));
   heads.value_width = args.get_integer("value_dim", config::at_least(1)).value_or(heads.key_width);
@@ -289,7 +231,7 @@ ValueId build_multi_head(Scope& scope, config::Reader& args, std::span<const Val
 ValueId build_group_query(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   const Shape query = scope.builder().shape(inputs[0]);
   Options options;
-  Heads& heads = options.heads;
+  Heads& heads = options.attention.heads;
   heads.key_width = heads.value_width = args.require_integer("head_dim", config::at_least(1));
   heads.queries = args.require_integer("num_query_heads", config::at_least(1));
   heads.keys = args.require_integer("num_key_value_heads", config::at_least(1));

@@ -14,6 +14,15 @@ namespace meshwork {
 /// are; or float32 altogether, where sums of bfloat16 would be too coarse. It gives bfloat16.
 enum class Inside { kLayerDtype, kFloat32Variables, kFloat32 };
 
+struct LayerDef;
+
+/// A layer within another.
+struct LayerPart {
+  std::string_view name;          ///< of which the names of its variables begin
+  std::string_view stored_as;     ///< what Keras's files of weights call it
+  const LayerDef* def = nullptr;  ///< that has parts itself
+};
+
 /// One layer class, in the list of registry.cpp. `build` reads its arguments, under the builder's
 /// path makes its variables, and gives its output. Keras's argument names and defaults.
 struct LayerDef {
@@ -27,12 +36,11 @@ struct LayerDef {
   /// other. Of other layers it has none.
   bool passes_mask = false;
   std::vector<std::string_view> call_arguments = {};  ///< that Keras takes when the layer is called
-  /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list.
+  /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list. Only of
+  /// such a layer may inputs be left out before others: `build` finds kNoValue there.
   std::vector<std::string_view> call_inputs = {};
-  /// Layers within it, by the first part of the names of their variables, and what Keras's files of
-  /// weights call them where that is another name.
-  std::vector<std::pair<std::string_view, std::string_view>> parts = {};
-  std::string_view module = "keras.layers";  ///< whose class it is
+  std::vector<LayerPart> parts = {};         ///< in the order in which Keras makes their variables
+  std::string_view module = "keras.layers";  ///< whose class it is; "": Keras has none
   std::string_view exported_as = {};         ///< the name in `module`, where not that of the class
 };
 
@@ -64,6 +72,7 @@ extern const LayerDef kCropping3D;
 extern const LayerDef kDense;
 extern const LayerDef kDepthwiseConv1D;
 extern const LayerDef kDepthwiseConv2D;
+extern const LayerDef kDotProductAttention;
 extern const LayerDef kDropout;
 extern const LayerDef kEinsumDense;
 extern const LayerDef kElu;
@@ -109,6 +118,8 @@ extern const LayerDef kSpatialDropout2D;
 extern const LayerDef kSpatialDropout3D;
 extern const LayerDef kSubtract;
 extern const LayerDef kTokenAndPositionEmbedding;
+extern const LayerDef kTransformerDecoder;
+extern const LayerDef kTransformerEncoder;
 extern const LayerDef kUnitNormalization;
 extern const LayerDef kUpSampling1D;
 extern const LayerDef kUpSampling2D;
