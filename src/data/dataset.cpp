@@ -53,13 +53,34 @@ void check_augment(const FieldSpec& spec, const Shape& shape) {
                   spec.name, to_string(shape));
 }
 
-Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source) {
+/// Of windows of tokens that stay numbers.
+std::optional<TokenMask> make_mask(const FieldSpec& spec, const SourceInfo& info, DType dtype,
+                                   std::uint64_t seed) {
+  if (!spec.mask) return std::nullopt;
+  if (info.vocabulary == nullptr || dtype != DType::kInt32) {
+    config::fail_at(spec.at,
+                    "field '{}': mask_tokens needs tokens as whole numbers: format text or tokens, "
+                    "and no dtype, scale, mean or one_hot",
+                    spec.name);
+  }
+  const auto different = static_cast<std::int64_t>(info.vocabulary->texts.size());
+  if (different > spec.mask->vocabulary_size) {
+    config::fail_at(spec.at, "mask_tokens: vocabulary_size is {}, but {} has {} different {}s",
+                    spec.mask->vocabulary_size, info.name, different, info.vocabulary->unit);
+  }
+  TokenMask mask = *spec.mask;
+  mask.seed = seed;
+  return mask;
+}
+
+Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source, std::uint64_t seed) {
   const DType dtype = spec.dtype.value_or(default_dtype(spec, source->info()));
   Field field{.name = spec.name,
               .dtype = dtype,
               .shape = sample_shape(spec, source->info()),
               .source = nullptr,
               .conversion = {dtype, spec.scale, spec.offset},
+              .mask = make_mask(spec, source->info(), dtype, seed),
               .classes = spec.one_hot};
   if (spec.one_hot > 0) {
     field.conversion.dtype = DType::kInt32;
@@ -167,7 +188,7 @@ Split Dataset::open(const SplitSpec& spec) const {
       .directories = directories, .hint = spec_.hint, .seed = seed_, .cache = spec_.cache};
   Split split{.name = spec.name, .first = 0, .samples = 0, .fields = {}};
   for (std::size_t i = 0; i < spec_.fields.size(); ++i) {
-    split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context)));
+    split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context), seed_));
   }
   check_counts(split);
   split.samples = source_samples(split.fields.front());

@@ -13,6 +13,7 @@
 #include "base/conversion.h"
 #include "base/dtype.h"
 #include "base/shape.h"
+#include "base/token_mask.h"
 #include "data/description.h"
 
 namespace meshwork::data {
@@ -26,8 +27,9 @@ struct Field {
   std::shared_ptr<const Source> source;  ///< shared by all devices of the process
   Conversion conversion;
   Normalization normalization = {};
-  std::vector<ImageOp> augment = {};  ///< for training batches
-  std::int64_t classes = 0;           ///< of labels; 0: they stay numbers
+  std::vector<ImageOp> augment = {};   ///< for training batches
+  std::optional<TokenMask> mask = {};  ///< of tokens, for training and evaluation
+  std::int64_t classes = 0;            ///< of labels; 0: they stay numbers
   /// Of labels that stay numbers: how many classes there are, 0 for any number, and a number that
   /// stands for no class.
   std::int64_t label_limit = 0;

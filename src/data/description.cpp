@@ -15,12 +15,12 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 21> kReserved{
+constexpr std::array<std::string_view, 22> kReserved{
     "name",       "format",     "directories", "splits",        "take",
     "hint",       "cache",      "seed",        "header",        "delimiter",
     "color_mode", "image_size", "class_names", "interpolation", "crop_to_aspect_ratio",
     "files",      "context",    "stride",      "unit",          "vocabulary",
-    "dtype"};
+    "dtype",      "mask_tokens"};
 
 /// The fields that the first split given as a map names, else x and y.
 std::vector<std::string> field_names(const Value& splits) {
@@ -138,6 +138,32 @@ FieldSpec read_field(const std::string& name, Reader& options) {
   return field;
 }
 
+/// The key `mask_tokens` of the dataset; the names of keras-hub's MaskedLMMaskGenerator.
+std::optional<TokenMask> read_mask(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  Reader keys(*value, "mask_tokens");
+  TokenMask mask;
+  mask.vocabulary_size = keys.require_integer("vocabulary_size", config::at_least(1));
+  mask.mask_token_id = keys.require_integer("mask_token_id", config::at_least(0));
+  mask.mask_selection_rate =
+      keys.get("mask_selection_rate", mask.mask_selection_rate, config::between(0, 1));
+  mask.mask_token_rate = keys.get("mask_token_rate", mask.mask_token_rate, config::between(0, 1));
+  mask.random_token_rate =
+      keys.get("random_token_rate", mask.random_token_rate, config::between(0, 1));
+  if (mask.mask_token_rate + mask.random_token_rate > 1) {
+    fail_at(value->at, "mask_tokens: mask_token_rate {} and random_token_rate {} are more than 1",
+            mask.mask_token_rate, mask.random_token_rate);
+  }
+  if (std::max(mask.vocabulary_size, mask.mask_token_id) > TokenMask::kMostTokens) {
+    fail_at(value->at, "mask_tokens: numbers of tokens are {} at most", TokenMask::kMostTokens);
+  }
+  if (const Value* ids = keys.find("unselectable_token_ids")) {
+    mask.unselectable_token_ids = ids->as_shape("unselectable_token_ids");
+  }
+  keys.finish();
+  return mask;
+}
+
 /// What stands at splits.<split>.<field>; the split's own value where one file holds all fields.
 const Value& field_value(const Value::Entry& split, const std::string& field) {
   if (!split.value.is_map()) return split.value;
@@ -209,12 +235,16 @@ DatasetSpec read_description(const Value& description) {
   }
 
   const std::vector<std::string> names = field_names(splits);
+  const std::optional<TokenMask> mask = read_mask(keys.find("mask_tokens"));
   const Value none{};
   std::vector<Reader> options;
   for (const std::string& name : names) {
     const Value* value = keys.find(name);
     options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
     spec.fields.push_back(read_field(name, options.back()));
+    FieldSpec& field = spec.fields.back();
+    field.mask = mask;
+    if (mask) field.mask->is_label = name == "y";
   }
   std::shared_ptr<void> kept;
   for (const Value::Entry& entry : splits.map) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/token_mask.h"
 #include "config/value.h"
 #include "data/augment/augment.h"
 #include "data/formats/source.h"
@@ -21,7 +22,8 @@ struct FieldSpec {
   std::vector<double> std;       ///< both empty, or both of one length
   std::optional<Shape> shape;    ///< of one sample, where it is not that of the file
   std::vector<ImageOp> augment;  ///< for training batches, in this order
-  std::int64_t one_hot = 0;      ///< number of classes; 0: no one-hot vectors
+  std::optional<TokenMask> mask;
+  std::int64_t one_hot = 0;  ///< number of classes; 0: no one-hot vectors
   config::Location at;
 };
 
@@ -60,6 +62,10 @@ struct SplitSpec {
 ///       augment:                       # training batches only, after all of the above
 ///         - RandomFlip: {mode: horizontal}
 ///         - RandomCrop: {padding: 4}
+///
+/// Of windows of tokens (text, tokens); y is then x itself, where a token is to be found, else -1:
+///
+///     mask_tokens: {vocabulary_size: 65, mask_token_id: 65, mask_selection_rate: 0.15}
 ///
 /// `cache` is a matter of images and of packed .npz files. Files of the other formats are mapped
 /// (idx, npy, cifar), or kept unpacked (csv and all gzip files), whatever it says.

@@ -32,15 +32,16 @@ void add_field(const Field& field, Signature& signature) {
 }
 
 /// How a program gets a field; nullopt: as the model reads it.
-std::optional<StoredField> stored_field(const data::Field& field, bool augment) {
-  const data::Arrival arrival = data::arrival_of(field, augment);
+std::optional<StoredField> stored_field(const data::Field& field, ProgramKind kind) {
+  const data::Arrival arrival = data::arrival_of(field, trains(kind));
   StoredField stored{.dtype = field.source->info().dtype,
                      .conversion = field.conversion,
                      .normalization = field.normalization,
                      .classes = field.classes};
   if (arrival == data::Arrival::kAugmented) return std::nullopt;
   if (arrival == data::Arrival::kRows) stored.resident = field.source->info().shape[0];
-  const bool is_raw = stored.resident == 0 && stored.dtype == field.dtype &&
+  if (kind != ProgramKind::kPredict) stored.mask = field.mask;
+  const bool is_raw = stored.resident == 0 && !stored.mask && stored.dtype == field.dtype &&
                       !field.conversion.scales() && field.normalization.empty() &&
                       field.classes == 0;
   if (is_raw) return std::nullopt;
@@ -71,7 +72,7 @@ Signature signature_of(const data::Split& split) {
 Signature signature_of(const data::Split& split, ProgramKind kind) {
   Signature signature;
   for (const data::Field& field : split.fields) {
-    add_field({field.name, field.dtype, field.shape, stored_field(field, trains(kind))}, signature);
+    add_field({field.name, field.dtype, field.shape, stored_field(field, kind)}, signature);
   }
   return signature;
 }

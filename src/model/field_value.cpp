@@ -1,5 +1,6 @@
 #include "model/field_value.h"
 
+#include "model/mask_tokens.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -44,7 +45,10 @@ ValueId field_value(GraphBuilder& b, const Field& field, std::int64_t batch) {
     return ops::input(b, field.name, {field.dtype, with_first(batch, field.shape)});
   }
   const std::int64_t classes = field.stored->classes;
-  if (classes == 0) return converted(b, field, field.shape, batch);
+  if (classes == 0) {
+    const ValueId x = converted(b, field, field.shape, batch);
+    return field.stored->mask ? mask_tokens(b, *field.stored->mask, x) : x;
+  }
   const Shape sample(field.shape.begin(), field.shape.end() - 1);
   const ValueId labels = converted(b, field, sample, batch);
   const ValueId hot = b.add(ops::kOneHot, {labels}, {{"depth", classes}});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/conversion.h"
+#include "base/token_mask.h"
 #include "config/config.h"
 #include "graph/graph.h"
 
@@ -21,6 +22,7 @@ struct StoredField {
   Conversion conversion = {};
   Normalization normalization = {};
   std::int64_t classes = 0;  ///< of labels that become one-hot vectors; 0: they do not
+  std::optional<TokenMask> mask = {};
 };
 
 /// One array of the data, per sample: without the batch dimension.

@@ -148,7 +148,8 @@ OpenRows open_each(FileOpener open_file) {
 
 Opener parse_tokens(const FieldEntry& entry, TokenFormat (*read)(config::Reader& dataset)) {
   if (entry.kept == nullptr) entry.kept = std::make_shared<Corpus>(entry, read(entry.dataset));
-  const std::int64_t shift = entry.field == "y" ? 1 : 0;
+  const bool is_masked = entry.dataset.find("mask_tokens") != nullptr;
+  const std::int64_t shift = entry.field == "y" && !is_masked ? 1 : 0;
   return [corpus = std::static_pointer_cast<Corpus>(entry.kept), split = entry.split,
           shift](const OpenContext& context) { return corpus->open(split, shift, context); };
 }

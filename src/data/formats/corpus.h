@@ -23,7 +23,8 @@ struct TokenFormat {
 OpenRows open_each(FileOpener open_file);
 
 /// Parses an entry of a format whose samples are windows of tokens: x, and y, the same one token
-/// later. Reads the keys `context`, `stride`, `files` and, by `read`, those of the format:
+/// later (with `mask_tokens` the same). Reads the keys `context`, `stride`, `files` and, by `read`,
+/// those of the format:
 ///
 ///     context: 64                          # tokens of a sample
 ///     stride: 1                            # from window to window, or {train: 1}; by default
