@@ -22,9 +22,34 @@ INPUTS = {
 }
 
 
+class DotProductAttention(keras.layers.Layer):
+    """Keras has it as an operation alone."""
+
+    def __init__(self, is_causal=False, scale=None, **kwargs):
+        super().__init__(**kwargs)
+        self.options = {"is_causal": is_causal, "scale": scale}
+
+    def call(self, query, key, value, mask=None):
+        return keras.ops.dot_product_attention(query, key, value, mask=mask, **self.options)
+
+
+INPUTS[DotProductAttention] = ["query", "key", "value", "mask"]
+
+
+def make_layer(name, args):
+    """A layer with the arguments of Meshwork's files: {"gelu": {"approximate": True}}."""
+    if isinstance(args.get("activation"), dict):
+        ((activation, options),) = args["activation"].items()
+        function = keras.activations.get(activation)
+        args = {**args, "activation": lambda x: function(x, **options)}
+    return find_class(name, keras.layers)(**args)
+
+
 def find_class(name, module):
-    """Keras's own, or keras-hub's of the module of the same name."""
-    hub = getattr(keras_hub, module.__name__.rpartition(".")[2])
+    """Keras's own, keras-hub's of the module of the same name, or the one that stands here."""
+    if name == DotProductAttention.__name__:
+        return DotProductAttention
+    hub = getattr(keras_hub, module.__name__.rpartition(".")[2], None)
     return getattr(module, name, None) or getattr(hub, name)
 
 

@@ -35,7 +35,7 @@ import keras
 import numpy as np
 import yaml
 
-from keras_calls import CALL_ARGUMENTS, call_layer, find_class, take_inputs
+from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
 from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
 
 SEED = 20240607
@@ -370,7 +370,7 @@ def make_model(spec):
         name, args = parts(layer)
         taken = take_inputs(args.pop("inputs", None), values, last)
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
-        known = made[args["layer"]] if name == "use" else find_class(name, keras.layers)(**args)
+        known = made[args["layer"]] if name == "use" else make_layer(name, args)
         last = call_layer(known, taken, call)
         values[args["name"]], made[args["name"]] = last, known
     return keras.Model(inputs, last)
@@ -426,7 +426,7 @@ def make_data(rng, case):
     return x, make_labels(rng, samples, model, loss)
 
 
-def run(name, case, precision, data_of):
+def run(name, case, precision, data_of, slots):
     model_spec, optimizer, loss, metrics, samples, weights = case
     keras.backend.clear_session()
     keras.config.set_dtype_policy(precision)
@@ -471,7 +471,7 @@ def run(name, case, precision, data_of):
             arrays[f"metric/{key}"] = np.array([log[key] for log in logs], np.float32)
     for variable in model.weights:
         arrays[f"final/{variable.path}"] = np.asarray(variable.value)
-    for variable in model.optimizer.variables if name not in NETWORKS else []:
+    for variable in model.optimizer.variables if slots and name not in NETWORKS else []:
         if variable.path.rpartition("/")[2] not in ("iteration", "learning_rate"):
             arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
     arrays["prediction"] = np.asarray(model(x)).astype(np.float32)
@@ -531,13 +531,16 @@ of {batch} samples. {count} cases.
 `layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
 
 `sequences/`: sequences with padding, in the same form, written by `scripts/make_sequence_fixtures.py`.
+
+`transformers/` and `mixed_bfloat16/masked_encoder`: in the same form, written by
+`scripts/make_transformer_fixtures.py`.
 """
 
 
-def write_cases(folder, cases, precision="float32", data_of=make_data):
+def write_cases(folder, cases, precision="float32", data_of=make_data, slots=True):
     os.makedirs(folder, exist_ok=True)
     for name, case in cases.items():
-        arrays = run(name, case, precision, data_of)
+        arrays = run(name, case, precision, data_of, slots)
         with open(os.path.join(folder, name + ".yaml"), "w") as file:
             file.write(config_text(case, precision))
         write_npz(os.path.join(folder, name + ".npz"), arrays)

@@ -155,6 +155,24 @@ TEST_CASE("ten steps under mixed_bfloat16 are Keras's but for rounding") {
   }
 }
 
+TEST_CASE("ten steps of transformers are Keras's") {
+  const auto names = fixture_names("transformers");
+  CHECK(names.size() >= 6);
+  for (const std::string& name : names) check_against_keras(name, "1x1");
+}
+
+TEST_CASE("transformers are Keras's where heads, hidden units, tokens and steps are split") {
+  const std::string split =
+      "mesh: {data: 1, model: 1}\nstrategy: model_parallel\nunmatched_rules: ignore\nlayout_map:\n"
+      "  '.*(query|key|value|gate|up|intermediate_dense)/kernel': [null, model]\n"
+      "  '.*(attention_output|down|output_dense)/kernel': [model]\n"
+      "  '.*embeddings': [model]\n  logits/kernel: [null, model]\n"
+      "  '.*(sum1|sum2|norm2)/output': [data, model]\n";
+  for (const std::string& name : fixture_names("transformers")) {
+    for (const char* mesh : {"2x2", "1x3", "2x4"}) check_against_keras(name, mesh, split);
+  }
+}
+
 TEST_CASE("mixed_bfloat16 is nearer to Keras's than float32 is") {
   for (const std::string name : {"branches", "classifier", "normalized", "regressor"}) {
     CAPTURE(name);
