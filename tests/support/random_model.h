@@ -21,4 +21,9 @@ RandomModel random_model(std::uint64_t seed);
 /// batch, channels, filters and space.
 RandomModel random_convnet(std::uint64_t seed);
 
+/// A small transformer over tokens: attention of any heads, groups and masks, positions learned or
+/// rotary, MLPs with gates or without, logits by the table or not, LoRA now and then; tables,
+/// kernels and activations are sharded along tokens, heads, features, steps and the batch.
+RandomModel random_transformer(std::uint64_t seed);
+
 }  // namespace meshwork::testing

@@ -43,3 +43,7 @@ TEST_CASE("random models train alike on one device and on any mesh with any layo
 TEST_CASE("random convolutional networks train alike, in tiles of space or any other layout") {
   check_models(random_convnet, models_to_try(320));
 }
+
+TEST_CASE("random transformers train alike, whatever of them is split") {
+  check_models(random_transformer, models_to_try(60));
+}
