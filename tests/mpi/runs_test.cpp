@@ -9,6 +9,7 @@
 
 #include "program.h"
 #include "support/log_text.h"
+#include "support/random_model.h"
 #include "support/temp_directory.h"
 
 namespace {
@@ -16,8 +17,8 @@ namespace {
 using namespace meshwork::test;
 
 struct Run {
-  const char* config;
-  const char* mesh;
+  std::string config;  ///< in configs/, or a path
+  std::string mesh;
   int ranks;
   const char* order = "";  ///< further arguments of the runs by ranks
 };
@@ -26,8 +27,9 @@ struct Run {
 void check_same_as_virtual_devices(const Run& run) {
   const TempDirectory directory;
   const auto arguments = [&](const std::string& name) {
-    return fmt::format(" fit configs/{} --mesh {} --verbose 0 fit.epochs=2 run_directory={}",
-                       run.config, run.mesh, directory.file(name));
+    return fmt::format(" fit {}{} --mesh {} --verbose 0 fit.epochs=2 run_directory={}",
+                       run.config.starts_with("/") ? "" : "configs/", run.config, run.mesh,
+                       directory.file(name));
   };
   CAPTURE(run.config);
   CAPTURE(run.mesh);
@@ -56,6 +58,21 @@ TEST_CASE("mpirun trains as virtual devices do, to the last bit, on every mesh")
         Run{"uneven.yaml", "3x2", 6}, Run{"uneven.yaml", "8x1", 8}, Run{"tiles.yaml", "1x1x2", 2},
         Run{"tiles.yaml", "1x3x2", 6}, Run{"tiles.yaml", "2x2x2", 8}}) {
     check_same_as_virtual_devices(run);
+  }
+}
+
+TEST_CASE("mpirun trains random transformers as virtual devices do, to the last bit") {
+  const TempDirectory directory;
+  int runs = 0;
+  for (std::uint64_t seed = 1; runs < 6; ++seed) {
+    const meshwork::testing::RandomModel model = meshwork::testing::random_transformer(seed);
+    int ranks = 1;
+    for (const char c : model.mesh) ranks *= c >= '0' && c <= '9' ? c - '0' : 1;
+    if (ranks < 3) continue;
+    const std::string config = directory.file(fmt::format("{}.yaml", seed));
+    write_text(config, "mesh: {data: 1}\n" + model.layouts + model.text);
+    check_same_as_virtual_devices({config, model.mesh, ranks});
+    ++runs;
   }
 }
 
