@@ -168,9 +168,9 @@ TEST_CASE("only layers whose gradients need it are computed again") {
   CHECK(repeated_flops(light) < 0.1 * repeated_flops(program));
 }
 
-TEST_CASE("random models and convolutional networks: the same bits, whatever is computed again") {
+TEST_CASE("random models of all kinds: the same bits, whatever is computed again") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    for (RandomModel (*make)(std::uint64_t) : {random_model, random_convnet}) {
+    for (RandomModel (*make)(std::uint64_t) : {random_model, random_convnet, random_transformer}) {
       const RandomModel model = make(seed);
       Dice dice(seed);
       const std::vector<std::string> modes{

@@ -143,7 +143,8 @@ fit: {{batch_size: 8}}
 TEST_CASE("random models train to the same bits on remote devices") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
-    for (const RandomModel& model : {random_model(seed), random_convnet(seed)}) {
+    for (const RandomModel& model :
+         {random_model(seed), random_convnet(seed), random_transformer(seed)}) {
       check_same(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh, seed, 2);
     }
   }
