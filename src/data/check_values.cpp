@@ -80,7 +80,23 @@ void check_values(const Field& field, std::int64_t sample, std::int64_t count,
   }
 }
 
+namespace {
+
+/// Tokens that a mask puts in the place of others.
+void check_mask(const Field& field) {
+  const std::int64_t count = std::max(field.mask->vocabulary_size, field.mask->mask_token_id + 1);
+  if (field.table_rows == 0 || count <= field.table_rows) return;
+  fail(ExitCode::kConfiguration,
+       "mask_tokens makes tokens up to {} (vocabulary_size {}, mask_token_id {}), but the table "
+       "'{}' has {} rows; make it as large",
+       count - 1, field.mask->vocabulary_size, field.mask->mask_token_id, field.table,
+       field.table_rows);
+}
+
+}  // namespace
+
 void check_vocabulary(const Field& field) {
+  if (field.mask && !field.mask->is_label) check_mask(field);
   const auto& vocabulary = field.source->info().vocabulary;
   const std::int64_t limit = limit_of(field);
   if (vocabulary == nullptr || limit == 0) return;

@@ -13,8 +13,8 @@ namespace meshwork::data {
 void check_values(const Field& field, std::int64_t sample, std::int64_t count,
                   const std::byte* stored);
 
-/// An Error where the tokens of a field are known to be more than a table has rows, or a model's
-/// output classes.
+/// An Error where the tokens of a field, or those that a mask makes of them, are known to be more
+/// than a table has rows, or a model's output classes.
 void check_vocabulary(const Field& field);
 
 /// All stored samples of a field whose arrival is kRows, of which those of the split are checked.

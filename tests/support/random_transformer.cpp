@@ -209,7 +209,7 @@ RandomModel random_transformer(std::uint64_t seed) {
   const MeshShape mesh = random_mesh(dice);
   result.mesh = mesh.text;
   const Sizes sizes{.steps = dice.between(1, 9),
-                    .width = dice.between(2, 11),
+                    .width = dice.between(3, 11),  // two normalized features are 1 and -1
                     .tokens = dice.between(3, 17),
                     .has_mask = dice.chance(50)};
   const int batch = dice.between(1, 9);

@@ -121,7 +121,10 @@ fit: {{batch_size: 5}}
                      directory.file("t.txt"), mask);
 }
 
-const std::string kMask = "{vocabulary_size: 17, mask_token_id: 17, mask_selection_rate: 0.5}";
+const std::string kMask =
+    "{vocabulary_size: 17, mask_token_id: 17, mask_selection_rate: 0.5, unselectable_token_ids: "
+    "[0, "
+    "16]}";
 
 }  // namespace
 
@@ -153,7 +156,7 @@ TEST_CASE("predictions are made of tokens as they are") {
 TEST_CASE("what mask_tokens cannot be is an error that says what fits") {
   const TempDirectory directory;
   const auto error = [&](const std::string& mask) {
-    return error_of([&] { job_of(text_of(directory, mask), "1x1").dataset->split("train"); });
+    return error_of([&] { train(text_of(directory, mask), {.steps = 0}); });
   };
   CHECK(contains(error("{mask_token_id: 17}"), "vocabulary_size"));
   CHECK(contains(error("{vocabulary_size: 16, mask_token_id: 16}"), "vocabulary_size is 16, but"));
@@ -163,6 +166,10 @@ TEST_CASE("what mask_tokens cannot be is an error that says what fits") {
                  "are more than 1"));
   CHECK(contains(error("{vocabulary_size: 17, mask_token_id: 99999999}"), "are 16777216 at most"));
   CHECK(contains(error("{vocabulary_size: 17, mask_token: 17}"), "mask_token_id"));
+  CHECK(contains(error("{vocabulary_size: 17, mask_token_id: 18}"),
+                 "makes tokens up to 18 (vocabulary_size 17, mask_token_id 18), but the table "
+                 "'tokens/embeddings' has 18 rows"));
+  CHECK(contains(error("{vocabulary_size: 19, mask_token_id: 3}"), "makes tokens up to 18"));
   const std::string images =
       "dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [4, 3], below: 5}}}, "
       "mask_tokens: {vocabulary_size: 5, mask_token_id: 5}}\n"
