@@ -9,19 +9,23 @@ AttentionOptions attention_options(const Attrs& attrs) {
           .causal = attrs.flag("causal"),
           .window = attrs.integer("window"),
           .rate = attrs.real("rate"),
-          .key = attrs.integer("key")};
+          .key = attrs.integer("key"),
+          .shifted = attrs.find("shifted") != nullptr && attrs.flag("shifted")};
 }
 
 Attrs attention_attrs(const AttentionOptions& options) {
-  return {{"scale", options.scale},
-          {"causal", options.causal},
-          {"window", options.window},
-          {"rate", options.rate},
-          {"key", options.key}};
+  Attrs attrs{{"scale", options.scale},
+              {"causal", options.causal},
+              {"window", options.window},
+              {"rate", options.rate},
+              {"key", options.key}};
+  if (options.shifted) attrs.set("shifted", true);
+  return attrs;
 }
 
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
   AttentionExtras extras;
+  if (attention_options(attrs).shifted) extras.shift = --operands;
   if (attrs.real("rate") != 0) extras.step = --operands;
   if (operands > fixed) extras.mask = --operands;
   MW_CHECK(operands == fixed, "{} operands of attention", operands);

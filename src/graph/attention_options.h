@@ -15,6 +15,7 @@ namespace meshwork {
 //   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32
 //   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
 //   step int64                                           of dropout
+//   shift int32 [b]                                      if `shifted`
 //
 // A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
 // none. log_sum is the logarithm of what that softmax divides by, and 0 if the query sees no key.
@@ -29,6 +30,8 @@ struct AttentionOptions {
   /// r's extent + r, is dropped where this element of a uniform tensor of `key` is below the rate.
   double rate = 0;
   std::int64_t key = 0;
+  /// Query t of sample b stands at place t + shift[b] of the keys: a part of a longer sequence.
+  bool shifted = false;
 
   /// Whether the mask aside the query at a place sees the key at another.
   bool sees(std::int64_t query, std::int64_t other) const {
@@ -44,6 +47,7 @@ Attrs attention_attrs(const AttentionOptions& options);
 struct AttentionExtras {
   std::optional<std::size_t> mask;
   std::optional<std::size_t> step;
+  std::optional<std::size_t> shift;
 };
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
 

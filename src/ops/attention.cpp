@@ -19,7 +19,7 @@ std::string rule(const OpArgs& args) {
   return attention_rule(args, kAttentionOperands, "[s]", "b t g r [e]");
 }
 
-/// What all three gradients take: (q, k, v, dy, log_sum, delta, (mask), (step)).
+/// What all three gradients take: (q, k, v, dy, log_sum, delta, (mask), (step), (shift)).
 std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   const AttentionExtras extras =
@@ -28,6 +28,7 @@ std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy
   options.rate = 0;
   std::vector<ValueId> keyed{node.inputs[0], node.inputs[1]};
   if (extras.mask) keyed.push_back(node.inputs[*extras.mask]);
+  if (extras.shift) keyed.push_back(node.inputs[*extras.shift]);
   const ValueId log_sum = b.add(kAttentionLogSum, keyed, attention_attrs(options));
   const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), cast(b, self, DType::kFloat32));
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1],
@@ -35,6 +36,7 @@ std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy
                                 log_sum,        reduce_sum(b, product, {4}, false)};
   if (extras.mask) operands.push_back(node.inputs[*extras.mask]);
   if (extras.step) operands.push_back(node.inputs[*extras.step]);
+  if (extras.shift) operands.push_back(node.inputs[*extras.shift]);
   return operands;
 }
 

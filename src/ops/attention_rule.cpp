@@ -64,6 +64,7 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
     check_mask(args.inputs[*extras.mask].shape, with_last(q, k[1]));
   }
   if (extras.step) expect(args, *extras.step, DType::kInt64, {});
+  if (extras.shift) expect(args, *extras.shift, DType::kInt32, {q[0]});
 }
 
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
@@ -83,6 +84,7 @@ std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::str
     text += " " + keys;
   }
   if (extras.step) text += ",";
+  if (extras.shift) text += ", b";
   return text + " -> " + result;
 }
 

@@ -43,9 +43,9 @@ extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of r
 extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
 
 // Attention and what its gradients need: graph/attention_options.h.
-extern const OpDef kAttention;               // (q, k, v, (mask), (step)) -> [b, t, g, r, e]
-extern const OpDef kAttentionLogSum;         // (q, k, (mask)) -> [b, t, g, r]
-extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), (step))
+extern const OpDef kAttention;        // (q, k, v, (mask), (step), (shift)) -> [b, t, g, r, e]
+extern const OpDef kAttentionLogSum;  // (q, k, (mask), (shift)) -> [b, t, g, r]
+extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), ..)
 extern const OpDef kAttentionKeyGradient;
 extern const OpDef kAttentionValueGradient;
 
@@ -78,6 +78,7 @@ extern const OpDef kTakeAlongAxis;  // (x [.., c], index [..]) -> x[.., index]; 
 extern const OpDef kReshape;        // {shape}
 extern const OpDef kSlice;  // {axis, start, size} (read_at_once: x is read in parts, at one time)
 extern const OpDef kTranspose;  // {perm}
+extern const OpDef kWriteRows;  // (x [b, s, ..], rows [b, t, ..], start int32 [b]) -> as x
 
 // Local programs only (spmd/): what reshards become.
 extern const OpDef kAllGather;      // {axes, counts}

@@ -72,6 +72,7 @@ const std::vector<const OpDef*>& registry() {
       &kTruncatedNormal,
       &kUnpack,
       &kVariable,
+      &kWriteRows,
   });
   return ops;
 }

@@ -1,5 +1,6 @@
 // Attention: one head and several, groups of heads that share keys, as many keys as queries, fewer
-// and more, causality, windows, masks of every shape, dropout, extents of zero.
+// and more, causality, windows, masks of every shape, dropout, queries of a part of a
+// sequence, extents of zero.
 #include "graph/attention_options.h"
 #include "ops/case_lists.h"
 
@@ -10,6 +11,7 @@ struct Geometry {
   std::int64_t b, t, g, r, d, s, e;
   AttentionOptions options = {.scale = 0.5};
   Shape mask = {};
+  std::int64_t least_shift = 0, most_shift = 0;  // drawn in between, where queries are shifted
 };
 
 const std::vector<Geometry>& geometries() {
@@ -34,6 +36,20 @@ const std::vector<Geometry>& geometries() {
        2,
        {.scale = 0.5, .causal = true, .rate = 0.3, .key = -4},
        {2, 1, 2, 1, 3}},
+      // A part of a sequence whose keys were there before.
+      {3, 2, 2, 1, 3, 7, 2, {.scale = 0.5, .causal = true, .shifted = true}, {}, 0, 5},
+      {2, 1, 1, 3, 2, 6, 2, {.scale = 0.5, .causal = true, .window = 2, .shifted = true}, {}, 1, 5},
+      {2,
+       3,
+       2,
+       1,
+       2,
+       5,
+       2,
+       {.scale = 0.5, .causal = true, .shifted = true},
+       {2, 1, 1, 1, 5},
+       -2,
+       9},
       {1, 1, 1, 1, 1, 1, 1},
       {0, 2, 1, 1, 2, 2, 2},
       {2, 0, 1, 1, 2, 3, 2},
@@ -58,6 +74,10 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
                        bool draws, std::vector<std::size_t> differentiable = {}) {
     if (!x.mask.empty()) inputs.push_back(integers(DType::kFloat32, x.mask, 0, 1));
     if (draws && x.options.rate != 0) inputs.push_back(integers(DType::kInt64, {}, 3, 3));
+    if (x.options.shifted) {
+      inputs.push_back(integers(DType::kInt32, {x.b}, static_cast<double>(x.least_shift),
+                                static_cast<double>(x.most_shift)));
+    }
     cases.push_back(
         make_case(op, std::move(inputs), attrs, float32(output), std::move(differentiable)));
   };

@@ -211,6 +211,28 @@ void add_indexed(std::vector<OpCase>& cases) {
   }
 }
 
+void add_written_rows(std::vector<OpCase>& cases) {
+  struct Written {
+    Shape x;
+    std::int64_t rows;
+    std::int64_t least, most;  // where they begin
+  };
+  const std::vector<Written> list{
+      {{3, 7, 2, 2}, 3, 0, 4}, {{2, 5, 3}, 1, 0, 4},    {{4, 6}, 2, -3, 8},
+      {{2, 4, 3, 2}, 4, 0, 0}, {{3, 4, 2}, 4, -2, 3},   {{2, 3, 1, 2}, 5, -2, 1},
+      {{0, 3, 2}, 2, 0, 1},    {{2, 0, 2}, 1, 0, 0},    {{2, 3, 2}, 0, 0, 2},
+      {{2, 70, 40}, 1, 0, 69}, {{2, 9, 130}, 8, -1, 2},
+  };
+  for (const auto& [shape, rows, least, most] : list) {
+    Shape part = shape;
+    part[1] = rows;
+    const CaseInput start =
+        integers(DType::kInt32, {shape[0]}, static_cast<double>(least), static_cast<double>(most));
+    cases.push_back(
+        make_case(ops::kWriteRows, {uniform(shape), uniform(part), start}, {}, float32(shape)));
+  }
+}
+
 void add_local(std::vector<OpCase>& cases) {
   const auto add = [&](const OpDef& op, const Shape& x, CollectiveArgs args, const Shape& y) {
     args.axes = {0};
@@ -309,6 +331,7 @@ std::vector<OpCase> movement_cases() {
   add_slices(cases);
   add_concatenations(cases);
   add_indexed(cases);
+  add_written_rows(cases);
   add_local(cases);
   add_halos(cases);
   return cases;

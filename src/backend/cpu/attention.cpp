@@ -77,7 +77,7 @@ template <class Body>
 void for_each_tile(const AttentionTiles& x, const AttentionTiles::Head& head, Places queries,
                    Room& room, const Body& body) {
   room.sums.clear();
-  const Places keys = x.keys_of(queries);
+  const Places keys = x.keys_of(head, queries);
   for (std::int64_t begin = keys.begin; begin < keys.end; begin += kKeys) {
     const AttentionTiles::Tile tile{head, queries, {begin, std::min(begin + kKeys, keys.end)}};
     x.scores(tile, room.scores);

@@ -107,7 +107,7 @@ struct Gradient {
 void compute_queries(const Gradient& g, const Head& head, Places own) {
   const std::int64_t width = g.x.features();
   const Lines y = AttentionTiles::query_lines(g.output, head, own.begin);
-  const Places others = g.x.keys_of(own);
+  const Places others = g.x.keys_of(head, own);
   if (others.count() == 0) y.clear(own.count(), width);
   for (std::int64_t begin = others.begin; begin < others.end; begin += kOthers) {
     const Tile tile{head, own, {begin, std::min(begin + kOthers, others.end)}};
@@ -121,7 +121,7 @@ void compute_queries(const Gradient& g, const Head& head, Places own) {
 /// A gradient of a block of keys: compute(tile, room, before) adds what a tile of queries gives.
 template <class Compute>
 void compute_keys(const Gradient& g, Head head, Places own, const Compute& compute) {
-  const Places others = g.x.queries_of(own);
+  const Places others = g.x.queries_of(head, own);
   bool is_first = true;
   for (head.member = 0; head.member < g.x.members(); ++head.member) {
     for (std::int64_t begin = others.begin; begin < others.end; begin += kOthers) {

@@ -39,9 +39,16 @@ AttentionTiles::AttentionTiles(const KernelArgs& args, std::size_t fixed)
   prepare_sgemm();
 }
 
-Places AttentionTiles::keys_of(Places queries) const {
+/// Of the first query held from the first key held.
+std::int64_t AttentionTiles::distance_of(const Head& head) const {
+  if (!extras_.shift) return distance_;
+  return distance_ + inputs_[*extras_.shift].as<std::int32_t>()[head.sample];
+}
+
+Places AttentionTiles::keys_of(const Head& head, Places queries) const {
   Places seen{0, keys_};
-  const std::int64_t first = queries.begin + distance_, last = queries.end - 1 + distance_;
+  const std::int64_t distance = distance_of(head);
+  const std::int64_t first = queries.begin + distance, last = queries.end - 1 + distance;
   if (options_.causal) seen.end = std::min(seen.end, last + 1);
   if (options_.window > 0) {
     seen.begin = std::max(seen.begin, first - options_.window + 1);
@@ -50,9 +57,10 @@ Places AttentionTiles::keys_of(Places queries) const {
   return seen;
 }
 
-Places AttentionTiles::queries_of(Places keys) const {
+Places AttentionTiles::queries_of(const Head& head, Places keys) const {
   Places seen{0, queries()};
-  const std::int64_t first = keys.begin - distance_, last = keys.end - 1 - distance_;
+  const std::int64_t distance = distance_of(head);
+  const std::int64_t first = keys.begin - distance, last = keys.end - 1 - distance;
   if (options_.causal) seen.begin = std::max(seen.begin, first);
   if (options_.window > 0) {
     seen.begin = std::max(seen.begin, first - options_.window + 1);
@@ -85,7 +93,7 @@ void AttentionTiles::hide(const Tile& tile, float* scores) const {
   const std::int64_t count = tile.keys.count();
   for (std::int64_t i = tile.queries.begin; i < tile.queries.end; ++i, scores += count) {
     if (!is_whole) {
-      const Places seen = keys_of({i, i + 1});
+      const Places seen = keys_of(tile.head, {i, i + 1});
       const std::int64_t begin = std::clamp<std::int64_t>(seen.begin - tile.keys.begin, 0, count);
       const std::int64_t end = std::clamp<std::int64_t>(seen.end - tile.keys.begin, begin, count);
       std::fill_n(scores, begin, kHidden);

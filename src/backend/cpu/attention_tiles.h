@@ -67,8 +67,8 @@ class AttentionTiles {
   const AttentionOptions& options() const { return options_; }
 
   /// All keys that some of the queries see, the mask aside, and the other way round.
-  Places keys_of(Places queries) const;
-  Places queries_of(Places keys) const;
+  Places keys_of(const Head& head, Places queries) const;
+  Places queries_of(const Head& head, Places keys) const;
 
   /// body(head, queries) for blocks of so many queries of each head, on several threads.
   template <class Body>
@@ -107,6 +107,7 @@ class AttentionTiles {
   static void sum(char order, std::int64_t results, std::int64_t summed, std::int64_t features,
                   const float* p, Lines x, float factor, float before, Lines y);
   void hide(const Tile& tile, float* scores) const;
+  std::int64_t distance_of(const Head& head) const;
   const float* mask_line(const Head& head, std::int64_t query) const;
 
   AttentionOptions options_;
@@ -114,7 +115,7 @@ class AttentionTiles {
   std::vector<TensorView> inputs_;
   Shape q_;
   std::int64_t keys_;
-  std::int64_t distance_;  ///< of the first query held from the first key held
+  std::int64_t distance_;  ///< of the first query held from the first key held, before a shift
 };
 
 }  // namespace meshwork::cpu

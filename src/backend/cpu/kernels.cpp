@@ -50,6 +50,7 @@ std::span<const KernelDef> kernels() {
       {"transpose", transpose},
       {"truncated_normal", truncated_normal},
       {"unpack", unpack},
+      {"write_rows", write_rows},
   });
   return list;
 }

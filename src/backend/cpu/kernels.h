@@ -65,6 +65,7 @@ Launch take_rows(const KernelArgs& args);
 Launch transpose(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
+Launch write_rows(const KernelArgs& args);
 
 /// The ops that have a fast kernel; those of elementwise/ and all others.
 std::span<const KernelDef> elementwise_kernels();

@@ -53,7 +53,9 @@ class Operands {
   }
 
   bool sees(const Shape& q, std::int64_t s) const {
-    if (!options_.sees(args_.inputs[0].region.offset[1] + q[1],
+    const std::int64_t shift =
+        extras_.shift ? args_.inputs[*extras_.shift].as<std::int32_t>()[q[0]] : 0;
+    if (!options_.sees(args_.inputs[0].region.offset[1] + q[1] + shift,
                        args_.inputs[1].region.offset[1] + s)) {
       return false;
     }

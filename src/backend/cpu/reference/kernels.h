@@ -58,6 +58,7 @@ Launch take_rows(const KernelArgs& args);
 Launch transpose(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
+Launch write_rows(const KernelArgs& args);
 
 /// Every op that computes; those of elementwise/ and all others.
 std::span<const KernelDef> elementwise_kernels();
