@@ -8,14 +8,15 @@ extern const Command kEvaluate;
 extern const Command kExplain;
 extern const Command kExport;
 extern const Command kFit;
+extern const Command kGenerate;
 extern const Command kPaths;
 extern const Command kPredict;
 extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,      &kEvaluate,   &kPredict, &kPaths,   &kExplain,
-      &kValidate, &kCheckpoint, &kExport,  &kDevices,
+      &kFit,     &kEvaluate, &kPredict,    &kGenerate, &kPaths,
+      &kExplain, &kValidate, &kCheckpoint, &kExport,   &kDevices,
   };
   return list;
 }

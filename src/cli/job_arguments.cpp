@@ -66,10 +66,14 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
   options.add(
       {"--split", "train, validation or test; by default what fit validates on, else test", "NAME"},
       arguments->split);
+  add_any_model(options, arguments->any_model);
+  return arguments;
+}
+
+void add_any_model(Options& options, bool& any_model) {
   options.add_flag("--any-model",
                    "take the weights though they are of a model that computes something else",
-                   arguments->any_model);
-  return arguments;
+                   any_model);
 }
 
 GivenWeights weights_of(const WeightsArguments& arguments) {
@@ -96,6 +100,11 @@ void print_pass_times(const Job& job) {
 
 void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
                  const std::string& stage) {
+  print_stage(job, kind, signature_of(split, kind), batch_size_of(job.config.fit, kind), stage);
+}
+
+void print_stage(const Job& job, ProgramKind kind, const Signature& signature, std::int64_t batch,
+                 const std::string& stage) {
   const std::vector<std::string> known = pass_names();
   if (std::find(known.begin(), known.end(), stage) == known.end()) {
     fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
@@ -106,8 +115,7 @@ void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
   const Watch watch{dump, job.pass_times.get()};
   const WorkspaceQuery workspace = workspace_of(job);
   const GlobalProgram program =
-      compile(job.config, signature_of(split, kind), job.mesh, job.target, kind,
-              batch_size_of(job.config.fit, kind), watch, nullptr, workspace);
+      compile(job.config, signature, job.mesh, job.target, kind, batch, watch, nullptr, workspace);
   compile_for_device(program, job.mesh, 0, workspace, 0, watch);
   print_pass_times(job);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,12 @@ class Options {
   void add(const OptionText& text, std::string& value);
   /// From `least` to `most`.
   void add(const OptionText& text, int& value, int least, int most);
+  /// A number that may be left out.
+  void add(const OptionText& text, std::optional<double>& value);
+  void add(const OptionText& text, std::optional<std::int64_t>& value);
+  void add(const OptionText& text, std::int64_t& value);
+  /// An option that may be given several times.
+  void add_repeated(const OptionText& text, std::vector<std::string>& values);
   /// All arguments without a name that are left.
   void add(const OptionText& text, std::vector<std::string>& values);
   /// Another help for an option that is there.

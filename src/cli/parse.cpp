@@ -134,6 +134,20 @@ void Options::add(const OptionText& text, std::string& value) {
   option->check(CLI::Validator(error, ""));
 }
 
+void Options::add(const OptionText& text, std::optional<double>& value) {
+  add_to(app_, text, value);
+}
+
+void Options::add(const OptionText& text, std::optional<std::int64_t>& value) {
+  add_to(app_, text, value);
+}
+
+void Options::add(const OptionText& text, std::int64_t& value) { add_to(app_, text, value); }
+
+void Options::add_repeated(const OptionText& text, std::vector<std::string>& values) {
+  add_to(app_, text, values)->allow_extra_args(false);
+}
+
 void Options::add(const OptionText& text, int& value, int least, int most) {
   add_to(app_, text, value)->check(CLI::Range(least, most));
 }

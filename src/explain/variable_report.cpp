@@ -88,12 +88,7 @@ Job job_for_checks(const config::Config& config, int devices, std::string& missi
     if (!no_data) throw;
     missing = error.what();
   }
-  Job job;
-  job.config = config;
-  job.mesh = make_mesh(config.mesh, devices);
-  job.target = target_of(config, job.mesh);
-  job.signature = stated_signature(config.model);
-  return job;
+  return job_without_data(config, devices);
 }
 
 const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {

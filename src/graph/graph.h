@@ -59,6 +59,9 @@ struct Variable {
   std::string slot_of;  ///< path of the weight whose optimizer state this is; "" for a weight
   const OpDef* init = nullptr;  ///< an op without inputs that gives the initial value
   Attrs init_attrs;
+  /// Its update writes rows into it. It is not saved, and what it holds before the first step is
+  /// never read.
+  bool is_cache = false;
 };
 
 /// At the end of a step `variable` takes `value`.
@@ -71,6 +74,7 @@ struct Update {
 struct NamedValue {
   std::string name;
   ValueId value = kNoValue;
+  bool whole = false;  ///< of an output: every device has all of it
 };
 
 /// `after` may run only when `before` has, though it does not read it.

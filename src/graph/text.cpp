@@ -55,6 +55,7 @@ std::string node_text(const Graph& graph, ValueId id) {
 std::string variable_text(const Variable& variable) {
   std::string text = fmt::format("variable %{} {}", variable.value, quoted(variable.path));
   if (variable.trainable) text += " trainable";
+  if (variable.is_cache) text += " cache";
   if (!variable.slot_of.empty()) text += " slot_of " + quoted(variable.slot_of);
   if (variable.init != nullptr) {
     text += fmt::format(" init {}{}", variable.init->name, spaced(to_string(variable.init_attrs)));
@@ -90,7 +91,8 @@ std::string print(const Graph& graph, const Annotate& annotate) {
     text += fmt::format("gradient %{} = %{}\n", gradient.variable, gradient.value);
   }
   for (const NamedValue& output : graph.outputs) {
-    text += fmt::format("output {} = %{}\n", quoted(output.name), output.value);
+    text += fmt::format("output {} = %{}{}\n", quoted(output.name), output.value,
+                        output.whole ? " whole" : "");
   }
   for (const NamedValue& output : graph.layer_outputs) {
     text += fmt::format("layer_output {} = %{}\n", quoted(output.name), output.value);

@@ -13,6 +13,7 @@
 #include "machine/launch.h"
 #include "machine/memory.h"
 #include "machine/topology.h"
+#include "model/decoder.h"
 #include "model/sample_weights.h"
 #include "optim/optimizer.h"
 
@@ -48,15 +49,14 @@ std::optional<StoredField> stored_field(const data::Field& field, ProgramKind ki
   return stored;
 }
 
-void add_program(Job& job, ProgramKind kind, std::int64_t batch, const Signature& signature,
-                 CompileTrace* trace) {
-  const ProgramKey key{kind, batch};
+void add_program(Job& job, const ProgramKey& key, const Signature& signature,
+                 CompileTrace* trace = nullptr) {
   if (job.programs.contains(key)) return;
   // Programs that only set variables have no batch; one sample will do to build the model.
-  const std::int64_t size = std::max<std::int64_t>(batch, 1);
+  const std::int64_t size = std::max<std::int64_t>(key.batch, 1);
   // Only the search for what meets a limit asks.
   const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
-  job.programs.emplace(key, compile(job.config, signature, job.mesh, job.target, kind, size,
+  job.programs.emplace(key, compile(job.config, signature, job.mesh, job.target, key.kind, size,
                                     {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
 }
 
@@ -120,6 +120,15 @@ Job make_job(config::Config config, int devices) {
   return job;
 }
 
+Job job_without_data(config::Config config, int devices) {
+  Job job;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.target = target_of(config, job.mesh);
+  job.signature = stated_signature(config.model);
+  job.config = std::move(config);
+  return job;
+}
+
 bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
 
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
@@ -147,8 +156,12 @@ ProgramKind split_kind(ProgramKind kind) {
 
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace) {
   const auto split = job.splits.find(split_kind(kind));
-  add_program(job, kind, batch,
+  add_program(job, {kind, batch},
               split == job.splits.end() ? job.signature : signature_of(split->second, kind), trace);
+}
+
+void add_decoder(Job& job, std::int64_t batch, std::int64_t tokens) {
+  add_program(job, {ProgramKind::kDecode, batch, tokens}, part_signature(job.config, tokens));
 }
 
 namespace {
@@ -251,7 +264,7 @@ std::uint64_t programs_hash(const Job& job) {
   std::string text = fmt::format("{} [{}] seed {}\n", to_string(job.mesh),
                                  join(job.mesh.devices, ","), job.config.seed);
   for (const auto& [key, program] : job.programs) {
-    text += fmt::format("{} {}\n", static_cast<int>(key.kind), key.batch);
+    text += fmt::format("{} {} {}\n", static_cast<int>(key.kind), key.batch, key.tokens);
     text += print(program.partitioned, job.mesh) + to_string(program.target);
     text += fmt::format("fusions {}\n", join(program.fusions, " "));
   }

@@ -20,6 +20,7 @@ namespace meshwork {
 struct ProgramKey {
   ProgramKind kind = ProgramKind::kTrain;
   std::int64_t batch = 0;
+  std::int64_t tokens = 0;  ///< of kDecode: that are read of each sequence
   auto operator<=>(const ProgramKey&) const = default;
 };
 
@@ -53,6 +54,9 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
+/// The same without data: its signature is what the model states.
+Job job_without_data(config::Config config, int devices);
+
 /// What the compiler may know of the devices that a configuration asks for, in this launch.
 Target target_of(const config::Config& config, const Mesh& mesh);
 
@@ -84,6 +88,9 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split);
 /// A program that runs over no data, or is not to run; `trace` as in compile(), if the job does not
 /// have it yet.
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace = nullptr);
+
+/// Compiles the program that reads so many tokens of each of `batch` sequences (kDecode).
+void add_decoder(Job& job, std::int64_t batch, std::int64_t tokens);
 
 /// What kernels ask for in this launch, of which the calling thread takes on the number of threads.
 WorkspaceQuery workspace_of(const Job& job);

@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// nullptr where no field has tokens.
-const data::Vocabulary* vocabulary_of(const Job& job) {
-  for (const data::Field& field : job.train.fields) {
+const data::Vocabulary* vocabulary_of(const data::Split& split) {
+  for (const data::Field& field : split.fields) {
     const auto& vocabulary = field.source->info().vocabulary;
     if (vocabulary != nullptr) return vocabulary.get();
   }
@@ -25,6 +25,11 @@ const data::Vocabulary* vocabulary_of(const Job& job) {
 fs::path run_directory_of(const fs::path& weights) {
   const fs::path parent = fs::absolute(weights).lexically_normal().parent_path();
   return parent.filename() == "checkpoints" ? parent.parent_path() : parent;
+}
+
+/// Beside weights; it may not be there.
+std::string vocabulary_file(const std::string& weights) {
+  return (run_directory_of(weights) / data::kVocabularyFile).string();
 }
 
 /// "65 characters"; "bytes".
@@ -45,7 +50,7 @@ std::string difference(const data::Vocabulary& there, const data::Vocabulary& he
 }  // namespace
 
 void write_vocabulary(const Job& job, const std::string& directory) {
-  const data::Vocabulary* vocabulary = vocabulary_of(job);
+  const data::Vocabulary* vocabulary = vocabulary_of(job.train);
   const std::string file = directory + "/" + data::kVocabularyFile;
   std::error_code ignored;
   if (vocabulary == nullptr) {
@@ -55,9 +60,20 @@ void write_vocabulary(const Job& job, const std::string& directory) {
   }
 }
 
+std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
+                                               const std::string& weights) {
+  const std::string file = vocabulary_file(weights);
+  std::error_code status;
+  if (fs::is_regular_file(file, status)) return data::parse_vocabulary(read_text_file(file), file);
+  if (config.dataset.is_null()) return std::nullopt;
+  const data::Dataset dataset(config.dataset, config.seed);
+  const data::Vocabulary* known = vocabulary_of(dataset.split("train"));
+  return known == nullptr ? std::nullopt : std::optional(*known);
+}
+
 void check_same_vocabulary(const Job& job, const std::string& weights) {
-  const data::Vocabulary* here = vocabulary_of(job);
-  const std::string file = (run_directory_of(weights) / data::kVocabularyFile).string();
+  const data::Vocabulary* here = vocabulary_of(job.train);
+  const std::string file = vocabulary_file(weights);
   std::error_code status;
   if (here == nullptr || !fs::is_regular_file(file, status)) return;
   const data::Vocabulary there = data::parse_vocabulary(read_text_file(file), file);

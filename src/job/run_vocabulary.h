@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "data/vocabulary.h"
 #include "job/job.h"
 
 namespace meshwork {
@@ -9,6 +11,11 @@ namespace meshwork {
 /// Writes what the numbers of tokens in the data stand for to vocabulary.json in the directory of a
 /// run; takes away that of an earlier run where the data are no tokens.
 void write_vocabulary(const Job& job, const std::string& directory);
+
+/// What numbers of tokens stand for to weights, a file or a checkpoint: by the vocabulary.json of
+/// the run beside them, else by the data of the configuration; nullopt where neither has any.
+std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
+                                               const std::string& weights);
 
 /// Throws an Error of ExitCode::kFile where weights, a file or a checkpoint in the directory of a
 /// run, were trained on tokens whose numbers stand for something else than those of the data.

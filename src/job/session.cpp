@@ -158,6 +158,7 @@ void Session::find_variables() {
       held.views.push_back(view);
       held.owned.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
     };
+    if (graph.variables[i].is_cache) continue;
     add_to(variables_);
     if (graph.variables[i].slot_of.empty()) add_to(weights_);
   }

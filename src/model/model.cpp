@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/decoder.h"
 #include "model/layer_graph.h"
 #include "model/objective.h"
 
@@ -25,6 +26,7 @@ std::string prediction_name(const config::ModelSpec& model, std::size_t output) 
 
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
                   std::int64_t batch, ModelFacts* facts) {
+  if (mode == Mode::kDecode) return build_decoder(config, signature, batch, facts);
   Graph graph;
   GraphBuilder b(graph);
   Scope scope(b, config.seed, mode == Mode::kTrain);

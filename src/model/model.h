@@ -46,7 +46,8 @@ struct Signature {
   std::optional<Field> sample_weight = {};  ///< of each sample in the loss
 };
 
-enum class Mode { kTrain, kEvaluate, kPredict };
+/// kDecode: as build_decoder() says (decoder.h).
+enum class Mode { kTrain, kEvaluate, kPredict, kDecode };
 
 /// What a graph does not say of the model.
 struct ModelFacts {

@@ -10,6 +10,8 @@ Mode mode_of(ProgramKind kind) {
       return Mode::kEvaluate;
     case ProgramKind::kPredict:
       return Mode::kPredict;
+    case ProgramKind::kDecode:
+      return Mode::kDecode;
     default:
       return Mode::kTrain;
   }
@@ -33,6 +35,8 @@ std::string describe(ProgramKind kind, std::int64_t batch) {
       return fmt::format("evaluation with a batch of {}", batch);
     case ProgramKind::kPredict:
       return fmt::format("prediction with a batch of {}", batch);
+    case ProgramKind::kDecode:
+      return fmt::format("generation of {} sequences at a time", batch);
     case ProgramKind::kInitialize:
     case ProgramKind::kAverage:
       break;

@@ -14,6 +14,7 @@ enum class ProgramKind {
   kEvaluate,    ///< loss and metrics
   kPredict,     ///< the output of the model
   kAccumulate,  ///< forward, backward; gradients are kept for the next kTrain
+  kDecode,      ///< reads a part of each sequence and says what comes next
   kAverage,     ///< puts the averages that the optimizer keeps in the place of the weights
 };
 

@@ -66,6 +66,33 @@ ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
   return variable;
 }
 
+ValueId Scope::cache(const std::string& name, ValueId rows) {
+  MW_CHECK(decoding_);
+  const TensorType part = builder_.type(rows);
+  Shape shape = part.shape;
+  shape[1] = decoding_->context;
+  std::string path = path_of(name);
+  if (layer_.use > 0) path += fmt::format("_{}", layer_.use);
+  const std::string dtype(to_string(part.dtype));
+  const ValueId cache =
+      builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", dtype}, {"shape", shape}});
+  builder_.graph().variables.push_back(
+      {.value = cache,
+       .path = path,
+       .trainable = false,
+       .slot_of = {},
+       .init = &ops::kConstant,
+       .init_attrs = {{"value", 0.0}, {"dtype", dtype}, {"shape", shape}},
+       .is_cache = true});
+  const ValueId all = builder_.add(ops::kWriteRows, {cache, rows, decoding_->start});
+  builder_.graph().updates.push_back({cache, all});
+  return all;
+}
+
+void Scope::mention_cache(const std::string& name) {
+  absent_.emplace(path_of(name), "only generate has it");
+}
+
 ValueId Scope::cast(ValueId x, DType dtype) {
   if (builder_.type(x).dtype == dtype) return x;
   const auto [known, is_new] = casts_.try_emplace({x, dtype}, kNoValue);

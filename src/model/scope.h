@@ -25,6 +25,15 @@ struct LayerFacts {
   std::vector<ValueId> masks = {};  ///< of its inputs, see Scope::mask()
 };
 
+/// A model that is given a part of each sequence after the other, [batch, tokens], instead of
+/// whole ones: what it was given before is kept in caches.
+struct Decoding {
+  ValueId start = kNoValue;   ///< int32 [batch]: the place of the part's first token
+  ValueId places = kNoValue;  ///< float32 [batch, tokens]: of each token
+  std::int64_t tokens = 1;    ///< of a part
+  std::int64_t context = 1;   ///< places that a sequence has at most
+};
+
 /// What a layer needs to build itself: the builder, which carries the layer's path, and the facts
 /// of the run.
 class Scope {
@@ -33,6 +42,7 @@ class Scope {
       : builder_(builder), seed_(seed), training_(training) {}
 
   GraphBuilder& builder() { return builder_; }
+  const Graph& graph() const { return builder_.graph(); }
   std::uint64_t seed() const { return seed_; }
   bool training() const { return training_; }
 
@@ -88,6 +98,17 @@ class Scope {
   ValueId non_trainable(const std::string& name, const Shape& shape,
                         const Initializer& initializer);
 
+  /// Set where the model is given parts of sequences. Layers whose results at a position depend on
+  /// where it is, or on other positions, look at it.
+  const std::optional<Decoding>& decoding() const { return decoding_; }
+  void set_decoding(const Decoding& decoding) { decoding_ = decoding; }
+
+  /// rows [batch, tokens, ..] of a part behind those of all parts before: [batch, context, ..],
+  /// kept under the name until the next part.
+  ValueId cache(const std::string& name, ValueId rows);
+  /// Says that the layer has such a cache when the model decodes, so that layouts may name it.
+  void mention_cache(const std::string& name);
+
   /// x in another dtype; each value is cast once.
   ValueId cast(ValueId x, DType dtype);
 
@@ -114,6 +135,7 @@ class Scope {
   bool training_;
   LayerFacts layer_;
   std::string part_;  ///< "self_attention/", "" outside of parts
+  std::optional<Decoding> decoding_;
   std::optional<ValueId> output_mask_;
   std::optional<DType> output_dtype_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;

@@ -70,9 +70,10 @@ std::vector<Traffic> traffic(const Plan& plan) {
 MemoryUse memory_use(const Plan& plan) {
   MemoryUse use;
   for (const Variable& variable : plan.program.variables) {
-    if (variable.slot_of.empty()) use.weights += num_bytes(plan.program.type(variable.value));
+    if (!variable.slot_of.empty()) continue;
+    (variable.is_cache ? use.cache : use.weights) += num_bytes(plan.program.type(variable.value));
   }
-  use.optimizer = plan.step_begin - use.weights;
+  use.optimizer = plan.step_begin - use.weights - use.cache;
   use.step = plan.arena_bytes - plan.step_begin;
   return use;
 }

@@ -60,9 +60,10 @@ using WorkspaceQuery =
 /// What an arena is made of, in bytes.
 struct MemoryUse {
   std::int64_t weights = 0;
+  std::int64_t cache = 0;      ///< of keys and values, where a program decodes
   std::int64_t optimizer = 0;  ///< its state, with padding
   std::int64_t step = 0;       ///< inputs, values, gradients, workspaces
-  std::int64_t bytes() const { return weights + optimizer + step; }
+  std::int64_t bytes() const { return weights + cache + optimizer + step; }
 };
 MemoryUse memory_use(const Plan& plan);
 

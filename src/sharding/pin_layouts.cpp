@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "sharding/cache_layout.h"
 #include "sharding/layout_map.h"
 
 namespace meshwork {
@@ -118,6 +119,14 @@ void pin_outputs(const Graph& graph, const Rules& rules, PinnedLayouts& pinned) 
   }
 }
 
+/// Outputs of which every device wants all.
+void pin_whole_outputs(const Graph& graph, PinnedLayouts& pinned) {
+  for (const NamedValue& output : graph.outputs) {
+    if (!output.whole) continue;
+    pin(output.value, replicated(graph.type(output.value).shape.size()), pinned);
+  }
+}
+
 /// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
 /// reduced and scattered, once, when it is complete.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
@@ -149,12 +158,15 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
     pinned.values.emplace_back(id, std::move(layout));
   }
   pin_outputs(graph, rules, pinned);
+  pin_whole_outputs(graph, pinned);
 
   std::vector<std::string> weights;
-  for (const Variable& variable : graph.variables) {
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const Variable& variable = graph.variables[i];
     const std::size_t rank = graph.type(variable.value).shape.size();
     if (variable.slot_of.empty()) {
-      const LayoutMatch match = rules.find(variable.path, rank);
+      LayoutMatch match = rules.find(variable.path, rank);
+      if (variable.is_cache && !match.rule) match.layout = layout_of_cache(graph, i, pinned);
       pinned.variables.push_back({match.rule, match.layout});
       weights.push_back(variable.path);
       continue;

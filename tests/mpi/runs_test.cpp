@@ -233,3 +233,27 @@ run_directory: )" + directory.file("run") + "\n");
   CHECK(count(data.output, "meshwork: rank 1 has other data than rank 0: 'train: 20 samples, ") ==
         1);
 }
+
+TEST_CASE("ranks generate what virtual devices do, which the first one prints") {
+  const TempDirectory directory;
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "to be or not to be ";
+  write_text(directory.file("t.txt"), text);
+  const std::string model = fmt::format(
+      " configs/nanogpt_char.yaml 'dataset={{name: t, format: text, files: {}, splits: {{train: "
+      "1.0}}, context: 64}}' run_directory={}",
+      directory.file("t.txt"), directory.file("run"));
+  output(program() + " fit" + model +
+         " --verbose 0 fit.steps_per_epoch=4 fit.epochs=1 "
+         "fit.validation=false");
+  const std::string generate = " generate" + model + " --from " + directory.file("run") +
+                               " --prompt 'to be' --samples 3 --sampler random --max-tokens 70";
+  const std::string expected = output(program() + generate);
+  CHECK(count(expected, "\n---------------\n") == 2);
+  CHECK(expected.starts_with("to be"));
+  for (const auto& [mesh, ranks] :
+       {std::pair{"2x1", 2}, std::pair{"2x2", 4}, std::pair{"1x8", 8}}) {
+    CAPTURE(mesh);
+    CHECK(output(under_mpirun(ranks) + generate + " --mesh " + mesh) == expected);
+  }
+}

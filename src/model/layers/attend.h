@@ -24,15 +24,19 @@ struct HeadAttention {
 /// Whether an input that may be left out is there.
 bool is_given(std::span<const ValueId> inputs, std::size_t input);
 
-/// [batch, queries, groups, members, keys] or ones in their place: the masks of value and key, and
-/// an input of them; of [query, value, key, mask], the last two of which may be missing. kNoValue:
-/// all count.
-ValueId read_key_mask(Scope& scope, const config::Reader& args, const Heads& heads,
-                      std::span<const ValueId> inputs);
+/// [batch, keys]: the masks of value and key, inputs 1 and 2; kNoValue: all count.
+ValueId read_key_mask(Scope& scope, std::span<const ValueId> inputs);
 
-/// [batch, queries, heads, width] of query, key and value [batch, steps, heads, width], and a mask
-/// of read_key_mask().
-ValueId attend(Scope& scope, const HeadAttention& attention, ValueId query, ValueId key,
-               ValueId value, ValueId mask);
+/// What attention is computed of.
+struct Operands {
+  ValueId query, key, value;          ///< [batch, steps, heads, width]
+  ValueId key_mask = kNoValue;        ///< float32 [batch, keys]; kNoValue: all count
+  ValueId attention_mask = kNoValue;  ///< [batch, queries, keys] or [batch, heads, queries, keys]
+};
+
+/// [batch, queries, heads, width]. Where a part of a sequence is given, keys and values are
+/// remembered, and queries see those of all parts before.
+ValueId attend(Scope& scope, const config::Reader& args, const HeadAttention& attention,
+               const Operands& operands);
 
 }  // namespace meshwork::layers

@@ -40,10 +40,13 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   attention.window = args.get_integer("sliding_window", config::at_least(1)).value_or(0);
   attention.dropout = args.get("dropout", 0.0, config::between(0, 1));
   attention.stream = read_stream(scope, args);
-  const ValueId given = is_given(inputs, 3) ? inputs[3] : kNoValue;
-  const ValueId mask = read_key_mask(scope, args, attention.heads,
-                                     std::array{inputs[0], inputs[1], inputs[2], given});
-  return attend(scope, attention, inputs[0], inputs[1], inputs[2], mask);
+  // Masks of inputs 1 and 2, of key and value, are joined: their order does not matter.
+  return attend(scope, args, attention,
+                {.query = inputs[0],
+                 .key = inputs[1],
+                 .value = inputs[2],
+                 .key_mask = read_key_mask(scope, inputs),
+                 .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue});
 }
 
 }  // namespace

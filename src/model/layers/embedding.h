@@ -25,7 +25,8 @@ ValueId add_table(Scope& scope, const TableArguments& table, const std::string& 
 ValueId take_rows(Scope& scope, const TableArguments& table, ValueId embeddings, ValueId numbers);
 
 /// [steps, width]: the first rows of a variable "embeddings" [rows, width] under `prefix`, one for
-/// each step of what has the shape [.., steps, width]. An Error if there are fewer rows.
+/// each step of what has the shape [.., steps, width]; of a part of a sequence [batch, steps,
+/// width]. An Error if there are fewer rows.
 ValueId add_positions(Scope& scope, const config::Reader& args, const TableArguments& table,
                       const Shape& shape, const std::string& prefix = "");
 

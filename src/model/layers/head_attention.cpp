@@ -109,13 +109,13 @@ class Folding {
 };
 
 /// Of [.., heads, width] each, as query.
-ValueId attend(Scope& scope, const Options& options, ValueId query, ValueId key, ValueId value,
-               ValueId mask) {
+ValueId attend(Scope& scope, const config::Reader& args, const Options& options, Operands x) {
   GraphBuilder& b = scope.builder();
-  const Folding queries(options.axes, b.shape(query)), keys(options.axes, b.shape(key));
-  const ValueId y = attend(scope, options.attention, queries.fold(b, query), keys.fold(b, key),
-                           keys.fold(b, value), mask);
-  return queries.unfold(b, y);
+  const Folding queries(options.axes, b.shape(x.query)), keys(options.axes, b.shape(x.key));
+  x.query = queries.fold(b, x.query);
+  x.key = keys.fold(b, x.key);
+  x.value = keys.fold(b, x.value);
+  return queries.unfold(b, attend(scope, args, options.attention, x));
 }
 
 /// The value, where no key is given.
@@ -161,7 +161,6 @@ ValueId build(Scope& scope, const config::Reader& args, const Options& options,
   check_inputs(scope, args, options, b, inputs);
   const Heads& heads = options.attention.heads;
   const ValueId query_mask = scope.mask(0);
-  const ValueId mask = read_key_mask(scope, args, heads, inputs);
   const ValueId query =
       project(scope, options, "query", inputs[0], 1, {heads.queries, heads.key_width});
   const ValueId key =
@@ -174,7 +173,12 @@ ValueId build(Scope& scope, const config::Reader& args, const Options& options,
   }
   const ValueId value =
       project(scope, options, "value", inputs[1], 1, {heads.keys, heads.value_width});
-  ValueId y = attend(scope, options, query, key, value, mask);
+  ValueId y = attend(scope, args, options,
+                     {.query = query,
+                      .key = key,
+                      .value = value,
+                      .key_mask = read_key_mask(scope, inputs),
+                      .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue});
   if (query_mask != kNoValue) y = where(b, query_mask, y, 0);
   if (gate != kNoValue) y = ops::multiply(b, y, gate);
   return project(scope, options, "attention_output", y, 2, options.output);

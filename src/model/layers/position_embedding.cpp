@@ -1,5 +1,6 @@
 // y[.., i, :] = embeddings[i], whatever x is
 #include "model/arguments.h"
+#include "model/layers/decoding.h"
 #include "model/layers/embedding.h"
 #include "model/layers/positions.h"
 #include "ops/ops.h"
@@ -8,12 +9,19 @@ namespace meshwork::layers {
 
 ValueId add_positions(Scope& scope, const config::Reader& args, const TableArguments& table,
                       const Shape& shape, const std::string& prefix) {
-  const std::int64_t steps = shape[shape.size() - 2];
+  const std::size_t dim = shape.size() - 2;
+  const std::int64_t given = shape[dim];  // before the graph grows, in which the shape may lie
+  const std::int64_t steps = scope.decoding() ? scope.decoding()->context : given;
   if (steps > table.rows) {
     fail_at(args.at(), "{}: sequence_length is {}, but samples have {} steps; give {} or more",
             args.what(), table.rows, steps, steps);
   }
   const ValueId embeddings = add_table(scope, table, prefix);
+  if (scope.decoding()) {
+    const ValueId places = places_along(scope, args, dim + 1, dim, given);
+    return scope.builder().add(ops::kEmbedding,
+                               {embeddings, ops::cast(scope.builder(), places, DType::kInt32)});
+  }
   if (steps == table.rows) return embeddings;
   return scope.builder().add(ops::kSlice, {embeddings},
                              {{"axis", 0}, {"start", 0}, {"size", steps}});

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "model/arguments.h"
+#include "model/layers/decoding.h"
 #include "model/layers/positions.h"
 #include "ops/ops.h"
 
@@ -108,8 +109,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const Axes axes = read_axes(args, shape);
   const std::int64_t features = shape[axes.feature];
   const Rope rope = read_rope(args, features);
-  const ValueId angle = ops::multiply(b, count_along(b, axes.rank, axes.step, shape[axes.step]),
-                                      frequencies(b, rope, axes, features));
+  const ValueId step = places_along(scope, args, axes.rank, axes.step, shape[axes.step]);
+  const ValueId angle = ops::multiply(b, step, frequencies(b, rope, axes, features));
   const auto turned = [&](const OpDef& op) {
     const ValueId y = ops::cast(b, b.add(op, {angle}), b.type(x).dtype);
     return rope.stretch == Stretch::kYarn ? ops::scale(b, y, 0.1 * std::log(rope.factor) + 1) : y;

@@ -1,6 +1,7 @@
 // y[.., i, j] = sin(i w^(j / features)) for even j, cos(i w^((j - 1) / features)) for odd ones,
 // w = 1 / max_wavelength, whatever x is
 #include "model/arguments.h"
+#include "model/layers/decoding.h"
 #include "model/layers/positions.h"
 #include "ops/ops.h"
 
@@ -12,8 +13,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const Shape shape = b.shape(inputs[0]);
   check_steps(args, shape);
   const double wavelength = args.get("max_wavelength", 10000.0, config::more_than(0));
-  const ValueId step = count_along(b, 2, 0, shape[shape.size() - 2]);
-  const ValueId feature = count_along(b, 2, 1, shape.back());
+  const std::size_t rank = scope.decoding() ? shape.size() : 2;
+  const ValueId step = places_along(scope, args, rank, rank - 2, shape[shape.size() - 2]);
+  const ValueId feature = count_along(b, rank, rank - 1, shape.back());
   const ValueId half = b.add(ops::kFloor, {ops::scale(b, feature, 0.5)});
   const ValueId even = ops::scale(b, half, 2);
   const ValueId share = ops::divide(b, even, ops::constant(b, static_cast<double>(shape.back())));

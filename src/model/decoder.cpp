@@ -1,0 +1,163 @@
+#include "model/decoder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "config/value.h"
+#include "model/layer_graph.h"
+#include "model/token_paths.h"
+#include "ops/ops.h"
+
+namespace meshwork {
+namespace {
+
+/// A model that reads parts of sequences, up to what its last layer gives for all of a part.
+struct Decoder {
+  Graph graph;
+  ValueId tokens = kNoValue;
+  Decoding decoding;
+  ValueId prediction = kNoValue;
+};
+
+const config::InputSpec& tokens_input(const config::ModelSpec& model) {
+  const config::InputSpec& input = model.inputs.front();
+  if (model.inputs.size() == 1 && input.shape.size() == 1) return input;
+  config::fail_at(input.at,
+                  "to generate, a model takes one input of numbers of tokens, such as {{shape: "
+                  "[64], dtype: int32}}; this one takes {}",
+                  model.inputs.size() == 1 ? to_string(input.shape)
+                                           : fmt::format("{} inputs", model.inputs.size()));
+}
+
+/// float32 [batch, tokens]: start + 0, 1, ..
+ValueId places_from(GraphBuilder& b, ValueId start, std::int64_t batch, std::int64_t tokens) {
+  const ValueId first = ops::reshape(b, ops::cast(b, start, DType::kFloat32), {batch, 1});
+  const ValueId next =
+      b.add(ops::kIota, {},
+            {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, tokens}}});
+  return ops::add(b, first, next);
+}
+
+Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t batch,
+              ModelFacts* facts) {
+  const config::InputSpec& input = tokens_input(config.model);
+  Decoder decoder;
+  GraphBuilder b(decoder.graph);
+  Scope scope(b, config.seed, false);
+  decoder.tokens = ops::input(b, "tokens", {DType::kInt32, {batch, tokens}});
+  Decoding& decoding = decoder.decoding;
+  decoding.start = ops::input(b, "start", {DType::kInt32, {batch}});
+  decoding.places = places_from(b, decoding.start, batch, tokens);
+  decoding.tokens = tokens;
+  decoding.context = input.shape[0];
+  scope.set_decoding(decoding);
+  const ValueId value = ops::cast(b, decoder.tokens, input.dtype);
+  decoder.graph.layer_outputs.push_back({input.name + "/output", value});
+  decoder.prediction = add_layers(scope, config.model, config.precision, {{input.name, value}},
+                                  facts == nullptr ? nullptr : &facts->notes)
+                           .front()
+                           .value;
+  if (facts != nullptr) facts->absent = scope.absent();
+  return decoder;
+}
+
+/// The scores of one token of each part: [batch, tokens, numbers] -> [batch, numbers].
+ValueId select_last(GraphBuilder& b, ValueId scores) {
+  const Shape shape = b.shape(scores);
+  const std::int64_t batch = shape[0], tokens = shape[1], numbers = shape[2];
+  const ValueId last = ops::input(b, "last", {DType::kInt32, {batch}});
+  if (tokens == 1) return ops::reshape(b, scores, {batch, numbers});
+  const ValueId index = ops::broadcast_to(b, ops::reshape(b, last, {batch, 1}), {batch, numbers});
+  return b.add(ops::kTakeAlongAxis, {ops::transpose(b, scores, {0, 2, 1}), index});
+}
+
+bool gives_probabilities(const config::Config& config) {
+  if (!config.compile || config.compile->objectives.empty()) return false;
+  const auto& loss = config.compile->objectives.front().loss;
+  if (!loss || !(loss->name.starts_with("SparseCat") || loss->name.starts_with("sparse_cat"))) {
+    return false;
+  }
+  const config::Value::Entry* given = loss->args.find("from_logits");
+  return given == nullptr || !given->value.as_bool("from_logits");
+}
+
+/// Of the whole model, as it is trained.
+DecoderFacts read_facts(const config::Config& config) {
+  const config::InputSpec& input = tokens_input(config.model);
+  Signature signature = stated_signature(config.model);
+  signature.inputs.front().dtype = DType::kInt32;
+  const Graph graph = build_model(config, signature, Mode::kPredict, 1);
+  if (config.model.outputs.size() != 1) {
+    config::fail_at(config.model.outputs[1].at,
+                    "to generate, a model has one output, not {}; name the one of logits as the "
+                    "only one in `outputs`",
+                    config.model.outputs.size());
+  }
+  const Shape shape = graph.type(output_value(graph, "prediction")).shape;
+  const std::int64_t context = input.shape[0];
+  if (shape.size() != 3 || shape[1] != context) {
+    config::fail_at(config.model.outputs[0].at,
+                    "to generate, a model gives logits [{}, vocabulary], a line for each token; "
+                    "'{}' gives {}",
+                    context, config.model.outputs[0].layer,
+                    to_string(Shape(shape.begin() + 1, shape.end())));
+  }
+  return {
+      .context = context, .numbers = shape[2], .are_probabilities = gives_probabilities(config)};
+}
+
+}  // namespace
+
+Signature part_signature(const config::Config& config, std::int64_t tokens) {
+  Signature signature;
+  signature.inputs.push_back({tokens_input(config.model).name, DType::kInt32, {tokens}});
+  return signature;
+}
+
+Graph build_decoder(const config::Config& config, const Signature& signature, std::int64_t batch,
+                    ModelFacts* facts) {
+  MW_CHECK(signature.inputs.size() == 1 && signature.inputs[0].shape.size() == 1);
+  Decoder decoder = build(config, signature.inputs[0].shape[0], batch, facts);
+  Graph& graph = decoder.graph;
+  graph.layer_outputs.push_back({"prediction", decoder.prediction});
+  GraphBuilder b(graph);
+  graph.outputs.push_back({"scores", select_last(b, decoder.prediction), true});
+  std::ranges::stable_partition(graph.variables, [](const Variable& v) { return !v.is_cache; });
+  return std::move(graph);
+}
+
+DecoderFacts check_decodes(const config::Config& config) {
+  constexpr std::int64_t kPart = 3;
+  const DecoderFacts facts = read_facts(config);
+  if (facts.context == 1) return facts;
+  const std::int64_t tokens = std::min(kPart, facts.context);
+  Decoder decoder;
+  try {
+    decoder = build(config, tokens, 1, nullptr);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{} (generate gives the model some of the {} tokens at a time)",
+                            error.what(), facts.context));
+  }
+  const auto mix =
+      find_token_mix(decoder.graph, {decoder.tokens, decoder.decoding.places}, decoder.prediction);
+  if (!mix) return facts;
+  const std::string& path = decoder.graph.node(mix->node).path;
+  const auto layer = std::ranges::find_if(config.model.layers, [&](const config::LayerSpec& spec) {
+    return spec.path == path || path.starts_with(spec.path + "/");
+  });
+  const config::Location at = layer == config.model.layers.end() ? config.model.at : layer->at;
+  if (mix->kind == TokenMix::Kind::kIsPlaced) {
+    config::fail_at(at,
+                    "to generate, a layer does the same at every place; '{}' has something of its "
+                    "own for each of the {}, which PositionEmbedding adds in a way that can",
+                    path, facts.context);
+  }
+  config::fail_at(at,
+                  "to generate, tokens meet in MultiHeadAttention or GroupQueryAttention with "
+                  "use_causal_mask: true alone, which remember what was there before; '{}' mixes "
+                  "them otherwise",
+                  path);
+}
+
+}  // namespace meshwork

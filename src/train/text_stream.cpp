@@ -1,0 +1,53 @@
+#include "train/text_stream.h"
+
+#include <algorithm>
+
+namespace meshwork {
+namespace {
+
+/// Bytes at the end that begin a character of UTF-8 without ending it.
+std::size_t open_character(const std::string& text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+/// Bytes at the end that begin `stop` without ending it.
+std::size_t open_stop(const std::string& text, const std::string& stop) {
+  for (std::size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length) {
+    if (text.ends_with(std::string_view(stop).substr(0, length))) return length;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string TextStream::add(std::int32_t token) {
+  tokens_.push_back(token);
+  whole_ = codec_.decode(tokens_);
+  std::size_t end = std::string::npos;
+  for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop));
+  has_stopped_ = end != std::string::npos;
+  return give(has_stopped_ ? end : sure_end());
+}
+
+std::string TextStream::finish() { return has_stopped_ ? "" : give(whole_.size()); }
+
+std::size_t TextStream::sure_end() const {
+  std::size_t held = open_character(whole_);
+  for (const std::string& stop : stops_) held = std::max(held, open_stop(whole_, stop));
+  return whole_.size() - held;
+}
+
+std::string TextStream::give(std::size_t end) {
+  if (end <= given_.size()) return "";
+  const std::string more = whole_.substr(given_.size(), end - given_.size());
+  given_ += more;
+  return more;
+}
+
+}  // namespace meshwork

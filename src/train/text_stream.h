@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/text_codec.h"
+
+namespace meshwork {
+
+/// The text of tokens as they come. What may still become part of a stop text, or the rest of a
+/// character, is held back.
+class TextStream {
+ public:
+  TextStream(const data::TextCodec& codec, std::vector<std::string> stops)
+      : codec_(codec), stops_(std::move(stops)) {}
+
+  /// The text that is now sure, behind all given so far.
+  std::string add(std::int32_t token);
+  /// Whether the text has come to a stop text, before which it ends.
+  bool has_stopped() const { return has_stopped_; }
+  /// No token comes any more: what was held back.
+  std::string finish();
+
+  /// All of it, without what is held back.
+  const std::string& text() const { return given_; }
+
+ private:
+  std::string give(std::size_t end);
+  std::size_t sure_end() const;
+
+  const data::TextCodec& codec_;
+  std::vector<std::string> stops_;
+  std::vector<std::int32_t> tokens_;
+  std::string whole_;
+  std::string given_;
+  bool has_stopped_ = false;
+};
+
+}  // namespace meshwork

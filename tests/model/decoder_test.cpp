@@ -1,0 +1,76 @@
+// The program that says what comes next: its inputs, its caches, and the models that have none.
+#include "model/decoder.h"
+
+#include <doctest/doctest.h>
+
+#include "model/build.h"
+#include "support/errors.h"
+
+using namespace meshwork;
+
+namespace {
+
+constexpr const char* kBegin = "model:\n  input: {shape: [6], dtype: int32}\n  layers:\n";
+constexpr const char* kTokens = "    - Embedding: {name: t, input_dim: 9, output_dim: 4}\n";
+constexpr const char* kLogits = "    - Dense: {name: logits, units: 9}\n";
+
+/// Tokens, then the layers, then logits.
+std::string model_of(const std::string& layers) { return kBegin + (kTokens + layers) + kLogits; }
+
+std::string error_of(const std::string& text) {
+  return test::error_of([&] { check_decodes(config_of(text)); });
+}
+
+const std::string kAttention =
+    "    - MultiHeadAttention: {name: a, num_heads: 2, key_dim: 2, use_causal_mask: true, inputs: "
+    "[t, t]}\n";
+
+}  // namespace
+
+TEST_CASE("a decoder reads parts, and keeps keys and values of all places") {
+  const config::Config config = config_of(model_of(kAttention));
+  const Graph graph = build_decoder(config, part_signature(config, 3), 2);
+  CHECK(variable_paths(graph) ==
+        std::vector<std::string>{"t/embeddings", "a/query/kernel", "a/query/bias", "a/key/kernel",
+                                 "a/key/bias", "a/value/kernel", "a/value/bias",
+                                 "a/attention_output/kernel", "a/attention_output/bias",
+                                 "logits/kernel", "logits/bias", "a/key_cache", "a/value_cache"});
+  for (const Variable& variable : graph.variables) {
+    CHECK(variable.is_cache == variable.path.ends_with("_cache"));
+    if (variable.is_cache) CHECK(graph.type(variable.value).shape == Shape{2, 6, 2, 2});
+  }
+  CHECK(graph.updates.size() == 2);
+  CHECK(graph.type(output_value(graph, "scores")) == TensorType{DType::kFloat32, {2, 9}});
+}
+
+TEST_CASE("what generating has to know of a model") {
+  const DecoderFacts facts = check_decodes(config_of(model_of(kAttention)));
+  CHECK(facts.context == 6);
+  CHECK(facts.numbers == 9);
+  CHECK(!facts.are_probabilities);
+  const std::string softmax = model_of(kAttention) + "    - Softmax:\n" +
+                              "compile: {optimizer: sgd, loss: sparse_categorical_crossentropy}\n";
+  CHECK(check_decodes(config_of(softmax)).are_probabilities);
+}
+
+TEST_CASE("models that cannot go on a token at a time say why, and where") {
+  CHECK(error_of("model: {input: [6, 4], layers: [Dense: {units: 3}]}") ==
+        "2: c.yaml:1:16: to generate, a model takes one input of numbers of tokens, such as "
+        "{shape: [64], dtype: int32}; this one takes [6, 4]");
+  CHECK(error_of(kBegin + std::string(kTokens) + "    - GlobalAveragePooling1D:\n" + kLogits) ==
+        "2: c.yaml:2:3: to generate, a model gives logits [6, vocabulary], a line for each token; "
+        "'logits' gives [9]");
+  const std::string sees_all =
+      "    - MultiHeadAttention: {name: a, num_heads: 2, key_dim: 2, inputs: [t, t]}\n";
+  CHECK(error_of(model_of(sees_all))
+            .starts_with("2: c.yaml:5:27: layer 'a' (MultiHeadAttention): to generate, tokens may "
+                         "not see those behind "
+                         "them; train with use_causal_mask: true (generate gives the model some of "
+                         "the 6 tokens at a "
+                         "time)"));
+  CHECK(error_of(model_of("    - Conv1D: {name: c, filters: 4, kernel_size: 3, padding: causal}\n"))
+            .starts_with("2: c.yaml:5:7: to generate, tokens meet in MultiHeadAttention"));
+  CHECK(error_of(model_of("    - Attention: {name: a, use_causal_mask: true, inputs: [t, t]}\n"))
+            .starts_with("2: c.yaml:5:7: to generate, tokens meet in MultiHeadAttention"));
+  CHECK(error_of(model_of("    - LayerNormalization: {name: n, axis: [1, 2]}\n")) != "");
+}

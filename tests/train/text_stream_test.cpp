@@ -1,0 +1,39 @@
+// Text as it comes: nothing is given that could still change.
+#include "train/text_stream.h"
+
+#include <doctest/doctest.h>
+
+using namespace meshwork;
+
+namespace {
+
+/// What each byte adds, with "|" between, and what the end adds.
+std::string stream(const std::string& text, const std::vector<std::string>& stops) {
+  const auto codec = data::make_text_codec({"byte", {}});
+  TextStream stream(*codec, stops);
+  std::string all;
+  for (const char c : text) {
+    all += stream.add(static_cast<unsigned char>(c)) + "|";
+    if (stream.has_stopped()) return all + "stop";
+  }
+  return all + stream.finish();
+}
+
+}  // namespace
+
+TEST_CASE("characters come whole") {
+  CHECK(stream("ab", {}) == "a|b|");
+  CHECK(stream("aä日😀", {}) == "a||ä|||日||||😀|");
+  // What is no UTF-8 comes as it is, at the latest at the end.
+  CHECK(stream("a\xc3", {}) == "a||\xc3");
+  CHECK(stream("\xc3z", {}) == "|\xc3z|");
+  CHECK(stream("\x80\x80", {}) == "\x80|\x80|");
+}
+
+TEST_CASE("a text ends before a stop, of which no part is given") {
+  CHECK(stream("one. two", {". "}) == "o|n|e|||stop");
+  CHECK(stream("a.b. c", {". "}) == "a||.b|||stop");
+  CHECK(stream("a.", {". "}) == "a||.");
+  CHECK(stream("xaab", {"ab", "z"}) == "x||a||stop");
+  CHECK(stream("z", {"z"}) == "|stop");
+}
