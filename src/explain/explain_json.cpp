@@ -15,7 +15,7 @@ constexpr int kMaxDevices = 4096;
 
 Json mesh_json(const Mesh& mesh) {
   Json json = Json::object();
-  for (std::size_t i = 0; i < mesh.names.size(); ++i) json[mesh.names[i]] = mesh.sizes[i];
+  for (const auto& [name, size] : stated_axes(mesh)) json[name] = size;
   return json;
 }
 

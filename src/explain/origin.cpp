@@ -17,19 +17,22 @@ struct Place {
   std::size_t dim = 0;
 };
 
+bool share_factor(const DimRule::Dim& a, const DimRule::Dim& b) {
+  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+}
+
 /// The operand that brought `axis` to a dimension of the result, kNoValue if none did.
 Place brought_by(const LaidOut& program, const Place& at, int axis) {
   const Node& node = program.graph.node(at.value);
   const NodeLayout& layout = program.nodes[at.value];
   const DimRule rule = rule_of(program.graph, node);
-  const int factor = DimRule::major_factor(rule.output, at.dim);
-  for (std::size_t i = 0; factor >= 0 && i < node.inputs.size(); ++i) {
-    const int dim = DimRule::dim_of(rule.inputs[i], factor);
-    if (dim < 0) continue;
-    const auto d = static_cast<std::size_t>(dim);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const NodeLayout& operand = program.nodes[node.inputs[i]];
-    const bool brings = !operand.any_layout && shards(operand.output, d, axis);
-    if (brings && shards(layout.inputs[i], d, axis)) return {node.inputs[i], d};
+    for (std::size_t d = 0; d < rule.inputs[i].size(); ++d) {
+      if (!share_factor(rule.inputs[i][d], rule.output[at.dim])) continue;
+      const bool brings = !operand.any_layout && shards(operand.output, d, axis);
+      if (brings && shards(layout.inputs[i], d, axis)) return {node.inputs[i], d};
+    }
   }
   return {};
 }

@@ -15,7 +15,8 @@ namespace meshwork {
 ///
 ///   m k, k n -> m n        a factor may be sharded wherever it stands; `k` leaves a partial result
 ///   b [c] -> b [c]         `[c]` must be whole on every device
-///   n h w -> n (h w)       a merged dimension; its first factor may be sharded in equal parts
+///   n h w -> n (h w)       a merged dimension; its first factor may be sharded in equal parts,
+///                          the next where it is split down to single elements
 ///   a b, 1 b -> a b        `1`: an extent of one that is broadcast, never sharded
 ///   n h~ w~ c -> n h w c   `~`: results need a window of the dimension, by the op's `reach`; where
 ///                          its factor is sharded, neighbours' elements are fetched (a halo)

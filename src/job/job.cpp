@@ -16,6 +16,7 @@
 #include "model/decoder.h"
 #include "model/sample_weights.h"
 #include "optim/optimizer.h"
+#include "sharding/refine_mesh.h"
 
 namespace meshwork {
 namespace {
@@ -82,6 +83,22 @@ Target target_of(const config::Config& /*config*/, const Mesh& mesh) {
   return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
 }
 
+namespace {
+
+/// The mesh with axes in parts where heads of keys are fewer than devices; as it is where the model
+/// has mistakes, of which compiling tells.
+Mesh refined_mesh(const Job& job) {
+  if (job.config.layout_map.empty() || job.mesh.num_devices() == 1) return job.mesh;
+  try {
+    const Graph graph = build_model(job.config, job.signature, Mode::kPredict, 1);
+    return refine_mesh(graph, job.config, job.mesh);
+  } catch (const Error&) {
+    return job.mesh;
+  }
+}
+
+}  // namespace
+
 Job make_job(config::Config config, int devices) {
   if (config.dataset.is_null()) {
     fail("{}: no dataset; add 'dataset: fashion_mnist' or a description in place", config.file);
@@ -117,6 +134,7 @@ Job make_job(config::Config config, int devices) {
                     job.train.samples, config.fit.batch_size);
   }
   job.config = std::move(config);
+  job.mesh = refined_mesh(job);
   return job;
 }
 
@@ -126,6 +144,7 @@ Job job_without_data(config::Config config, int devices) {
   job.target = target_of(config, job.mesh);
   job.signature = stated_signature(config.model);
   job.config = std::move(config);
+  job.mesh = refined_mesh(job);
   return job;
 }
 

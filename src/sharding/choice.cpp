@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "sharding/factor_axes.h"
 
 namespace meshwork {
 namespace {
@@ -26,9 +27,14 @@ std::vector<int> brought_factors(const Site& site, int axis) {
   const auto bring = [&](const DimRule::Operand& operand, const Layout& layout) {
     const int dim = dim_of_axis(layout, axis);
     if (dim < 0) return;
-    const int factor = DimRule::major_factor(operand, static_cast<std::size_t>(dim));
-    const bool legal = factor >= 0 && may_shard(site.rule, factor, {axis}, site.mesh);
-    add_unique(factors, legal ? factor : -1);
+    const auto d = static_cast<std::size_t>(dim);
+    const int factor = factor_of_axis(site.rule, operand[d], layout.dims[d], axis, site.mesh);
+    const bool possible = factor >= 0 && may_shard(site.rule, factor, axis, site.mesh);
+    if (possible) add_unique(factors, factor);
+    FactorAxes alone(site.rule.factors.size());
+    if (possible) alone[static_cast<std::size_t>(factor)] = {axis};
+    // Others may have to split factors before it.
+    if (!possible || !is_legal(site.rule, alone, site.mesh)) add_unique(factors, -1);
   };
   if (site.pin != nullptr) bring(site.rule.output, *site.pin);
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
@@ -102,12 +108,10 @@ std::vector<int> axis_order(const Site& site) {
   return order;
 }
 
-Layout operand_layout(const DimRule::Operand& operand,
-                      const std::vector<std::vector<int>>& factor_axes) {
+Layout operand_layout(const DimRule::Operand& operand, const FactorAxes& factor_axes) {
   Layout layout = replicated(operand.size());
   for (std::size_t d = 0; d < operand.size(); ++d) {
-    const int factor = DimRule::major_factor(operand, d);
-    if (factor >= 0) layout.dims[d] = factor_axes[static_cast<std::size_t>(factor)];
+    layout.dims[d] = axes_of(operand[d], factor_axes);
   }
   return layout;
 }
@@ -121,22 +125,6 @@ void add_halos(const Site& site, std::size_t i, Layout& layout) {
 }
 
 }  // namespace
-
-bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh) {
-  const auto& info = rule.factors[static_cast<std::size_t>(factor)];
-  if (info.whole) return false;
-  const auto fits = [&](const DimRule::Operand& operand) {
-    for (const DimRule::Dim& dim : operand) {
-      const auto place = std::find(dim.begin(), dim.end(), factor);
-      if (place == dim.end()) continue;
-      if (place != dim.begin()) return false;
-      // Uneven parts of a merged dimension would not be its balanced blocks.
-      if (dim.size() > 1 && info.size % mesh.parts(axes) != 0) return false;
-    }
-    return true;
-  };
-  return fits(rule.output) && std::all_of(rule.inputs.begin(), rule.inputs.end(), fits);
-}
 
 std::vector<Interval> operand_halo(const DimRule& rule, std::size_t i, std::size_t dim,
                                    const Shape& shape, const std::vector<int>& axes,
@@ -175,7 +163,7 @@ std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
 }
 
 bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& result) {
-  std::vector<std::vector<int>> factor_axes(site.rule.factors.size());
+  FactorAxes factor_axes(site.rule.factors.size());
   std::vector<int> passing;
   std::vector<int> reduced;
   for (const int axis : axis_order(site)) {
@@ -187,11 +175,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   }
   if (!passing.empty() && !reduced.empty() && site.node.op->reduction != Reduction::kSum)
     return false;
-  for (std::size_t f = 0; f < factor_axes.size(); ++f) {
-    const bool legal = factor_axes[f].empty() ||
-                       may_shard(site.rule, static_cast<int>(f), factor_axes[f], site.mesh);
-    if (!legal) return false;
-  }
+  if (!is_legal(site.rule, factor_axes, site.mesh)) return false;
 
   result = {};
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {

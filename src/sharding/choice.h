@@ -37,10 +37,6 @@ struct Site {
   const Layout* like = nullptr;
 };
 
-/// Axes that may use `factor` without breaking a merged dimension; false for a `[c]` factor, or one
-/// that is not the first of its dimension everywhere.
-bool may_shard(const DimRule& rule, int factor, const std::vector<int>& axes, const Mesh& mesh);
-
 /// The halo that operand `i` of a node, of `shape`, must have along `dim` where `axes` shard it;
 /// empty where its blocks are enough.
 std::vector<Interval> operand_halo(const DimRule& rule, std::size_t i, std::size_t dim,

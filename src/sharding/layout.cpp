@@ -10,8 +10,18 @@
 namespace meshwork {
 namespace {
 
-std::string axis_names(const std::vector<int>& axes, const Mesh& mesh) {
-  return join(mesh.axis_names(axes), ", ");
+/// Names of axes; all parts of one together have its name.
+std::vector<std::string> axis_names(const std::vector<int>& axes, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (auto at = axes.begin(); at != axes.end();) {
+    const std::vector<int> whole = mesh.parts_of(mesh.whole(*at));
+    const auto count = static_cast<std::ptrdiff_t>(whole.size());
+    const bool is_whole =
+        axes.end() - at >= count && std::equal(whole.begin(), whole.end(), at, at + count);
+    names.push_back(is_whole ? mesh.whole(*at) : mesh.names[static_cast<std::size_t>(*at)]);
+    at += is_whole ? count : 1;
+  }
+  return names;
 }
 
 std::string halo_text(const std::vector<Interval>& intervals) {
@@ -33,16 +43,16 @@ Layout replicated(std::size_t rank) {
 std::string to_string(const Layout& layout, const Mesh& mesh) {
   std::vector<std::string> dims;
   for (std::size_t d = 0; d < layout.dims.size(); ++d) {
-    const auto& axes = layout.dims[d];
+    const std::vector<std::string> axes = axis_names(layout.dims[d], mesh);
     dims.push_back(axes.empty()       ? "null"
-                   : axes.size() == 1 ? axis_names(axes, mesh)
-                                      : fmt::format("[{}]", axis_names(axes, mesh)));
+                   : axes.size() == 1 ? axes.front()
+                                      : fmt::format("[{}]", join(axes, ", ")));
     if (has_halo(layout, d)) dims.back() += halo_text(layout.halos[d]);
   }
   std::string text = fmt::format("[{}]", join(dims, ", "));
   if (!layout.partial.empty()) {
     text += fmt::format(" partial{}({})", layout.reduction == Reduction::kMax ? "_max" : "",
-                        axis_names(layout.partial, mesh));
+                        join(axis_names(layout.partial, mesh), ", "));
   }
   return text;
 }

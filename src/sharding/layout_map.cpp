@@ -105,10 +105,12 @@ LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,
   Layout layout = replicated(rank);
   for (std::size_t d = 0; d < rule.dims.size(); ++d) {
     for (const std::string& name : rule.dims[d]) {
-      const int axis = mesh.axis(name);
-      MW_CHECK(axis >= 0, "axis '{}'", name);
+      const std::vector<int> axes = mesh.parts_of(name);
+      MW_CHECK(!axes.empty(), "axis '{}'", name);
       // An axis of one device shards nothing.
-      if (mesh.sizes[static_cast<std::size_t>(axis)] > 1) layout.dims[d].push_back(axis);
+      for (const int axis : axes) {
+        if (mesh.sizes[static_cast<std::size_t>(axis)] > 1) layout.dims[d].push_back(axis);
+      }
     }
   }
   return {rule, std::move(layout)};

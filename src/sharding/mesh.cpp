@@ -19,6 +19,18 @@ int Mesh::axis(std::string_view name) const {
   return -1;
 }
 
+const std::string& Mesh::whole(int axis) const {
+  return (wholes.empty() ? names : wholes)[static_cast<std::size_t>(axis)];
+}
+
+std::vector<int> Mesh::parts_of(std::string_view name) const {
+  std::vector<int> axes;
+  for (int axis = 0; axis < static_cast<int>(sizes.size()); ++axis) {
+    if (whole(axis) == name) axes.push_back(axis);
+  }
+  return axes;
+}
+
 std::vector<std::string> Mesh::axis_names(std::span<const int> axes) const {
   std::vector<std::string> result;
   for (const int axis : axes) result.push_back(names[static_cast<std::size_t>(axis)]);
@@ -65,11 +77,44 @@ std::vector<int> Mesh::group(std::span<const int> axes, int device) const {
 
 std::string to_string(const Mesh& mesh) {
   std::string text;
-  for (std::size_t i = 0; i < mesh.names.size(); ++i) {
-    if (i > 0) text += ',';
-    text += fmt::format("{}={}", mesh.names[i], mesh.sizes[i]);
+  for (const auto& [name, size] : stated_axes(mesh)) {
+    if (!text.empty()) text += ',';
+    text += fmt::format("{}={}", name, size);
   }
   return text;
+}
+
+std::vector<std::pair<std::string, int>> stated_axes(const Mesh& mesh) {
+  std::vector<std::pair<std::string, int>> axes;
+  for (int axis = 0; axis < static_cast<int>(mesh.sizes.size()); ++axis) {
+    if (axes.empty() || axes.back().first != mesh.whole(axis)) {
+      axes.emplace_back(mesh.whole(axis), 1);
+    }
+    axes.back().second *= mesh.sizes[static_cast<std::size_t>(axis)];
+  }
+  return axes;
+}
+
+Mesh split_axis(const Mesh& mesh, int axis, const std::vector<int>& sizes) {
+  const auto a = static_cast<std::size_t>(axis);
+  Mesh result = mesh;
+  if (result.wholes.empty()) result.wholes = result.names;
+  int product = 1;
+  for (const int size : sizes) product *= size;
+  MW_CHECK(product == mesh.sizes[a] && mesh.names[a] == mesh.whole(axis), "axis {} of {}", axis,
+           to_string(mesh));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    names.push_back(fmt::format("{}.{}", mesh.names[a], i));
+  }
+  const auto replace = [&](auto& list, const auto& by) {
+    const auto at = list.erase(list.begin() + axis);
+    list.insert(at, by.begin(), by.end());
+  };
+  replace(result.names, names);
+  replace(result.sizes, sizes);
+  replace(result.wholes, std::vector<std::string>(sizes.size(), mesh.whole(axis)));
+  return result;
 }
 
 Mesh ordered(Mesh mesh, std::vector<int> devices) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -17,10 +18,16 @@ struct Mesh {
   std::vector<int> sizes;
   std::vector<int> devices = {};    ///< of each position; {}: 0, 1, 2, ..
   std::vector<int> positions = {};  ///< of each device, the inverse; {} likewise
+  /// Of each axis the one of the configuration that it is a part of; {}: they are these.
+  std::vector<std::string> wholes = {};
 
   int num_devices() const;
   /// Index of the axis called `name`, or -1.
   int axis(std::string_view name) const;
+  /// The configuration's axis that `axis` is, or is a part of.
+  const std::string& whole(int axis) const;
+  /// The axes that the configuration's axis `name` is made of, major first; {} if there is none.
+  std::vector<int> parts_of(std::string_view name) const;
   std::vector<std::string> axis_names(std::span<const int> axes) const;
   /// Number of parts into which `axes` together divide a dimension: the product of their sizes.
   int parts(std::span<const int> axes) const;
@@ -33,8 +40,15 @@ struct Mesh {
   std::vector<int> group(std::span<const int> axes, int device) const;
 };
 
-/// "data=2,model=4".
+/// "data=2,model=4", the axes of the configuration.
 std::string to_string(const Mesh& mesh);
+
+/// Names and sizes of the configuration's axes.
+std::vector<std::pair<std::string, int>> stated_axes(const Mesh& mesh);
+
+/// The mesh with an axis in parts of these sizes, major first, called "model.0", "model.1", ..; no
+/// device changes its place.
+Mesh split_axis(const Mesh& mesh, int axis, const std::vector<int>& sizes);
 
 /// The mesh with its positions run by `devices`, a permutation of 0, 1, 2, ..
 Mesh ordered(Mesh mesh, std::vector<int> devices);

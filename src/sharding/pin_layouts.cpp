@@ -5,17 +5,19 @@
 #include "graph/op_def.h"
 #include "sharding/cache_layout.h"
 #include "sharding/layout_map.h"
+#include "sharding/refine_mesh.h"
 
 namespace meshwork {
 namespace {
 
 std::vector<int> batch_axes(const config::Config& config, const Mesh& mesh) {
   std::vector<int> axes;
-  for (const std::string& name : config.batch_axis) axes.push_back(mesh.axis(name));
-  std::erase_if(axes, [&](int axis) {
-    MW_CHECK(axis >= 0);
-    return mesh.sizes[static_cast<std::size_t>(axis)] == 1;
-  });
+  for (const std::string& name : config.batch_axis) {
+    const std::vector<int> parts = mesh.parts_of(name);
+    MW_CHECK(!parts.empty(), "axis '{}'", name);
+    axes.insert(axes.end(), parts.begin(), parts.end());
+  }
+  std::erase_if(axes, [&](int axis) { return mesh.sizes[static_cast<std::size_t>(axis)] == 1; });
   return axes;
 }
 
@@ -43,7 +45,14 @@ class Rules {
     }
   }
 
-  LayoutMatch find(const std::string& path, std::size_t rank) const {
+  LayoutMatch find(const std::string& path, const Shape& shape) const {
+    LayoutMatch match = find_whole(path, shape.size());
+    match.layout = without_empty_parts(std::move(match.layout), shape, mesh_);
+    return match;
+  }
+
+ private:
+  LayoutMatch find_whole(const std::string& path, std::size_t rank) const {
     LayoutMatch match = map_.find(path, rank, mesh_);
     const auto own = own_.find(path);
     if (own == own_.end()) return match;
@@ -57,7 +66,6 @@ class Rules {
     return layout_of(rule, rule.pattern, path, rank, mesh_);
   }
 
- private:
   LayoutMap map_;
   std::map<std::string, config::LayoutRule> own_;  ///< by path
   const Mesh& mesh_;
@@ -109,7 +117,7 @@ void pin(ValueId value, const Layout& layout, PinnedLayouts& pinned) {
 /// A pattern may be meant for an output (its last word is `output`) or for variables.
 void pin_outputs(const Graph& graph, const Rules& rules, PinnedLayouts& pinned) {
   for (const NamedValue& output : graph.layer_outputs) {
-    const LayoutMatch match = rules.find(output.name, graph.type(output.value).shape.size());
+    const LayoutMatch match = rules.find(output.name, graph.type(output.value).shape);
     if (!match.rule) continue;
     pinned.output_rules.emplace_back(output.name, *match.rule);
     pin(output.value, match.layout, pinned);
@@ -163,17 +171,17 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   std::vector<std::string> weights;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const Variable& variable = graph.variables[i];
-    const std::size_t rank = graph.type(variable.value).shape.size();
+    const Shape& shape = graph.type(variable.value).shape;
     if (variable.slot_of.empty()) {
-      LayoutMatch match = rules.find(variable.path, rank);
+      LayoutMatch match = rules.find(variable.path, shape);
       if (variable.is_cache && !match.rule) match.layout = layout_of_cache(graph, i, pinned);
       pinned.variables.push_back({match.rule, match.layout});
       weights.push_back(variable.path);
       continue;
     }
-    const LayoutMatch match = slots.find(variable.slot_of, rank, mesh);
+    const LayoutMatch match = slots.find(variable.slot_of, shape.size(), mesh);
     if (match.rule) {
-      pinned.variables.push_back({match.rule, match.layout});
+      pinned.variables.push_back({match.rule, without_empty_parts(match.layout, shape, mesh)});
       continue;
     }
     const auto owner = std::find(weights.begin(), weights.end(), variable.slot_of);

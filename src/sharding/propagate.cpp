@@ -8,6 +8,7 @@
 #include "graph/builder.h"
 #include "graph/flops.h"
 #include "sharding/choice.h"
+#include "sharding/factor_axes.h"
 #include "sharding/reshard.h"
 
 namespace meshwork {
@@ -232,12 +233,14 @@ NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wante
   }
   std::vector<AxisUse> uses(mesh.sizes.size());
   for (std::size_t d = 0; d < wanted.dims.size(); ++d) {
-    const int factor = DimRule::major_factor(rule.output, d);
+    FactorAxes axes(rule.factors.size());
+    add_axes(rule, rule.output[d], wanted.dims[d], mesh, axes);
     // A tile with a halo is cut out of the whole.
-    if (factor < 0 || has_halo(wanted, d) || !may_shard(rule, factor, wanted.dims[d], mesh))
-      continue;
-    for (const int axis : wanted.dims[d]) {
-      uses[static_cast<std::size_t>(axis)] = {.kind = AxisUse::Kind::kFactor, .factor = factor};
+    if (has_halo(wanted, d) || !is_legal(rule, axes, mesh)) continue;
+    for (const int factor : rule.output[d]) {
+      for (const int axis : axes[static_cast<std::size_t>(factor)]) {
+        uses[static_cast<std::size_t>(axis)] = {.kind = AxisUse::Kind::kFactor, .factor = factor};
+      }
     }
   }
   NodeLayout layout;

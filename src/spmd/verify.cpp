@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
 #include "sharding/choice.h"
+#include "sharding/factor_axes.h"
 #include "spmd/partition.h"
 
 namespace meshwork {
@@ -33,20 +35,22 @@ void check_halos(const Partitioned& program, const DimRule& rule, const Node& no
 /// A factor is sharded alike wherever it stands.
 void check_factors(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
   const DimRule rule = rule_of(program.graph, node);
-  std::vector<const std::vector<int>*> axes(rule.factors.size(), nullptr);
+  std::vector<std::optional<std::vector<int>>> known(rule.factors.size());
   const auto check = [&](const DimRule::Operand& operand, const Layout& layout) {
+    FactorAxes axes(rule.factors.size());
     for (std::size_t d = 0; d < operand.size(); ++d) {
-      const int factor = DimRule::major_factor(operand, d);
+      add_axes(rule, operand[d], layout.dims[d], mesh, axes);
       const std::string text = to_string(layout, mesh);
-      MW_CHECK(factor >= 0 || layout.dims[d].empty(), "%{} = {}: {} at {}", id, node.op->name, text,
-               d);
-      if (factor < 0) continue;
-      const auto f = static_cast<std::size_t>(factor);
-      MW_CHECK(!rule.factors[f].whole || layout.dims[d].empty(), "%{} = {}: {} must be whole at {}",
-               id, node.op->name, text, d);
-      MW_CHECK(axes[f] == nullptr || *axes[f] == layout.dims[d], "%{} = {}: {} disagrees at {}", id,
-               node.op->name, text, d);
-      axes[f] = &layout.dims[d];
+      MW_CHECK(axes_of(operand[d], axes) == layout.dims[d], "%{} = {}: {} at {}", id, node.op->name,
+               text, d);
+      for (const int factor : operand[d]) {
+        const auto f = static_cast<std::size_t>(factor);
+        MW_CHECK(!rule.factors[f].whole || axes[f].empty(), "%{} = {}: {} must be whole at {}", id,
+                 node.op->name, text, d);
+        MW_CHECK(!known[f] || *known[f] == axes[f], "%{} = {}: {} disagrees at {}", id,
+                 node.op->name, text, d);
+        known[f] = axes[f];
+      }
     }
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -31,7 +31,7 @@ OrderedJson describe_machine() {
 
 OrderedJson describe_mesh(const Mesh& mesh) {
   OrderedJson axes = OrderedJson::object();
-  for (std::size_t i = 0; i < mesh.names.size(); ++i) axes[mesh.names[i]] = mesh.sizes[i];
+  for (const auto& [name, size] : stated_axes(mesh)) axes[name] = size;
   return axes;
 }
 

@@ -146,3 +146,37 @@ layout_map: {tok/embeddings: [model, null], logits/kernel: [null, model], logits
     CHECK(of_loss > 0);
   }
 }
+
+TEST_CASE("heads of keys that are fewer than devices lie beside those of their queries") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [4, 8, 64]}, y: {normal: [4, 8, 64]}}}}
+model:
+  input: [8, 64]
+  layers:
+    - Dense: {name: first, units: 64}
+    - GroupQueryAttention: {name: mixed, num_query_heads: 8, num_key_value_heads: 2, head_dim: 16, use_bias: false, use_causal_mask: true, inputs: [first, first]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 2}
+strategy: model_parallel
+layout_map:
+  mixed/(query|key|value)/kernel: [null, model]
+  mixed/attention_output/kernel: [model]
+)";
+  for (const int device : {0, 5}) {
+    const Plan plan = training_plan(text, "data=1,model=8", device);
+    // Heads are never exchanged: the result is summed over all devices, and in the backward pass
+    // what is summed over queries over those that share a head.
+    for (const Sent& s : tensors(sent_by(plan))) {
+      CHECK(s.op == "all_reduce");
+      if (s.phase == Phase::kForward) CHECK((s.members.size() == 8 && s.elements == 1024));
+    }
+    for (const Instruction& instruction : plan.instructions) {
+      for (const ValueId id : instruction.nodes) {
+        const Node& node = plan.program.node(id);
+        if (node.op->name != std::string("attention")) continue;
+        CHECK(node.type.shape == Shape{2, 8, 1, 1, 16});
+      }
+    }
+  }
+}

@@ -98,9 +98,7 @@ void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRo
                 const Job& job) {
   const Mesh& mesh = job.mesh;
   nlohmann::ordered_json result;
-  for (std::size_t i = 0; i < mesh.names.size(); ++i) {
-    result["mesh"][mesh.names[i]] = mesh.sizes[i];
-  }
+  for (const auto& [name, size] : stated_axes(mesh)) result["mesh"][name] = size;
   if (!mesh.devices.empty()) result["mesh_devices"] = mesh.devices;
   result["variables"] = nlohmann::ordered_json::array();
   for (const VariableRow& row : rows) {
