@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "backend/cpu/einsum_plan.h"
+#include "backend/cpu/few_rows.h"
 #include "backend/cpu/stacked_product.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
@@ -155,6 +156,29 @@ TEST_CASE("products of a stack are shared out if they are few, with long sums") 
   CHECK(!pays(2, 16, 64, 64));
   const Extents gradient{{"s", 2}, {"m", 128}, {"k", 392}, {"n", 128}};
   CHECK(!cpu::StackedProduct::pays(plan_of({"k s m", "s k n", "s m n", gradient})));
+}
+
+TEST_CASE("products of few rows agree with naive ones and do not depend on the threads") {
+  for (const std::int64_t m : {1, 2, 3, 4}) {
+    for (const std::int64_t n : {33, 260, 2100}) {
+      for (const std::int64_t k : {1, 65, 200}) {
+        const Extents extents{{"m", m}, {"k", k}, {"n", n}};
+        for (const Case& c :
+             {Case{"m k", "k n", "m n", extents}, Case{"m k", "n k", "m n", extents}}) {
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(k);
+          CHECK(cpu::FewRows::pays(plan_of(c)) == (n * k >= 1024));
+          const TensorType output{DType::kFloat32, c.shape(c.y)};
+          const Attrs attrs{{"equation", c.equation()}};
+          check_fast("einsum", {some_floats(c.shape(c.x), 1), some_floats(c.shape(c.w), 2)}, output,
+                     attrs);
+          check_threads("einsum", {normals(c.shape(c.x), 1), normals(c.shape(c.w), 2)}, output,
+                        attrs);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("a long sum of products is close to the naive one") {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backend/cpu/einsum_plan.h"
+#include "backend/cpu/few_rows.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
@@ -76,6 +77,8 @@ struct Product {
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 
+  bool by_rows() const { return types.operands == DType::kFloat32 && FewRows::pays(plan); }
+
   bool by_stack() const { return types.operands == DType::kFloat32 && StackedProduct::pays(plan); }
 
   bool by_gemm() const {
@@ -85,8 +88,8 @@ struct Product {
   }
 
   std::int64_t scratchpad_bytes() const {
-    return by_stack() || by_gemm() ? 0
-                                   : static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
+    if (by_rows() || by_stack() || by_gemm()) return 0;
+    return static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
   }
 };
 
@@ -168,6 +171,10 @@ Call make_call(const KernelArgs& args, const Product& product) {
   if (plan.copy_y) {
     call.after.push_back({{*plan.copy_y, product.types.result}, args.workspace + workspace.y, y});
     y = args.workspace + workspace.y;
+  }
+  if (product.by_rows()) {
+    call.product = FewRows(plan, x, w, y);
+    return call;
   }
   if (product.by_stack()) {
     call.product = StackedProduct(plan, x, w, y);
