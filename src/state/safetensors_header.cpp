@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/quote.h"
+#include "state/json_text.h"
 
 namespace meshwork {
 namespace {
@@ -33,10 +33,10 @@ const std::array kFormats{
     Format{"I32", 32, DType::kInt32},
     Format{"I64", 64, DType::kInt64},
     Format{"U8", 8, DType::kUInt8},
-    Format{"BF16", 16, {}},
+    Format{"BF16", 16, DType::kBFloat16},
     Format{"BOOL", 8, {}},
     Format{"C64", 64, {}},
-    Format{"F16", 16, {}},
+    Format{"F16", 16, DType::kFloat16},
     Format{"F4", 4, {}},
     Format{"F64", 64, {}},
     Format{"F6_E2M3", 6, {}},
@@ -60,7 +60,6 @@ const Format* find_format(std::string_view word) {
 }
 
 constexpr std::size_t kLongestReason = 1000;  // it quotes what stands in the file
-constexpr int kMaxDepth = 64;
 
 /// Throws for the header of `file`.
 template <class... Args>
@@ -68,29 +67,6 @@ template <class... Args>
                          Args&&... args) {
   fail(ExitCode::kFile, "{}: not a good safetensors file: {}", file,
        shortened(fmt::format(format, std::forward<Args>(args)...), kLongestReason));
-}
-
-/// Parses and refuses maps that have a key twice, which the JSON library would let pass.
-Json parse_json(std::string_view text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;  // of the open maps, by depth
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (depth > kMaxDepth) refuse(file, "the header is nested more than {} deep", kMaxDepth);
-    if (event == Json::parse_event_t::object_start) keys.resize(level + 1);
-    if (event == Json::parse_event_t::object_start) keys[level].clear();
-    if (event == Json::parse_event_t::key &&
-        !keys[level - 1].insert(value.get<std::string>()).second) {
-      refuse(file, "the header has the key '{}' twice", value.get<std::string>());
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    refuse(file, "the header is not JSON, at byte {} of it", error.byte);
-  } catch (const Json::exception&) {
-    refuse(file, "the header is not JSON that can be read");
-  }
 }
 
 Metadata read_metadata(const Json& json, const std::string& file) {
@@ -246,7 +222,7 @@ std::string_view safetensors_word(DType dtype) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t data_bytes, const std::string& file) {
-  const Json root = parse_json(json, file);
+  const Json root = parse_json(json, file + ": not a good safetensors file", "the header");
   if (!root.is_object()) refuse(file, "the header is not a map");
   SafetensorsHeader header;
   for (const auto& [path, value] : root.items()) {

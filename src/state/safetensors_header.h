@@ -16,13 +16,13 @@ using Metadata = std::map<std::string, std::string>;
 /// A tensor as the header of a file describes it.
 struct StoredTensor {
   std::string path;
-  std::string dtype;  ///< in the words of the format: "F32", "BF16"
+  std::string dtype;  ///< in the words of the format: "F32", "F64"
   Shape shape;
   std::uint64_t begin = 0;  ///< bytes from the start of the file
   std::uint64_t end = 0;
 };
 
-/// "float32[784, 200]"; "BF16[784, 200]" where we have no such type.
+/// "float32[784, 200]"; "F64[784, 200]" where we have no such type.
 std::string describe(const StoredTensor& tensor);
 
 /// The format's word for a type: "F32".

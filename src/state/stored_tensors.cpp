@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/error.h"
 #include "base/join.h"
 #include "base/nearest.h"
 #include "base/quote.h"
+#include "state/problems.h"
 
 namespace meshwork {
 namespace {
@@ -54,31 +54,6 @@ std::vector<std::string> without(const std::vector<std::string>& paths,
                       std::back_inserter(result));
   return result;
 }
-
-/// What does not fit: the first ten in words, the others counted.
-class Problems {
- public:
-  /// `describe()` looks for near names, which takes its time where there are thousands.
-  template <class Describe>
-  void add(const Describe& describe) {
-    if (count_++ < kMost) shown_.push_back(describe());
-  }
-
-  /// Throws them, if there are any: one line, or a list.
-  void throw_if_any(const std::string& file) const {
-    if (count_ == 0) return;
-    if (count_ == 1) fail(ExitCode::kFile, "{}: {}", file, shown_[0]);
-    std::string text = fmt::format("{}: {} tensors do not fit:", file, count_);
-    for (const std::string& problem : shown_) text += "\n  " + problem;
-    if (count_ > kMost) text += fmt::format("\n  and {} more", count_ - kMost);
-    throw Error(ExitCode::kFile, text);
-  }
-
- private:
-  static constexpr std::size_t kMost = 10;
-  std::size_t count_ = 0;
-  std::vector<std::string> shown_;
-};
 
 }  // namespace
 

@@ -32,7 +32,7 @@ TEST_CASE("a header of another program is read: any dtype, any order, spaces") {
   const SafetensorsHeader header = parse_safetensors_header(json, 1000, 10, "w");
   REQUIRE(header.tensors.size() == 3);
   CHECK(describe(header.tensors[0]) == "float32[]");
-  CHECK(describe(header.tensors[1]) == "BF16[2, 1]");
+  CHECK(describe(header.tensors[1]) == "bfloat16[2, 1]");
   CHECK(header.tensors[1].begin == 1004);
   CHECK(header.tensors[2].end == 1010);
   CHECK(header.metadata == Metadata{{"format", "pt"}});

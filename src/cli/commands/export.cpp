@@ -41,15 +41,17 @@ struct Arguments {
 
 const Format& output_format(const Arguments& arguments) {
   std::vector<std::string> known;
-  for (const Format* format : weight_formats()) known.emplace_back(format->name);
+  for (const Format* format : weight_formats()) {
+    if (format->write != nullptr) known.emplace_back(format->name);
+  }
   const Format* by_suffix = format_by_suffix(arguments.output);
   if (arguments.format.empty()) {
-    if (by_suffix != nullptr) return *by_suffix;
+    if (by_suffix != nullptr && by_suffix->write != nullptr) return *by_suffix;
     fail("--output {}: its name does not say the format; give --format {}", arguments.output,
          join(known, "|"));
   }
   const Format* format = find_format(arguments.format);
-  if (format == nullptr) {
+  if (format == nullptr || format->write == nullptr) {
     fail("--format: no format '{}'{}", arguments.format, suggestion(arguments.format, known));
   }
   // Keras has two, and tells them apart by the suffix.
@@ -162,6 +164,11 @@ void add_weights(Export& out, const Stored& stored, const std::vector<GlobalTens
   }
 }
 
+bool is_exported(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kInt32 || dtype == DType::kInt64 ||
+         dtype == DType::kUInt8;
+}
+
 /// All of a file, as it is.
 void copy(const From& from, const Format& format, const std::string& output) {
   const Format& source = format_of(from.path);
@@ -170,9 +177,11 @@ void copy(const From& from, const Format& format, const std::string& output) {
   Export out;
   for (const StoredTensor& tensor : file->tensors()) {
     const std::optional<DType> dtype = dtype_of(tensor);
-    if (!dtype) {
-      fail(ExitCode::kFile, "{}: '{}' is {}; only {} are exported", from.path, tensor.path,
-           describe(tensor), "float32, int32, int64 and uint8");
+    if (!dtype || !is_exported(*dtype)) {
+      fail(ExitCode::kFile,
+           "{}: '{}' is {}; only {} are exported as they are; --config CONFIG names the model that "
+           "weights of other floats are of",
+           from.path, tensor.path, describe(tensor), "float32, int32, int64 and uint8");
     }
     out.add(tensor.path, {tensor.path, *dtype, tensor.shape}, [&file, &tensor](std::byte* to) {
       file->read(tensor, whole_region(tensor.shape), tensor.shape, to);

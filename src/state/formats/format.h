@@ -74,7 +74,8 @@ struct Format {
   bool (*recognizes)(const std::string& file, std::string_view head);
   /// Throws an Error of ExitCode::kFile for whatever is wrong with the file.
   std::unique_ptr<TensorFile> (*open)(const std::string& file);
-  /// The file appears in one step, when all of it is on the disk, or the old one stays.
+  /// The file appears in one step, when all of it is on the disk, or the old one stays. nullptr: it
+  /// is read alone.
   void (*write)(const std::string& file, const TensorsToWrite& what);
   bool has_model = false;  ///< what is written also says what the model computes
 };
@@ -94,6 +95,7 @@ extern const Format kHdf5;
 extern const Format kKeras;
 extern const Format kNpz;
 extern const Format kSafetensors;
+extern const Format kSafetensorsIndex;
 }  // namespace formats
 
 }  // namespace meshwork

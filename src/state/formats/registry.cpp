@@ -12,8 +12,7 @@ const std::vector<const Format*>& weight_formats() {
   static const std::vector<const Format*> registry = {
       &formats::kHdf5,
       &formats::kKeras,  // before npz, which takes every zip archive
-      &formats::kNpz,
-      &formats::kSafetensors,
+      &formats::kNpz,   &formats::kSafetensors, &formats::kSafetensorsIndex,
   };
   return registry;
 }
