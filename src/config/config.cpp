@@ -155,6 +155,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
     reader.find(key);
   }
   const Value* dataset = reader.find("dataset");
+  const Value* weights_map = reader.find("weights_map");
   const Value* blocks = reader.find("blocks");
   const Value* model = reader.find("model");
   const Value* compile = reader.find("compile");
@@ -179,6 +180,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   config.fit = read_fit(fit, whole);
   config.checkpoint = read_checkpoint(checkpoint, resume, whole);
   if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
+  if (weights_map != nullptr) config.weights_map = *weights_map;
   config.text = resolved_text(std::move(root), config.mesh);
   return config;
 }

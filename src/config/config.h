@@ -226,6 +226,7 @@ struct Config {
   /// A map: the description of the dataset, its `name` included; null if the file names none. Its
   /// place is in the file of the description, from whose folder relative paths in it start.
   Value dataset;
+  Value weights_map;  ///< as read_weights_map() takes it; null if the file names none
   ModelSpec model;
   std::optional<CompileSpec> compile;
   FitSpec fit;

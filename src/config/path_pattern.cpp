@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/join.h"
 #include "base/nearest.h"
 
@@ -13,6 +14,7 @@ namespace meshwork::config {
 namespace {
 
 constexpr std::uint32_t kMatchLimit = 1'000'000;  // backtracking steps before a pattern is refused
+constexpr std::size_t kMostSubstituted = 10'000;  // bytes of a path
 
 std::string pcre2_message(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -71,6 +73,23 @@ bool PathPattern::run(const Code& code, const std::string& path) const {
 }
 
 bool PathPattern::matches(const std::string& path) const { return run(*code_, path); }
+
+std::string PathPattern::substituted(const std::string& path, const std::string& text) const {
+  const auto bytes = [](const std::string& t) { return reinterpret_cast<PCRE2_SPTR>(t.data()); };
+  std::string result(kMostSubstituted, '\0');
+  PCRE2_SIZE length = result.size();
+  const int count =
+      pcre2_substitute(code_->code, bytes(path), path.size(), 0,
+                       PCRE2_NO_JIT | PCRE2_SUBSTITUTE_UNSET_EMPTY, nullptr, nullptr, bytes(text),
+                       text.size(), reinterpret_cast<PCRE2_UCHAR*>(result.data()), &length);
+  if (count < 0) {
+    fail_at(at_, "{}: '{}' gives no '{}' of '{}': {}", key_, text_, text, path,
+            pcre2_message(count));
+  }
+  MW_CHECK(count == 1, "'{}' does not match '{}'", text_, path);
+  result.resize(length);
+  return result;
+}
 
 std::string PathPattern::describe_unmatched(const std::vector<std::string>& paths,
                                             const std::string& nothing) const {

@@ -8,13 +8,12 @@
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "graph/op_def.h"
-#include "job/keras_model.h"
 #include "job/node_memory.h"
+#include "job/open_weights.h"
 #include "job/same_model.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
-#include "state/weights_file.h"
 
 namespace meshwork {
 namespace {
@@ -209,7 +208,7 @@ void Session::load_weights(const std::string& path) {
       stored.check_tensors(weights(), true);
       return load(weights_, stored);
     }
-    load(weights_, WeightsFile(path, weights(), keras_models(job_.config)));
+    load(weights_, open_weights(job_.config, path, weights()));
   });
 }
 
@@ -226,7 +225,7 @@ std::vector<GlobalTensor> Session::slots() const {
 std::int64_t Session::load_variables(const std::string& file) {
   std::int64_t iteration = 0;
   collectively(hosts(), [&] {
-    WeightsFile stored(file, weights(), keras_models(job_.config));
+    WeightsFile stored = open_weights(job_.config, file, weights());
     const bool has_slots = stored.find_slots(slots());
     load(has_slots ? variables_ : weights_, stored);
     if (has_slots) iteration = stored.iteration();

@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::string_view kLayers = "layers/";
 
-/// The beginning of paths that most of `weights` have in the file; "" where there is none.
-std::string common_prefix(const TensorFile& file, const std::vector<GlobalTensor>& weights) {
+/// The beginning of paths that most of `weights` have in the file, "" where it is their own path;
+/// nullopt where it has none of them.
+std::optional<std::string> common_prefix(const TensorFile& file,
+                                         const std::vector<GlobalTensor>& weights) {
   constexpr std::size_t kAsked = 100;  // of many weights the first ones
   std::map<std::string, std::size_t> counts;
   for (const GlobalTensor& weight : std::span(weights).first(std::min(kAsked, weights.size()))) {
@@ -26,7 +28,7 @@ std::string common_prefix(const TensorFile& file, const std::vector<GlobalTensor
   const auto most =
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == counts.end() ? "" : most->first;
+  return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
 }  // namespace
@@ -43,8 +45,13 @@ WeightsFile::WeightsFile(const std::string& file, const std::vector<GlobalTensor
   }
 }
 
+WeightsFile::WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights)
+    : file_(std::move(file)) {
+  find_by_path(weights);
+}
+
 void WeightsFile::find_by_path(const std::vector<GlobalTensor>& weights) {
-  const std::string prefix = common_prefix(*file_, weights);
+  const std::string prefix = common_prefix(*file_, weights).value_or("");
   for (const GlobalTensor& weight : weights) places_[weight.path] = prefix + weight.path;
   check(weights, false);
 }
@@ -69,6 +76,10 @@ void WeightsFile::check(const std::vector<GlobalTensor>& expected, bool allow_ex
     if (models_.empty() || tensor.path.starts_with(kLayers)) stored.push_back(tensor);
   }
   check_stored_tensors(file_->name(), stored, expected, allow_extra, places_);
+}
+
+bool knows_by_path(const TensorFile& file, const std::vector<GlobalTensor>& weights) {
+  return common_prefix(file, weights).has_value();
 }
 
 bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {

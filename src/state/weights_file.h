@@ -25,6 +25,9 @@ class WeightsFile {
   WeightsFile(const std::string& file, const std::vector<GlobalTensor>& weights,
               const DescribeForKeras& describe);
 
+  /// The same of a file that knows variables by their paths.
+  WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights);
+
   const TensorFile& file() const { return *file_; }
 
   /// Finds the state of the optimizer, too: `slots`, those that it has. False where the file has
@@ -46,5 +49,8 @@ class WeightsFile {
   std::vector<KerasModel> models_;  ///< empty: the file knows variables by their paths
   Places places_;                   ///< in the file
 };
+
+/// Whether a file has one of these weights under its path, or behind the name of a model.
+bool knows_by_path(const TensorFile& file, const std::vector<GlobalTensor>& weights);
 
 }  // namespace meshwork

@@ -11,6 +11,13 @@
 #include "train/watchdog.h"
 
 namespace meshwork {
+namespace {
+
+/// What Hugging Face calls the weights in the directory of a model.
+constexpr const char* kHuggingFaceWeights[] = {"model.safetensors", "model.safetensors.index.json"};
+
+}  // namespace
+
 Evaluator::Evaluator(const Session& session, const data::Split& split)
     : session_(session),
       runner_(session, ProgramKind::kEvaluate, split),
@@ -67,6 +74,10 @@ std::string weights_file(const std::string& from) {
   if (std::filesystem::is_regular_file(file, status)) return file;
   const std::vector<std::string> checkpoints = list_checkpoints((path / "checkpoints").string());
   if (!checkpoints.empty()) return checkpoints.back();
+  for (const char* name : kHuggingFaceWeights) {
+    const std::string theirs = (path / name).string();
+    if (std::filesystem::is_regular_file(theirs, status)) return theirs;
+  }
   fail(ExitCode::kFile, "{}: no {} and no checkpoint in it; train first: meshwork fit", from,
        kFinalWeights);
 }

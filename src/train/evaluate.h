@@ -30,8 +30,9 @@ data::Split evaluation_split(const Job& job, const std::string& name);
 /// where there are no more. The job must have validation data.
 data::Split validation_part(const Job& job);
 
-/// "DIR" -> "DIR/final.safetensors", or its newest checkpoint while there are no final weights; a
-/// file, or a checkpoint, stays as it is. Throws Error if there is none.
+/// "DIR" -> "DIR/final.safetensors", or its newest checkpoint while there are no final weights, or
+/// what Hugging Face calls the weights there; a file, or a checkpoint, stays as it is. Throws Error
+/// if there is none.
 std::string weights_file(const std::string& from);
 
 /// Trained weights, as --from names them.

@@ -13,6 +13,7 @@
 #include "data/dataset.h"
 #include "data/image/image.h"
 #include "fuzz/targets.h"
+#include "job/mapped_weights.h"
 #include "state/checkpoint_index.h"
 #include "state/formats/format.h"
 #include "state/safetensors.h"
@@ -115,6 +116,37 @@ void weights(std::string_view bytes) {
       all.resize(static_cast<std::size_t>(num_elements(tensor.shape)) * size_of(*dtype));
       read->read(tensor, whole_region(tensor.shape), tensor.shape, all.data());
     }
+  } catch (const Error&) {
+  }
+}
+
+/// Its shards are not there.
+void safetensors_index(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  try {
+    formats::kSafetensorsIndex.open(file.path());
+  } catch (const Error&) {
+  }
+}
+
+/// A map, and what it makes of some tensors.
+void weights_map(std::string_view bytes) {
+  struct Listing : TensorFile {
+    Listing() : TensorFile("w") {
+      set_tensors({{"h.0.qkv", "F32", {6, 2}, 0, 0}, {"h.1.w", "F16", {2, 3}, 0, 0}});
+    }
+    void read(const StoredTensor& /*tensor*/, const Region& /*region*/, const Shape& /*local*/,
+              std::byte* /*to*/) const override {}
+  };
+  const auto variable = [](const char* path, const Shape& shape) {
+    return GlobalTensor{path, DType::kFloat32, shape};
+  };
+  try {
+    const config::Value value = config::parse_yaml(std::string(bytes), "m.yaml");
+    if (!value.is_map()) return;  // the name of a file
+    map_weights(config::read_weights_map(value, "c.yaml"), Listing(),
+                {variable("q0", {2, 2}), variable("k0", {2, 2}), variable("v0", {2, 2}),
+                 variable("w1", {3, 2})});
   } catch (const Error&) {
   }
 }

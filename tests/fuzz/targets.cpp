@@ -21,6 +21,8 @@ std::span<const NamedTarget> targets() {
       NamedTarget{"image", image},
       NamedTarget{"safetensors", safetensors},
       NamedTarget{"weights", weights},
+      NamedTarget{"safetensors_index", safetensors_index},
+      NamedTarget{"weights_map", weights_map},
       NamedTarget{"checkpoint_index", checkpoint_index},
   };
   return kTargets;

@@ -24,6 +24,8 @@ void vocabulary(std::string_view bytes);
 void image(std::string_view bytes);
 void safetensors(std::string_view bytes);
 void weights(std::string_view bytes);
+void safetensors_index(std::string_view bytes);
+void weights_map(std::string_view bytes);
 void checkpoint_index(std::string_view bytes);
 
 struct NamedTarget {

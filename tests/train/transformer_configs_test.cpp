@@ -30,10 +30,11 @@ const std::vector<Small>& models() {
        kPlain.c_str()},
       {"llama",
        "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, width: 24, hidden: 10, "
-       "wavelength: 10000}",
+       "wavelength: 10000, tied: false}",
        kPlain.c_str()},
       {"bert",
-       "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0}",
+       "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0, "
+       "padding: false, pairs: false}",
        kMasked.c_str()},
       {"vit", "{image: 8, patch: 4, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 5}",
        "{{name: t, format: synthetic, splits: {{train: {{x: {{normal: [18, 8, 8]}}, y: {{integers: "
@@ -88,11 +89,12 @@ TEST_CASE("GPT-2, Llama, BERT and ViT train alike on every mesh, as their files 
 
 TEST_CASE("BERT's weights train a classifier of its first token") {
   const TempDirectory directory;
-  Small model{
-      "bert",
-      "{vocabulary: 18, context: 8, depth: 1, heads: 2, width: 8, dropout: 0.0, classes: 3}",
-      "{{name: t, format: synthetic, splits: {{train: {{x: {{integers: [18, 8], below: "
-      "17}}, y: {{integers: [18], below: 3}}}}}}}}"};
+  Small model{"bert",
+              "{vocabulary: 18, context: 8, depth: 1, heads: 2, width: 8, dropout: 0.0, classes: "
+              "3, padding: "
+              "false, pairs: false}",
+              "{{name: t, format: synthetic, splits: {{train: {{x: {{integers: [18, 8], below: "
+              "17}}, y: {{integers: [18], below: 3}}}}}}}}"};
   const Trajectory found = train(text_of(model, directory), {.mesh = "1x2", .steps = 2});
   CHECK(found.weights.contains("pooler/kernel"));
   CHECK(!found.weights.contains("transform/kernel"));

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "job/keras_config.h"
 #include "job/keras_model.h"
+#include "job/open_weights.h"
 #include "state/checkpoint.h"
 #include "state/stored_tensors.h"
 #include "train/evaluate.h"
@@ -28,6 +29,8 @@ constexpr const char* kDetails = R"(Examples:
   meshwork export runs/guide --output guide.npz
       for NumPy: an array for each variable, by its path
   meshwork export theirs.weights.h5 --config configs/guide.yaml --output ours.safetensors
+  meshwork export model.safetensors --config configs/gpt2.yaml --output gpt2.weights.h5
+      of Hugging Face, by the weights_map of the configuration
 
 --from of fit, evaluate and predict takes all these files, too, also those that Keras writes.)";
 
@@ -227,7 +230,7 @@ ExitCode run(const Arguments& arguments) {
     if (has_optimizer) add_optimizer_state(out, *from.checkpoint, *model);
     out.write(format, arguments.output);
   } else {
-    const WeightsFile stored(from.path, weights, keras_models(*from.config));
+    const WeightsFile stored = open_weights(*from.config, from.path, weights);
     add_weights(out, stored, weights, format, model);
     out.write(format, arguments.output);
   }

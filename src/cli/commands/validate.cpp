@@ -5,6 +5,7 @@
 #include "cli/config_arguments.h"
 #include "cli/notes.h"
 #include "cli/rank.h"
+#include "config/weights_map.h"
 #include "explain/variable_report.h"
 
 namespace meshwork::cli {
@@ -28,6 +29,9 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
 /// there.
 Job check(const ConfigArguments& arguments, std::string& missing) {
   Job job = job_for_checks(load(arguments), launched_devices(), missing);
+  if (!job.config.weights_map.is_null()) {
+    config::read_weights_map(job.config.weights_map, job.config.file);
+  }
   program_for_checks(job);
   return job;
 }

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Records what small GPT-2, Llama and BERT of Hugging Face's transformers compute.
+
+    scripts/make_hugging_face_fixtures.py
+
+Writes tests/fixtures/hugging_face/<case>/: weights as transformers names them (model.safetensors, or
+shards with their index), x.npy with tokens, for `pairs` also segment.npy, and expected.npy with the
+outputs. The models are random, seed 20261124; tokens are of 3 sequences of 8. Needs transformers,
+torch, safetensors and numpy.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import save_file
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "hugging_face"
+VOCABULARY = 50
+SEQUENCES, STEPS = 3, 8
+
+
+def randomized(model, dtype=torch.float32):
+    """The model with random weights, norms and biases included, that `dtype` holds."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            spread = torch.randn(parameter.shape) * 0.2
+            is_scale = re.search(r"(?i)(norm|ln_\w).*weight", name) is not None
+            parameter.copy_((spread + is_scale).to(dtype))
+    return model.eval()
+
+
+def tokens():
+    return torch.randint(1, VOCABULARY, (SEQUENCES, STEPS))
+
+
+def padded(x):
+    """Token 0 behind 8, 5 and 3 tokens, and the mask of it."""
+    for row, length in enumerate((8, 5, 3)):
+        x[row, length:] = 0
+    return x, (x != 0).long()
+
+
+def save(case, tensors, arrays, shards=1):
+    folder = ROOT / case
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    tensors = {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
+    if shards == 1:
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+        return
+    weight_map = {}
+    for shard in range(shards):
+        file = f"model-{shard + 1:05}-of-{shards:05}.safetensors"
+        names = list(tensors)[shard::shards]
+        save_file({name: tensors[name] for name in names}, folder / file, metadata={"format": "pt"})
+        weight_map.update({name: file for name in names})
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+    index = {"metadata": {"total_size": size}, "weight_map": dict(sorted(weight_map.items()))}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=2) + "\n")
+
+
+def without(tensors, *names):
+    return {name: tensor for name, tensor in tensors.items() if name not in names}
+
+
+def outputs(model, head="logits", **inputs):
+    with torch.no_grad():
+        return getattr(model(**inputs), head).numpy()
+
+
+def gpt2(case, shards):
+    config = transformers.GPT2Config(
+        vocab_size=VOCABULARY,
+        n_positions=12,
+        n_embd=16,
+        n_layer=2,
+        n_head=4,
+        resid_pdrop=0,
+        embd_pdrop=0,
+        attn_pdrop=0,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    model = randomized(transformers.GPT2LMHeadModel(config))
+    x = tokens()
+    tensors = without(model.state_dict(), "lm_head.weight")
+    for layer in range(2):  # as older files have it
+        mask = torch.tril(torch.ones(12, 12)).reshape(1, 1, 12, 12)
+        tensors[f"transformer.h.{layer}.attn.bias"] = mask
+    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards)
+
+
+def llama(case, tied, dtype=torch.float32):
+    config = transformers.LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=16,
+        rms_norm_eps=1e-5,
+        rope_theta=500.0,
+        tie_word_embeddings=tied,
+    )
+    model = randomized(transformers.LlamaForCausalLM(config), dtype)
+    x = tokens()
+    tensors = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
+    if tied:
+        tensors = without(tensors, "lm_head.weight")
+    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
+
+
+def bert_config(**more):
+    return transformers.BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=12,
+        hidden_dropout_prob=0,
+        attention_probs_dropout_prob=0,
+        **more,
+    )
+
+
+def bert(case):
+    """Masked tokens; padding; the old names of what normalizations have; float16."""
+    model = randomized(transformers.BertForMaskedLM(bert_config()), torch.float16)
+    x, mask = padded(tokens())
+    tensors = without(model.state_dict(), "cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    renamed = {}
+    for name, tensor in tensors.items():
+        for new, word in old.items():
+            name = name.replace(new, word)
+        renamed[name] = tensor.half()
+    renamed["bert.embeddings.position_ids"] = torch.arange(12).reshape(1, 12)
+    renamed["bert.pooler.dense.weight"] = torch.zeros(16, 16).half()
+    renamed["bert.pooler.dense.bias"] = torch.zeros(16).half()
+    expected = outputs(model, input_ids=x, attention_mask=mask)
+    save(case, renamed, {"x": x.int().numpy(), "expected": expected})
+
+
+def bert_pairs(case):
+    """Classes of pairs of sentences; padding."""
+    model = randomized(transformers.BertForSequenceClassification(bert_config(num_labels=3)))
+    x, mask = padded(tokens())
+    segment = (torch.arange(STEPS) >= 2).long().expand(SEQUENCES, STEPS).contiguous()
+    expected = outputs(model, input_ids=x, attention_mask=mask, token_type_ids=segment)
+    arrays = {"x": x.int().numpy(), "segment": segment.int().numpy(), "expected": expected}
+    save(case, model.state_dict(), arrays)
+
+
+def main():
+    torch.manual_seed(20261124)
+    gpt2("gpt2", shards=2)
+    llama("llama", tied=False)
+    llama("llama_tied", tied=True, dtype=torch.bfloat16)
+    bert("bert")
+    bert_pairs("bert_pairs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/path_pattern.h"
+#include "config/rearrangement.h"
+
+// How the tensors in a file of another program become the variables of a model:
+//
+//     prefix: transformer.                          # names may begin so, or not
+//     tensors:                                      # regex over a name -> the path of a variable
+//       h.(\d+).ln_1.weight: block_$1/norm1/gamma
+//       h.(\d+).attn.c_attn.weight:
+//         to: [block_$1/attention/query/kernel, block_$1/attention/key/kernel, ..]
+//         rearrange: in (part heads width) -> in heads width
+//     leave_out: [h.\d+.attn.bias]                  # tensors that are no weights
+namespace meshwork::config {
+
+/// What becomes of the tensors whose names match.
+struct TensorRule {
+  PathPattern pattern;
+  std::string key;  ///< as the file writes the pattern
+  std::vector<std::string> to =
+      {};  ///< one for each part, with the groups of the pattern as $1, $2, ..
+  std::optional<Rearrangement> rearrange = {};  ///< none: as it is
+  std::string crop = {};  ///< the name of which the first rows do; "" for none
+  bool optional = false;  ///< left out where the model has no such variable
+  Location at = {};
+};
+
+struct WeightsMap {
+  std::string file;  ///< that it is written in
+  std::vector<TensorRule> tensors = {};
+  std::vector<TensorRule> leave_out = {};  ///< patterns alone
+};
+
+/// Reads a map: `weights_map: gpt2` is weights/gpt2.yaml beside the configuration `config_file`, or
+/// in configs/ of the working directory or of the installation; `weights_map: mine/gpt2.yaml` a
+/// path; or its keys stand in place. Throws Error with place.
+WeightsMap read_weights_map(const Value& value, const std::string& config_file);
+
+/// The paths that the rule gives a tensor of this name; nothing where it does not match.
+std::vector<std::string> paths_for(const TensorRule& rule, const std::string& name);
+
+}  // namespace meshwork::config

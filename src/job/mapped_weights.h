@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "config/weights_map.h"
+#include "state/mapped_file.h"
+
+namespace meshwork {
+
+/// Where the map says that these variables stand in a file. Every tensor of the file must match one
+/// pattern of the map, and every variable get one tensor, of its shape when it is rearranged: else
+/// an Error of ExitCode::kFile lists what does not fit, with its places in the map.
+std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
+                                      const std::vector<GlobalTensor>& variables);
+
+}  // namespace meshwork

@@ -1,0 +1,44 @@
+#include "job/open_weights.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "config/weights_map.h"
+#include "job/keras_model.h"
+#include "job/mapped_weights.h"
+
+namespace meshwork {
+namespace {
+
+/// Whether a file is of a program whose names are no paths.
+bool has_other_names(const TensorFile& file) {
+  const auto& tensors = file.tensors();
+  return !tensors.empty() && std::none_of(tensors.begin(), tensors.end(), [](const auto& tensor) {
+    return tensor.path.find('/') != std::string::npos;
+  });
+}
+
+}  // namespace
+
+WeightsFile open_weights(const config::Config& config, const std::string& file,
+                         const std::vector<GlobalTensor>& weights) {
+  const Format& format = format_of(file);
+  if (format.naming != Naming::kPaths) return {file, weights, keras_models(config)};
+  std::unique_ptr<TensorFile> opened = format.open(file);
+  if (knows_by_path(*opened, weights)) return {std::move(opened), weights};
+  if (config.weights_map.is_null()) {
+    if (has_other_names(*opened)) {
+      fail(ExitCode::kFile,
+           "{}: its tensors, such as '{}', have names of another program; say which variables they "
+           "are with weights_map: gpt2, llama, bert or a map of your own",
+           file, excerpt(opened->tensors()[0].path));
+    }
+    return {std::move(opened), weights};
+  }
+  const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
+  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights);
+  return {std::make_unique<MappedFile>(std::move(opened), std::move(mapped)), weights};
+}
+
+}  // namespace meshwork

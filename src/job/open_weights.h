@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "state/weights_file.h"
+
+namespace meshwork {
+
+/// Opens a file of weights of any format for the model of a configuration. Where it knows none of
+/// the variables by its path, the `weights_map` of the configuration says which tensor is which.
+WeightsFile open_weights(const config::Config& config, const std::string& file,
+                         const std::vector<GlobalTensor>& weights);
+
+}  // namespace meshwork

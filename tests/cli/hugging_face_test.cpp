@@ -1,0 +1,161 @@
+// Weights of Hugging Face's models (scripts/make_hugging_face_fixtures.py) in the configurations.
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "cli/job_folder.h"
+
+using namespace meshwork::cli;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string name;
+  std::string config;
+  std::string keys;      ///< that give it the size of the fixture
+  int outputs = 50;      ///< numbers for each token, or
+  bool by_token = true;  ///< for each sequence
+};
+
+constexpr int kSequences = 3, kSteps = 8;
+
+const std::vector<Case>& cases() {
+  static const std::string kLlama =
+      "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, "
+      "hidden: 24, wavelength: 500, tied: ";
+  static const std::string kBert =
+      "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
+      "padding: true, ";
+  static const std::vector<Case> kCases{
+      {"gpt2", "gpt2",
+       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0}'"},
+      {"llama", "llama", kLlama + "false}'"},
+      {"llama_tied", "llama", kLlama + "true}' 'layout_map.\"logits/kernel\"=null'"},
+      {"bert", "bert", kBert + "classes: 0, pairs: false}'"},
+      {"bert_pairs", "bert",
+       kBert +
+           "classes: 3, pairs: true}' model.input=null 'model.inputs={input: {shape: [8], dtype: "
+           "int32}, segment: {shape: [8], dtype: int32}}'",
+       3, false}};
+  return kCases;
+}
+
+/// The files of a case, and room for what is predicted.
+struct Fixture : JobFolder {
+  explicit Fixture(const Case& which) : which(which) {
+    fs::copy(fs::path("tests/fixtures/hugging_face") / which.name, path);
+  }
+
+  /// The words of a command on this model.
+  std::string words(const std::string& command, const std::string& more) const {
+    const std::string fields =
+        has("segment.npy") ? "{input: x.npy, segment: segment.npy}" : "{x: x.npy}";
+    return command + " '" + fs::absolute("configs/" + which.config + ".yaml").string() + "' " +
+           which.keys + " 'dataset={name: t, format: npy, directories: [\"" + path.string() +
+           "\"], splits: {test: " + fields + ", train: " + fields + "}}' --verbose 0 " + more;
+  }
+  std::vector<float> predicted(const std::string& more) const {
+    output(*this, words("predict", "--output p.npy " + more));
+    return numbers("p.npy");
+  }
+  /// The floats of a .npy file.
+  std::vector<float> numbers(const std::string& file) const {
+    const std::string npy = read(file);
+    const int count = kSequences * (which.by_token ? kSteps : 1) * which.outputs;
+    std::vector<float> values(static_cast<std::size_t>(count));
+    REQUIRE(npy.size() > values.size() * sizeof(float));
+    std::memcpy(values.data(), npy.data() + npy.size() - values.size() * sizeof(float),
+                values.size() * sizeof(float));
+    return values;
+  }
+  /// The greatest difference of the outputs, relative to 1 or more; those of padding do not count.
+  double difference(const std::vector<float>& values) const {
+    const std::vector<float> expected = numbers("expected.npy");
+    const std::string x = read("x.npy");
+    double most = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const std::size_t token = i / static_cast<std::size_t>(which.outputs);
+      const std::size_t from_end = static_cast<std::size_t>(kSequences * kSteps) - token;
+      if (which.by_token && x[x.size() - 4 * from_end] == 0) continue;
+      const double scale = std::max(1.0, std::abs(double{expected[i]}));
+      most = std::max(most, std::abs(double{values[i]} - double{expected[i]}) / scale);
+    }
+    return most;
+  }
+
+  const Case& which;
+};
+
+}  // namespace
+
+TEST_CASE("GPT-2, Llama and BERT of Hugging Face give their outputs, on every mesh") {
+  for (const Case& which : cases()) {
+    CAPTURE(which.name);
+    const Fixture fixture(which);
+    for (const char* mesh : {"1x1", "2x1", "1x2", "2x2"}) {
+      CAPTURE(mesh);
+      const double difference =
+          fixture.difference(fixture.predicted(std::string("--from . --mesh ") + mesh));
+      CAPTURE(difference);
+      CHECK(difference < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("training goes on from there, and what was read goes out in other formats") {
+  const Fixture fixture(cases()[0]);
+  const std::vector<float> values = fixture.predicted("--from model.safetensors.index.json");
+  const std::string data =
+      "--from . 'dataset={name: t, format: synthetic, splits: {train: {x: {integers: [48, 8], "
+      "below: "
+      "50}, y: {integers: [48, 8], below: 50}}}}' fit.batch_size=6 fit.steps_per_epoch=8 "
+      "fit.epochs=1 fit.validation=false ";
+  const std::string trained = output(fixture, fixture.words("fit", data + "run_directory=run"));
+  CHECK(trained.starts_with("final loss="));
+  CHECK(output(fixture, fixture.words("fit", data + "--mesh 2x2 run_directory=b"))
+            .starts_with(trained.substr(0, trained.find("loss=") + 9)));
+  CHECK(fixture.predicted("--from run") != values);
+  for (const char* file : {"ours.npz", "ours.safetensors", "ours.weights.h5"}) {
+    output(fixture, std::string("export . --config run/config.yaml --output ") + file);
+    CHECK(fixture.predicted(std::string("--from ") + file) == values);
+  }
+}
+
+TEST_CASE("weights that do not fit the model or the map end the job with a word") {
+  const Fixture fixture(cases()[0]);
+  const auto predict = [&](const std::string& more) {
+    return complaint(fixture, fixture.words("predict", "--from . " + more), 3);
+  };
+  const std::string file = "./model.safetensors.index.json: ";
+  const std::string deep = predict("model.params.depth=3");
+  CHECK(deep.starts_with(
+      file +
+      "16 tensors do not fit:\n  no tensor goes to "
+      "'block_2/attention/attention_output/bias', float32[16]; the file has none that "));
+  const std::string wide = predict("model.params.width=20");
+  CHECK(wide.find("'transformer.h.0.attn.c_attn.bias', float32[48], is rearranged by '(part heads "
+                  "width) -> heads width' (") != std::string::npos);
+  CHECK(wide.find("), but that gives no 'block_0/attention/query/bias', float32[4, 5]: (part heads "
+                  "width) is 48 there, 60 in the model\n") != std::string::npos);
+  CHECK(predict("weights_map=null") ==
+        file +
+            "its tensors, such as 'transformer.h.0.attn.bias', have names of another program; say "
+            "which variables they are with weights_map: gpt2, llama, bert or a map of your own");
+  CHECK(predict("weights_map=llama").find("matches no pattern of ") != std::string::npos);
+  CHECK(complaint(fixture, fixture.words("predict", "--from . weights_map=gpt3"), 2)
+            .starts_with("command line: 'weights_map=gpt3': weights_map 'gpt3' is not described; "
+                         "nearest: 'gpt2'; looked for gpt3.yaml in "));
+  const std::string validate =
+      "validate '" + fs::absolute("configs/gpt2.yaml").string() + "' dataset=null weights_map=gpt3";
+  CHECK(complaint(fixture, validate, 2)
+            .starts_with("command line: 'weights_map=gpt3': weights_map 'gpt3' is not described"));
+  const std::string shard = "model-00002-of-00002.safetensors";
+  const std::string bytes = fixture.read(shard);
+  fixture.write(shard, bytes.substr(0, bytes.size() - 4));
+  CHECK(predict("").starts_with("./" + shard + ": not a good safetensors file: "));
+  fs::remove(fixture.path / shard);
+  CHECK(predict("") ==
+        file + "its shard '" + shard + "' is not beside it; fetch all files of the model again");
+}
