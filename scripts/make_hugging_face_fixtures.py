@@ -97,7 +97,7 @@ def gpt2(case, shards):
     save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards)
 
 
-def llama(case, tied, dtype=torch.float32):
+def llama(case, tied, rope, dtype=torch.float32):
     config = transformers.LlamaConfig(
         vocab_size=VOCABULARY,
         hidden_size=16,
@@ -105,9 +105,9 @@ def llama(case, tied, dtype=torch.float32):
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=16,
+        max_position_embeddings=131072,
         rms_norm_eps=1e-5,
-        rope_theta=500.0,
+        rope_parameters={"rope_theta": 500000.0} | rope,
         tie_word_embeddings=tied,
     )
     model = randomized(transformers.LlamaForCausalLM(config), dtype)
@@ -163,8 +163,9 @@ def bert_pairs(case):
 def main():
     torch.manual_seed(20261124)
     gpt2("gpt2", shards=2)
-    llama("llama", tied=False)
-    llama("llama_tied", tied=True, dtype=torch.bfloat16)
+    llama("llama", tied=False, rope={"rope_type": "default"})
+    stretched = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+    llama("llama_tied", tied=True, rope={"rope_type": "llama3"} | stretched, dtype=torch.bfloat16)
     bert("bert")
     bert_pairs("bert_pairs")
 

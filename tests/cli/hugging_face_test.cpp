@@ -24,15 +24,16 @@ constexpr int kSequences = 3, kSteps = 8;
 const std::vector<Case>& cases() {
   static const std::string kLlama =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, "
-      "hidden: 24, wavelength: 500, tied: ";
+      "hidden: 24, wavelength: 500000, ";
   static const std::string kBert =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
       "padding: true, ";
   static const std::vector<Case> kCases{
       {"gpt2", "gpt2",
        "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0}'"},
-      {"llama", "llama", kLlama + "false}'"},
-      {"llama_tied", "llama", kLlama + "true}' 'layout_map.\"logits/kernel\"=null'"},
+      {"llama", "llama", kLlama + "stretch: 1, tied: false}'"},
+      {"llama_tied", "llama",
+       kLlama + "stretch: 8, tied: true}' 'layout_map.\"logits/kernel\"=null'"},
       {"bert", "bert", kBert + "classes: 0, pairs: false}'"},
       {"bert_pairs", "bert",
        kBert +

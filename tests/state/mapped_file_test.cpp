@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "base/bfloat16.h"
 #include "state/shards.h"

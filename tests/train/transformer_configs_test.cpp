@@ -30,7 +30,7 @@ const std::vector<Small>& models() {
        kPlain.c_str()},
       {"llama",
        "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, width: 24, hidden: 10, "
-       "wavelength: 10000, tied: false}",
+       "wavelength: 10000, stretch: 8, tied: false}",
        kPlain.c_str()},
       {"bert",
        "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0, "

@@ -91,6 +91,7 @@ extern const LayerDef kGroupQueryAttention;
 extern const LayerDef kIdentity;
 extern const LayerDef kLayerNormalization;
 extern const LayerDef kLeakyRelu;
+extern const LayerDef kLlamaRotaryEmbedding;
 extern const LayerDef kMasking;
 extern const LayerDef kMaxPooling1D;
 extern const LayerDef kMaxPooling2D;

@@ -46,6 +46,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kIdentity,
       &layers::kLayerNormalization,
       &layers::kLeakyRelu,
+      &layers::kLlamaRotaryEmbedding,
       &layers::kMasking,
       &layers::kMaxPooling1D,
       &layers::kMaxPooling2D,

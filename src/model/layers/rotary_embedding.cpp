@@ -11,13 +11,15 @@
 namespace meshwork::layers {
 namespace {
 
-enum class Stretch { kLinear, kDynamic, kYarn };
+enum class Stretch { kLinear, kDynamic, kYarn, kLlama };
 
 struct Rope {
   double wavelength = 0;
   double factor = 1;
   Stretch stretch = Stretch::kLinear;
-  double beta_fast = 0, beta_slow = 0, original_length = 0;  // of kYarn
+  double beta_fast = 0, beta_slow = 0;  // of kYarn
+  double low = 0, high = 0;             // of kLlama: turns of slow and fast features
+  double original_length = 0;           // of both
   bool truncate = true;
   double denominator = 0;
 };
@@ -60,6 +62,39 @@ Rope read_rope(config::Reader& args, std::int64_t features) {
   return rope;
 }
 
+/// keras-hub's arguments for the models since Llama 3.1; without them it is a RotaryEmbedding.
+Rope read_llama_rope(config::Reader& args, std::int64_t features) {
+  Rope rope;
+  rope.wavelength = args.get("max_wavelength", 10000.0, config::more_than(0));
+  rope.factor = args.get("position_scaling_factor", 1.0, config::more_than(0));
+  rope.denominator = static_cast<double>(features);
+  const auto adjustment = args.get_real("frequency_adjustment_factor", config::more_than(0));
+  const auto low = args.get_real("low_freq_factor", config::more_than(0));
+  const auto high = args.get_real("high_freq_factor", config::more_than(0));
+  const auto length = args.get_real("pretraining_sequence_length", config::more_than(0));
+  const int given = int{adjustment.has_value()} + int{low.has_value()} + int{high.has_value()} +
+                    int{length.has_value()};
+  if (given == 0) return rope;
+  if (given < 4) {
+    fail_at(args.at(),
+            "{}: frequency_adjustment_factor, low_freq_factor, high_freq_factor and "
+            "pretraining_sequence_length go together; give all of them or none",
+            args.what());
+  }
+  if (*high <= *low || rope.factor != 1) {
+    fail_at(args.at(),
+            "{}: low_freq_factor is {}, high_freq_factor {}, position_scaling_factor {}; give a "
+            "higher high_freq_factor, and no position_scaling_factor",
+            args.what(), *low, *high, rope.factor);
+  }
+  rope.stretch = Stretch::kLlama;
+  rope.factor = *adjustment;
+  rope.low = *low;
+  rope.high = *high;
+  rope.original_length = *length;
+  return rope;
+}
+
 /// The feature that turns `rotations` times within the original length.
 double turning_feature(const Rope& rope, double rotations, double features) {
   const double turns = rope.original_length / (rotations * 2 * std::numbers::pi);
@@ -89,6 +124,17 @@ ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double
   return ops::add(b, ops::multiply(b, slow, slow_share), ops::multiply(b, fast, fast_share));
 }
 
+/// f of features that turn `high` times or more within the original length, f / factor of those
+/// that turn `low` times or less, between them in proportion.
+ValueId llama_frequencies(GraphBuilder& b, const Rope& rope, ValueId plain) {
+  const ValueId turns = ops::scale(b, plain, rope.original_length / (2 * std::numbers::pi));
+  const ValueId rise = ops::scale(b, ops::shift(b, turns, -rope.low), 1 / (rope.high - rope.low));
+  const ValueId above = b.add(ops::kMaximum, {rise, ops::constant(b, 0.0)});
+  const ValueId fast = b.add(ops::kMinimum, {above, ops::constant(b, 1.0)});
+  const double slow = 1 / rope.factor;
+  return ops::multiply(b, plain, ops::shift(b, ops::scale(b, fast, 1 - slow), slow));
+}
+
 /// Of each pair of features.
 ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::int64_t features) {
   const ValueId pair = count_along(b, axes.rank, axes.feature, features / 2);
@@ -97,10 +143,12 @@ ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::in
   const ValueId share = ops::divide(b, ops::scale(b, pair, 2), ops::constant(b, rope.denominator));
   const ValueId plain =
       b.add(ops::kPower, {ops::constant(b, rope.wavelength), b.add(ops::kNegate, {share})});
+  if (rope.stretch == Stretch::kLlama) return llama_frequencies(b, rope, plain);
   const double power = rope.stretch == Stretch::kLinear ? 1 : count / std::max(1.0, count - 2);
   return ops::divide(b, plain, ops::constant(b, std::pow(rope.factor, power)));
 }
 
+template <Rope (*kRead)(config::Reader&, std::int64_t)>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
@@ -108,7 +156,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   check_steps(args, shape);
   const Axes axes = read_axes(args, shape);
   const std::int64_t features = shape[axes.feature];
-  const Rope rope = read_rope(args, features);
+  const Rope rope = kRead(args, features);
   const ValueId step = places_along(scope, args, axes.rank, axes.step, shape[axes.step]);
   const ValueId angle = ops::multiply(b, step, frequencies(b, rope, axes, features));
   const auto turned = [&](const OpDef& op) {
@@ -133,6 +181,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 }  // namespace
 
 const LayerDef kRotaryEmbedding{
-    .names = {"RotaryEmbedding"}, .build = build, .module = "keras_hub.layers"};
+    .names = {"RotaryEmbedding"}, .build = build<read_rope>, .module = "keras_hub.layers"};
+/// keras-hub has it for its models alone.
+const LayerDef kLlamaRotaryEmbedding{
+    .names = {"LlamaRotaryEmbedding"}, .build = build<read_llama_rope>, .module = ""};
 
 }  // namespace meshwork::layers
