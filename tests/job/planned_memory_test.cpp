@@ -1,8 +1,10 @@
 // The memory that is planned for the devices that are unlike is that of all devices.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,9 +16,11 @@
 #include "job/memory_report.h"
 #include "job/node_memory.h"
 #include "machine/memory.h"
+#include "support/training.h"
 #include "train/fit.h"
 
 using namespace meshwork;
+using namespace meshwork::testing;
 
 namespace {
 
@@ -73,4 +77,47 @@ TEST_CASE("what all devices of a node want more is held against its memory") {
   CHECK(has(memory / 8, memory / 8));
   CHECK_FALSE(has(memory / 8, memory / 4));
   CHECK(has(memory / 8, 0));
+}
+
+namespace {
+
+/// Attention with one head over so many steps.
+std::string attention(std::int64_t steps) {
+  return fmt::format(R"(
+dataset: {{name: t, format: synthetic, splits: {{train: {{x: {{normal: [1, {0}, 8]}}, y: {{normal: [1, {0}, 8]}}}}}}}}
+model:
+  input: [{0}, 8]
+  layers:
+    - Dense: {{name: first, units: 8}}
+    - MultiHeadAttention: {{num_heads: 1, key_dim: 8, use_causal_mask: true, inputs: [first, first]}}
+compile: {{optimizer: sgd, loss: mse}}
+fit: {{batch_size: 1}}
+)",
+                     steps);
+}
+
+/// Lets peak_resident_bytes() count from now on, where the system can.
+bool forget_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << 5 << std::flush;
+  return file.good();
+}
+
+}  // namespace
+
+TEST_CASE("a context of 8,192 steps trains in the memory that is planned for it") {
+  train(attention(64), {.steps = 1});  // what libraries keep is there before
+  Job job = job_of(attention(8192), "");
+  add_program(job, ProgramKind::kInitialize, 0);
+  add_programs(job, ProgramKind::kTrain, job.train);
+  const std::int64_t planned = planned_memory(job).arena.bytes();
+  CHECK(planned < std::int64_t{32} << 20U);
+  if (!forget_peak()) {
+    MESSAGE("the system does not forget the most that was resident");
+    return;
+  }
+  const std::int64_t before = peak_resident_bytes();
+  train(attention(8192), {.steps = 1});
+  // Weights of all pairs of steps would take 256 MiB.
+  CHECK(peak_resident_bytes() - before < planned + (std::int64_t{32} << 20U));
 }
