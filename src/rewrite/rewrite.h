@@ -27,6 +27,7 @@ namespace rewriting {
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kOverlapHalo;
+extern const RewriteDef kRecompute;
 extern const RewriteDef kSplitK;
 extern const RewriteDef kWideResults;
 }  // namespace rewriting
