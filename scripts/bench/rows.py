@@ -24,6 +24,7 @@ TWO_DEVICES = Way("2d", "devices", 2)
 EIGHT_RANKS = Way("8r", "ranks", 8)
 EIGHT_DEVICES = Way("8d", "devices", 8)
 WAYS = (ONE_THREAD, TWO_THREADS, TWO_RANKS, TWO_DEVICES)
+THREADS = (ONE_THREAD, TWO_THREADS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,9 @@ DATA = ("dataset=fashion_mnist",)
 CONVNET = "configs/jax_convnet_tuned.yaml"
 RESNET = "configs/resnet.yaml"
 BF16 = ("precision=mixed_bfloat16",)
+GPT = "configs/bench_gpt.yaml"
+VIT = "configs/vit.yaml"
+VIT_BY_BATCHES = ("strategy=data_parallel", "layout_map=null")
 
 WORKLOADS = (
     Workload("mlp", "MLP 784-128-10", "configs/bench_mlp.yaml", 128, peer="mlp"),
@@ -66,10 +70,16 @@ WORKLOADS = (
              (*WAYS, EIGHT_RANKS, EIGHT_DEVICES), DATA, peer="convnet"),
     Workload("wide", "MLP 784-4096-4096-10", "configs/bench_wide.yaml", 512, peer="wide"),
     Workload("wide-bf16", "MLP 784-4096-4096-10 in bfloat16", "configs/bench_wide.yaml", 512,
-             (ONE_THREAD, TWO_THREADS), BF16, bf16=True, peer="wide"),
+             THREADS, BF16, bf16=True, peer="wide"),
     Workload("resnet20", "ResNet-20", RESNET, 128, keys=DATA, peer="resnet20"),
     Workload("resnet20-augmented", "ResNet-20, images augmented", RESNET, 128,
              (TWO_THREADS, TWO_RANKS)),
+    Workload("gpt", "GPT, 6 blocks, 384 wide, context 256", GPT, 16, peer="gpt"),
+    Workload("gpt-bf16", "GPT, 6 blocks, 384 wide, context 256, in bfloat16", GPT, 16, THREADS,
+             BF16, bf16=True, peer="gpt"),
+    Workload("vit", "ViT, 4 blocks, 64 wide", VIT, 128, keys=VIT_BY_BATCHES, peer="vit"),
+    Workload("vit-bf16", "ViT, 4 blocks, 64 wide, in bfloat16", VIT, 128, THREADS,
+             (*VIT_BY_BATCHES, *BF16), bf16=True, peer="vit"),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
              (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
 )

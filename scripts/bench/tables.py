@@ -125,7 +125,7 @@ def scaling_table(results):
         name = workload.name
         cells = [speedup(name, "1t", "2t"), speedup(name, "1t", "2r"), speedup(name, "2r", "2d"),
                  speedup(name, "2r", "8r"), speedup(name, "2d", "8d"),
-                 speedup("wide", "1t", "1t", name) if workload.bf16 else ""]
+                 speedup(name.removesuffix("-bf16"), "1t", "1t", name) if workload.bf16 else ""]
         if any(cells):
             lines.append([workload.text, str(workload.batch), *cells])
     head = ["model", "batch", "2 threads / 1", "2 ranks / 1 thread", "2 virtual devices / 2 ranks",

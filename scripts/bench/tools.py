@@ -205,6 +205,8 @@ class Torch(Peer):
                     for name, words in variants.items()}
             return variants | last
         variants["compiled with optimizer"] = ["--compile", "default", "--optimizer", "compiled"]
+        if workload.peer == "gpt":
+            return variants
         if workload.peer == "wide":
             return variants | {"autotuned": ["--compile", "max-autotune"]}
         return variants | {"eager, foreach": ["--optimizer", "foreach"],
@@ -254,7 +256,7 @@ class Keras(Peer):
         return []
 
     def runs(self, workload, way):
-        if not workload.peer or way.count > 2 or way.kind == "ranks" or workload.bf16:
+        if not workload.peer or way.count > 2 or way.kind == "ranks":
             return "not compared"
         return None
 

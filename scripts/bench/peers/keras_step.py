@@ -16,7 +16,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import keras  # noqa: E402
 from keras import layers  # noqa: E402
 
-import fashion_mnist  # noqa: E402
+import peer_data  # noqa: E402
 
 
 def mlp():
@@ -59,12 +59,64 @@ def resnet20():
     return keras.Model(inputs, layers.Dense(10)(x))
 
 
-MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20}
+class Positions(layers.Layer):
+    """x + a learned table [steps, features]."""
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=shape[1:], name="embeddings",
+                                     initializer=keras.initializers.RandomNormal(stddev=0.02))
+
+    def call(self, x):
+        return x + keras.ops.cast(self.table, x.dtype)
+
+
+def transformer(x, heads, hidden, bias, epsilon, causal=False, dropout=0.0):
+    """A block of configs/bench_gpt.yaml or vit.yaml."""
+    def dropped(y):
+        return layers.Dropout(dropout)(y) if dropout > 0 else y
+
+    width = x.shape[-1]
+    y = layers.LayerNormalization(epsilon=epsilon, center=bias)(x)
+    y = layers.MultiHeadAttention(heads, width // heads, use_bias=bias,
+                                  dropout=dropout)(y, y, use_causal_mask=causal)
+    x = layers.Add()([x, dropped(y)])
+    y = layers.LayerNormalization(epsilon=epsilon, center=bias)(x)
+    y = layers.Dense(hidden, use_bias=bias, activation="gelu")(y)
+    return layers.Add()([x, dropped(layers.Dense(width, use_bias=bias)(y))])
+
+
+def gpt():
+    inputs = keras.Input((256,), dtype="int32")
+    characters = layers.ReversibleEmbedding(
+        65, 384, embeddings_initializer=keras.initializers.RandomNormal(stddev=0.02))
+    x = Positions()(characters(inputs))
+    for _ in range(6):
+        x = transformer(x, 6, 4 * 384, False, 1e-5, causal=True)
+    x = layers.LayerNormalization(epsilon=1e-5, center=False)(x)
+    return keras.Model(inputs, characters(x, reverse=True))
+
+
+def vit():
+    inputs = keras.Input((28, 28, 1))
+    x = layers.Reshape((49, 64))(layers.Conv2D(64, 4, 4)(inputs))
+    x = layers.Dropout(0.1)(Positions()(x))
+    for _ in range(4):
+        x = transformer(x, 4, 2 * 64, True, 1e-6, dropout=0.1)
+    x = layers.GlobalAveragePooling1D()(layers.LayerNormalization(epsilon=1e-6)(x))
+    return keras.Model(inputs, layers.Dense(10)(x))
+
+
+MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20, "gpt": gpt,
+          "vit": vit}
+
+WEIGHT_DECAY = {"gpt": 0.1, "vit": 0.05}  # of AdamW
 
 
 def optimizer(workload):
     if workload == "resnet20":
         return keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True, weight_decay=0.0005)
+    if workload in WEIGHT_DECAY:
+        return keras.optimizers.AdamW(0.001, weight_decay=WEIGHT_DECAY[workload])
     return keras.optimizers.Adam(0.001)
 
 
@@ -85,9 +137,9 @@ class Clock(keras.callbacks.Callback):
 def run(model, data, batch, steps, epochs):
     """Seconds of a step in each of so many epochs of so many steps."""
     clock = Clock()
-    images, labels = data
-    steps = min(steps, len(images) // batch)
-    model.fit(images[:steps * batch], labels[:steps * batch], batch_size=batch, epochs=epochs,
+    inputs, labels = data
+    steps = min(steps, len(inputs) // batch)
+    model.fit(inputs[:steps * batch], labels[:steps * batch], batch_size=batch, epochs=epochs,
               verbose=0, callbacks=[clock])
     return [seconds / steps for seconds in clock.seconds]
 
@@ -107,7 +159,7 @@ def fit(model, data, batch, steps):
         model.fit(images[:steps * batch], labels[:steps * batch], batch_size=batch, verbose=0)
         return
     log = model.fit(images, labels, batch_size=batch, verbose=0,
-                    validation_data=fashion_mnist.load("t10k"))
+                    validation_data=peer_data.load("mlp", "t10k"))
     model.save_weights("/tmp/keras_step.weights.h5")
     os.remove("/tmp/keras_step.weights.h5")
     print(f"accuracy {log.history['val_accuracy'][-1]:.4f}", file=sys.stderr)
@@ -136,7 +188,7 @@ def main():
     model.compile(optimizer=optimizer(arguments.workload), metrics=["accuracy"], jit_compile=True,
                   steps_per_execution=arguments.together,
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    data = fashion_mnist.load("train")
+    data = peer_data.load(arguments.workload)
     if arguments.fit is not None:
         fit(model, data, arguments.batch, arguments.fit)
         return

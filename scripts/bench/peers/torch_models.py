@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 
 def scaled_by_keras(channels, scale=True):
@@ -56,7 +57,73 @@ def resnet20():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
-MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20}
+class Transformer(nn.Module):
+    """A block of configs/bench_gpt.yaml or vit.yaml, with one product for query, key and value."""
+
+    def __init__(self, width, heads, hidden, bias, epsilon, causal=False, dropout=0.0):
+        super().__init__()
+        self.heads, self.causal, self.dropout = heads, causal, dropout
+        self.norm1 = nn.LayerNorm(width, epsilon, bias=bias)
+        self.norm2 = nn.LayerNorm(width, epsilon, bias=bias)
+        self.query_key_value = nn.Linear(width, 3 * width, bias)
+        self.output = nn.Linear(width, width, bias)
+        self.drop = nn.Dropout(dropout) if dropout > 0 else nn.Identity()
+        self.dense = nn.Sequential(nn.Linear(width, hidden, bias), nn.GELU(),
+                                   nn.Linear(hidden, width, bias))
+
+    def attention(self, x):
+        heads = self.query_key_value(x).unflatten(-1, (3, self.heads, -1))
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        y = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal,
+                                                    dropout_p=self.dropout)
+        return self.output(y.transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        x = x + self.drop(self.attention(self.norm1(x)))
+        return x + self.drop(self.dense(self.norm2(x)))
+
+
+class GPT(nn.Module):
+    """configs/bench_gpt.yaml."""
+
+    def __init__(self, depth=6, heads=6, width=384, context=256, characters=65):
+        super().__init__()
+        self.characters = nn.Embedding(characters, width)
+        self.places = nn.Parameter(torch.empty(context, width))
+        for table in self.characters.weight, self.places:
+            nn.init.normal_(table, std=0.02)
+        self.blocks = nn.Sequential(*(Transformer(width, heads, 4 * width, False, 1e-5, True)
+                                      for _ in range(depth)))
+        self.norm = nn.LayerNorm(width, 1e-5, bias=False)
+
+    def forward(self, x):
+        y = self.norm(self.blocks(self.characters(x) + self.places))
+        return functional.linear(y, self.characters.weight)
+
+
+class ViT(nn.Module):
+    """configs/vit.yaml."""
+
+    def __init__(self, depth=4, heads=4, width=64, dropout=0.1):
+        super().__init__()
+        self.patches = nn.Conv2d(1, width, 4, 4)
+        self.positions = nn.Parameter(torch.empty(49, width))
+        nn.init.normal_(self.positions, std=0.02)
+        self.drop = nn.Dropout(dropout)
+        self.blocks = nn.Sequential(*(Transformer(width, heads, 2 * width, True, 1e-6,
+                                                  dropout=dropout) for _ in range(depth)))
+        self.norm = nn.LayerNorm(width, 1e-6)
+        self.logits = nn.Linear(width, 10)
+
+    def forward(self, x):
+        steps = self.patches(x).flatten(2).transpose(1, 2)
+        return self.logits(self.norm(self.blocks(self.drop(steps + self.positions))).mean(1))
+
+
+MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20, "gpt": GPT,
+          "vit": ViT}
+
+WEIGHT_DECAY = {"gpt": 0.1, "vit": 0.05}  # of AdamW
 
 
 def optimizer(workload, parameters, kind):
@@ -65,4 +132,6 @@ def optimizer(workload, parameters, kind):
     if workload == "resnet20":
         return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, nesterov=True,
                                weight_decay=0.0005, **form)
+    if workload in WEIGHT_DECAY:
+        return torch.optim.AdamW(parameters, lr=0.001, weight_decay=WEIGHT_DECAY[workload], **form)
     return torch.optim.Adam(parameters, lr=0.001, **form)

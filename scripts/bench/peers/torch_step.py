@@ -16,8 +16,13 @@ import time
 import torch  # noqa: E402  (the time of the import counts)
 from torch import nn  # noqa: E402
 
-import fashion_mnist  # noqa: E402
+import peer_data  # noqa: E402
 import torch_models  # noqa: E402
+
+
+def load(workload, part="train"):
+    inputs, labels = map(torch.from_numpy, peer_data.load(workload, part))
+    return inputs.unsqueeze(1) if inputs.is_floating_point() else inputs, labels.long()
 
 
 class Trainer:
@@ -42,9 +47,7 @@ class Trainer:
         self.optimizer = torch_models.optimizer(workload, trained,
                                                 "foreach" if compiled else arguments.optimizer)
         self.update = torch.compile(self.optimizer.step) if compiled else self.optimizer.step
-        images, labels = fashion_mnist.load("train")
-        self.images = torch.from_numpy(images).unsqueeze(1)
-        self.labels = torch.from_numpy(labels).long()
+        self.inputs, self.labels = load(workload)
         self.batch = arguments.batch // self.size
         self.loss = nn.CrossEntropyLoss()
         self.forward = self.compiled(self.loss_of)
@@ -52,7 +55,8 @@ class Trainer:
 
     def loss_of(self, x, y):
         with torch.autocast("cpu", torch.bfloat16, enabled=self.arguments.bf16):
-            return self.loss(self.model(x), y)
+            # [.., classes] -> a line for each label
+            return self.loss(self.model(x).flatten(0, -2), y.flatten())
 
     def compiled(self, function):
         if not self.arguments.compile:
@@ -65,10 +69,10 @@ class Trainer:
 
     def epoch(self):
         """Shuffled batches of this rank, the same permutation on all."""
-        order = torch.randperm(len(self.images))
+        order = torch.randperm(len(self.inputs))
         for begin in range(0, len(order) - self.arguments.batch + 1, self.arguments.batch):
             rows = order[begin + self.rank * self.batch:begin + (self.rank + 1) * self.batch]
-            yield self.images[rows].to(memory_format=self.format), self.labels[rows]
+            yield self.inputs[rows].to(memory_format=self.format), self.labels[rows]
 
     def endless(self):
         while True:
@@ -116,9 +120,7 @@ def fit(trainer, steps):
         if i == steps:
             return
         trainer.step(*batch)
-    images, labels = fashion_mnist.load("t10k")
-    images = torch.from_numpy(images).unsqueeze(1)
-    labels = torch.from_numpy(labels).long()
+    images, labels = load(trainer.arguments.workload, "t10k")
     correct = 0
     with torch.no_grad():
         for x, y in zip(images.split(trainer.batch), labels.split(trainer.batch)):
