@@ -91,6 +91,7 @@ WHOLE = {
     "memory-mlp": "peak resident memory of that epoch",
     "memory-wide": "peak resident memory of three steps of the MLP 784-4096-4096-10",
     "all-reduce": "16 MiB over 2 ranks",
+    "generate": "tokens added to one by a GPT, 6 blocks, 384 wide, with its cache",
     "busy": "100 steps of the convnet of the JAX guide, process start to exit",
 }
 

@@ -185,6 +185,23 @@ def all_reduce_line(found):
             f"**{ratio(theirs, ours):.2f}** times as long.\n")
 
 
+def generate_table(found):
+    """Tokens a second: medians."""
+    peers = [name for name in next(iter(found.values()), {}) if name != "Meshwork"]
+    head = [rows.WHOLE["generate"], "Meshwork, tokens/s"]
+    head += [cell for name in peers for cell in (f"{name}, tokens/s", "times")]
+    lines = []
+    for text, tools in found.items():
+        cells = [text, f"{statistics.median(tools['Meshwork']):.0f}"]
+        for name in peers:
+            theirs = tools.get(name, [])
+            cells += ["", ""] if not theirs else [
+                f"{statistics.median(theirs):.0f}",
+                f"**{statistics.median(tools['Meshwork']) / statistics.median(theirs):.2f}**"]
+        lines.append(cells)
+    return table(head, lines)
+
+
 def busy_table(found):
     """Of fits alone and beside one busy process on each core, where two times is a fair share."""
     head = [rows.WHOLE["busy"], "alone", "beside a busy process on each core", "times as long"]
@@ -217,6 +234,6 @@ def everything(results, tools, notes, command):
     head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
             f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
     parts = [head, step_table(results, peers), fastest_table(results, peers), scaling_table(results), whole_table(results, peers),
-             busy_table(results.get("busy", {})), all_reduce_line(results.get("all-reduce")),
+             generate_table(results.get("generate", {})), busy_table(results.get("busy", {})), all_reduce_line(results.get("all-reduce")),
              "".join(f"- {note}\n" for note in notes)]
     return "\n".join(part for part in parts if part)

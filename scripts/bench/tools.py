@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 CORES = sorted(os.sched_getaffinity(0))
+
+
+# The model of configs/bench_gpt.yaml, by which tokens are generated.
+GENERATED = {"vocabulary": 65, "context": 256, "depth": 6, "heads": 6, "width": 384}
 
 
 class Failed(Exception):
@@ -32,8 +37,9 @@ class Process:
             out.seek(0)
             errors.seek(0)
             self.out = out.read()
+            self.errors = errors.read()
             if process.returncode != 0:
-                lines = [line for line in errors.read().splitlines() if line.strip()]
+                lines = [line for line in self.errors.splitlines() if line.strip()]
                 raise Failed(lines[-1] if lines else f"exit code {process.returncode}")
 
 
@@ -121,6 +127,21 @@ class Meshwork:
             words.append(f"run_directory={directory or scratch}")
             threads = way.count if way and way.kind == "threads" else None
             return self.process(words, self.environment(threads))
+
+
+    def generate(self, way):
+        """Tokens a second, of a few runs."""
+        launcher, _, environment = self.on(way)
+        config = "configs/bench_gpt.yaml"
+        with tempfile.TemporaryDirectory() as weights:
+            self.process([self.program, "fit", config, "--verbose", "0", "fit.steps_per_epoch=1",
+                          "fit.batch_size=1", f"run_directory={weights}", "--overwrite"],
+                         environment)
+            words = [*launcher, self.program, "generate", config, "--from", weights,
+                     "--prompt-tokens", "1", "--max-tokens", GENERATED["context"] - 1, "--sampler",
+                     "greedy", "--verbose", "2"]
+            said = [self.process(words, environment).errors for _ in range(5)]
+        return [float(re.search(r"([\d.]+) tokens/s", text)[1]) for text in said]
 
 
 class Peer:
@@ -267,6 +288,14 @@ class Keras(Peer):
         """Words of the command line by name."""
         together = {"16 steps a call": ["--together", 16]} if workload.peer == "mlp" else {}
         return {"compiled": []} | together
+
+    def generate(self, way):
+        """Tokens a second, of a few runs."""
+        words = [self.python, PEERS / "keras_generate.py"]
+        for name, value in GENERATED.items():
+            words += [f"--{name}", value]
+        found = json.loads(Process(bound(way) + words, self.settings()).out.splitlines()[-1])
+        return [found["tokens"] / seconds for seconds in found["seconds"]]
 
     def turn(self, workload, way, seconds, words):
         environment = self.settings()

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,25 @@ def beside_neighbours(ours, turns):
     return found
 
 
+def generated(tools, turns):
+    """Tokens a second by text of what generates them and name of tool."""
+    found = {}
+    for _ in range(turns):
+        for way in rows.THREADS:
+            for tool in tools:
+                if not hasattr(tool, "generate"):
+                    continue
+                try:
+                    samples = tool.generate(way)
+                except Failed as reason:
+                    complain(f"generate, {way.text}: {tool.name} failed: {reason}")
+                    continue
+                found.setdefault(way.text, {}).setdefault(tool.name, []).extend(samples)
+                complain(f"generate, {way.text}: {tool.name} {statistics.median(samples):.0f} "
+                         "tokens/s")
+    return found
+
+
 def measure(tools, turns, wanted):
     """Results by name of row; those of the processes by name of tool."""
     ours = next(tool for tool in tools if isinstance(tool, Meshwork))
@@ -93,6 +113,8 @@ def measure(tools, turns, wanted):
         results["memory-wide"] = {"held": held_bytes(ours, wide, 3), **times(tools, 1, wide, 3)}
     if "all-reduce" in wanted:
         results["all-reduce"] = all_reduce(ours, turns)
+    if "generate" in wanted:
+        results["generate"] = generated(tools, turns)
     if "busy" in wanted and len(CORES) > 1:
         results["busy"] = beside_neighbours(ours, turns)
     return results

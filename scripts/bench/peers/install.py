@@ -17,6 +17,9 @@ import tempfile
 import venv
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+# keras-hub asks for TensorFlow besides, for texts alone.
+KERAS_HUB_NEEDS = ["absl-py", "kagglehub", "kagglesdk", "packaging", "regex", "rich",
+                   "sentencepiece", "tokenizers"]
 NEEDED_TOO = ["filelock", "fsspec", "jinja2", "networkx", "numpy", "setuptools>=77", "sympy",
               "typing_extensions"]
 
@@ -87,7 +90,9 @@ def main():
     python = folder / "bin/python3"
     venv.create(folder, with_pip=True)
     install_torch(python)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "keras", "jax"], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "keras", "jax", *KERAS_HUB_NEEDS], check=True)
+    subprocess.run([*pip, "--no-deps", "keras-hub"], check=True)
     (folder / "complete").touch()
 
 
