@@ -54,12 +54,12 @@ TEST_CASE("what the layers of positions cannot take says why") {
         "nearest: 'yarn'");
   const std::string llama = "LlamaRotaryEmbedding: {frequency_adjustment_factor: 8";
   CHECK(error_of("[4, 6]", llama + "}") ==
-        "c.yaml:3:12: layer 'llama_rotary_embedding' (LlamaRotaryEmbedding): "
+        "c.yaml:3:34: layer 'llama_rotary_embedding' (LlamaRotaryEmbedding): "
         "frequency_adjustment_factor, low_freq_factor, high_freq_factor and "
         "pretraining_sequence_length go together; give all of them or none");
   CHECK(error_of("[4, 6]", llama + ", low_freq_factor: 4, high_freq_factor: 4, "
                                    "pretraining_sequence_length: 8192}") ==
-        "c.yaml:3:12: layer 'llama_rotary_embedding' (LlamaRotaryEmbedding): low_freq_factor is 4, "
+        "c.yaml:3:34: layer 'llama_rotary_embedding' (LlamaRotaryEmbedding): low_freq_factor is 4, "
         "high_freq_factor 4, position_scaling_factor 1; give a higher high_freq_factor, and no "
         "position_scaling_factor");
 }
