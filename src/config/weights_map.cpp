@@ -76,11 +76,23 @@ TensorRule read_rule(const Value::Entry& entry, const std::string& prefix) {
   return rule;
 }
 
+/// A list of texts; none where it is left out.
+std::vector<Value> read_patterns(const Value* patterns, const std::string& key) {
+  if (patterns == nullptr) return {};
+  if (!patterns->is_list()) {
+    fail_at(patterns->at, "{}: {} must be a list of patterns, not {}", kKey, key,
+            describe(*patterns));
+  }
+  for (const Value& pattern : patterns->list) pattern.as_string(fmt::format("{}: {}", kKey, key));
+  return patterns->list;
+}
+
 WeightsMap read_map(const Value& value, const std::string& file) {
   Reader reader(value, kKey);
   const std::string prefix = reader.get("prefix", "");
   const Value* tensors = reader.find("tensors");
   const Value* leave_out = reader.find("leave_out");
+  const Value* may_lack = reader.find("may_lack");
   reader.finish();
   WeightsMap map{.file = file};
   const Value& rules = tensors != nullptr ? *tensors : reader.require("tensors");
@@ -89,15 +101,13 @@ WeightsMap read_map(const Value& value, const std::string& file) {
             describe(rules));
   }
   for (const Value::Entry& entry : rules.map) map.tensors.push_back(read_rule(entry, prefix));
-  if (leave_out == nullptr) return map;
-  if (!leave_out->is_list()) {
-    fail_at(leave_out->at, "{}: leave_out must be a list of patterns, not {}", kKey,
-            describe(*leave_out));
+  for (const Value& pattern : read_patterns(leave_out, "leave_out")) {
+    map.leave_out.push_back({.pattern = pattern_of(prefix, pattern.scalar, pattern.at),
+                             .key = pattern.scalar,
+                             .at = pattern.at});
   }
-  for (const Value& pattern : leave_out->list) {
-    const std::string key = pattern.as_string("weights_map: leave_out");
-    map.leave_out.push_back({.pattern = pattern_of(prefix, key, pattern.at), .key = key});
-    map.leave_out.back().at = pattern.at;
+  for (const Value& pattern : read_patterns(may_lack, "may_lack")) {
+    map.may_lack.push_back(pattern_of("", pattern.scalar, pattern.at));
   }
   return map;
 }

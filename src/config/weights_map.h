@@ -16,6 +16,7 @@
 //         to: [block_$1/attention/query/kernel, block_$1/attention/key/kernel, ..]
 //         rearrange: in (part heads width) -> in heads width
 //     leave_out: [h.\d+.attn.bias]                  # tensors that are no weights
+//     may_lack: [classifier/.*]                     # variables that fit may begin anew
 namespace meshwork::config {
 
 /// What becomes of the tensors whose names match.
@@ -34,6 +35,7 @@ struct WeightsMap {
   std::string file;  ///< that it is written in
   std::vector<TensorRule> tensors = {};
   std::vector<TensorRule> leave_out = {};  ///< patterns alone
+  std::vector<PathPattern> may_lack = {};  ///< variables that a file need not have
 };
 
 /// Reads a map: `weights_map: gpt2` is weights/gpt2.yaml beside the configuration `config_file`, or

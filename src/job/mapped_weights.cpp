@@ -127,12 +127,13 @@ class Mapper {
     }
   }
 
-  std::vector<MappedTensor> run() {
+  std::vector<MappedTensor> run(bool may_lack) {
     for (const StoredTensor& tensor : file_.tensors()) {
       if (const TensorRule* rule = rule_for(tensor)) take(tensor, *rule);
     }
     for (const auto& [path, variable] : variables_) {
       if (givers_.contains(path)) continue;
+      if (may_lack && is_lackable(path)) continue;
       problems_.add([&, v = variable] {
         return fmt::format(
             "no tensor goes to {}; the file has none that {} gives it; make the model one that the "
@@ -145,6 +146,11 @@ class Mapper {
   }
 
  private:
+  bool is_lackable(const std::string& path) const {
+    return std::any_of(map_.may_lack.begin(), map_.may_lack.end(),
+                       [&](const config::PathPattern& pattern) { return pattern.matches(path); });
+  }
+
   /// nullptr where the tensor is left out, or nothing fits.
   const TensorRule* rule_for(const StoredTensor& tensor) {
     std::vector<const TensorRule*> found;
@@ -259,8 +265,8 @@ class Mapper {
 }  // namespace
 
 std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
-                                      const std::vector<GlobalTensor>& variables) {
-  return Mapper(map, file, variables).run();
+                                      const std::vector<GlobalTensor>& variables, bool may_lack) {
+  return Mapper(map, file, variables).run(may_lack);
 }
 
 }  // namespace meshwork

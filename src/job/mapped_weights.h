@@ -9,8 +9,9 @@ namespace meshwork {
 
 /// Where the map says that these variables stand in a file. Every tensor of the file must match one
 /// pattern of the map, and every variable get one tensor, of its shape when it is rearranged: else
-/// an Error of ExitCode::kFile lists what does not fit, with its places in the map.
+/// an Error of ExitCode::kFile lists what does not fit, with its places in the map. With
+/// `may_lack`, variables that the map lets a file lack are left out of the result.
 std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
-                                      const std::vector<GlobalTensor>& variables);
+                                      const std::vector<GlobalTensor>& variables, bool may_lack);
 
 }  // namespace meshwork

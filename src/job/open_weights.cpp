@@ -22,7 +22,7 @@ bool has_other_names(const TensorFile& file) {
 }  // namespace
 
 WeightsFile open_weights(const config::Config& config, const std::string& file,
-                         const std::vector<GlobalTensor>& weights) {
+                         const std::vector<GlobalTensor>& weights, bool may_lack) {
   const Format& format = format_of(file);
   if (format.naming != Naming::kPaths) return {file, weights, keras_models(config)};
   std::unique_ptr<TensorFile> opened = format.open(file);
@@ -37,8 +37,10 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
     return {std::move(opened), weights};
   }
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
-  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights);
-  return {std::make_unique<MappedFile>(std::move(opened), std::move(mapped)), weights};
+  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights, may_lack);
+  std::vector<GlobalTensor> found;
+  for (const MappedTensor& tensor : mapped) found.push_back(tensor.variable);
+  return {std::make_unique<MappedFile>(std::move(opened), std::move(mapped)), found};
 }
 
 }  // namespace meshwork

@@ -9,8 +9,9 @@
 namespace meshwork {
 
 /// Opens a file of weights of any format for the model of a configuration. Where it knows none of
-/// the variables by its path, the `weights_map` of the configuration says which tensor is which.
+/// the variables by its path, the `weights_map` of the configuration says which tensor is which,
+/// and with `may_lack` which variables the file need not have.
 WeightsFile open_weights(const config::Config& config, const std::string& file,
-                         const std::vector<GlobalTensor>& weights);
+                         const std::vector<GlobalTensor>& weights, bool may_lack);
 
 }  // namespace meshwork

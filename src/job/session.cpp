@@ -187,12 +187,23 @@ const Executable& Session::executable(const ProgramKey& key) const {
   return *found->second;
 }
 
-void Session::initialize() { executable({ProgramKind::kInitialize, 0}).run(); }
+void Session::initialize() {
+  executable({ProgramKind::kInitialize, 0}).run();
+  initialized_ = true;
+}
+
+namespace {
+
+bool has(const Checkpoint& /*stored*/, const GlobalTensor& /*tensor*/) { return true; }
+bool has(const WeightsFile& stored, const GlobalTensor& tensor) { return stored.has(tensor); }
+
+}  // namespace
 
 template <class Stored>
 void Session::load(const Held& held, const Stored& stored) {
   std::vector<std::byte> buffer;
   for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+    if (!has(stored, held.tensors[i])) continue;
     const TensorView& view = held.views[i];
     buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
     stored.read(held.tensors[i], view.region, view.type.shape, buffer.data());
@@ -208,7 +219,7 @@ void Session::load_weights(const std::string& path) {
       stored.check_tensors(weights(), true);
       return load(weights_, stored);
     }
-    load(weights_, open_weights(job_.config, path, weights()));
+    load(weights_, open_weights(job_.config, path, weights(), initialized_));
   });
 }
 
@@ -225,7 +236,7 @@ std::vector<GlobalTensor> Session::slots() const {
 std::int64_t Session::load_variables(const std::string& file) {
   std::int64_t iteration = 0;
   collectively(hosts(), [&] {
-    WeightsFile stored = open_weights(job_.config, file, weights());
+    WeightsFile stored = open_weights(job_.config, file, weights(), initialized_);
     const bool has_slots = stored.find_slots(slots());
     load(has_slots ? variables_ : weights_, stored);
     if (has_slots) iteration = stored.iteration();

@@ -46,7 +46,8 @@ class Session {
   /// Parts of the weights as copy_weights() gives them; they must outlive what is returned.
   std::vector<TensorPart> parts_of(const WeightsCopy& copy) const;
 
-  /// Reads the weights that a file of any format, or the directory of a checkpoint, holds.
+  /// Reads the weights that a file of any format, or the directory of a checkpoint, holds. Behind
+  /// initialize() a file may lack those that its weights_map lets it lack.
   void load_weights(const std::string& path);
   /// Reads weights and optimizer state.
   void load_variables(const Checkpoint& checkpoint);
@@ -115,6 +116,7 @@ class Session {
   std::map<const data::Source*, const std::byte*> samples_;
   std::map<const data::Source*, std::shared_ptr<std::byte>> copies_;
   std::map<ProgramKey, std::unique_ptr<Executable>> executables_;
+  bool initialized_ = false;
   Held weights_;
   Held variables_;
 };

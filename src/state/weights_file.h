@@ -36,6 +36,8 @@ class WeightsFile {
   /// Steps of that optimizer.
   std::int64_t iteration() const;
 
+  /// False for a variable that it was opened without.
+  bool has(const GlobalTensor& tensor) const { return places_.contains(tensor.path); }
   /// Reads one part of a tensor into `to`, dense and row-major.
   void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
             std::byte* to) const;

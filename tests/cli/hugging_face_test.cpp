@@ -124,6 +124,21 @@ TEST_CASE("training goes on from there, and what was read goes out in other form
   }
 }
 
+TEST_CASE("fit begins a classifier anew; who only reads weights wants all of them") {
+  Case which = cases()[4];
+  which.name = "bert";
+  const Fixture fixture(which);
+  const std::string labels =
+      "--from . 'dataset={name: t, format: synthetic, splits: {train: {input: {integers: [32, 8], "
+      "below: 50}, segment: {integers: [32, 8], below: 2}, y: {integers: [32], below: 3}}}}' "
+      "fit.epochs=1 fit.steps_per_epoch=1 fit.validation=false compile.metrics=null ";
+  CHECK(output(fixture, fixture.words("fit", labels + "run_directory=run"))
+            .starts_with("final loss="));
+  CHECK(complaint(fixture, fixture.words("evaluate", labels), 3)
+            .starts_with("./model.safetensors: 2 tensors do not fit:\n  no tensor goes to "
+                         "'classifier/bias', float32[3]; the file has none that "));
+}
+
 TEST_CASE("weights that do not fit the model or the map end the job with a word") {
   const Fixture fixture(cases()[0]);
   const auto predict = [&](const std::string& more) {

@@ -146,7 +146,8 @@ void weights_map(std::string_view bytes) {
     if (!value.is_map()) return;  // the name of a file
     map_weights(config::read_weights_map(value, "c.yaml"), Listing(),
                 {variable("q0", {2, 2}), variable("k0", {2, 2}), variable("v0", {2, 2}),
-                 variable("w1", {3, 2})});
+                 variable("w1", {3, 2})},
+                true);
   } catch (const Error&) {
   }
 }

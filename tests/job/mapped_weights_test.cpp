@@ -28,9 +28,10 @@ GlobalTensor variable(const std::string& path, const Shape& shape) {
 }
 
 std::vector<MappedTensor> mapped(const std::string& map, std::vector<StoredTensor> tensors,
-                                 const std::vector<GlobalTensor>& variables) {
+                                 const std::vector<GlobalTensor>& variables,
+                                 bool may_lack = false) {
   return map_weights(config::read_weights_map(config::parse_yaml(map, "m.yaml"), "c.yaml"),
-                     Listing(std::move(tensors)), variables);
+                     Listing(std::move(tensors)), variables, may_lack);
 }
 
 std::string error_of(const std::string& map, const std::vector<StoredTensor>& tensors,
@@ -92,6 +93,17 @@ TEST_CASE("a tensor that nothing names, and a variable that nothing fills") {
         "the model one that the file is of, or write a pattern");
   CHECK(mapped(kPlain, {stored("a", {2}), stored("mask", {3}, "BOOL")}, {variable("x", {2})})
             .size() == 1);
+}
+
+TEST_CASE("variables that a file may lack are left out where they have values") {
+  const std::string map = "tensors: {a: x}\nmay_lack: ['head/.*']";
+  const std::vector<GlobalTensor> variables{variable("x", {2}), variable("head/kernel", {3})};
+  CHECK(mapped(map, {stored("a", {2})}, variables, true).size() == 1);
+  CHECK(error_of(map, {stored("a", {2})}, variables)
+            .starts_with("3: w: no tensor goes to 'head/kernel', float32[3]; the file has none"));
+  CHECK(test::contains(
+      test::error_of([&] { mapped("tensors: {a: x}", {stored("a", {2})}, variables, true); }),
+      "no tensor goes to 'head/kernel'"));
 }
 
 TEST_CASE("what a map says twice, or of what the model has not") {

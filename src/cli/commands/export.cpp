@@ -230,7 +230,7 @@ ExitCode run(const Arguments& arguments) {
     if (has_optimizer) add_optimizer_state(out, *from.checkpoint, *model);
     out.write(format, arguments.output);
   } else {
-    const WeightsFile stored = open_weights(*from.config, from.path, weights);
+    const WeightsFile stored = open_weights(*from.config, from.path, weights, false);
     add_weights(out, stored, weights, format, model);
     out.write(format, arguments.output);
   }
