@@ -82,6 +82,9 @@ struct OpDef {
   bool same_elements = false;
   /// The rule says it all: sums of products of an element of each of the two operands.
   bool sums_products = false;
+  /// Adds rows of operand 0 up in rows of the result that operand 1 names, the others are 0: blocks
+  /// of rows can be computed one by one, each of its own rows of operand 0 alone.
+  bool adds_rows = false;
   /// What windows reach outside of operand 0 counts as zero: the result is the sum of those that
   /// the parts of this operand give.
   bool sums_parts = false;

@@ -33,6 +33,7 @@ const OpDef kEmbeddingGradient{
     .flops = flops,
     .linear = Linear::kFirst,
     .wide_result = true,
+    .adds_rows = true,
 };
 
 }  // namespace meshwork::ops

@@ -41,7 +41,7 @@ std::vector<int> brought_factors(const Site& site, int axis) {
     if (site.inputs[i].any_layout) continue;
     for (const Layout& layout : site.inputs[i].available) bring(site.rule.inputs[i], layout);
   }
-  if (factors.empty() && site.like != nullptr) {
+  if ((factors.empty() || site.may_gather) && site.like != nullptr) {
     const int dim = dim_of_axis(*site.like, axis);
     const int factor =
         dim < 0 ? -1 : DimRule::major_factor(site.rule.output, static_cast<std::size_t>(dim));
@@ -156,7 +156,9 @@ std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
         std::any_of(site.inputs.begin(), site.inputs.end(),
                     [&](const Operand& input) { return is_partial(input.kept(), axis); });
     const bool agreed = factors.size() == 1 && factors.front() >= 0;
-    if (!agreed || partial) uses.push_back({.kind = AxisUse::Kind::kNone});
+    const bool gathers =
+        agreed && site.may_gather && !DimRule::contains(site.rule.output, factors.front());
+    if (!agreed || partial || gathers) uses.push_back({.kind = AxisUse::Kind::kNone});
     if (may_pass(site, axis)) uses.push_back({.kind = AxisUse::Kind::kPass});
   }
   return choices;

@@ -35,6 +35,8 @@ struct Site {
   const Mesh& mesh;
   /// Of the forward value whose gradient the result is: it shards what no operand has.
   const Layout* like = nullptr;
+  /// The result may cost more to add up over devices than the operands to gather, and no more work.
+  bool may_gather = false;
 };
 
 /// The halo that operand `i` of a node, of `shape`, must have along `dim` where `axes` shard it;

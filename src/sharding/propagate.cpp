@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "base/check.h"
 #include "graph/builder.h"
 #include "graph/flops.h"
+#include "graph/op_def.h"
 #include "sharding/choice.h"
 #include "sharding/factor_axes.h"
 #include "sharding/reshard.h"
@@ -112,6 +114,9 @@ class Walk {
     }
     result_.nodes.push_back(cheapest(node, pin));
     remember_reshards(id);
+    if (node.gradient_of != kNoValue && !result_.nodes[id].output.partial.empty()) {
+      partial_gradients_.insert(node.gradient_of);
+    }
   }
 
   /// Scalars that every device is given alike: the step, the learning rate.
@@ -129,6 +134,9 @@ class Walk {
               .mesh = mesh_,
               .like = nullptr};
     if (node.gradient_of != kNoValue) site.like = &result_.nodes[node.gradient_of].output;
+    // A gradient that others are to be added to before they are reduced stays partial as they are.
+    site.may_gather = node.op->adds_rows && num_bytes(node.type) > options_.target.small_message &&
+                      !partial_gradients_.contains(node.gradient_of);
     for (const ValueId input : node.inputs) {
       site.inputs.push_back({result_.nodes[input].any_layout, available(input, node.phase)});
     }
@@ -215,6 +223,7 @@ class Walk {
   ValueMap<std::optional<Layout>> pins_;
   /// Layouts in which a value has been wanted before, and in which phase.
   ValueMap<std::vector<std::pair<Layout, Phase>>> materialized_;
+  std::set<ValueId> partial_gradients_;  ///< values of which a part of the gradient is partial
 };
 
 }  // namespace

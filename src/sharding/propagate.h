@@ -34,8 +34,10 @@ struct PropagateOptions {
 /// axis; where they bring the same one it is taken, where they disagree (or a partial operand may
 /// be reduced before or after the op) the cheapest choice wins: bytes to reshard the operands, plus
 /// bytes to settle the result, plus the work that an unused axis repeats. Ties: factors in the
-/// order of the operands, then none, then passing a partial through. Pinned layouts never move. An
-/// op with a `[c]` factor that arrives sharded is replaced by its split form.
+/// order of the operands, then none, then passing a partial through. So it is for a sum of rows
+/// into a large result (the gradient of a table), where operands that agree may be gathered. Pinned
+/// layouts never move. An op with a `[c]` factor that arrives sharded is replaced by its split
+/// form.
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options);
 
