@@ -33,8 +33,9 @@ struct KernelArgs {
 };
 
 /// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
-/// two matrices (einsum) of this shape that no others read: rows of it are computed as the pass
-/// comes to them. Memory for scratch is asked for with members whose outputs have no data.
+/// two matrices (einsum) or gradient of a table (embedding_gradient) of this shape that no others
+/// read: rows of it are computed as the pass comes to them. Memory for scratch is asked for with
+/// members whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

@@ -1,5 +1,6 @@
+#include <algorithm>
+
 #include "backend/backend.h"
-#include "base/check.h"
 #include "base/error.h"
 
 namespace meshwork {
@@ -9,18 +10,29 @@ std::int64_t padded_bytes(const Backend& backend, const TensorType& type) {
   return backend.device().target().aligned(num_bytes(type));
 }
 
-/// The kernel of a member, with what others do not read in the workspace.
-KernelArgs args_of(const Backend& backend, const FusionGroup& fusion,
-                   std::vector<TensorView>& values, std::size_t member, std::int64_t& used) {
-  const FusionGroup::Member& l = fusion.members[member];
-  KernelArgs args{.inputs = {}, .output = l.output, .attrs = l.attrs, .workspace = nullptr};
-  for (const std::size_t operand : l.operands) args.inputs.push_back(values.at(operand));
-  if (!l.is_read) {
-    args.output.data = fusion.workspace == nullptr ? nullptr : fusion.workspace + used;
-    used += padded_bytes(backend, l.output.type);
+/// The kernels of the members: what others do not read stands in the workspace, and behind it the
+/// scratch memory that they share.
+std::vector<KernelArgs> args_of(const Backend& backend, const FusionGroup& fusion,
+                                std::int64_t& used) {
+  std::vector<TensorView> values = fusion.inputs;
+  std::vector<KernelArgs> all;
+  used = 0;
+  const auto place = [&] {
+    return fusion.workspace == nullptr ? nullptr : fusion.workspace + used;
+  };
+  for (const FusionGroup::Member& member : fusion.members) {
+    KernelArgs& args = all.emplace_back();
+    args.output = member.output;
+    args.attrs = member.attrs;
+    for (const std::size_t operand : member.operands) args.inputs.push_back(values.at(operand));
+    if (!member.is_read) {
+      args.output.data = place();
+      used += padded_bytes(backend, member.output.type);
+    }
+    values.push_back(args.output);
   }
-  values.push_back(args.output);
-  return args;
+  for (KernelArgs& args : all) args.workspace = place();
+  return all;
 }
 
 }  // namespace
@@ -33,15 +45,12 @@ const KernelDef& find_kernel(const Backend& backend, std::string_view op, const 
 }
 
 Launch bind_members(const Backend& backend, const FusionGroup& fusion, Stream& stream) {
-  std::vector<TensorView> values = fusion.inputs;
   std::int64_t used = 0;
+  const std::vector<KernelArgs> args = args_of(backend, fusion, used);
   std::vector<Launch> launches;
-  for (std::size_t i = 0; i < fusion.members.size(); ++i) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
     const KernelDef& kernel = find_kernel(backend, fusion.members[i].op, "a fusion group");
-    const KernelArgs args = args_of(backend, fusion, values, i, used);
-    MW_CHECK(kernel.workspace == nullptr || kernel.workspace(args) == 0,
-             "'{}' is no op for a fusion group", kernel.op);
-    launches.push_back(backend.bind(kernel, args, stream));
+    launches.push_back(backend.bind(kernel, args[i], stream));
   }
   return [launches] {
     for (const Launch& launch : launches) launch();
@@ -49,11 +58,14 @@ Launch bind_members(const Backend& backend, const FusionGroup& fusion, Stream& s
 }
 
 std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion) {
-  std::int64_t bytes = 0;
-  for (const FusionGroup::Member& member : fusion.members) {
-    if (!member.is_read) bytes += padded_bytes(backend, member.output.type);
+  std::int64_t used = 0;
+  const std::vector<KernelArgs> args = args_of(backend, fusion, used);
+  std::int64_t scratch = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const KernelDef& kernel = find_kernel(backend, fusion.members[i].op, "a fusion group");
+    if (kernel.workspace != nullptr) scratch = std::max(scratch, kernel.workspace(args[i]));
   }
-  return bytes;
+  return used + scratch;
 }
 
 }  // namespace meshwork

@@ -9,18 +9,22 @@
 namespace meshwork {
 namespace {
 
+/// An eighth of a cache; larger values are not in it from one node to the next.
+std::int64_t near_bytes(const Target& target) { return target.cache / 8; }
+
+std::int64_t global_bytes(const Graph& program, ValueId id) {
+  return num_bytes({DType::kFloat32, program.global_shape(id)});
+}
+
 /// y [m, n] = x w, x either [m, k] or [k, m]: rows of it can be computed by themselves. An eighth
 /// of a cache holds all of w [k, n], which is read for every block of rows, but not y until it is
 /// read.
 bool is_product_by_rows(const Graph& program, ValueId id, const Target& target) {
   const Node& node = program.node(id);
   if (!node.op->sums_products || program.type(id).dtype != DType::kFloat32) return false;
-  const auto global_bytes = [&](ValueId value) {
-    return num_bytes({DType::kFloat32, program.global_shape(value)});
-  };
   const ValueId x = node.inputs[0], w = node.inputs[1];
-  const std::int64_t near = target.cache / 8;
-  if (global_bytes(id) < near || global_bytes(w) > near || x == w) return false;
+  const std::int64_t near = near_bytes(target);
+  if (global_bytes(program, id) < near || global_bytes(program, w) > near || x == w) return false;
   const bool of_matrices = program.type(id).shape.size() == 2 &&
                            program.type(x).shape.size() == 2 && program.type(w).shape.size() == 2;
   if (!of_matrices || program.type(x).dtype != DType::kFloat32) return false;
@@ -29,6 +33,12 @@ bool is_product_by_rows(const Graph& program, ValueId id, const Target& target) 
   const int column = DimRule::major_factor(rule.output, 1);
   return DimRule::contains(rule.inputs[0], row) && !DimRule::contains(rule.inputs[0], column) &&
          DimRule::major_factor(rule.inputs[1], 1) == column;
+}
+
+/// Rows that are added up are as fast to compute by themselves, whatever reads them.
+bool is_sum_by_rows(const Graph& program, ValueId id, const Target& target) {
+  return program.node(id).op->adds_rows && program.type(id).dtype == DType::kFloat32 &&
+         program.type(id).shape.size() == 2 && global_bytes(program, id) >= near_bytes(target);
 }
 
 bool is_member(const Graph& program, ValueId id) {
@@ -71,7 +81,7 @@ class FusionFinder {
         }
       }
     }
-    join_products();
+    join_by_rows();
     std::vector<ValueId> order;
     Fused result;
     for (const int unit : order_) {
@@ -87,8 +97,8 @@ class FusionFinder {
  private:
   static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
 
-  /// Joins products to the updates that alone read them.
-  void join_products() {
+  /// Joins products to the updates that alone read them, and sums of rows to these or others.
+  void join_by_rows() {
     const ValueMap<int> reads = count_readers(program_);
     const ValueMap<std::vector<ValueId>> readers = reading_nodes(program_);
     std::vector<bool> taken(units_.size(), false);
@@ -96,12 +106,16 @@ class FusionFinder {
       const std::vector<ValueId>& by = readers[id];
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
       const int fusion = unit_of_[by.front()];
+      const bool sums = is_sum_by_rows(program_, id, target_);
+      if (taken[slot(fusion)] || !(sums || is_product_by_rows(program_, id, target_))) continue;
       const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
         const Node& node = program_.node(reader);
-        return unit_of_[reader] == fusion && is_member(program_, reader) &&
-               node.phase == Phase::kUpdate && program_.type(reader) == program_.type(id);
+        const bool in_turn =
+            node.phase == Phase::kUpdate || (sums && node.phase == program_.node(id).phase);
+        return in_turn && unit_of_[reader] == fusion && is_member(program_, reader) &&
+               program_.type(reader) == program_.type(id);
       });
-      if (!together || taken[slot(fusion)] || !is_product_by_rows(program_, id, target_)) continue;
+      if (!together) continue;
       const int product = unit_of_[id];
       join(product, fusion);
       taken[slot(fusion)] = unit_of_[id] == fusion;

@@ -16,7 +16,8 @@ struct Fused {
 /// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
 /// are of the same phase, and nothing between them needs one and is needed by the other. A product
 /// of two matrices, large beside a cache of the target, joins the update that alone reads it, if
-/// the second matrix is small: a gradient is used as its rows are computed.
+/// the second matrix is small: a gradient is used as its rows are computed. So does, whatever it
+/// reads, the gradient of a table, or it joins the sum with another gradient of this.
 Fused find_fusion_groups(const Graph& program, const Target& target);
 
 }  // namespace meshwork

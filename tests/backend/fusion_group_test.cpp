@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/fusion_steps.h"
+#include "base/bfloat16.h"
 #include "ops/ops.h"
 #include "support/dice.h"
 #include "support/elementwise_entries.h"
@@ -238,6 +239,55 @@ TEST_CASE("a product is computed rows at a time, with the same bits whatever the
       }
       CHECK(worst < 1e-5);
       for (const int threads : {2, 3, 8}) CHECK(run(fusion, true, threads) == one);
+    }
+  }
+}
+
+namespace {
+
+/// y = g - d, of the gradient g [m, n] of rows `first` on of a table whose numbers of rows,
+/// `index`, lie around them.
+BoundFusion table_chain(Dice& dice, std::int64_t m, std::int64_t n, std::int64_t positions,
+                        std::int64_t first, bool narrow) {
+  BoundFusion fusion;
+  fusion.memory.reserve(10);
+  TensorView dy = fusion.add({positions, n}, dice);
+  if (narrow) {
+    const std::vector<float> from(dy.as<float>(), dy.as<float>() + positions * n);
+    std::transform(from.begin(), from.end(), dy.as<BFloat16>(),
+                   [](float x) { return BFloat16(x); });
+    dy.type.dtype = DType::kBFloat16;
+  }
+  TensorView index = fusion.add({positions}, dice);
+  index.type.dtype = DType::kInt32;
+  const int last = static_cast<int>(first + m);
+  for (std::int64_t i = 0; i < positions; ++i) {
+    index.as<std::int32_t>()[i] = dice.between(static_cast<int>(first) - 2, last + 2);
+  }
+  fusion.args.inputs = {dy, index, fusion.add({m, n}, dice)};
+  TensorView gradient = fusion.add({m, n}, dice);
+  gradient.region = {{first + m + 5, n}, {first, 0}};
+  fusion.args.members.push_back(
+      {"embedding_gradient", {{"rows", first + m + 5}}, {0, 1}, gradient, false});
+  fusion.args.members.push_back({"subtract", {}, {3, 2}, fusion.add({m, n}, dice), true});
+  return fusion;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of a table is computed rows at a time, with the bits of the whole one") {
+  const std::vector<std::array<std::int64_t, 3>> extents{
+      {5000, 64, 300}, {20, 3000, 500}, {3000, 100, 0}, {1, 7, 40}, {777, 33, 5000}, {0, 64, 9}};
+  for (const auto& each : extents) {
+    for (const bool narrow : {false, true}) {
+      for (const std::int64_t first : {0, 11}) {
+        CAPTURE(each[0]);
+        CAPTURE(narrow);
+        Dice dice(static_cast<std::uint64_t>(each[0] + each[2]));
+        const BoundFusion fusion = table_chain(dice, each[0], each[1], each[2], first, narrow);
+        const std::vector<float> whole = run(fusion, false, 1);
+        for (const int threads : {1, 2, 3}) CHECK(run(fusion, true, threads) == whole);
+      }
     }
   }
 }

@@ -1,9 +1,13 @@
 // embedding: threads take positions. embedding_gradient: threads take columns, so that each element
-// is added up in the order of the positions, whatever their number.
+// is added up in the order of the positions, whatever their number; in a fusion group blocks of
+// rows.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/row_blocks.h"
+#include "base/bfloat16.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -69,6 +73,77 @@ Launch embedding_gradient(const KernelArgs& args) {
       }
     });
   };
+}
+
+namespace {
+
+/// The positions of the rows of each block, in order: `scratch` holds where those of each end, and
+/// then the positions.
+struct Buckets {
+  Rows rows;
+  std::int64_t positions;
+  std::int64_t block_rows;
+
+  std::int64_t blocks() const { return ceil_divide(rows.count, block_rows); }
+
+  /// A counting sort.
+  void sort(std::int32_t* scratch) const {
+    std::int32_t* const end = scratch;
+    std::int32_t* const sorted = scratch + blocks();
+    std::fill_n(end, blocks(), 0);
+    for (std::int64_t i = 0; i < positions; ++i) {
+      if (rows[i] >= 0) ++end[rows[i] / block_rows];
+    }
+    std::int32_t before = 0;
+    for (std::int64_t block = 0; block < blocks(); ++block) {
+      before += std::exchange(end[block], before);
+    }
+    for (std::int64_t i = 0; i < positions; ++i) {
+      if (rows[i] >= 0) sorted[end[rows[i] / block_rows]++] = static_cast<std::int32_t>(i);
+    }
+  }
+
+  template <class Body>
+  void for_each(const std::int32_t* scratch, std::int64_t block, const Body& body) const {
+    const std::int32_t* const sorted = scratch + blocks();
+    for (std::int32_t i = block == 0 ? 0 : scratch[block - 1]; i < scratch[block]; ++i) {
+      body(rows[sorted[i]], sorted[i]);
+    }
+  }
+};
+
+template <class T>
+RowBlocks rows_of_gradient(const TensorView& y, const TensorView& dy, const TensorView& index,
+                           std::int64_t block) {
+  const std::int64_t width = y.type.shape[1];
+  const Buckets buckets{rows_of(y, index), num_elements(index.type.shape),
+                        std::max<std::int64_t>(1, block / std::max<std::int64_t>(1, width))};
+  return {.block = block,
+          .scratch = buckets.blocks() + buckets.positions,
+          .prepare = [buckets](std::int32_t* scratch) { buckets.sort(scratch); },
+          .compute =
+              [buckets, dy = dy.as<T>(), block, width](
+                  const std::int32_t* scratch, std::int64_t begin, std::int64_t end, float* to) {
+                std::fill(to, to + (end - begin), 0.0F);
+                buckets.for_each(scratch, begin / block,
+                                 [&](std::int64_t row, std::int64_t position) {
+                                   float* const sum = to + (row * width - begin);
+                                   const T* const from = dy + position * width;
+                                   for (std::int64_t d = 0; d < width; ++d)
+                                     sum[d] += static_cast<float>(from[d]);
+                                 });
+              }};
+}
+
+}  // namespace
+
+RowBlocks embedding_gradient_rows(const FusionGroup& args, const FusionGroup::Member& member,
+                                  std::int64_t block) {
+  const TensorView& dy = args.inputs.at(member.operands[0]);
+  const TensorView& index = args.inputs.at(member.operands[1]);
+  return dy.type.dtype == DType::kBFloat16
+             ? rows_of_gradient<BFloat16>(member.output, dy, index, block)
+             : rows_of_gradient<float>(member.output, dy, index, block);
 }
 
 }  // namespace meshwork::cpu

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backend/cpu/fusion_steps.h"
-#include "backend/cpu/product_rows.h"
+#include "backend/cpu/row_blocks.h"
 #include "backend/cpu/spread.h"
 #include "base/check.h"
 #include "base/parallel.h"
@@ -34,7 +34,7 @@ struct Place {
     kRow,     ///< in memory, `period` elements that repeat; no tile lies across their end
     kTile,    ///< tile number `tile` of the thread
     kShared,  ///< tile number `tile` of those that are filled once for all
-    kBlock,   ///< among the rows of the product that the thread has computed
+    kBlock,   ///< among the rows that the thread has computed before
   };
   Kind kind = Kind::kWhole;
   float* data = nullptr;
@@ -45,7 +45,7 @@ struct Place {
 /// What a thread has at hand while it computes a tile.
 struct Frame {
   float* tiles;
-  float* block;              ///< rows of the product
+  float* block;              ///< rows of the member that is computed by rows
   std::int64_t block_begin;  ///< the first element of these
 };
 
@@ -73,14 +73,15 @@ class FusionLoop {
     tile_ = tile_for(args);
     for (std::size_t i = 0; i < args.members.size(); ++i) {
       const FusionGroup::Member& member = args.members[i];
-      ProductRows::is_product(member) ? add_product(args, member) : add_step(args, i);
+      is_by_rows(member) ? add_rows(args, member) : add_step(args, i);
     }
     find_far_operands();
   }
 
   std::int64_t workspace_bytes() const {
     const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads());
-    const std::size_t elements = shared_.size() * stride() + threads * thread_elements();
+    const std::size_t elements =
+        scratch_elements() + shared_.size() * stride() + threads * thread_elements();
     return static_cast<std::int64_t>(elements * sizeof(float));
   }
 
@@ -89,18 +90,19 @@ class FusionLoop {
     for (std::size_t i = 0; i < shared_.size(); ++i) {
       shared_[i].spread.fill(shared_[i].operand, 0, std::min(tile_, count_), shared_tile(i));
     }
-    // Without a product all tiles are one block.
-    const std::int64_t block = product_ ? product_->block() : count_;
-    const std::int64_t piece = product_ ? block : tile_;
+    if (rows_ && rows_->prepare) rows_->prepare(scratch());
+    // Without rows to be computed before them all tiles are one block.
+    const std::int64_t block = rows_ ? rows_->block : count_;
+    const std::int64_t piece = rows_ ? block : tile_;
     for_each_share(ceil_divide(count_, piece), count_, [&](std::int64_t begin, std::int64_t end) {
       run_range(begin * piece, std::min(end * piece, count_), block);
     });
   }
 
  private:
-  void add_product(const FusionGroup& args, const FusionGroup::Member& member) {
-    MW_CHECK(!product_ && member.output.type.shape == shape_);
-    product_.emplace(args, member, tile_);
+  void add_rows(const FusionGroup& args, const FusionGroup::Member& member) {
+    MW_CHECK(!rows_ && member.output.type.shape == shape_);
+    rows_ = row_blocks(args, member, tile_);
     results_.push_back({.kind = Place::Kind::kBlock});
   }
 
@@ -110,7 +112,7 @@ class FusionLoop {
     for (; begin < end; begin += block) {
       const std::int64_t block_end = std::min(begin + block, end);
       frame.block_begin = begin;
-      if (product_) product_->compute(begin, block_end, frame.block);
+      if (rows_) rows_->compute(scratch(), begin, block_end, frame.block);
       for (std::int64_t tile = begin; tile < block_end; tile += tile_) {
         run_tile(tile, std::min(tile_, block_end - tile), frame);
       }
@@ -132,7 +134,7 @@ class FusionLoop {
   std::int64_t tile_for(const FusionGroup& args) const {
     std::int64_t together = 1;
     for (const FusionGroup::Member& member : args.members) {
-      if (ProductRows::is_product(member)) continue;
+      if (is_by_rows(member)) continue;
       for (std::size_t o = 0; o < member.operands.size(); ++o) {
         if (member.operands[o] >= args.inputs.size()) continue;
         const Shape& shape = args.inputs[member.operands[o]].type.shape;
@@ -241,13 +243,20 @@ class FusionLoop {
   }
 
   std::size_t stride() const { return static_cast<std::size_t>(ceil_divide(tile_, 16) * 16); }
-  float* shared_tile(std::size_t tile) const { return workspace_ + tile * stride(); }
+  /// The workspace begins with the scratch of rows, in whole lines; tiles and blocks follow.
+  std::int32_t* scratch() const { return reinterpret_cast<std::int32_t*>(workspace_); }
+  std::size_t scratch_elements() const {
+    return static_cast<std::size_t>(rows_ ? ceil_divide(rows_->scratch, kLine) * kLine : 0);
+  }
+  float* shared_tile(std::size_t tile) const {
+    return workspace_ + scratch_elements() + tile * stride();
+  }
   std::size_t thread_elements() const {
-    return tiles_ * stride() + static_cast<std::size_t>(product_ ? product_->block() : 0);
+    return tiles_ * stride() + static_cast<std::size_t>(rows_ ? rows_->block : 0);
   }
   Frame thread_frame() const {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    float* const tiles = workspace_ + shared_.size() * stride() + thread * thread_elements();
+    float* const tiles = shared_tile(shared_.size()) + thread * thread_elements();
     return {tiles, tiles + tiles_ * stride(), 0};
   }
 
@@ -298,7 +307,7 @@ class FusionLoop {
   std::int64_t fetched_by_step_ = 0;  ///< elements of each
   std::size_t tiles_ = 0;             ///< of each thread
   std::vector<std::size_t> free_;
-  std::optional<ProductRows> product_;
+  std::optional<RowBlocks> rows_;
 };
 
 }  // namespace
