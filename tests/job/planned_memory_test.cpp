@@ -33,10 +33,11 @@ Job prepared(const std::string& file, const std::string& mesh) {
 }  // namespace
 
 TEST_CASE("the device that takes most is found among a few") {
-  for (const auto& [file, mesh] :
+  for (const auto& each :
        {std::pair("configs/uneven.yaml", "3x2"), std::pair("configs/uneven.yaml", "1x1"),
         std::pair("configs/uneven.yaml", "7x3"), std::pair("configs/tiles.yaml", "1x3x2"),
         std::pair("configs/tiles.yaml", "2x2x2"), std::pair("configs/tiles.yaml", "3x4x1")}) {
+    const std::string file = each.first, mesh = each.second;
     CAPTURE(file);
     CAPTURE(mesh);
     const Job job = prepared(file, mesh);
