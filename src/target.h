@@ -22,7 +22,9 @@ struct Target {
   std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
   std::set<std::string> fusions;   ///< names of those that pay
-  std::set<std::string, std::less<>> kernels;  ///< names of the ops that it can compute
+  /// Names of the ops that it can compute; "a+b": of those that it computes together for less where
+  /// they read the same.
+  std::set<std::string, std::less<>> kernels;
 
   /// Bytes that a value of so many takes with what aligns the next one.
   std::int64_t aligned(std::int64_t bytes) const {

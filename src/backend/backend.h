@@ -34,8 +34,9 @@ struct KernelArgs {
 
 /// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
 /// two matrices (einsum) or gradient of a table (embedding_gradient) of this shape that no others
-/// read: rows of it are computed as the pass comes to them. Memory for scratch is asked for with
-/// members whose outputs have no data.
+/// read: rows of it are computed as the pass comes to them. Or nodes that read the same operands,
+/// of ops that the target says it computes together. Memory for scratch is asked for with members
+/// whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

@@ -11,7 +11,7 @@ namespace meshwork {
 // Scaled dot-product attention (Vaswani et al., 2017) and its gradients. Query head (g, r) attends
 // to the keys and values of head g. Operands of its ops, in this order:
 //
-//   q [b, t, g, r, d], k [b, s, g, d], v [b, s, g, e]    of one dtype; attention_log_sum has no v
+//   q [b, t, g, r, d], k [b, s, g, d], v [b, s, g, e]    of one dtype
 //   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32
 //   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
 //   step int64                                           of dropout
@@ -52,7 +52,6 @@ struct AttentionExtras {
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
 
 /// How many operands an op has without mask and step.
-constexpr std::size_t kAttentionLogSumOperands = 2;
 constexpr std::size_t kAttentionOperands = 3;
 constexpr std::size_t kAttentionGradientOperands = 6;
 

@@ -24,12 +24,7 @@ std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy
   const Node node = b.node(self);
   const AttentionExtras extras =
       attention_extras(kAttentionOperands, node.inputs.size(), node.attrs);
-  AttentionOptions options = attention_options(node.attrs);
-  options.rate = 0;
-  std::vector<ValueId> keyed{node.inputs[0], node.inputs[1]};
-  if (extras.mask) keyed.push_back(node.inputs[*extras.mask]);
-  if (extras.shift) keyed.push_back(node.inputs[*extras.shift]);
-  const ValueId log_sum = b.add(kAttentionLogSum, keyed, attention_attrs(options));
+  const ValueId log_sum = b.add(kAttentionLogSum, node.inputs, node.attrs);
   const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), cast(b, self, DType::kFloat32));
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1],
                                 node.inputs[2], dy,

@@ -45,18 +45,16 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   }
   expect(args, 1, dtype, keys);
   const Shape lines(q.begin(), q.end() - 1);
-  if (fixed > kAttentionLogSumOperands) {
-    const Shape& v = args.inputs[2].shape;
-    MW_CHECK(v.size() == 4);
-    if (Shape(v.begin(), v.end() - 1) != Shape(k.begin(), k.end() - 1)) {
-      fail("no attention of keys {} and values {}: they need as many samples, places and heads",
-           to_string(k), to_string(v));
-    }
-    expect(args, 2, dtype, v);
-    if (fixed == kAttentionGradientOperands) {
-      expect(args, 3, dtype, with_last(q, v.back()));
-      for (const std::size_t operand : {4, 5}) expect(args, operand, DType::kFloat32, lines);
-    }
+  const Shape& v = args.inputs[2].shape;
+  MW_CHECK(v.size() == 4);
+  if (Shape(v.begin(), v.end() - 1) != Shape(k.begin(), k.end() - 1)) {
+    fail("no attention of keys {} and values {}: they need as many samples, places and heads",
+         to_string(k), to_string(v));
+  }
+  expect(args, 2, dtype, v);
+  if (fixed == kAttentionGradientOperands) {
+    expect(args, 3, dtype, with_last(q, v.back()));
+    for (const std::size_t operand : {4, 5}) expect(args, operand, DType::kFloat32, lines);
   }
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {
@@ -69,8 +67,7 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
 
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
                            const std::string& result) {
-  std::string text = "b t g r [d], b " + keys + " g [d]";
-  if (fixed > kAttentionLogSumOperands) text += ", b " + keys + " g [e]";
+  std::string text = "b t g r [d], b " + keys + " g [d], b " + keys + " g [e]";
   if (fixed == kAttentionGradientOperands) text += ", b t g r [e], b t g r, b t g r";
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {

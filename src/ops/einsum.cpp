@@ -93,6 +93,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const Equation e = split_equation(node.attrs.text("equation"));
   const ValueId x = node.inputs[0];
   const ValueId w = node.inputs[1];
+  dy = cast(b, dy, b.type(x).dtype);  // of a wide result
   return {
       einsum(b, dy, w, e.y + ", " + e.w + " -> " + e.x),  // m n, k n -> m k
       einsum(b, x, dy, e.x + ", " + e.y + " -> " + e.w),  // m k, m n -> k n

@@ -44,7 +44,7 @@ extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c];
 
 // Attention and what its gradients need: graph/attention_options.h.
 extern const OpDef kAttention;        // (q, k, v, (mask), (step), (shift)) -> [b, t, g, r, e]
-extern const OpDef kAttentionLogSum;  // (q, k, (mask), (shift)) -> [b, t, g, r]
+extern const OpDef kAttentionLogSum;  // as kAttention -> [b, t, g, r]
 extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), ..)
 extern const OpDef kAttentionKeyGradient;
 extern const OpDef kAttentionValueGradient;

@@ -1,6 +1,9 @@
 #include "plan/fusion_groups.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "graph/dim_rule.h"
 #include "graph/op_def.h"
@@ -82,6 +85,9 @@ class FusionFinder {
       }
     }
     join_by_rows();
+    for (const std::string& kernel : target_.kernels) {
+      if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
+    }
     std::vector<ValueId> order;
     Fused result;
     for (const int unit : order_) {
@@ -122,7 +128,26 @@ class FusionFinder {
     }
   }
 
-  /// Joins unit `first` to `second`, which reads it, unless another unit stands between.
+  /// Joins nodes of different ops of `names` ("+a+b+") that read the same.
+  void join_siblings(const std::string& names) {
+    std::map<std::pair<std::vector<ValueId>, std::string>, ValueId> known;
+    for (const ValueId id : program_.ids()) {
+      const Node& node = program_.node(id);
+      if (names.find("+" + std::string(node.op->name) + "+") == std::string::npos) continue;
+      const auto [first, is_new] = known.try_emplace({node.inputs, to_string(node.attrs)}, id);
+      const std::vector<ValueId>& others = units_[slot(unit_of_[first->second])];
+      const bool is_twin = std::any_of(others.begin(), others.end(), [&](ValueId other) {
+        return program_.node(other).op == node.op;
+      });
+      if (is_new || is_twin) continue;
+      const int one = unit_of_[first->second], other = unit_of_[id];
+      const bool is_before = position_[slot(one)] < position_[slot(other)];
+      is_before ? join(one, other) : join(other, one);
+    }
+  }
+
+  /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands
+  /// between.
   void join(int first, int second) {
     if (first == second) return;
     const std::size_t nodes = units_[slot(first)].size() + units_[slot(second)].size();

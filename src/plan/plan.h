@@ -12,9 +12,10 @@ namespace meshwork {
 
 /// One step of a program: a kernel, or the start or the finish of a collective, which goes on
 /// beside what stands between. Several nodes stand together where a fusion group of elementwise
-/// nodes, with a product that they read, is computed in one pass, and where all-reduces are joined
-/// into one: their results stand one after the other, each at a whole line, in the order of the
-/// nodes. Where the operand stands in the same place as its result, nothing has to be copied.
+/// nodes, with a product that they read, is computed in one pass, where the target computes their
+/// ops together, and where all-reduces are joined into one: their results stand one after the
+/// other, each at a whole line, in the order of the nodes. Where the operand stands in the same
+/// place as its result, nothing has to be copied.
 struct Instruction {
   enum class Kind { kKernel, kStart, kFinish };
   Kind kind = Kind::kKernel;

@@ -24,17 +24,13 @@ struct Operands {
         v(normals({x.b, x.s, x.g, x.e}, 3)),
         dy(normals({x.b, x.t, x.g, x.r, x.e}, 4)),
         delta(normals({x.b, x.t, x.g, x.r}, 5)) {
-    AttentionOptions kept = options;
-    kept.rate = 0;
-    std::vector<Tensor> keyed{q, k};
     if (!mask.empty()) {
       extras.push_back(normals(mask, 6));
       for (double& value : extras[0].values) value = value > -0.5 ? 1 : 0;
-      keyed.push_back(extras[0]);
     }
-    log_sum = run(*make_reference_backend(), "attention_log_sum", keyed, delta.type,
-                  attention_attrs(kept));
     if (options.rate != 0) extras.push_back(tensor(DType::kInt64, {}, {12}));
+    log_sum = run(*make_reference_backend(), "attention_log_sum", with_extras({q, k, v}),
+                  delta.type, attention_attrs(options));
   }
 
   std::vector<Tensor> with_extras(std::vector<Tensor> operands) const {
@@ -67,13 +63,59 @@ void check_all(const Sizes& sizes, const AttentionOptions& options, const Shape&
   const Operands x(sizes, options, mask);
   const Attrs attrs = attention_attrs(options);
   check("attention", x.with_extras({x.q, x.k, x.v}), x.dy.type, attrs, tolerance);
-  if (options.rate == 0) {
-    check("attention_log_sum", x.with_extras({x.q, x.k}), x.log_sum.type, attrs, tolerance);
-  }
+  check("attention_log_sum", x.with_extras({x.q, x.k, x.v}), x.log_sum.type, attrs, tolerance);
   const auto known = x.with_extras({x.q, x.k, x.v, x.dy, x.log_sum, x.delta});
   check("attention_query_gradient", known, x.q.type, attrs, tolerance);
   check("attention_key_gradient", known, x.k.type, attrs, tolerance);
   check("attention_value_gradient", known, x.v.type, attrs, tolerance);
+}
+
+/// What the ops give that are computed together, each after the other in memory.
+std::vector<std::vector<float>> run_together(int threads, std::span<const std::string_view> ops,
+                                             const std::vector<Tensor>& inputs,
+                                             const std::vector<TensorType>& outputs,
+                                             const Attrs& attrs) {
+  const auto backend = make_cpu_backend(threads);
+  FusionGroup group;
+  std::vector<std::vector<float>> memory;
+  std::vector<std::int64_t> step{12};
+  std::vector<std::size_t> operands;
+  for (const Tensor& input : inputs) {
+    operands.push_back(operands.size());
+    memory.emplace_back(input.values.begin(), input.values.end());
+    std::byte* data = input.type.dtype == DType::kInt64
+                          ? reinterpret_cast<std::byte*>(step.data())
+                          : reinterpret_cast<std::byte*>(memory.back().data());
+    group.inputs.push_back({input.type, whole_region(input.type.shape), data});
+  }
+  std::vector<std::vector<float>> results;
+  for (const TensorType& type : outputs) {
+    results.emplace_back(static_cast<std::size_t>(num_elements(type.shape)), -1e9F);
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const TensorView view{outputs[i], whole_region(outputs[i].shape),
+                          reinterpret_cast<std::byte*>(results[i].data())};
+    group.members.push_back({ops[i], attrs, operands, view, true});
+  }
+  std::vector<std::byte> workspace(static_cast<std::size_t>(backend->fusion_workspace(group)) + 64);
+  group.workspace = workspace.data();
+  const auto stream = backend->device().make_stream();
+  backend->bind_fusion(group, *stream)();
+  return results;
+}
+
+/// CHECKs that ops give together, on few and many threads, the bits that each gives alone.
+void check_together(std::span<const std::string_view> ops, const std::vector<Tensor>& inputs,
+                    const std::vector<TensorType>& outputs, const Attrs& attrs) {
+  for (const int threads : {1, 9}) {
+    const auto together = run_together(threads, ops, inputs, outputs, attrs);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      CAPTURE(ops[i]);
+      const Tensor alone = run(*make_cpu_backend(1), ops[i], inputs, outputs[i], attrs);
+      CHECK(std::equal(together[i].begin(), together[i].end(), alone.values.begin(),
+                       alone.values.end()));
+    }
+  }
 }
 
 /// The queries from `first` on, as a device holds them that has no others.
@@ -122,5 +164,22 @@ TEST_CASE("queries of a part of the sequence see and drop what those of the whol
     const Tensor part = run(*backend, "attention", operands, expected.type, attrs,
                             {.in_place = -1, .region = expected.region});
     CHECK(greatest_difference(part, expected) < 2e-5);
+  }
+}
+
+TEST_CASE("ops of attention that are computed together give the bits of each alone") {
+  constexpr std::string_view kForward[] = {"attention", "attention_log_sum"};
+  constexpr std::string_view kGradients[] = {"attention_query_gradient", "attention_key_gradient",
+                                             "attention_value_gradient"};
+  for (const AttentionOptions& options :
+       std::vector<AttentionOptions>{{.scale = 0.3},
+                                     {.scale = 0.3, .causal = true, .rate = 0.2, .key = 4},
+                                     {.scale = 0.3, .causal = true, .window = 70}}) {
+    const Operands x({2, 130, 2, 2, 8, 300, 16}, options, {2, 1, 1, 1, 300});
+    const Attrs attrs = attention_attrs(options);
+    check_together(kForward, x.with_extras({x.q, x.k, x.v}), {x.dy.type, x.log_sum.type}, attrs);
+    const auto known = x.with_extras({x.q, x.k, x.v, x.dy, x.log_sum, x.delta});
+    check_together(kGradients, known, {x.q.type, x.k.type, x.v.type}, attrs);
+    check_together(std::span(kGradients).subspan(1), known, {x.k.type, x.v.type}, attrs);
   }
 }

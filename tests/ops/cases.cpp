@@ -51,8 +51,7 @@ std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
 /// How many of the first operands of an op may be bfloat16; those behind them are float32 always.
 std::size_t narrow_operands(const OpDef& op) {
   if (&op == &ops::kShiftedSums || &op == &ops::kScaleOffset) return 1;
-  if (&op == &ops::kAttentionLogSum) return 2;
-  if (&op == &ops::kAttention) return 3;
+  if (&op == &ops::kAttention || &op == &ops::kAttentionLogSum) return 3;
   for (const OpDef* gradient : {&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
                                 &ops::kAttentionValueGradient}) {
     if (&op == gradient) return 4;

@@ -82,7 +82,7 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
         make_case(op, std::move(inputs), attrs, float32(output), std::move(differentiable)));
   };
   add(ops::kAttention, {uniform(q), uniform(k), uniform(v)}, y, true, {0, 1, 2});
-  if (x.options.rate == 0) add(ops::kAttentionLogSum, {uniform(q), uniform(k)}, lines, false);
+  add(ops::kAttentionLogSum, {uniform(q), uniform(k), uniform(v)}, lines, true);
   const std::vector<CaseInput> known{uniform(q), uniform(k),           uniform(v),
                                      uniform(y), uniform(lines, 0, 2), uniform(lines)};
   add(ops::kAttentionQueryGradient, known, q, true);

@@ -345,3 +345,17 @@ TEST_CASE("what partial sums may pass") {
   CHECK(ops::kReduceMax.linear == Linear::kNo);
   CHECK(ops::kReduceMax.reduction == Reduction::kMax);
 }
+
+TEST_CASE("gradients of a product of bfloat16 that is float32 are bfloat16") {
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId x = input(b, TensorType{DType::kBFloat16, {2, 3}});
+  const ValueId w = input(b, TensorType{DType::kBFloat16, {3, 4}});
+  const ValueId y =
+      b.add(ops::kEinsum, {x, w}, {{"equation", "m k, k n -> m n"}, {"dtype", "float32"}});
+  const ValueId dy = input(b, b.type(y));
+  const std::vector<ValueId> gradients = ops::kEinsum.grad(b, y, dy);
+  CHECK(b.type(y).dtype == DType::kFloat32);
+  CHECK(b.type(gradients[0]) == b.type(x));
+  CHECK(b.type(gradients[1]) == b.type(w));
+}

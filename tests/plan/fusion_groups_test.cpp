@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
 #include "plan/plan.h"
@@ -64,6 +65,37 @@ TEST_CASE("a node joins no other whose result comes back to it through a third")
   const ValueId y = p.add(ops::kDivide, {square, sums});
   p.graph.outputs.push_back({"y", y});
   CHECK(instructions(p.plan()) == "square | reduce_sum | divide");
+}
+
+TEST_CASE("ops that the target computes together run together where they read the same") {
+  Program p;
+  const ValueId q = p.input("q", {2, 3, 1, 1, 4}), k = p.input("k", {2, 3, 1, 4});
+  const ValueId v = p.input("v", {2, 3, 1, 4}), w = p.input("w", {2, 3, 1, 4});
+  const Attrs attrs = attention_attrs({.scale = 0.5});
+  const ValueId y = p.add(ops::kAttention, {q, k, v}, attrs);
+  const ValueId z = p.add(ops::kAttention, {q, k, w}, attrs);
+  const ValueId between = p.add(ops::kReduceSum, {y}, {{"axes", Shape{1}}, {"keepdims", false}});
+  p.builder.set_phase(Phase::kBackward);
+  const ValueId log = p.add(ops::kAttentionLogSum, {q, k, v}, attrs);
+  const ValueId other = p.add(ops::kAttentionLogSum, {q, k, v}, attention_attrs({.scale = 2}));
+  for (const ValueId id : {z, between, log, other}) {
+    p.graph.outputs.push_back({std::to_string(id), id});
+  }
+  CHECK(instructions(p.plan()) ==
+        "attention attention_log_sum | attention | reduce_sum | attention_log_sum");
+}
+
+TEST_CASE("ops that are computed together may have changed places before") {
+  Program p;
+  const ValueId x = p.input("x", {2, 3, 1, 1}), q = p.input("q", {2, 3, 1, 1, 4});
+  const ValueId k = p.input("k", {2, 3, 1, 4}), v = p.input("v", {2, 3, 1, 4});
+  const Attrs attrs = attention_attrs({.scale = 0.5});
+  const ValueId square = p.add(ops::kSquare, {x});
+  const ValueId y = p.add(ops::kAttention, {q, k, v}, attrs);
+  const ValueId log = p.add(ops::kAttentionLogSum, {q, k, v}, attrs);
+  p.graph.outputs.push_back({"sum", p.add(ops::kAdd, {square, log})});
+  p.graph.outputs.push_back({"y", y});
+  CHECK(instructions(p.plan()) == "attention attention_log_sum | square add");
 }
 
 TEST_CASE("a fusion group goes around what does not depend on it") {

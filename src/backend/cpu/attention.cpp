@@ -6,9 +6,11 @@
 // threads.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "backend/cpu/attention_tiles.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
 #include "elementwise/arithmetic.h"
@@ -16,8 +18,8 @@
 namespace meshwork::cpu {
 namespace {
 
-constexpr std::int64_t kQueries = 64;
-constexpr std::int64_t kKeys = 256;
+constexpr std::int64_t kQueries = AttentionTiles::kQueries;
+constexpr std::int64_t kKeys = AttentionTiles::kKeys;
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 /// Of the queries of a tile, over the keys before: the greatest score, the sum of exp(score - it),
@@ -69,74 +71,88 @@ struct ScaleLoop {
 struct Room {
   Sums sums;
   float scores[kQueries * kKeys];
-  float draws[kKeys];
+  float draws[kQueries * kKeys];
 };
 
-/// The weights, not yet divided by their sum, of the queries in tiles of keys: body(tile) for each.
-template <class Body>
-void for_each_tile(const AttentionTiles& x, const AttentionTiles::Head& head, Places queries,
-                   Room& room, const Body& body) {
-  room.sums.clear();
-  const Places keys = x.keys_of(head, queries);
-  for (std::int64_t begin = keys.begin; begin < keys.end; begin += kKeys) {
-    const AttentionTiles::Tile tile{head, queries, {begin, std::min(begin + kKeys, keys.end)}};
-    x.scores(tile, room.scores);
-    vectorized<WeightsLoop>()(room.scores, &room.sums, queries.count(), tile.keys.count());
-    body(tile);
-  }
-}
+/// The operands of a launch, and what it computes of them.
+struct Forward {
+  AttentionTiles x;
+  TensorView values;
+  std::optional<TensorView> y, log_sum;
+  std::byte* workspace;
 
-void attend(const AttentionTiles& x, const AttentionTiles::Head& head, Places queries,
-            const TensorView& values, const TensorView& output, Room& room) {
-  const std::int64_t width = values.type.shape[3];
-  const Lines y = AttentionTiles::query_lines(output, head, queries.begin);
-  const auto scale = vectorized<ScaleLoop>();
-  bool is_first = true;
-  for_each_tile(x, head, queries, room, [&](const AttentionTiles::Tile& tile) {
-    x.drop(tile, room.scores, room.draws);
-    if (!is_first) scale(y.data, y.stride, room.sums.rescale, queries.count(), width);
-    AttentionTiles::sum_keys(tile, width, room.scores,
-                             AttentionTiles::key_lines(values, head, tile.keys.begin), 1,
-                             is_first ? 0.0F : 1.0F, y);
-    is_first = false;
-  });
-  if (is_first) {
-    y.clear(queries.count(), width);
-    return;
+  explicit Forward(const SiblingArgs& args)
+      : x(args.inputs, args.attrs, kAttentionOperands),
+        values(args.inputs[2]),
+        y(args.outputs[0]),
+        log_sum(args.outputs[1]),
+        workspace(args.workspace) {}
+
+  void operator()() const {
+    const std::int64_t blocks = ceil_divide(x.queries(), kQueries);
+    const std::int64_t heads = x.groups() * x.members();
+    for_each_task(x.samples() * heads * blocks, x.work(), [&](std::int64_t task) {
+      const std::int64_t begin = task % blocks * kQueries, head = task / blocks % heads;
+      compute({task / blocks / heads, head / x.members(), head % x.members()},
+              {begin, std::min(begin + kQueries, x.queries())});
+    });
   }
-  float* const factors = room.sums.rescale;
-  for (std::int64_t i = 0; i < queries.count(); ++i) {
-    factors[i] = room.sums.sum[i] == 0 ? 0.0F : 1 / room.sums.sum[i];
+
+  void compute(const AttentionTiles::Head& head, Places queries) const {
+    Room& room = room_in<Room>(workspace);
+    room.sums.clear();
+    if (y) query_lines(head, queries).clear(queries.count(), width());
+    x.for_each_tile(head, queries, {0, x.keys()}, [&](const AttentionTiles::Tile& tile) {
+      x.scores(tile, room.scores);
+      vectorized<WeightsLoop>()(room.scores, &room.sums, queries.count(), tile.keys.count());
+      if (y) add_values(tile, room);
+    });
+    if (y) divide(head, queries, room);
+    if (log_sum) write_log_sums(head, queries, room.sums);
   }
-  scale(y.data, y.stride, factors, queries.count(), width);
-}
+
+  /// The values of a tile to what is there of those before.
+  void add_values(const AttentionTiles::Tile& tile, Room& room) const {
+    const Lines to = query_lines(tile.head, tile.queries);
+    x.draw(tile, room.draws);
+    x.drop(tile, room.draws, room.scores);
+    if (tile.keys.begin > 0) {
+      vectorized<ScaleLoop>()(to.data, to.stride, room.sums.rescale, tile.queries.count(), width());
+    }
+    AttentionTiles::sum_keys(tile, width(), room.scores,
+                             AttentionTiles::key_lines(values, tile.head, tile.keys.begin), 1, 1,
+                             to);
+  }
+
+  void divide(const AttentionTiles::Head& head, Places queries, Room& room) const {
+    const Lines to = query_lines(head, queries);
+    float* const factors = room.sums.rescale;
+    for (std::int64_t i = 0; i < queries.count(); ++i) {
+      factors[i] = room.sums.sum[i] == 0 ? 0.0F : 1 / room.sums.sum[i];
+    }
+    vectorized<ScaleLoop>()(to.data, to.stride, factors, queries.count(), width());
+  }
+
+  void write_log_sums(const AttentionTiles::Head& head, Places queries, const Sums& sums) const {
+    const Lines to = AttentionTiles::query_lines(*log_sum, head, queries.begin);
+    for (std::int64_t i = 0; i < queries.count(); ++i) {
+      to.data[i * to.stride] =
+          sums.sum[i] == 0 ? 0.0F : sums.max[i] + elementwise::Log::apply(sums.sum[i]);
+    }
+  }
+
+  Lines query_lines(const AttentionTiles::Head& head, Places queries) const {
+    return AttentionTiles::query_lines(*y, head, queries.begin);
+  }
+  std::int64_t width() const { return values.type.shape[3]; }
+};
 
 }  // namespace
 
-std::int64_t attention_workspace(const KernelArgs& /*args*/) { return rooms_bytes<Room>(); }
-
-Launch attention(const KernelArgs& args) {
-  return [x = AttentionTiles(args, kAttentionOperands), values = args.inputs[2], y = args.output,
-          workspace = args.workspace] {
-    x.for_each_block(kQueries, [&](const AttentionTiles::Head& head, Places queries) {
-      attend(x, head, queries, values, y, room_in<Room>(workspace));
-    });
-  };
+std::int64_t attention_forward_workspace(const SiblingArgs& /*args*/) {
+  return rooms_bytes<Room>();
 }
 
-Launch attention_log_sum(const KernelArgs& args) {
-  return [x = AttentionTiles(args, kAttentionLogSumOperands), y = args.output,
-          workspace = args.workspace] {
-    x.for_each_block(kQueries, [&](const AttentionTiles::Head& head, Places queries) {
-      Room& room = room_in<Room>(workspace);
-      for_each_tile(x, head, queries, room, [](const auto&) {});
-      for (std::int64_t i = 0; i < queries.count(); ++i) {
-        const float sum = room.sums.sum[i];
-        *AttentionTiles::query_lines(y, head, queries.begin + i).data =
-            sum == 0 ? 0.0F : room.sums.max[i] + elementwise::Log::apply(sum);
-      }
-    });
-  };
-}
+Launch attention_forward(const SiblingArgs& args) { return Forward(args); }
 
 }  // namespace meshwork::cpu

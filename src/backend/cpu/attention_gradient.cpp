@@ -5,9 +5,11 @@
 // attention_key_gradient:   dk = scale times the sum over t and r of ds q
 // attention_value_gradient: dv = sum over t and r of p m dy
 #include <algorithm>
+#include <optional>
 
 #include "backend/cpu/attention_tiles.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
 #include "elementwise/exponential.h"
 
@@ -16,10 +18,6 @@ namespace {
 
 using Tile = AttentionTiles::Tile;
 using Head = AttentionTiles::Head;
-
-/// Of a tile that is [queries, keys] in a gradient of queries, and the other way round.
-constexpr std::int64_t kOwn = 64;
-constexpr std::int64_t kOthers = 256;
 
 /// scores -> exp(score - log_sum), line by line.
 struct WeightsLoop {
@@ -51,133 +49,144 @@ struct ScoresLoop {
 
 /// What a thread has for itself.
 struct Room {
-  float weights[kOwn * kOthers];
-  float gradients[kOwn * kOthers];
-  float draws[kOthers];
+  static constexpr std::int64_t kSize = AttentionTiles::kQueries * AttentionTiles::kKeys;
+
+  float weights[kSize];
+  float gradients[kSize];
+  float draws[kSize];
 };
 
-/// The operands of a gradient, and what it computes of each tile.
-struct Gradient {
+/// The operands of a launch, and what it computes of them.
+struct Gradients {
   AttentionTiles x;
-  TensorView q, k, v, dy, log_sum, delta, output;
+  TensorView q, k, v, dy, log_sum, delta;
+  std::optional<TensorView> dq, dk, dv;
   std::byte* workspace;
 
-  explicit Gradient(const KernelArgs& args)
-      : x(args, kAttentionGradientOperands),
+  explicit Gradients(const SiblingArgs& args)
+      : x(args.inputs, args.attrs, kAttentionGradientOperands),
         q(args.inputs[0]),
         k(args.inputs[1]),
         v(args.inputs[2]),
         dy(args.inputs[3]),
         log_sum(args.inputs[4]),
         delta(args.inputs[5]),
-        output(args.output),
+        dq(args.outputs[0]),
+        dk(args.outputs[1]),
+        dv(args.outputs[2]),
         workspace(args.workspace) {}
 
-  float scale() const { return static_cast<float>(x.options().scale); }
+  /// Of which operands gradients are computed.
+  struct Wanted {
+    bool queries, keys;
+  };
 
-  Lines queries(const TensorView& view, const Tile& tile) const {
-    return AttentionTiles::query_lines(view, tile.head, tile.queries.begin);
-  }
-  Lines keys(const TensorView& view, const Tile& tile) const {
-    return AttentionTiles::key_lines(view, tile.head, tile.keys.begin);
+  void operator()() const {
+    const std::int64_t heads = x.samples() * x.groups();
+    const Places queries{0, x.queries()}, keys{0, x.keys()};
+    const Wanted wanted{dq.has_value(), dk || dv};
+    if (wanted.queries && wanted.keys && heads >= omp_get_max_threads()) {
+      for_each_task(heads, x.work(),
+                    [&](std::int64_t head) { compute(head, queries, keys, wanted); });
+      return;
+    }
+    // By blocks there is enough to do for more threads, but weights are computed twice.
+    if (wanted.queries) {
+      for_each_block(heads, queries, AttentionTiles::kQueries,
+                     [&](std::int64_t head, Places block) {
+                       compute(head, block, keys, {true, false});
+                     });
+    }
+    if (wanted.keys) {
+      for_each_block(heads, keys, AttentionTiles::kKeys, [&](std::int64_t head, Places block) {
+        compute(head, queries, block, {false, true});
+      });
+    }
   }
 
-  void compute_weights(const Tile& tile, float* weights) const {
-    x.scores(tile, weights);
-    const Lines logs = queries(log_sum, tile);
-    vectorized<WeightsLoop>()(weights, logs.data, logs.stride, tile.queries.count(),
+  template <class Body>
+  void for_each_block(std::int64_t heads, Places all, std::int64_t size, const Body& body) const {
+    const std::int64_t blocks = ceil_divide(all.end, size);
+    for_each_task(heads * blocks, x.work(), [&](std::int64_t task) {
+      const std::int64_t begin = task % blocks * size;
+      body(task / blocks, {begin, std::min(begin + size, all.end)});
+    });
+  }
+
+  /// Of some queries and keys of a head of keys, tile by tile, always in the same order.
+  void compute(std::int64_t group, Places queries, Places keys, Wanted wanted) const {
+    Head head{group / x.groups(), group % x.groups(), 0};
+    for (const auto& gradient : {dk, dv}) {
+      if (!wanted.keys || !gradient) continue;
+      key_lines(*gradient, head, keys.begin).clear(keys.count(), gradient->type.shape[3]);
+    }
+    for (; head.member < x.members(); ++head.member) {
+      if (wanted.queries) {
+        query_lines(*dq, head, queries.begin).clear(queries.count(), x.features());
+      }
+      x.for_each_tile(head, queries, keys, [&](const Tile& tile) { add(tile, wanted); });
+    }
+  }
+
+  /// What a tile gives.
+  void add(const Tile& tile, Wanted wanted) const {
+    Room& room = room_in<Room>(workspace);
+    compute_weights(tile, room);
+    if (wanted.queries || dk) {
+      compute_scores(tile, room);
+      if (wanted.queries) {
+        AttentionTiles::sum_keys(tile, x.features(), room.gradients, keys_at(k, tile), scale(), 1,
+                                 queries_at(*dq, tile));
+      }
+      if (wanted.keys && dk) {
+        AttentionTiles::sum_queries(tile, x.features(), room.gradients, queries_at(q, tile),
+                                    scale(), 1, keys_at(*dk, tile));
+      }
+    }
+    if (wanted.keys && dv) {
+      x.drop(tile, room.draws, room.weights);
+      AttentionTiles::sum_queries(tile, v.type.shape[3], room.weights, queries_at(dy, tile), 1, 1,
+                                  keys_at(*dv, tile));
+    }
+  }
+
+  /// p to room.weights.
+  void compute_weights(const Tile& tile, Room& room) const {
+    x.scores(tile, room.weights);
+    x.draw(tile, room.draws);
+    const Lines logs = queries_at(log_sum, tile);
+    vectorized<WeightsLoop>()(room.weights, logs.data, logs.stride, tile.queries.count(),
                               tile.keys.count());
   }
 
   /// ds to room.gradients.
   void compute_scores(const Tile& tile, Room& room) const {
-    compute_weights(tile, room.weights);
-    AttentionTiles::dots(tile, v.type.shape[3], queries(dy, tile), keys(v, tile), 1,
+    AttentionTiles::dots(tile, v.type.shape[3], queries_at(dy, tile), keys_at(v, tile), 1,
                          room.gradients);
-    x.drop(tile, room.gradients, room.draws);
-    const Lines deltas = queries(delta, tile);
+    x.drop(tile, room.draws, room.gradients);
+    const Lines deltas = queries_at(delta, tile);
     vectorized<ScoresLoop>()(room.weights, room.gradients, deltas.data, deltas.stride,
                              tile.queries.count(), tile.keys.count());
   }
 
-  Room& room() const { return room_in<Room>(workspace); }
+  float scale() const { return static_cast<float>(x.options().scale); }
+
+  static constexpr auto query_lines = AttentionTiles::query_lines;
+  static constexpr auto key_lines = AttentionTiles::key_lines;
+  static Lines queries_at(const TensorView& view, const Tile& tile) {
+    return query_lines(view, tile.head, tile.queries.begin);
+  }
+  static Lines keys_at(const TensorView& view, const Tile& tile) {
+    return key_lines(view, tile.head, tile.keys.begin);
+  }
 };
-
-/// The queries' gradient of a block of queries.
-void compute_queries(const Gradient& g, const Head& head, Places own) {
-  const std::int64_t width = g.x.features();
-  const Lines y = AttentionTiles::query_lines(g.output, head, own.begin);
-  const Places others = g.x.keys_of(head, own);
-  if (others.count() == 0) y.clear(own.count(), width);
-  for (std::int64_t begin = others.begin; begin < others.end; begin += kOthers) {
-    const Tile tile{head, own, {begin, std::min(begin + kOthers, others.end)}};
-    Room& room = g.room();
-    g.compute_scores(tile, room);
-    AttentionTiles::sum_keys(tile, width, room.gradients, g.keys(g.k, tile), g.scale(),
-                             begin == others.begin ? 0.0F : 1.0F, y);
-  }
-}
-
-/// A gradient of a block of keys: compute(tile, room, before) adds what a tile of queries gives.
-template <class Compute>
-void compute_keys(const Gradient& g, Head head, Places own, const Compute& compute) {
-  const Places others = g.x.queries_of(head, own);
-  bool is_first = true;
-  for (head.member = 0; head.member < g.x.members(); ++head.member) {
-    for (std::int64_t begin = others.begin; begin < others.end; begin += kOthers) {
-      const Tile tile{head, {begin, std::min(begin + kOthers, others.end)}, own};
-      compute(tile, g.room(), is_first ? 0.0F : 1.0F);
-      is_first = false;
-    }
-  }
-  if (is_first) {
-    AttentionTiles::key_lines(g.output, head, own.begin).clear(own.count(), g.output.type.shape[3]);
-  }
-}
-
-template <class Compute>
-Launch bind_keys(const KernelArgs& args, const Compute& compute) {
-  return [g = Gradient(args), compute] {
-    const std::int64_t blocks = ceil_divide(g.x.keys(), kOwn);
-    const std::int64_t tasks = g.x.samples() * g.x.groups() * blocks;
-    for_each_task(tasks, g.x.work(), [&](std::int64_t task) {
-      const std::int64_t begin = task % blocks * kOwn, head = task / blocks;
-      compute_keys(
-          g, {head / g.x.groups(), head % g.x.groups(), 0},
-          {begin, std::min(begin + kOwn, g.x.keys())},
-          [&](const Tile& tile, Room& room, float before) { compute(g, tile, room, before); });
-    });
-  };
-}
 
 }  // namespace
 
-std::int64_t attention_gradient_workspace(const KernelArgs& /*args*/) {
+std::int64_t attention_gradients_workspace(const SiblingArgs& /*args*/) {
   return rooms_bytes<Room>();
 }
 
-Launch attention_query_gradient(const KernelArgs& args) {
-  return [g = Gradient(args)] {
-    g.x.for_each_block(
-        kOwn, [&](const Head& head, Places queries) { compute_queries(g, head, queries); });
-  };
-}
-
-Launch attention_key_gradient(const KernelArgs& args) {
-  return bind_keys(args, [](const Gradient& g, const Tile& tile, Room& room, float before) {
-    g.compute_scores(tile, room);
-    AttentionTiles::sum_queries(tile, g.x.features(), room.gradients, g.queries(g.q, tile),
-                                g.scale(), before, g.keys(g.output, tile));
-  });
-}
-
-Launch attention_value_gradient(const KernelArgs& args) {
-  return bind_keys(args, [](const Gradient& g, const Tile& tile, Room& room, float before) {
-    g.compute_weights(tile, room.weights);
-    g.x.drop(tile, room.weights, room.draws);
-    AttentionTiles::sum_queries(tile, g.v.type.shape[3], room.weights, g.queries(g.dy, tile), 1,
-                                before, g.keys(g.output, tile));
-  });
-}
+Launch attention_gradients(const SiblingArgs& args) { return Gradients(args); }
 
 }  // namespace meshwork::cpu

@@ -29,13 +29,14 @@ struct DropLoop {
 
 }  // namespace
 
-AttentionTiles::AttentionTiles(const KernelArgs& args, std::size_t fixed)
-    : options_(attention_options(args.attrs)),
-      extras_(attention_extras(fixed, args.inputs.size(), args.attrs)),
-      inputs_(args.inputs),
-      q_(args.inputs[0].type.shape),
-      keys_(args.inputs[1].type.shape[1]),
-      distance_(args.inputs[0].region.offset[1] - args.inputs[1].region.offset[1]) {
+AttentionTiles::AttentionTiles(const std::vector<TensorView>& inputs, const Attrs& attrs,
+                               std::size_t fixed)
+    : options_(attention_options(attrs)),
+      extras_(attention_extras(fixed, inputs.size(), attrs)),
+      inputs_(inputs),
+      q_(inputs[0].type.shape),
+      keys_(inputs[1].type.shape[1]),
+      distance_(inputs[0].region.offset[1] - inputs[1].region.offset[1]) {
   prepare_sgemm();
 }
 
@@ -50,18 +51,6 @@ Places AttentionTiles::keys_of(const Head& head, Places queries) const {
   const std::int64_t distance = distance_of(head);
   const std::int64_t first = queries.begin + distance, last = queries.end - 1 + distance;
   if (options_.causal) seen.end = std::min(seen.end, last + 1);
-  if (options_.window > 0) {
-    seen.begin = std::max(seen.begin, first - options_.window + 1);
-    seen.end = std::min(seen.end, last + options_.window);
-  }
-  return seen;
-}
-
-Places AttentionTiles::queries_of(const Head& head, Places keys) const {
-  Places seen{0, queries()};
-  const std::int64_t distance = distance_of(head);
-  const std::int64_t first = keys.begin - distance, last = keys.end - 1 - distance;
-  if (options_.causal) seen.begin = std::max(seen.begin, first);
   if (options_.window > 0) {
     seen.begin = std::max(seen.begin, first - options_.window + 1);
     seen.end = std::min(seen.end, last + options_.window);
@@ -114,7 +103,7 @@ const float* AttentionTiles::mask_line(const Head& head, std::int64_t query) con
   return mask.as<float>() + line * shape[4];
 }
 
-void AttentionTiles::drop(const Tile& tile, float* weights, float* draws) const {
+void AttentionTiles::draw(const Tile& tile, float* draws) const {
   if (options_.rate == 0) return;
   const Region& q = inputs_[0].region;
   const Region& k = inputs_[1].region;
@@ -126,14 +115,21 @@ void AttentionTiles::drop(const Tile& tile, float* weights, float* draws) const 
   const std::int64_t first =
       ((q.offset[0] + tile.head.sample) * q.global[2] * q.global[3] + head) * q.global[1];
   const std::int64_t count = tile.keys.count();
-  for (std::int64_t i = tile.queries.begin; i < tile.queries.end; ++i) {
+  // Lines of all keys follow each other.
+  const std::int64_t lines = count == k.global[1] ? tile.queries.count() : 1;
+  for (std::int64_t i = tile.queries.begin; i < tile.queries.end; i += lines) {
     const std::int64_t line = (first + q.offset[1] + i) * k.global[1];
     draw_uniform(stream, static_cast<std::uint64_t>(line + k.offset[1] + tile.keys.begin), draws,
-                 count);
-    vectorized<DropLoop>()(draws, weights, static_cast<float>(options_.rate),
-                           static_cast<float>(1 / (1 - options_.rate)), count);
-    weights += count;
+                 lines * count);
+    draws += lines * count;
   }
+}
+
+void AttentionTiles::drop(const Tile& tile, const float* draws, float* weights) const {
+  if (options_.rate == 0) return;
+  vectorized<DropLoop>()(draws, weights, static_cast<float>(options_.rate),
+                         static_cast<float>(1 / (1 - options_.rate)),
+                         tile.queries.count() * tile.keys.count());
 }
 
 void AttentionTiles::dots(const Tile& tile, std::int64_t features, Lines x, Lines w, float factor,

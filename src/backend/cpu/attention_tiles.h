@@ -44,7 +44,11 @@ struct Places {
 /// one head by the keys that they attend to. Places count from the first that the device holds.
 class AttentionTiles {
  public:
-  AttentionTiles(const KernelArgs& args, std::size_t fixed);
+  /// Of a tile, at most.
+  static constexpr std::int64_t kQueries = 64;
+  static constexpr std::int64_t kKeys = 256;
+
+  AttentionTiles(const std::vector<TensorView>& inputs, const Attrs& attrs, std::size_t fixed);
 
   /// One head of queries, with the head of keys that it attends to.
   struct Head {
@@ -66,19 +70,23 @@ class AttentionTiles {
   std::int64_t work() const { return num_elements(q_) * keys_; }
   const AttentionOptions& options() const { return options_; }
 
-  /// All keys that some of the queries see, the mask aside, and the other way round.
+  /// All keys that some of the queries see, the mask aside.
   Places keys_of(const Head& head, Places queries) const;
-  Places queries_of(const Head& head, Places keys) const;
 
-  /// body(head, queries) for blocks of so many queries of each head, on several threads.
+  /// body(tile) for each tile of so many queries and keys, the queries of one after the other.
+  /// Where tiles begin does not depend on the ranges, which begin with one.
   template <class Body>
-  void for_each_block(std::int64_t block, const Body& body) const {
-    const std::int64_t blocks = ceil_divide(queries(), block), heads = groups() * members();
-    for_each_task(samples() * heads * blocks, work(), [&](std::int64_t task) {
-      const std::int64_t begin = task % blocks * block, head = task / blocks % heads;
-      body(Head{task / blocks / heads, head / members(), head % members()},
-           Places{begin, std::min(begin + block, queries())});
-    });
+  void for_each_tile(const Head& head, Places queries, Places keys, const Body& body) const {
+    for (std::int64_t t = queries.begin; t < queries.end; t += kQueries) {
+      const Places lines{t, std::min(t + kQueries, queries.end)};
+      const Places seen = keys_of(head, lines);
+      const std::int64_t begin = std::max(keys.begin, seen.begin / kKeys * kKeys);
+      for (std::int64_t s = begin; s < std::min(keys.end, seen.end); s += kKeys) {
+        const Tile tile{
+            head, lines, {std::max(s, seen.begin), std::min({s + kKeys, keys.end, seen.end})}};
+        if (tile.keys.count() > 0) body(tile);
+      }
+    }
   }
 
   /// The lines of a tensor like q, v or log_sum, from the first of some places on.
@@ -88,9 +96,11 @@ class AttentionTiles {
   /// scale q k, dense; -infinity where the query does not see the key.
   void scores(const Tile& tile, float* to) const;
 
+  /// What decides which weights of a tile dropout takes, in the order of the weights.
+  void draw(const Tile& tile, float* draws) const;
   /// Multiplies weights, or what is like them, by 0 where dropout takes the weight, else by
-  /// 1 / (1 - rate). `draws` has room for as many.
-  void drop(const Tile& tile, float* weights, float* draws) const;
+  /// 1 / (1 - rate).
+  void drop(const Tile& tile, const float* draws, float* weights) const;
 
   /// y = factor x w^T: of lines x for the queries and lines w for the keys, of so many features;
   /// y is dense.

@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/reference/kernels.h"
+#include "backend/cpu/siblings.h"
 #include "base/check.h"
 #include "device/cpu_device.h"
 
@@ -71,8 +72,8 @@ Target target_of(int threads, const KernelLists& lists) {
 /// Kernels from the first list that has the op, computed when they are launched.
 class CpuBackend : public Backend {
  public:
-  CpuBackend(int threads, KernelLists lists)
-      : device_(make_cpu_device(target_of(threads, lists))), lists_(std::move(lists)) {}
+  CpuBackend(Target target, KernelLists lists)
+      : device_(make_cpu_device(std::move(target))), lists_(std::move(lists)) {}
 
   Device& device() const override { return *device_; }
 
@@ -100,19 +101,24 @@ class CpuBackend : public Backend {
 
 class FastCpuBackend final : public CpuBackend {
  public:
-  explicit FastCpuBackend(int threads) : CpuBackend(threads, fast_kernels()) {}
+  explicit FastCpuBackend(int threads) : CpuBackend(cpu_target(threads), fast_kernels()) {}
 
   Launch bind_fusion(const FusionGroup& args, Stream& /*stream*/) const override {
-    return cpu::bind_fusion(args);
+    return cpu::are_siblings(args) ? cpu::bind_siblings(args) : cpu::bind_fusion(args);
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
-    return cpu::fusion_workspace(args);
+    return cpu::are_siblings(args) ? cpu::siblings_workspace(args) : cpu::fusion_workspace(args);
   }
 };
 
 }  // namespace
 
-Target cpu_target(int threads) { return target_of(threads, fast_kernels()); }
+Target cpu_target(int threads) {
+  Target target = target_of(threads, fast_kernels());
+  for (const cpu::SiblingKernel& kernel : cpu::sibling_kernels())
+    target.kernels.emplace(kernel.ops);
+  return target;
+}
 
 std::string onednn_version() {
   const dnnl_version_t& version = *dnnl_version();
@@ -131,7 +137,7 @@ std::unique_ptr<Backend> make_cpu_backend(int threads) {
 }
 
 std::unique_ptr<Backend> make_reference_backend() {
-  return std::make_unique<CpuBackend>(1, naive_kernels());
+  return std::make_unique<CpuBackend>(target_of(1, naive_kernels()), naive_kernels());
 }
 
 }  // namespace meshwork

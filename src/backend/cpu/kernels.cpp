@@ -5,16 +5,29 @@
 #include "backend/cpu/widen.h"
 
 namespace meshwork::cpu {
+namespace {
+
+constexpr auto kForward =
+    widened_siblings<attention_forward, attention_forward_workspace>("attention+attention_log_sum");
+constexpr auto kGradients = widened_siblings<attention_gradients, attention_gradients_workspace>(
+    "attention_query_gradient+attention_key_gradient+attention_value_gradient");
+
+}  // namespace
+
+std::span<const SiblingKernel> sibling_kernels() {
+  static constexpr std::array kList{kForward, kGradients};
+  return kList;
+}
 
 std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"add_part", add_part},
       {"argmax", argmax},
-      widened<attention, attention_workspace>("attention"),
-      widened<attention_key_gradient, attention_gradient_workspace>("attention_key_gradient"),
-      widened<attention_log_sum, attention_workspace>("attention_log_sum"),
-      widened<attention_query_gradient, attention_gradient_workspace>("attention_query_gradient"),
-      widened<attention_value_gradient, attention_gradient_workspace>("attention_value_gradient"),
+      sibling<kForward, 0>(),
+      sibling<kForward, 1>(),
+      sibling<kGradients, 0>(),
+      sibling<kGradients, 1>(),
+      sibling<kGradients, 2>(),
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       {"concatenate", concatenate},

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "backend/backend.h"
+#include "backend/cpu/siblings.h"
 
 /// Fast kernels: oneDNN, and loops that vectorize. What is not here the naive ones do.
 namespace meshwork::cpu {
@@ -18,13 +18,10 @@ constexpr std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 6
 
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
-Launch attention(const KernelArgs& args);
-Launch attention_log_sum(const KernelArgs& args);
-std::int64_t attention_workspace(const KernelArgs& args);
-Launch attention_query_gradient(const KernelArgs& args);
-Launch attention_key_gradient(const KernelArgs& args);
-Launch attention_value_gradient(const KernelArgs& args);
-std::int64_t attention_gradient_workspace(const KernelArgs& args);
+Launch attention_forward(const SiblingArgs& args);
+std::int64_t attention_forward_workspace(const SiblingArgs& args);
+Launch attention_gradients(const SiblingArgs& args);
+std::int64_t attention_gradients_workspace(const SiblingArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);

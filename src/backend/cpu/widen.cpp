@@ -12,8 +12,30 @@ namespace {
 
 bool is_narrow(const TensorView& view) { return view.type.dtype == DType::kBFloat16; }
 
-bool any_narrow(const KernelArgs& args) {
-  return is_narrow(args.output) || std::any_of(args.inputs.begin(), args.inputs.end(), is_narrow);
+/// visit(view) for each result.
+template <class Visit>
+void for_each_output(KernelArgs& args, const Visit& visit) {
+  visit(args.output);
+}
+template <class Visit>
+void for_each_output(SiblingArgs& args, const Visit& visit) {
+  for (auto& output : args.outputs) {
+    if (output) visit(*output);
+  }
+}
+
+template <class Args>
+std::vector<TensorView> outputs_of(Args args) {
+  std::vector<TensorView> outputs;
+  for_each_output(args, [&](const TensorView& view) { outputs.push_back(view); });
+  return outputs;
+}
+
+template <class Args>
+bool any_narrow(const Args& args) {
+  const std::vector<TensorView> outputs = outputs_of(args);
+  return std::any_of(outputs.begin(), outputs.end(), is_narrow) ||
+         std::any_of(args.inputs.begin(), args.inputs.end(), is_narrow);
 }
 
 /// The view of the same tensor in float32 at the place `bytes`, which moves behind it.
@@ -43,34 +65,37 @@ void copy(const TensorView& from, const TensorView& to) {
 
 /// `args` with wide views of what is narrow, operands only if `operands`, in its workspace, which
 /// then begins behind them.
+template <class Args>
 struct Widened {
-  KernelArgs args;
+  Args args;
   std::int64_t bytes = 0;
 
-  Widened(const KernelArgs& narrow, bool operands) : args(narrow) {
-    for (TensorView& input : args.inputs) {
-      if (operands && is_narrow(input)) input = widened_view(input, narrow.workspace, bytes);
-    }
-    if (is_narrow(args.output)) {
-      args.output = widened_view(args.output, narrow.workspace, bytes);
-    }
+  Widened(const Args& narrow, bool operands) : args(narrow) {
+    const auto widen = [&](TensorView& view) {
+      if (is_narrow(view)) view = widened_view(view, narrow.workspace, bytes);
+    };
+    if (operands) std::for_each(args.inputs.begin(), args.inputs.end(), widen);
+    for_each_output(args, widen);
     if (narrow.workspace != nullptr) args.workspace = narrow.workspace + bytes;
   }
 };
 
-std::int64_t workspace_bytes(const Widened& wide, WorkspaceBytes workspace) {
+template <class Args, class Workspace>
+std::int64_t workspace_bytes(const Widened<Args>& wide, Workspace workspace) {
   return wide.bytes + (workspace == nullptr ? 0 : workspace(wide.args));
 }
 
-Launch bind_around(const KernelArgs& args, Bind bind, const Widened& wide) {
-  return [narrow = args, wide = wide.args, run = bind(wide.args)] {
-    for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
-      if (wide.inputs[i].type.dtype != narrow.inputs[i].type.dtype) {
-        copy<BFloat16, float>(narrow.inputs[i], wide.inputs[i]);
-      }
+template <class Args, class BindArgs>
+Launch bind_around(const Args& args, BindArgs bind, const Widened<Args>& wide) {
+  return [narrow = args.inputs, wide = wide.args.inputs, results = outputs_of(args),
+          wide_results = outputs_of(wide.args), run = bind(wide.args)] {
+    for (std::size_t i = 0; i < narrow.size(); ++i) {
+      if (wide[i].type.dtype != narrow[i].type.dtype) copy<BFloat16, float>(narrow[i], wide[i]);
     }
     run();
-    if (is_narrow(narrow.output)) copy<float, BFloat16>(wide.output, narrow.output);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (is_narrow(results[i])) copy<float, BFloat16>(wide_results[i], results[i]);
+    }
   };
 }
 
@@ -81,6 +106,14 @@ Launch bind_widened(const KernelArgs& args, Bind bind) {
 }
 
 std::int64_t widened_workspace(const KernelArgs& args, WorkspaceBytes workspace) {
+  return workspace_bytes(Widened(args, true), workspace);
+}
+
+Launch bind_widened(const SiblingArgs& args, BindSiblings bind) {
+  return any_narrow(args) ? bind_around(args, bind, Widened(args, true)) : bind(args);
+}
+
+std::int64_t widened_workspace(const SiblingArgs& args, SiblingsBytes workspace) {
   return workspace_bytes(Widened(args, true), workspace);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/backend.h"
+#include "backend/cpu/siblings.h"
 
 /// bfloat16 for kernels that know float32: operands are widened into the workspace, and the result
 /// is rounded out of it. What such a kernel gives is what it gives of the same numbers in float32,
@@ -23,6 +23,19 @@ template <Bind kBind, WorkspaceBytes kWorkspace = nullptr>
 constexpr KernelDef widened(std::string_view op) {
   return {op, [](const KernelArgs& args) { return bind_widened(args, kBind); },
           [](const KernelArgs& args) { return widened_workspace(args, kWorkspace); }};
+}
+
+using BindSiblings = Launch (*)(const SiblingArgs& args);
+using SiblingsBytes = std::int64_t (*)(const SiblingArgs& args);
+
+/// The same of a kernel of several ops.
+Launch bind_widened(const SiblingArgs& args, BindSiblings bind);
+std::int64_t widened_workspace(const SiblingArgs& args, SiblingsBytes workspace);
+
+template <BindSiblings kBind, SiblingsBytes kWorkspace>
+constexpr SiblingKernel widened_siblings(std::string_view ops) {
+  return {ops, [](const SiblingArgs& args) { return bind_widened(args, kBind); },
+          [](const SiblingArgs& args) { return widened_workspace(args, kWorkspace); }};
 }
 
 }  // namespace meshwork::cpu

@@ -176,7 +176,7 @@ Launch attention(const KernelArgs& args) {
 }
 
 Launch attention_log_sum(const KernelArgs& args) {
-  return [x = Operands(args, kAttentionLogSumOperands)] {
+  return [x = Operands(args, kAttentionOperands)] {
     for_each_index(x.queries(), [&](const Shape& q) {
       *x.query_line(x.output(), q) = static_cast<float>(log_sum(x.scores(q)));
     });
