@@ -50,6 +50,7 @@ PRIVATE = {
     "dnnl": "backend",
     "hdf5.h": "state",
     "mpi.h": "comm",
+    "utf8proc.h": "data",
     "yaml-cpp/": "config",
 }
 

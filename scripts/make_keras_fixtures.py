@@ -534,6 +534,9 @@ of {batch} samples. {count} cases.
 
 `transformers/` and `mixed_bfloat16/masked_encoder`: in the same form, written by
 `scripts/make_transformer_fixtures.py`.
+
+`tokenizers/`: tokenizer.json files with texts and their numbers, and what single normalizers, pre-tokenizers and
+decoders do, written by `scripts/make_tokenizer_fixtures.py` (tokenizers 0.23.3).
 """
 
 

@@ -17,6 +17,7 @@ required=(
   libpcre2-dev
   libpng-dev
   librandom123-dev
+  libutf8proc-dev
   libutfcpp-dev
   libxxhash-dev
   libyaml-cpp-dev

@@ -20,7 +20,7 @@ GeneratedOutput::GeneratedOutput(std::ostream& out, const data::TextCodec* codec
   for (std::vector<std::int32_t>& prompt : prompts) {
     Text& text = texts_.emplace_back();
     text.prompt = std::move(prompt);
-    if (codec_ != nullptr) text.stream.emplace_back(*codec_, form_.stops);
+    if (codec_ != nullptr) text.stream.emplace_back(*codec_, form_.stops, text.prompt);
     if (!form_.json) text.waiting = show(text.prompt);
   }
 }

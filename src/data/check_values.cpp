@@ -45,6 +45,11 @@ bool needs_check(const Field& field) {
          "{}: {} {}: {} is not in 0..{}, the rows of '{}'; mend the data or the model", place.name,
          place.what, place.sample, label, field.table_rows - 1, field.table);
   }
+  if (field.classes == 0 && label == -1) {
+    fail(ExitCode::kFile,
+         "{}: {} {}: a label is -1, which stands for none; give the loss `ignore_class: -1`",
+         place.name, place.what, place.sample);
+  }
   if (field.classes == 0) {
     fail(ExitCode::kFile,
          "{}: {} {}: label {} is not in 0..{}, the classes of the model's output; mend the "

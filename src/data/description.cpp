@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "base/document_fields.h"
 #include "base/join.h"
 #include "base/nearest.h"
 
@@ -15,12 +16,12 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 22> kReserved{
-    "name",       "format",     "directories", "splits",        "take",
-    "hint",       "cache",      "seed",        "header",        "delimiter",
-    "color_mode", "image_size", "class_names", "interpolation", "crop_to_aspect_ratio",
-    "files",      "context",    "stride",      "unit",          "vocabulary",
-    "dtype",      "mask_tokens"};
+constexpr std::array<std::string_view, 24> kReserved{
+    "name",       "format",      "directories", "splits",        "take",
+    "hint",       "cache",       "seed",        "header",        "delimiter",
+    "color_mode", "image_size",  "class_names", "interpolation", "crop_to_aspect_ratio",
+    "files",      "context",     "stride",      "unit",          "vocabulary",
+    "dtype",      "mask_tokens", "tokenizer",   "documents"};
 
 /// The fields that the first split given as a map names, else x and y.
 std::vector<std::string> field_names(const Value& splits) {
@@ -234,7 +235,10 @@ DatasetSpec read_description(const Value& description) {
     fail_at(splits.at, "splits must be a map of {}", join(kSplits, ", "));
   }
 
-  const std::vector<std::string> names = field_names(splits);
+  std::vector<std::string> names = field_names(splits);
+  if (format.gives_tokens && description.find("documents") != nullptr) {
+    names.insert(names.end(), {kSegmentsField, kPositionsField});
+  }
   const std::optional<TokenMask> mask = read_mask(keys.find("mask_tokens"));
   const Value none{};
   std::vector<Reader> options;
@@ -243,8 +247,8 @@ DatasetSpec read_description(const Value& description) {
     options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
     spec.fields.push_back(read_field(name, options.back()));
     FieldSpec& field = spec.fields.back();
-    field.mask = mask;
-    if (mask) field.mask->is_label = name == "y";
+    if (name != kSegmentsField && name != kPositionsField) field.mask = mask;
+    if (field.mask) field.mask->is_label = name == "y";
   }
   std::shared_ptr<void> kept;
   for (const Value::Entry& entry : splits.map) {

@@ -31,7 +31,8 @@ std::uint64_t fingerprint(const Split& split) {
     const std::string text = describe(field);
     add(text.data(), text.size());
     if (const auto& vocabulary = field.source->info().vocabulary) {
-      const std::string tokens = to_json(*vocabulary);
+      const std::string& tokenizer = vocabulary->tokenizer;
+      const std::string tokens = tokenizer.empty() ? to_json(*vocabulary) : tokenizer;
       add(tokens.data(), tokens.size());
     }
     const std::int64_t elements = num_elements(field.stored_shape());

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "data/tokenizer/tokenizer.h"
 
 namespace meshwork::data {
 namespace {
@@ -29,6 +30,14 @@ class Bytes : public TextCodec {
   std::int64_t count() const override { return 256; }
 };
 
+/// Throws Error where a text is no UTF-8.
+void check_utf8(std::string_view text, const std::string& what) {
+  const std::size_t bad = utf8::find_invalid(text);
+  if (bad == std::string_view::npos) return;
+  fail("{}: byte {} (0x{:02x}) is no UTF-8; convert the text (iconv -f latin1 -t utf8)", what, bad,
+       static_cast<unsigned char>(text[bad]));
+}
+
 class Characters : public TextCodec {
  public:
   explicit Characters(const Vocabulary& vocabulary) : texts_(vocabulary.texts) {
@@ -38,11 +47,7 @@ class Characters : public TextCodec {
   }
 
   std::vector<std::int32_t> encode(std::string_view text, const std::string& what) const override {
-    const std::size_t bad = utf8::find_invalid(text);
-    if (bad != std::string_view::npos) {
-      fail("{}: byte {} (0x{:02x}) is no UTF-8; convert the text (iconv -f latin1 -t utf8)", what,
-           bad, static_cast<unsigned char>(text[bad]));
-    }
+    check_utf8(text, what);
     std::vector<std::int32_t> tokens;
     for (const char *at = text.data(), *end = at + text.size(); at != end;) {
       const char* const begin = at;
@@ -81,11 +86,33 @@ class Characters : public TextCodec {
   std::map<std::string, std::int32_t, std::less<>> numbers_;
 };
 
+/// Words and their parts; special tokens are shown.
+class Tokens : public TextCodec {
+ public:
+  explicit Tokens(const Vocabulary& vocabulary)
+      : tokenizer_(vocabulary.tokenizer, kTokenizerFile) {}
+
+  std::vector<std::int32_t> encode(std::string_view text, const std::string& what) const override {
+    check_utf8(text, what);
+    return tokenizer_.encode(text);
+  }
+
+  std::string decode(std::span<const std::int32_t> tokens) const override {
+    return tokenizer_.decode(tokens, {.skips_special = false, .whole = false});
+  }
+
+  std::int64_t count() const override { return std::ssize(tokenizer_.texts()); }
+
+ private:
+  Tokenizer tokenizer_;
+};
+
 }  // namespace
 
 std::unique_ptr<TextCodec> make_text_codec(const Vocabulary& vocabulary) {
   if (vocabulary.unit == "byte") return std::make_unique<Bytes>();
   if (vocabulary.unit == "character") return std::make_unique<Characters>(vocabulary);
+  if (!vocabulary.tokenizer.empty()) return std::make_unique<Tokens>(vocabulary);
   return nullptr;
 }
 

@@ -20,7 +20,8 @@ class TextCodec {
   TextCodec& operator=(const TextCodec&) = delete;
   virtual ~TextCodec() = default;
 
-  /// Throws Error that begins with `what`, such as "--prompt", for what has no number.
+  /// With the tokens that a tokenizer puts around a text. Throws Error that begins with `what`,
+  /// such as "--prompt", for what has no number.
   virtual std::vector<std::int32_t> encode(std::string_view text,
                                            const std::string& what) const = 0;
 

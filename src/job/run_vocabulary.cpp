@@ -47,12 +47,24 @@ std::string difference(const data::Vocabulary& there, const data::Vocabulary& he
                      first - there.texts.begin(), *first, *second);
 }
 
+/// The key that gives a dataset the numbers of a run.
+std::string way_out(const data::Vocabulary& there, const std::string& file) {
+  if (there.tokenizer.empty()) return "vocabulary: " + file;
+  return "tokenizer: " + fs::path(file).replace_filename(data::kTokenizerFile).string();
+}
+
 }  // namespace
 
 void write_vocabulary(const Job& job, const std::string& directory) {
   const data::Vocabulary* vocabulary = vocabulary_of(job.train);
   const std::string file = directory + "/" + data::kVocabularyFile;
+  const std::string tokenizer = directory + "/" + data::kTokenizerFile;
   std::error_code ignored;
+  if (vocabulary != nullptr && !vocabulary->tokenizer.empty()) {
+    replace_file(tokenizer, vocabulary->tokenizer);
+  } else {
+    fs::remove(tokenizer, ignored);
+  }
   if (vocabulary == nullptr) {
     fs::remove(file, ignored);
   } else {
@@ -64,7 +76,7 @@ std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
                                                const std::string& weights) {
   const std::string file = vocabulary_file(weights);
   std::error_code status;
-  if (fs::is_regular_file(file, status)) return data::parse_vocabulary(read_text_file(file), file);
+  if (fs::is_regular_file(file, status)) return data::read_vocabulary(file);
   if (config.dataset.is_null()) return std::nullopt;
   const data::Dataset dataset(config.dataset, config.seed);
   const data::Vocabulary* known = vocabulary_of(dataset.split("train"));
@@ -76,12 +88,12 @@ void check_same_vocabulary(const Job& job, const std::string& weights) {
   const std::string file = vocabulary_file(weights);
   std::error_code status;
   if (here == nullptr || !fs::is_regular_file(file, status)) return;
-  const data::Vocabulary there = data::parse_vocabulary(read_text_file(file), file);
-  if (there == *here) return;
+  const data::Vocabulary there = data::read_vocabulary(file);
+  if (agree(there, *here)) return;
   fail(ExitCode::kFile,
        "{}: the weights were trained on {}, and the data have {}{}; use the text that they were "
-       "trained on, or give the dataset `vocabulary: {}`",
-       file, describe(there), describe(*here), difference(there, *here), file);
+       "trained on, or give the dataset `{}`",
+       file, describe(there), describe(*here), difference(there, *here), way_out(there, file));
 }
 
 }  // namespace meshwork

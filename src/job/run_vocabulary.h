@@ -9,7 +9,8 @@
 namespace meshwork {
 
 /// Writes what the numbers of tokens in the data stand for to vocabulary.json in the directory of a
-/// run; takes away that of an earlier run where the data are no tokens.
+/// run, with the tokenizer.json of a tokenizer; takes away those of an earlier run where the data
+/// have none.
 void write_vocabulary(const Job& job, const std::string& directory);
 
 /// What numbers of tokens stand for to weights, a file or a checkpoint: by the vocabulary.json of

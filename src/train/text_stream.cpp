@@ -26,9 +26,18 @@ std::size_t open_stop(const std::string& text, const std::string& stop) {
 
 }  // namespace
 
+TextStream::TextStream(const data::TextCodec& codec, std::vector<std::string> stops,
+                       std::span<const std::int32_t> prompt)
+    : codec_(codec), stops_(std::move(stops)) {
+  constexpr std::size_t kEnough = 8;
+  const std::span<const std::int32_t> end = prompt.last(std::min(prompt.size(), kEnough));
+  tokens_.assign(end.begin(), end.end());
+  before_ = codec_.decode(tokens_).size();
+}
+
 std::string TextStream::add(std::int32_t token) {
   tokens_.push_back(token);
-  whole_ = codec_.decode(tokens_);
+  whole_ = codec_.decode(tokens_).substr(before_);
   std::size_t end = std::string::npos;
   for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop));
   has_stopped_ = end != std::string::npos;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,13 @@
 
 namespace meshwork {
 
-/// The text of tokens as they come. What may still become part of a stop text, or the rest of a
-/// character, is held back.
+/// The text of tokens as they come behind a prompt. What may still become part of a stop text, or
+/// the rest of a character, is held back.
 class TextStream {
  public:
-  TextStream(const data::TextCodec& codec, std::vector<std::string> stops)
-      : codec_(codec), stops_(std::move(stops)) {}
+  /// `prompt`: the tokens before; a word may begin otherwise behind others than at the start.
+  TextStream(const data::TextCodec& codec, std::vector<std::string> stops,
+             std::span<const std::int32_t> prompt = {});
 
   /// The text that is now sure, behind all given so far.
   std::string add(std::int32_t token);
@@ -31,7 +33,8 @@ class TextStream {
 
   const data::TextCodec& codec_;
   std::vector<std::string> stops_;
-  std::vector<std::int32_t> tokens_;
+  std::vector<std::int32_t> tokens_;  ///< behind the end of the prompt
+  std::size_t before_ = 0;            ///< bytes of the text of that end
   std::string whole_;
   std::string given_;
   bool has_stopped_ = false;

@@ -128,8 +128,10 @@ TEST_CASE("a vocabulary that is given keeps its numbers") {
 }
 
 TEST_CASE("a vocabulary is read as it was written") {
+  const TempDir dir;
   const data::Vocabulary all{"character", {"\n", "\"", "a", "é", "\xF0\x9F\x98\x80"}};
-  CHECK(data::parse_vocabulary(data::to_json(all), "v") == all);
+  dir.write("all.json", data::to_json(all));
+  CHECK(data::read_vocabulary(dir.file("all.json")) == all);
 }
 
 TEST_CASE("what is wrong with a text") {

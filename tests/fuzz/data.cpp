@@ -12,6 +12,7 @@
 #include "config/yaml.h"
 #include "data/dataset.h"
 #include "data/image/image.h"
+#include "data/tokenizer/tokenizer.h"
 #include "fuzz/targets.h"
 #include "job/mapped_weights.h"
 #include "state/checkpoint_index.h"
@@ -71,6 +72,13 @@ void npy(std::string_view bytes) { read_array("npy", bytes); }
 void npz(std::string_view bytes) { read_array("npz", bytes); }
 void csv(std::string_view bytes) { read_array("csv", bytes); }
 void text(std::string_view bytes) { read_tokens("text", bytes); }
+/// Lines of JSON, each with a document.
+void json_lines(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  read_x(fmt::format("{{format: text, context: 2, splits: {{train: {}}}, documents: {{key: t}}}}",
+                     file.path()));
+}
+
 void tokens(std::string_view bytes) { read_tokens("tokens", bytes); }
 
 void vocabulary(std::string_view bytes) {
@@ -78,6 +86,19 @@ void vocabulary(std::string_view bytes) {
   const MemoryFile file(bytes);
   read_x(fmt::format("{{format: text, context: 2, splits: {{train: {}}}, vocabulary: {}}}",
                      letters.path(), file.path()));
+}
+
+/// What a tokenizer makes of a text, and of all its tokens.
+void tokenizer(std::string_view bytes) {
+  try {
+    const data::Tokenizer read(bytes, "f");
+    std::vector<std::int32_t> tokens = read.encode("<|e|> Ab, a  b's \u00e9\u4e00 12-3 ab\n\t ?");
+    const auto count = static_cast<std::int32_t>(std::min<std::size_t>(read.texts().size(), 99));
+    for (std::int32_t token = 0; token < count; ++token) tokens.push_back(token);
+    read.decode(tokens, {.skips_special = true});
+    read.decode(tokens, {.whole = false});
+  } catch (const Error&) {
+  }
 }
 
 void image(std::string_view bytes) {

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "base/document_fields.h"
 #include "base/error.h"
 
 namespace meshwork::data {
@@ -44,12 +46,18 @@ class Corpus {
     read_strides(entry.dataset);
   }
 
+  /// `documents`: what a field says of these; nullopt: it is the tokens.
   std::unique_ptr<Source> open(const std::string& split, std::int64_t shift,
+                               const std::optional<DocumentField>& documents,
                                const OpenContext& context) {
     const SplitPart& part = part_of(split);
     const Stretch stretch = stretch_of(part, context);
-    if (stretch.count > context_) return cut_windows(stretch, {context_, part.stride, shift});
-    const SourceInfo& info = stretch.tokens->info();
+    const Windows windows{context_, part.stride, shift};
+    if (stretch.count > context_ && documents) {
+      return cut_document_windows(stretch, windows, *documents);
+    }
+    if (stretch.count > context_) return cut_windows(stretch, windows);
+    const SourceInfo& info = stretch.row.tokens->info();
     const std::string& unit = info.vocabulary->unit;
     fail_at(at_,
             "context: {} {}s and the next one are a sample, but split '{}' has {} in all ({}); "
@@ -111,9 +119,9 @@ class Corpus {
 
   Stretch stretch_of(const SplitPart& part, const OpenContext& context) {
     const std::lock_guard lock(mutex_);
-    if (rows_[part.list] == nullptr) open_rows(part.list, context);
-    const auto& row = rows_[part.list];
-    const std::int64_t count = row->info().shape[0];
+    if (rows_[part.list].tokens == nullptr) open_rows(part.list, context);
+    const TokenRow& row = rows_[part.list];
+    const std::int64_t count = row.tokens->info().shape[0];
     const std::int64_t first = tokens_of(part.begin, count);
     return {row, first, tokens_of(part.end, count) - first};
   }
@@ -132,7 +140,7 @@ class Corpus {
   std::vector<FileNames> lists_;
   std::vector<SplitPart> parts_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const Source>> rows_;  ///< of each list; null before it is opened
+  std::vector<TokenRow> rows_;  ///< of each list; without tokens before it is opened
 };
 
 }  // namespace
@@ -140,8 +148,8 @@ class Corpus {
 OpenRows open_each(FileOpener open_file) {
   return [open_file = std::move(open_file)](const std::vector<FileNames>& lists,
                                             const OpenContext& context) {
-    std::vector<std::shared_ptr<const Source>> rows;
-    for (const FileNames& list : lists) rows.push_back(open_all(list, open_file, context));
+    std::vector<TokenRow> rows;
+    for (const FileNames& list : lists) rows.push_back({open_all(list, open_file, context)});
     return rows;
   };
 }
@@ -150,8 +158,16 @@ Opener parse_tokens(const FieldEntry& entry, TokenFormat (*read)(config::Reader&
   if (entry.kept == nullptr) entry.kept = std::make_shared<Corpus>(entry, read(entry.dataset));
   const bool is_masked = entry.dataset.find("mask_tokens") != nullptr;
   const std::int64_t shift = entry.field == "y" && !is_masked ? 1 : 0;
-  return [corpus = std::static_pointer_cast<Corpus>(entry.kept), split = entry.split,
-          shift](const OpenContext& context) { return corpus->open(split, shift, context); };
+  std::optional<DocumentField> documents;
+  if (entry.field == kSegmentsField) documents = DocumentField::kSegments;
+  if (entry.field == kPositionsField) documents = DocumentField::kPositions;
+  if (shift == 1 && entry.description.find("documents") != nullptr) {
+    documents = DocumentField::kLabels;
+  }
+  return [corpus = std::static_pointer_cast<Corpus>(entry.kept), split = entry.split, shift,
+          documents](const OpenContext& context) {
+    return corpus->open(split, shift, documents, context);
+  };
 }
 
 }  // namespace meshwork::data

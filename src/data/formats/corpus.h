@@ -9,8 +9,8 @@
 namespace meshwork::data {
 
 /// Opens rows of tokens, one for each list of files.
-using OpenRows = std::function<std::vector<std::shared_ptr<const Source>>(
-    const std::vector<FileNames>& lists, const OpenContext& context)>;
+using OpenRows = std::function<std::vector<TokenRow>(const std::vector<FileNames>& lists,
+                                                     const OpenContext& context)>;
 
 /// What a format of tokens says.
 struct TokenFormat {
@@ -36,7 +36,9 @@ OpenRows open_each(FileOpener open_file);
 ///     files: input.txt
 ///     splits: {train: 0.9, validation: 0.1}
 ///
-/// All fields and splits of a description share what was opened.
+/// With the key `documents`, which is the format's, there are `segments` and `positions`, too
+/// (DocumentField), and labels of -1 at the end of documents. All fields and splits of a
+/// description share what was opened.
 Opener parse_tokens(const FieldEntry& entry, TokenFormat (*read)(config::Reader& dataset));
 
 }  // namespace meshwork::data

@@ -25,6 +25,7 @@ struct SourceInfo {
   DType dtype = DType::kFloat32;  ///< of its elements
   /// Of numbers of tokens, what these stand for; null for all other arrays.
   std::shared_ptr<const Vocabulary> vocabulary = nullptr;
+  bool stays_whole = false;  ///< whether its numbers are whole ones to training, too
 };
 
 /// What is kept in memory where a description does not say `cache`.
@@ -120,6 +121,7 @@ struct Format {
   std::string_view name;
   /// Checks an entry without touching any file: a configuration Error for a bad one.
   Opener (*parse)(const FieldEntry& entry);
+  bool gives_tokens = false;  ///< windows of tokens, perhaps of documents
 };
 
 /// The format of a name; nullptr if there is none.

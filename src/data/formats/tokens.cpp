@@ -1,6 +1,7 @@
 // Token numbers: flat little-endian files as of nanoGPT, those with a header of llm.c
 // (https://github.com/karpathy/llm.c), and .npy of one dimension; plain or gzip. Keys of the
-// dataset: those of corpus.h; dtype (uint16 or uint32) of flat files.
+// dataset: those of corpus.h; dtype (uint16 or uint32) of flat files; tokenizer, which has made
+// them; documents, by the token that ends or begins one.
 #include <array>
 #include <bit>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "data/formats/concatenated.h"
 #include "data/formats/corpus.h"
 #include "data/formats/npy_header.h"
+#include "data/formats/tokenizer_file.h"
 
 namespace meshwork::data {
 namespace {
@@ -89,23 +91,73 @@ ArrayHeader header_of(const FileBytes& file, std::optional<DType> given) {
        file.path(), to_string(header->element.type), to_string(*given));
 }
 
+/// Where documents begin, by a token of each.
+struct Marks {
+  std::int64_t token = 0;
+  bool is_first = false;  ///< of a document; else its last
+};
+
+/// documents: {end_token: 50256} or {begin_token: 50256}
+std::optional<Marks> read_documents(config::Reader& dataset) {
+  const config::Value* value = dataset.find("documents");
+  if (value == nullptr) return std::nullopt;
+  config::Reader keys(*value, "documents");
+  const auto end = keys.get_integer("end_token", config::at_least(0));
+  const auto begin = keys.get_integer("begin_token", config::at_least(0));
+  keys.finish();
+  if (end.has_value() != begin.has_value()) return Marks{end ? *end : *begin, begin.has_value()};
+  config::fail_at(value->at,
+                  "documents: tokens have either an `end_token`, the last one of each document, or "
+                  "a `begin_token`, the first one");
+}
+
+DocumentStarts starts_of(const std::shared_ptr<const Source>& tokens, const Marks& marks) {
+  return [tokens, marks](std::int64_t first, std::span<std::uint8_t> begins) {
+    // Of the tokens that say so, the first one is this many before.
+    const std::int64_t before = marks.is_first || first == 0 ? 0 : 1;
+    std::vector<std::int32_t> numbers(begins.size() + static_cast<std::size_t>(before));
+    read_tokens(*tokens, first - before, numbers);
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) + before - (marks.is_first ? 0 : 1);
+      begins[i] = at < 0 || numbers[static_cast<std::size_t>(at)] == marks.token ? 1 : 0;
+    }
+  };
+}
+
+/// The rows with the documents in them.
+OpenRows with_documents(OpenRows open, const Marks& marks) {
+  return [open = std::move(open), marks](const std::vector<FileNames>& lists,
+                                         const OpenContext& context) {
+    std::vector<TokenRow> rows = open(lists, context);
+    for (TokenRow& row : rows) row.starts = starts_of(row.tokens, marks);
+    return rows;
+  };
+}
+
 TokenFormat read(config::Reader& dataset) {
   std::optional<DType> given;
   if (const config::Value* value = dataset.find("dtype")) {
     given = config::choose<DType>(*value, "dtype of tokens",
                                   {{"uint16", DType::kUInt16}, {"uint32", DType::kUInt32}});
   }
-  return {open_each([given](const std::string& path, const OpenContext& context) {
-    auto file = std::make_unique<FileBytes>(path);
-    const ArrayHeader header = header_of(*file, given);
-    return open_array(std::move(file), header, context,
-                      std::make_shared<const Vocabulary>(Vocabulary{"token"}));
-  })};
+  const std::shared_ptr<TokenizerFile> tokenizer = read_tokenizer_key(dataset);
+  const std::optional<Marks> marks = read_documents(dataset);
+  OpenRows open =
+      open_each([given, tokenizer](const std::string& path, const OpenContext& context) {
+        auto file = std::make_unique<FileBytes>(path);
+        const ArrayHeader header = header_of(*file, given);
+        return open_array(std::move(file), header, context,
+                          tokenizer != nullptr
+                              ? tokenizer->open(context).vocabulary
+                              : std::make_shared<const Vocabulary>(Vocabulary{"token"}));
+      });
+  return {marks ? with_documents(std::move(open), *marks) : std::move(open)};
 }
 
 }  // namespace
 
 const Format kTokens{.name = "tokens",
-                     .parse = [](const FieldEntry& entry) { return parse_tokens(entry, read); }};
+                     .parse = [](const FieldEntry& entry) { return parse_tokens(entry, read); },
+                     .gives_tokens = true};
 
 }  // namespace meshwork::data

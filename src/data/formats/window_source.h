@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "data/formats/source.h"
+#include "data/formats/token_row.h"
 
 namespace meshwork::data {
 
 /// A stretch of a row of token numbers.
 struct Stretch {
-  std::shared_ptr<const Source> tokens;  ///< of shape [n]
+  TokenRow row;
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
@@ -25,5 +25,15 @@ struct Windows {
 /// from the tokens when it is read. There is a sample i where the stretch has its tokens and the
 /// one after them, whatever the shift, of 0 or 1, is. The stretch must have context + 1 tokens.
 std::unique_ptr<Source> cut_windows(const Stretch& stretch, const Windows& windows);
+
+/// What stands beside the tokens of a window where documents are known, int32 [context]. A window
+/// begins in segment 0 at position 0, whatever part of a document that is.
+enum class DocumentField {
+  kLabels,     ///< the next token; -1 where that begins another document
+  kSegments,   ///< the number of the document among those of the window
+  kPositions,  ///< tokens of the document before this one, in the window
+};
+std::unique_ptr<Source> cut_document_windows(const Stretch& stretch, const Windows& windows,
+                                             DocumentField field);
 
 }  // namespace meshwork::data
