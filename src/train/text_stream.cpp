@@ -24,24 +24,40 @@ std::size_t open_stop(const std::string& text, const std::string& stop) {
   return 0;
 }
 
+/// By so many tokens a codec knows how the next one is read.
+constexpr std::size_t kContext = 8;
+/// Of so many, the last kContext are kept.
+constexpr std::size_t kMostTokens = 64;
+
 }  // namespace
 
 TextStream::TextStream(const data::TextCodec& codec, std::vector<std::string> stops,
                        std::span<const std::int32_t> prompt)
     : codec_(codec), stops_(std::move(stops)) {
-  constexpr std::size_t kEnough = 8;
-  const std::span<const std::int32_t> end = prompt.last(std::min(prompt.size(), kEnough));
+  const std::span<const std::int32_t> end = prompt.last(std::min(prompt.size(), kContext));
   tokens_.assign(end.begin(), end.end());
   before_ = codec_.decode(tokens_).size();
 }
 
 std::string TextStream::add(std::int32_t token) {
   tokens_.push_back(token);
-  whole_ = codec_.decode(tokens_).substr(before_);
+  read();
+  // A stop text that begins in what has been given would have been held back.
   std::size_t end = std::string::npos;
-  for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop));
+  for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop, given_.size()));
   has_stopped_ = end != std::string::npos;
   return give(has_stopped_ ? end : sure_end());
+}
+
+void TextStream::read() {
+  const std::string text = codec_.decode(tokens_);
+  whole_ = text_;
+  // A character that the prompt left open may be shorter than what stood for it.
+  whole_ += std::string_view(text).substr(std::min(before_, text.size()));
+  if (tokens_.size() < kMostTokens || open_character(whole_) > 0) return;
+  tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(kContext));
+  before_ = codec_.decode(tokens_).size();
+  text_ = whole_;
 }
 
 std::string TextStream::finish() { return has_stopped_ ? "" : give(whole_.size()); }

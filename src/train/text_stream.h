@@ -28,14 +28,16 @@ class TextStream {
   const std::string& text() const { return given_; }
 
  private:
+  void read();
   std::string give(std::size_t end);
   std::size_t sure_end() const;
 
   const data::TextCodec& codec_;
   std::vector<std::string> stops_;
-  std::vector<std::int32_t> tokens_;  ///< behind the end of the prompt
-  std::size_t before_ = 0;            ///< bytes of the text of that end
-  std::string whole_;
+  std::vector<std::int32_t> tokens_;  ///< some of the last, by which the next ones are read
+  std::size_t before_ = 0;            ///< bytes of the text of these that are in text_
+  std::string text_;                  ///< of all tokens but those in tokens_ that are not read yet
+  std::string whole_;                 ///< of all tokens
   std::string given_;
   bool has_stopped_ = false;
 };

@@ -37,3 +37,19 @@ TEST_CASE("a text ends before a stop, of which no part is given") {
   CHECK(stream("xaab", {"ab", "z"}) == "x||a||stop");
   CHECK(stream("z", {"z"}) == "|stop");
 }
+
+TEST_CASE("a long text comes as it is") {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += i % 7 == 0 ? "日" : i % 3 == 0 ? "ä" : "b";
+  std::string all = stream(text, {"bbb"});
+  std::erase(all, '|');
+  CHECK(all == text);
+}
+
+TEST_CASE("a prompt that ends within a character") {
+  const auto codec = data::make_text_codec({"byte", {}});
+  const std::vector<std::int32_t> prompt{'a', 0xe6, 0x97};
+  TextStream stream(*codec, {}, prompt);
+  CHECK(stream.add(0xa5) == "\xa5");
+  CHECK(stream.add('b') == "b");
+}
