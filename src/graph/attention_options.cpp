@@ -10,7 +10,8 @@ AttentionOptions attention_options(const Attrs& attrs) {
           .window = attrs.integer("window"),
           .rate = attrs.real("rate"),
           .key = attrs.integer("key"),
-          .shifted = attrs.find("shifted") != nullptr && attrs.flag("shifted")};
+          .shifted = attrs.find("shifted") != nullptr && attrs.flag("shifted"),
+          .segmented = attrs.find("segmented") != nullptr && attrs.flag("segmented")};
 }
 
 Attrs attention_attrs(const AttentionOptions& options) {
@@ -20,12 +21,18 @@ Attrs attention_attrs(const AttentionOptions& options) {
               {"rate", options.rate},
               {"key", options.key}};
   if (options.shifted) attrs.set("shifted", true);
+  if (options.segmented) attrs.set("segmented", true);
   return attrs;
 }
 
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
   AttentionExtras extras;
-  if (attention_options(attrs).shifted) extras.shift = --operands;
+  const AttentionOptions options = attention_options(attrs);
+  if (options.segmented) {
+    extras.key_segments = --operands;
+    extras.query_segments = --operands;
+  }
+  if (options.shifted) extras.shift = --operands;
   if (attrs.real("rate") != 0) extras.step = --operands;
   if (operands > fixed) extras.mask = --operands;
   MW_CHECK(operands == fixed, "{} operands of attention", operands);

@@ -16,6 +16,7 @@ namespace meshwork {
 //   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
 //   step int64                                           of dropout
 //   shift int32 [b]                                      if `shifted`
+//   segments int32 of queries [b, t] and keys [b, s]     if `segmented`
 //
 // A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
 // none. log_sum is the logarithm of what that softmax divides by, and 0 if the query sees no key.
@@ -32,8 +33,10 @@ struct AttentionOptions {
   std::int64_t key = 0;
   /// Query t of sample b stands at place t + shift[b] of the keys: a part of a longer sequence.
   bool shifted = false;
+  /// A query sees keys of its own segment alone: of several texts in one sequence its own.
+  bool segmented = false;
 
-  /// Whether the mask aside the query at a place sees the key at another.
+  /// Whether masks and segments aside the query at a place sees the key at another.
   bool sees(std::int64_t query, std::int64_t other) const {
     const std::int64_t distance = query < other ? other - query : query - other;
     return (!causal || other <= query) && (window == 0 || distance < window);
@@ -48,10 +51,11 @@ struct AttentionExtras {
   std::optional<std::size_t> mask;
   std::optional<std::size_t> step;
   std::optional<std::size_t> shift;
+  std::optional<std::size_t> query_segments, key_segments;  ///< both or none
 };
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
 
-/// How many operands an op has without mask and step.
+/// How many operands an op has without these.
 constexpr std::size_t kAttentionOperands = 3;
 constexpr std::size_t kAttentionGradientOperands = 6;
 

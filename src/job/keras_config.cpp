@@ -218,6 +218,9 @@ class Layers {
     if (def.call_inputs.empty()) args.push_back(takes_list ? taken : taken[0]);
     for (std::size_t i = 0; i < def.call_inputs.size() && i < taken.size(); ++i) {
       const std::string role = spec.roles.empty() ? std::string(def.call_inputs[i]) : spec.roles[i];
+      if (role == "segments") {
+        config::fail_at(spec.at, "a .keras file has no word for segments; {}", kRemedy);
+      }
       const bool is_first = role == def.call_inputs.front();
       is_first ? args.push_back(taken[i]) : void(arguments[role] = taken[i]);
     }

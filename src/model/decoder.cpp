@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/document_fields.h"
 #include "config/value.h"
 #include "model/layer_graph.h"
 #include "model/token_paths.h"
@@ -19,14 +20,28 @@ struct Decoder {
   ValueId prediction = kNoValue;
 };
 
-const config::InputSpec& tokens_input(const config::ModelSpec& model) {
-  const config::InputSpec& input = model.inputs.front();
-  if (model.inputs.size() == 1 && input.shape.size() == 1) return input;
-  config::fail_at(input.at,
+/// Whether an input says of tokens where they stand among documents.
+bool is_of_documents(const config::InputSpec& input) {
+  return input.name == kSegmentsField || input.name == kPositionsField;
+}
+
+/// The place of the input of tokens among those of the model.
+std::size_t tokens_index(const config::ModelSpec& model) {
+  const auto input = std::ranges::find_if_not(model.inputs, is_of_documents);
+  const auto others = std::ranges::count_if(model.inputs, is_of_documents);
+  const std::ptrdiff_t wanted = std::ssize(model.inputs) - others;
+  if (wanted == 1 && input->shape.size() == 1) {
+    return static_cast<std::size_t>(input - model.inputs.begin());
+  }
+  config::fail_at(model.inputs.front().at,
                   "to generate, a model takes one input of numbers of tokens, such as {{shape: "
-                  "[64], dtype: int32}}; this one takes {}",
-                  model.inputs.size() == 1 ? to_string(input.shape)
-                                           : fmt::format("{} inputs", model.inputs.size()));
+                  "[64], dtype: int32}}, and perhaps {} and {}; this one takes {}",
+                  kSegmentsField, kPositionsField,
+                  wanted == 1 ? to_string(input->shape) : fmt::format("{} others", wanted));
+}
+
+const config::InputSpec& tokens_input(const config::ModelSpec& model) {
+  return model.inputs[tokens_index(model)];
 }
 
 /// float32 [batch, tokens]: start + 0, 1, ..
@@ -36,6 +51,18 @@ ValueId places_from(GraphBuilder& b, ValueId start, std::int64_t batch, std::int
       b.add(ops::kIota, {},
             {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, tokens}}});
   return ops::add(b, first, next);
+}
+
+/// What an input gives in a part of a sequence, which is one document: [batch, tokens].
+ValueId part_of(GraphBuilder& b, const config::InputSpec& input, const Decoder& decoder) {
+  const Shape shape = b.shape(decoder.tokens);
+  ValueId value = decoder.tokens;
+  if (input.name == kSegmentsField) {
+    value = ops::broadcast_to(b, ops::constant(b, 0.0), shape);
+  } else if (input.name == kPositionsField) {
+    value = decoder.decoding.places;
+  }
+  return ops::cast(b, value, input.dtype);
 }
 
 Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t batch,
@@ -51,9 +78,12 @@ Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t ba
   decoding.tokens = tokens;
   decoding.context = input.shape[0];
   scope.set_decoding(decoding);
-  const ValueId value = ops::cast(b, decoder.tokens, input.dtype);
-  decoder.graph.layer_outputs.push_back({input.name + "/output", value});
-  decoder.prediction = add_layers(scope, config.model, config.precision, {{input.name, value}},
+  std::vector<ModelInput> inputs;
+  for (const config::InputSpec& one : config.model.inputs) {
+    inputs.push_back({one.name, part_of(b, one, decoder)});
+    decoder.graph.layer_outputs.push_back({one.name + "/output", inputs.back().value});
+  }
+  decoder.prediction = add_layers(scope, config.model, config.precision, inputs,
                                   facts == nullptr ? nullptr : &facts->notes)
                            .front()
                            .value;
@@ -85,7 +115,7 @@ bool gives_probabilities(const config::Config& config) {
 DecoderFacts read_facts(const config::Config& config) {
   const config::InputSpec& input = tokens_input(config.model);
   Signature signature = stated_signature(config.model);
-  signature.inputs.front().dtype = DType::kInt32;
+  signature.inputs.at(tokens_index(config.model)).dtype = DType::kInt32;
   const Graph graph = build_model(config, signature, Mode::kPredict, 1);
   if (config.model.outputs.size() != 1) {
     config::fail_at(config.model.outputs[1].at,
@@ -122,7 +152,8 @@ Graph build_decoder(const config::Config& config, const Signature& signature, st
   graph.layer_outputs.push_back({"prediction", decoder.prediction});
   GraphBuilder b(graph);
   graph.outputs.push_back({"scores", select_last(b, decoder.prediction), true});
-  std::ranges::stable_partition(graph.variables, [](const Variable& v) { return !v.is_cache; });
+  std::stable_partition(graph.variables.begin(), graph.variables.end(),
+                        [](const Variable& v) { return !v.is_cache; });
   return std::move(graph);
 }
 

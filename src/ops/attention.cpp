@@ -19,19 +19,15 @@ std::string rule(const OpArgs& args) {
   return attention_rule(args, kAttentionOperands, "[s]", "b t g r [e]");
 }
 
-/// What all three gradients take: (q, k, v, dy, log_sum, delta, (mask), (step), (shift)).
+/// What all three gradients take: (q, k, v, dy, log_sum, delta, and the extras).
 std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
-  const AttentionExtras extras =
-      attention_extras(kAttentionOperands, node.inputs.size(), node.attrs);
   const ValueId log_sum = b.add(kAttentionLogSum, node.inputs, node.attrs);
   const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), cast(b, self, DType::kFloat32));
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1],
                                 node.inputs[2], dy,
                                 log_sum,        reduce_sum(b, product, {4}, false)};
-  if (extras.mask) operands.push_back(node.inputs[*extras.mask]);
-  if (extras.step) operands.push_back(node.inputs[*extras.step]);
-  if (extras.shift) operands.push_back(node.inputs[*extras.shift]);
+  operands.insert(operands.end(), node.inputs.begin() + kAttentionOperands, node.inputs.end());
   return operands;
 }
 

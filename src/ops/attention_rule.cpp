@@ -63,6 +63,10 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   }
   if (extras.step) expect(args, *extras.step, DType::kInt64, {});
   if (extras.shift) expect(args, *extras.shift, DType::kInt32, {q[0]});
+  if (extras.key_segments) {
+    expect(args, *extras.query_segments, DType::kInt32, {q[0], q[1]});
+    expect(args, *extras.key_segments, DType::kInt32, {q[0], k[1]});
+  }
 }
 
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
@@ -82,6 +86,7 @@ std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::str
   }
   if (extras.step) text += ",";
   if (extras.shift) text += ", b";
+  if (extras.key_segments) text += ", b t, b " + keys;
   return text + " -> " + result;
 }
 

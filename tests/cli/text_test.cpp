@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/job_folder.h"
 
 using namespace meshwork::cli;
@@ -94,4 +95,86 @@ TEST_CASE("validate says what the text is, and that the model is too small for i
                   "make the model as large") != std::string::npos);
   CHECK(complaint(folder, "fit c.yaml model.layers.logits.units=4", 3)
             .find("5 different characters, but the model's output has 4") != std::string::npos);
+}
+
+namespace {
+
+/// The same text by a tokenizer.
+struct TokenizerFolder : TextFolder {
+  TokenizerFolder() {
+    use("bert");
+    write("c.yaml", std::string(R"(dataset:
+  format: text
+  tokenizer: tokenizer.json
+  documents: {separator: "\n"}
+  files: input.txt
+  splits: {train: 0.8, validation: 0.2}
+  context: 4
+model:
+  inputs: {x: {shape: [4], dtype: int32}, segments: {shape: [4], dtype: int32}, positions: {shape: [4], dtype: int32}}
+  layers:
+    - Embedding: {name: tokens, input_dim: 450, output_dim: 8, inputs: x}
+    - Embedding: {name: places, input_dim: 4, output_dim: 8, inputs: positions}
+    - Add: {name: h, inputs: [tokens, places]}
+    - MultiHeadAttention: {name: mix, num_heads: 2, key_dim: 4, use_causal_mask: true, inputs: {query: h, value: h, segments: segments}}
+    - Dense: {name: logits, units: 450}
+compile:
+  optimizer: {Adam: {learning_rate: 0.05}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true, ignore_class: -1}}
+fit: {batch_size: 8, epochs: 2, validation: true}
+run_directory: run
+)"));
+    write("input.txt", lines("the mesh has a name\n"));
+  }
+
+  void use(const std::string& name) const {
+    write("tokenizer.json",
+          meshwork::read_text_file("tests/fixtures/tokenizers/" + name + ".json"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a tokenizer is kept with the run, which then reads and writes texts") {
+  const TokenizerFolder folder;
+  train(folder);
+  CHECK(Json::parse(folder.read("run/vocabulary.json")) ==
+        Json{{"unit", "token"}, {"tokenizer", "tokenizer.json"}});
+  CHECK(folder.read("run/tokenizer.json") == folder.read("tokenizer.json"));
+  output(folder, "evaluate c.yaml --from run --verbose 0");
+  const std::string text = output(
+      folder, "generate c.yaml --from run --prompt 'The mesh' --max-tokens 3 --sampler greedy");
+  CHECK(text.starts_with("[CLS] the mesh [SEP] "));
+  const Json whole = Json::parse(output(
+      folder,
+      "generate c.yaml --from run --prompt 'The mesh' --max-tokens 3 --sampler greedy --json"));
+  CHECK(whole.at("prompt").get<std::string>() + whole.at("text").get<std::string>() + "\n" == text);
+}
+
+TEST_CASE("weights are not used with another tokenizer, but with the same one written otherwise") {
+  const TokenizerFolder folder;
+  train(folder);
+  const std::string given = folder.read("tokenizer.json");
+  Json tokenizer = Json::parse(given);
+  tokenizer["truncation"] = {{"max_length", 7}};
+  folder.write("tokenizer.json", tokenizer.dump(2));
+  output(folder, "evaluate c.yaml --from run --verbose 0");
+  folder.use("cased_bert");
+  const std::string other = complaint(folder, "evaluate c.yaml --from run", 3);
+  CHECK(other.find("run/vocabulary.json: the weights were trained on 420 tokens, and the data have "
+                   "420 tokens") != std::string::npos);
+  CHECK(other.find("`tokenizer: ") != std::string::npos);
+  output(folder, "evaluate c.yaml --from run --verbose 0 dataset.tokenizer=run/tokenizer.json");
+  folder.write("run/tokenizer.json", "{}");
+  CHECK(complaint(folder, "evaluate c.yaml --from run", 3).find("run/tokenizer.json: model") !=
+        std::string::npos);
+}
+
+TEST_CASE("labels of documents need a loss that leaves them out") {
+  const TokenizerFolder folder;
+  const std::string error = complaint(
+      folder, "fit c.yaml --verbose 0 compile.loss.SparseCategoricalCrossentropy.ignore_class=null",
+      3);
+  CHECK(error.find("a label is -1, which stands for none; give the loss `ignore_class: -1`") !=
+        std::string::npos);
 }

@@ -1,6 +1,6 @@
 // Attention: one head and several, groups of heads that share keys, as many keys as queries, fewer
 // and more, causality, windows, masks of every shape, dropout, queries of a part of a
-// sequence, extents of zero.
+// sequence, segments in any order, extents of zero.
 #include "graph/attention_options.h"
 #include "ops/case_lists.h"
 
@@ -12,6 +12,7 @@ struct Geometry {
   AttentionOptions options = {.scale = 0.5};
   Shape mask = {};
   std::int64_t least_shift = 0, most_shift = 0;  // drawn in between, where queries are shifted
+  std::int64_t most_segment = 0;                 // drawn from 0, where there are segments
 };
 
 const std::vector<Geometry>& geometries() {
@@ -50,6 +51,35 @@ const std::vector<Geometry>& geometries() {
        {2, 1, 1, 1, 5},
        -2,
        9},
+      // Texts beside each other.
+      {.b = 2,
+       .t = 5,
+       .g = 2,
+       .r = 2,
+       .d = 3,
+       .s = 5,
+       .e = 2,
+       .options = {.scale = 0.5, .causal = true, .segmented = true},
+       .most_segment = 2},
+      {.b = 2,
+       .t = 4,
+       .g = 1,
+       .r = 1,
+       .d = 2,
+       .s = 6,
+       .e = 3,
+       .options = {.scale = 0.7, .window = 3, .rate = 0.3, .key = 5, .segmented = true},
+       .mask = {2, 1, 1, 1, 6},
+       .most_segment = 1},
+      {.b = 1,
+       .t = 130,
+       .g = 1,
+       .r = 1,
+       .d = 2,
+       .s = 530,
+       .e = 1,
+       .options = {.scale = 0.5, .segmented = true},
+       .most_segment = 40},
       {1, 1, 1, 1, 1, 1, 1},
       {0, 2, 1, 1, 2, 2, 2},
       {2, 0, 1, 1, 2, 3, 2},
@@ -77,6 +107,12 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
     if (x.options.shifted) {
       inputs.push_back(integers(DType::kInt32, {x.b}, static_cast<double>(x.least_shift),
                                 static_cast<double>(x.most_shift)));
+    }
+    if (x.options.segmented) {
+      const auto most = static_cast<double>(x.most_segment);
+      for (const std::int64_t steps : {x.t, x.s}) {
+        inputs.push_back(integers(DType::kInt32, {x.b, steps}, 0, most));
+      }
     }
     cases.push_back(
         make_case(op, std::move(inputs), attrs, float32(output), std::move(differentiable)));

@@ -19,6 +19,15 @@ struct MaskLoop {
   }
 };
 
+/// Hides the keys of other segments.
+struct SegmentLoop {
+  [[gnu::always_inline]] static void run(const std::int32_t* segments, std::int32_t own,
+                                         float* scores, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) scores[i] = segments[i] == own ? scores[i] : kHidden;
+  }
+};
+
 struct DropLoop {
   [[gnu::always_inline]] static void run(const float* draws, float* weights, float rate,
                                          float factor, std::int64_t count) {
@@ -46,7 +55,32 @@ std::int64_t AttentionTiles::distance_of(const Head& head) const {
   return distance_ + inputs_[*extras_.shift].as<std::int32_t>()[head.sample];
 }
 
+const std::int32_t* AttentionTiles::segments(std::size_t operand, const Head& head) const {
+  const TensorView& view = inputs_[operand];
+  return view.as<std::int32_t>() + head.sample * view.type.shape[1];
+}
+
+/// The part of `places` without those at both ends whose segments none of `others` can have.
+Places AttentionTiles::alike(std::size_t operand, Places places, std::size_t other, Places others,
+                             const Head& head) const {
+  if (places.count() == 0 || others.count() == 0) return {places.begin, places.begin};
+  const std::int32_t* const own = segments(operand, head);
+  const std::int32_t* const theirs = segments(other, head);
+  const auto [least, most] = std::minmax_element(theirs + others.begin, theirs + others.end);
+  const auto is_other = [&](std::int64_t at) { return own[at] < *least || own[at] > *most; };
+  while (places.begin < places.end && is_other(places.begin)) ++places.begin;
+  while (places.begin < places.end && is_other(places.end - 1)) --places.end;
+  return places;
+}
+
 Places AttentionTiles::keys_of(const Head& head, Places queries) const {
+  const Places near = near_keys(head, queries);
+  if (!extras_.key_segments) return near;
+  return alike(*extras_.key_segments, near, *extras_.query_segments, queries, head);
+}
+
+/// Segments aside.
+Places AttentionTiles::near_keys(const Head& head, Places queries) const {
   Places seen{0, keys_};
   const std::int64_t distance = distance_of(head);
   const std::int64_t first = queries.begin + distance, last = queries.end - 1 + distance;
@@ -82,11 +116,15 @@ void AttentionTiles::hide(const Tile& tile, float* scores) const {
   const std::int64_t count = tile.keys.count();
   for (std::int64_t i = tile.queries.begin; i < tile.queries.end; ++i, scores += count) {
     if (!is_whole) {
-      const Places seen = keys_of(tile.head, {i, i + 1});
+      const Places seen = near_keys(tile.head, {i, i + 1});
       const std::int64_t begin = std::clamp<std::int64_t>(seen.begin - tile.keys.begin, 0, count);
       const std::int64_t end = std::clamp<std::int64_t>(seen.end - tile.keys.begin, begin, count);
       std::fill_n(scores, begin, kHidden);
       std::fill_n(scores + end, count - end, kHidden);
+    }
+    if (extras_.key_segments) {
+      vectorized<SegmentLoop>()(segments(*extras_.key_segments, tile.head) + tile.keys.begin,
+                                segments(*extras_.query_segments, tile.head)[i], scores, count);
     }
     if (extras_.mask) {
       vectorized<MaskLoop>()(mask_line(tile.head, i) + tile.keys.begin, scores, count);

@@ -70,7 +70,7 @@ class AttentionTiles {
   std::int64_t work() const { return num_elements(q_) * keys_; }
   const AttentionOptions& options() const { return options_; }
 
-  /// All keys that some of the queries see, the mask aside.
+  /// From the first to the last of the keys that some of the queries see, the mask aside.
   Places keys_of(const Head& head, Places queries) const;
 
   /// body(tile) for each tile of so many queries and keys, the queries of one after the other.
@@ -118,6 +118,10 @@ class AttentionTiles {
                   const float* p, Lines x, float factor, float before, Lines y);
   void hide(const Tile& tile, float* scores) const;
   std::int64_t distance_of(const Head& head) const;
+  Places near_keys(const Head& head, Places queries) const;
+  const std::int32_t* segments(std::size_t operand, const Head& head) const;
+  Places alike(std::size_t operand, Places places, std::size_t other, Places others,
+               const Head& head) const;
   const float* mask_line(const Head& head, std::int64_t query) const;
 
   AttentionOptions options_;

@@ -65,11 +65,25 @@ Operands with_past(Scope& scope, const config::Reader& args, const HeadAttention
   return x;
 }
 
+/// int32 [batch, steps]. An Error unless queries and keys have as many steps.
+ValueId read_segments(GraphBuilder& b, const config::Reader& args, const Operands& x) {
+  const Shape q = b.shape(x.query), k = b.shape(x.key), shape = b.shape(x.segments);
+  if (shape == Shape{q[0], q[1]} && q[1] == k[1]) return ops::cast(b, x.segments, DType::kInt32);
+  fail_at(
+      args.at(),
+      "{}: segments have samples {}, the query {} and the key {}; all three need as many steps, "
+      "and segments one number for each",
+      args.what(), sample_shape(shape), sample_shape(q), sample_shape(k));
+}
+
 }  // namespace
 
 ValueId attend(Scope& scope, const config::Reader& args, const HeadAttention& attention,
                const Operands& operands) {
   GraphBuilder& b = scope.builder();
+  // What is generated is one text.
+  const bool has_segments = operands.segments != kNoValue && !scope.decoding();
+  const ValueId segments = has_segments ? read_segments(b, args, operands) : kNoValue;
   const Operands x = with_past(scope, args, attention, operands);
   const Heads& heads = attention.heads;
   const Shape shape = b.shape(x.query);
@@ -80,7 +94,8 @@ ValueId attend(Scope& scope, const config::Reader& args, const HeadAttention& at
                                     .window = attention.window,
                                     .rate = drops && attention.dropout < 1 ? attention.dropout : 0,
                                     .key = attention.stream,
-                                    .shifted = scope.decoding().has_value()};
+                                    .shifted = scope.decoding().has_value(),
+                                    .segmented = has_segments};
   std::vector<ValueId> inputs{
       ops::reshape(b, x.query,
                    {shape[0], shape[1], heads.keys, heads.queries / heads.keys, shape[3]}),
@@ -89,6 +104,7 @@ ValueId attend(Scope& scope, const config::Reader& args, const HeadAttention& at
   if (mask != kNoValue) inputs.push_back(mask);
   if (attributes.rate != 0) inputs.push_back(scope.iteration());
   if (attributes.shifted) inputs.push_back(scope.decoding()->start);
+  if (has_segments) inputs.insert(inputs.end(), 2, segments);
   ValueId y = b.add(ops::kAttention, inputs, attention_attrs(attributes));
   if (drops && attention.dropout == 1) y = ops::scale(b, y, 0.0);
   return ops::reshape(b, y, {shape[0], shape[1], heads.queries, heads.value_width});

@@ -32,6 +32,8 @@ struct Operands {
   ValueId query, key, value;          ///< [batch, steps, heads, width]
   ValueId key_mask = kNoValue;        ///< float32 [batch, keys]; kNoValue: all count
   ValueId attention_mask = kNoValue;  ///< [batch, queries, keys] or [batch, heads, queries, keys]
+  /// [batch, steps] of queries and keys: a query sees keys of its own segment; kNoValue: all.
+  ValueId segments = kNoValue;
 };
 
 /// [batch, queries, heads, width]. Where a part of a sequence is given, keys and values are

@@ -1,7 +1,7 @@
 // y[b, t, h, :] = sum over s of softmax(scale query[b, t, h] key[b, s, g]) value[b, s, g], what
 // keras.ops.dot_product_attention computes: attention with heads between projections of one's own.
-// Inputs are [query, key, value] or [query, key, value, mask], samples [steps, heads, width]; each
-// head of keys is that of as many heads of queries.
+// Inputs are [query, key, value, mask, segments], of which the last two may be left out; samples
+// are [steps, heads, width], and each head of keys is that of as many heads of queries.
 #include "model/arguments.h"
 #include "model/layers/attend.h"
 #include "model/layers/noise.h"
@@ -46,7 +46,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
                  .key = inputs[1],
                  .value = inputs[2],
                  .key_mask = read_key_mask(scope, inputs),
-                 .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue});
+                 .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue,
+                 .segments = is_given(inputs, 4) ? inputs[4] : kNoValue});
 }
 
 }  // namespace
@@ -55,9 +56,9 @@ const LayerDef kDotProductAttention{
     .names = {"DotProductAttention"},
     .build = build,
     .min_inputs = 3,
-    .max_inputs = 4,
+    .max_inputs = 5,
     .passes_mask = true,
-    .call_inputs = {"query", "key", "value", "mask"},
+    .call_inputs = {"query", "key", "value", "mask", "segments"},
     .module = "",
 };
 

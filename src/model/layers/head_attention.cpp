@@ -1,8 +1,8 @@
 // y = attention_output(attention of each head of query(x0), key(x2 or x1) and value(x1)), all four
-// of them projections with variables of their own. Inputs are [query, value], [query, value, key]
-// or [query, value, key, attention_mask]. With `use_gate`, what heads give is multiplied by a
-// sigmoid of another projection of the query. GroupQueryAttention has fewer heads of keys than of
-// queries.
+// of them projections with variables of their own. Inputs are [query, value, key, attention_mask,
+// segments], of which all but the first two may be left out. With `use_gate`, what heads give is
+// multiplied by a sigmoid of another projection of the query. GroupQueryAttention has fewer heads
+// of keys than of queries.
 #include <algorithm>
 #include <numeric>
 
@@ -146,12 +146,13 @@ void check_inputs(const Scope& scope, const config::Reader& args, const Options&
         args.what(), d, q[d], v[d]);
   }
   const bool masked = scope.mask(0) != kNoValue || scope.mask(1) != kNoValue ||
-                      is_given(inputs, 3) || (is_given(inputs, 2) && scope.mask(2) != kNoValue);
+                      is_given(inputs, 3) || is_given(inputs, 4) ||
+                      (is_given(inputs, 2) && scope.mask(2) != kNoValue);
   if (q.size() > 3 && (options.attention.is_causal || options.attention.window > 0 || masked)) {
-    fail_at(
-        args.at(),
-        "{}: masks, use_causal_mask and sliding_window are for samples [steps, features], not {}",
-        args.what(), sample_shape(q));
+    fail_at(args.at(),
+            "{}: masks, segments, use_causal_mask and sliding_window are for samples [steps, "
+            "features], not {}",
+            args.what(), sample_shape(q));
   }
 }
 
@@ -178,7 +179,8 @@ ValueId build(Scope& scope, const config::Reader& args, const Options& options,
                       .key = key,
                       .value = value,
                       .key_mask = read_key_mask(scope, inputs),
-                      .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue});
+                      .attention_mask = is_given(inputs, 3) ? inputs[3] : kNoValue,
+                      .segments = is_given(inputs, 4) ? inputs[4] : kNoValue});
   if (query_mask != kNoValue) y = where(b, query_mask, y, 0);
   if (gate != kNoValue) y = ops::multiply(b, y, gate);
   return project(scope, options, "attention_output", y, 2, options.output);
@@ -256,10 +258,10 @@ const LayerDef kGroupQueryAttention{
     .names = {"GroupedQueryAttention", "GroupQueryAttention"},
     .build = build_group_query,
     .min_inputs = 2,
-    .max_inputs = 4,
+    .max_inputs = 5,
     .passes_mask = true,
     .call_arguments = {"use_causal_mask"},
-    .call_inputs = {"query", "value", "key", "attention_mask"},
+    .call_inputs = {"query", "value", "key", "attention_mask", "segments"},
     .parts = {{"query", "_query_dense"},
               {"key", "_key_dense"},
               {"gate", "_gate_dense"},
@@ -272,10 +274,10 @@ const LayerDef kMultiHeadAttention{
     .names = {"MultiHeadAttention"},
     .build = build_multi_head,
     .min_inputs = 2,
-    .max_inputs = 4,
+    .max_inputs = 5,
     .passes_mask = true,
     .call_arguments = {"use_causal_mask"},
-    .call_inputs = {"query", "value", "key", "attention_mask"},
+    .call_inputs = {"query", "value", "key", "attention_mask", "segments"},
     .parts = {{"query", "query_dense"},
               {"key", "key_dense"},
               {"gate", "_gate_dense"},

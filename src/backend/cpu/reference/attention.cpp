@@ -59,6 +59,10 @@ class Operands {
                        args_.inputs[1].region.offset[1] + s)) {
       return false;
     }
+    if (extras_.key_segments &&
+        segment(*extras_.query_segments, q[0], q[1]) != segment(*extras_.key_segments, q[0], s)) {
+      return false;
+    }
     if (!extras_.mask) return true;
     const TensorView& mask = args_.inputs[*extras_.mask];
     const Shape& shape = mask.type.shape;
@@ -116,6 +120,11 @@ class Operands {
   }
 
  private:
+  std::int32_t segment(std::size_t operand, std::int64_t sample, std::int64_t place) const {
+    const TensorView& segments = args_.inputs[operand];
+    return segments.as<std::int32_t>()[sample * segments.type.shape[1] + place];
+  }
+
   KernelArgs args_;
   AttentionOptions options_;
   AttentionExtras extras_;
