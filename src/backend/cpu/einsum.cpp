@@ -21,11 +21,13 @@ namespace {
 constexpr std::int64_t kTiny = 32 * 32 * 32;
 
 /// Where oneDNN's GEMM, which packs both operands, is up to 17 % faster than its matmul: for so
-/// many multiplications, and results of so many rows and columns. On one thread, of a transposed x,
-/// it is faster by 3 to 50 %.
+/// many multiplications, and results of so many rows and columns. Of a transposed x it is faster
+/// from fewer columns on, as in gradients of weights; on one thread by 3 to 50 % always.
 constexpr std::int64_t kGemmWork = std::int64_t{1} << 28;
 constexpr std::int64_t kGemmRows = 256;
-constexpr std::int64_t kGemmColumns = 512;
+constexpr std::int64_t kGemmColumns = 384;
+constexpr std::int64_t kTransposedGemmColumns = 128;
+constexpr std::int64_t kGemmColumnsOfTransposed = 512;
 
 std::int64_t padded_bytes(std::int64_t elements, DType dtype) {
   return whole_lines(elements * static_cast<std::int64_t>(size_of(dtype)));
@@ -83,8 +85,12 @@ struct Product {
 
   bool by_gemm() const {
     if (types.operands != DType::kFloat32 || !Gemm::can_compute(plan)) return false;
-    if (serial()) return plan.x.columns != 1 && plan.w.columns == 1;
-    return plan.m >= kGemmRows && plan.n >= kGemmColumns && plan.m * plan.n * plan.k >= kGemmWork;
+    const bool turns_x = plan.x.columns != 1, turns_w = plan.w.columns != 1;
+    if (serial()) return turns_x && !turns_w;
+    const std::int64_t columns = turns_w   ? kGemmColumnsOfTransposed
+                                 : turns_x ? kTransposedGemmColumns
+                                           : kGemmColumns;
+    return plan.m >= kGemmRows && plan.n >= columns && plan.m * plan.n * plan.k >= kGemmWork;
   }
 
   std::int64_t scratchpad_bytes() const {
