@@ -56,7 +56,7 @@ TEST_CASE("what generating has to know of a model") {
 TEST_CASE("models that cannot go on a token at a time say why, and where") {
   CHECK(error_of("model: {input: [6, 4], layers: [Dense: {units: 3}]}") ==
         "2: c.yaml:1:16: to generate, a model takes one input of numbers of tokens, such as "
-        "{shape: [64], dtype: int32}; this one takes [6, 4]");
+        "{shape: [64], dtype: int32}, and perhaps segments and positions; this one takes [6, 4]");
   CHECK(error_of(kBegin + std::string(kTokens) + "    - GlobalAveragePooling1D:\n" + kLogits) ==
         "2: c.yaml:2:3: to generate, a model gives logits [6, vocabulary], a line for each token; "
         "'logits' gives [9]");

@@ -66,28 +66,38 @@ bool next(std::vector<std::size_t>& turn, const std::vector<std::vector<Layout>>
   return false;
 }
 
-/// Of choices that are too many for all of them, those that are tried: where one operand at most is
-/// sharded, where all that have some factor are, and some of the others, not the same for all
-/// cases.
-bool is_tried(const std::vector<std::size_t>& turn, const std::vector<std::vector<Layout>>& choices,
-              const DimRule& rule, std::size_t number) {
-  constexpr std::size_t kAll = 1500, kOthers = 40;
+/// For every operand the number of a choice. Of choices that are too many for all of them: where
+/// one operand at most is sharded, where all that have some factor are, and some others.
+std::vector<std::vector<std::size_t>> turns_of(const std::vector<std::vector<Layout>>& choices,
+                                               const DimRule& rule) {
+  constexpr std::size_t kAll = 500, kOthers = 40;
   std::size_t all = 1;
   for (const auto& choice : choices) all *= choice.size();
-  if (all <= kAll) return true;
-  const std::size_t sharded =
-      turn.size() - static_cast<std::size_t>(std::count(turn.begin(), turn.end(), 0));
-  if (sharded <= 1) return true;
-  for (std::size_t f = 0; f < rule.factors.size(); ++f) {
-    bool everywhere = true;
-    for (std::size_t i = 0; i < turn.size(); ++i) {
-      const int dim = DimRule::dim_of(rule.inputs[i], static_cast<int>(f));
-      everywhere &= static_cast<int>(turn[i]) - 1 == dim;
-    }
-    if (everywhere) return true;
+  std::vector<std::size_t> turn(choices.size(), 0);
+  std::vector<std::vector<std::size_t>> turns;
+  if (all <= kAll) {
+    do turns.push_back(turn);
+    while (next(turn, choices));
+    return turns;
   }
-  const auto draw = philox(number, 0, all)[0];
-  return draw % (all / kOthers) == 0;
+  turns.push_back(turn);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    for (turn[i] = 1; turn[i] < choices[i].size(); ++turn[i]) turns.push_back(turn);
+    turn[i] = 0;
+  }
+  for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      turn[i] = static_cast<std::size_t>(DimRule::dim_of(rule.inputs[i], static_cast<int>(f)) + 1);
+    }
+    turns.push_back(turn);
+  }
+  for (std::size_t k = 0; k < kOthers; ++k) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      turn[i] = philox(all, k, i)[0] % choices[i].size();
+    }
+    turns.push_back(turn);
+  }
+  return turns;
 }
 
 /// -2: no operand is sharded; -1: they disagree, or a factor may not be sharded; else the factor
@@ -159,18 +169,15 @@ void check_all_layouts(const OpCase& op_case, const Mesh& mesh, int axis) {
   }
   std::vector<std::vector<Layout>> layouts;
   std::vector<PinnedLayouts> pinned;
-  std::vector<std::size_t> turn(choices.size(), 0);
   const DimRule rule = rule_of(program.graph, program.graph.node(output_value(program.graph, "y")));
-  std::size_t number = 0;
-  do {
-    if (!is_tried(turn, choices, rule, number++)) continue;
+  for (const std::vector<std::size_t>& turn : turns_of(choices, rule)) {
     layouts.emplace_back();
     pinned.emplace_back();
     for (std::size_t i = 0; i < choices.size(); ++i) {
       layouts.back().push_back(choices[i][turn[i]]);
       pinned.back().values.emplace_back(program.inputs[i], layouts.back().back());
     }
-  } while (next(turn, choices));
+  }
 
   const auto runs = run_partitioned(program.graph, pinned, mesh, program.tensors);
   for (std::size_t k = 0; k < runs.size(); ++k) {
