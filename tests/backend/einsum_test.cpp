@@ -131,6 +131,17 @@ TEST_CASE("large products agree with naive ones and do not depend on the number 
   }
 }
 
+TEST_CASE("products that oneDNN packs as a whole do not depend on the number of threads") {
+  // Of the first it would pack the whole, but not its halves; of the second it packs every part.
+  const Extents tall{{"m", 1536}, {"k", 1024}, {"n", 1000}};
+  const Extents packed{{"m", 2048}, {"k", 100}, {"n", 4096}};
+  for (const Case& c : {Case{"m k", "k n", "m n", tall}, Case{"m k", "n k", "m n", tall},
+                        Case{"k m", "k n", "m n", packed}}) {
+    check_threads("einsum", {normals(c.shape(c.x), 1), normals(c.shape(c.w), 2)},
+                  {DType::kFloat32, c.shape(c.y)}, {{"equation", c.equation()}});
+  }
+}
+
 TEST_CASE("products of a short stack are close to naive ones and do not depend on the threads") {
   const Extents extents{{"s", 2}, {"m", 96}, {"k", 510}, {"n", 101}};
   for (const Case& c :

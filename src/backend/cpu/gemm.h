@@ -71,6 +71,7 @@ class Gemm {
   };
 
   std::int64_t m_, n_, k_, y_stride_;
+  bool packs_;  ///< oneDNN does, whoever computes which part
   Factor x_, w_;
   float* y_;
 };
