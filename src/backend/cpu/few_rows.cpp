@@ -24,36 +24,38 @@ using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
   std::memcpy(to, &from, sizeof from);
 }
 
-/// w [k, n], its rows contiguous: each sum is taken in the order of k.
+/// w [k, n], its rows contiguous: they are read one after the other, and each sum is taken in the
+/// order of k.
 template <int Rows>
 struct PlainLoop {
-  /// Columns from n on, Width vectors of them.
-  template <int Width>
-  [[gnu::always_inline]] static void block(const FewRows::Part& p, std::int64_t n) {
-    Vector sums[Rows][Width] = {};
-    for (std::int64_t k = 0; k < p.k; ++k) {
-      for (int j = 0; j < Width; ++j) {
-        Vector w;
-        load(w, p.w + k * p.w_stride + n + j * kLanes);
-        for (int i = 0; i < Rows; ++i) sums[i][j] += p.x[i * p.x_stride + k] * w;
-      }
-    }
+  static constexpr int kTogether = 4;  ///< rows of w
+
+  /// Adds Together rows of w from k on, to columns from n on.
+  template <int Together>
+  [[gnu::always_inline]] static void add(const FewRows::Part& p, std::int64_t k, std::int64_t n) {
+    Vector w[Together];
+    for (int j = 0; j < Together; ++j) load(w[j], p.w + (k + j) * p.w_stride + n);
     for (int i = 0; i < Rows; ++i) {
-      for (int j = 0; j < Width; ++j) store(p.y + i * p.y_stride + n + j * kLanes, sums[i][j]);
+      Vector sum = {};
+      if (k > 0) load(sum, p.y + i * p.y_stride + n);
+      for (int j = 0; j < Together; ++j) sum += p.x[i * p.x_stride + k + j] * w[j];
+      store(p.y + i * p.y_stride + n, sum);
     }
   }
 
   [[gnu::always_inline]] static void run(FewRows::Part p) {
-    constexpr int kWidth = Rows == 1 ? 8 : Rows == 2 ? 6 : 4;
-    std::int64_t n = p.begin;
-    for (; n + kWidth * kLanes <= p.end; n += kWidth * kLanes) block<kWidth>(p, n);
-    for (; n + kLanes <= p.end; n += kLanes) block<1>(p, n);
-    for (; n < p.end; ++n) {
+    const std::int64_t end = p.begin + (p.end - p.begin) / kLanes * kLanes;
+    std::int64_t k = 0;
+    for (; k + kTogether <= p.k; k += kTogether) {
+      for (std::int64_t n = p.begin; n < end; n += kLanes) add<kTogether>(p, k, n);
+    }
+    for (; k < p.k; ++k) {
+      for (std::int64_t n = p.begin; n < end; n += kLanes) add<1>(p, k, n);
+    }
+    for (std::int64_t n = end; n < p.end; ++n) {
       for (int i = 0; i < Rows; ++i) {
         float sum = 0;
-        for (std::int64_t k = 0; k < p.k; ++k) {
-          sum += p.x[i * p.x_stride + k] * p.w[k * p.w_stride + n];
-        }
+        for (k = 0; k < p.k; ++k) sum += p.x[i * p.x_stride + k] * p.w[k * p.w_stride + n];
         p.y[i * p.y_stride + n] = sum;
       }
     }
