@@ -29,9 +29,8 @@ std::set<std::int64_t> groups_of(const Graph& graph) {
 }
 
 /// Extents of groups that variables have along an axis which has a multiple of them of devices.
-std::set<int> first_parts(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
-                          int axis) {
-  const std::set<std::int64_t> groups = groups_of(graph);
+std::set<int> first_parts(const Graph& graph, const PinnedLayouts& pinned,
+                          const std::set<std::int64_t>& groups, const Mesh& mesh, int axis) {
   const int devices = mesh.sizes[static_cast<std::size_t>(axis)];
   std::set<int> parts;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
@@ -62,9 +61,10 @@ std::vector<int> sizes_of(const std::set<int>& parts, int devices) {
 
 Mesh refine_mesh(const Graph& graph, const config::Config& config, Mesh mesh) {
   const PinnedLayouts pinned = pin_layouts(graph, config, mesh);
+  const std::set<std::int64_t> groups = groups_of(graph);
   // From the last axis on, for those before keep their numbers.
   for (int axis = static_cast<int>(mesh.sizes.size()); axis-- > 0;) {
-    const std::set<int> parts = first_parts(graph, pinned, mesh, axis);
+    const std::set<int> parts = first_parts(graph, pinned, groups, mesh, axis);
     if (parts.empty()) continue;
     mesh = split_axis(mesh, axis, sizes_of(parts, mesh.sizes[static_cast<std::size_t>(axis)]));
   }

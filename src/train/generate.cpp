@@ -117,17 +117,16 @@ struct Choice {
 
 class Generator {
  public:
-  Generator(const Session& session, const Generation& generation, const DecoderFacts& facts,
-            const TokenListener& listener)
+  Generator(const Session& session, const Generation& generation, const TokenListener& listener)
       : session_(session),
         generation_(generation),
-        facts_(facts),
         listener_(listener),
         slots_(static_cast<std::size_t>(slots_of(generation)), nullptr) {
     for (const auto& [key, program] : session.job().programs) {
       if (key.kind == ProgramKind::kDecode) parts_.push_back({session, key});
     }
-    for (const auto& prompt : generation.prompts) sequences_.emplace_back(prompt, facts.context);
+    for (const auto& prompt : generation.prompts)
+      sequences_.emplace_back(prompt, generation.model.context);
   }
 
   void run() {
@@ -179,7 +178,7 @@ class Generator {
   /// Of the tokens to choose from.
   std::span<const float> logits(std::span<const float> scores) {
     scores = scores.first(static_cast<std::size_t>(generation_.numbers));
-    if (!facts_.are_probabilities) return scores;
+    if (!generation_.model.are_probabilities) return scores;
     logits_.assign(scores.begin(), scores.end());
     for (float& logit : logits_) logit = std::log(logit);
     return logits_;
@@ -194,7 +193,6 @@ class Generator {
 
   const Session& session_;
   const Generation& generation_;
-  DecoderFacts facts_;
   const TokenListener& listener_;
   std::vector<Part> parts_;  ///< by the number of tokens
   std::vector<Sequence> sequences_;
@@ -226,7 +224,7 @@ void check_tokens(const Generation& generation, const DecoderFacts& facts) {
 }  // namespace
 
 void prepare_generate(Job& job, Generation& generation) {
-  const DecoderFacts facts = check_decodes(job.config);
+  const DecoderFacts& facts = generation.model = check_decodes(job.config);
   if (generation.numbers == 0) generation.numbers = facts.numbers;
   check_tokens(generation, facts);
   const std::int64_t slots = slots_of(generation);
@@ -241,7 +239,7 @@ void generate(const Job& job, const World& world, const GivenWeights& weights,
   Session session(job, world);
   load(session, weights);
   const Watchdog watchdog(session);
-  Generator(session, generation, check_decodes(job.config), listener).run();
+  Generator(session, generation, listener).run();
 }
 
 }  // namespace meshwork

@@ -19,6 +19,7 @@ struct Generation {
   std::uint64_t seed = 0;
   std::int64_t batch = 8;    ///< sequences that are generated at a time, at most
   std::int64_t numbers = 0;  ///< tokens to choose from, the first ones; 0: all of the model
+  DecoderFacts model = {};   ///< as prepare_generate() finds it
 };
 
 /// Called on the first device, for each token in its order within a sequence. True ends the
@@ -27,8 +28,9 @@ using TokenListener =
     std::function<bool(std::int64_t sequence, std::int64_t index, std::int32_t token)>;
 
 /// Adds the programs that generate to the job, which may be without data, and says in `generation`
-/// how many numbers there are. Throws what check_decodes() throws, and Errors for tokens that the
-/// model does not know, or more of them to choose from than it gives scores for.
+/// what the model is and how many numbers there are. Throws what check_decodes() throws, and Errors
+/// for tokens that the model does not know, or more of them to choose from than it gives scores
+/// for.
 void prepare_generate(Job& job, Generation& generation);
 
 /// Generates all sequences; all devices of the job call it. A token depends on the model, what
