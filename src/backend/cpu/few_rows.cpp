@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kMostRows = 4;
 /// Below so many weights any implementation will do.
 constexpr std::int64_t kFewestWeights = 1024;
+/// So many weights and more are not expected in a second-level cache.
+constexpr std::int64_t kFarWeights = std::int64_t{1} << 17U;
 
 constexpr int kLanes = 16;
 using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
@@ -24,11 +26,36 @@ using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
   std::memcpy(to, &from, sizeof from);
 }
 
+/// Asks for rows of w in the order in which they lie: several rows that are read together are
+/// several streams, which processors fetch at half the speed of one.
+class RowsAhead {
+ public:
+  [[gnu::always_inline]] RowsAhead(const FewRows::Part& part, std::int64_t row)
+      : line_(part.w + row * part.w_stride + part.begin),
+        width_(part.end - part.begin),
+        gap_(part.w_stride - width_) {}
+
+  [[gnu::always_inline]] void fetch() {
+    constexpr int kToRead = 0, kSecondCache = 2;
+    __builtin_prefetch(line_, kToRead, kSecondCache);
+    line_ += kLanes;
+    column_ += kLanes;
+    if (column_ < width_) return;
+    line_ += gap_ - (column_ - width_);
+    column_ = 0;
+  }
+
+ private:
+  const float* line_;
+  std::int64_t width_, gap_;
+  std::int64_t column_ = 0;
+};
+
 /// w [k, n], its rows contiguous: they are read one after the other, and each sum is taken in the
 /// order of k.
-template <int Rows>
+template <int Rows, bool Far>
 struct PlainLoop {
-  static constexpr int kTogether = 4;  ///< rows of w
+  static constexpr int kTogether = Far ? 8 : 4;  ///< rows of w
 
   /// Adds Together rows of w from k on, to columns from n on.
   template <int Together>
@@ -47,7 +74,11 @@ struct PlainLoop {
     const std::int64_t end = p.begin + (p.end - p.begin) / kLanes * kLanes;
     std::int64_t k = 0;
     for (; k + kTogether <= p.k; k += kTogether) {
-      for (std::int64_t n = p.begin; n < end; n += kLanes) add<kTogether>(p, k, n);
+      RowsAhead ahead(p, k + kTogether);
+      for (std::int64_t n = p.begin; n < end; n += kLanes) {
+        for (int j = 0; Far && j < kTogether; ++j) ahead.fetch();
+        add<kTogether>(p, k, n);
+      }
     }
     for (; k < p.k; ++k) {
       for (std::int64_t n = p.begin; n < end; n += kLanes) add<1>(p, k, n);
@@ -98,13 +129,26 @@ struct TransposedLoop {
   }
 };
 
-template <template <int> class Loop>
-std::array<void (*)(FewRows::Part), kMostRows> loops() {
-  return {vectorized<Loop<1>>(), vectorized<Loop<2>>(), vectorized<Loop<3>>(),
-          vectorized<Loop<4>>()};
+template <int Rows>
+using NearLoop = PlainLoop<Rows, false>;
+template <int Rows>
+using FarLoop = PlainLoop<Rows, true>;
+
+using Loop = void (*)(FewRows::Part);
+
+template <template <int> class By>
+Loop loop_for(std::int64_t rows) {
+  static const std::array<Loop, kMostRows> loops{vectorized<By<1>>(), vectorized<By<2>>(),
+                                                 vectorized<By<3>>(), vectorized<By<4>>()};
+  return loops.at(static_cast<std::size_t>(rows - 1));
 }
 
 bool is_plain(const EinsumPlan& plan) { return plan.w.columns == 1; }
+
+Loop loop_for(const EinsumPlan& plan) {
+  if (!is_plain(plan)) return loop_for<TransposedLoop>(plan.m);
+  return plan.k * plan.n < kFarWeights ? loop_for<NearLoop>(plan.m) : loop_for<FarLoop>(plan.m);
+}
 
 }  // namespace
 
@@ -124,8 +168,7 @@ FewRows::FewRows(const EinsumPlan& plan, const std::byte* x, const std::byte* w,
            .k = plan.k,
            .begin = 0,
            .end = plan.n},
-      compute_((is_plain(plan) ? loops<PlainLoop>() : loops<TransposedLoop>())
-                   .at(static_cast<std::size_t>(plan.m - 1))) {}
+      compute_(loop_for(plan)) {}
 
 void FewRows::operator()() const {
   // Parts begin at whole vectors, for the last columns are summed alike.
