@@ -26,7 +26,7 @@ MAY_SEE = {
     "optim": "base config graph ops",
     "sharding": "base target config graph",
     "spmd": "base target config graph ops sharding",
-    "rewrite": "target graph ops",
+    "rewrite": "base target graph ops",
     "plan": "base target config graph spmd",
     "compile": "base target config graph model autodiff optim sharding spmd rewrite plan",
     "machine": "base",

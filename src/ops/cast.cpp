@@ -26,6 +26,7 @@ const OpDef kCast{
     .grad = grad,
     .linear = Linear::kJointly,
     .in_place = true,
+    .elementwise = true,
     .same_elements = true,
 };
 

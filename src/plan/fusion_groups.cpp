@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/dim_rule.h"
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 
@@ -44,13 +45,6 @@ bool is_sum_by_rows(const Graph& program, ValueId id, const Target& target) {
          program.type(id).shape.size() == 2 && global_bytes(program, id) >= near_bytes(target);
 }
 
-bool is_member(const Graph& program, ValueId id) {
-  const Node& node = program.node(id);
-  const auto is_real = [&](ValueId value) { return program.type(value).dtype == DType::kFloat32; };
-  return node.op->elementwise && is_real(id) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), is_real);
-}
-
 /// What the backward pass alone needs is not computed in the forward pass: it would have to be
 /// kept. Extents of one device do not count: all devices must come to the same order of
 /// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
@@ -77,9 +71,9 @@ class FusionFinder {
 
   Fused run() {
     for (const ValueId id : program_.ids()) {
-      if (!is_member(program_, id)) continue;
+      if (!is_fusible(program_, id)) continue;
       for (const ValueId input : program_.node(id).inputs) {
-        if (is_member(program_, input) && belong_together(program_, input, id)) {
+        if (is_fusible(program_, input) && belong_together(program_, input, id)) {
           join(unit_of_[input], unit_of_[id]);
         }
       }
@@ -118,7 +112,7 @@ class FusionFinder {
         const Node& node = program_.node(reader);
         const bool in_turn =
             node.phase == Phase::kUpdate || (sums && node.phase == program_.node(id).phase);
-        return in_turn && unit_of_[reader] == fusion && is_member(program_, reader) &&
+        return in_turn && unit_of_[reader] == fusion && is_fusible(program_, reader) &&
                program_.type(reader) == program_.type(id);
       });
       if (!together) continue;

@@ -13,14 +13,14 @@ struct Fused {
   ValueMap<int> fusion;  ///< of each node; nodes of the same number follow each other
 };
 
-/// Joins elementwise nodes of float32 with those that they read, where both have the same shape,
-/// are of the same phase, and nothing between them needs one and is needed by the other. A product
-/// of two matrices, large beside a cache of the target, joins the update that alone reads it, if
-/// the second matrix is small: a gradient is used as its rows are computed. So does, whatever it
-/// reads, the gradient of a table, or it joins the sum with another gradient of this. Where the
-/// target names ops that it computes together ("a+b" among its kernels), nodes of these that read
-/// the same and have the same attributes are joined, of whatever phase: the later ones are computed
-/// early.
+/// Joins elementwise nodes (graph/fusible.h) with those that they read, where both have the same
+/// shape, are of the same phase, and nothing between them needs one and is needed by the other. A
+/// product of two matrices, large beside a cache of the target, joins the update that alone reads
+/// it, if the second matrix is small: a gradient is used as its rows are computed. So does,
+/// whatever it reads, the gradient of a table, or it joins the sum with another gradient of this.
+/// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
+/// that read the same and have the same attributes are joined, of whatever phase: the later ones
+/// are computed early.
 Fused find_fusion_groups(const Graph& program, const Target& target);
 
 }  // namespace meshwork

@@ -1,9 +1,12 @@
 // Values of the forward pass that elementwise nodes compute of what is kept anyway are not kept:
 // the backward pass computes them again, in the passes that read them or for products that take far
-// longer than one pass. Of GELU only its operand is kept. The bits are the same.
+// longer than one pass. A value that would not be kept is, instead of more bytes that can be
+// computed of it: of GELU only its operand. The bits are the same.
 #include <algorithm>
+#include <set>
 #include <vector>
 
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -43,8 +46,10 @@ class Recomputing {
     const ValueRange ids = program_.ids();
     for (ValueId id = program_.end() - 1; id >= 0; --id) late_[id] = is_read_late(id);
     for (const ValueId id : ids) {
-      again_[id] = is_large(id) && late_[id] && !named_[id] && can_be_computed(id) && pays(id);
+      again_[id] = may_be_left(id) && can_be_computed(id);
       there_[id] = late_[id] || can_be_computed(id);
+      if (there_[id] || node(id).phase != Phase::kForward) continue;
+      late_[id] = there_[id] = bytes_saved_by(id) > bytes(id);
     }
     for (const ValueId id : ids) {
       if (node(id).phase != Phase::kBackward) continue;
@@ -64,13 +69,12 @@ class Recomputing {
   bool is_large(ValueId id) const {
     return num_bytes({DType::kFloat32, program_.global_shape(id)}) > kFewBytes;
   }
+  std::int64_t bytes(ValueId id) const {
+    return num_bytes({program_.type(id).dtype, program_.global_shape(id)});
+  }
   bool may_be_view(ValueId id) const { return node(id).op->view_offset != nullptr; }
 
-  bool is_real(ValueId id) const { return program_.type(id).dtype == DType::kFloat32; }
-  bool runs_in_passes(ValueId id) const {
-    return node(id).op->elementwise && is_real(id) &&
-           std::ranges::all_of(node(id).inputs, [&](ValueId input) { return is_real(input); });
-  }
+  bool runs_in_passes(ValueId id) const { return is_fusible(program_, id); }
 
   /// Whether a value of the forward pass is read behind it, itself or through what may be a view.
   bool is_read_late(ValueId id) const {
@@ -85,12 +89,38 @@ class Recomputing {
     return elements(input) * kMuchSmaller <= elements(id);
   }
 
-  /// Whether the backward pass can compute a value of the forward pass from others that are there.
-  bool can_be_computed(ValueId id) const {
+  /// Whether the backward pass can compute a value of the forward pass from others that are there,
+  /// or are among `more`.
+  bool can_be_computed(ValueId id, const std::set<ValueId>& more = {}) const {
     const std::vector<ValueId>& inputs = node(id).inputs;
     return node(id).phase == Phase::kForward && runs_in_passes(id) && !inputs.empty() &&
-           std::ranges::all_of(
-               inputs, [&](ValueId input) { return there_[input] || is_small_for(input, id); });
+           std::ranges::all_of(inputs, [&](ValueId input) {
+             return there_[input] || more.contains(input) || is_small_for(input, id);
+           });
+  }
+
+  /// Whether a value would not be kept if the backward pass could compute it.
+  bool may_be_left(ValueId id) const {
+    return is_large(id) && late_[id] && !named_[id] && pays(id);
+  }
+
+  /// How many bytes need not be kept if a value is that would not be.
+  std::int64_t bytes_saved_by(ValueId id) const {
+    std::int64_t saved = 0;
+    std::set<ValueId> computed{id};
+    std::set<ValueId> there;  // without it
+    std::set<ValueId> open(readers_[id].begin(), readers_[id].end());
+    while (!open.empty()) {
+      const ValueId next = *open.begin();
+      open.erase(open.begin());
+      if (!can_be_computed(next, computed)) continue;
+      computed.insert(next);
+      const bool computed_anyway = can_be_computed(next, there);
+      if (computed_anyway || late_[next]) there.insert(next);
+      if (!computed_anyway && may_be_left(next)) saved += bytes(next);
+      open.insert(readers_[next].begin(), readers_[next].end());
+    }
+    return saved;
   }
 
   /// Whether all that read a value late do so in passes over values of its shape, or take long.

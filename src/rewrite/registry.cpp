@@ -5,7 +5,8 @@ namespace meshwork {
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants, &rewriting::kCrossentropy, &rewriting::kWideResults,
-      &rewriting::kOverlapHalo,   &rewriting::kSplitK,       &rewriting::kRecompute,
+      &rewriting::kWidePasses,    &rewriting::kOverlapHalo,  &rewriting::kSplitK,
+      &rewriting::kRecompute,
   };
   return kRewrites;
 }

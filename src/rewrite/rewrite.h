@@ -29,6 +29,7 @@ extern const RewriteDef kFoldConstants;
 extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kRecompute;
 extern const RewriteDef kSplitK;
+extern const RewriteDef kWidePasses;
 extern const RewriteDef kWideResults;
 }  // namespace rewriting
 

@@ -23,6 +23,15 @@ struct BoundFusion {
   FusionGroup args;
   std::vector<std::vector<float>> memory;
 
+  TensorView add_narrow(const Shape& shape, Dice& dice) {
+    TensorView view = add(shape, dice);
+    const std::vector<float> wide = memory.back();
+    std::transform(wide.begin(), wide.end(), view.as<BFloat16>(),
+                   [](float x) { return BFloat16(x); });
+    view.type.dtype = DType::kBFloat16;
+    return view;
+  }
+
   TensorView add(const Shape& shape, Dice& dice) {
     std::vector<float> values(static_cast<std::size_t>(num_elements(shape)) + 1);
     for (float& value : values) value = static_cast<float>(dice.between(-40, 40)) / 8;
@@ -46,7 +55,7 @@ Shape broadcast_operand(Dice& dice, Shape shape) {
 std::vector<const OpDef*> elementwise_ops() {
   std::vector<const OpDef*> found;
   for (const OpDef* op : ops::registry()) {
-    if (op->elementwise) found.push_back(op);
+    if (op->elementwise && op != &ops::kCast) found.push_back(op);
   }
   return found;
 }
@@ -56,6 +65,24 @@ std::size_t operands_of(const OpDef& op) {
     if (entry.op == &op) return entry.operands;
   }
   return op.name == "scale_offset" ? 3 : 1;
+}
+
+/// x + (a as float32) as bfloat16 as float32: an input and members of bfloat16.
+void add_casts(BoundFusion& fusion, const Shape& shape, Dice& dice) {
+  const auto member = [&](std::string_view op, std::vector<std::size_t> operands, DType dtype) {
+    const TensorView output =
+        dtype == DType::kBFloat16 ? fusion.add_narrow(shape, dice) : fusion.add(shape, dice);
+    Attrs attrs;
+    if (op == "cast") attrs.set("dtype", std::string(to_string(dtype)));
+    fusion.args.members.push_back({op, attrs, std::move(operands), output, dice.chance(50)});
+    return fusion.args.inputs.size() + fusion.args.members.size() - 1;
+  };
+  const std::size_t last = fusion.args.inputs.size() + fusion.args.members.size() - 1;
+  const std::size_t widened = member("cast", {fusion.args.inputs.size() - 1}, DType::kFloat32);
+  const std::size_t sum = member("add", {last, widened}, DType::kFloat32);
+  const std::size_t rounded = member("cast", {sum}, DType::kBFloat16);
+  member("cast", {rounded}, DType::kFloat32);
+  fusion.args.members.back().is_read = true;
 }
 
 /// Members of random ops over random operands: results of earlier members and inputs of all kinds.
@@ -90,6 +117,8 @@ BoundFusion random_chain(Dice& dice, const Shape& shape, int length) {
     }
     members.push_back(std::move(member));
   }
+  const bool casts = dice.chance(50) && !members.empty();
+  if (casts) fusion.args.inputs.push_back(fusion.add_narrow(shape, dice));
   for (FusionGroup::Member& member : members) {
     for (std::size_t& operand : member.operands) {
       if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
@@ -98,7 +127,13 @@ BoundFusion random_chain(Dice& dice, const Shape& shape, int length) {
   }
   for (std::size_t l = 0; l + 1 < members.size(); ++l) members[l].is_read = dice.chance(40);
   fusion.args.members = std::move(members);
+  if (casts) add_casts(fusion, shape, dice);
   return fusion;
+}
+
+template <class Visit>
+void with_floats(DType dtype, const Visit& visit) {
+  dtype == DType::kBFloat16 ? visit(BFloat16(0.0F)) : visit(0.0F);
 }
 
 std::vector<float> run(const BoundFusion& fusion, bool in_one_pass, int threads) {
@@ -116,10 +151,12 @@ std::vector<float> run(const BoundFusion& fusion, bool in_one_pass, int threads)
     launch();
     for (const FusionGroup::Member& member : args.members) {
       if (!member.is_read) continue;
-      float* y = member.output.as<float>();
       const std::int64_t count = num_elements(member.output.type.shape);
-      results.insert(results.end(), y, y + count);
-      std::fill_n(y, count, -1.0F);
+      with_floats(member.output.type.dtype, [&](auto type) {
+        auto* y = member.output.as<decltype(type)>();
+        results.insert(results.end(), y, y + count);
+        std::fill_n(y, count, decltype(type)(-1.0F));
+      });
     }
   }
   return results;
@@ -132,6 +169,13 @@ TEST_CASE("every elementwise op has a step in fusions") {
     CAPTURE(op->name);
     const bool found = cpu::find_fusion_step(op->name) != nullptr;
     CHECK(found);
+  }
+  for (const auto& [from, to] : {std::pair(DType::kFloat32, DType::kBFloat16),
+                                 std::pair(DType::kBFloat16, DType::kFloat32)}) {
+    const bool casts = cpu::find_fusion_step("cast", from, to) != nullptr;
+    const bool adds = cpu::find_fusion_step("add", from, to) != nullptr;
+    CHECK(casts);
+    CHECK(!adds);
   }
   const bool is_member = cpu::find_fusion_step("einsum") != nullptr;
   CHECK(!is_member);

@@ -60,7 +60,7 @@ Target target_of(int threads, const KernelLists& lists) {
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
       .fusions = {"elementwise", "crossentropy", "fold_constants", "overlap_halo", "recompute",
-                  "split_k", "wide_results"},
+                  "split_k", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const auto& list : lists) {

@@ -37,8 +37,13 @@ struct Place {
     kBlock,   ///< among the rows that the thread has computed before
   };
   Kind kind = Kind::kWhole;
-  float* data = nullptr;
+  std::byte* data = nullptr;
+  DType dtype = DType::kFloat32;
   std::int64_t period = 0;
+
+  std::byte* element(std::int64_t index) const {
+    return data + index * static_cast<std::int64_t>(size_of(dtype));
+  }
   std::size_t tile = 0;
 };
 
@@ -149,10 +154,8 @@ class FusionLoop {
 
   void add_step(const FusionGroup& args, std::size_t number) {
     const FusionGroup::Member& member = args.members[number];
-    Step step{find_fusion_step(member.op), {}, member.operands.size(), 0, {}};
-    MW_CHECK(step.run != nullptr && step.operand_count <= step.operands.size(),
-             "'{}' in a fusion group", member.op);
-    MW_CHECK(member.output.type.dtype == DType::kFloat32 && member.output.type.shape == shape_);
+    Step step{nullptr, {}, member.operands.size(), 0, {}};
+    MW_CHECK(step.operand_count <= step.operands.size() && member.output.type.shape == shape_);
     for (std::size_t o = 0; o < member.operands.size(); ++o) {
       const std::size_t from = member.operands[o];
       Place& place = step.operands[o];
@@ -160,28 +163,42 @@ class FusionLoop {
                                         : results_.at(from - args.inputs.size());
       if (place.kind == Place::Kind::kScalar) step.repeats |= 1U << o;
     }
-    for (const std::size_t from : member.operands) {
-      if (from >= args.inputs.size()) release(args, from, number);
-    }
-    if (member.is_read) {
-      step.result.data = member.output.as<float>();
-    } else {
-      step.result = {.kind = Place::Kind::kTile, .tile = take_tile()};
-    }
+    step.run = find_fusion_step(member.op, step.operands[0].dtype, member.output.type.dtype);
+    MW_CHECK(step.run != nullptr, "'{}' in a fusion group", member.op);
+    place_result(args, number, step);
     results_.push_back(step.result);
     steps_.push_back(step);
+  }
+
+  /// A result may take the tile of an operand of its type.
+  void place_result(const FusionGroup& args, std::size_t number, Step& step) {
+    const FusionGroup::Member& member = args.members[number];
+    const DType dtype = member.output.type.dtype;
+    const auto release_operands = [&] {
+      for (const std::size_t from : member.operands) {
+        if (from >= args.inputs.size()) release(args, from, number);
+      }
+    };
+    const bool same_type = step.operands[0].dtype == dtype;
+    if (same_type) release_operands();
+    if (member.is_read) {
+      step.result = {.data = member.output.data, .dtype = dtype};
+    } else {
+      step.result = {.kind = Place::Kind::kTile, .dtype = dtype, .tile = take_tile()};
+    }
+    if (!same_type) release_operands();
   }
 
   Place place_of_input(const FusionGroup& args, const FusionGroup::Member& member,
                        std::size_t operand) {
     const std::size_t input = member.operands[operand];
     const TensorView& view = args.inputs[input];
-    MW_CHECK(view.type.dtype == DType::kFloat32);
     const Shape shape = broadcast_shape(member, operand, view.type.shape);
     const auto known = places_.find({input, shape});
     if (known != places_.end()) return known->second;
     const Spread spread(shape, shape_);
-    Place place{.data = view.as<float>(), .period = spread.period()};
+    Place place{.data = view.data, .dtype = view.type.dtype, .period = spread.period()};
+    MW_CHECK(place.dtype == DType::kFloat32 || num_elements(shape) == count_);
     if (spread.is_scalar()) {
       place.kind = Place::Kind::kScalar;
     } else if (!spread.is_dense()) {
@@ -190,11 +207,11 @@ class FusionLoop {
       } else if (place.period > 0 && tile_ % place.period == 0) {
         place.kind = Place::Kind::kShared;
         place.tile = shared_.size();
-        shared_.push_back({spread, place.data, place.tile});
+        shared_.push_back({spread, view.as<float>(), place.tile});
       } else {
         place.kind = Place::Kind::kTile;
         place.tile = tiles_++;  // of its own: it is filled before the first step
-        fills_.push_back({spread, place.data, place.tile});
+        fills_.push_back({spread, view.as<float>(), place.tile});
       }
     }
     places_.emplace(std::pair(input, shape), place);
@@ -223,11 +240,13 @@ class FusionLoop {
 
   /// What comes from memory, tile by tile.
   void find_far_operands() {
+    std::size_t bytes = 0;  // of an element of each
     for (const auto& [operand, place] : places_) {
-      if (place.kind == Place::Kind::kWhole) far_.push_back(place.data);
+      if (place.kind != Place::Kind::kWhole) continue;
+      far_.push_back(place);
+      bytes += size_of(place.dtype);
     }
-    const auto bytes = static_cast<std::int64_t>(far_.size() * sizeof(float)) * count_;
-    if (bytes < kFarBytes) far_.clear();
+    if (static_cast<std::int64_t>(bytes) * count_ < kFarBytes) far_.clear();
     const auto steps = static_cast<std::int64_t>(steps_.size());
     fetched_by_step_ = ceil_divide(ceil_divide(tile_, steps), kLine) * kLine;
   }
@@ -238,7 +257,7 @@ class FusionLoop {
   [[gnu::always_inline]] void fetch(std::int64_t next, std::int64_t from, std::int64_t to) const {
     to = std::min({to, tile_, count_ - next});
     for (; from < to; from += kLine) {
-      for (const float* operand : far_) __builtin_prefetch(operand + next + from);
+      for (const Place& operand : far_) __builtin_prefetch(operand.element(next + from));
     }
   }
 
@@ -260,14 +279,18 @@ class FusionLoop {
     return {tiles, tiles + tiles_ * stride(), 0};
   }
 
+  /// What stands there, taken as float32 whatever it is.
   float* find(const Place& place, std::int64_t begin, const Frame& frame) const {
+    const auto element = [&](std::int64_t index) {
+      return reinterpret_cast<float*>(place.element(index));
+    };
     switch (place.kind) {
       case Place::Kind::kWhole:
-        return place.data + begin;
+        return element(begin);
       case Place::Kind::kScalar:
-        return place.data;
+        return element(0);
       case Place::Kind::kRow:
-        return place.data + begin % place.period;
+        return element(begin % place.period);
       case Place::Kind::kTile:
         return frame.tiles + place.tile * stride();
       case Place::Kind::kShared:
@@ -303,7 +326,7 @@ class FusionLoop {
   std::vector<Fill> shared_;
   std::vector<Fill> fills_;
   std::vector<Step> steps_;
-  std::vector<const float*> far_;     ///< operands to ask for ahead
+  std::vector<Place> far_;            ///< operands to ask for ahead
   std::int64_t fetched_by_step_ = 0;  ///< elements of each
   std::size_t tiles_ = 0;             ///< of each thread
   std::vector<std::size_t> free_;

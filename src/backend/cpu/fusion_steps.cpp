@@ -14,6 +14,7 @@ namespace {
 struct BroadcastTo {
   [[gnu::always_inline]] static float apply(float x) { return x; }
 };
+using Cast = BroadcastTo;
 
 struct ScaleOffset {
   [[gnu::always_inline]] static float apply(float x, float scale, float offset) {
@@ -43,6 +44,12 @@ FusionStep find_step(std::string_view op, elementwise::List<Entries...>) {
 
 }  // namespace
 
-FusionStep find_fusion_step(std::string_view op) { return find_step(op, elementwise::All{}); }
+FusionStep find_fusion_step(std::string_view op, DType from, DType to) {
+  if (from == to && from == DType::kFloat32) return find_step(op, elementwise::All{});
+  if (op != "cast") return nullptr;
+  if (from == DType::kBFloat16) return vectorized<StepLoop<Cast, float, float, BFloat16>>();
+  if (to == DType::kBFloat16) return vectorized<StepLoop<Cast, float, BFloat16, float>>();
+  return nullptr;
+}
 
 }  // namespace meshwork::cpu

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/dtype.h"
+
 namespace meshwork::cpu {
 
 /// y[i] = f(operands[0][i], ..) for `count` contiguous elements of type T; an operand whose bit in
@@ -12,7 +14,9 @@ using ElementwiseStep = void (*)(const T* const* operands, unsigned repeats, T* 
                                  std::int64_t count);
 using FusionStep = ElementwiseStep<float>;
 
-/// The step of an elementwise op, for this machine; nullptr: there is none.
-FusionStep find_fusion_step(std::string_view op);
+/// The step of an elementwise op of float32, or of a cast from or to bfloat16, whose operand or
+/// result is then taken as what it is; for this machine. nullptr: there is none.
+FusionStep find_fusion_step(std::string_view op, DType from = DType::kFloat32,
+                            DType to = DType::kFloat32);
 
 }  // namespace meshwork::cpu

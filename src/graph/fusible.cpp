@@ -1,0 +1,28 @@
+#include "graph/fusible.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+bool is_float32(DType dtype) { return dtype == DType::kFloat32; }
+bool is_one_of_two(DType dtype) { return is_float32(dtype) || dtype == DType::kBFloat16; }
+
+}  // namespace
+
+bool is_fusible(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (!node.op->elementwise) return false;
+  const DType to = node.type.dtype;
+  if (node.inputs.size() == 1) {
+    const DType from = program.type(node.inputs[0]).dtype;
+    if (from != to) return is_one_of_two(from) && is_one_of_two(to);
+  }
+  return is_float32(to) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+           return is_float32(program.type(input).dtype);
+         });
+}
+
+}  // namespace meshwork
