@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "backend/kernel_runner.h"
+#include "base/bfloat16.h"
 #include "graph/attention_options.h"
 
 using namespace meshwork;
@@ -13,24 +14,52 @@ struct Sizes {
   std::int64_t b, t, g, r, d, s, e;
 };
 
+/// Normally distributed, rounded to a dtype.
+Tensor normals_of(DType dtype, const Shape& shape, std::uint64_t seed) {
+  Tensor result = normals(shape, seed);
+  result.type.dtype = dtype;
+  if (dtype != DType::kBFloat16) return result;
+  for (double& value : result.values) value = BFloat16(static_cast<float>(value));
+  return result;
+}
+
 /// Operands of a gradient whose log_sum and delta are those of its queries, keys and values.
 struct Operands {
   Tensor q, k, v, dy, log_sum, delta;
   std::vector<Tensor> extras;
 
-  Operands(const Sizes& x, const AttentionOptions& options, const Shape& mask)
-      : q(normals({x.b, x.t, x.g, x.r, x.d}, 1)),
-        k(normals({x.b, x.s, x.g, x.d}, 2)),
-        v(normals({x.b, x.s, x.g, x.e}, 3)),
-        dy(normals({x.b, x.t, x.g, x.r, x.e}, 4)),
+  Operands(const Sizes& x, const AttentionOptions& options, const Shape& mask,
+           DType dtype = DType::kFloat32)
+      : q(normals_of(dtype, {x.b, x.t, x.g, x.r, x.d}, 1)),
+        k(normals_of(dtype, {x.b, x.s, x.g, x.d}, 2)),
+        v(normals_of(dtype, {x.b, x.s, x.g, x.e}, 3)),
+        dy(normals_of(dtype, {x.b, x.t, x.g, x.r, x.e}, 4)),
         delta(normals({x.b, x.t, x.g, x.r}, 5)) {
     if (!mask.empty()) {
       extras.push_back(normals(mask, 6));
       for (double& value : extras[0].values) value = value > -0.5 ? 1 : 0;
     }
     if (options.rate != 0) extras.push_back(tensor(DType::kInt64, {}, {12}));
+    if (options.shifted) {
+      extras.push_back(some_tensor(DType::kInt32, {x.b}, 7));
+      for (double& value : extras.back().values) value += 32;
+    }
+    for (const std::int64_t places : {x.t, x.s}) {
+      if (options.segmented) extras.push_back(segments(x.b, places));
+    }
     log_sum = run(*make_reference_backend(), "attention_log_sum", with_extras({q, k, v}),
                   delta.type, attention_attrs(options));
+  }
+
+  /// Of 37 and more places each.
+  static Tensor segments(std::int64_t samples, std::int64_t places) {
+    Tensor numbers = tensor(DType::kInt32, {samples, places},
+                            std::vector<double>(static_cast<std::size_t>(samples * places)));
+    for (std::int64_t i = 0; i < samples * places; ++i) {
+      numbers.values[static_cast<std::size_t>(i)] =
+          static_cast<double>(i % places / (37 + 20 * (i / places)));
+    }
+    return numbers;
   }
 
   std::vector<Tensor> with_extras(std::vector<Tensor> operands) const {
@@ -59,8 +88,8 @@ void check(std::string_view op, const std::vector<Tensor>& inputs, const TensorT
 }
 
 void check_all(const Sizes& sizes, const AttentionOptions& options, const Shape& mask = {},
-               double tolerance = 2e-5) {
-  const Operands x(sizes, options, mask);
+               double tolerance = 2e-5, DType dtype = DType::kFloat32) {
+  const Operands x(sizes, options, mask, dtype);
   const Attrs attrs = attention_attrs(options);
   check("attention", x.with_extras({x.q, x.k, x.v}), x.dy.type, attrs, tolerance);
   check("attention_log_sum", x.with_extras({x.q, x.k, x.v}), x.log_sum.type, attrs, tolerance);
@@ -143,6 +172,27 @@ TEST_CASE("attention over several tiles is that of all weights") {
   check_all({2, 70, 2, 2, 8, 270, 8}, {.scale = scale}, {2, 1, 1, 1, 270});
   check_all({2, 70, 2, 1, 8, 270, 8}, {.scale = scale, .causal = true}, {1, 70, 2, 1, 270});
   check_all({2, 70, 2, 2, 8, 270, 8}, {.scale = scale, .rate = 0.3, .key = 5}, {2, 1, 1, 1, 270});
+  check_all({2, 330, 1, 2, 8, 345, 8}, {.scale = scale, .causal = true, .segmented = true});
+  check_all({3, 90, 1, 1, 8, 400, 8}, {.scale = scale, .causal = true, .shifted = true});
+}
+
+TEST_CASE("attention of bfloat16 rounds weights and results") {
+  // A weight of at most 1 by 2^-9, by which a sum of values of some units differs, and the result.
+  const auto check_narrow = [](const Sizes& sizes, const AttentionOptions& options,
+                               const Shape& mask = {}) {
+    check_all(sizes, options, mask, 1.0 / 64, DType::kBFloat16);
+  };
+  const double scale = 0.3;
+  check_narrow({2, 130, 2, 1, 16, 300, 24}, {.scale = scale});
+  check_narrow({1, 300, 1, 2, 8, 300, 8}, {.scale = scale, .causal = true});
+  check_narrow({1, 200, 2, 1, 8, 600, 8}, {.scale = scale, .window = 70});
+  check_narrow({1, 300, 1, 1, 8, 201, 8}, {.scale = scale, .causal = true, .window = 65});
+  check_narrow({2, 70, 2, 1, 7, 271, 5}, {.scale = scale, .causal = true}, {1, 70, 2, 1, 271});
+  check_narrow({2, 70, 2, 2, 8, 270, 8}, {.scale = scale, .rate = 0.3, .key = 5},
+               {2, 1, 1, 1, 270});
+  check_narrow({2, 330, 1, 2, 8, 345, 8}, {.scale = scale, .causal = true, .segmented = true});
+  check_narrow({3, 90, 1, 1, 8, 400, 8}, {.scale = scale, .causal = true, .shifted = true});
+  check_narrow({1, 1, 1, 3, 1, 1, 1}, {.scale = scale});
 }
 
 TEST_CASE("large scores do not overflow") {

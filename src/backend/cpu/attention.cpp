@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
-#include "backend/cpu/attention_tiles.h"
+#include "backend/cpu/attention_product.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
+#include "backend/cpu/widen.h"
 #include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {
@@ -67,26 +69,41 @@ struct ScaleLoop {
   }
 };
 
-/// What a thread has for itself.
+/// What a thread has for itself; sums of values and the scratch memory of products follow.
+template <class T>
 struct Room {
   Sums sums;
   float scores[kQueries * kKeys];
   float draws[kQueries * kKeys];
+  T weights[std::is_same_v<T, float> ? 1 : kQueries * kKeys];  ///< rounded
 };
 
-/// The operands of a launch, and what it computes of them.
+/// The operands of a launch, of T, and what it computes of them.
+template <class T>
 struct Forward {
-  AttentionTiles x;
-  TensorView values;
+  using Tile = AttentionTiles::Tile;
+  using Head = AttentionTiles::Head;
+
+  TensorView q, k, v;
   std::optional<TensorView> y, log_sum;
-  std::byte* workspace;
+  AttentionTiles x;
+  TileProduct<T> dots, sum_values;
+  RoomOfThread rooms;
 
   explicit Forward(const SiblingArgs& args)
-      : x(args.inputs, args.attrs, kAttentionOperands),
-        values(args.inputs[2]),
+      : q(args.inputs[0]),
+        k(args.inputs[1]),
+        v(args.inputs[2]),
         y(args.outputs[0]),
         log_sum(args.outputs[1]),
-        workspace(args.workspace) {}
+        x(args.inputs, args.attrs, kAttentionOperands, TileProduct<T>::kGrain),
+        dots(TileSum::kDots, x, x.features(),
+             {AttentionTiles::key_lines<T>(k, {}, 0).stride,
+              AttentionTiles::query_lines<T>(q, {}, 0).stride},
+             static_cast<float>(x.options().scale)),
+        sum_values(TileSum::kOverKeys, x, width(), {AttentionTiles::key_lines<T>(v, {}, 0).stride}),
+        rooms(args.workspace,
+              scratch_at() + std::max(dots.scratch_bytes(), sum_values.scratch_bytes())) {}
 
   void operator()() const {
     const std::int64_t blocks = ceil_divide(x.queries(), kQueries);
@@ -98,12 +115,12 @@ struct Forward {
     });
   }
 
-  void compute(const AttentionTiles::Head& head, Places queries) const {
-    Room& room = room_in<Room>(workspace);
+  void compute(const Head& head, Places queries) const {
+    Room<T>& room = *reinterpret_cast<Room<T>*>(rooms.own());
     room.sums.clear();
-    if (y) query_lines(head, queries).clear(queries.count(), width());
-    x.for_each_tile(head, queries, {0, x.keys()}, [&](const AttentionTiles::Tile& tile) {
-      x.scores(tile, room.scores);
+    if (y) sums_of(head, queries).clear(queries.count(), width());
+    x.for_each_tile(head, queries, {0, x.keys()}, [&](const Tile& tile) {
+      compute_scores(tile, room);
       vectorized<WeightsLoop>()(room.scores, &room.sums, queries.count(), tile.keys.count());
       if (y) add_values(tile, room);
     });
@@ -111,48 +128,74 @@ struct Forward {
     if (log_sum) write_log_sums(head, queries, room.sums);
   }
 
+  void compute_scores(const Tile& tile, Room<T>& room) const {
+    dots(tile, AttentionTiles::query_lines<T>(q, tile.head, tile.queries.begin).data,
+         AttentionTiles::key_lines<T>(k, tile.head, tile.keys.begin).data,
+         {room.scores, tile.keys.count()}, scratch());
+    x.hide(tile, room.scores);
+  }
+
   /// The values of a tile to what is there of those before.
-  void add_values(const AttentionTiles::Tile& tile, Room& room) const {
-    const Lines to = query_lines(tile.head, tile.queries);
+  void add_values(const Tile& tile, Room<T>& room) const {
+    const Lines<float> to = sums_of(tile.head, tile.queries);
     x.draw(tile, room.draws);
     x.drop(tile, room.draws, room.scores);
     if (tile.keys.begin > 0) {
       vectorized<ScaleLoop>()(to.data, to.stride, room.sums.rescale, tile.queries.count(), width());
     }
-    AttentionTiles::sum_keys(tile, width(), room.scores,
-                             AttentionTiles::key_lines(values, tile.head, tile.keys.begin), 1, 1,
-                             to);
+    const std::int64_t weights = tile.queries.count() * tile.keys.count();
+    sum_values(tile, as_operand(room.scores, weights, room.weights),
+               AttentionTiles::key_lines<T>(v, tile.head, tile.keys.begin).data, to, scratch());
   }
 
-  void divide(const AttentionTiles::Head& head, Places queries, Room& room) const {
-    const Lines to = query_lines(head, queries);
+  void divide(const Head& head, Places queries, Room<T>& room) const {
+    const Lines<float> sums = sums_of(head, queries);
     float* const factors = room.sums.rescale;
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       factors[i] = room.sums.sum[i] == 0 ? 0.0F : 1 / room.sums.sum[i];
     }
-    vectorized<ScaleLoop>()(to.data, to.stride, factors, queries.count(), width());
+    vectorized<ScaleLoop>()(sums.data, sums.stride, factors, queries.count(), width());
+    settle(sums, 1, AttentionTiles::query_lines<T>(*y, head, queries.begin), queries.count(),
+           width());
   }
 
-  void write_log_sums(const AttentionTiles::Head& head, Places queries, const Sums& sums) const {
-    const Lines to = AttentionTiles::query_lines(*log_sum, head, queries.begin);
+  void write_log_sums(const Head& head, Places queries, const Sums& sums) const {
+    const auto to = AttentionTiles::query_lines<float>(*log_sum, head, queries.begin);
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       to.data[i * to.stride] =
           sums.sum[i] == 0 ? 0.0F : sums.max[i] + elementwise::Log::apply(sums.sum[i]);
     }
   }
 
-  Lines query_lines(const AttentionTiles::Head& head, Places queries) const {
-    return AttentionTiles::query_lines(*y, head, queries.begin);
+  /// Where the values of some queries are added up.
+  Lines<float> sums_of(const Head& head, Places queries) const {
+    return sum_lines(AttentionTiles::query_lines<T>(*y, head, queries.begin),
+                     reinterpret_cast<float*>(rooms.own() + kSumsAt), width());
   }
-  std::int64_t width() const { return values.type.shape[3]; }
+
+  static constexpr std::int64_t kSumsAt = whole_lines(sizeof(Room<T>));
+  std::int64_t scratch_at() const {
+    return kSumsAt + whole_lines(kQueries * width() * static_cast<std::int64_t>(sizeof(float)));
+  }
+  std::byte* scratch() const { return rooms.own() + scratch_at(); }
+  std::int64_t width() const { return v.type.shape[3]; }
 };
+
+Launch bind_wide(const SiblingArgs& args) { return Forward<float>(args); }
+std::int64_t wide_workspace(const SiblingArgs& args) {
+  return Forward<float>(args).rooms.bytes_of_all();
+}
 
 }  // namespace
 
-std::int64_t attention_forward_workspace(const SiblingArgs& /*args*/) {
-  return rooms_bytes<Room>();
+std::int64_t attention_forward_workspace(const SiblingArgs& args) {
+  return multiplies_narrow(args) ? Forward<BFloat16>(args).rooms.bytes_of_all()
+                                 : widened_workspace(args, wide_workspace);
 }
 
-Launch attention_forward(const SiblingArgs& args) { return Forward(args); }
+Launch attention_forward(const SiblingArgs& args) {
+  if (multiplies_narrow(args)) return Forward<BFloat16>(args);
+  return bind_widened(args, bind_wide);
+}
 
 }  // namespace meshwork::cpu

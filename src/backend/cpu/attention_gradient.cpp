@@ -6,11 +6,13 @@
 // attention_value_gradient: dv = sum over t and r of p m dy
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
-#include "backend/cpu/attention_tiles.h"
+#include "backend/cpu/attention_product.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/widen.h"
 #include "elementwise/exponential.h"
 
 namespace meshwork::cpu {
@@ -47,25 +49,33 @@ struct ScoresLoop {
   }
 };
 
-/// What a thread has for itself.
+/// What a thread has for itself; sums of gradients and the scratch memory of products follow.
+template <class T>
 struct Room {
   static constexpr std::int64_t kSize = AttentionTiles::kQueries * AttentionTiles::kKeys;
 
   float weights[kSize];
   float gradients[kSize];
   float draws[kSize];
+  T operand[std::is_same_v<T, float> ? 1 : kSize];  ///< one of the above, rounded
 };
 
-/// The operands of a launch, and what it computes of them.
+/// Of which operands gradients are computed.
+struct Wanted {
+  bool queries, keys;
+};
+
+/// The operands of a launch, of T, and what it computes of them.
+template <class T>
 struct Gradients {
-  AttentionTiles x;
   TensorView q, k, v, dy, log_sum, delta;
   std::optional<TensorView> dq, dk, dv;
-  std::byte* workspace;
+  AttentionTiles x;
+  TileProduct<T> scores, weight_gradients, sum_dq, sum_dk, sum_dv;
+  RoomOfThread rooms;
 
   explicit Gradients(const SiblingArgs& args)
-      : x(args.inputs, args.attrs, kAttentionGradientOperands),
-        q(args.inputs[0]),
+      : q(args.inputs[0]),
         k(args.inputs[1]),
         v(args.inputs[2]),
         dy(args.inputs[3]),
@@ -74,12 +84,13 @@ struct Gradients {
         dq(args.outputs[0]),
         dk(args.outputs[1]),
         dv(args.outputs[2]),
-        workspace(args.workspace) {}
-
-  /// Of which operands gradients are computed.
-  struct Wanted {
-    bool queries, keys;
-  };
+        x(args.inputs, args.attrs, kAttentionGradientOperands, TileProduct<T>::kGrain),
+        scores(TileSum::kDots, x, x.features(), {key_stride(k), query_stride(q)}, scale()),
+        weight_gradients(TileSum::kDots, x, width(), {key_stride(v), query_stride(dy)}),
+        sum_dq(TileSum::kOverKeys, x, x.features(), {key_stride(k)}),
+        sum_dk(TileSum::kOverQueries, x, x.features(), {query_stride(q)}),
+        sum_dv(TileSum::kOverQueries, x, width(), {query_stride(dy)}),
+        rooms(args.workspace, scratch_at() + scratch_bytes()) {}
 
   void operator()() const {
     const std::int64_t heads = x.samples() * x.groups();
@@ -116,77 +127,154 @@ struct Gradients {
   /// Of some queries and keys of a head of keys, tile by tile, always in the same order.
   void compute(std::int64_t group, Places queries, Places keys, Wanted wanted) const {
     Head head{group / x.groups(), group % x.groups(), 0};
-    for (const auto& gradient : {dk, dv}) {
-      if (!wanted.keys || !gradient) continue;
-      key_lines(*gradient, head, keys.begin).clear(keys.count(), gradient->type.shape[3]);
-    }
+    const Sums sums{*this, queries, keys, wanted};
+    if (sums.wants_dk()) sums.dk(head, keys.begin).clear(keys.count(), x.features());
+    if (sums.wants_dv()) sums.dv(head, keys.begin).clear(keys.count(), width());
     for (; head.member < x.members(); ++head.member) {
-      if (wanted.queries) {
-        query_lines(*dq, head, queries.begin).clear(queries.count(), x.features());
-      }
-      x.for_each_tile(head, queries, keys, [&](const Tile& tile) { add(tile, wanted); });
+      if (wanted.queries) sums.dq(head, queries.begin).clear(queries.count(), x.features());
+      x.for_each_tile(head, queries, keys, [&](const Tile& tile) { add(tile, sums); });
+      if (!wanted.queries) continue;
+      settle(sums.dq(head, queries.begin), scale(),
+             AttentionTiles::query_lines<T>(*dq, head, queries.begin), queries.count(),
+             x.features());
+    }
+    if (sums.wants_dk()) {
+      settle(sums.dk(head, keys.begin), scale(),
+             AttentionTiles::key_lines<T>(*dk, head, keys.begin), keys.count(), x.features());
+    }
+    if (sums.wants_dv()) {
+      settle(sums.dv(head, keys.begin), 1, AttentionTiles::key_lines<T>(*dv, head, keys.begin),
+             keys.count(), width());
     }
   }
 
+  /// Where the gradients of some queries and keys are added up.
+  struct Sums {
+    const Gradients& of;
+    Places queries, keys;
+    Wanted wanted;
+
+    bool wants_dk() const { return wanted.keys && of.dk; }
+    bool wants_dv() const { return wanted.keys && of.dv; }
+
+    /// Lines from a place on.
+    Lines<float> dq(const Head& head, std::int64_t first) const {
+      return sum_lines(AttentionTiles::query_lines<T>(*of.dq, head, first),
+                       of.room_at(of.dq_at(), (first - queries.begin) * of.x.features()),
+                       of.x.features());
+    }
+    Lines<float> dk(const Head& head, std::int64_t first) const {
+      return sum_lines(AttentionTiles::key_lines<T>(*of.dk, head, first),
+                       of.room_at(of.dk_at(), (first - keys.begin) * of.x.features()),
+                       of.x.features());
+    }
+    Lines<float> dv(const Head& head, std::int64_t first) const {
+      return sum_lines(AttentionTiles::key_lines<T>(*of.dv, head, first),
+                       of.room_at(of.dv_at(), (first - keys.begin) * of.width()), of.width());
+    }
+  };
+
   /// What a tile gives.
-  void add(const Tile& tile, Wanted wanted) const {
-    Room& room = room_in<Room>(workspace);
+  void add(const Tile& tile, const Sums& sums) const {
+    Room<T>& room = *reinterpret_cast<Room<T>*>(rooms.own());
+    const std::int64_t count = tile.queries.count() * tile.keys.count();
     compute_weights(tile, room);
-    if (wanted.queries || dk) {
+    if (sums.wanted.queries || sums.wants_dk()) {
       compute_scores(tile, room);
-      if (wanted.queries) {
-        AttentionTiles::sum_keys(tile, x.features(), room.gradients, keys_at(k, tile), scale(), 1,
-                                 queries_at(*dq, tile));
+      const T* gradients = as_operand(room.gradients, count, room.operand);
+      if (sums.wanted.queries) {
+        sum_dq(tile, gradients, keys_at(k, tile), sums.dq(tile.head, tile.queries.begin),
+               scratch());
       }
-      if (wanted.keys && dk) {
-        AttentionTiles::sum_queries(tile, x.features(), room.gradients, queries_at(q, tile),
-                                    scale(), 1, keys_at(*dk, tile));
+      if (sums.wants_dk()) {
+        sum_dk(tile, gradients, queries_at(q, tile), sums.dk(tile.head, tile.keys.begin),
+               scratch());
       }
     }
-    if (wanted.keys && dv) {
+    if (sums.wants_dv()) {
       x.drop(tile, room.draws, room.weights);
-      AttentionTiles::sum_queries(tile, v.type.shape[3], room.weights, queries_at(dy, tile), 1, 1,
-                                  keys_at(*dv, tile));
+      sum_dv(tile, as_operand(room.weights, count, room.operand), queries_at(dy, tile),
+             sums.dv(tile.head, tile.keys.begin), scratch());
     }
   }
 
   /// p to room.weights.
-  void compute_weights(const Tile& tile, Room& room) const {
-    x.scores(tile, room.weights);
+  void compute_weights(const Tile& tile, Room<T>& room) const {
+    scores(tile, queries_at(q, tile), keys_at(k, tile), {room.weights, tile.keys.count()},
+           scratch());
+    x.hide(tile, room.weights);
     x.draw(tile, room.draws);
-    const Lines logs = queries_at(log_sum, tile);
+    const auto logs = numbers_at(log_sum, tile);
     vectorized<WeightsLoop>()(room.weights, logs.data, logs.stride, tile.queries.count(),
                               tile.keys.count());
   }
 
   /// ds to room.gradients.
-  void compute_scores(const Tile& tile, Room& room) const {
-    AttentionTiles::dots(tile, v.type.shape[3], queries_at(dy, tile), keys_at(v, tile), 1,
-                         room.gradients);
+  void compute_scores(const Tile& tile, Room<T>& room) const {
+    weight_gradients(tile, queries_at(dy, tile), keys_at(v, tile),
+                     {room.gradients, tile.keys.count()}, scratch());
     x.drop(tile, room.draws, room.gradients);
-    const Lines deltas = queries_at(delta, tile);
+    const auto deltas = numbers_at(delta, tile);
     vectorized<ScoresLoop>()(room.weights, room.gradients, deltas.data, deltas.stride,
                              tile.queries.count(), tile.keys.count());
   }
 
   float scale() const { return static_cast<float>(x.options().scale); }
+  std::int64_t width() const { return v.type.shape[3]; }
 
-  static constexpr auto query_lines = AttentionTiles::query_lines;
-  static constexpr auto key_lines = AttentionTiles::key_lines;
-  static Lines queries_at(const TensorView& view, const Tile& tile) {
-    return query_lines(view, tile.head, tile.queries.begin);
+  static std::int64_t query_stride(const TensorView& view) {
+    return AttentionTiles::query_lines<T>(view, {}, 0).stride;
   }
-  static Lines keys_at(const TensorView& view, const Tile& tile) {
-    return key_lines(view, tile.head, tile.keys.begin);
+  static std::int64_t key_stride(const TensorView& view) {
+    return AttentionTiles::key_lines<T>(view, {}, 0).stride;
   }
+  static const T* queries_at(const TensorView& view, const Tile& tile) {
+    return AttentionTiles::query_lines<T>(view, tile.head, tile.queries.begin).data;
+  }
+  static const T* keys_at(const TensorView& view, const Tile& tile) {
+    return AttentionTiles::key_lines<T>(view, tile.head, tile.keys.begin).data;
+  }
+  static Lines<float> numbers_at(const TensorView& view, const Tile& tile) {
+    return AttentionTiles::query_lines<float>(view, tile.head, tile.queries.begin);
+  }
+
+  // Where sums stand in the room of a thread, if they do, and what follows them.
+  static std::int64_t after(std::int64_t begin, std::int64_t lines, std::int64_t width) {
+    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
+    return begin + (std::is_same_v<T, float> ? 0 : whole_lines(lines * width * kBytes));
+  }
+  std::int64_t dq_at() const { return whole_lines(sizeof(Room<T>)); }
+  std::int64_t dk_at() const { return after(dq_at(), x.queries(), x.features()); }
+  std::int64_t dv_at() const { return after(dk_at(), x.keys(), x.features()); }
+  std::int64_t scratch_at() const { return after(dv_at(), x.keys(), width()); }
+  std::int64_t scratch_bytes() const {
+    std::int64_t most = 0;
+    for (const auto* product : {&scores, &weight_gradients, &sum_dq, &sum_dk, &sum_dv}) {
+      most = std::max(most, product->scratch_bytes());
+    }
+    return most;
+  }
+  float* room_at(std::int64_t begin, std::int64_t index) const {
+    return reinterpret_cast<float*>(rooms.own() + begin) + index;
+  }
+  std::byte* scratch() const { return rooms.own() + scratch_at(); }
 };
+
+Launch bind_wide(const SiblingArgs& args) { return Gradients<float>(args); }
+std::int64_t wide_workspace(const SiblingArgs& args) {
+  return Gradients<float>(args).rooms.bytes_of_all();
+}
 
 }  // namespace
 
-std::int64_t attention_gradients_workspace(const SiblingArgs& /*args*/) {
-  return rooms_bytes<Room>();
+std::int64_t attention_gradients_workspace(const SiblingArgs& args) {
+  return multiplies_narrow(args) ? Gradients<BFloat16>(args).rooms.bytes_of_all()
+                                 : widened_workspace(args, wide_workspace);
 }
 
-Launch attention_gradients(const SiblingArgs& args) { return Gradients(args); }
+Launch attention_gradients(const SiblingArgs& args) {
+  if (multiplies_narrow(args)) return Gradients<BFloat16>(args);
+  return bind_widened(args, bind_wide);
+}
 
 }  // namespace meshwork::cpu

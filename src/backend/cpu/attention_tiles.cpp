@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/uniform.h"
 
@@ -39,14 +38,34 @@ struct DropLoop {
 }  // namespace
 
 AttentionTiles::AttentionTiles(const std::vector<TensorView>& inputs, const Attrs& attrs,
-                               std::size_t fixed)
+                               std::size_t fixed, std::int64_t grain)
     : options_(attention_options(attrs)),
       extras_(attention_extras(fixed, inputs.size(), attrs)),
       inputs_(inputs),
       q_(inputs[0].type.shape),
       keys_(inputs[1].type.shape[1]),
-      distance_(inputs[0].region.offset[1] - inputs[1].region.offset[1]) {
-  prepare_sgemm();
+      grain_(grain),
+      distance_(inputs[0].region.offset[1] - inputs[1].region.offset[1]) {}
+
+std::set<AttentionTiles::TileShape> AttentionTiles::tile_shapes() const {
+  std::set<TileShape> shapes;
+  if (samples() * groups() * members() == 0) return shapes;
+  const auto add = [&](const Tile& tile) {
+    shapes.emplace(tile.queries.count(), tile.keys.count());
+  };
+  if (!extras_.shift && !extras_.key_segments) {
+    for_each_tile({0, 0, 0}, {0, queries()}, {0, keys_}, add);
+    return shapes;
+  }
+  for (const std::int64_t lines : {std::min(queries(), kQueries), queries() % kQueries}) {
+    for (std::int64_t end = grain_; lines > 0 && end < keys_ + grain_; end += grain_) {
+      for (std::int64_t begin = std::max<std::int64_t>(0, end - kKeys);
+           begin < std::min(end, keys_); begin += grain_) {
+        shapes.emplace(lines, std::min(end, keys_) - begin);
+      }
+    }
+  }
+  return shapes;
 }
 
 /// Of the first query held from the first key held.
@@ -90,25 +109,6 @@ Places AttentionTiles::near_keys(const Head& head, Places queries) const {
     seen.end = std::min(seen.end, last + options_.window);
   }
   return seen;
-}
-
-Lines AttentionTiles::query_lines(const TensorView& view, const Head& head, std::int64_t first) {
-  const Shape& shape = view.type.shape;
-  const std::int64_t width = shape.size() == 5 ? shape[4] : 1;
-  const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
-  return {view.as<float>() + (place * shape[3] + head.member) * width, shape[2] * shape[3] * width};
-}
-
-Lines AttentionTiles::key_lines(const TensorView& view, const Head& head, std::int64_t first) {
-  const Shape& shape = view.type.shape;
-  const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
-  return {view.as<float>() + place * shape[3], shape[2] * shape[3]};
-}
-
-void AttentionTiles::scores(const Tile& tile, float* to) const {
-  dots(tile, features(), query_lines(inputs_[0], tile.head, tile.queries.begin),
-       key_lines(inputs_[1], tile.head, tile.keys.begin), static_cast<float>(options_.scale), to);
-  hide(tile, to);
 }
 
 void AttentionTiles::hide(const Tile& tile, float* scores) const {
@@ -168,52 +168,6 @@ void AttentionTiles::drop(const Tile& tile, const float* draws, float* weights) 
   vectorized<DropLoop>()(draws, weights, static_cast<float>(options_.rate),
                          static_cast<float>(1 / (1 - options_.rate)),
                          tile.queries.count() * tile.keys.count());
-}
-
-void AttentionTiles::dots(const Tile& tile, std::int64_t features, Lines x, Lines w, float factor,
-                          float* y) {
-  multiply({.x_order = 'N',
-            .w_order = 'T',
-            .m = tile.queries.count(),
-            .n = tile.keys.count(),
-            .k = features,
-            .alpha = factor,
-            .x = x.data,
-            .x_stride = x.stride,
-            .w = w.data,
-            .w_stride = w.stride,
-            .beta = 0,
-            .y = y,
-            .y_stride = tile.keys.count()});
-}
-
-void AttentionTiles::sum_keys(const Tile& tile, std::int64_t features, const float* p, Lines w,
-                              float factor, float before, Lines y) {
-  sum('N', tile.queries.count(), tile.keys.count(), features, p, w, factor, before, y);
-}
-
-void AttentionTiles::sum_queries(const Tile& tile, std::int64_t features, const float* p, Lines x,
-                                 float factor, float before, Lines y) {
-  sum('T', tile.keys.count(), tile.queries.count(), features, p, x, factor, before, y);
-}
-
-/// `order`: that of p, [results, summed] or its transpose.
-void AttentionTiles::sum(char order, std::int64_t results, std::int64_t summed,
-                         std::int64_t features, const float* p, Lines x, float factor, float before,
-                         Lines y) {
-  multiply({.x_order = order,
-            .w_order = 'N',
-            .m = results,
-            .n = features,
-            .k = summed,
-            .alpha = factor,
-            .x = p,
-            .x_stride = order == 'N' ? summed : results,
-            .w = x.data,
-            .w_stride = x.stride,
-            .beta = before,
-            .y = y.data,
-            .y_stride = y.stride});
 }
 
 }  // namespace meshwork::cpu

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -13,24 +13,15 @@
 namespace meshwork::cpu {
 
 /// Lines of a matrix that follow each other at a stride, in elements.
+template <class T>
 struct Lines {
-  float* data;
+  T* data;
   std::int64_t stride;
 
   void clear(std::int64_t lines, std::int64_t width) const {
-    for (std::int64_t i = 0; i < lines; ++i) std::fill_n(data + i * stride, width, 0.0F);
+    for (std::int64_t i = 0; i < lines; ++i) std::fill_n(data + i * stride, width, T(0));
   }
 };
-
-/// What a thread has for itself of a workspace that has a Room for each.
-template <class Room>
-Room& room_in(std::byte* workspace) {
-  return reinterpret_cast<Room*>(workspace)[omp_get_thread_num()];
-}
-template <class Room>
-std::int64_t rooms_bytes() {
-  return static_cast<std::int64_t>(sizeof(Room)) * omp_get_max_threads();
-}
 
 /// A range of queries or keys.
 struct Places {
@@ -40,15 +31,18 @@ struct Places {
   std::int64_t count() const { return end > begin ? end - begin : 0; }
 };
 
-/// The operands of a float32 op of attention (graph/attention_options.h), in tiles: the queries of
-/// one head by the keys that they attend to. Places count from the first that the device holds.
+/// The operands of an op of attention (graph/attention_options.h), in tiles: the queries of one
+/// head by the keys that they attend to. Places count from the first that the device holds.
 class AttentionTiles {
  public:
   /// Of a tile, at most.
   static constexpr std::int64_t kQueries = 64;
   static constexpr std::int64_t kKeys = 256;
 
-  AttentionTiles(const std::vector<TensorView>& inputs, const Attrs& attrs, std::size_t fixed);
+  /// Tiles begin and end at multiples of `grain` keys, where there are keys: what queries do not
+  /// see of them is hidden. It divides kKeys.
+  AttentionTiles(const std::vector<TensorView>& inputs, const Attrs& attrs, std::size_t fixed,
+                 std::int64_t grain);
 
   /// One head of queries, with the head of keys that it attends to.
   struct Head {
@@ -79,7 +73,7 @@ class AttentionTiles {
   void for_each_tile(const Head& head, Places queries, Places keys, const Body& body) const {
     for (std::int64_t t = queries.begin; t < queries.end; t += kQueries) {
       const Places lines{t, std::min(t + kQueries, queries.end)};
-      const Places seen = keys_of(head, lines);
+      const Places seen = in_grains(keys_of(head, lines));
       const std::int64_t begin = std::max(keys.begin, seen.begin / kKeys * kKeys);
       for (std::int64_t s = begin; s < std::min(keys.end, seen.end); s += kKeys) {
         const Tile tile{
@@ -89,12 +83,27 @@ class AttentionTiles {
     }
   }
 
-  /// The lines of a tensor like q, v or log_sum, from the first of some places on.
-  static Lines query_lines(const TensorView& view, const Head& head, std::int64_t first);
-  static Lines key_lines(const TensorView& view, const Head& head, std::int64_t first);
+  /// How many queries and keys a tile has: all pairs that there may be, whatever the segments.
+  using TileShape = std::pair<std::int64_t, std::int64_t>;
+  std::set<TileShape> tile_shapes() const;
 
-  /// scale q k, dense; -infinity where the query does not see the key.
-  void scores(const Tile& tile, float* to) const;
+  /// The lines of a tensor like q, v or log_sum, from the first of some places on.
+  template <class T>
+  static Lines<T> query_lines(const TensorView& view, const Head& head, std::int64_t first) {
+    const Shape& shape = view.type.shape;
+    const std::int64_t width = shape.size() == 5 ? shape[4] : 1;
+    const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
+    return {view.as<T>() + (place * shape[3] + head.member) * width, shape[2] * shape[3] * width};
+  }
+  template <class T>
+  static Lines<T> key_lines(const TensorView& view, const Head& head, std::int64_t first) {
+    const Shape& shape = view.type.shape;
+    const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
+    return {view.as<T>() + place * shape[3], shape[2] * shape[3]};
+  }
+
+  /// -infinity for scores, dense, where the query does not see the key.
+  void hide(const Tile& tile, float* scores) const;
 
   /// What decides which weights of a tile dropout takes, in the order of the weights.
   void draw(const Tile& tile, float* draws) const;
@@ -102,21 +111,11 @@ class AttentionTiles {
   /// 1 / (1 - rate).
   void drop(const Tile& tile, const float* draws, float* weights) const;
 
-  /// y = factor x w^T: of lines x for the queries and lines w for the keys, of so many features;
-  /// y is dense.
-  static void dots(const Tile& tile, std::int64_t features, Lines x, Lines w, float factor,
-                   float* y);
-  /// y = factor p w + before y: a line for each query.
-  static void sum_keys(const Tile& tile, std::int64_t features, const float* p, Lines w,
-                       float factor, float before, Lines y);
-  /// y = factor p^T x + before y: a line for each key.
-  static void sum_queries(const Tile& tile, std::int64_t features, const float* p, Lines x,
-                          float factor, float before, Lines y);
-
  private:
-  static void sum(char order, std::int64_t results, std::int64_t summed, std::int64_t features,
-                  const float* p, Lines x, float factor, float before, Lines y);
-  void hide(const Tile& tile, float* scores) const;
+  Places in_grains(Places keys) const {
+    if (keys.count() == 0) return keys;
+    return {keys.begin / grain_ * grain_, std::min(ceil_divide(keys.end, grain_) * grain_, keys_)};
+  }
   std::int64_t distance_of(const Head& head) const;
   Places near_keys(const Head& head, Places queries) const;
   const std::int32_t* segments(std::size_t operand, const Head& head) const;
@@ -129,6 +128,7 @@ class AttentionTiles {
   std::vector<TensorView> inputs_;
   Shape q_;
   std::int64_t keys_;
+  std::int64_t grain_;
   std::int64_t distance_;  ///< of the first query held from the first key held, before a shift
 };
 

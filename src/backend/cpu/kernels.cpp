@@ -7,10 +7,11 @@
 namespace meshwork::cpu {
 namespace {
 
-constexpr auto kForward =
-    widened_siblings<attention_forward, attention_forward_workspace>("attention+attention_log_sum");
-constexpr auto kGradients = widened_siblings<attention_gradients, attention_gradients_workspace>(
-    "attention_query_gradient+attention_key_gradient+attention_value_gradient");
+constexpr SiblingKernel kForward{"attention+attention_log_sum", attention_forward,
+                                 attention_forward_workspace};
+constexpr SiblingKernel kGradients{
+    "attention_query_gradient+attention_key_gradient+attention_value_gradient", attention_gradients,
+    attention_gradients_workspace};
 
 }  // namespace
 

@@ -48,15 +48,20 @@ inline void check_extents(const dnnl::memory::desc& matrix) {
 }
 
 /// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], each with any strides
-/// that oneDNN has an implementation for; throws dnnl::error if there is none. Memory for its
-/// scratchpad is given when it runs.
+/// that oneDNN has an implementation for, or added to what is there; throws dnnl::error if there is
+/// none. Memory for its scratchpad is given when it runs.
 inline dnnl::matmul::primitive_desc make_matmul(const dnnl::engine& engine,
                                                 const dnnl::memory::desc& x,
                                                 const dnnl::memory::desc& w,
-                                                const dnnl::memory::desc& y) {
+                                                const dnnl::memory::desc& y, bool adds = false) {
   for (const auto* matrix : {&x, &w, &y}) check_extents(*matrix);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (adds) {
+    dnnl::post_ops operations;
+    operations.append_sum();
+    attributes.set_post_ops(operations);
+  }
 #if DNNL_VERSION_MAJOR >= 3
   return {engine, x, w, y, attributes};
 #else

@@ -32,10 +32,4 @@ using SiblingsBytes = std::int64_t (*)(const SiblingArgs& args);
 Launch bind_widened(const SiblingArgs& args, BindSiblings bind);
 std::int64_t widened_workspace(const SiblingArgs& args, SiblingsBytes workspace);
 
-template <BindSiblings kBind, SiblingsBytes kWorkspace>
-constexpr SiblingKernel widened_siblings(std::string_view ops) {
-  return {ops, [](const SiblingArgs& args) { return bind_widened(args, kBind); },
-          [](const SiblingArgs& args) { return widened_workspace(args, kWorkspace); }};
-}
-
 }  // namespace meshwork::cpu
