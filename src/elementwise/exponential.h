@@ -165,9 +165,9 @@ struct Tanh {
 inline constexpr const OpDef& kTanh = kOp<Tanh>;
 
 /// y = erf(x) = 2 / sqrt(pi) * integral from 0 to x of exp(-t^2) dt.
-/// |x| < 1: x + x P(x^2); beyond: 1 - e^-(t + Q(t)) with t = |x|.
+/// |x| < 1.125: x + x P(x^2 - 0.625); beyond: 1 - Q(t - 2.5) with t = |x|.
 struct Erf {
-  static constexpr Traits kTraits{.name = "erf", .ulps = 1.5};
+  static constexpr Traits kTraits{.name = "erf", .ulps = 1.3};
   template <class T>
   static T exact(T x) {
     return erf(x);
@@ -175,26 +175,31 @@ struct Erf {
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
     const T a = fabs(x);
-    const T z = x * x;
-    T p = T(7.8461082e-05F);
-    p = p * z + -0.00080078782F;
-    p = p * z + 0.00518807396F;
-    p = p * z + -0.0268536918F;
-    p = p * z + 0.112835832F;
-    p = p * z + -0.37612626F;
-    p = p * z + 0.128379166F;
+    const T z = x * x - 0.625F;
+    T p = T(7.021917e-05F);
+    p = p * z + -0.00051153207F;
+    p = p * z + 0.0031475239F;
+    p = p * z + -0.016627258F;
+    p = p * z + 0.07286908F;
+    p = p * z + -0.26205027F;
+    p = p * z + -0.06845938F;
     const T small = x + x * p;
-    const T t = choose(a > 4.0F, T(4.0F), a);  // 1 from there on
-    T q = T(2.16966728e-05F);
-    q = q * t + -0.000441465469F;
-    q = q * t + 0.00420526508F;
-    q = q * t + -0.0252103191F;
-    q = q * t + 0.108422101F;
-    q = q * t + 0.633216381F;
-    q = q * t + 0.129580319F;
-    q = q * t + -0.000188467704F;
-    const T large = copysign(1.0F - Exp::apply(-(t + q)), x);
-    return choose(a < 1.0F, small, large);
+    const T t = choose(a > 3.95F, T(3.95F), a) - 2.5F;  // 1 from there on
+    T q = T(8.8791785e-06F);
+    q = q * t + -2.0922533e-05F;
+    q = q * t + -6.0604933e-05F;
+    q = q * t + 0.00027837962F;
+    q = q * t + -0.00028899347F;
+    q = q * t + -0.0005695598F;
+    q = q * t + 0.0028203696F;
+    q = q * t + -0.0061037773F;
+    q = q * t + 0.008614455F;
+    q = q * t + -0.008353102F;
+    q = q * t + 0.0054467744F;
+    q = q * t + -0.0021780885F;
+    q = q * t + 0.0004069289F;
+    const T large = copysign(1.0F - q, x);
+    return choose(a < 1.125F, small, large);
   }
   template <class V>
   static V gradient(V x, V /*y*/, V dy) {
