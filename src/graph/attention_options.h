@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "graph/attrs.h"
@@ -19,8 +20,12 @@ namespace meshwork {
 //   segments int32 of queries [b, t] and keys [b, s]     if `segmented`
 //
 // A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
-// none. log_sum is the logarithm of what that softmax divides by, and 0 if the query sees no key.
-// delta is the sum of dy y over e. No kernel holds the weights of all queries at once.
+// none. log_sum is the logarithm of what that softmax divides by, and kNoKeys if the query sees no
+// key. delta is the sum of dy y over e. No kernel holds the weights of all queries at once.
+
+/// A log_sum of no keys: beside that of some keys it weighs nothing, and the exponential of a
+/// hidden score (-infinity) less it is 0.
+inline constexpr float kNoKeys = std::numeric_limits<float>::lowest();
 
 /// The attributes of these ops.
 struct AttentionOptions {

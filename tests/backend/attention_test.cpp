@@ -1,6 +1,9 @@
 // Attention by tiles against the naive one, where queries and keys fill several tiles.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "backend/kernel_runner.h"
 #include "base/bfloat16.h"
 #include "graph/attention_options.h"
@@ -193,6 +196,37 @@ TEST_CASE("attention of bfloat16 rounds weights and results") {
   check_narrow({2, 330, 1, 2, 8, 345, 8}, {.scale = scale, .causal = true, .segmented = true});
   check_narrow({3, 90, 1, 1, 8, 400, 8}, {.scale = scale, .causal = true, .shifted = true});
   check_narrow({1, 1, 1, 3, 1, 1, 1}, {.scale = scale});
+}
+
+TEST_CASE("a query that sees no key gives zeros, a log_sum that weighs nothing, and no gradient") {
+  const Sizes sizes{1, 70, 1, 2, 8, 300, 4};
+  Operands x(sizes, {.scale = 0.3}, {1, 70, 1, 2, 300});
+  const auto is_blind = [](std::size_t line) { return line % 5 == 0; };
+  Tensor& mask = x.extras[0];
+  for (std::size_t i = 0; i < mask.values.size(); ++i) mask.values[i] = is_blind(i / 300) ? 0 : 1;
+  const Attrs attrs = attention_attrs({.scale = 0.3});
+  for (const bool fast : {false, true}) {
+    const auto backend = fast ? make_cpu_backend(1) : make_reference_backend();
+    const auto give = [&](std::string_view op, const std::vector<Tensor>& inputs,
+                          const TensorType& output) {
+      return run(*backend, op, x.with_extras(inputs), output, attrs);
+    };
+    const Tensor y = give("attention", {x.q, x.k, x.v}, x.dy.type);
+    x.log_sum = give("attention_log_sum", {x.q, x.k, x.v}, x.log_sum.type);
+    const std::vector<Tensor> known{x.q, x.k, x.v, x.dy, x.log_sum, x.delta};
+    const Tensor dq = give("attention_query_gradient", known, x.q.type);
+    for (std::size_t line = 0; line < x.log_sum.values.size(); ++line) {
+      CHECK((x.log_sum.values[line] == static_cast<double>(kNoKeys)) == is_blind(line));
+      if (!is_blind(line)) continue;
+      for (std::size_t d = 0; d < 4; ++d) CHECK(y.values[line * 4 + d] == 0);
+      for (std::size_t d = 0; d < 8; ++d) CHECK(dq.values[line * 8 + d] == 0);
+    }
+    for (const auto& [op, type] : {std::pair{"attention_key_gradient", x.k.type},
+                                   std::pair{"attention_value_gradient", x.v.type}}) {
+      const Tensor gradient = give(op, known, type);
+      for (const double value : gradient.values) CHECK(std::isfinite(value));
+    }
+  }
 }
 
 TEST_CASE("large scores do not overflow") {

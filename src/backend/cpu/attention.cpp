@@ -163,7 +163,7 @@ struct Forward {
     const auto to = AttentionTiles::query_lines<float>(*log_sum, head, queries.begin);
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       to.data[i * to.stride] =
-          sums.sum[i] == 0 ? 0.0F : sums.max[i] + elementwise::Log::apply(sums.sum[i]);
+          sums.sum[i] == 0 ? kNoKeys : sums.max[i] + elementwise::Log::apply(sums.sum[i]);
     }
   }
 

@@ -130,11 +130,11 @@ class Operands {
   AttentionExtras extras_;
 };
 
-/// log of the sum of exp(score); 0 if none counts.
+/// log of the sum of exp(score); kNoKeys if none counts.
 double log_sum(const Line& scores) {
   double max = -std::numeric_limits<double>::infinity();
   for (const double score : scores) max = std::max(max, score);
-  if (std::isinf(max) && max < 0) return 0;
+  if (std::isinf(max) && max < 0) return kNoKeys;
   double sum = 0;
   for (const double score : scores) sum += std::exp(score - max);
   return max + std::log(sum);
