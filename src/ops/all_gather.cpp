@@ -1,4 +1,5 @@
-// y = the blocks of all members, one after the other
+// y = the blocks of all members, one after the other. A member whose operand is longer than its
+// block gives the first elements.
 #include <numeric>
 
 #include "base/check.h"

@@ -216,10 +216,17 @@ class Memory {
 
   void place_gathered(ValueId id, int start) {
     const ValueId operand = root_[graph_.node(id).inputs[0]];
-    if (!is_only_for(operand, finish_of_[slot(start)])) return;
+    if (!gives_all(id) || !is_only_for(operand, finish_of_[slot(start)])) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
     fix(operand, {whole.buffer, block_begin(graph_, id)});
+  }
+
+  /// Whether the own block of an all-gather is all of its operand.
+  bool gives_all(ValueId id) const {
+    const CollectiveArgs& args = *graph_.node(id).collective;
+    return args.counts[static_cast<std::size_t>(args.own)] ==
+           num_elements(graph_.type(graph_.node(id).inputs[0]).shape);
   }
 
   /// Places what is made before the buffer would be there.

@@ -77,7 +77,8 @@ Graph with_overwrite_edges(Graph program);
 Graph update_early(const Graph& program);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
-/// starts when its operand is there and finishes before its first reader. All-reduces of what the
+/// starts when its operand is there, and what control edges name, and finishes before its first
+/// reader. All-reduces of what the
 /// target calls small that can start before any of their results is read go together. Those on
 /// which no other collective depends (gradients, loss, metrics) fill buckets, in the order in which
 /// their operands are computed; what depends on a bucket (its updates) follows when the next bucket

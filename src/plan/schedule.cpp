@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/check.h"
@@ -168,9 +169,10 @@ class Scheduler {
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       for (const ValueId id : calls_[c].nodes) {
         call_of_[id] = static_cast<int>(c);
-        if (starts_early(id)) {
+        for (const ValueId before : waits_for(id)) {
+          if (is_leaf(program.node(before))) continue;
           ++calls_[c].missing;
-          waiting_[program.node(id).inputs[0]].push_back(static_cast<int>(c));
+          waiting_[before].push_back(static_cast<int>(c));
         }
       }
       if (calls_[c].bucket >= 0) buckets_.push_back(static_cast<int>(c));
@@ -203,6 +205,12 @@ class Scheduler {
   bool starts_early(ValueId id) const { return !is_leaf(program_.node(root(id_of_operand(id)))); }
   ValueId id_of_operand(ValueId id) const { return program_.node(id).inputs[0]; }
 
+  /// What a collective waits for: its operand, if it starts early, and what edges say.
+  std::span<const ValueId> waits_for(ValueId id) const {
+    const std::span<const ValueId> before = before_[id];
+    return starts_early(id) ? before : before.subspan(program_.node(id).inputs.size());
+  }
+
   /// stage_[v]: the last bucket that v depends on; -1: none, it stands where the program has it.
   void find_stages() {
     for (ValueId begin = 0; begin < program_.end(); begin = units_.end(begin)) {
@@ -234,7 +242,7 @@ class Scheduler {
     const int c = call_of_[id];
     if (c >= 0) {
       for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes) {
-        need(id_of_operand(node));
+        for (const ValueId before : before_[node]) need(before);
       }
       start(c);
       return finish(c);
@@ -253,7 +261,10 @@ class Scheduler {
   void arrive(ValueId id) {
     there_[id] = true;
     for (const int c : waiting_[id]) {
-      if (--calls_[static_cast<std::size_t>(c)].missing == 0) start(c);
+      if (--calls_[static_cast<std::size_t>(c)].missing > 0) continue;
+      for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes)
+        need(id_of_operand(node));
+      start(c);
     }
   }
 
