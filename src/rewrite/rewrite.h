@@ -24,6 +24,7 @@ struct RewriteDef {
 const std::vector<const RewriteDef*>& rewrites();
 
 namespace rewriting {
+extern const RewriteDef kAttentionBlocks;
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kOverlapHalo;

@@ -76,6 +76,30 @@ TEST_CASE("mpirun trains random transformers as virtual devices do, to the last 
   }
 }
 
+TEST_CASE("mpirun takes keys and values block by block as virtual devices do, to the last bit") {
+  const TempDirectory directory;
+  const std::string config = directory.file("long.yaml");
+  write_text(config, R"(
+mesh: {data: 1, model: 3}
+strategy: model_parallel
+layout_map: {'(first|mixed|last)/output': [data, model]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [2, 3074, 8]}, y: {normal: [2, 3074, 8]}}}}
+model:
+  input: [3074, 8]
+  layers:
+    - Dense: {name: first, units: 8}
+    - GroupQueryAttention: {name: mixed, num_query_heads: 2, num_key_value_heads: 1, head_dim: 256, use_causal_mask: true, sliding_window: 1100, inputs: [first, first]}
+    - Dense: {name: last, units: 8}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 1}
+)");
+  const std::string dump = output(program() + " fit " + config + " --dump attention_blocks");
+  CHECK(count(dump, "all_gather(") == 3 * 2 * 2);  // of each device keys and values, in two passes
+  for (const char* mesh : {"1x3", "1x2"}) {
+    check_same_as_virtual_devices({config, mesh, mesh[2] - '0'});
+  }
+}
+
 TEST_CASE("ranks run the positions of a mesh in any order, with the same bits") {
   const char* order = " 'mesh={axes: {data: 2, model: 4}, devices: [5, 0, 3, 6, 7, 1, 2, 4]}'";
   check_same_as_virtual_devices({"keras_guide.yaml", "2x4", 8, order});

@@ -10,7 +10,7 @@ using namespace meshwork::testing;
 
 namespace {
 
-std::string block(std::int64_t steps, const std::string& precision) {
+std::string block(std::int64_t steps, const std::string& precision, std::int64_t head = 8) {
   return fmt::format(R"(
 precision: {1}
 mesh: {{data: 1, model: 1}}
@@ -20,7 +20,7 @@ model:
   layers:
     - Dense: {{name: first, units: 16}}
     - LayerNormalization: {{name: norm1}}
-    - MultiHeadAttention: {{name: mixed, num_heads: 2, key_dim: 8, use_causal_mask: true, inputs: [norm1, norm1]}}
+    - MultiHeadAttention: {{name: mixed, num_heads: 2, key_dim: {2}, use_causal_mask: true, inputs: [norm1, norm1]}}
     - Add: {{name: sum1, inputs: [first, mixed]}}
     - LayerNormalization: {{name: norm2}}
     - Dense: {{name: up, units: 64, activation: gelu}}
@@ -29,7 +29,7 @@ model:
 compile: {{optimizer: adam, loss: mse}}
 fit: {{batch_size: 1}}
 )",
-                     steps, precision);
+                     steps, precision, head);
 }
 
 const std::string kCut = R"(
@@ -66,5 +66,21 @@ TEST_CASE("attention takes memory that grows with the context, not with its squa
       // Not even one byte for each pair of steps.
       CHECK(long_one < 8192.0 * 8192.0);
     }
+  }
+}
+
+TEST_CASE("no device holds the keys and values of a long sequence that is cut") {
+  constexpr std::int64_t kSteps = 8192;
+  for (const std::int64_t bytes : {4, 2}) {
+    const char* precision = bytes == 4 ? "float32" : "mixed_bfloat16";
+    const std::int64_t head = 512 / bytes;
+    const auto keys = static_cast<double>(kSteps * 2 * head * bytes);
+    const std::string text = block(kSteps, precision, head) + kCut;
+    const double whole = step_bytes(text + "fusion: {attention_blocks: false}\n", 8);
+    const double blocks = step_bytes(text, 8);
+    MESSAGE(std::string(precision), ": ", whole, " bytes of a step, by blocks ", blocks);
+    // Whole keys and values, and their gradients, are no longer there.
+    CHECK(whole - blocks > 2 * keys);
+    CHECK(blocks < 0.6 * whole);
   }
 }

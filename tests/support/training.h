@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct TrainOptions {
   bool shuffle = true;
   /// Weights to start from instead of the initializers: global tensors by path.
   std::map<std::string, std::vector<float>> initial = {};
-  DeviceFactory make_device = {};  ///< instead of the CPU's
+  DeviceFactory make_device = {};           ///< instead of the CPU's
+  std::optional<std::int64_t> bucket = {};  ///< Target::bucket, instead of the CPU's
 };
 
 /// Reads a configuration and trains it on virtual devices.
