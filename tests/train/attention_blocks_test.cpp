@@ -82,6 +82,12 @@ TEST_CASE("devices that have no steps take part in the blocks of the others") {
   check(text_of(5, grouped("", ", segments: segments")), "1x8");
 }
 
+TEST_CASE("a sequence that is cut over two axes comes block by block of both") {
+  std::string text = "batch_axis: []\n" + text_of(13, heads("use_causal_mask: true, "));
+  text.replace(text.find("[data, model]"), 13, "[null, [data, model]]");
+  for (const char* mesh : {"2x2", "2x4"}) check(text, mesh);
+}
+
 TEST_CASE("blocks of bfloat16 are merged in float32 and rounded once") {
   const std::string text =
       "precision: mixed_bfloat16\n" + text_of(16, grouped("use_causal_mask: true, "));
