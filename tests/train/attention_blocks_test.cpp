@@ -89,8 +89,10 @@ TEST_CASE("a sequence that is cut over two axes comes block by block of both") {
 }
 
 TEST_CASE("blocks of bfloat16 are merged in float32 and rounded once") {
-  const std::string text =
+  std::string text =
       "precision: mixed_bfloat16\n" + text_of(16, grouped("use_causal_mask: true, "));
+  // Adam would make whole steps of gradients that are little but for rounding.
+  text.replace(text.find("adam"), 4, "{SGD: {learning_rate: 0.1}}");
   for (const char* mesh : {"1x2", "1x4"}) check(text, mesh, 2e-3);
 }
 
