@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+import rows
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 CORES = sorted(os.sched_getaffinity(0))
@@ -129,7 +131,7 @@ class Meshwork:
             return self.process(words, self.environment(threads))
 
 
-    def generate(self, way):
+    def generate(self, way, bf16):
         """Tokens a second, of a few runs."""
         launcher, _, environment = self.on(way)
         config = "configs/bench_gpt.yaml"
@@ -139,7 +141,7 @@ class Meshwork:
                          environment)
             words = [*launcher, self.program, "generate", config, "--from", weights,
                      "--prompt-tokens", "1", "--max-tokens", GENERATED["context"] - 1, "--sampler",
-                     "greedy", "--verbose", "2"]
+                     "greedy", "--verbose", "2", *(rows.BF16 if bf16 else ())]
             said = [self.process(words, environment).errors for _ in range(5)]
         return [float(re.search(r"([\d.]+) tokens/s", text)[1]) for text in said]
 
@@ -289,9 +291,11 @@ class Keras(Peer):
         together = {"16 steps a call": ["--together", 16]} if workload.peer == "mlp" else {}
         return {"compiled": []} | together
 
-    def generate(self, way):
+    def generate(self, way, bf16):
         """Tokens a second, of a few runs."""
         words = [self.python, PEERS / "keras_generate.py"]
+        if bf16:
+            words += ["--policy", "mixed_bfloat16"]
         for name, value in GENERATED.items():
             words += [f"--{name}", value]
         found = json.loads(Process(bound(way) + words, self.settings()).out.splitlines()[-1])

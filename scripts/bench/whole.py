@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import itertools
 import pathlib
 import re
 import statistics
@@ -84,17 +85,18 @@ def generated(tools, turns):
     """Tokens a second by text of what generates them and name of tool."""
     found = {}
     for _ in range(turns):
-        for way in rows.THREADS:
+        for way, bf16 in itertools.product(rows.THREADS, (False, True)):
+            text = way.text + (", bfloat16" if bf16 else "")
             for tool in tools:
                 if not hasattr(tool, "generate"):
                     continue
                 try:
-                    samples = tool.generate(way)
+                    samples = tool.generate(way, bf16)
                 except Failed as reason:
-                    complain(f"generate, {way.text}: {tool.name} failed: {reason}")
+                    complain(f"generate, {text}: {tool.name} failed: {reason}")
                     continue
-                found.setdefault(way.text, {}).setdefault(tool.name, []).extend(samples)
-                complain(f"generate, {way.text}: {tool.name} {statistics.median(samples):.0f} "
+                found.setdefault(text, {}).setdefault(tool.name, []).extend(samples)
+                complain(f"generate, {text}: {tool.name} {statistics.median(samples):.0f} "
                          "tokens/s")
     return found
 

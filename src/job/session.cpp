@@ -1,9 +1,11 @@
 #include "job/session.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
+#include "base/bfloat16.h"
 #include "base/check.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
@@ -140,6 +142,23 @@ void Session::check_variables_agree() const {
   }
 }
 
+namespace {
+
+/// Files have weights of bfloat16 as float32.
+DType dtype_in_files(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
+
+std::vector<BFloat16> rounded(const std::vector<std::byte>& floats) {
+  std::vector<BFloat16> result(floats.size() / sizeof(float));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    float value = 0;
+    std::memcpy(&value, floats.data() + i * sizeof(float), sizeof value);
+    result[i] = BFloat16(value);
+  }
+  return result;
+}
+
+}  // namespace
+
 /// In the order of the program that has most: all others have its first ones.
 void Session::find_variables() {
   const auto most =
@@ -153,7 +172,8 @@ void Session::find_variables() {
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const TensorView view = executable->view(graph.variables[i].value);
     const auto add_to = [&](Held& held) {
-      held.tensors.push_back({graph.variables[i].path, view.type.dtype, view.region.global});
+      const DType dtype = dtype_in_files(view.type.dtype);
+      held.tensors.push_back({graph.variables[i].path, dtype, view.region.global});
       held.views.push_back(view);
       held.owned.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
     };
@@ -167,6 +187,7 @@ std::vector<TensorPart> Session::parts_of(const Held& held) const {
   std::vector<TensorPart> parts;
   for (std::size_t i = 0; i < held.tensors.size(); ++i) {
     const TensorView& view = held.views[i];
+    MW_CHECK(view.type.dtype == held.tensors[i].dtype);
     parts.push_back({i, view.region, view.type.shape, PartReader(*this, view), held.owned[i]});
   }
   return parts;
@@ -205,9 +226,10 @@ void Session::load(const Held& held, const Stored& stored) {
   for (std::size_t i = 0; i < held.tensors.size(); ++i) {
     if (!has(stored, held.tensors[i])) continue;
     const TensorView& view = held.views[i];
-    buffer.resize(static_cast<std::size_t>(num_bytes(view.type)));
+    const DType dtype = held.tensors[i].dtype;
+    buffer.resize(static_cast<std::size_t>(num_bytes({dtype, view.type.shape})));
     stored.read(held.tensors[i], view.region, view.type.shape, buffer.data());
-    upload(view, buffer.data());
+    dtype == view.type.dtype ? upload(view, buffer.data()) : upload(view, rounded(buffer).data());
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/document_fields.h"
 #include "config/value.h"
 #include "model/layer_graph.h"
+#include "model/narrow_weights.h"
 #include "model/token_paths.h"
 #include "ops/ops.h"
 
@@ -154,6 +155,7 @@ Graph build_decoder(const config::Config& config, const Signature& signature, st
   graph.outputs.push_back({"scores", select_last(b, decoder.prediction), true});
   std::stable_partition(graph.variables.begin(), graph.variables.end(),
                         [](const Variable& v) { return !v.is_cache; });
+  keep_narrow_weights(graph);
   return std::move(graph);
 }
 

@@ -8,6 +8,7 @@
 #include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/stacked_product.h"
+#include "base/bfloat16.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
 
@@ -187,6 +188,35 @@ TEST_CASE("products of few rows agree with naive ones and do not depend on the t
           check_threads("einsum", {normals(c.shape(c.x), 1), normals(c.shape(c.w), 2)}, output,
                         attrs);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("products of few rows of bfloat16 are those of float32, rounded once") {
+  for (const std::int64_t m : {1, 3, 4}) {
+    for (const std::int64_t n : {33, 2100}) {
+      const Extents extents{{"m", m}, {"k", 201}, {"n", n}};
+      for (const Case& c :
+           {Case{"m k", "k n", "m n", extents}, Case{"m k", "n k", "m n", extents}}) {
+        const auto narrow = [](Tensor x) {
+          x.type.dtype = DType::kBFloat16;
+          for (double& value : x.values) value = BFloat16(static_cast<float>(value));
+          return x;
+        };
+        const std::vector<Tensor> inputs{narrow(normals(c.shape(c.x), 1)),
+                                         narrow(normals(c.shape(c.w), 2))};
+        std::vector<Tensor> wide = inputs;
+        for (Tensor& x : wide) x.type.dtype = DType::kFloat32;
+        const Attrs attrs{{"equation", c.equation()}};
+        const TensorType output{DType::kFloat32, c.shape(c.y)};
+        const auto backend = make_cpu_backend(1);
+        const Tensor expected = run(*backend, "einsum", wide, output, attrs);
+        const Attrs kept_wide{{"equation", c.equation()}, {"dtype", "float32"}};
+        CHECK(same(run(*backend, "einsum", inputs, output, kept_wide), expected));
+        const TensorType rounded{DType::kBFloat16, output.shape};
+        CHECK(same(run(*backend, "einsum", inputs, rounded, attrs), narrow(expected)));
+        check_threads("einsum", inputs, rounded, attrs);
       }
     }
   }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "model/build.h"
 #include "support/errors.h"
 
@@ -41,6 +43,23 @@ TEST_CASE("a decoder reads parts, and keeps keys and values of all places") {
   }
   CHECK(graph.updates.size() == 2);
   CHECK(graph.type(output_value(graph, "scores")) == TensorType{DType::kFloat32, {2, 9}});
+}
+
+TEST_CASE("a decoder keeps weights as bfloat16 that are read as nothing else") {
+  const config::Config config =
+      config_of("precision: mixed_bfloat16\n" + model_of(kAttention + "    - RMSNormalization:\n"));
+  const Graph graph = build_decoder(config, part_signature(config, 3), 2);
+  verify(graph);
+  for (const Variable& variable : graph.variables) {
+    CAPTURE(variable.path);
+    const bool is_read_wide =
+        std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+          return node.type.dtype == DType::kFloat32 && !node.inputs.empty() &&
+                 node.inputs[0] == variable.value;
+        });
+    CHECK(graph.type(variable.value).dtype == DType::kBFloat16);
+    CHECK((!is_read_wide || variable.path == "rms_normalization/scale"));
+  }
 }
 
 TEST_CASE("what generating has to know of a model") {

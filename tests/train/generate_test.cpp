@@ -6,6 +6,7 @@
 
 #include <regex>
 
+#include "base/bfloat16.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
 #include "train/language_models.h"
@@ -18,14 +19,23 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-/// Writes the initial weights.
-std::string weights_of(const std::string& text, const test::TempDirectory& directory) {
+/// Writes the initial weights, rounded to a dtype.
+std::string weights_of(const std::string& text, const test::TempDirectory& directory,
+                       DType dtype = DType::kFloat32) {
   Job job = job_without_data_of(text, "1x1");
   add_program(job, ProgramKind::kInitialize, 0);
-  std::string file = directory.file("weights.safetensors");
+  std::string file = directory.file(fmt::format("{}.safetensors", to_string(dtype)));
   run_on_devices(job, [&](const World& world) {
     Session session(job, world);
     session.initialize();
+    WeightsCopy weights = session.copy_weights();
+    for (std::vector<std::byte>& bytes : weights) {
+      auto* const floats = reinterpret_cast<float*>(bytes.data());
+      for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+        if (dtype == DType::kBFloat16) floats[i] = BFloat16(floats[i]);
+      }
+    }
+    session.restore_weights(weights);
     session.save_weights(file);
   });
   return file;
@@ -104,6 +114,21 @@ TEST_CASE("no mesh and no batch changes what is generated") {
       CAPTURE(mesh);
       generation.batch = batch;
       CHECK(generated(text, mesh, weights, generation) == expected);
+    }
+  }
+}
+
+TEST_CASE("weights of float32 are read as bfloat16 where all that reads them does") {
+  const test::TempDirectory directory;
+  for (const Model& model : models()) {
+    CAPTURE(model.name);
+    const std::string text = text_of(model, model.heads) + "precision: mixed_bfloat16\n";
+    const std::string weights = weights_of(text, directory);
+    const std::string rounded = weights_of(text, directory, DType::kBFloat16);
+    for (const char* mesh : {"1x1", "2x3"}) {
+      CAPTURE(mesh);
+      const auto found = generated(text, mesh, weights, some_generation());
+      CHECK(found == generated(text, mesh, rounded, some_generation()));
     }
   }
 }

@@ -10,6 +10,7 @@ import time
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import keras  # noqa: E402
 import keras_hub  # noqa: E402
 import numpy as np  # noqa: E402
 
@@ -17,9 +18,11 @@ import numpy as np  # noqa: E402
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--policy", default="float32")
     for name in "vocabulary", "context", "depth", "heads", "width":
         parser.add_argument(f"--{name}", type=int, required=True)
     args = parser.parse_args()
+    keras.config.set_dtype_policy(args.policy)
     backbone = keras_hub.models.GPT2Backbone(
         vocabulary_size=args.vocabulary, num_layers=args.depth, num_heads=args.heads,
         hidden_dim=args.width, intermediate_dim=4 * args.width, dropout=0.0,

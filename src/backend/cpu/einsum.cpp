@@ -79,8 +79,6 @@ struct Product {
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 
-  bool by_rows() const { return types.operands == DType::kFloat32 && FewRows::pays(plan); }
-
   bool by_stack() const { return types.operands == DType::kFloat32 && StackedProduct::pays(plan); }
 
   bool by_gemm() const {
@@ -94,7 +92,7 @@ struct Product {
   }
 
   std::int64_t scratchpad_bytes() const {
-    if (by_rows() || by_stack() || by_gemm()) return 0;
+    if (by_stack() || by_gemm()) return 0;
     return static_cast<std::int64_t>(matmul.scratchpad_desc().get_size());
   }
 };
@@ -178,10 +176,6 @@ Call make_call(const KernelArgs& args, const Product& product) {
     call.after.push_back({{*plan.copy_y, product.types.result}, args.workspace + workspace.y, y});
     y = args.workspace + workspace.y;
   }
-  if (product.by_rows()) {
-    call.product = FewRows(plan, x, w, y);
-    return call;
-  }
   if (product.by_stack()) {
     call.product = StackedProduct(plan, x, w, y);
     return call;
@@ -210,6 +204,19 @@ bool is_empty(const Equation& equation) {
                      [](const Factor& factor) { return factor.extent == 0; });
 }
 
+/// The product by few rows, which needs no primitive, and calls use(it); false where it does not
+/// pay.
+template <class Use>
+bool by_few_rows(const KernelArgs& args, const Use& use) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) return false;
+  const EinsumPlan plan = plan_einsum(equation, false);
+  if (!FewRows::pays(plan)) return false;
+  const Types types = types_of(args);
+  use(FewRows{plan, types.operands, types.result});
+  return true;
+}
+
 std::int64_t product_workspace(const KernelArgs& args) {
   const Equation equation = equation_of(args);
   return is_empty(equation) ? 0 : Workspace(make_product(equation, args)).end;
@@ -229,11 +236,18 @@ Launch bind(const KernelArgs& args) {
 }  // namespace
 
 std::int64_t einsum_workspace(const KernelArgs& args) {
+  std::int64_t bytes = 0;
+  if (by_few_rows(args, [&](const FewRows& rows) { bytes = rows.workspace_bytes(); })) return bytes;
   return multiplies_bfloat16() ? product_workspace(args)
                                : widened_workspace(args, product_workspace);
 }
 
 Launch einsum(const KernelArgs& args) {
+  Launch launch;
+  const bool by_rows = by_few_rows(args, [&](const FewRows& rows) {
+    launch = rows.bind(args.inputs[0].data, args.inputs[1].data, args.output.data, args.workspace);
+  });
+  if (by_rows) return launch;
   return multiplies_bfloat16() ? bind(args) : bind_widened(args, bind);
 }
 

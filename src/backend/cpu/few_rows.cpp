@@ -4,7 +4,10 @@
 #include <array>
 #include <cstring>
 
+#include "backend/cpu/convert.h"
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
+#include "base/bfloat16.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -13,8 +16,8 @@ namespace {
 constexpr std::int64_t kMostRows = 4;
 /// Below so many weights any implementation will do.
 constexpr std::int64_t kFewestWeights = 1024;
-/// So many weights and more are not expected in a second-level cache.
-constexpr std::int64_t kFarWeights = std::int64_t{1} << 17U;
+/// More bytes of weights are not expected in a second-level cache, beside those of other products.
+constexpr std::int64_t kNearBytes = std::int64_t{1} << 18U;
 
 constexpr int kLanes = 16;
 using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
@@ -22,15 +25,38 @@ using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 [[gnu::always_inline]] inline void load(Vector& to, const float* from) {
   std::memcpy(&to, from, sizeof to);
 }
+[[gnu::always_inline]] inline void load(Vector& to, const BFloat16* from) {
+  using Halves [[gnu::vector_size(kLanes * sizeof(std::uint16_t))]] = std::uint16_t;
+  using Words [[gnu::vector_size(kLanes * sizeof(float))]] = std::uint32_t;
+  Halves halves;
+  std::memcpy(&halves, from, sizeof halves);
+  const Words words = __builtin_convertvector(halves, Words) << 16;
+  std::memcpy(&to, &words, sizeof to);
+}
 [[gnu::always_inline]] inline void store(float* to, const Vector& from) {
   std::memcpy(to, &from, sizeof from);
 }
 
+/// What a thread computes: columns [begin, end) of y, of weights of W.
+template <class W>
+struct Part {
+  const float* x;
+  std::int64_t x_stride;  ///< of rows
+  const W* w;
+  std::int64_t w_stride;  ///< of rows k, or where it is transposed of columns n
+  float* y;
+  std::int64_t y_stride;  ///< of rows
+  std::int64_t k;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
 /// Asks for rows of w in the order in which they lie: several rows that are read together are
 /// several streams, which processors fetch at half the speed of one.
+template <class W>
 class RowsAhead {
  public:
-  [[gnu::always_inline]] RowsAhead(const FewRows::Part& part, std::int64_t row)
+  [[gnu::always_inline]] RowsAhead(const Part<W>& part, std::int64_t row)
       : line_(part.w + row * part.w_stride + part.begin),
         width_(part.end - part.begin),
         gap_(part.w_stride - width_) {}
@@ -46,20 +72,20 @@ class RowsAhead {
   }
 
  private:
-  const float* line_;
+  const W* line_;
   std::int64_t width_, gap_;
   std::int64_t column_ = 0;
 };
 
 /// w [k, n], its rows contiguous: they are read one after the other, and each sum is taken in the
 /// order of k.
-template <int Rows, bool Far>
+template <int Rows, class W, bool Far>
 struct PlainLoop {
   static constexpr int kTogether = Far ? 8 : 4;  ///< rows of w
 
   /// Adds Together rows of w from k on, to columns from n on.
   template <int Together>
-  [[gnu::always_inline]] static void add(const FewRows::Part& p, std::int64_t k, std::int64_t n) {
+  [[gnu::always_inline]] static void add(const Part<W>& p, std::int64_t k, std::int64_t n) {
     Vector w[Together];
     for (int j = 0; j < Together; ++j) load(w[j], p.w + (k + j) * p.w_stride + n);
     for (int i = 0; i < Rows; ++i) {
@@ -70,11 +96,11 @@ struct PlainLoop {
     }
   }
 
-  [[gnu::always_inline]] static void run(FewRows::Part p) {
+  [[gnu::always_inline]] static void run(Part<W> p) {
     const std::int64_t end = p.begin + (p.end - p.begin) / kLanes * kLanes;
     std::int64_t k = 0;
     for (; k + kTogether <= p.k; k += kTogether) {
-      RowsAhead ahead(p, k + kTogether);
+      RowsAhead<W> ahead(p, k + kTogether);
       for (std::int64_t n = p.begin; n < end; n += kLanes) {
         for (int j = 0; Far && j < kTogether; ++j) ahead.fetch();
         add<kTogether>(p, k, n);
@@ -94,12 +120,12 @@ struct PlainLoop {
 };
 
 /// w [k, n], its columns contiguous: each sum is taken in lanes.
-template <int Rows>
+template <int Rows, class W>
 struct TransposedLoop {
   static constexpr int kWidth = 4;  ///< vectors of lanes
 
-  [[gnu::always_inline]] static void column(const FewRows::Part& p, std::int64_t n) {
-    const float* w = p.w + n * p.w_stride;
+  [[gnu::always_inline]] static void column(const Part<W>& p, std::int64_t n) {
+    const W* w = p.w + n * p.w_stride;
     Vector sums[Rows][kWidth] = {};
     std::int64_t k = 0;
     for (; k + kWidth * kLanes <= p.k; k += kWidth * kLanes) {
@@ -124,31 +150,119 @@ struct TransposedLoop {
     }
   }
 
-  [[gnu::always_inline]] static void run(FewRows::Part p) {
+  [[gnu::always_inline]] static void run(Part<W> p) {
     for (std::int64_t n = p.begin; n < p.end; ++n) column(p, n);
   }
 };
 
-template <int Rows>
-using NearLoop = PlainLoop<Rows, false>;
-template <int Rows>
-using FarLoop = PlainLoop<Rows, true>;
+template <int Rows, class W>
+using NearLoop = PlainLoop<Rows, W, false>;
+template <int Rows, class W>
+using FarLoop = PlainLoop<Rows, W, true>;
 
-using Loop = void (*)(FewRows::Part);
+template <class W>
+using Loop = void (*)(Part<W>);
 
-template <template <int> class By>
-Loop loop_for(std::int64_t rows) {
-  static const std::array<Loop, kMostRows> loops{vectorized<By<1>>(), vectorized<By<2>>(),
-                                                 vectorized<By<3>>(), vectorized<By<4>>()};
+template <template <int, class> class By, class W>
+Loop<W> loop_of(std::int64_t rows) {
+  static const std::array<Loop<W>, kMostRows> loops{vectorized<By<1, W>>(), vectorized<By<2, W>>(),
+                                                    vectorized<By<3, W>>(), vectorized<By<4, W>>()};
   return loops.at(static_cast<std::size_t>(rows - 1));
 }
 
 bool is_plain(const EinsumPlan& plan) { return plan.w.columns == 1; }
 
-Loop loop_for(const EinsumPlan& plan) {
-  if (!is_plain(plan)) return loop_for<TransposedLoop>(plan.m);
-  return plan.k * plan.n < kFarWeights ? loop_for<NearLoop>(plan.m) : loop_for<FarLoop>(plan.m);
+template <class W>
+Loop<W> loop_for(const EinsumPlan& plan) {
+  if (!is_plain(plan)) return loop_of<TransposedLoop, W>(plan.m);
+  const bool is_far = plan.k * plan.n * static_cast<std::int64_t>(sizeof(W)) > kNearBytes;
+  return is_far ? loop_of<FarLoop, W>(plan.m) : loop_of<NearLoop, W>(plan.m);
 }
+
+template <class W>
+Part<W> part_of(const EinsumPlan& plan, const float* x, const std::byte* w, float* y) {
+  return {.x = x,
+          .x_stride = plan.x.rows,
+          .w = reinterpret_cast<const W*>(w),
+          .w_stride = is_plain(plan) ? plan.w.rows : plan.w.columns,
+          .y = y,
+          .y_stride = plan.y.rows,
+          .k = plan.k,
+          .begin = 0,
+          .end = plan.n};
+}
+
+/// compute(part) for parts of all, and then(part).
+template <class W, class Then>
+void compute(const Part<W>& all, Loop<W> loop, const Then& then) {
+  // Parts begin at whole vectors, for the last columns are summed alike.
+  const std::int64_t vectors = ceil_divide(all.end, kLanes);
+  for_each_share(vectors, all.k * all.end, [&](std::int64_t begin, std::int64_t end) {
+    Part<W> part = all;
+    part.begin = begin * kLanes;
+    part.end = std::min(end * kLanes, all.end);
+    loop(part);
+    then(part);
+  });
+}
+
+struct WidenLoop {
+  [[gnu::always_inline]] static void run(const BFloat16* from, float* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+  }
+};
+
+struct RoundLoop {
+  [[gnu::always_inline]] static void run(const float* from, BFloat16* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) cpu::store(to[i], from[i]);
+  }
+};
+
+std::int64_t room(std::int64_t numbers) {
+  return whole_lines(numbers * static_cast<std::int64_t>(sizeof(float)));
+}
+
+/// Of bfloat16: rows of x are widened into the workspace, those of y rounded out of it.
+struct NarrowRows {
+  std::int64_t rows;
+  const BFloat16* x;
+  std::int64_t x_stride;
+  float* wide_x;
+  BFloat16* y;  ///< null: the result is float32
+  std::int64_t y_stride;
+  Part<BFloat16> all;
+  Loop<BFloat16> loop;
+
+  NarrowRows(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y,
+             bool rounds, std::byte* workspace)
+      : rows(plan.m),
+        x(reinterpret_cast<const BFloat16*>(x)),
+        x_stride(plan.x.rows),
+        wide_x(reinterpret_cast<float*>(workspace)),
+        y(rounds ? reinterpret_cast<BFloat16*>(y) : nullptr),
+        y_stride(plan.y.rows),
+        all(part_of<BFloat16>(plan, wide_x, w, reinterpret_cast<float*>(y))),
+        loop(loop_for<BFloat16>(plan)) {
+    all.x_stride = plan.k;
+    if (!rounds) return;
+    all.y = reinterpret_cast<float*>(workspace + room(plan.m * plan.k));
+    all.y_stride = plan.n;
+  }
+
+  void operator()() const {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      vectorized<WidenLoop>()(x + i * x_stride, wide_x + i * all.k, all.k);
+    }
+    compute(all, loop, [&](const Part<BFloat16>& part) {
+      for (std::int64_t i = 0; i < rows && y != nullptr; ++i) {
+        vectorized<RoundLoop>()(part.y + i * part.y_stride + part.begin,
+                                y + i * y_stride + part.begin, part.end - part.begin);
+      }
+    });
+  }
+};
 
 }  // namespace
 
@@ -158,27 +272,19 @@ bool FewRows::pays(const EinsumPlan& plan) {
          (is_plain(plan) || plan.w.rows == 1);
 }
 
-FewRows::FewRows(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y)
-    : all_{.x = reinterpret_cast<const float*>(x),
-           .x_stride = plan.x.rows,
-           .w = reinterpret_cast<const float*>(w),
-           .w_stride = is_plain(plan) ? plan.w.rows : plan.w.columns,
-           .y = reinterpret_cast<float*>(y),
-           .y_stride = plan.y.rows,
-           .k = plan.k,
-           .begin = 0,
-           .end = plan.n},
-      compute_(loop_for(plan)) {}
+std::int64_t FewRows::workspace_bytes() const {
+  if (operands == DType::kFloat32) return 0;
+  return room(plan.m * plan.k) + (result == DType::kBFloat16 ? room(plan.m * plan.n) : 0);
+}
 
-void FewRows::operator()() const {
-  // Parts begin at whole vectors, for the last columns are summed alike.
-  const std::int64_t vectors = ceil_divide(all_.end, kLanes);
-  for_each_share(vectors, all_.k * all_.end, [&](std::int64_t begin, std::int64_t end) {
-    Part part = all_;
-    part.begin = begin * kLanes;
-    part.end = std::min(end * kLanes, all_.end);
-    compute_(part);
-  });
+Launch FewRows::bind(const std::byte* x, const std::byte* w, std::byte* y,
+                     std::byte* workspace) const {
+  if (operands == DType::kBFloat16) {
+    return NarrowRows(plan, x, w, y, result == DType::kBFloat16, workspace);
+  }
+  const auto all =
+      part_of<float>(plan, reinterpret_cast<const float*>(x), w, reinterpret_cast<float*>(y));
+  return [all, loop = loop_for<float>(plan)] { compute(all, loop, [](const auto& /*part*/) {}); };
 }
 
 }  // namespace meshwork::cpu

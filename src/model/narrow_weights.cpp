@@ -1,0 +1,53 @@
+#include "model/narrow_weights.h"
+
+#include <algorithm>
+#include <string>
+
+#include "graph/op_def.h"
+#include "graph/readers.h"
+#include "ops/ops.h"
+
+namespace meshwork {
+namespace {
+
+bool narrows(const Node& node) {
+  return node.op == &ops::kCast && node.type.dtype == DType::kBFloat16;
+}
+
+ValueMap<bool> find_narrow(const Graph& graph) {
+  const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph);
+  const ValueMap<int> reads = count_readers(graph);
+  ValueMap<bool> narrow(graph.nodes.size(), false);
+  for (const Variable& variable : graph.variables) {
+    const std::vector<ValueId>& by = readers[variable.value];
+    narrow[variable.value] =
+        !variable.is_cache && graph.type(variable.value).dtype == DType::kFloat32 && !by.empty() &&
+        reads[variable.value] == static_cast<int>(by.size()) &&
+        std::ranges::all_of(by, [&](ValueId reader) { return narrows(graph.node(reader)); });
+  }
+  return narrow;
+}
+
+}  // namespace
+
+void keep_narrow_weights(Graph& graph) {
+  const ValueMap<bool> narrow = find_narrow(graph);
+  Graph result;
+  Renaming renamed;
+  for (const ValueId id : graph.ids()) {
+    const Node& node = graph.node(id);
+    if (narrows(node) && narrow[node.inputs[0]]) {
+      renamed.push_back(renamed[node.inputs[0]]);
+      continue;
+    }
+    renamed.push_back(result.nodes.append(remap(node, renamed)));
+    if (!narrow[id]) continue;
+    Node& weight = result.node(renamed[id]);
+    weight.type.dtype = DType::kBFloat16;
+    weight.attrs.set("dtype", std::string(to_string(DType::kBFloat16)));
+  }
+  remap_names(graph, renamed, result);
+  graph = std::move(result);
+}
+
+}  // namespace meshwork
