@@ -1,6 +1,9 @@
 // Arguments of MultiHeadAttention and GroupQueryAttention; their numbers: keras_calls_test.cpp
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "graph/op_def.h"
 #include "model/build.h"
 
 using namespace meshwork;

@@ -116,6 +116,7 @@ struct Forward {
   }
 
   void compute(const Head& head, Places queries) const {
+    const SerialScope scope;  // oneDNN would share out the products of a single task
     Room<T>& room = *reinterpret_cast<Room<T>*>(rooms.own());
     room.sums.clear();
     if (y) sums_of(head, queries).clear(queries.count(), width());

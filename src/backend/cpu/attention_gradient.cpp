@@ -126,6 +126,7 @@ struct Gradients {
 
   /// Of some queries and keys of a head of keys, tile by tile, always in the same order.
   void compute(std::int64_t group, Places queries, Places keys, Wanted wanted) const {
+    const SerialScope scope;  // oneDNN would share out the products of a single task
     Head head{group / x.groups(), group % x.groups(), 0};
     const Sums sums{*this, queries, keys, wanted};
     if (sums.wants_dk()) sums.dk(head, keys.begin).clear(keys.count(), x.features());
