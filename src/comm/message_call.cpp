@@ -1,5 +1,6 @@
 // A reduction goes chunk by chunk, in two rounds: each member gathers its part of the chunk and
-// reduces it in the canonical order, then all exchange the parts. All else is one round.
+// reduces it in the canonical order, then all exchange the parts. What one member alone has goes to
+// all along a binomial tree. All else is one round.
 #include "comm/message_call.h"
 
 #include <sched.h>
@@ -86,7 +87,7 @@ class MessageCall final : public PreparedCall {
   }
 
  private:
-  enum class State { kIdle, kParts, kResults, kMoves };
+  enum class State { kIdle, kParts, kResults, kFromParent, kMoves };
 
   /// Block j of counts[j] elements begins at element begins[j].
   struct Blocks {
@@ -161,7 +162,47 @@ class MessageCall final : public PreparedCall {
     state_ = State::kIdle;
   }
 
+  /// The one member that gives anything to gather; -1: several do, or none.
+  int only_giver() const {
+    const auto gives = [](std::int64_t count) { return count > 0; };
+    const Counts& counts = call_.counts;
+    if (std::count_if(counts.begin(), counts.end(), gives) != 1) return -1;
+    return static_cast<int>(std::find_if(counts.begin(), counts.end(), gives) - counts.begin());
+  }
+
+  /// Members count from the giver on. All but it receive of the one without their lowest bit.
+  void start_broadcast(int giver) {
+    giver_ = giver;
+    const int place = (rank_ - giver_ + size_) % size_;
+    const std::int64_t count = call_.counts[static_cast<std::size_t>(giver_)];
+    std::fill(in_.counts.begin(), in_.counts.end(), 0);
+    std::fill(out_.counts.begin(), out_.counts.end(), 0);
+    if (place == 0) {
+      copy_elements(stream_, call_.recv, call_.send, count, call_.dtype);
+      return pass_on();
+    }
+    const auto parent = static_cast<std::size_t>(((place & (place - 1)) + giver_) % size_);
+    in_.begins[parent] = 0;
+    in_.counts[parent] = count;
+    exchange(call_.recv, call_.recv, tag_);
+    state_ = State::kFromParent;
+  }
+
+  /// To those with one bit more, below the lowest.
+  void pass_on() {
+    const int place = (rank_ - giver_ + size_) % size_;
+    std::fill(in_.counts.begin(), in_.counts.end(), 0);
+    for (int bit = 1; (place & bit) == 0 && place + bit < size_; bit *= 2) {
+      const auto child = static_cast<std::size_t>((place + bit + giver_) % size_);
+      out_.begins[child] = 0;
+      out_.counts[child] = call_.counts[static_cast<std::size_t>(giver_)];
+    }
+    exchange(call_.recv, call_.recv, tag_);
+    state_ = State::kMoves;
+  }
+
   void start_gather() {
+    if (const int giver = only_giver(); giver >= 0) return start_broadcast(giver);
     const auto me = static_cast<std::size_t>(rank_);
     const std::int64_t mine = call_.counts[me];
     in_ = {block_begins_, call_.counts};
@@ -191,6 +232,8 @@ class MessageCall final : public PreparedCall {
         return finish_parts();
       case State::kResults:
         return finish_chunk();
+      case State::kFromParent:
+        return pass_on();
       case State::kIdle:
       case State::kMoves:
         state_ = State::kIdle;
@@ -232,6 +275,7 @@ class MessageCall final : public PreparedCall {
   MPI_Datatype type_;
   int rank_ = 0;
   int size_ = 1;
+  int giver_ = 0;  // of a broadcast
   Counts block_begins_;
   Counts recv_begins_;
   Blocks out_;

@@ -301,7 +301,12 @@ void check_reduce_scatter(Communicator& comm) {
 void check_all_gather(Communicator& comm) {
   const auto shared = comm.allocate(kCaseBytes);
   int round = 0;
-  for (const Counts& counts : block_cases(comm.size())) {
+  std::vector<Counts> cases = block_cases(comm.size());
+  for (int giver = 0; giver < comm.size(); ++giver) {  // the others have nothing
+    Counts& counts = cases.emplace_back(static_cast<std::size_t>(comm.size()), 0);
+    counts[static_cast<std::size_t>(giver)] = giver % 2 == 0 ? 5003 : 3;
+  }
+  for (const Counts& counts : cases) {
     for (const bool in_place : {false, true}) {
       const Task task{.kind = Kind::kAllGather, .sent = {counts}, .in_place = in_place};
       check_moves(comm, task, shared, round);
