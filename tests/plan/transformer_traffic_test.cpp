@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/op_def.h"
 #include "support/sent.h"
 
 using namespace meshwork;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "support/errors.h"
 
