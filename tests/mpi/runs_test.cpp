@@ -275,9 +275,8 @@ TEST_CASE("ranks generate what virtual devices do, which the first one prints") 
   const std::string expected = output(program() + generate);
   CHECK(count(expected, "\n---------------\n") == 2);
   CHECK(expected.starts_with("to be"));
-  for (const auto& [mesh, ranks] :
-       {std::pair{"2x1", 2}, std::pair{"2x2", 4}, std::pair{"1x8", 8}}) {
-    CAPTURE(mesh);
-    CHECK(output(under_mpirun(ranks) + generate + " --mesh " + mesh) == expected);
+  for (const auto& way : {std::pair{"2x1", 2}, std::pair{"2x2", 4}, std::pair{"1x8", 8}}) {
+    CAPTURE(way.first);
+    CHECK(output(under_mpirun(way.second) + generate + " --mesh " + way.first) == expected);
   }
 }

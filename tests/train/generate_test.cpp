@@ -106,14 +106,14 @@ TEST_CASE("no mesh and no batch changes what is generated") {
     const auto expected = generated(text, "1x1", weights, generation);
     for (const Tokens& tokens : expected) CHECK(std::ssize(tokens) == 13);
     CHECK(expected[0] != expected[1]);
-    for (const auto& [mesh, batch] : {std::pair<const char*, std::int64_t>{"1x1", 1},
-                                      {"1x1", 3},
-                                      {"2x2", 4},
-                                      {"1x3", 2},
-                                      {"5x1", 8}}) {
-      CAPTURE(mesh);
-      generation.batch = batch;
-      CHECK(generated(text, mesh, weights, generation) == expected);
+    for (const auto& way : {std::pair<const char*, std::int64_t>{"1x1", 1},
+                            {"1x1", 3},
+                            {"2x2", 4},
+                            {"1x3", 2},
+                            {"5x1", 8}}) {
+      CAPTURE(way.first);
+      generation.batch = way.second;
+      CHECK(generated(text, way.first, weights, generation) == expected);
     }
   }
 }

@@ -85,8 +85,10 @@ Places AttentionTiles::alike(std::size_t operand, Places places, std::size_t oth
   if (places.count() == 0 || others.count() == 0) return {places.begin, places.begin};
   const std::int32_t* const own = segments(operand, head);
   const std::int32_t* const theirs = segments(other, head);
-  const auto [least, most] = std::minmax_element(theirs + others.begin, theirs + others.end);
-  const auto is_other = [&](std::int64_t at) { return own[at] < *least || own[at] > *most; };
+  const auto range = std::minmax_element(theirs + others.begin, theirs + others.end);
+  const auto is_other = [&](std::int64_t at) {
+    return own[at] < *range.first || own[at] > *range.second;
+  };
   while (places.begin < places.end && is_other(places.begin)) ++places.begin;
   while (places.begin < places.end && is_other(places.end - 1)) --places.end;
   return places;

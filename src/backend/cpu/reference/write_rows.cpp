@@ -23,7 +23,7 @@ Launch write_rows(const KernelArgs& args) {
       std::memcpy(result.data() + static_cast<std::size_t>(offset_of(index, strides)) * size,
                   (is_row ? rows : x).data + static_cast<std::size_t>(from) * size, size);
     });
-    std::memcpy(y.data, result.data(), result.size());
+    if (!result.empty()) std::memcpy(y.data, result.data(), result.size());
   };
 }
 
