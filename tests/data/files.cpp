@@ -19,8 +19,8 @@
 namespace meshwork::test {
 namespace {
 
-/// What a program makes of a field of all samples of the split: as the loader gives it, on the
-/// naive kernels.
+/// What a program makes of a field of all samples of the split in step 0: as the loader gives it,
+/// on the naive kernels.
 HostTensor field_of(const data::Split& split, const std::string& name) {
   const data::Field* field = split.find(name);
   REQUIRE(field != nullptr);
@@ -42,7 +42,9 @@ HostTensor field_of(const data::Split& split, const std::string& name) {
   for (const ValueId id : graph.ids()) {
     const std::string_view op = graph.node(id).op->name;
     if (op == "samples") feed(id, data::resident_samples(only, only.fields[0]));
-    if (op == "input") feed(id, loader.next().fields[0].data);
+    if (op == "input" && graph.node(id).attrs.text("name") == "x") {
+      feed(id, loader.next().fields[0].data);
+    }
   }
   interpreter.run();
   return interpreter.read(value);
