@@ -196,17 +196,17 @@ fit: {batch_size: 9}
       {"AdditiveAttention", ""},
       {"MultiHeadAttention", "num_heads: 3, key_dim: 2, value_dim: 3, "},
       {"GroupQueryAttention", "head_dim: 2, num_query_heads: 6, num_key_value_heads: 3, "}};
-  for (const auto& [kind, arguments] : kinds) {
+  for (const auto& kind : kinds) {
     std::string with_kind = text;
-    with_kind.replace(with_kind.find("KIND"), 4, kind);
-    with_kind.replace(with_kind.find("ARGUMENTS"), 9, arguments);
+    with_kind.replace(with_kind.find("KIND"), 4, kind.first);
+    with_kind.replace(with_kind.find("ARGUMENTS"), 9, kind.second);
     const Trajectory one = train(with_kind, {.steps = 6});
     for (const char* layouts :
          {"query/output: [data, model, null]", "value/output: [data, model, null]",
           "'(query|value)/output': [data, null, model]", "mixed/output: [null, data, model]",
           "{query/output: [null, data, null], value/output: [null, model, null]}"}) {
       for (const char* mesh : {"1x3", "2x2", "2x4"}) {
-        CAPTURE(kind);
+        CAPTURE(kind.first);
         CAPTURE(layouts);
         CAPTURE(mesh);
         const std::string map = layouts[0] == '{' ? layouts : fmt::format("{{{}}}", layouts);
