@@ -38,13 +38,6 @@ struct FactorLoop {
   }
 };
 
-struct RoundLoop {
-  [[gnu::always_inline]] static void run(const float* from, BFloat16* to, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) store(to[i], from[i]);
-  }
-};
-
 struct SettleLoop {
   [[gnu::always_inline]] static void run(const float* from, std::int64_t from_stride, float factor,
                                          BFloat16* to, std::int64_t to_stride, std::int64_t lines,
@@ -65,7 +58,7 @@ bool multiplies_narrow(const SiblingArgs& args) {
 }
 
 const BFloat16* as_operand(const float* from, std::int64_t count, BFloat16* to) {
-  vectorized<RoundLoop>()(from, to, count);
+  vectorized<ConvertLoop<float, BFloat16>>()(from, to, count);
   return to;
 }
 

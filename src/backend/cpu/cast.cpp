@@ -8,15 +8,6 @@
 namespace meshwork::cpu {
 namespace {
 
-/// y may be x where the sizes are the same.
-template <class From, class To>
-struct ConvertLoop {
-  [[gnu::always_inline]] static void run(const From* x, To* y, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) store(y[i], x[i]);
-  }
-};
-
 template <class From, class To>
 Launch launch(const KernelArgs& args) {
   const auto* x = args.inputs[0].as<From>();

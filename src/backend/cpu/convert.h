@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -44,5 +45,14 @@ template <class To, class From>
     to = convert<To>(value);
   }
 }
+
+/// to = from, converted, for `count` elements; `to` may be `from` where the sizes are the same.
+template <class From, class To>
+struct ConvertLoop {
+  [[gnu::always_inline]] static void run(const From* from, To* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) store(to[i], from[i]);
+  }
+};
 
 }  // namespace meshwork::cpu

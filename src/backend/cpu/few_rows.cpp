@@ -206,20 +206,6 @@ void compute(const Part<W>& all, Loop<W> loop, const Then& then) {
   });
 }
 
-struct WidenLoop {
-  [[gnu::always_inline]] static void run(const BFloat16* from, float* to, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
-  }
-};
-
-struct RoundLoop {
-  [[gnu::always_inline]] static void run(const float* from, BFloat16* to, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) cpu::store(to[i], from[i]);
-  }
-};
-
 std::int64_t room(std::int64_t numbers) {
   return whole_lines(numbers * static_cast<std::int64_t>(sizeof(float)));
 }
@@ -253,12 +239,13 @@ struct NarrowRows {
 
   void operator()() const {
     for (std::int64_t i = 0; i < rows; ++i) {
-      vectorized<WidenLoop>()(x + i * x_stride, wide_x + i * all.k, all.k);
+      vectorized<ConvertLoop<BFloat16, float>>()(x + i * x_stride, wide_x + i * all.k, all.k);
     }
     compute(all, loop, [&](const Part<BFloat16>& part) {
       for (std::int64_t i = 0; i < rows && y != nullptr; ++i) {
-        vectorized<RoundLoop>()(part.y + i * part.y_stride + part.begin,
-                                y + i * y_stride + part.begin, part.end - part.begin);
+        vectorized<ConvertLoop<float, BFloat16>>()(part.y + i * part.y_stride + part.begin,
+                                                   y + i * y_stride + part.begin,
+                                                   part.end - part.begin);
       }
     });
   }

@@ -48,16 +48,8 @@ TensorView widened_view(const TensorView& view, std::byte* workspace, std::int64
 }
 
 template <class From, class To>
-struct CopyLoop {
-  [[gnu::always_inline]] static void run(const From* from, To* to, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) store(to[i], from[i]);
-  }
-};
-
-template <class From, class To>
 void copy(const TensorView& from, const TensorView& to) {
-  const auto run = vectorized<CopyLoop<From, To>>();
+  const auto run = vectorized<ConvertLoop<From, To>>();
   for_each_range(num_elements(from.type.shape), [&](std::int64_t begin, std::int64_t end) {
     run(from.as<From>() + begin, to.as<To>() + begin, end - begin);
   });
