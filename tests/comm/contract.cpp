@@ -26,6 +26,8 @@ std::vector<Counts> block_cases(int size) {
     cases[5][i] = 1500 + 8001 * static_cast<std::int64_t>((i + 1) % 3);
   }
   cases[3][n - 1] = 1234;
+  // One alone has something.
+  for (std::size_t i = 0; i < n; ++i) cases.emplace_back(n, 0)[i] = i % 2 == 0 ? 5003 : 3;
   return cases;
 }
 
@@ -301,12 +303,7 @@ void check_reduce_scatter(Communicator& comm) {
 void check_all_gather(Communicator& comm) {
   const auto shared = comm.allocate(kCaseBytes);
   int round = 0;
-  std::vector<Counts> cases = block_cases(comm.size());
-  for (int giver = 0; giver < comm.size(); ++giver) {  // the others have nothing
-    Counts& counts = cases.emplace_back(static_cast<std::size_t>(comm.size()), 0);
-    counts[static_cast<std::size_t>(giver)] = giver % 2 == 0 ? 5003 : 3;
-  }
-  for (const Counts& counts : cases) {
+  for (const Counts& counts : block_cases(comm.size())) {
     for (const bool in_place : {false, true}) {
       const Task task{.kind = Kind::kAllGather, .sent = {counts}, .in_place = in_place};
       check_moves(comm, task, shared, round);

@@ -14,7 +14,6 @@
 #include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
-#include "backend/cpu/widen.h"
 #include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {
@@ -182,21 +181,12 @@ struct Forward {
   std::int64_t width() const { return v.type.shape[3]; }
 };
 
-Launch bind_wide(const SiblingArgs& args) { return Forward<float>(args); }
-std::int64_t wide_workspace(const SiblingArgs& args) {
-  return Forward<float>(args).rooms.bytes_of_all();
-}
-
 }  // namespace
 
 std::int64_t attention_forward_workspace(const SiblingArgs& args) {
-  return multiplies_narrow(args) ? Forward<BFloat16>(args).rooms.bytes_of_all()
-                                 : widened_workspace(args, wide_workspace);
+  return workspace_by_dtype<Forward>(args);
 }
 
-Launch attention_forward(const SiblingArgs& args) {
-  if (multiplies_narrow(args)) return Forward<BFloat16>(args);
-  return bind_widened(args, bind_wide);
-}
+Launch attention_forward(const SiblingArgs& args) { return bind_by_dtype<Forward>(args); }
 
 }  // namespace meshwork::cpu

@@ -12,7 +12,6 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/siblings.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/widen.h"
 #include "elementwise/exponential.h"
 
 namespace meshwork::cpu {
@@ -261,21 +260,12 @@ struct Gradients {
   std::byte* scratch() const { return rooms.own() + scratch_at(); }
 };
 
-Launch bind_wide(const SiblingArgs& args) { return Gradients<float>(args); }
-std::int64_t wide_workspace(const SiblingArgs& args) {
-  return Gradients<float>(args).rooms.bytes_of_all();
-}
-
 }  // namespace
 
 std::int64_t attention_gradients_workspace(const SiblingArgs& args) {
-  return multiplies_narrow(args) ? Gradients<BFloat16>(args).rooms.bytes_of_all()
-                                 : widened_workspace(args, wide_workspace);
+  return workspace_by_dtype<Gradients>(args);
 }
 
-Launch attention_gradients(const SiblingArgs& args) {
-  if (multiplies_narrow(args)) return Gradients<BFloat16>(args);
-  return bind_widened(args, bind_wide);
-}
+Launch attention_gradients(const SiblingArgs& args) { return bind_by_dtype<Gradients>(args); }
 
 }  // namespace meshwork::cpu

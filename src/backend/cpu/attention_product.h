@@ -8,6 +8,7 @@
 #include "backend/cpu/attention_tiles.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/siblings.h"
+#include "backend/cpu/widen.h"
 #include "base/bfloat16.h"
 
 namespace meshwork::cpu {
@@ -97,6 +98,19 @@ void settle(Lines<float> sum, float factor, Lines<BFloat16> result, std::int64_t
 /// Whether the operands of attention are bfloat16, of which oneDNN computes products here. Else
 /// they are widened.
 bool multiplies_narrow(const SiblingArgs& args);
+
+/// A Kernel of the dtype that products are computed in: bfloat16, or float32 of what is widened.
+template <template <class> class Kernel>
+Launch bind_by_dtype(const SiblingArgs& args) {
+  if (multiplies_narrow(args)) return Kernel<BFloat16>(args);
+  return bind_widened(args, [](const SiblingArgs& wide) -> Launch { return Kernel<float>(wide); });
+}
+template <template <class> class Kernel>
+std::int64_t workspace_by_dtype(const SiblingArgs& args) {
+  if (multiplies_narrow(args)) return Kernel<BFloat16>(args).rooms.bytes_of_all();
+  return widened_workspace(
+      args, [](const SiblingArgs& wide) { return Kernel<float>(wide).rooms.bytes_of_all(); });
+}
 
 /// Scratch memory of so many bytes for each thread.
 class RoomOfThread {
