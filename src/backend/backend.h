@@ -30,6 +30,7 @@ struct KernelArgs {
   TensorView output;
   Attrs attrs;
   std::byte* workspace = nullptr;
+  Stream* stream = nullptr;  ///< on which launching enqueues, where the device's are not immediate
 };
 
 /// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
@@ -96,6 +97,13 @@ Target cpu_target(int threads);
 /// `threads`: how many threads one device computes with, set for the calling thread; on all of them
 /// numbers below float32's normal range count as zero from then on.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+/// The same of a GPU of NVIDIA.
+Target cuda_target();
+
+/// Kernels of our own, which NVRTC compiles, and cuBLASLt's products, on number `gpu` of the GPUs of
+/// this machine. Throws a configuration Error, of one line, where what they need is missing.
+std::unique_ptr<Backend> make_cuda_backend(int gpu);
 
 /// Of oneDNN: "2.6.0".
 std::string onednn_version();

@@ -52,6 +52,12 @@ class Stream {
   /// What is enqueued from now on is done after what stands before the mark that `event` has now.
   virtual void wait_for(const Event& event) = 0;
 
+  /// What `enqueue` enqueues here, and on streams that wait for events of this one and that this
+  /// one waits for in the end, as one piece of work. It is not done now: each call of what is
+  /// returned enqueues all of it again. Null where that would take as long as to enqueue it piece
+  /// by piece.
+  virtual Launch recorded(const std::function<void()>& /*enqueue*/) { return nullptr; }
+
   /// The host waits until nothing is left in the stream, whatever went wrong in it.
   virtual void drain() noexcept = 0;
 };

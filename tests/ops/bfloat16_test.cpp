@@ -7,6 +7,7 @@
 #include "ops/cases.h"
 #include "ops/ops.h"
 #include "support/kernel_call.h"
+#include "support/shared_case.h"
 
 using namespace meshwork;
 
@@ -14,11 +15,6 @@ namespace {
 
 /// Half a unit in the last of 8 digits.
 constexpr double kRounding = 1.0 / 256;
-
-bool has_kernel(const OpDef& op) {
-  return op.collective == Collective::kNone && op.name != "input" && op.name != "samples" &&
-         op.name != "variable";
-}
 
 HostTensor in_dtype(const HostTensor& from, DType dtype) {
   if (from.type.dtype == dtype) return from;

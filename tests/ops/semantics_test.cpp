@@ -5,23 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
-#include "graph/dim_rule.h"
 #include "ops/cases.h"
 #include "ops/ops.h"
 #include "support/gradcheck.h"
 #include "support/interpreter.h"
 #include "support/kernel_call.h"
+#include "support/shared_case.h"
 
 using namespace meshwork;
 
 namespace {
-
-bool has_kernel(const OpDef& op) {
-  return op.collective == Collective::kNone && op.name != "input" && op.name != "samples" &&
-         op.name != "variable";
-}
 
 std::vector<HostTensor> draw_all(const OpCase& op_case) {
   std::vector<HostTensor> result;
@@ -53,81 +47,20 @@ HostTensor rotated(HostTensor tensor) {
   return tensor;
 }
 
-/// Where a factor is cut: dimensions of the operands and of the result, -1 where it does not stand,
-/// and what is needed of an operand of which windows are read.
-struct Cut {
-  std::vector<int> inputs;
-  std::vector<std::optional<Reach>> reaches;
-  int output = -1;
-  bool possible = true;
-};
-
-Cut cut_of(const OpDef& op, const OpArgs& args, const DimRule& rule, int factor) {
-  const bool odd = rule.factors[static_cast<std::size_t>(factor)].size % 2 != 0;
-  Cut result;
-  const auto dim = [&](const DimRule::Operand& operand) {
-    const int d = DimRule::dim_of(operand, factor);
-    const bool merged = d >= 0 && operand[static_cast<std::size_t>(d)].size() > 1;
-    // Inside a merged dimension only equal parts of its first factor are contiguous blocks.
-    if ((d < 0 && DimRule::contains(operand, factor)) || (merged && odd)) result.possible = false;
-    return d;
-  };
-  for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
-    const int d = dim(rule.inputs[i]);
-    result.inputs.push_back(d);
-    const auto of_dim = static_cast<std::size_t>(d);
-    result.reaches.emplace_back();
-    if (d >= 0 && rule.reaches[i][of_dim]) result.reaches.back() = op.reach(args, i, of_dim);
-  }
-  result.output = dim(rule.output);
-  return result;
-}
-
-/// Offset and extent on one device of a dimension of `extent` elements, of whose factor of `size`
-/// elements the device holds those from `begin` to `end`.
-std::pair<std::int64_t, std::int64_t> held(std::int64_t extent, std::int64_t size,
-                                           std::int64_t begin, std::int64_t end) {
-  const std::int64_t minor = size == 0 ? 0 : extent / size;
-  return {begin * minor, (end - begin) * minor};
-}
-
-/// Two devices hold the first `first` and the other elements of a factor; together they must give
-/// what one device gives.
-void check_sharded(Backend& backend, const OpCase& op_case, const Cut& where, std::int64_t size,
-                   std::int64_t first) {
-  const std::vector<HostTensor> inputs = draw_all(op_case);
-  const HostTensor whole = run_whole(backend, op_case, inputs);
+/// Together the two devices must give what one device gives.
+void check_shared(Backend& backend, const OpCase& op_case, const SharedCase& shared,
+                  const HostTensor& whole) {
   std::vector<HostTensor> partials;
-  for (const auto& [begin, end] : {std::pair{std::int64_t{0}, first}, std::pair{first, size}}) {
-    std::vector<Part> parts;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto d = static_cast<std::size_t>(where.inputs[i]);
-      if (where.inputs[i] < 0) {
-        parts.push_back(whole_part(inputs[i]));
-      } else if (where.reaches[i]) {
-        const Interval need = where.reaches[i]->of({begin, end}, inputs[i].type.shape[d]);
-        parts.push_back(part_of(inputs[i], d, need.begin, need.size()));
-      } else {
-        const auto [offset, extent] = held(inputs[i].type.shape[d], size, begin, end);
-        parts.push_back(part_of(inputs[i], d, offset, extent));
-      }
-    }
-    TensorType local = op_case.output;
-    Region region = whole_region(local.shape);
-    if (where.output >= 0) {
-      const auto d = static_cast<std::size_t>(where.output);
-      const auto [offset, extent] = held(local.shape[d], size, begin, end);
-      region.offset[d] = offset;
-      local.shape[d] = extent;
-    }
-    HostTensor result = call_kernel(backend, *op_case.op, parts, op_case.attrs, local, region);
-    if (where.output < 0) {
+  for (const DeviceCall& call : shared.devices) {
+    HostTensor result =
+        call_kernel(backend, *op_case.op, call.inputs, op_case.attrs, call.output, call.region);
+    if (shared.partial) {
       partials.push_back(std::move(result));
     } else {
-      CHECK(difference(result, cut(whole, region.offset, local.shape), 1e-5) == "");
+      CHECK(difference(result, cut(whole, call.region.offset, call.output.shape), 1e-5) == "");
     }
   }
-  if (where.output < 0 && op_case.output.dtype == DType::kFloat32) {
+  if (shared.partial && op_case.output.dtype == DType::kFloat32) {
     const bool max = op_case.op->reduction == Reduction::kMax;
     CHECK(difference(combined(partials[0], partials[1], max ? greater : sum), whole, 1e-5) == "");
   }
@@ -228,22 +161,15 @@ TEST_CASE("two devices that share a factor of the rule give what one device give
   for (const OpCase& op_case : op_cases()) {
     if (!has_kernel(*op_case.op)) continue;
     INFO(op_case.name);
-    std::vector<TensorType> types;
-    for (const CaseInput& operand : op_case.inputs) types.push_back(operand.type);
-    const OpArgs args{types, op_case.attrs, op_case.output};
-    const std::string text = op_case.op->rule(args);
-    const DimRule rule = parse_rule(text, types, op_case.output);
-    for (std::size_t f = 0; f < rule.factors.size(); ++f) {
-      const std::int64_t size = rule.factors[f].size;
-      const Cut where = cut_of(*op_case.op, args, rule, static_cast<int>(f));
-      if (rule.factors[f].whole || !where.possible) continue;
-      INFO(text << " cut at " << rule.factors[f].name);
+    const std::vector<HostTensor> inputs = draw_all(op_case);
+    const HostTensor whole = run_whole(*backend, op_case, inputs);
+    for (const SharedCase& shared : shared_cases(op_case, inputs)) {
+      INFO(shared.factor);
       ++checked;
-      check_sharded(*backend, op_case, where, size, (size + 1) / 2);
-      check_sharded(*backend, op_case, where, size, size);
+      check_shared(*backend, op_case, shared, whole);
     }
   }
-  CHECK(checked > 300);
+  CHECK(checked > 600);
 }
 
 TEST_CASE("gradients where functions are not smooth are Keras's") {

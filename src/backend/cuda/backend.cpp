@@ -1,0 +1,78 @@
+#include "backend/backend.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backend/cuda/kernels.h"
+#include "device/cuda_device.h"
+
+namespace meshwork {
+namespace {
+
+using KernelList = std::span<const KernelDef>;
+
+auto kernel_lists() {
+  return std::to_array<KernelList>({cuda::attention_kernels(), cuda::elementwise_kernels(),
+                                    cuda::movement_kernels(), cuda::product_kernels(),
+                                    cuda::random_kernels(), cuda::reduction_kernels(),
+                                    cuda::table_kernels(), cuda::window_kernels()});
+}
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int gpu) : device_(make_cuda_device(gpu, cuda_target())) {}
+
+  Device& device() const override { return *device_; }
+
+  const KernelDef* find(std::string_view op) const override {
+    for (const KernelList& list : kernel_lists()) {
+      const auto found = std::find_if(list.begin(), list.end(),
+                                      [&](const KernelDef& kernel) { return kernel.op == op; });
+      if (found != list.end()) return &*found;
+    }
+    return nullptr;
+  }
+
+  Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& stream) const override {
+    KernelArgs mine = args;
+    mine.stream = &stream;
+    return kernel.bind(mine);
+  }
+  Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
+    return bind_members(*this, args, stream);
+  }
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return members_workspace(*this, args);
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace
+
+Target cuda_target() {
+  Target target{
+      .name = "cuda",
+      .threads = 1,
+      .alignment = 256,
+      .cache = 0,  // passes over elements take no product or sum along
+      .longest_fusion = 48,
+      .split_work = 0,
+      .light_flops = 16,
+      .flops_per_byte = 100,
+      .small_message = std::int64_t{256} << 10U,
+      .bucket = std::int64_t{16} << 20U,
+      .fusions = {"elementwise", "crossentropy", "fold_constants", "recompute", "wide_passes",
+                  "wide_results"},
+      .kernels = {},
+  };
+  for (const KernelList& list : kernel_lists()) {
+    for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
+  }
+  return target;
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int gpu) { return std::make_unique<CudaBackend>(gpu); }
+
+}  // namespace meshwork

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+
+#include "backend/cuda/kernel.h"
+
+namespace meshwork::cuda {
+
+// The kernels of each folder.
+std::span<const KernelDef> attention_kernels();
+std::span<const KernelDef> elementwise_kernels();
+std::span<const KernelDef> movement_kernels();
+std::span<const KernelDef> product_kernels();
+std::span<const KernelDef> random_kernels();
+std::span<const KernelDef> reduction_kernels();
+std::span<const KernelDef> table_kernels();
+std::span<const KernelDef> window_kernels();
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,103 @@
+#include <cstring>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "device/cuda/stream.h"
+#include "device/cuda_device.h"
+
+namespace meshwork {
+namespace {
+
+using cuda::check;
+using cuda::driver;
+using cuda::Gpu;
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(Gpu& gpu, Target target) : gpu_(gpu), target_(std::move(target)), stream_(gpu) {}
+
+  const Target& target() const override { return target_; }
+
+  std::shared_ptr<std::byte> allocate(std::int64_t bytes, const HostMemory& /*host*/) override {
+    MW_CHECK(bytes >= 0, "{} bytes", bytes);
+    gpu_.make_current();
+    CUdeviceptr place = 0;
+    const CUresult result = driver().cuMemAlloc(&place, static_cast<std::size_t>(bytes + 1));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) fail_short_of_memory(bytes);
+    check(result, fmt::format("allocating {} bytes", bytes));
+    std::shared_ptr<std::byte> memory(reinterpret_cast<std::byte*>(place),
+                                      [&gpu = gpu_](std::byte* begin) { free(gpu, begin); });
+    stream_.fill_zero(memory.get(), bytes);
+    check(driver().cuStreamSynchronize(stream_.handle()), "clearing memory of the GPU");
+    return memory;
+  }
+
+  std::shared_ptr<std::byte> allocate_staging(std::int64_t bytes) override {
+    gpu_.make_current();
+    void* place = nullptr;
+    const auto size = static_cast<std::size_t>(bytes + 1);
+    check(driver().cuMemHostAlloc(&place, size, CU_MEMHOSTALLOC_PORTABLE),
+          fmt::format("allocating {} bytes that the GPU copies from", bytes));
+    std::memset(place, 0, size);
+    return {static_cast<std::byte*>(place),
+            [](std::byte* begin) { static_cast<void>(driver().cuMemFreeHost(begin)); }};
+  }
+
+  std::unique_ptr<Stream> make_stream() override {
+    return std::make_unique<cuda::CudaStream>(gpu_);
+  }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<cuda::CudaEvent>(gpu_); }
+
+ private:
+  [[noreturn]] void fail_short_of_memory(std::int64_t bytes) const {
+    std::size_t available = 0, all = 0;
+    check(driver().cuMemGetInfo(&available, &all), "asking for free memory");
+    fail(ExitCode::kTraining,
+         "device memory: {} bytes are needed and {} of {} are free on GPU {} ({}); use a smaller "
+         "batch, or shard over more devices",
+         bytes, available, all, gpu_.number(), gpu_.name());
+  }
+
+  static void free(const Gpu& gpu, std::byte* begin) {
+    gpu.make_current();
+    static_cast<void>(driver().cuMemFree(reinterpret_cast<CUdeviceptr>(begin)));
+  }
+
+  Gpu& gpu_;
+  Target target_;
+  cuda::CudaStream stream_;  ///< that clears memory
+};
+
+}  // namespace
+
+bool has_cuda() { return true; }
+
+int gpu_count() { return Gpu::count(); }
+
+std::vector<GpuInfo> gpus() {
+  std::vector<GpuInfo> list;
+  for (int number = 0; number < Gpu::count(); ++number) {
+    Gpu& gpu = Gpu::open(number);
+    gpu.make_current();
+    std::size_t available = 0, all = 0;
+    check(driver().cuMemGetInfo(&available, &all), "asking for free memory");
+    GpuInfo info{.name = gpu.name(),
+                 .capability = gpu.capability(),
+                 .memory = gpu.memory(),
+                 .free_memory = static_cast<std::int64_t>(available),
+                 .multiprocessors = gpu.multiprocessors(),
+                 .flops = gpu.flops(),
+                 .reaches = {}};
+    for (int other = 0; other < Gpu::count(); ++other) {
+      info.reaches.push_back(gpu.reach(Gpu::open(other)));
+    }
+    list.push_back(std::move(info));
+  }
+  return list;
+}
+
+std::unique_ptr<Device> make_cuda_device(int gpu, Target target) {
+  return std::make_unique<CudaDevice>(Gpu::open(gpu), std::move(target));
+}
+
+}  // namespace meshwork

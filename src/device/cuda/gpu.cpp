@@ -1,0 +1,103 @@
+#include "device/cuda/gpu.h"
+
+#include <array>
+#include <memory>
+
+#include "base/error.h"
+#include "device/cuda/compiler.h"
+
+namespace meshwork::cuda {
+namespace {
+
+/// The oldest that CUDA 13 compiles for: Turing.
+constexpr int kOldestCapability = 75;
+
+}  // namespace
+
+int Gpu::count() {
+  int count = 0;
+  check(driver().cuDeviceGetCount(&count), "counting GPUs");
+  return count;
+}
+
+Gpu& Gpu::open(int number) {
+  static std::mutex mutex;
+  static std::map<int, std::unique_ptr<Gpu>> opened;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Gpu>& gpu = opened[number];
+  if (gpu == nullptr) gpu.reset(new Gpu(number));
+  return *gpu;
+}
+
+Gpu::Gpu(int number) : number_(number) {
+  if (number < 0 || number >= count()) {
+    fail("device cuda: there is no GPU {}; this machine shows {}", number, count());
+  }
+  check(driver().cuDeviceGet(&device_, number), "opening the GPU");
+  std::array<char, 256> name{};
+  check(driver().cuDeviceGetName(name.data(), name.size(), device_), "reading the GPU's name");
+  name_ = name.data();
+  capability_ = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  if (capability_ < kOldestCapability) {
+    fail(
+        "device cuda: GPU {} ({}) has compute capability {}.{}, {}.{} is needed; take another GPU "
+        "with CUDA_VISIBLE_DEVICES, or say device: cpu",
+        number, name_, capability_ / 10, capability_ % 10, kOldestCapability / 10,
+        kOldestCapability % 10);
+  }
+  std::size_t bytes = 0;
+  check(driver().cuDeviceTotalMem(&bytes, device_), "reading the GPU's memory");
+  memory_ = static_cast<std::int64_t>(bytes);
+  multiprocessors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
+}
+
+int Gpu::attribute(CUdevice_attribute attribute) const {
+  int value = 0;
+  check(driver().cuDeviceGetAttribute(&value, attribute, device_), "asking the GPU");
+  return value;
+}
+
+double Gpu::flops() const {
+  // Units per multiprocessor: 64 up to compute capability 8.0, 128 from 8.6 on.
+  const double units = capability_ <= 80 ? 64 : 128;
+  const double kilohertz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  return 2 * units * multiprocessors_ * kilohertz * 1e3;
+}
+
+void Gpu::make_current() const {
+  thread_local const Gpu* current = nullptr;
+  if (current == this) return;
+  check(driver().cuCtxSetCurrent(context_), "turning to the GPU");
+  current = this;
+}
+
+CUfunction Gpu::function(const Source& source, const std::string& kernel) {
+  make_current();
+  const std::lock_guard lock(mutex_);
+  CUmodule& module = modules_[source.defines + source.text];
+  if (module == nullptr) module = load_module(source, capability_);
+  CUfunction function = nullptr;
+  check(driver().cuModuleGetFunction(&function, module, kernel.c_str()),
+        fmt::format("finding kernel '{}'", kernel));
+  return function;
+}
+
+bool Gpu::reach(const Gpu& other) {
+  if (&other == this) return true;
+  make_current();
+  const std::lock_guard lock(mutex_);
+  const auto known = reached_.find(other.number_);
+  if (known != reached_.end()) return known->second;
+  int can = 0;
+  check(driver().cuDeviceCanAccessPeer(&can, device_, other.device_), "asking for a link");
+  if (can != 0) {
+    const CUresult result = driver().cuCtxEnablePeerAccess(other.context_, 0);
+    can = static_cast<int>(result == CUDA_SUCCESS ||
+                           result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+  }
+  return reached_[other.number_] = can != 0;
+}
+
+}  // namespace meshwork::cuda

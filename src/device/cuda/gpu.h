@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "device/cuda/driver.h"
+
+namespace meshwork::cuda {
+
+/// CUDA C++ without includes, behind the words of prelude.h.
+struct Source {
+  std::string name;     ///< of an error: "transpose"
+  std::string text;     ///< kernels, each KERNEL(name, parameters) { .. }
+  std::string defines;  ///< "#define T float\n", before the text
+};
+
+/// A GPU of this machine, opened once for the process: devices that share it share its context and
+/// what was compiled for it.
+class Gpu {
+ public:
+  /// Number `number` of those that CUDA_VISIBLE_DEVICES leaves. Throws a configuration Error where
+  /// it is not there, or is too old.
+  static Gpu& open(int number);
+  static int count();
+
+  int number() const { return number_; }
+  const std::string& name() const { return name_; }
+  std::int64_t memory() const { return memory_; }  ///< bytes
+  int multiprocessors() const { return multiprocessors_; }
+  double flops() const;  ///< float32 multiplications and additions per second, at most
+  int capability() const { return capability_; }  ///< 90: compute capability 9.0
+
+  /// The calling thread's calls of the driver are about this GPU from now on.
+  void make_current() const;
+
+  /// A kernel of `source`, compiled for this GPU by the first call.
+  CUfunction function(const Source& source, const std::string& kernel);
+
+  /// From now on kernels of this GPU read the memory of the other; false where no link bears it.
+  bool reach(const Gpu& other);
+
+ private:
+  explicit Gpu(int number);
+  int attribute(CUdevice_attribute attribute) const;
+
+  int number_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  std::string name_;
+  std::int64_t memory_ = 0;
+  int multiprocessors_ = 0;
+  int capability_ = 0;
+  std::mutex mutex_;                         ///< of what follows
+  std::map<std::string, CUmodule> modules_;  ///< by what was compiled
+  std::map<int, bool> reached_;
+};
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,151 @@
+#include "device/cuda/stream.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace meshwork::cuda {
+
+CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
+  gpu.make_current();
+  check(driver().cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING), "making an event");
+}
+
+CudaEvent::~CudaEvent() {
+  // Of a lost device nothing can be given back.
+  static_cast<void>(driver().cuEventDestroy(event_));
+}
+
+void CudaEvent::wait() {
+  gpu_.make_current();
+  check(driver().cuEventSynchronize(event_), fmt::format("GPU {}", gpu_.number()));
+}
+
+Grid grid_of(std::int64_t elements) {
+  constexpr int kThreads = 256;
+  constexpr std::int64_t kMostBlocks = 1 << 14;  // fills any GPU several times
+  return {std::min((elements + kThreads - 1) / kThreads, kMostBlocks), kThreads};
+}
+
+CudaStream::CudaStream(Gpu& gpu) : gpu_(gpu) {
+  gpu.make_current();
+  check(driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+}
+
+CudaStream::~CudaStream() { static_cast<void>(driver().cuStreamDestroy(stream_)); }
+
+namespace {
+
+CUdeviceptr address(const std::byte* place) { return reinterpret_cast<CUdeviceptr>(place); }
+
+}  // namespace
+
+void CudaStream::copy_to_device(std::byte* device, const std::byte* host, std::int64_t bytes) {
+  if (bytes == 0) return;
+  gpu_.make_current();
+  check(driver().cuMemcpyHtoDAsync(address(device), host, static_cast<std::size_t>(bytes), stream_),
+        "copying to the GPU");
+}
+
+void CudaStream::copy_to_host(std::byte* host, const std::byte* device, std::int64_t bytes) {
+  if (bytes == 0) return;
+  gpu_.make_current();
+  check(driver().cuMemcpyDtoHAsync(host, address(device), static_cast<std::size_t>(bytes), stream_),
+        "copying from the GPU");
+}
+
+void CudaStream::copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  if (bytes == 0 || to == from) return;
+  gpu_.make_current();
+  check(driver().cuMemcpyDtoDAsync(address(to), address(from), static_cast<std::size_t>(bytes),
+                                   stream_),
+        "copying on the GPU");
+}
+
+void CudaStream::record(Event& event) {
+  gpu_.make_current();
+  check(driver().cuEventRecord(dynamic_cast<CudaEvent&>(event).handle(), stream_),
+        "recording an event");
+}
+
+void CudaStream::wait_for(const Event& event) {
+  gpu_.make_current();
+  check(driver().cuStreamWaitEvent(stream_, dynamic_cast<const CudaEvent&>(event).handle(), 0),
+        "waiting for an event");
+}
+
+void CudaStream::drain() noexcept {
+  // Whatever went wrong in it was told by an event, or nobody asked.
+  try {
+    gpu_.make_current();
+    static_cast<void>(driver().cuStreamSynchronize(stream_));
+  } catch (...) {
+  }
+}
+
+void CudaStream::fill_zero(std::byte* to, std::int64_t bytes) {
+  if (bytes == 0) return;
+  gpu_.make_current();
+  check(driver().cuMemsetD8Async(address(to), 0, static_cast<std::size_t>(bytes), stream_),
+        "clearing memory of the GPU");
+}
+
+void CudaStream::launch(CUfunction function, Grid grid, void** arguments) {
+  gpu_.make_current();
+  check(driver().cuLaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
+                                static_cast<unsigned>(grid.threads), 1, 1, 0, stream_, arguments,
+                                nullptr),
+        "launching a kernel");
+}
+
+namespace {
+
+/// Work of a stream as a graph that is launched as a whole.
+class Recording {
+ public:
+  Recording(CudaStream& stream, const std::function<void()>& enqueue) {
+    check(driver().cuStreamBeginCapture(stream.handle(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+          "recording a program");
+    std::exception_ptr failure;
+    try {
+      enqueue();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const CUresult ended = driver().cuStreamEndCapture(stream.handle(), &graph_);
+    if (failure) std::rethrow_exception(failure);
+    check(ended, "recording a program");
+    check(driver().cuGraphInstantiate(&program_, graph_, 0), "preparing a recorded program");
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() {
+    static_cast<void>(driver().cuGraphExecDestroy(program_));
+    static_cast<void>(driver().cuGraphDestroy(graph_));
+  }
+
+  CUgraphExec program() const { return program_; }
+
+ private:
+  CUgraph graph_ = nullptr;
+  CUgraphExec program_ = nullptr;
+};
+
+}  // namespace
+
+Launch CudaStream::recorded(const std::function<void()>& enqueue) {
+  gpu_.make_current();
+  const auto recording = std::make_shared<Recording>(*this, enqueue);
+  return [this, recording] {
+    gpu_.make_current();
+    check(driver().cuGraphLaunch(recording->program(), stream_), "launching a program");
+  };
+}
+
+CudaStream& cuda_stream(Stream& stream) {
+  auto* const mine = dynamic_cast<CudaStream*>(&stream);
+  MW_CHECK(mine != nullptr, "a stream of another device");
+  return *mine;
+}
+
+}  // namespace meshwork::cuda

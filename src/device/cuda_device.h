@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+
+namespace meshwork {
+
+/// A GPU of this machine.
+struct GpuInfo {
+  std::string name;
+  int capability = 0;                        ///< 90: compute capability 9.0
+  std::int64_t memory = 0, free_memory = 0;  ///< bytes
+  int multiprocessors = 0;
+  double flops = 0;           ///< float32 multiplications and additions per second, at most
+  std::vector<bool> reaches;  ///< whose memory its kernels read, by number
+};
+
+/// Whether this program was built with CUDA.
+bool has_cuda();
+
+/// The GPUs of this machine that CUDA_VISIBLE_DEVICES leaves; a configuration Error, of one line,
+/// where there are none, or what they need is missing.
+std::vector<GpuInfo> gpus();
+/// How many there are, without opening them.
+int gpu_count();
+
+/// Number `gpu` of them as a device; several devices may share one.
+std::unique_ptr<Device> make_cuda_device(int gpu, Target target);
+
+}  // namespace meshwork

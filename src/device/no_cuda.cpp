@@ -1,0 +1,23 @@
+#include "base/error.h"
+#include "device/cuda_device.h"
+
+namespace meshwork {
+namespace {
+
+[[noreturn]] void fail_without_cuda() {
+  fail(
+      "device cuda: this meshwork was built without CUDA; build it where CUDA 13's headers are "
+      "(meson setup -Dcuda=enabled), or say device: cpu");
+}
+
+}  // namespace
+
+bool has_cuda() { return false; }
+
+int gpu_count() { fail_without_cuda(); }
+
+std::vector<GpuInfo> gpus() { fail_without_cuda(); }
+
+std::unique_ptr<Device> make_cuda_device(int /*gpu*/, Target /*target*/) { fail_without_cuda(); }
+
+}  // namespace meshwork
