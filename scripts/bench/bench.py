@@ -22,6 +22,7 @@ def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--against", type=pathlib.Path, metavar="BUILD")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
     parser.add_argument("--seconds", type=float, default=0.8,
@@ -34,6 +35,10 @@ def parse():
     parser.add_argument("rows", nargs="*", metavar="ROW")
     arguments = parser.parse_args()
     arguments.rows += arguments.listed
+    if arguments.device == "cuda":
+        if arguments.readme or arguments.against:
+            parser.error("--device cuda goes with neither --readme nor --against")
+        rows.turn_to_gpu()
     for prefix in arguments.rows:
         if not any(name.startswith(prefix) for name in rows.names()):
             parser.error(f"there is no row '{prefix}'; --list names all")

@@ -8,12 +8,12 @@ class Way:
     """What a step runs on: threads of one device, or devices of one thread each."""
 
     name: str
-    kind: str  # threads, devices (virtual ones), ranks
+    kind: str  # threads, devices (virtual ones), ranks, gpus
     count: int
 
     @property
     def text(self):
-        kind = {"devices": "virtual devices"}.get(self.kind, self.kind)
+        kind = {"devices": "virtual devices", "gpus": "GPUs"}.get(self.kind, self.kind)
         return f"{self.count} {kind.removesuffix('s') if self.count == 1 else kind}"
 
 
@@ -23,6 +23,7 @@ TWO_RANKS = Way("2r", "ranks", 2)
 TWO_DEVICES = Way("2d", "devices", 2)
 EIGHT_RANKS = Way("8r", "ranks", 8)
 EIGHT_DEVICES = Way("8d", "devices", 8)
+ONE_GPU = Way("1g", "gpus", 1)
 WAYS = (ONE_THREAD, TWO_THREADS, TWO_RANKS, TWO_DEVICES)
 THREADS = (ONE_THREAD, TWO_THREADS)
 
@@ -80,6 +81,12 @@ WORKLOADS = (
     Workload("vit", "ViT, 4 blocks, 64 wide", VIT, 128, keys=VIT_BY_BATCHES, peer="vit"),
     Workload("vit-bf16", "ViT, 4 blocks, 64 wide, in bfloat16", VIT, 128, THREADS,
              (*VIT_BY_BATCHES, *BF16), bf16=True, peer="vit"),
+    Workload("resnet50", "ResNet-50, images of 224", "configs/bench_resnet50.yaml", 64, (),
+             peer="resnet50"),
+    Workload("gpt2", "GPT-2 124M, context 1024, in bfloat16", GPT, 8, (),
+             ("model.params={depth: 12, heads: 12, width: 768, context: 1024, characters: 50257}",
+              "dataset.splits.train={x: {integers: [64, 1024], below: 50257}, "
+              "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, peer="gpt2"),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
              (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
 )
@@ -94,6 +101,22 @@ WHOLE = {
     "generate": "tokens added to one by a GPT, 6 blocks, 384 wide, with its cache",
     "busy": "100 steps of the convnet of the JAX guide, process start to exit",
 }
+
+
+# With --device cuda: what is timed on a GPU.
+ON_GPU = ("mlp", "convnet64", "convnet512", "wide", "wide-bf16", "resnet20", "resnet50", "gpt",
+          "gpt-bf16", "gpt2")
+
+
+def turn_to_gpu():
+    """From now on these are all that there is."""
+    global WORKLOADS, WHOLE
+    WORKLOADS = tuple(dataclasses.replace(workload(name), ways=(ONE_GPU,)) for name in ON_GPU)
+    WHOLE = {}
+
+
+def on_gpu():
+    return WORKLOADS[0].ways == (ONE_GPU,)
 
 
 def workload(name):

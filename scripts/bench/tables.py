@@ -51,11 +51,11 @@ def step_cells(workload, way, results, peers):
     memory = statistics.median(turn["step_from_memory"]["median"] for turn in ours)
     kernels = ours[0]["kernels"]
     # Eight devices on two cores wait for each other whatever they do.
-    alone = way.count <= 2
+    alone = way.count <= 2 and way.kind != "gpus"
     cells = [workload.text, str(workload.batch), way.text, milliseconds(samples),
              f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
              percent(kernels["share_of_step"]) if alone else "",
-             percent(kernels["share_of_peak"] / (1 if alone else 0.25)) if alone else ""]
+             percent(kernels["share_of_peak"]) if alone else ""]
     for peer in peers:
         turns = results.get(peer)
         cells += ["", ""] if not turns else [

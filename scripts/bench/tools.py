@@ -94,7 +94,7 @@ class Meshwork:
     def on(self, way):
         """What the command line begins with, the number of devices, and the environment."""
         return (self.mpirun(way.count) if way.kind == "ranks" else bound(way),
-                1 if way.kind == "threads" else way.count,
+                1 if way.kind in ("threads", "gpus") else way.count,
                 self.environment(way.count if way.kind == "threads" else None))
 
     def step(self, workload, way, seconds, kernels):
@@ -103,6 +103,9 @@ class Meshwork:
             file = pathlib.Path(directory) / "step.json"
             words = [*launcher, self.benchmark, *workload.arguments(devices)]
             words += ["--seconds", seconds, "--json", file]
+            if way.kind == "gpus":
+                # Kernels are enqueued: what the host takes to do so is not their time.
+                words, kernels = [*words, "--device", "cuda"], False
             self.process(words if kernels else words + ["--no-kernels"], environment)
             report = json.loads(file.read_text())
         report["samples"] = report["step"]["samples"]
@@ -149,15 +152,15 @@ class Meshwork:
 class Peer:
     """A Python program in peers/, run by the virtual environment that peers/install.py makes."""
 
-    folder = pathlib.Path(os.environ.get("MESHWORK_PEERS") or
-                          pathlib.Path.home() / ".cache/meshwork-peers")
-    python = folder / "bin/python3"
-
     def __init__(self):
         self.fastest = {}  # the name of a variant by what it runs
+        usual = ".cache/meshwork-peers" + ("-cuda" if rows.on_gpu() else "")
+        self.folder = pathlib.Path(os.environ.get("MESHWORK_PEERS") or pathlib.Path.home() / usual)
+        self.python = self.folder / "bin/python3"
         if not (self.folder / "complete").exists():
             complain(f"installing peers into {self.folder}")
-            if subprocess.run([sys.executable, PEERS / "install.py", self.folder]).returncode != 0:
+            words = [PEERS / "install.py", self.folder, *(["--cuda"] if rows.on_gpu() else [])]
+            if subprocess.run([sys.executable, *words]).returncode != 0:
                 raise Failed("its installation failed")
         self.version = Process([self.python, "-c", self.probe], self.settings()).out.strip()
 
@@ -223,6 +226,12 @@ class Torch(Peer):
     def variants(self, workload):
         """Words of the command line by name."""
         variants = {"eager": [], "compiled": ["--compile", "default"]}
+        if rows.on_gpu():
+            variants["autotuned, CUDA graphs"] = ["--compile", "max-autotune"]
+            if workload.peer not in ("convnet", "resnet20", "resnet50"):
+                return variants
+            return variants | {f"{name}, channels last": [*words, "--channels-last"]
+                               for name, words in variants.items()}
         if workload.peer in ("convnet", "resnet20"):
             last = {f"{name}, channels last": [*words, "--channels-last"]
                     for name, words in variants.items()}
@@ -237,9 +246,12 @@ class Torch(Peer):
 
     def on(self, way):
         """Virtual devices of ours are compared with its processes."""
-        return "threads" if way.kind == "threads" else "processes", way.count
+        return way.kind if way.kind in ("threads", "gpus") else "processes", way.count
 
     def turn(self, workload, way, seconds, words):
+        if way.kind == "gpus":
+            words = self.command(workload, "--seconds", seconds, "--device", "cuda", *words)
+            return json.loads(Process(words, self.settings()).out)
         if way.kind != "threads":
             return self.ranks(workload, way, seconds, words)
         environment = dict(self.settings(), OMP_NUM_THREADS=str(way.count))
@@ -273,7 +285,7 @@ class Keras(Peer):
              "print(f'Keras {keras.__version__} on JAX {jax.__version__}')")
 
     def settings(self):
-        return {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+        return {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda" if rows.on_gpu() else "cpu"}
 
     def all_cores(self):
         return []

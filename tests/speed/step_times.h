@@ -44,7 +44,7 @@ class StepTimer {
   void step_from_loader() { runner_.step(loader_, iteration_++, rate_); }
   void step_from_memory() { runner_.step(held_->get(), iteration_++, rate_); }
 
-  HostGroup& world_;
+  const Session& session_;
   Runner& runner_;
   data::Loader& loader_;
   double rate_;

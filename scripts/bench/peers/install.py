@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes a virtual environment with the newest PyTorch, and Keras on JAX, from PyPI.
 
-    scripts/bench/peers/install.py FOLDER
+    scripts/bench/peers/install.py FOLDER [--cuda]
 
+With --cuda both are those for GPUs, with CUDA's libraries. Without:
 PyTorch comes as its wheel for processors from pytorch.org. Where that cannot be reached, it is PyPI's
 wheel, which wants 3 GB of CUDA's libraries; libraries of the same names that say "no device" stand
 in for them, so that the process starts as fast and is as small as one for processors. If even that
@@ -84,14 +85,19 @@ def install_torch(python):
 
 
 def main():
-    if len(sys.argv) != 2:
+    with_cuda = sys.argv[2:] == ["--cuda"]
+    if len(sys.argv) != (3 if with_cuda else 2):
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
     python = folder / "bin/python3"
     venv.create(folder, with_pip=True)
-    install_torch(python)
     pip = [python, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "keras", "jax", *KERAS_HUB_NEEDS], check=True)
+    if with_cuda:
+        subprocess.run([*pip, "torch"], check=True)
+    else:
+        install_torch(python)
+    jax = "jax[cuda13]" if with_cuda else "jax"
+    subprocess.run([*pip, "keras", jax, *KERAS_HUB_NEEDS], check=True)
     subprocess.run([*pip, "--no-deps", "keras-hub"], check=True)
     (folder / "complete").touch()
 

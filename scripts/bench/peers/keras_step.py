@@ -85,13 +85,13 @@ def transformer(x, heads, hidden, bias, epsilon, causal=False, dropout=0.0):
     return layers.Add()([x, dropped(layers.Dense(width, use_bias=bias)(y))])
 
 
-def gpt():
-    inputs = keras.Input((256,), dtype="int32")
+def gpt(depth=6, heads=6, width=384, context=256, tokens=65):
+    inputs = keras.Input((context,), dtype="int32")
     characters = layers.ReversibleEmbedding(
-        65, 384, embeddings_initializer=keras.initializers.RandomNormal(stddev=0.02))
+        tokens, width, embeddings_initializer=keras.initializers.RandomNormal(stddev=0.02))
     x = Positions()(characters(inputs))
-    for _ in range(6):
-        x = transformer(x, 6, 4 * 384, False, 1e-5, causal=True)
+    for _ in range(depth):
+        x = transformer(x, heads, 4 * width, False, 1e-5, causal=True)
     x = layers.LayerNormalization(epsilon=1e-5, center=False)(x)
     return keras.Model(inputs, characters(x, reverse=True))
 
@@ -106,14 +106,32 @@ def vit():
     return keras.Model(inputs, layers.Dense(10)(x))
 
 
-MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20, "gpt": gpt,
-          "vit": vit}
+def resnet50():
+    def convolution(x, filters, size=3, stride=1):
+        x = layers.Conv2D(filters, size, stride, padding="same", use_bias=False)(x)
+        return layers.BatchNormalization()(x)
 
-WEIGHT_DECAY = {"gpt": 0.1, "vit": 0.05}  # of AdamW
+    inputs = keras.Input((224, 224, 3))
+    x = layers.ReLU()(convolution(inputs, 64, 7, 2))
+    x = layers.MaxPooling2D(3, 2, padding="same")(x)
+    for filters, depth, first_stride in (64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2):
+        for i in range(depth):
+            stride = first_stride if i == 0 else 1
+            shortcut = convolution(x, 4 * filters, 1, stride) if i == 0 else x
+            main = layers.ReLU()(convolution(x, filters, 1))
+            main = layers.ReLU()(convolution(main, filters, 3, stride))
+            x = layers.ReLU()(layers.Add()([convolution(main, 4 * filters, 1), shortcut]))
+    return keras.Model(inputs, layers.Dense(1000)(layers.GlobalAveragePooling2D()(x)))
+
+
+MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20, "gpt": gpt,
+          "vit": vit, "resnet50": resnet50, "gpt2": lambda: gpt(12, 12, 768, 1024, 50257)}
+
+WEIGHT_DECAY = {"gpt": 0.1, "gpt2": 0.1, "vit": 0.05}  # of AdamW
 
 
 def optimizer(workload):
-    if workload == "resnet20":
+    if workload in ("resnet20", "resnet50"):
         return keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True, weight_decay=0.0005)
     if workload in WEIGHT_DECAY:
         return keras.optimizers.AdamW(0.001, weight_decay=WEIGHT_DECAY[workload])

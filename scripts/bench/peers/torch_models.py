@@ -57,6 +57,34 @@ def resnet20():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
+class Bottleneck(nn.Module):
+    """Three convolutions and a shortcut."""
+
+    def __init__(self, inputs, filters, stride):
+        super().__init__()
+        outputs = 4 * filters
+        self.main = nn.Sequential(
+            nn.Conv2d(inputs, filters, 1, bias=False), scaled_by_keras(filters), nn.ReLU(),
+            nn.Conv2d(filters, filters, 3, stride, 1, bias=False), scaled_by_keras(filters),
+            nn.ReLU(), nn.Conv2d(filters, outputs, 1, bias=False), scaled_by_keras(outputs))
+        self.shortcut = nn.Identity() if inputs == outputs else nn.Sequential(
+            nn.Conv2d(inputs, outputs, 1, stride, bias=False), scaled_by_keras(outputs))
+
+    def forward(self, x):
+        return torch.relu(self.main(x) + self.shortcut(x))
+
+
+def resnet50():
+    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), scaled_by_keras(64), nn.ReLU(),
+              nn.MaxPool2d(3, 2, 1)]
+    inputs = 64
+    for filters, depth, first_stride in (64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2):
+        for i in range(depth):
+            layers.append(Bottleneck(inputs, filters, first_stride if i == 0 else 1))
+            inputs = 4 * filters
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+
 class Transformer(nn.Module):
     """A block of configs/bench_gpt.yaml or vit.yaml, with one product for query, key and value."""
 
@@ -121,15 +149,15 @@ class ViT(nn.Module):
 
 
 MODELS = {"mlp": mlp, "wide": wide, "convnet": convnet, "resnet20": resnet20, "gpt": GPT,
-          "vit": ViT}
+          "vit": ViT, "resnet50": resnet50, "gpt2": lambda: GPT(12, 12, 768, 1024, 50257)}
 
-WEIGHT_DECAY = {"gpt": 0.1, "vit": 0.05}  # of AdamW
+WEIGHT_DECAY = {"gpt": 0.1, "gpt2": 0.1, "vit": 0.05}  # of AdamW
 
 
 def optimizer(workload, parameters, kind):
     """`kind`: fused or foreach, of PyTorch's implementations."""
     form = {kind: True}
-    if workload == "resnet20":
+    if workload in ("resnet20", "resnet50"):
         return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, nesterov=True,
                                weight_decay=0.0005, **form)
     if workload in WEIGHT_DECAY:

@@ -22,7 +22,11 @@ import torch_models  # noqa: E402
 
 def load(workload, part="train"):
     inputs, labels = map(torch.from_numpy, peer_data.load(workload, part))
-    return inputs.unsqueeze(1) if inputs.is_floating_point() else inputs, labels.long()
+    if inputs.dim() == 4:
+        inputs = inputs.permute(0, 3, 1, 2).contiguous()
+    elif inputs.is_floating_point():
+        inputs = inputs.unsqueeze(1)
+    return inputs, labels.long()
 
 
 class Trainer:
@@ -39,7 +43,12 @@ class Trainer:
         self.format = (torch.channels_last if arguments.channels_last
                        else torch.contiguous_format)
         workload = arguments.workload
-        self.model = torch_models.MODELS[workload]().to(memory_format=self.format)
+        self.device = arguments.device
+        if self.device == "cuda":
+            # The numbers of float32, as ours: cuDNN takes fewer bits by default.
+            torch.backends.cudnn.allow_tf32 = False
+            torch.backends.cudnn.benchmark = True
+        self.model = torch_models.MODELS[workload]().to(self.device, memory_format=self.format)
         if self.size > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
         trained = [p for p in self.model.parameters() if p.requires_grad]
@@ -47,14 +56,14 @@ class Trainer:
         self.optimizer = torch_models.optimizer(workload, trained,
                                                 "foreach" if compiled else arguments.optimizer)
         self.update = torch.compile(self.optimizer.step) if compiled else self.optimizer.step
-        self.inputs, self.labels = load(workload)
+        self.inputs, self.labels = (tensor.to(self.device) for tensor in load(workload))
         self.batch = arguments.batch // self.size
         self.loss = nn.CrossEntropyLoss()
         self.forward = self.compiled(self.loss_of)
         self.batches = self.endless()
 
     def loss_of(self, x, y):
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.arguments.bf16):
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.arguments.bf16):
             # [.., classes] -> a line for each label
             return self.loss(self.model(x).flatten(0, -2), y.flatten())
 
@@ -64,12 +73,12 @@ class Trainer:
         import torch._inductor.config as inductor  # 1 s, which eager steps do not need
         inductor.cpp_wrapper = self.arguments.compile == "cpp-wrapper"
         autotuned = self.arguments.compile == "max-autotune"
-        return torch.compile(function, dynamic=False,
-                             mode="max-autotune-no-cudagraphs" if autotuned else None)
+        mode = "max-autotune" if self.device == "cuda" else "max-autotune-no-cudagraphs"
+        return torch.compile(function, dynamic=False, mode=mode if autotuned else None)
 
     def epoch(self):
         """Shuffled batches of this rank, the same permutation on all."""
-        order = torch.randperm(len(self.inputs))
+        order = torch.randperm(len(self.inputs), device=self.device)
         for begin in range(0, len(order) - self.arguments.batch + 1, self.arguments.batch):
             rows = order[begin + self.rank * self.batch:begin + (self.rank + 1) * self.batch]
             yield self.inputs[rows].to(memory_format=self.format), self.labels[rows]
@@ -87,15 +96,20 @@ class Trainer:
 
     def run(self, count):
         """Mean seconds of `count` steps; all ranks."""
-        if self.size > 1:
-            torch.distributed.barrier()
+        self.meet()
         start = time.perf_counter()
-        total = torch.zeros(())
+        total = torch.zeros((), device=self.device)
         for _ in range(count):
             total += self.step(*next(self.batches))
+        self.meet()
+        return (time.perf_counter() - start) / count
+
+    def meet(self):
+        """Until all ranks have done all that they began."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
         if self.size > 1:
             torch.distributed.barrier()
-        return (time.perf_counter() - start) / count
 
     def agree(self, number):
         """The number of rank 0."""
@@ -134,6 +148,7 @@ def main():
     parser.add_argument("workload", choices=torch_models.MODELS)
     parser.add_argument("--batch", type=int, required=True, help="of all ranks together")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--fit", type=int, metavar="STEPS",
