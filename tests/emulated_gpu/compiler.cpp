@@ -1,0 +1,183 @@
+#include "emulated_gpu/compiler.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace emulated_gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kDeviceHeaders = {"device.h", "device_math.h", "device_threads.h",
+                                       "device_vectors.h", "runtime.h"};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// FNV-1a, of 128 bits by two starts.
+std::string digest(const std::string& text) {
+  std::array<std::uint64_t, 2> states = {0xCBF29CE484222325U, 0x9AE16A3B2F90404FU};
+  for (const char c : text) {
+    for (std::uint64_t& state : states)
+      state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+    states[1] ^= states[1] >> 29U;
+  }
+  std::array<char, 40> hex;
+  std::snprintf(hex.data(), hex.size(), "%016llx%016llx",
+                static_cast<unsigned long long>(states[0]),
+                static_cast<unsigned long long>(states[1]));
+  return hex.data();
+}
+
+/// Runs a program with its output in `log`; its exit status.
+int run(const std::vector<std::string>& command, const fs::path& log) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = vfork();
+  if (child == 0) {
+    if (std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(127);
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::vector<std::string> command_of(const std::vector<std::string>& options) {
+  const char* const chosen = std::getenv("CXX_FOR_EMULATED_GPU");
+  std::vector<std::string> command = {chosen != nullptr ? chosen : "c++",
+                                      "-std=c++17",
+                                      "-O1",
+                                      "-fPIC",
+                                      "-shared",
+                                      "-ffp-contract=off",
+                                      "-fno-strict-aliasing",
+                                      "-fno-math-errno",
+                                      "-fno-trapping-math",
+                                      "-fno-exceptions",
+                                      "-fno-rtti",
+                                      "-fno-asynchronous-unwind-tables",
+                                      "-fvisibility=hidden",
+                                      "-nostdlib",
+                                      "-w"};
+  if (__builtin_cpu_supports("fma")) command.emplace_back("-mfma");
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& option = options[i];
+    if (option == "-D" || option == "-I") {
+      command.push_back(option);
+      if (i + 1 < options.size()) command.push_back(options[++i]);
+    } else if (option.rfind("-D", 0) == 0 || option.rfind("-I", 0) == 0) {
+      command.push_back(option);
+    } else if (option.rfind("--define-macro=", 0) == 0) {
+      command.push_back("-D" + option.substr(15));
+    }
+  }
+  return command;
+}
+
+/// What the compiled code depends on.
+std::string key_of(const Program& program, const std::vector<std::string>& command) {
+  std::string all;
+  const auto add = [&](const std::string& part) {
+    all += std::to_string(part.size()) + ":" + part;
+  };
+  for (const std::string& word : command) add(word);
+  for (const char* const header : kDeviceHeaders) {
+    add(read_file(fs::path(EMULATED_GPU_SOURCES) / header));
+  }
+  for (const auto& [name, text] : program.headers) add(name), add(text);
+  add(program.source);
+  return digest(all);
+}
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "emulated_gpu_XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) path = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+};
+
+Compiled build(const Program& program, std::vector<std::string> command) {
+  Compiled result;
+  const Folder folder;
+  if (folder.path.empty()) {
+    result.log = "no folder for temporary files";
+    return result;
+  }
+  for (const auto& [name, text] : program.headers) {
+    fs::create_directories((folder.path / "headers" / name).parent_path());
+    write_file(folder.path / "headers" / name, text);
+  }
+  const fs::path source = folder.path / "kernels.cpp";
+  const fs::path library = folder.path / "kernels.so";
+  const std::string name = program.name.empty() ? "default_program" : program.name;
+  write_file(source, "#line 1 \"" + name + "\"\n" + program.source);
+  const std::string header = (fs::path(EMULATED_GPU_SOURCES) / "device.h").string();
+  for (const std::string& word :
+       {std::string("-I"), (folder.path / "headers").string(), std::string("-include"), header,
+        std::string("-o"), library.string(), source.string(), std::string("-lm")}) {
+    command.push_back(word);
+  }
+  const int status = run(command, folder.path / "log");
+  result.log = read_file(folder.path / "log");
+  if (status == 0) result.library = read_file(library);
+  result.good = !result.library.empty();
+  if (!result.good && result.log.empty()) result.log = command[0] + " could not run";
+  return result;
+}
+
+/// Others never see a file that is half written.
+void keep(const fs::path& path, const std::string& library) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  std::string pattern = path.string() + ".XXXXXX";
+  const int file = mkstemp(pattern.data());
+  if (file < 0) return;
+  close(file);
+  write_file(pattern, library);
+  fs::rename(pattern, path, ignored);
+}
+
+}  // namespace
+
+Compiled compile(const Program& program, const std::vector<std::string>& options) {
+  const std::vector<std::string> command = command_of(options);
+  const char* const cache = std::getenv("EMULATED_GPU_CACHE");
+  if (cache == nullptr || *cache == 0) return build(program, command);
+  const fs::path path = fs::path(cache) / (key_of(program, command) + ".so");
+  Compiled result;
+  result.library = read_file(path);
+  result.good = !result.library.empty();
+  if (result.good) return result;
+  result = build(program, command);
+  if (result.good) keep(path, result.library);
+  return result;
+}
+
+}  // namespace emulated_gpu

@@ -1,0 +1,120 @@
+#include "emulated_gpu/context.h"
+
+#include <dlfcn.h>
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "emulated_gpu/settings.h"
+
+namespace emulated_gpu {
+namespace {
+
+std::atomic<bool> is_initialized{false};
+
+/// Contexts stay until the process ends: kernels may still run then.
+std::deque<Context>& contexts() {
+  static auto* const instance = new std::deque<Context>();
+  return *instance;
+}
+
+/// Kernels find in this library what threads do together.
+void publish_symbols() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&publish_symbols), &info) == 0) return;
+  dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+}  // namespace
+
+void Context::fail(CUresult result) {
+  CUresult none = CUDA_SUCCESS;
+  failure_.compare_exchange_strong(none, result);
+}
+
+Stream* Context::create_stream(unsigned flags) {
+  auto* const stream = new Stream(*this, flags);
+  const std::lock_guard lock(mutex_);
+  streams_.insert(stream);
+  return stream;
+}
+
+void Context::destroy_stream(Stream* stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    streams_.erase(stream);
+  }
+  delete stream;
+}
+
+Stream* Context::find_stream(CUstream handle) {
+  const std::lock_guard lock(mutex_);
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+    if (!unnamed_) unnamed_ = std::make_unique<Stream>(*this, CU_STREAM_DEFAULT);
+    return unnamed_.get();
+  }
+  auto* const stream = reinterpret_cast<Stream*>(handle);
+  return streams_.count(stream) != 0 ? stream : nullptr;
+}
+
+void Context::synchronize(bool blocking_only) {
+  const std::lock_guard lock(mutex_);
+  for (Stream* const stream : streams_) {
+    if (!blocking_only || (stream->flags() & CU_STREAM_NON_BLOCKING) == 0) stream->synchronize();
+  }
+  if (unnamed_) unnamed_->synchronize();
+}
+
+bool initialized() { return is_initialized; }
+
+void initialize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    publish_symbols();
+    for (int i = 0; i < settings().gpus; ++i) contexts().emplace_back(i);
+    is_initialized = true;
+  });
+}
+
+Context* context_of(int device) {
+  if (device < 0 || device >= settings().gpus) return nullptr;
+  return &contexts()[static_cast<std::size_t>(device)];
+}
+
+Context*& current_context() {
+  thread_local Context* current = nullptr;
+  return current;
+}
+
+CUresult check_context() {
+  if (!initialized()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return current_context()->failure();
+}
+
+Stream* find_stream(CUstream handle) {
+  Stream* stream = current_context()->find_stream(handle);
+  for (int i = 0; i < settings().gpus && stream == nullptr; ++i) {
+    stream = context_of(i)->find_stream(handle);
+  }
+  return stream;
+}
+
+CUresult enqueue(CUstream handle, Stream::Work work) {
+  Stream* const stream = find_stream(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const bool unnamed = handle == nullptr || handle == CU_STREAM_LEGACY;
+  if (unnamed) stream->context().synchronize(true);
+  stream->enqueue(std::move(work));
+  if (unnamed) stream->synchronize();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace emulated_gpu
+
+CUresult emulated_gpu_enqueue(CUstream stream, CUresult (*work)(void*), void* data) {
+  const CUresult result = emulated_gpu::check_context();
+  if (result != CUDA_SUCCESS) return result;
+  return emulated_gpu::enqueue(stream, [work, data] { return work(data); });
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "emulated_gpu/stream.h"
+
+namespace emulated_gpu {
+
+/// The primary context of a device: its streams, and whether it has failed for good.
+class Context {
+ public:
+  explicit Context(int device) : device_(device) {}
+
+  int device() const { return device_; }
+  CUresult failure() const { return failure_; }
+  void fail(CUresult result);
+  std::uint64_t next_stream() { return ++last_stream_; }
+
+  Stream* create_stream(unsigned flags);
+  void destroy_stream(Stream* stream);
+  /// The stream of a handle: that without a name for nullptr. nullptr if there is none such.
+  Stream* find_stream(CUstream handle);
+  /// Waits for all streams, or for those alone that order themselves with the stream without a
+  /// name.
+  void synchronize(bool blocking_only);
+
+ private:
+  int device_;
+  std::atomic<CUresult> failure_{CUDA_SUCCESS};
+  std::atomic<std::uint64_t> last_stream_{0};
+  std::mutex mutex_;
+  std::set<Stream*> streams_;
+  std::unique_ptr<Stream> unnamed_;
+};
+
+bool initialized();
+void initialize();
+/// The context of a device; nullptr if there is no such device.
+Context* context_of(int device);
+/// That of the calling thread.
+Context*& current_context();
+/// Whether the calling thread has a context that still works.
+CUresult check_context();
+
+/// The stream of a handle, of whichever device; nullptr if there is none such.
+Stream* find_stream(CUstream handle);
+
+/// Does `work` in the order of the stream. On the stream without a name the caller waits: for
+/// other streams first, then for the work.
+CUresult enqueue(CUstream stream, Stream::Work work);
+
+}  // namespace emulated_gpu
+
+/// For the emulated cuBLASLt.
+extern "C" CUresult emulated_gpu_enqueue(CUstream stream, CUresult (*work)(void*), void* data);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace emulated_gpu {
+
+/// Memory of devices. Each allocation starts at a multiple of 512 bytes and is filled with 0xCD.
+/// CUDA_ERROR_OUT_OF_MEMORY beyond what the device has.
+CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address);
+CUresult free_device(CUdeviceptr address);
+std::size_t free_bytes(int device);
+
+/// Whether the bytes lie within one allocation of some device.
+bool is_device_memory(CUdeviceptr address, std::size_t bytes);
+
+/// Page-locked memory of the host.
+CUresult allocate_host(std::size_t bytes, void*& address);
+CUresult free_host(void* address);
+bool is_locked(const void* address);
+
+}  // namespace emulated_gpu

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emulated_gpu {
+
+/// What the environment says, read once.
+struct Settings {
+  int gpus = 1;                                ///< EMULATED_GPUS
+  std::size_t memory = std::size_t{4} << 30U;  ///< EMULATED_GPU_MEMORY, bytes of each
+  int driver_version = 13000;                  ///< EMULATED_GPU_DRIVER_VERSION
+  int major = 9, minor = 0;                    ///< EMULATED_GPU_CAPABILITY, as in "9.0"
+  std::int64_t failing_launch = 0;             ///< EMULATED_GPU_FAIL_LAUNCH, from 1; 0: none
+  std::uint64_t seed = 0;                      ///< EMULATED_GPU_SEED
+};
+
+const Settings& settings();
+
+}  // namespace emulated_gpu

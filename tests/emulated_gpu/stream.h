@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace emulated_gpu {
+
+class Context;
+
+/// How far a mark has come. Streams may come to a mark of an event that is gone.
+struct Mark {
+  using Clock = std::chrono::steady_clock;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t recorded = 0;  ///< by the host
+  std::uint64_t reached = 0;   ///< by a stream
+  Clock::time_point time;      ///< of what was reached last
+
+  void wait(std::uint64_t number);
+  void wait_all();
+  bool done();
+};
+
+struct Event {
+  unsigned flags = 0;
+  std::shared_ptr<Mark> mark = std::make_shared<Mark>();
+};
+
+/// A thread that does, late, what is enqueued. Once the context has failed it does no more work;
+/// marks are reached all the same.
+class Stream {
+ public:
+  using Work = std::function<CUresult()>;
+
+  Stream(Context& context, unsigned flags);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Context& context() const { return context_; }
+  unsigned flags() const { return flags_; }
+
+  /// A result that is not a success fails the context.
+  void enqueue(Work work);
+  void record(Event& event);
+  void wait_for(const Event& event);
+  /// Waits for what is enqueued by now.
+  void synchronize();
+  bool idle();
+
+ private:
+  void push(std::function<void()> step);
+  void run(std::uint64_t seed);
+
+  Context& context_;
+  unsigned flags_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  std::uint64_t pushed_ = 0;
+  std::uint64_t done_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace emulated_gpu
