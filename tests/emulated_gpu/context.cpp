@@ -112,9 +112,3 @@ CUresult enqueue(CUstream handle, Stream::Work work) {
 }
 
 }  // namespace emulated_gpu
-
-CUresult emulated_gpu_enqueue(CUstream stream, CUresult (*work)(void*), void* data) {
-  const CUresult result = emulated_gpu::check_context();
-  if (result != CUDA_SUCCESS) return result;
-  return emulated_gpu::enqueue(stream, [work, data] { return work(data); });
-}

@@ -56,6 +56,3 @@ Stream* find_stream(CUstream handle);
 CUresult enqueue(CUstream stream, Stream::Work work);
 
 }  // namespace emulated_gpu
-
-/// For the emulated cuBLASLt.
-extern "C" CUresult emulated_gpu_enqueue(CUstream stream, CUresult (*work)(void*), void* data);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emulated_gpu {
+
+/// A matrix in memory: element (i, j) stands at i * row + j * column, elements.
+struct Matrix {
+  const void* data = nullptr;
+  bool bfloat16 = false;  ///< float32 otherwise
+  std::int64_t row = 0, column = 0;
+
+  Matrix at(std::int64_t elements) const;  ///< the one that begins so many elements later
+};
+
+/// D [m, n] = epilogue(alpha * A [m, k] * B [k, n] + beta * C [m, n] + bias [m]).
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  float alpha = 1.0F, beta = 0.0F;  ///< C is not read where beta is 0
+  Matrix a, b, c, d;
+  Matrix bias;  ///< without data: none
+  bool relu = false;
+};
+
+/// In float32; each sum in the order of k.
+void multiply(const Product& product);
+
+}  // namespace emulated_gpu
