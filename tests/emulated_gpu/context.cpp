@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulated_gpu/capture.h"
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
@@ -34,24 +35,24 @@ void Context::fail(CUresult result) {
 }
 
 Stream* Context::create_stream(unsigned flags) {
-  auto* const stream = new Stream(*this, flags);
+  auto stream = std::make_shared<Stream>(*this, flags);
   const std::lock_guard lock(mutex_);
-  streams_.insert(stream);
-  return stream;
+  Stream* const result = stream.get();
+  streams_[result] = std::move(stream);
+  return result;
 }
 
 void Context::destroy_stream(Stream* stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    streams_.erase(stream);
-  }
-  delete stream;
+  std::shared_ptr<Stream> last;  // it waits for its work, which may need this context
+  const std::lock_guard lock(mutex_);
+  last.swap(streams_[stream]);
+  streams_.erase(stream);
 }
 
 Stream* Context::find_stream(CUstream handle) {
   const std::lock_guard lock(mutex_);
-  if (handle == nullptr || handle == CU_STREAM_LEGACY) {
-    if (!unnamed_) unnamed_ = std::make_unique<Stream>(*this, CU_STREAM_DEFAULT);
+  if (is_unnamed(handle)) {
+    if (!unnamed_) unnamed_ = std::make_shared<Stream>(*this, CU_STREAM_DEFAULT);
     return unnamed_.get();
   }
   auto* const stream = reinterpret_cast<Stream*>(handle);
@@ -59,11 +60,16 @@ Stream* Context::find_stream(CUstream handle) {
 }
 
 void Context::synchronize(bool blocking_only) {
-  const std::lock_guard lock(mutex_);
-  for (Stream* const stream : streams_) {
-    if (!blocking_only || (stream->flags() & CU_STREAM_NON_BLOCKING) == 0) stream->synchronize();
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, stream] : streams_) {
+      const bool blocking = (stream->flags() & CU_STREAM_NON_BLOCKING) == 0;
+      if (blocking || !blocking_only) streams.push_back(stream);
+    }
+    if (unnamed_) streams.push_back(unnamed_);
   }
-  if (unnamed_) unnamed_->synchronize();
+  for (const std::shared_ptr<Stream>& stream : streams) stream->synchronize();
 }
 
 bool initialized() { return is_initialized; }
@@ -93,21 +99,29 @@ CUresult check_context() {
   return current_context()->failure();
 }
 
-Stream* find_stream(CUstream handle) {
-  Stream* stream = current_context()->find_stream(handle);
+bool is_unnamed(CUstream handle) { return handle == nullptr || handle == CU_STREAM_LEGACY; }
+
+CUresult find_stream(CUstream handle, Stream*& stream) {
+  const CUresult result = check_context();
+  if (result != CUDA_SUCCESS) return result;
+  stream = current_context()->find_stream(handle);
   for (int i = 0; i < settings().gpus && stream == nullptr; ++i) {
     stream = context_of(i)->find_stream(handle);
   }
-  return stream;
+  return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : stream->context().failure();
 }
 
 CUresult enqueue(CUstream handle, Stream::Work work) {
-  Stream* const stream = find_stream(handle);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const bool unnamed = handle == nullptr || handle == CU_STREAM_LEGACY;
-  if (unnamed) stream->context().synchronize(true);
+  Stream* stream = nullptr;
+  CUresult result = find_stream(handle, stream);
+  if (result != CUDA_SUCCESS) return result;
+  if (!is_unnamed(handle)) return submit(*stream, std::move(work));
+  Context& context = stream->context();
+  result = check_unnamed(context);
+  if (result != CUDA_SUCCESS) return result;
+  context.synchronize(true);
   stream->enqueue(std::move(work));
-  if (unnamed) stream->synchronize();
+  stream->synchronize();
   return CUDA_SUCCESS;
 }
 

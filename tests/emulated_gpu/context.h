@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 
 #include "emulated_gpu/stream.h"
 
@@ -35,8 +35,8 @@ class Context {
   std::atomic<CUresult> failure_{CUDA_SUCCESS};
   std::atomic<std::uint64_t> last_stream_{0};
   std::mutex mutex_;
-  std::set<Stream*> streams_;
-  std::unique_ptr<Stream> unnamed_;
+  std::map<Stream*, std::shared_ptr<Stream>> streams_;
+  std::shared_ptr<Stream> unnamed_;
 };
 
 bool initialized();
@@ -48,8 +48,10 @@ Context*& current_context();
 /// Whether the calling thread has a context that still works.
 CUresult check_context();
 
-/// The stream of a handle, of whichever device; nullptr if there is none such.
-Stream* find_stream(CUstream handle);
+/// Whether it is the handle of the stream without a name, which every context has.
+bool is_unnamed(CUstream handle);
+/// The stream of a handle, of whichever device.
+CUresult find_stream(CUstream handle, Stream*& stream);
 
 /// Does `work` in the order of the stream. On the stream without a name the caller waits: for
 /// other streams first, then for the work.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/memory.h"
 #include "emulated_gpu/settings.h"
@@ -232,7 +233,8 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 }
 
 CUresult cuCtxSynchronize() {
-  const CUresult result = check_context();
+  CUresult result = check_context();
+  if (result == CUDA_SUCCESS) result = emulated_gpu::check_none_capturing(*current_context());
   if (result != CUDA_SUCCESS) return result;
   current_context()->synchronize(false);
   return current_context()->failure();

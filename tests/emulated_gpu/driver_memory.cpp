@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/memory.h"
 
@@ -20,7 +21,18 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
     return CUDA_SUCCESS;
   });
   if (result != CUDA_SUCCESS || !wait) return result;
-  return cuStreamSynchronize(stream);
+  emulated_gpu::Stream* waiting = nullptr;
+  const CUresult found = emulated_gpu::find_stream(stream, waiting);
+  if (found != CUDA_SUCCESS) return found;
+  const bool captured = emulated_gpu::capture_status(*waiting) != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!captured) waiting->synchronize();
+  return waiting->context().failure();
+}
+
+/// Whether the thread may call now what might wait for the device.
+CUresult check_unsafe() {
+  const CUresult result = check_context();
+  return result == CUDA_SUCCESS ? emulated_gpu::check_unsafe_call() : result;
 }
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
@@ -42,7 +54,7 @@ CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream stream) {
 }  // namespace
 
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
-  const CUresult result = check_context();
+  const CUresult result = check_unsafe();
   if (result != CUDA_SUCCESS) return result;
   if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return emulated_gpu::allocate_device(current_context()->device(), bytes, *address);
@@ -50,19 +62,19 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
 
 /// Waits for all work of the context, as the real one may.
 CUresult cuMemFree(CUdeviceptr address) {
-  if (const CUresult result = check_context(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_unsafe(); result != CUDA_SUCCESS) return result;
   current_context()->synchronize(false);
   return emulated_gpu::free_device(address);
 }
 
 CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
-  const CUresult result = check_context();
+  const CUresult result = check_unsafe();
   if (result != CUDA_SUCCESS) return result;
   return emulated_gpu::allocate_host(bytes, *address);
 }
 
 CUresult cuMemFreeHost(void* address) {
-  if (const CUresult result = check_context(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_unsafe(); result != CUDA_SUCCESS) return result;
   current_context()->synchronize(false);
   return emulated_gpu::free_host(address);
 }
@@ -100,21 +112,25 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
-  const CUresult result = cuMemcpyHtoDAsync(to, from, bytes, nullptr);
+  CUresult result = check_unsafe();
+  if (result == CUDA_SUCCESS) result = cuMemcpyHtoDAsync(to, from, bytes, nullptr);
   return result == CUDA_SUCCESS ? current_context()->failure() : result;
 }
 
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
-  const CUresult result = cuMemcpyDtoHAsync(to, from, bytes, nullptr);
+  CUresult result = check_unsafe();
+  if (result == CUDA_SUCCESS) result = cuMemcpyDtoHAsync(to, from, bytes, nullptr);
   return result == CUDA_SUCCESS ? current_context()->failure() : result;
 }
 
 CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  const CUresult result = cuMemcpyDtoDAsync(to, from, bytes, nullptr);
+  CUresult result = check_unsafe();
+  if (result == CUDA_SUCCESS) result = cuMemcpyDtoDAsync(to, from, bytes, nullptr);
   return result == CUDA_SUCCESS ? current_context()->failure() : result;
 }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t count) {
+  if (const CUresult result = check_unsafe(); result != CUDA_SUCCESS) return result;
   return fill(to, value, count, nullptr);
 }
 
@@ -123,6 +139,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count,
 }
 
 CUresult cuMemsetD32(CUdeviceptr to, unsigned value, std::size_t count) {
+  if (const CUresult result = check_unsafe(); result != CUDA_SUCCESS) return result;
   return fill(to, value, count, nullptr);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "emulated_gpu/block.h"
+#include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/settings.h"
 
@@ -129,7 +130,8 @@ CUresult run(const Launch& launch) {
 }  // namespace
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  const CUresult result = check_context();
+  CUresult result = check_context();
+  if (result == CUDA_SUCCESS) result = emulated_gpu::check_unsafe_call();
   if (result != CUDA_SUCCESS) return result;
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t bytes = library_bytes(image);
@@ -148,6 +150,8 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
 CUresult cuModuleUnload(CUmodule module) {
   const CUresult result = check_context();
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const CUresult forbidden = emulated_gpu::check_unsafe_call();
+  if (forbidden != CUDA_SUCCESS) return forbidden;
   if (result == CUDA_SUCCESS) emulated_gpu::current_context()->synchronize(false);
   auto* const loaded = reinterpret_cast<Module*>(module);
   dlclose(loaded->library);

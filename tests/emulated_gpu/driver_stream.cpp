@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 
 namespace {
@@ -10,18 +11,24 @@ namespace {
 using emulated_gpu::check_context;
 using emulated_gpu::current_context;
 using emulated_gpu::Event;
-using emulated_gpu::Mark;
+using emulated_gpu::find_stream;
 using emulated_gpu::Stream;
 
-/// The stream of a handle, in `stream`; what is wrong with it otherwise.
-CUresult find(CUstream handle, Stream*& stream) {
-  const CUresult result = check_context();
-  if (result != CUDA_SUCCESS) return result;
-  stream = emulated_gpu::find_stream(handle);
-  return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : stream->context().failure();
+/// Whether the host may wait for the stream now.
+CUresult check_wait(CUstream handle, const Stream& stream) {
+  return emulated_gpu::is_unnamed(handle) ? emulated_gpu::check_unnamed(stream.context())
+                                          : emulated_gpu::check_not_capturing(stream);
 }
 
 Event* from(CUevent event) { return reinterpret_cast<Event*>(event); }
+
+/// Whether the host may ask for the event now.
+CUresult check_event(CUevent event) {
+  const CUresult result = check_context();
+  if (result != CUDA_SUCCESS) return result;
+  return event == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                          : emulated_gpu::check_not_captured(*from(event));
+}
 
 }  // namespace
 
@@ -39,16 +46,19 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
 
 CUresult cuStreamDestroy(CUstream handle) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  const CUresult result = find_stream(handle, stream);
   if (stream == nullptr) return result;
-  if (handle == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (emulated_gpu::is_unnamed(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  const CUresult capturing = emulated_gpu::check_not_capturing(*stream);
+  if (capturing != CUDA_SUCCESS) return capturing;
   stream->context().destroy_stream(stream);
   return result;
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  CUresult result = find_stream(handle, stream);
+  if (result == CUDA_SUCCESS) result = check_wait(handle, *stream);
   if (result != CUDA_SUCCESS) return result;
   stream->synchronize();
   return stream->context().failure();
@@ -56,7 +66,8 @@ CUresult cuStreamSynchronize(CUstream handle) {
 
 CUresult cuStreamQuery(CUstream handle) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  CUresult result = find_stream(handle, stream);
+  if (result == CUDA_SUCCESS) result = check_wait(handle, *stream);
   if (result != CUDA_SUCCESS) return result;
   if (!stream->idle()) return CUDA_ERROR_NOT_READY;
   return stream->context().failure();
@@ -64,17 +75,16 @@ CUresult cuStreamQuery(CUstream handle) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  const CUresult result = find_stream(handle, stream);
   if (result != CUDA_SUCCESS) return result;
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  stream->wait_for(*from(event));
-  return CUDA_SUCCESS;
+  return emulated_gpu::wait_for(*stream, *from(event));
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  const CUresult result = find_stream(handle, stream);
   if (stream != nullptr) *context = reinterpret_cast<CUcontext>(&stream->context());
   return result;
 }
@@ -96,37 +106,32 @@ CUresult cuEventDestroy(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream handle) {
   Stream* stream = nullptr;
-  const CUresult result = find(handle, stream);
+  const CUresult result = find_stream(handle, stream);
   if (result != CUDA_SUCCESS) return result;
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  stream->record(*from(event));
-  return CUDA_SUCCESS;
+  return emulated_gpu::record(*from(event), *stream);
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  const CUresult result = check_context();
+  const CUresult result = check_event(event);
   if (result != CUDA_SUCCESS) return result;
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   from(event)->mark->wait_all();
   return current_context()->failure();
 }
 
 CUresult cuEventQuery(CUevent event) {
-  const CUresult result = check_context();
+  const CUresult result = check_event(event);
   if (result != CUDA_SUCCESS) return result;
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return from(event)->mark->done() ? current_context()->failure() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  const CUresult result = check_context();
-  if (result != CUDA_SUCCESS) return result;
-  if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  for (const Event* const event : {from(start), from(end)}) {
-    if ((event->flags & CU_EVENT_DISABLE_TIMING) != 0 || event->mark->recorded == 0) {
-      return CUDA_ERROR_INVALID_HANDLE;
-    }
-    if (!event->mark->done()) return CUDA_ERROR_NOT_READY;
+  for (const CUevent event : {start, end}) {
+    const CUresult result = check_event(event);
+    if (result != CUDA_SUCCESS) return result;
+    const bool timed = (from(event)->flags & CU_EVENT_DISABLE_TIMING) == 0;
+    if (!timed || from(event)->mark->is_new()) return CUDA_ERROR_INVALID_HANDLE;
+    if (!from(event)->mark->done()) return CUDA_ERROR_NOT_READY;
   }
   const std::chrono::duration<float, std::milli> elapsed =
       from(end)->mark->time - from(start)->mark->time;

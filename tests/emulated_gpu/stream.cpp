@@ -3,22 +3,10 @@
 #include <utility>
 
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/luck.h"
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
-namespace {
-
-/// The next number of a sequence without visible order (splitmix64).
-std::uint64_t mix(std::uint64_t& state) {
-  state += 0x9E3779B97F4A7C15U;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
-}
-
-}  // namespace
-
 void Mark::wait(std::uint64_t number) {
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return reached >= number; });
@@ -28,6 +16,11 @@ void Mark::wait_all() {
   std::unique_lock lock(mutex);
   const std::uint64_t number = recorded;
   changed.wait(lock, [&] { return reached >= number; });
+}
+
+bool Mark::is_new() {
+  const std::lock_guard lock(mutex);
+  return recorded == 0;
 }
 
 bool Mark::done() {
@@ -116,7 +109,7 @@ void Stream::run(std::uint64_t seed) {
     const std::function<void()> step = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    const std::uint64_t luck = mix(seed) % 400;
+    const std::uint64_t luck = next_luck(seed) % 400;
     if (luck < 100) std::this_thread::sleep_for(std::chrono::microseconds(luck));
     step();
     lock.lock();

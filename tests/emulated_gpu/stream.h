@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace emulated_gpu {
@@ -28,11 +29,22 @@ struct Mark {
   void wait(std::uint64_t number);
   void wait_all();
   bool done();
+  bool is_new();  ///< never recorded
+};
+
+struct Capture;
+
+/// Where a stream or an event stands in a capture; nowhere without one. Functions of capture.h
+/// alone read and write it.
+struct CapturePosition {
+  std::shared_ptr<Capture> capture;
+  std::set<int> last;  ///< nodes that what follows comes after
 };
 
 struct Event {
   unsigned flags = 0;
   std::shared_ptr<Mark> mark = std::make_shared<Mark>();
+  CapturePosition position;
 };
 
 /// A thread that does, late, what is enqueued. Once the context has failed it does no more work;
@@ -56,6 +68,8 @@ class Stream {
   /// Waits for what is enqueued by now.
   void synchronize();
   bool idle();
+
+  CapturePosition position;
 
  private:
   void push(std::function<void()> step);
