@@ -15,7 +15,9 @@ thread_local BlockRunner* runner = nullptr;
 
 }  // namespace
 
-BlockRunner& BlockRunner::current() { return *runner; }
+BlockRunner* BlockRunner::current() { return runner; }
+
+const char* running_kernel() { return runner == nullptr ? nullptr : runner->name().c_str(); }
 
 bool BlockRunner::run(const Launch& launch) {
   runner = this;
@@ -243,14 +245,16 @@ void BlockRunner::stuck() const {
 }  // namespace emulated_gpu
 
 int emulated_gpu_barrier(EmulatedGpuBarrier kind, int predicate) {
-  return emulated_gpu::BlockRunner::current().barrier(kind, predicate);
+  return emulated_gpu::BlockRunner::current()->barrier(kind, predicate);
 }
 
 unsigned long long emulated_gpu_exchange(EmulatedGpuExchange kind, unsigned mask,
                                          unsigned long long value, int source) {
-  return emulated_gpu::BlockRunner::current().exchange(kind, mask, value, source);
+  return emulated_gpu::BlockRunner::current()->exchange(kind, mask, value, source);
 }
 
-unsigned emulated_gpu_living_lanes() { return emulated_gpu::BlockRunner::current().living_lanes(); }
+unsigned emulated_gpu_living_lanes() {
+  return emulated_gpu::BlockRunner::current()->living_lanes();
+}
 
-void emulated_gpu_trap() { emulated_gpu::BlockRunner::current().trap(); }
+void emulated_gpu_trap() { emulated_gpu::BlockRunner::current()->trap(); }

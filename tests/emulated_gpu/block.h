@@ -35,8 +35,10 @@ class BlockRunner {
   unsigned living_lanes() const;
   [[noreturn]] void trap();
 
-  /// The runner whose kernel runs on this thread of the system.
-  static BlockRunner& current();
+  const std::string& name() const { return launch_.name; }
+
+  /// The runner whose kernel runs on this thread of the system; nullptr without.
+  static BlockRunner* current();
 
  private:
   enum class State : std::uint8_t { kRunning, kAtBarrier, kAtExchange };
@@ -81,5 +83,8 @@ class BlockRunner {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
 };
+
+/// The kernel that runs on this thread of the system; nullptr without.
+const char* running_kernel();
 
 }  // namespace emulated_gpu

@@ -9,6 +9,7 @@
 #include "emulated_gpu/cublaslt_descriptors.h"
 #include "emulated_gpu/gemm.h"
 #include "emulated_gpu/memory.h"
+#include "emulated_gpu/region.h"
 
 struct cublasLtContext {
   emulated_gpu::Context* context = nullptr;
@@ -144,6 +145,7 @@ struct Work {
         !is_reachable(d, first.d.data) || (reads_c && !is_reachable(c, first.c.data))) {
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
+    const emulated_gpu::Access access;
     if (workspace_bytes > 0) std::memset(workspace, 0xCD, workspace_bytes);
     for (std::int64_t i = 0; i < d.batches; ++i) {
       Product product = first;

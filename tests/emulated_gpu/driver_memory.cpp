@@ -6,6 +6,7 @@
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/memory.h"
+#include "emulated_gpu/region.h"
 
 namespace {
 
@@ -17,6 +18,7 @@ using emulated_gpu::is_device_memory;
 /// for it.
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait) {
   const CUresult result = emulated_gpu::enqueue(stream, [to, from, bytes] {
+    const emulated_gpu::Access access;
     std::memmove(to, from, bytes);
     return CUDA_SUCCESS;
   });
@@ -45,6 +47,7 @@ CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream stream) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return emulated_gpu::enqueue(stream, [to, value, count] {
+    const emulated_gpu::Access access;
     auto* const elements = static_cast<T*>(pointer(to));
     for (std::size_t i = 0; i < count; ++i) elements[i] = value;
     return CUDA_SUCCESS;

@@ -20,6 +20,7 @@
 #include "emulated_gpu/block.h"
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/region.h"
 #include "emulated_gpu/settings.h"
 
 namespace {
@@ -117,6 +118,7 @@ CUresult check_extents(const Extent& grid, const Extent& block) {
 CUresult run(const Launch& launch) {
   static std::atomic<std::int64_t> launches{0};
   if (++launches == emulated_gpu::settings().failing_launch) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  const emulated_gpu::Access access;
   constexpr unsigned kFlushToZero = 0x8040;
   const unsigned mode = _mm_getcsr();
   _mm_setcsr(mode | kFlushToZero);
@@ -137,6 +139,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   const std::size_t bytes = library_bytes(image);
   void* const library = bytes == 0 ? nullptr : load(image, bytes);
   if (library == nullptr) return CUDA_ERROR_INVALID_IMAGE;
+  emulated_gpu::watch_faults();
   auto* const loaded = new Module();
   loaded->library = library;
   *module = reinterpret_cast<CUmodule>(loaded);

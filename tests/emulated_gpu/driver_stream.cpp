@@ -60,7 +60,11 @@ CUresult cuStreamSynchronize(CUstream handle) {
   CUresult result = find_stream(handle, stream);
   if (result == CUDA_SUCCESS) result = check_wait(handle, *stream);
   if (result != CUDA_SUCCESS) return result;
-  stream->synchronize();
+  if (emulated_gpu::is_unnamed(handle)) {
+    stream->context().synchronize(true);
+  } else {
+    stream->synchronize();
+  }
   return stream->context().failure();
 }
 
@@ -106,9 +110,14 @@ CUresult cuEventDestroy(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream handle) {
   Stream* stream = nullptr;
-  const CUresult result = find_stream(handle, stream);
+  CUresult result = find_stream(handle, stream);
   if (result != CUDA_SUCCESS) return result;
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (emulated_gpu::is_unnamed(handle)) {
+    result = emulated_gpu::check_unnamed(stream->context());
+    if (result != CUDA_SUCCESS) return result;
+    stream->context().synchronize(true);
+  }
   return emulated_gpu::record(*from(event), *stream);
 }
 

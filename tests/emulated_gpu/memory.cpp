@@ -1,6 +1,7 @@
 #include "emulated_gpu/memory.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -8,16 +9,19 @@
 #include <mutex>
 #include <vector>
 
+#include "emulated_gpu/region.h"
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
 namespace {
 
-constexpr std::size_t kAlignment = 512;
+constexpr std::size_t kAlignment = 256;
+constexpr std::byte kGarbage{0xCD};
 
 struct Allocation {
   std::size_t bytes = 0;
   int device = 0;
+  std::byte* pages = nullptr;  ///< it ends where they end
 };
 
 struct Registry {
@@ -35,6 +39,18 @@ Registry& registry() {
 
 std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// Tells of writes between the end of an allocation and the next multiple of its alignment.
+void check_end(const Allocation& allocation, CUdeviceptr address) {
+  const Access access;
+  const auto* const first = reinterpret_cast<const std::byte*>(address);
+  for (std::size_t i = allocation.bytes; i < padded(allocation.bytes); ++i) {
+    if (first[i] == kGarbage) continue;
+    std::fprintf(stderr, "emulated GPU: a kernel wrote %zu bytes behind an allocation of %zu\n",
+                 i - allocation.bytes, allocation.bytes);
+    std::abort();
+  }
+}
+
 }  // namespace
 
 CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address) {
@@ -45,12 +61,12 @@ CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address) {
   if (bytes > settings().memory || padded(bytes) > settings().memory - used) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  void* const memory = std::aligned_alloc(kAlignment, padded(bytes));
-  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::memset(memory, 0xCD, padded(bytes));
+  const std::size_t whole = whole_pages(bytes);
+  std::byte* const pages = map_pages(whole);
+  if (pages == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   used += padded(bytes);
-  address = reinterpret_cast<CUdeviceptr>(memory);
-  held.allocations[address] = {bytes, device};
+  address = reinterpret_cast<CUdeviceptr>(pages + whole - padded(bytes));
+  held.allocations[address] = {bytes, device, pages};
   return CUDA_SUCCESS;
 }
 
@@ -60,9 +76,12 @@ CUresult free_device(CUdeviceptr address) {
   const std::lock_guard lock(held.mutex);
   const auto found = held.allocations.find(address);
   if (found == held.allocations.end()) return CUDA_ERROR_INVALID_VALUE;
-  held.used[static_cast<std::size_t>(found->second.device)] -= padded(found->second.bytes);
+  const Allocation allocation = found->second;
+  check_end(allocation, address);
+  held.used[static_cast<std::size_t>(allocation.device)] -= padded(allocation.bytes);
   held.allocations.erase(found);
-  std::free(reinterpret_cast<void*>(address));
+  unmap_pages(allocation.pages);
+  close_region();
   return CUDA_SUCCESS;
 }
 

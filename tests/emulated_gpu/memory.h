@@ -6,8 +6,9 @@
 
 namespace emulated_gpu {
 
-/// Memory of devices. Each allocation starts at a multiple of 512 bytes and is filled with 0xCD.
-/// CUDA_ERROR_OUT_OF_MEMORY beyond what the device has.
+/// Memory of devices, which the host must not touch. Each allocation starts at a multiple of 256
+/// bytes, is filled with 0xCD, and has no others near it. CUDA_ERROR_OUT_OF_MEMORY beyond what the
+/// device has.
 CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address);
 CUresult free_device(CUdeviceptr address);
 std::size_t free_bytes(int device);

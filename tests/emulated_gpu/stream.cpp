@@ -4,6 +4,7 @@
 
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/luck.h"
+#include "emulated_gpu/region.h"
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
@@ -16,6 +17,7 @@ void Mark::wait_all() {
   std::unique_lock lock(mutex);
   const std::uint64_t number = recorded;
   changed.wait(lock, [&] { return reached >= number; });
+  close_region();
 }
 
 bool Mark::is_new() {
@@ -93,6 +95,7 @@ void Stream::synchronize() {
   std::unique_lock lock(mutex_);
   const std::uint64_t number = pushed_;
   changed_.wait(lock, [&] { return done_ >= number; });
+  close_region();
 }
 
 bool Stream::idle() {
@@ -102,6 +105,7 @@ bool Stream::idle() {
 
 /// Dawdles before every fourth piece of work or so.
 void Stream::run(std::uint64_t seed) {
+  const FaultStack stack;
   for (;;) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
