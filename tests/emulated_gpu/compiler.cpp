@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+
+#include "emulated_gpu/real_nvrtc.h"
 
 namespace emulated_gpu {
 namespace {
@@ -95,12 +98,15 @@ std::vector<std::string> command_of(const std::vector<std::string>& options) {
 }
 
 /// What the compiled code depends on.
-std::string key_of(const Program& program, const std::vector<std::string>& command) {
+std::string key_of(const Program& program, const std::vector<std::string>& command,
+                   const std::vector<std::string>& options, const char* real_nvrtc) {
   std::string all;
   const auto add = [&](const std::string& part) {
     all += std::to_string(part.size()) + ":" + part;
   };
   for (const std::string& word : command) add(word);
+  for (const std::string& option : options) add(option);
+  add(real_nvrtc == nullptr ? "" : real_nvrtc);
   for (const char* const header : kDeviceHeaders) {
     add(read_file(fs::path(EMULATED_GPU_SOURCES) / header));
   }
@@ -169,14 +175,20 @@ void keep(const fs::path& path, const std::string& library) {
 Compiled compile(const Program& program, const std::vector<std::string>& options) {
   const std::vector<std::string> command = command_of(options);
   const char* const cache = std::getenv("EMULATED_GPU_CACHE");
-  if (cache == nullptr || *cache == 0) return build(program, command);
-  const fs::path path = fs::path(cache) / (key_of(program, command) + ".so");
+  const char* const asked = std::getenv("EMULATED_GPU_NVRTC");
+  const bool keeps = cache != nullptr && *cache != 0;
+  const fs::path path =
+      keeps ? fs::path(cache) / (key_of(program, command, options, asked) + ".so") : fs::path();
   Compiled result;
-  result.library = read_file(path);
+  if (keeps) result.library = read_file(path);
   result.good = !result.library.empty();
   if (result.good) return result;
   result = build(program, command);
-  if (result.good) keep(path, result.library);
+  if (const std::optional<std::string> errors = real_errors(program, options); errors) {
+    result.good = false;
+    result.log = *errors + result.log;
+  }
+  if (result.good && keeps) keep(path, result.library);
   return result;
 }
 

@@ -18,7 +18,8 @@ struct Compiled {
 };
 
 /// Compiles kernels with the host's compiler, or takes what an earlier process left in the folder
-/// that EMULATED_GPU_CACHE names. Of NVRTC's options only definitions and include folders count.
+/// that EMULATED_GPU_CACHE names. Errors of the real NVRTC count as its own. Of NVRTC's options
+/// only definitions and include folders count.
 Compiled compile(const Program& program, const std::vector<std::string>& options);
 
 }  // namespace emulated_gpu

@@ -130,6 +130,15 @@ CUresult cuInit(unsigned flags) {
   return CUDA_SUCCESS;
 }
 
+/// The real NVRTC asks for a table of functions that no header names, and takes one without entries:
+/// all that it has is its size.
+CUresult cuGetExportTable(const void** table, const CUuuid* id) {
+  static constexpr std::size_t kEmpty[] = {sizeof(std::size_t)};
+  if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *table = kEmpty;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = settings().driver_version;
