@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+
+#include "emulated_gpu/settings.h"
 
 __thread EmulatedGpuPlace emulated_gpu_place __attribute__((tls_model("initial-exec")));
 
@@ -27,11 +30,12 @@ bool BlockRunner::run(const Launch& launch) {
   place.block_size = {launch.block.x, launch.block.y, launch.block.z};
   place.grid_size = {launch.grid.x, launch.grid.y, launch.grid.z};
   bool good = true;
+  std::uint64_t number = 0;
   for (unsigned z = 0; z < launch.grid.z && good; ++z) {
     for (unsigned y = 0; y < launch.grid.y && good; ++y) {
       for (unsigned x = 0; x < launch.grid.x && good; ++x) {
         place.block = {x, y, z};
-        good = run_block();
+        good = run_block(number++);
       }
     }
   }
@@ -39,7 +43,14 @@ bool BlockRunner::run(const Launch& launch) {
   return good;
 }
 
-bool BlockRunner::run_block() {
+/// Shared memory starts as garbage, and the threads start in this order or that: who counts on
+/// zeros or leaves out a barrier is found out.
+bool BlockRunner::run_block(std::uint64_t number) {
+  constexpr std::uint64_t kBlocksWithGarbage = 8;  // in all it would take long
+  if (number < kBlocksWithGarbage && launch_.shared_bytes > 0) {
+    std::memset(launch_.shared, static_cast<int>(kGarbage & 0xFFU), launch_.shared_bytes);
+  }
+  backwards_ = (number + settings().seed) % 2 != 0;
   threads_.assign(static_cast<std::size_t>(count_), Thread());
   warps_.assign(static_cast<std::size_t>((count_ + kWarp - 1) / kWarp), Warp{~0U, 0});
   if (count_ % kWarp != 0) warps_.back().living = (1U << unsigned(count_ % kWarp)) - 1U;
@@ -70,7 +81,8 @@ void BlockRunner::enter(void* self) {
 void BlockRunner::run_threads() {
   Fiber& self = *fiber_;
   while (next_ < count_) {
-    const int thread = next_++;
+    const int turn = next_++;
+    const int thread = backwards_ ? count_ - 1 - turn : turn;
     threads_[static_cast<std::size_t>(thread)].fiber = &self;
     stand_at(thread);
     launch_.call(launch_.arguments);

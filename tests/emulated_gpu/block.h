@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ struct Launch {
   void (*call)(void** arguments) = nullptr;
   void** arguments = nullptr;
   Extent grid, block;
+  std::byte* shared = nullptr;  ///< memory of the blocks
+  std::size_t shared_bytes = 0;
 };
 
 /// Runs the threads of a block as fibers of one thread of the system. A fiber runs thread after
@@ -57,7 +60,7 @@ class BlockRunner {
   };
 
   static void enter(void* runner);
-  bool run_block();
+  bool run_block(std::uint64_t number);
   void run_threads();
   void finish();
   void stand_at(int thread);
@@ -74,6 +77,7 @@ class BlockRunner {
   int arrived_ = 0;  ///< at the barrier
   int thread_ = 0;   ///< that runs
   bool trapped_ = false;
+  bool backwards_ = false;  ///< the last thread begins first
   Fiber* fiber_ = nullptr;  ///< that runs
   Fiber main_;
   std::vector<Thread> threads_;

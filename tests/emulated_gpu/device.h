@@ -76,6 +76,12 @@ inline To bits(From value) {
   const EmulatedGpuKernel name##_kernel = emulated_gpu::describe(&name, &name##_call);     \
   static void name(__VA_ARGS__)
 
+/// Where the shared memory of this thread of the system lies, and then on it lies somewhere.
+static thread_local char emulated_gpu_shared_part;
+extern "C" __attribute__((visibility("default"))) void* emulated_gpu_shared() {
+  return &emulated_gpu_shared_part;
+}
+
 #include "device_vectors.h"
 
 #include "device_math.h"

@@ -130,8 +130,8 @@ CUresult cuInit(unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-/// The real NVRTC asks for a table of functions that no header names, and takes one without entries:
-/// all that it has is its size.
+/// The real NVRTC asks for a table of functions that no header names, and takes one without
+/// entries: all that it has is its size.
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   static constexpr std::size_t kEmpty[] = {sizeof(std::size_t)};
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;

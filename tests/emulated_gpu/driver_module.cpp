@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <unistd.h>
 #include <xmmintrin.h>
 
@@ -30,13 +31,19 @@ using emulated_gpu::check_context;
 using emulated_gpu::Extent;
 using emulated_gpu::Launch;
 
+struct Module;
+
 struct Function {
   std::string name;
   const EmulatedGpuKernel* kernel = nullptr;
+  Module* module = nullptr;
 };
 
 struct Module {
+  emulated_gpu::Context* context = nullptr;
   void* library = nullptr;
+  void* (*shared)() = nullptr;  ///< lays out the shared memory of the calling thread
+  std::size_t shared_bytes = 0;
   std::mutex mutex;
   std::map<std::string, Function> functions;
 };
@@ -90,6 +97,18 @@ void* load(const void* image, std::size_t bytes) {
   return library;
 }
 
+/// The bytes of shared memory of all kernels of a library.
+std::size_t shared_bytes(void* library) {
+  const link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return 0;
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(map->l_addr);
+  const auto* const parts = reinterpret_cast<const Elf64_Phdr*>(map->l_addr + header->e_phoff);
+  for (int i = 0; i < header->e_phnum; ++i) {
+    if (parts[i].p_type == PT_TLS) return parts[i].p_memsz;
+  }
+  return 0;
+}
+
 /// A copy of the arguments, which the caller may change after the launch.
 struct Arguments {
   std::vector<std::vector<std::byte>> values;
@@ -115,11 +134,17 @@ CUresult check_extents(const Extent& grid, const Extent& block) {
 }
 
 /// Small floats become zero, as with NVRTC's --ftz=true.
-CUresult run(const Launch& launch) {
+CUresult run(const Module& module, Launch launch) {
   static std::atomic<std::int64_t> launches{0};
   if (++launches == emulated_gpu::settings().failing_launch) return CUDA_ERROR_ILLEGAL_ADDRESS;
   const emulated_gpu::Access access;
   constexpr unsigned kFlushToZero = 0x8040;
+  module.shared();
+  void* shared = nullptr;
+  if (dlinfo(module.library, RTLD_DI_TLS_DATA, &shared) == 0 && shared != nullptr) {
+    launch.shared = static_cast<std::byte*>(shared);
+    launch.shared_bytes = module.shared_bytes;
+  }
   const unsigned mode = _mm_getcsr();
   _mm_setcsr(mode | kFlushToZero);
   std::unique_ptr<BlockRunner> runner = runners().take();
@@ -138,10 +163,15 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t bytes = library_bytes(image);
   void* const library = bytes == 0 ? nullptr : load(image, bytes);
-  if (library == nullptr) return CUDA_ERROR_INVALID_IMAGE;
+  if (library == nullptr || dlsym(library, "emulated_gpu_shared") == nullptr) {
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
   emulated_gpu::watch_faults();
   auto* const loaded = new Module();
+  loaded->context = emulated_gpu::current_context();
   loaded->library = library;
+  loaded->shared = reinterpret_cast<void* (*)()>(dlsym(library, "emulated_gpu_shared"));
+  loaded->shared_bytes = shared_bytes(library);
   *module = reinterpret_cast<CUmodule>(loaded);
   return CUDA_SUCCESS;
 }
@@ -172,7 +202,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   if (symbol == nullptr) return CUDA_ERROR_NOT_FOUND;
   const std::lock_guard lock(loaded->mutex);
   Function& found = loaded->functions[name];
-  found = {name, static_cast<const EmulatedGpuKernel*>(symbol)};
+  found = {name, static_cast<const EmulatedGpuKernel*>(symbol), loaded};
   *function = reinterpret_cast<CUfunction>(&found);
   return CUDA_SUCCESS;
 }
@@ -214,9 +244,18 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
   const auto& function = *reinterpret_cast<const Function*>(handle);
   if (extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   if (function.kernel->parameters > 0 && arguments == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  emulated_gpu::Stream* found = nullptr;
+  result = emulated_gpu::find_stream(stream, found);
+  if (result != CUDA_SUCCESS) return result;
+  if (&found->context() != function.module->context) return CUDA_ERROR_INVALID_HANDLE;
   const auto kept = std::make_shared<Arguments>(*function.kernel, arguments);
-  return emulated_gpu::enqueue(
-      stream, [name = function.name, call = function.kernel->call, kept, grid, block] {
-        return run({name, call, kept->pointers.data(), grid, block});
-      });
+  return emulated_gpu::enqueue(stream, [function, kept, grid, block] {
+    Launch launch;
+    launch.name = function.name;
+    launch.call = function.kernel->call;
+    launch.arguments = kept->pointers.data();
+    launch.grid = grid;
+    launch.block = block;
+    return run(*function.module, std::move(launch));
+  });
 }

@@ -81,8 +81,8 @@ void Fiber::prepare(void (*entry)(void*), void* argument) {
   if (stack_ == nullptr) stack_ = map_stack(kStack);
 #if defined(__x86_64__)
   // r15, r14, r13, r12, rbx, rbp and the address to return to; then the stack is aligned to 16.
-  auto* const words = reinterpret_cast<std::uintptr_t*>(stack_ + kPage + kStack) - 8;
-  std::memset(words, 0, 8 * sizeof *words);
+  auto* const words = reinterpret_cast<std::uintptr_t*>(stack_ + kPage + kStack) - 9;
+  std::memset(words, 0, 9 * sizeof *words);
   words[2] = reinterpret_cast<std::uintptr_t>(argument);
   words[3] = reinterpret_cast<std::uintptr_t>(entry);
   words[6] = reinterpret_cast<std::uintptr_t>(&emulated_gpu_start);

@@ -1,5 +1,9 @@
 #include "emulated_gpu/library.h"
 
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
 namespace emulated_gpu::testing {
 namespace {
 
@@ -12,11 +16,25 @@ typedef long long int64;
 
 }  // namespace
 
-void start() {
+void start(int device) {
   REQUIRE(DRIVER(cuInit)(0) == CUDA_SUCCESS);
   CUcontext context = nullptr;
-  REQUIRE(DRIVER(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuDevicePrimaryCtxRetain)(&context, device) == CUDA_SUCCESS);
   REQUIRE(DRIVER(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
+}
+
+Run run_alone(const std::string& test, const std::string& environment) {
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = environment + " '" + path + "' --no-skip -tc='" + test + "' 2>&1";
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Run run;
+  std::array<char, 4096> part;
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
+    run.output.append(part.data(), count);
+  }
+  run.passed = pclose(pipe) == 0;
+  return run;
 }
 
 CUmodule compile(const std::string& source) {
@@ -45,6 +63,18 @@ CUfunction kernel(CUmodule module, const char* name) {
   CUfunction function = nullptr;
   REQUIRE(DRIVER(cuModuleGetFunction)(&function, module, name) == CUDA_SUCCESS);
   return function;
+}
+
+CUstream create_stream() {
+  CUstream stream = nullptr;
+  REQUIRE(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  return stream;
+}
+
+CUevent create_event(unsigned flags) {
+  CUevent event = nullptr;
+  REQUIRE(DRIVER(cuEventCreate)(&event, flags) == CUDA_SUCCESS);
+  return event;
 }
 
 }  // namespace emulated_gpu::testing

@@ -16,9 +16,9 @@ namespace emulated_gpu::testing {
 template <class Function>
 Function* find(const char* library, const char* name) {
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  REQUIRE_MESSAGE(handle != nullptr, dlerror());
+  REQUIRE_MESSAGE(handle != nullptr, std::string(handle == nullptr ? dlerror() : ""));
   void* const symbol = dlsym(handle, name);
-  REQUIRE_MESSAGE(symbol != nullptr, name);
+  REQUIRE_MESSAGE(symbol != nullptr, std::string(name));
   return reinterpret_cast<Function*>(symbol);
 }
 
@@ -29,8 +29,16 @@ Function* find(const char* library, const char* name) {
   (*::emulated_gpu::testing::find<decltype(name)>("libcuda.so.1", EMULATED_GPU_TEXT(name)))
 #define NVRTC(name) (*::emulated_gpu::testing::find<decltype(name)>("libnvrtc.so.13", #name))
 
-/// A context of device 0 for the calling thread.
-void start();
+/// A context of the device for the calling thread.
+void start(int device = 0);
+
+/// Runs a test that all others leave out, in a process of its own: what it printed, and how it
+/// ended.
+struct Run {
+  bool passed = false;
+  std::string output;
+};
+Run run_alone(const std::string& test, const std::string& environment = "");
 
 /// Compiles `source` as the product does; the module.
 CUmodule compile(const std::string& source);
@@ -46,6 +54,10 @@ CUresult launch(CUfunction function, Size grid, Size block, CUstream stream,
   return DRIVER(cuLaunchKernel)(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, 0,
                                 stream, pointers, nullptr);
 }
+
+/// A stream that does not wait for the one without a name.
+CUstream create_stream();
+CUevent create_event(unsigned flags = CU_EVENT_DISABLE_TIMING);
 
 /// An array on the device.
 template <class T>

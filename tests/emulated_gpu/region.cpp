@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,12 +24,16 @@ constexpr std::size_t kRegion = std::size_t{1} << 38U;
 constexpr std::size_t kPattern = std::size_t{16} << 20U;
 constexpr int kGarbage = 0xCD;
 
+using Clock = std::chrono::steady_clock;
+
 struct Region {
   std::mutex mutex;
   std::map<std::byte*, std::size_t> blocks;  ///< bytes by the first
   std::byte* cursor = nullptr;               ///< addresses are used again as late as can be
   int accesses = 0;
   bool open = false;
+  Clock::duration cost{};      ///< of opening and closing
+  Clock::time_point closed{};  ///< last
 };
 
 /// Threads of streams need it until the process ends.
@@ -97,10 +102,14 @@ void fill_with_garbage(std::byte* pages, std::size_t bytes) {
 void protect(Region& held, bool open) {
   if (held.open == open) return;
   held.open = open;
+  const Clock::time_point begin = Clock::now();
   for (const auto& [pages, bytes] : held.blocks) {
     const int rights = open ? PROT_READ | PROT_WRITE : PROT_NONE;
     check(mprotect(pages, bytes, rights) == 0, "emulated GPU: cannot protect memory");
   }
+  const Clock::time_point end = Clock::now();
+  held.cost = (open ? Clock::duration() : held.cost) + (end - begin);
+  if (!open) held.closed = end;
 }
 
 }  // namespace
@@ -145,7 +154,9 @@ Access::~Access() {
 void close_region() {
   Region& held = region();
   const std::lock_guard lock(held.mutex);
-  if (held.accesses == 0) protect(held, false);
+  // Much memory takes long to close: it is left open for most of the time then.
+  const bool soon = Clock::now() - held.closed < 10 * held.cost;
+  if (held.accesses == 0 && !soon) protect(held, false);
 }
 
 }  // namespace emulated_gpu

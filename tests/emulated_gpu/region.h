@@ -22,7 +22,8 @@ class Access {
   Access& operator=(const Access&) = delete;
 };
 
-/// Ends what lasts from Access to Access, where none lives: to be called when the host has waited.
+/// After an Access the region stays open until this is called where none lives: when the host has
+/// waited.
 void close_region();
 
 /// Puts in the handler of faults, also where another has taken its place.
