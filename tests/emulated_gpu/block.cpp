@@ -14,7 +14,7 @@ namespace {
 constexpr int kWarp = 32;
 constexpr std::uint64_t kGarbage = 0xCDCDCDCDCDCDCDCD;
 
-thread_local BlockRunner* runner = nullptr;
+__thread BlockRunner* runner __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 
@@ -47,8 +47,8 @@ bool BlockRunner::run(const Launch& launch) {
 /// zeros or leaves out a barrier is found out.
 bool BlockRunner::run_block(std::uint64_t number) {
   constexpr std::uint64_t kBlocksWithGarbage = 8;  // in all it would take long
-  if (number < kBlocksWithGarbage && launch_.shared_bytes > 0) {
-    std::memset(launch_.shared, static_cast<int>(kGarbage & 0xFFU), launch_.shared_bytes);
+  if (number < kBlocksWithGarbage && launch_.shared.bytes > 0) {
+    std::memset(launch_.shared.data, static_cast<int>(kGarbage & 0xFFU), launch_.shared.bytes);
   }
   backwards_ = (number + settings().seed) % 2 != 0;
   threads_.assign(static_cast<std::size_t>(count_), Thread());
@@ -98,6 +98,10 @@ void BlockRunner::stand_at(int thread) {
   thread_ = thread;
   const auto index = static_cast<unsigned>(thread);
   const auto& size = emulated_gpu_place.block_size;
+  if (size.x == static_cast<unsigned>(count_)) {
+    emulated_gpu_place.thread = {index, 0, 0};
+    return;
+  }
   emulated_gpu_place.thread = {index % size.x, index / size.x % size.y, index / size.x / size.y};
 }
 
@@ -123,7 +127,7 @@ Fiber& BlockRunner::next_fiber() {
     return *threads_[static_cast<std::size_t>(thread)].fiber;
   }
   if (living_ == 0) return main_;
-  if (next_ == count_) stuck();
+  if (next_ == count_) stuck("no other thread will come");
   if (idle_.empty()) {
     fibers_.push_back(std::make_unique<Fiber>());
     fibers_.back()->prepare(&enter, this);
@@ -155,7 +159,7 @@ void BlockRunner::release_barrier() {
   int kind = -1;
   for (const Thread& thread : threads_) {
     if (thread.state != State::kAtBarrier) continue;
-    if (kind >= 0 && thread.kind != kind) stuck();
+    if (kind >= 0 && thread.kind != kind) stuck("they are at different kinds of barriers");
     kind = thread.kind;
     sum += thread.value;
   }
@@ -182,7 +186,7 @@ std::uint64_t BlockRunner::exchange(EmulatedGpuExchange kind, unsigned mask, std
   self.mask = mask;
   self.value = value;
   self.source = source;
-  if ((mask >> unsigned(lane) & 1U) == 0) stuck();
+  if ((mask >> unsigned(lane) & 1U) == 0) stuck("a lane is not in its own mask");
   Warp& warp = warps_[static_cast<std::size_t>(thread_ / kWarp)];
   warp.waiting |= 1U << unsigned(lane);
   if ((warp.living & mask & ~warp.waiting) == 0) try_exchange(warp, thread_ - lane);
@@ -232,7 +236,7 @@ void BlockRunner::trap() {
   std::abort();
 }
 
-void BlockRunner::stuck() const {
+void BlockRunner::stuck(const char* why) const {
   int at_barrier = 0;
   int at_exchange = 0;
   for (const Thread& thread : threads_) {
@@ -241,11 +245,10 @@ void BlockRunner::stuck() const {
   }
   const auto& block = emulated_gpu_place.block;
   std::fprintf(stderr,
-               "emulated GPU: the threads of block (%u, %u, %u) of kernel %s wait for ever: of %d "
-               "that live, %d wait at a barrier and %d for lanes of their warp (%d kinds may mix, "
-               "or a mask lacks its lane)\n",
-               block.x, block.y, block.z, launch_.name.c_str(), living_, at_barrier, at_exchange,
-               2);
+               "emulated GPU: threads of block (%u, %u, %u) of kernel %s wait for ever, for %s: of "
+               "%d that live, %d wait at a barrier and %d for lanes of their warp\n",
+               block.x, block.y, block.z, launch_.name.c_str(), why, living_, at_barrier,
+               at_exchange);
   for (int i = 0; i < count_; ++i) {
     const Thread& thread = threads_[static_cast<std::size_t>(i)];
     if (thread.state != State::kAtExchange) continue;

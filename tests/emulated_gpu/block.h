@@ -11,6 +11,11 @@
 
 namespace emulated_gpu {
 
+struct Memory {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 struct Extent {
   unsigned x = 1, y = 1, z = 1;
 };
@@ -21,8 +26,7 @@ struct Launch {
   void (*call)(void** arguments) = nullptr;
   void** arguments = nullptr;
   Extent grid, block;
-  std::byte* shared = nullptr;  ///< memory of the blocks
-  std::size_t shared_bytes = 0;
+  Memory shared;
 };
 
 /// Runs the threads of a block as fibers of one thread of the system. A fiber runs thread after
@@ -68,7 +72,8 @@ class BlockRunner {
   Fiber& next_fiber();
   void release_barrier();
   void try_exchange(Warp& warp, int first);
-  [[noreturn]] void stuck() const;
+  /// Tells where the threads wait, and ends the process.
+  [[noreturn]] void stuck(const char* why) const;
 
   Launch launch_;
   int count_ = 0;  ///< threads of a block

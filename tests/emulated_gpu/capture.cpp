@@ -94,7 +94,8 @@ CUresult record(Event& event, Stream& stream) {
   const std::lock_guard lock(mutex());
   event.position = stream.position;
   if (event.position.capture == nullptr) {
-    stream.record(event);
+    event.mark = std::make_shared<Mark>();
+    stream.record(event.mark);
     return CUDA_SUCCESS;
   }
   return event.position.capture->valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -103,11 +104,11 @@ CUresult record(Event& event, Stream& stream) {
 CUresult wait_for(Stream& stream, const Event& event) {
   const std::lock_guard lock(mutex());
   if (event.position.capture != nullptr) return join(stream, event.position);
+  if (event.mark == nullptr) return CUDA_SUCCESS;
   if (stream.position.capture == nullptr) {
-    stream.wait_for(event);
+    stream.wait_for(event.mark);
     return CUDA_SUCCESS;
   }
-  if (event.mark->is_new()) return CUDA_SUCCESS;
   return spoil(*stream.position.capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 }
 
@@ -156,8 +157,9 @@ CUresult check_not_capturing(const Stream& stream) {
   return spoil(*stream.position.capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-CUresult check_not_captured(const Event& event) {
+CUresult mark_of(const Event& event, std::shared_ptr<Mark>& mark) {
   const std::lock_guard lock(mutex());
+  mark = event.mark;
   if (event.position.capture == nullptr) return CUDA_SUCCESS;
   return spoil(*event.position.capture, CUDA_ERROR_CAPTURED_EVENT);
 }

@@ -25,8 +25,8 @@ CUstreamCaptureStatus capture_status(const Stream& stream);
 
 /// Before the host waits for a stream, asks how far it is or destroys it.
 CUresult check_not_capturing(const Stream& stream);
-/// Before the host waits for an event or asks how far it is.
-CUresult check_not_captured(const Event& event);
+/// Where an event was recorded last, for the host to wait or ask how far it is; nullptr if nowhere.
+CUresult mark_of(const Event& event, std::shared_ptr<Mark>& mark);
 /// Before the host waits for a whole context.
 CUresult check_none_capturing(const Context& context);
 /// Before work on the stream without a name, which waits for all blocking streams.

@@ -1,5 +1,7 @@
 #include "emulated_gpu/compiler.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,15 +55,17 @@ int run(const std::vector<std::string>& command, const fs::path& log) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  const pid_t child = vfork();
-  if (child == 0) {
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(127);
-    dup2(STDOUT_FILENO, STDERR_FILENO);
-    execvp(arguments[0], arguments.data());
-    _exit(127);
-  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  if (error != 0 || waitpid(child, &status, 0) != child) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulated_gpu/capture.h"
+#include "emulated_gpu/memory.h"
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
@@ -32,6 +33,29 @@ void publish_symbols() {
 void Context::fail(CUresult result) {
   CUresult none = CUDA_SUCCESS;
   failure_.compare_exchange_strong(none, result);
+}
+
+bool Context::release() {
+  if (users_ == 0) return false;
+  if (--users_ > 0) return true;
+  std::map<Stream*, std::shared_ptr<Stream>> streams;
+  std::shared_ptr<Stream> unnamed;
+  {
+    const std::lock_guard lock(mutex_);
+    streams.swap(streams_);
+    unnamed.swap(unnamed_);
+    peers_.clear();
+  }
+  streams.clear();
+  unnamed.reset();
+  free_all(device_);
+  failure_ = CUDA_SUCCESS;
+  return true;
+}
+
+bool Context::enable_peer(int device) {
+  const std::lock_guard lock(mutex_);
+  return peers_.insert(device).second;
 }
 
 Stream* Context::create_stream(unsigned flags) {
@@ -95,7 +119,8 @@ Context*& current_context() {
 
 CUresult check_context() {
   if (!initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const bool exists = current_context() != nullptr && current_context()->is_alive();
+  if (!exists) return CUDA_ERROR_INVALID_CONTEXT;
   return current_context()->failure();
 }
 

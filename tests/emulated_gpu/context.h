@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "emulated_gpu/stream.h"
 
@@ -22,6 +23,13 @@ class Context {
   void fail(CUresult result);
   std::uint64_t next_stream() { return ++last_stream_; }
 
+  void retain() { ++users_; }
+  /// The last user's takes down all streams and memory; false where there is no user.
+  bool release();
+  bool is_alive() const { return users_ > 0; }
+  /// False where it is enabled already.
+  bool enable_peer(int device);
+
   Stream* create_stream(unsigned flags);
   void destroy_stream(Stream* stream);
   /// The stream of a handle: that without a name for nullptr. nullptr if there is none such.
@@ -34,9 +42,11 @@ class Context {
   int device_;
   std::atomic<CUresult> failure_{CUDA_SUCCESS};
   std::atomic<std::uint64_t> last_stream_{0};
+  std::atomic<int> users_{0};
   std::mutex mutex_;
   std::map<Stream*, std::shared_ptr<Stream>> streams_;
   std::shared_ptr<Stream> unnamed_;
+  std::set<int> peers_;
 };
 
 bool initialized();

@@ -13,6 +13,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
+#define __builtin_assume(condition)
 // The blocks of a launch run one after the other on one thread of the system.
 #define __shared__ static thread_local
 

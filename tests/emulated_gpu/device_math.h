@@ -63,6 +63,7 @@ extern "C" float frexpf(float, int*) noexcept;
 extern "C" long lrintf(float) noexcept;
 extern "C" long long llrintf(float) noexcept;
 extern "C" int abs(int) noexcept;
+extern "C" int printf(const char*, ...);
 extern "C" void* memcpy(void*, const void*, unsigned long) noexcept;
 extern "C" void* memset(void*, int, unsigned long) noexcept;
 inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
@@ -73,6 +74,8 @@ inline long long abs(long long x) { return x < 0 ? -x : x; }
 inline long long llabs(long long x) { return x < 0 ? -x : x; }
 inline float rsqrtf(float x) { return 1.0F / __builtin_sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+inline float sinpif(float x) { return static_cast<float>(sin(3.14159265358979323846 * x)); }
+inline float cospif(float x) { return static_cast<float>(cos(3.14159265358979323846 * x)); }
 inline float exp10f(float x) { return powf(10.0F, x); }
 inline void sincosf(float x, float* sine, float* cosine) { *sine = sinf(x), *cosine = cosf(x); }
 inline bool isnan(float x) { return __builtin_isnan(x); }
@@ -88,6 +91,7 @@ inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fsub_rn(float x, float y) { return x - y; }
 inline float __fmul_rn(float x, float y) { return x * y; }
 inline float __fdiv_rn(float x, float y) { return x / y; }
+inline float __frsqrt_rn(float x) { return static_cast<float>(1.0 / __builtin_sqrt(double(x))); }
 inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 inline float __frcp_rn(float x) { return 1.0F / x; }
 inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
@@ -114,6 +118,10 @@ inline int __float2int_rn(float x) { return static_cast<int>(rintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
 inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }
+inline unsigned __float2uint_rn(float x) { return static_cast<unsigned>(llrintf(x)); }
+inline long long __float2ll_rn(float x) { return llrintf(x); }
+inline float __ll2float_rn(long long x) { return static_cast<float>(x); }
+inline float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 inline float __double2float_rn(double x) { return static_cast<float>(x); }

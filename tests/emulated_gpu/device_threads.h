@@ -80,6 +80,10 @@ inline T __ldg(const T* address) {
   return *address;
 }
 template <class T>
+inline T __ldcg(const T* address) {
+  return *address;
+}
+template <class T>
 inline T __ldcs(const T* address) {
   return *address;
 }

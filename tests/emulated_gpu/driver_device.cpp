@@ -217,11 +217,17 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   const CUresult result = check_device(device);
-  if (result == CUDA_SUCCESS) *context = to(context_of(device));
-  return result;
+  if (result != CUDA_SUCCESS) return result;
+  context_of(device)->retain();
+  *context = to(context_of(device));
+  return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return check_device(device); }
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  const CUresult result = check_device(device);
+  if (result != CUDA_SUCCESS) return result;
+  return context_of(device)->release() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (!emulated_gpu::initialized()) return CUDA_ERROR_NOT_INITIALIZED;
@@ -254,7 +260,8 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   if (result != CUDA_SUCCESS) return result;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (peer == nullptr || from(peer) == current_context()) return CUDA_ERROR_INVALID_CONTEXT;
-  return CUDA_SUCCESS;
+  const bool is_new = current_context()->enable_peer(from(peer)->device());
+  return is_new ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {

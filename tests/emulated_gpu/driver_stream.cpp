@@ -2,9 +2,11 @@
 #include <cuda.h>
 
 #include <chrono>
+#include <memory>
 
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/region.h"
 
 namespace {
 
@@ -12,6 +14,7 @@ using emulated_gpu::check_context;
 using emulated_gpu::current_context;
 using emulated_gpu::Event;
 using emulated_gpu::find_stream;
+using emulated_gpu::Mark;
 using emulated_gpu::Stream;
 
 /// Whether the host may wait for the stream now.
@@ -22,12 +25,11 @@ CUresult check_wait(CUstream handle, const Stream& stream) {
 
 Event* from(CUevent event) { return reinterpret_cast<Event*>(event); }
 
-/// Whether the host may ask for the event now.
-CUresult check_event(CUevent event) {
+/// Where an event was recorded last, if the host may ask now; nullptr if nowhere.
+CUresult find(CUevent event, std::shared_ptr<Mark>& mark) {
   const CUresult result = check_context();
   if (result != CUDA_SUCCESS) return result;
-  return event == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                          : emulated_gpu::check_not_captured(*from(event));
+  return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : emulated_gpu::mark_of(*from(event), mark);
 }
 
 }  // namespace
@@ -122,29 +124,33 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  const CUresult result = check_event(event);
+  std::shared_ptr<Mark> mark;
+  const CUresult result = find(event, mark);
   if (result != CUDA_SUCCESS) return result;
-  from(event)->mark->wait_all();
+  if (mark != nullptr) mark->wait();
+  emulated_gpu::close_region();
   return current_context()->failure();
 }
 
 CUresult cuEventQuery(CUevent event) {
-  const CUresult result = check_event(event);
+  std::shared_ptr<Mark> mark;
+  const CUresult result = find(event, mark);
   if (result != CUDA_SUCCESS) return result;
-  return from(event)->mark->done() ? current_context()->failure() : CUDA_ERROR_NOT_READY;
+  const bool done = mark == nullptr || mark->is_reached();
+  return done ? current_context()->failure() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  for (const CUevent event : {start, end}) {
-    const CUresult result = check_event(event);
-    if (result != CUDA_SUCCESS) return result;
-    const bool timed = (from(event)->flags & CU_EVENT_DISABLE_TIMING) == 0;
-    if (!timed || from(event)->mark->is_new()) return CUDA_ERROR_INVALID_HANDLE;
-    if (!from(event)->mark->done()) return CUDA_ERROR_NOT_READY;
-  }
-  const std::chrono::duration<float, std::milli> elapsed =
-      from(end)->mark->time - from(start)->mark->time;
-  *milliseconds = elapsed.count();
+  std::shared_ptr<Mark> first;
+  std::shared_ptr<Mark> last;
+  CUresult result = find(start, first);
+  if (result == CUDA_SUCCESS) result = find(end, last);
+  if (result != CUDA_SUCCESS) return result;
+  const unsigned flags = from(start)->flags | from(end)->flags;
+  const bool timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  if (!timed || first == nullptr || last == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!first->is_reached() || !last->is_reached()) return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(last->time() - first->time()).count();
   return CUDA_SUCCESS;
 }
 

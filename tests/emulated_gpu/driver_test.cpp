@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -142,6 +143,48 @@ TEST_CASE("events order streams") {
   CHECK(y.values() == std::vector<unsigned>{expected});
   for (const CUstream stream : streams) CHECK(DRIVER(cuStreamDestroy)(stream) == CUDA_SUCCESS);
   for (const CUevent event : events) CHECK(DRIVER(cuEventDestroy)(event) == CUDA_SUCCESS);
+}
+
+TEST_CASE("an event that is recorded anew leaves those who wait for the old place") {
+  start();
+  const CUmodule module = compile("KERNEL(store, int* y, int value) { *y = value; }");
+  const CUfunction store = kernel(module, "store");
+  const Array<int> y(std::vector<int>{0});
+  const CUstream slow = create_stream();
+  const CUstream fast = create_stream();
+  const CUstream waiting = create_stream();
+  const CUevent event = create_event();
+  std::atomic<bool> go{false};
+  const CUhostFn wait = [](void* data) {
+    while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
+  };
+  REQUIRE(DRIVER(cuLaunchHostFunc)(slow, wait, &go) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuEventRecord)(event, slow) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuStreamWaitEvent)(waiting, event, 0) == CUDA_SUCCESS);
+  REQUIRE(launch(store, {1}, {1}, waiting, y.address(), 1) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuEventRecord)(event, fast) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuEventSynchronize)(event) == CUDA_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(y.values() == std::vector<int>{0});
+  go = true;
+  REQUIRE(DRIVER(cuStreamSynchronize)(waiting) == CUDA_SUCCESS);
+  CHECK(y.values() == std::vector<int>{1});
+}
+
+TEST_CASE("the last user of a context takes it down") {
+  start(1);
+  CUdeviceptr address = 0;
+  REQUIRE(DRIVER(cuMemAlloc)(&address, 1024) == CUDA_SUCCESS);
+  create_stream();
+  int users = 0;
+  while (DRIVER(cuDevicePrimaryCtxRelease)(1) == CUDA_SUCCESS) ++users;
+  CHECK(users > 0);
+  CHECK(DRIVER(cuMemAlloc)(&address, 1024) == CUDA_ERROR_INVALID_CONTEXT);
+  start(1);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  REQUIRE(DRIVER(cuMemGetInfo)(&free, &total) == CUDA_SUCCESS);
+  CHECK(free == total);
 }
 
 TEST_CASE("streams run on while the host does not wait") {

@@ -70,7 +70,7 @@ TEST_CASE("alone: a barrier in one branch" * doctest::skip()) {
 }
 TEST_CASE("threads that wait for ever end the process") {
   const Run run = run_alone("alone: a barrier in one branch");
-  CHECK_SAYS(run, "block (0, 0, 0) of kernel test wait for ever");
+  CHECK_SAYS(run, "block (0, 0, 0) of kernel test wait for ever, for no other");
   CHECK_SAYS(run, "7 wait at a barrier and 25 for lanes");
 }
 

@@ -51,6 +51,14 @@ void check_end(const Allocation& allocation, CUdeviceptr address) {
   }
 }
 
+void release(Registry& held, std::map<CUdeviceptr, Allocation>::iterator place) {
+  const Allocation allocation = place->second;
+  check_end(allocation, place->first);
+  held.used[static_cast<std::size_t>(allocation.device)] -= padded(allocation.bytes);
+  held.allocations.erase(place);
+  unmap_pages(allocation.pages);
+}
+
 }  // namespace
 
 CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address) {
@@ -76,13 +84,19 @@ CUresult free_device(CUdeviceptr address) {
   const std::lock_guard lock(held.mutex);
   const auto found = held.allocations.find(address);
   if (found == held.allocations.end()) return CUDA_ERROR_INVALID_VALUE;
-  const Allocation allocation = found->second;
-  check_end(allocation, address);
-  held.used[static_cast<std::size_t>(allocation.device)] -= padded(allocation.bytes);
-  held.allocations.erase(found);
-  unmap_pages(allocation.pages);
+  release(held, found);
   close_region();
   return CUDA_SUCCESS;
+}
+
+void free_all(int device) {
+  Registry& held = registry();
+  const std::lock_guard lock(held.mutex);
+  for (auto next = held.allocations.begin(); next != held.allocations.end();) {
+    const auto here = next++;
+    if (here->second.device == device) release(held, here);
+  }
+  close_region();
 }
 
 std::size_t free_bytes(int device) {

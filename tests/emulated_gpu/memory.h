@@ -11,6 +11,8 @@ namespace emulated_gpu {
 /// device has.
 CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address);
 CUresult free_device(CUdeviceptr address);
+/// All that is left of a device's.
+void free_all(int device);
 std::size_t free_bytes(int device);
 
 /// Whether the bytes lie within one allocation of some device.

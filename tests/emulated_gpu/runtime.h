@@ -1,11 +1,13 @@
 // What compiled kernels and the emulated driver have in common. Freestanding: kernels include it.
 #pragma once
 
+struct EmulatedGpuIndex {
+  unsigned x, y, z;
+};
+
 /// Where the running thread of a kernel stands. The driver sets it at every switch of threads.
 struct EmulatedGpuPlace {
-  struct {
-    unsigned x, y, z;
-  } thread, block, block_size, grid_size;
+  EmulatedGpuIndex thread, block, block_size, grid_size;
 };
 
 /// What a module exports for each kernel, under the kernel's name followed by `_kernel`.

@@ -8,26 +8,29 @@
 #include "emulated_gpu/settings.h"
 
 namespace emulated_gpu {
-void Mark::wait(std::uint64_t number) {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return reached >= number; });
+
+void Mark::reach() {
+  {
+    const std::lock_guard lock(mutex_);
+    reached_ = true;
+    time_ = Clock::now();
+  }
+  changed_.notify_all();
 }
 
-void Mark::wait_all() {
-  std::unique_lock lock(mutex);
-  const std::uint64_t number = recorded;
-  changed.wait(lock, [&] { return reached >= number; });
-  close_region();
+void Mark::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return reached_; });
 }
 
-bool Mark::is_new() {
-  const std::lock_guard lock(mutex);
-  return recorded == 0;
+bool Mark::is_reached() {
+  const std::lock_guard lock(mutex_);
+  return reached_;
 }
 
-bool Mark::done() {
-  const std::lock_guard lock(mutex);
-  return reached >= recorded;
+Mark::Clock::time_point Mark::time() {
+  const std::lock_guard lock(mutex_);
+  return time_;
 }
 
 Stream::Stream(Context& context, unsigned flags) : context_(context), flags_(flags) {
@@ -62,33 +65,12 @@ void Stream::enqueue(Work work) {
   });
 }
 
-void Stream::record(Event& event) {
-  const std::shared_ptr<Mark> mark = event.mark;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mark->mutex);
-    number = ++mark->recorded;
-  }
-  push([mark, number] {
-    {
-      const std::lock_guard lock(mark->mutex);
-      if (number > mark->reached) {
-        mark->reached = number;
-        mark->time = Mark::Clock::now();
-      }
-    }
-    mark->changed.notify_all();
-  });
+void Stream::record(std::shared_ptr<Mark> mark) {
+  push([mark = std::move(mark)] { mark->reach(); });
 }
 
-void Stream::wait_for(const Event& event) {
-  const std::shared_ptr<Mark> mark = event.mark;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mark->mutex);
-    number = mark->recorded;
-  }
-  push([mark, number] { mark->wait(number); });
+void Stream::wait_for(std::shared_ptr<Mark> mark) {
+  push([mark = std::move(mark)] { mark->wait(); });
 }
 
 void Stream::synchronize() {
@@ -103,7 +85,7 @@ bool Stream::idle() {
   return done_ == pushed_;
 }
 
-/// Dawdles before every fourth piece of work or so.
+/// Dawdles before every eighth piece of work or so.
 void Stream::run(std::uint64_t seed) {
   const FaultStack stack;
   for (;;) {
@@ -114,7 +96,7 @@ void Stream::run(std::uint64_t seed) {
     queue_.pop_front();
     lock.unlock();
     const std::uint64_t luck = next_luck(seed) % 400;
-    if (luck < 100) std::this_thread::sleep_for(std::chrono::microseconds(luck));
+    if (luck < 50) std::this_thread::sleep_for(std::chrono::microseconds(luck));
     step();
     lock.lock();
     ++done_;

@@ -16,26 +16,27 @@ namespace emulated_gpu {
 
 class Context;
 
-/// How far a mark has come. Streams may come to a mark of an event that is gone.
-struct Mark {
+/// A place in a stream, which the stream may reach when the event is gone.
+class Mark {
+ public:
   using Clock = std::chrono::steady_clock;
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::uint64_t recorded = 0;  ///< by the host
-  std::uint64_t reached = 0;   ///< by a stream
-  Clock::time_point time;      ///< of what was reached last
+  void reach();
+  void wait();
+  bool is_reached();
+  Clock::time_point time();  ///< when it was reached
 
-  void wait(std::uint64_t number);
-  void wait_all();
-  bool done();
-  bool is_new();  ///< never recorded
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+  Clock::time_point time_;
 };
 
 struct Capture;
 
 /// Where a stream or an event stands in a capture; nowhere without one. Functions of capture.h
-/// alone read and write it.
+/// alone read and write it, and an event's mark.
 struct CapturePosition {
   std::shared_ptr<Capture> capture;
   std::set<int> last;  ///< nodes that what follows comes after
@@ -43,7 +44,7 @@ struct CapturePosition {
 
 struct Event {
   unsigned flags = 0;
-  std::shared_ptr<Mark> mark = std::make_shared<Mark>();
+  std::shared_ptr<Mark> mark;  ///< recorded last; nullptr if none was
   CapturePosition position;
 };
 
@@ -63,8 +64,8 @@ class Stream {
 
   /// A result that is not a success fails the context.
   void enqueue(Work work);
-  void record(Event& event);
-  void wait_for(const Event& event);
+  void record(std::shared_ptr<Mark> mark);
+  void wait_for(std::shared_ptr<Mark> mark);
   /// Waits for what is enqueued by now.
   void synchronize();
   bool idle();
