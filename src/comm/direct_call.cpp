@@ -261,6 +261,10 @@ std::int64_t sent_by(const CollectiveCall& call, int rank) {
 
 void check_call(const CollectiveCall& call, int size, const Stream& stream) {
   MW_CHECK(stream.is_immediate(), "hosts exchange what is there");
+  check_call(call, size);
+}
+
+void check_call(const CollectiveCall& call, int size) {
   const bool reduces = call.kind == Kind::kAllReduce || call.kind == Kind::kReduceScatter;
   MW_CHECK(!reduces || call.dtype != DType::kUInt8, "no reduction of {}", to_string(call.dtype));
   MW_CHECK(call.count >= 0, "{} elements", call.count);
@@ -272,15 +276,15 @@ void check_call(const CollectiveCall& call, int size, const Stream& stream) {
   if (call.kind == Kind::kAllToAll) check_counts(call.recv_counts);
 }
 
-std::size_t slot_bytes(const CollectiveCall& call) {
-  std::int64_t most = call.count;
+std::size_t slot_bytes(const CollectiveCall& call, std::size_t most) {
+  std::int64_t given = call.count;
   if (call.kind == Kind::kAllToAll) return 0;  // members send different amounts
-  if (call.kind == Kind::kReduceScatter) most = total(call.counts);
+  if (call.kind == Kind::kReduceScatter) given = total(call.counts);
   if (call.kind == Kind::kAllGather) {
-    most = *std::max_element(call.counts.begin(), call.counts.end());
+    given = *std::max_element(call.counts.begin(), call.counts.end());
   }
-  const std::size_t bytes = bytes_of(most, call.dtype);
-  return bytes > kSlotBytes ? 0 : std::max<std::size_t>(64, whole_lines(bytes));
+  const std::size_t bytes = bytes_of(given, call.dtype);
+  return bytes > most ? 0 : std::max<std::size_t>(64, whole_lines(bytes));
 }
 
 std::size_t board_bytes(const CollectiveCall& call, int size) {

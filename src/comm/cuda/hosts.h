@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace meshwork::cuda {
+
+/// The hosts of a group of GPU devices, and the numbers that they tell each other. Every member
+/// makes the same calls in the same order; a lost member ends them as those of a Communicator.
+class Hosts {
+ public:
+  explicit Hosts(std::shared_ptr<Communicator> communicator);
+
+  int rank() const { return communicator_->rank(); }
+  int size() const { return communicator_->size(); }
+  Communicator& communicator() const { return *communicator_; }
+  Stream& stream() const { return *stream_; }  ///< immediate
+
+  /// As many numbers of every member, by rank.
+  std::vector<std::int64_t> gather(std::span<const std::int64_t> mine);
+  std::vector<std::int64_t> gather(std::int64_t mine) { return gather({&mine, 1}); }
+
+  /// Returns when all have come. Breaks, on all alike, where they come for different calls.
+  void meet(std::int64_t call);
+
+  /// A number for a call that all prepare together.
+  std::int64_t next_call() { return ++last_call_; }
+
+ private:
+  std::shared_ptr<Communicator> communicator_;
+  std::unique_ptr<Stream> stream_;
+  std::int64_t mine_ = 0;                  ///< the call for which this one comes
+  std::vector<std::int64_t> calls_;        ///< and all others
+  std::unique_ptr<PreparedCall> meeting_;  ///< gathers them
+  std::int64_t last_call_ = 0;
+};
+
+}  // namespace meshwork::cuda
