@@ -41,6 +41,7 @@ TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
   test::check_all_gather(*world.devices);
   test::check_all_to_all(*world.devices);
   test::check_many_at_a_time(world);
+  test::check_any_order(*world.devices);
 }
 
 TEST_CASE("ranks keep the contract with less scratch than ranks") {

@@ -1,0 +1,273 @@
+// Collectives on memory of GPUs, threads as their devices: the contract of every communicator, and
+// what becomes of a call that loses a member.
+#include "comm/cuda_communicator.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <stdexcept>
+
+#include "backend/backend.h"
+#include "base/check.h"
+#include "base/error.h"
+#include "comm/contract.h"
+#include "comm/contract_case.h"
+#include "comm/cuda/staged_call.h"
+#include "comm/hosted_communicator.h"
+#include "comm/thread.h"
+#include "device/cuda_device.h"
+#include "device/tree_sum.h"
+
+using namespace meshwork;
+using meshwork::test::hosted_communicator;
+
+namespace {
+
+using Kind = CollectiveCall::Kind;
+
+/// Devices go round the GPUs.
+int gpu_of(const World& world) { return world.hosts->rank() % gpu_count(); }
+
+/// One device's GPU, its stream, and some memory there.
+struct Member {
+  explicit Member(World& world)
+      : rank(world.hosts->rank()),
+        device(make_cuda_device(gpu_of(world), {})),
+        stream(device->make_stream()),
+        devices(cuda_communicator(world.devices, gpu_of(world))) {}
+  ~Member() { stream->drain(); }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  template <class T>
+  std::shared_ptr<std::byte> bring(const std::vector<T>& values) {
+    auto memory = device->allocate(bytes_of(values));
+    upload(*device, *stream, memory.get(), values.data(), bytes_of(values));
+    return memory;
+  }
+  template <class T>
+  void fetch(std::vector<T>& values, const std::shared_ptr<std::byte>& memory) {
+    download(*device, *stream, values.data(), memory.get(), bytes_of(values));
+  }
+  template <class T>
+  static std::int64_t bytes_of(const std::vector<T>& values) {
+    return static_cast<std::int64_t>(values.size() * sizeof(T));
+  }
+
+  int rank;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+  std::shared_ptr<Communicator> devices;
+};
+
+/// All data through staging memory, also where GPUs reach each other.
+class StagedCommunicator final : public Communicator {
+ public:
+  StagedCommunicator(std::shared_ptr<Communicator> hosts, std::shared_ptr<Device> device)
+      : hosts_(std::make_shared<cuda::Hosts>(std::move(hosts))), device_(std::move(device)) {}
+  int rank() const override { return hosts_->rank(); }
+  int size() const override { return hosts_->size(); }
+  std::unique_ptr<Communicator> group(std::span<const int> members) override {
+    return std::make_unique<StagedCommunicator>(hosts_->communicator().group(members), device_);
+  }
+  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
+    return cuda::staged_call(hosts_, call, *device_, cuda::cuda_stream(stream));
+  }
+  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
+
+ private:
+  std::shared_ptr<cuda::Hosts> hosts_;
+  std::shared_ptr<Device> device_;
+};
+
+/// Any bits: all numbers, infinities, NaN, and zeros and numbers below the normal range more often
+/// than they come by chance.
+std::vector<float> any_floats(int rank, std::int64_t count) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint32_t bits = test::hash(rank, i, 1);
+    if (bits % 7 == 0) bits &= 0x807fffffU;
+    if (bits % 11 == 0) bits |= 0x7f800000U;
+    if (bits % 13 == 0) bits &= 0xff800000U;
+    values.push_back(std::bit_cast<float>(bits));
+  }
+  return values;
+}
+
+/// The bits of a number; of NaN there is one, and below the normal range there is zero.
+std::uint32_t bits_of(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return 0x7fc00000U;
+  return (bits & 0x7f800000U) == 0 ? bits & 0x80000000U : bits;
+}
+
+/// An all-reduce of any floats against that of the CPU, where they flush like its kernels.
+void check_any_floats(Member& member, std::int64_t count, Reduction reduction) {
+  const auto cpu = make_cpu_backend(1);
+  const int size = member.devices->size();
+  std::vector<std::vector<float>> all;
+  std::vector<const void*> inputs;
+  for (int rank = 0; rank < size; ++rank) all.push_back(any_floats(rank, count));
+  for (const auto& values : all) inputs.push_back(values.data());
+  std::vector<float> right(static_cast<std::size_t>(count)), mine = right;
+  tree_reduce(inputs, right.data(), count, DType::kFloat32, reduction);
+  const auto memory = member.bring(all[static_cast<std::size_t>(member.rank)]);
+  const auto call = member.devices->prepare(
+      {.send = memory.get(), .recv = memory.get(), .reduction = reduction, .count = count},
+      *member.stream);
+  call->start();
+  member.fetch(mine, memory);
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    wrong += bits_of(mine[i]) != bits_of(right[i]) ? 1 : 0;
+  CHECK(wrong == 0);
+}
+
+/// A call of `count` floats, in place.
+struct Sum {
+  Sum(Member& member, std::int64_t count)
+      : memory(member.bring(std::vector<float>(static_cast<std::size_t>(count), 1.0F))),
+        call(member.devices->prepare({.send = memory.get(), .recv = memory.get(), .count = count},
+                                     *member.stream)) {}
+  std::shared_ptr<std::byte> memory;
+  std::unique_ptr<PreparedCall> call;
+};
+
+}  // namespace
+
+TEST_CASE("GPU devices keep the contract") {
+  for (const int devices : {1, 2, 3, 4, 5, 8}) {
+    CAPTURE(devices);
+    run_devices(devices, [&](World& world) {
+      const int gpu = gpu_of(world);
+      World mine{world.hosts, hosted_communicator(cuda_communicator(world.devices, gpu),
+                                                  make_cuda_device(gpu, {}))};
+      CHECK(mine.devices->size() == devices);
+      test::check_contract_in_order(mine);
+    });
+  }
+}
+
+TEST_CASE("GPU devices keep the contract through staging memory") {
+  for (const int devices : {1, 2, 3, 4}) {
+    CAPTURE(devices);
+    run_devices(devices, [&](World& world) {
+      std::shared_ptr<Device> device = make_cuda_device(gpu_of(world), {});
+      const auto staged = std::make_shared<StagedCommunicator>(world.devices, device);
+      World mine{world.hosts, hosted_communicator(staged, device)};
+      test::check_contract_in_order(mine);
+    });
+  }
+}
+
+TEST_CASE("GPU devices reduce any floats to the bits of the CPU") {
+  for (const int devices : {2, 3, 5, 8}) {
+    CAPTURE(devices);
+    run_devices(devices, [&](World& world) {
+      Member member(world);
+      for (const std::int64_t count : {1001, 20003}) {
+        for (const Reduction reduction : {Reduction::kSum, Reduction::kMax}) {
+          check_any_floats(member, count, reduction);
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("GPU devices: blocks that engines copy") {
+  run_devices(3, [](World& world) {
+    Member member(world);
+    // 5 MB and 1 MB.
+    const std::vector<std::int64_t> counts{1250000, 0, 250000};
+    const auto mine = test::values<std::int32_t>(member.rank, 0,
+                                                 counts[static_cast<std::size_t>(member.rank)], 1);
+    std::vector<std::int32_t> all(1500000), right;
+    for (int rank = 0; rank < 3; ++rank) {
+      const auto block =
+          test::values<std::int32_t>(rank, 0, counts[static_cast<std::size_t>(rank)], 1);
+      right.insert(right.end(), block.begin(), block.end());
+    }
+    const auto send = member.bring(mine), recv = member.bring(all);
+    const auto call = member.devices->prepare({.kind = Kind::kAllGather,
+                                               .send = send.get(),
+                                               .recv = recv.get(),
+                                               .dtype = DType::kInt32,
+                                               .counts = counts},
+                                              *member.stream);
+    call->start();
+    member.fetch(all, recv);
+    CHECK(all == right);
+  });
+}
+
+TEST_CASE("GPU devices: a call that is started again and again, unwatched") {
+  run_devices(4, [](World& world) {
+    Member member(world);
+    for (const std::int64_t count : {100, 20000}) {
+      Sum sum(member, count);
+      for (int round = 0; round < 12; ++round) sum.call->start();
+      std::vector<float> result(static_cast<std::size_t>(count));
+      member.fetch(result, sum.memory);
+      CHECK(result == std::vector<float>(result.size(), static_cast<float>(1 << 24)));
+    }
+  });
+}
+
+TEST_CASE("GPU devices that prepare or start different calls are found out") {
+  const auto mismatch = [](const CollectiveCall& first, const CollectiveCall& odd) {
+    run_devices(3, [&](World& world) {
+      Member member(world);
+      CHECK_THROWS_AS(
+          member.devices->prepare(world.hosts->rank() == 1 ? odd : first, *member.stream),
+          CheckFailure);
+      world.hosts->barrier();
+    });
+  };
+  const CollectiveCall first{.count = 9000};
+  mismatch(first, {.count = 8999});
+  mismatch(first, {.dtype = DType::kInt32, .count = 9000});
+  mismatch(first, {.reduction = Reduction::kMax, .count = 9000});
+  mismatch(first, {.kind = Kind::kReduceScatter, .counts = {3000, 3000, 3000}});
+  const CollectiveCall gather{.kind = Kind::kAllGather, .counts = {2, 3, 4}};
+  mismatch(gather, {.kind = Kind::kAllGather, .counts = {2, 4, 3}});
+  const CollectiveCall exchange{
+      .kind = Kind::kAllToAll, .counts = {1, 1, 1}, .recv_counts = {1, 1, 1}};
+  mismatch(exchange, {.kind = Kind::kAllToAll, .counts = {1, 1, 1}, .recv_counts = {1, 1, 2}});
+  run_devices(2, [](World& world) {
+    Member member(world);
+    Sum one(member, 20000), other(member, 20000);
+    CHECK_THROWS_AS((world.hosts->rank() == 0 ? one : other).call->start(), CheckFailure);
+    world.hosts->barrier();
+  });
+}
+
+TEST_CASE("GPU devices: what makes no sense is refused before anyone waits") {
+  run_devices(2, [](World& world) {
+    Member member(world);
+    const auto refused = [&](const CollectiveCall& call, Stream& stream) {
+      CHECK_THROWS_AS(member.devices->prepare(call, stream), CheckFailure);
+    };
+    refused({}, test::immediate_stream());
+    refused({.dtype = DType::kUInt8}, *member.stream);
+    refused({.count = -1}, *member.stream);
+    refused({.kind = Kind::kAllGather, .counts = {1}}, *member.stream);
+  });
+}
+
+TEST_CASE("GPU devices: one that is lost ends the calls of the others") {
+  for (const int devices : {2, 3, 8}) {
+    for (const std::int64_t count : {10, 20000}) {
+      for (int rounds = 0; rounds < 3; ++rounds) {
+        const auto work = [&](World& world) {
+          Member member(world);
+          Sum sum(member, count);
+          for (int round = 0;; ++round) {
+            if (member.rank == 1 && round == rounds) throw std::invalid_argument("the cause");
+            sum.call->start();
+          }
+        };
+        CHECK_THROWS_WITH_AS(run_devices(devices, work), "the cause", std::invalid_argument);
+      }
+    }
+  }
+}
