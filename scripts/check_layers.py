@@ -39,7 +39,7 @@ MAY_SEE = {
     "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state",
     "train": "base config graph model optim sharding machine device comm exec data state job",
     "explain": "base config graph optim sharding spmd compile job train",
-    "cli": "base config machine comm data state job train explain",
+    "cli": "base config machine device comm data state job train explain",
     "main": "machine cli",
 }
 ORDER = list(MAY_SEE)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,9 +102,10 @@ std::unique_ptr<Backend> make_cpu_backend(int threads);
 /// The same of a GPU of NVIDIA.
 Target cuda_target();
 
-/// Kernels of our own, which NVRTC compiles, and cuBLASLt's products, on number `gpu` of the GPUs of
-/// this machine. Throws a configuration Error, of one line, where what they need is missing.
-std::unique_ptr<Backend> make_cuda_backend(int gpu);
+/// Kernels of our own, which NVRTC compiles, and cuBLASLt's products, on number `gpu` of the GPUs
+/// of this machine; without a number they may be asked for, but have no device to run on. Throws a
+/// configuration Error, of one line, where what they need is missing.
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu);
 
 /// Of oneDNN: "2.6.0".
 std::string onednn_version();

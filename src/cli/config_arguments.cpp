@@ -13,6 +13,9 @@ std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
                "devices that are left",
                "MESH"},
               arguments->overrides.mesh);
+  options.add({"--device",
+               "what computes: cpu, cuda (GPUs of NVIDIA), or auto: GPUs if there are any", "KIND"},
+              arguments->overrides.device);
   return arguments;
 }
 

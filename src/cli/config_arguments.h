@@ -8,7 +8,7 @@
 
 namespace meshwork::cli {
 
-/// What every command that reads a configuration takes: CONFIG [key=value ...] --mesh.
+/// What every command that reads a configuration takes: CONFIG [key=value ...] --mesh --device.
 struct ConfigArguments {
   std::string file;
   config::Overrides overrides;

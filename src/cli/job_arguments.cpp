@@ -30,6 +30,8 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
   std::string line = "meshwork " + command + " " + quoted(arguments.file);
   for (const std::string& word : arguments.overrides.assignments) line += " " + quoted(word);
   if (!arguments.overrides.mesh.empty()) line += " --mesh " + quoted(arguments.overrides.mesh);
+  if (!arguments.overrides.device.empty())
+    line += " --device " + quoted(arguments.overrides.device);
   for (const std::string& word : options) line += " " + quoted(word);
   return line;
 }

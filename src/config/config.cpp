@@ -140,6 +140,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
     fail_at(root.at, "the file must be a map of keys, such as 'model:', not {}", describe(root));
   }
   for (const std::string& assignment : overrides.assignments) apply_override(root, assignment);
+  if (!overrides.device.empty()) apply_override(root, "device=" + overrides.device);
   root.at = whole;
   Reader reader(root, "the configuration");
   Config config;
@@ -147,6 +148,11 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
   if (const Value* precision = reader.find("precision")) {
     config.precision = read_precision(*precision, "precision");
+  }
+  if (const Value* device = reader.find("device")) {
+    config.device = choose<DeviceKind>(
+        *device, "device",
+        {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}, {"auto", DeviceKind::kAuto}});
   }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.

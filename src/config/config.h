@@ -30,6 +30,9 @@ enum class Precision { kFloat32, kMixedBFloat16 };
 /// Reads "float32" or "mixed_bfloat16"; `what` names the value in errors: "precision".
 Precision read_precision(const Value& value, std::string_view what);
 
+/// What computes: processors, GPUs of NVIDIA, or these where there are any.
+enum class DeviceKind { kCpu, kCuda, kAuto };
+
 /// Ordered as in the file: the last axis varies fastest over the devices.
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
@@ -213,6 +216,7 @@ struct Config {
   std::string text;  ///< YAML of the whole, overrides included
   std::uint64_t seed = 1337;
   Precision precision = Precision::kFloat32;  ///< of layers that do not say otherwise
+  DeviceKind device = DeviceKind::kCpu;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
   std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file
@@ -237,9 +241,10 @@ struct Config {
   std::string run_directory;   ///< by default runs/<name of the file>
 };
 
-/// What the command line may change: `--mesh` and `a.b.c=value`.
+/// What the command line may change: `--mesh`, `--device` and `a.b.c=value`.
 struct Overrides {
-  std::string mesh;  ///< "4x2" or "data=4,model=2"; "" for none
+  std::string mesh;    ///< "4x2" or "data=4,model=2"; "" for none
+  std::string device;  ///< as in the file; "" for none
   std::vector<std::string> assignments;
 };
 

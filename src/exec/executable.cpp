@@ -66,6 +66,22 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
   }
 }
 
+void Executable::run() const {
+  if (has_run_ && recorded_ == nullptr && calls_.empty()) {
+    recorded_ = streams_.compute->recorded([this] {
+      for (const Step& step : steps_) step.launch();
+    });
+  }
+  has_run_ = true;
+  if (recorded_ == nullptr) return run([](std::size_t /*step*/) {});
+  Progress& progress = streams_.progress;
+  progress.program.store(this, std::memory_order_relaxed);
+  progress.step.store(0, std::memory_order_relaxed);
+  recorded_();
+  progress.program.store(nullptr, std::memory_order_relaxed);
+  progress.count.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Executable::bind(const Instruction& instruction) {
   if (instruction.kind == Instruction::Kind::kFinish) {
     const auto& call = plan_.instructions[static_cast<std::size_t>(instruction.started)];

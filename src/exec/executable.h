@@ -69,10 +69,9 @@ class Executable {
   Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
              CommunicatorGroups& groups, std::byte* arena, const SamplesOf& samples = {});
 
-  /// Enqueues the program on the streams. The compute stream ends behind all of it.
-  void run() const {
-    run([](std::size_t /*step*/) {});
-  }
+  /// Enqueues the program on the streams. The compute stream ends behind all of it. From the second
+  /// time on it is one piece of work, where the device can record it and no host has a part in it.
+  void run() const;
 
   /// The same, and calls `after` with the number of each step that has been enqueued.
   template <class After>
@@ -126,6 +125,8 @@ class Executable {
   std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them
   std::vector<PreparedCall*> under_way_;                ///< after the step added last
+  mutable bool has_run_ = false;
+  mutable Launch recorded_;  ///< all steps; null: they are enqueued one by one
 };
 
 /// Scratch bytes that `backend` wants for a kernel or a fusion group; an Error if it has none for

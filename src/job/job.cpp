@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "comm/cuda_communicator.h"
 #include "comm/mpi.h"
 #include "comm/thread.h"
 #include "data/check_values.h"
+#include "device/cuda_device.h"
 #include "exec/executable.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
@@ -22,6 +24,7 @@ namespace meshwork {
 namespace {
 
 constexpr std::string_view kLabel = "y";
+constexpr std::string_view kCuda = "cuda";
 
 void add_field(const Field& field, Signature& signature) {
   if (field.name == kLabel) {
@@ -78,7 +81,23 @@ Signature signature_of(const data::Split& split, ProgramKind kind) {
   return signature;
 }
 
-Target target_of(const config::Config& /*config*/, const Mesh& mesh) {
+namespace {
+
+/// Whether there is a GPU, and all that it needs.
+bool have_gpus() {
+  try {
+    return has_cuda() && gpu_count() > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Target target_of(const config::Config& config, const Mesh& mesh) {
+  const bool on_gpus = config.device == config::DeviceKind::kCuda ||
+                       (config.device == config::DeviceKind::kAuto && have_gpus());
+  if (on_gpus) return cuda_target();
   const JobLaunch launch = launch_from_environment();
   return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
 }
@@ -263,13 +282,27 @@ void check_launch(const Job& job, const std::string& command) {
                   to_string(job.mesh), devices, launch.size, devices, command);
 }
 
+namespace {
+
+/// Devices of a node take its GPUs in turn: ranks by their number on it, else devices by theirs.
+DeviceParts make_cuda_device_parts(std::shared_ptr<Communicator> hosts) {
+  if (hosts == nullptr) return {make_cuda_backend(std::nullopt), nullptr};
+  const JobLaunch launch = launch_from_environment();
+  const int gpu = (launch.by_mpirun ? launch.local_rank : hosts->rank()) % gpu_count();
+  return {make_cuda_backend(gpu), cuda_communicator(std::move(hosts), gpu)};
+}
+
+}  // namespace
+
 DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts) {
   if (job.device_factory) return job.device_factory(job.target, std::move(hosts));
+  if (job.target.name == kCuda) return make_cuda_device_parts(std::move(hosts));
   return {make_cpu_backend(job.target.threads), std::move(hosts)};
 }
 
 void run_on_devices(const Job& job, const std::function<void(const World&)>& work) {
   const JobLaunch launch = launch_from_environment();
+  if (job.target.name == kCuda && !job.device_factory) gpu_count();  // says what is missing
   check_address_space(job.target.threads * (launch.by_mpirun ? 1 : job.mesh.num_devices()));
   if (launch.by_mpirun) {
     MpiSession session(job.config.stall_timeout);

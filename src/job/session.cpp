@@ -69,8 +69,11 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
   check_variables_agree();
   if (device().reads_host_memory()) check_node_memory(job, plans_.arena_bytes, hosts());
   // Collectives take what they need straight from the arenas of the others where they can.
-  arena_ = device().allocate(plans_.arena_bytes,
-                             [&](std::int64_t bytes) { return devices_->allocate(bytes); });
+  const auto allocate = [&] {
+    arena_ = device().allocate(plans_.arena_bytes,
+                               [&](std::int64_t bytes) { return devices_->allocate(bytes); });
+  };
+  device().reads_host_memory() ? allocate() : collectively(hosts(), allocate);
   collectively(hosts(), [&] { place_samples(); });
   for (const auto& [key, plan] : plans_.plans) {
     const auto samples = [&, key = key](const std::string& field) {

@@ -105,7 +105,11 @@ void run_checked(const Session& session, const Executable& executable) {
   }
   const auto& steps = executable.steps();
   executable.run([&](std::size_t step) {
-    for (const ValueId id : steps[step].values) checker.check(id, step + 1);
+    try {
+      for (const ValueId id : steps[step].values) checker.check(id, step + 1);
+    } catch (const Error& error) {  // of a device that tells late what went wrong
+      throw Error(error.code(), fmt::format("{}: {}", executable.describe(step), error.what()));
+    }
   });
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   const std::optional<Finding>& found = checker.found();

@@ -125,6 +125,24 @@ TEST_CASE("devices tells cores, memory and ranks") {
   CHECK(run_program("devices", job + "1").out.empty());
 }
 
+TEST_CASE("a GPU that is not there is one line, before anything starts") {
+  // No GPU is left of those that there may be.
+  const std::string hidden = "CUDA_VISIBLE_DEVICES=";
+  const Finished devices = run_program("devices", hidden);
+  CHECK(devices.exit_code == 0);
+  CHECK(devices.out.find("  GPUs       none: device cuda: ") != std::string::npos);
+  const std::string fit = "fit configs/keras_guide.yaml run_directory=/nowhere/at/all --device ";
+  const Finished run = run_program(fit + "cuda", hidden);
+  CHECK(run.exit_code == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.starts_with("meshwork: device cuda: "));
+  CHECK(run.err.find("say device: cpu") != std::string::npos);
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  // auto takes what there is; a plan needs no GPU.
+  CHECK(run_program("paths configs/keras_guide.yaml --device auto", hidden).exit_code == 0);
+  CHECK(run_program("paths configs/keras_guide.yaml --device cuda", hidden).exit_code == 0);
+}
+
 TEST_CASE("devices --json is for programs") {
   const auto alone = nlohmann::json::parse(run_program("devices --json").out);
   CHECK(alone.at("cores").get<int>() >= 1);

@@ -13,6 +13,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.file == "c.yaml");
   CHECK(config.seed == 1337);
   CHECK(config.precision == Precision::kFloat32);
+  CHECK(config.device == DeviceKind::kCpu);
   CHECK(config.mesh.axes == Axes{{"data", -1}});
   CHECK(config.strategy == Strategy::kDataParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"data"});
@@ -35,6 +36,7 @@ TEST_CASE("every key of the file arrives") {
   const Config config = parse(kModel + R"(
 seed: 18446744073709551615
 precision: mixed_bfloat16
+device: auto
 mesh: {data: 2, model: -1, pipe: 3}
 strategy: model_parallel
 batch_axis: [pipe, data]
@@ -57,13 +59,14 @@ run_directory: out
 )");
   CHECK(config.seed == ~0ULL);
   CHECK(config.precision == Precision::kMixedBFloat16);
+  CHECK(config.device == DeviceKind::kAuto);
   CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", -1}, {"pipe", 3}});
   CHECK(config.strategy == Strategy::kModelParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"pipe", "data"});
   REQUIRE(config.layout_map.size() == 3);
   CHECK(config.layout_map[0].pattern == "d1/kernel");
   CHECK(config.layout_map[0].dims == Dims{{}, {"model", "data"}});
-  CHECK(to_string(config.layout_map[0].at) == "c.yaml:12:3");
+  CHECK(to_string(config.layout_map[0].at) == "c.yaml:13:3");
   CHECK(config.layout_map[1].pattern == "d1/bias");
   CHECK(config.layout_map[1].dims == Dims{{}});
   CHECK(config.layout_map[2].dims.empty());

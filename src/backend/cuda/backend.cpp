@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backend/cuda/kernels.h"
+#include "base/check.h"
 #include "device/cuda_device.h"
 
 namespace meshwork {
@@ -20,9 +21,14 @@ auto kernel_lists() {
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int gpu) : device_(make_cuda_device(gpu, cuda_target())) {}
+  explicit CudaBackend(std::optional<int> gpu) {
+    if (gpu) device_ = make_cuda_device(*gpu, cuda_target());
+  }
 
-  Device& device() const override { return *device_; }
+  Device& device() const override {
+    MW_CHECK(device_ != nullptr, "a backend without a GPU");
+    return *device_;
+  }
 
   const KernelDef* find(std::string_view op) const override {
     for (const KernelList& list : kernel_lists()) {
@@ -73,6 +79,8 @@ Target cuda_target() {
   return target;
 }
 
-std::unique_ptr<Backend> make_cuda_backend(int gpu) { return std::make_unique<CudaBackend>(gpu); }
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu) {
+  return std::make_unique<CudaBackend>(gpu);
+}
 
 }  // namespace meshwork

@@ -5,8 +5,8 @@ namespace meshwork {
 
 Target cuda_target() { return {.name = "cuda"}; }
 
-std::unique_ptr<Backend> make_cuda_backend(int gpu) {
-  make_cuda_device(gpu, cuda_target());  // says what is missing
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu) {
+  make_cuda_device(gpu.value_or(0), cuda_target());  // says what is missing
   return nullptr;
 }
 

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/byte_size.h"
+#include "base/error.h"
 #include "base/join.h"
 #include "cli/command.h"
+#include "device/cuda_device.h"
 #include "machine/topology.h"
 
 namespace meshwork::cli {
@@ -64,10 +66,42 @@ std::string memory(const DeviceDescription& machine) {
   return text;
 }
 
+/// The GPUs, or why there are none.
+struct Gpus {
+  std::vector<GpuInfo> list;
+  std::string missing;
+};
+
+Gpus find_gpus() {
+  try {
+    return {gpus(), ""};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
+}
+
+std::vector<int> reached(const GpuInfo& gpu) {
+  std::vector<int> numbers;
+  for (std::size_t other = 0; other < gpu.reaches.size(); ++other) {
+    if (gpu.reaches[other]) numbers.push_back(static_cast<int>(other));
+  }
+  return numbers;
+}
+
 using Json = nlohmann::ordered_json;
 
+Json gpu_json(const GpuInfo& gpu) {
+  return {{"name", gpu.name},
+          {"compute_capability", fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10)},
+          {"multiprocessors", gpu.multiprocessors},
+          {"memory", gpu.memory},
+          {"free_memory", gpu.free_memory},
+          {"float32_flops", gpu.flops},
+          {"reaches", reached(gpu)}};
+}
+
 /// Sizes in bytes; null where there is no limit, and no launcher.
-Json machine_json(const DeviceDescription& machine) {
+Json machine_json(const DeviceDescription& machine, const Gpus& gpus) {
   const JobLaunch& job = machine.launch;
   const bool limited = std::isfinite(machine.cgroup_processors);
   Json json{{"host", machine.host},
@@ -83,10 +117,27 @@ Json machine_json(const DeviceDescription& machine) {
             {"ranks_on_this_machine", job.by_mpirun ? Json(job.local_size) : Json(nullptr)},
             {"threads_per_device", machine.threads_per_device}};
   for (const auto& [name, size] : cache_sizes()) json["caches"][name] = size;
+  json["gpus"] = Json::array();
+  for (const GpuInfo& gpu : gpus.list) json["gpus"].push_back(gpu_json(gpu));
+  json["no_gpus"] = gpus.missing.empty() ? Json(nullptr) : Json(gpus.missing);
   return json;
 }
 
-void print_text(const DeviceDescription& machine) {
+void print_gpus(const Gpus& gpus) {
+  if (!gpus.missing.empty()) fmt::print("  GPUs       none: {}\n", gpus.missing);
+  for (std::size_t number = 0; number < gpus.list.size(); ++number) {
+    const GpuInfo& gpu = gpus.list[number];
+    fmt::print("  GPU {}      {}, compute capability {}.{}, {} multiprocessors\n", number, gpu.name,
+               gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors);
+    fmt::print(
+        "             {}, of them {} free; {:.3g} TFLOP/s in float32; reads the memory of {}\n",
+        show_bytes(static_cast<double>(gpu.memory)),
+        show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
+        join(reached(gpu), " "));
+  }
+}
+
+void print_text(const DeviceDescription& machine, const Gpus& gpus) {
   const JobLaunch& job = machine.launch;
   fmt::print("this machine\n");
   fmt::print("  host       {}\n", machine.host);
@@ -95,6 +146,7 @@ void print_text(const DeviceDescription& machine) {
   fmt::print("  cores      {}\n", cores(machine));
   fmt::print("  memory     {}\n", memory(machine));
   fmt::print("  caches     {}\n", caches());
+  print_gpus(gpus);
   fmt::print("this job\n");
   if (job.by_mpirun) {
     fmt::print("  ranks      {}, of them {} on this machine: one device each\n", job.size,
@@ -113,10 +165,11 @@ Run add(Options& options) {
   return [json] {
     const DeviceDescription machine = describe_devices();
     if (machine.launch.rank != 0) return ExitCode::kOk;
+    const Gpus gpus = find_gpus();
     if (*json) {
-      fmt::print("{}\n", machine_json(machine).dump(2));
+      fmt::print("{}\n", machine_json(machine, gpus).dump(2));
     } else {
-      print_text(machine);
+      print_text(machine, gpus);
     }
     return ExitCode::kOk;
   };

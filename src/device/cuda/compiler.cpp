@@ -135,6 +135,8 @@ CUresult load(const std::string& code, CUmodule& module) {
 
 }  // namespace
 
+void check_compiler() { nvrtc(); }
+
 CUmodule load_module(const Source& source, int capability) {
   const std::string text = std::string(kPrelude) + source.defines + source.text;
   const std::filesystem::path place = place_of(text, capability);

@@ -33,6 +33,7 @@ Gpu::Gpu(int number) : number_(number) {
   if (number < 0 || number >= count()) {
     fail("device cuda: there is no GPU {}; this machine shows {}", number, count());
   }
+  check_compiler();
   check(driver().cuDeviceGet(&device_, number), "opening the GPU");
   std::array<char, 256> name{};
   check(driver().cuDeviceGetName(name.data(), name.size(), device_), "reading the GPU's name");

@@ -18,7 +18,8 @@ CudaEvent::~CudaEvent() {
 
 void CudaEvent::wait() {
   gpu_.make_current();
-  check(driver().cuEventSynchronize(event_), fmt::format("GPU {}", gpu_.number()));
+  check(driver().cuEventSynchronize(event_),
+        fmt::format("GPU {} failed (debug.check_numerics=true tells in what)", gpu_.number()));
 }
 
 Grid grid_of(std::int64_t elements) {

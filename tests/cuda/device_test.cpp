@@ -1,0 +1,110 @@
+// A GPU as a device: memory, streams, events, recorded programs.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "cuda/case_runs.h"
+#include "device/cuda/stream.h"
+#include "support/errors.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+using meshwork::test::contains;
+using meshwork::test::error_of;
+
+namespace {
+
+Device& gpu() { return gpu_backend().device(); }
+
+const cuda::Source kAdd{"add",
+                        "KERNEL(add, float* y, const float* x, float term, int64 count) {\n"
+                        "  FOR_EACH(i, count) y[i] = x[i] + term;\n"
+                        "}\n",
+                        ""};
+
+Launch add(Stream& stream, std::byte* y, const std::byte* x, float term, std::int64_t count) {
+  return cuda::kernel_launch(cuda::cuda_stream(stream), kAdd, "add", cuda::grid_of(count), y, x,
+                             term, count);
+}
+
+std::vector<float> read(Stream& stream, const std::byte* from, std::size_t count) {
+  std::vector<float> values(count);
+  download(gpu(), stream, values.data(), from, static_cast<std::int64_t>(count * sizeof(float)));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("memory of a GPU is zeroed, aligned, and copied") {
+  const auto stream = gpu().make_stream();
+  constexpr std::int64_t kCount = (std::int64_t{5} << 20U) / 4 + 3;  // more than staging holds
+  const auto memory = gpu().allocate(kCount * 4);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory.get()) % 256 == 0);
+  CHECK(!gpu().reads_host_memory());
+  CHECK(read(*stream, memory.get(), kCount) == std::vector<float>(kCount, 0.0F));
+  std::vector<float> numbers(kCount);
+  std::iota(numbers.begin(), numbers.end(), 1.0F);
+  upload(gpu(), *stream, memory.get(), numbers.data(), kCount * 4);
+  CHECK(read(*stream, memory.get(), kCount) == numbers);
+  CHECK(gpu().allocate(0) != nullptr);
+}
+
+TEST_CASE("kernels run in the order of their stream, and of events between streams") {
+  const auto first = gpu().make_stream(), second = gpu().make_stream();
+  const auto done = gpu().make_event();
+  constexpr std::int64_t kCount = 100003;
+  const auto memory = gpu().allocate(kCount * 4);
+  std::byte* const x = memory.get();
+  for (int round = 0; round < 20; ++round) {
+    add(*first, x, x, 1, kCount)();
+    first->record(*done);
+    second->wait_for(*done);
+    add(*second, x, x, 2, kCount)();
+    second->record(*done);
+    first->wait_for(*done);
+  }
+  CHECK(read(*first, x, kCount) == std::vector<float>(kCount, 60.0F));
+}
+
+TEST_CASE("a recorded program is done each time it is launched, and not before") {
+  const auto stream = gpu().make_stream(), other = gpu().make_stream();
+  const auto fork = gpu().make_event(), join = gpu().make_event();
+  constexpr std::int64_t kCount = 1000;
+  const auto memory = gpu().allocate(2 * kCount * 4);
+  std::byte* const x = memory.get();
+  std::byte* const y = x + kCount * 4;
+  const Launch one = add(*stream, x, x, 1, kCount), two = add(*other, y, x, 2, kCount);
+  const Launch program = stream->recorded([&] {
+    one();
+    stream->record(*fork);
+    other->wait_for(*fork);
+    two();
+    other->record(*join);
+    stream->wait_for(*join);
+  });
+  CHECK(read(*stream, x, kCount) == std::vector<float>(kCount, 0.0F));
+  for (int round = 0; round < 3; ++round) program();
+  CHECK(read(*stream, x, kCount) == std::vector<float>(kCount, 3.0F));
+  CHECK(read(*stream, y, kCount) == std::vector<float>(kCount, 5.0F));
+}
+
+TEST_CASE("what a recording throws leaves the stream as it was") {
+  const auto stream = gpu().make_stream();
+  const auto memory = gpu().allocate(4);
+  CHECK(contains(error_of([&] { stream->recorded([&]() { fail("no such program"); }); }),
+                 "no such program"));
+  add(*stream, memory.get(), memory.get(), 1, 1)();
+  CHECK(read(*stream, memory.get(), 1) == std::vector<float>{1});
+}
+
+TEST_CASE("memory that a GPU has not is an error with both numbers") {
+  const std::string error = error_of([] { gpu().allocate(std::int64_t{1} << 50U); });
+  CHECK(contains(error, "device memory: 1125899906842624 bytes are needed and "));
+  CHECK(contains(error, "use a smaller batch, or shard over more devices"));
+}
+
+TEST_CASE("a GPU that is not there is an error with what there is") {
+  CHECK(contains(error_of([] { make_cuda_backend(1000); }), "device cuda: there is no GPU 1000"));
+}

@@ -1,0 +1,94 @@
+// Whole programs on a GPU: the CPU's numbers within float32, their own bits each time, on one
+// device and on several that share the GPU.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "cuda/case_runs.h"
+#include "support/random_model.h"
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+void check_same(const std::string& text, const std::string& mesh, std::int64_t steps) {
+  CAPTURE(mesh);
+  CAPTURE(text);
+  const Trajectory cpu = train(text, {.mesh = mesh, .steps = steps});
+  const auto on_gpu = [&] {
+    return train("device: cuda\n" + text, {.mesh = mesh, .steps = steps});
+  };
+  const Trajectory gpu = on_gpu();
+  CHECK(loss_difference(gpu, cpu) < 1e-5);
+  CHECK(weight_difference(gpu, cpu) < 1e-4);
+  CHECK(on_gpu().digest == gpu.digest);
+}
+
+}  // namespace
+
+TEST_CASE("random models train on a GPU as on the CPU") {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    CAPTURE(seed);
+    for (const RandomModel& model :
+         {random_model(seed), random_convnet(seed), random_transformer(seed)}) {
+      check_same("mesh: {data: 1}\n" + model.text, "", 3);
+      check_same(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh, 3);
+    }
+  }
+}
+
+TEST_CASE("a perceptron with dropout trains on eight devices of one GPU") {
+  const std::string text = R"(
+mesh: {data: 2, model: 4}
+layout_map: {'a/kernel': [null, model], 'b/kernel': [model, null]}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {integers: [50, 4, 4], below: 256}, y: {integers: [50], below: 5}}}
+  x: {scale: 0.00392}
+model:
+  input: [4, 4]
+  layers:
+    - Flatten:
+    - Dense: {name: a, units: 21, activation: gelu}
+    - Dropout: {rate: 0.3}
+    - LayerNormalization: {name: n}
+    - Dense: {name: b, units: 5}
+compile:
+  optimizer: {AdamW: {learning_rate: 0.01, weight_decay: 0.1, clipnorm: 1}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {batch_size: 16}
+)";
+  for (const char* mesh : {"1x1", "2x1", "2x4"}) check_same(text, mesh, 7);
+}
+
+TEST_CASE("bfloat16 trains on a GPU as on the CPU, within its eight digits") {
+  const std::string text = R"(
+device: DEVICE
+precision: mixed_bfloat16
+mesh: {data: 1}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [64, 8, 16]}, y: {normal: [64, 8, 16]}}}
+model:
+  input: [8, 16]
+  layers:
+    - MultiHeadAttention: {name: m, num_heads: 2, key_dim: 8, inputs: [input, input], use_causal_mask: true}
+    - LayerNormalization: {name: n}
+    - Dense: {name: d, units: 16, activation: relu}
+    - Dense: {name: e, units: 16}
+compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
+fit: {batch_size: 16}
+)";
+  const auto on = [&](const std::string& device) {
+    std::string mine = text;
+    mine.replace(mine.find("DEVICE"), 6, device);
+    return train(mine, {.steps = 8});
+  };
+  const Trajectory cpu = on("cpu"), gpu = on("cuda");
+  CHECK(loss_difference(gpu, cpu) < 0.01);
+  CHECK(on("cuda").digest == gpu.digest);
+}
