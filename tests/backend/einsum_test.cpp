@@ -5,9 +5,9 @@
 #include <map>
 #include <sstream>
 
-#include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/stacked_product.h"
+#include "backend/einsum_plan.h"
 #include "base/bfloat16.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
@@ -28,7 +28,7 @@ struct Case {
     for (std::string name; names >> name;) result.push_back(extents.at(name));
     return result;
   }
-  cpu::Equation parsed() const { return cpu::parse_equation(equation(), shape(x), shape(w)); }
+  Equation parsed() const { return parse_equation(equation(), shape(x), shape(w)); }
 };
 
 using Extents = std::map<std::string, std::int64_t>;
@@ -106,7 +106,7 @@ Tensor uniform(Shape shape, std::uint64_t seed) {
   return tensor;
 }
 
-cpu::EinsumPlan plan_of(const Case& c) { return cpu::plan_einsum(c.parsed(), false); }
+EinsumPlan plan_of(const Case& c) { return plan_einsum(c.parsed(), false); }
 
 }  // namespace
 
@@ -242,7 +242,7 @@ TEST_CASE("common equations need no copy, and no naive product") {
   append(cases, with_gradients("b q h d", "h d f", "b q f", attention));
   for (const Case& c : cases) {
     CAPTURE(c.equation());
-    const cpu::EinsumPlan plan = cpu::plan_einsum(c.parsed(), false);
+    const EinsumPlan plan = plan_einsum(c.parsed(), false);
     CHECK(!plan.copy_x);
     CHECK(!plan.copy_w);
     CHECK(!plan.copy_y);
@@ -252,7 +252,7 @@ TEST_CASE("common equations need no copy, and no naive product") {
 TEST_CASE("an equation becomes a stack of matrix products") {
   const Case scores{
       "b q h d", "b k h d", "b h q k", {{"b", 2}, {"q", 5}, {"k", 7}, {"h", 3}, {"d", 4}}};
-  const cpu::EinsumPlan plan = cpu::plan_einsum(scores.parsed(), false);
+  const EinsumPlan plan = plan_einsum(scores.parsed(), false);
   CHECK(plan.stack == Shape{2, 3});
   CHECK(plan.m == 5);
   CHECK(plan.n == 7);
@@ -262,18 +262,18 @@ TEST_CASE("an equation becomes a stack of matrix products") {
   CHECK(plan.w.columns == 12);
   CHECK(plan.w.rows == 1);
 
-  const cpu::EinsumPlan copied = cpu::plan_einsum(scores.parsed(), true);
+  const EinsumPlan copied = plan_einsum(scores.parsed(), true);
   CHECK(copied.stack == Shape{6});
   CHECK(copied.copy_x.has_value());
   CHECK(copied.copy_w.has_value());
   CHECK(copied.copy_y.has_value());
 
   const Case column{"m k", "k", "m", {{"m", 9}, {"k", 4}}};
-  CHECK(cpu::plan_einsum(column.parsed(), false).swapped);
+  CHECK(plan_einsum(column.parsed(), false).swapped);
 
   // Only the cheapest is copied: here w, whose summed factors stand in another order.
   const Case crossed{"a c d", "b d c", "a b", {{"a", 50}, {"b", 2}, {"c", 3}, {"d", 4}}};
-  const cpu::EinsumPlan cheap = cpu::plan_einsum(crossed.parsed(), false);
+  const EinsumPlan cheap = plan_einsum(crossed.parsed(), false);
   CHECK(!cheap.copy_x);
   CHECK(cheap.copy_w);
   CHECK(!cheap.copy_y);

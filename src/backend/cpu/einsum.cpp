@@ -4,13 +4,14 @@
 #include <functional>
 #include <string_view>
 
-#include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/stacked_product.h"
+#include "backend/cpu/strided_copy.h"
 #include "backend/cpu/widen.h"
+#include "backend/einsum_plan.h"
 #include "base/check.h"
 #include "base/parallel.h"
 

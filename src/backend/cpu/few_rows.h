@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backend/backend.h"
-#include "backend/cpu/einsum_plan.h"
+#include "backend/einsum_plan.h"
 
 namespace meshwork::cpu {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cpu/einsum_plan.h"
+#include "backend/einsum_plan.h"
 
 namespace meshwork::cpu {
 

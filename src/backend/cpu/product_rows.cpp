@@ -1,6 +1,6 @@
-#include "backend/cpu/equation.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/row_blocks.h"
+#include "backend/equation.h"
 #include "base/check.h"
 
 namespace meshwork::cpu {

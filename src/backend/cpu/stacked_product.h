@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cpu/einsum_plan.h"
 #include "backend/cpu/gemm.h"
+#include "backend/einsum_plan.h"
 
 namespace meshwork::cpu {
 

@@ -11,24 +11,6 @@ namespace {
 
 constexpr std::int64_t kTile = 16;
 
-/// Without dimensions of one, in the order in which they are written, merged where both sides
-/// agree.
-std::vector<CopyDim> simplified(std::vector<CopyDim> dims) {
-  std::erase_if(dims, [](const CopyDim& dim) { return dim.extent == 1; });
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const CopyDim& a, const CopyDim& b) { return a.to > b.to; });
-  std::vector<CopyDim> merged;
-  for (const CopyDim& dim : dims) {
-    if (!merged.empty() && merged.back().from == dim.from * dim.extent &&
-        merged.back().to == dim.to * dim.extent) {
-      merged.back() = {merged.back().extent * dim.extent, dim.from, dim.to};
-    } else {
-      merged.push_back(dim);
-    }
-  }
-  return merged;
-}
-
 template <class T>
 void copy_tile(const T* from, T* to, const CopyDim& rows, const CopyDim& columns) {
   T tile[kTile][kTile];

@@ -3,16 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/copy_dim.h"
 #include "base/dtype.h"
 
 namespace meshwork::cpu {
-
-/// A dimension of a copy; strides in elements.
-struct CopyDim {
-  std::int64_t extent = 1;
-  std::int64_t from = 0;  ///< stride in what is read; 0 repeats
-  std::int64_t to = 1;    ///< stride in what is written
-};
 
 /// Copies between tensors of any strides: a transposition, a slice, a broadcast. Dimensions are
 /// merged, contiguous runs are moved whole and transpositions go through the cache tile by tile.

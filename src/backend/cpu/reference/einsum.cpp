@@ -1,29 +1,28 @@
 // y = sum over the factors of x and w that are not in y of x * w: "m k, k n -> m n"
-#include "backend/cpu/equation.h"
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
+#include "backend/equation.h"
 #include "base/check.h"
 
 namespace meshwork::reference {
 
 Launch einsum(const KernelArgs& args) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
-  const cpu::Equation equation = cpu::parse_equation(
-      args.attrs.text("equation"), args.inputs[0].type.shape, args.inputs[1].type.shape);
+  const Equation equation = parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
+                                           args.inputs[1].type.shape);
   // Every factor is a dimension of one loop nest: those of the result first, the summed ones
   // inside.
-  std::vector<cpu::Factor> kept, summed;
-  for (const cpu::Factor& factor : equation.factors) {
+  std::vector<Factor> kept, summed;
+  for (const Factor& factor : equation.factors) {
     (factor.y_stride > 0 ? kept : summed).push_back(factor);
   }
-  const auto column = [](const std::vector<cpu::Factor>& factors,
-                         std::int64_t cpu::Factor::*member) {
+  const auto column = [](const std::vector<Factor>& factors, std::int64_t Factor::*member) {
     Shape result;
-    for (const cpu::Factor& factor : factors) result.push_back(factor.*member);
+    for (const Factor& factor : factors) result.push_back(factor.*member);
     return result;
   };
   return [x = args.inputs[0], w = args.inputs[1], y = args.output, kept, summed, column] {
-    using F = cpu::Factor;
+    using F = Factor;
     const Shape inner = column(summed, &F::extent);
     const Shape x_inner = column(summed, &F::x_stride), w_inner = column(summed, &F::w_stride);
     const Shape x_outer = column(kept, &F::x_stride), w_outer = column(kept, &F::w_stride);

@@ -7,7 +7,7 @@
 
 #include "base/shape.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// A named factor of an einsum equation: its extent, and its stride in elements in each dense
 /// row-major tensor; 0 where the tensor has no such dimension.
@@ -30,4 +30,4 @@ struct Equation {
 /// invariant.
 Equation parse_equation(std::string_view text, const Shape& x, const Shape& w);
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/equation.h"
-#include "backend/cpu/strided_copy.h"
+#include "backend/copy_dim.h"
+#include "backend/equation.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// A tensor seen as a stack of matrices: strides in elements, one for each dimension of the stack.
 struct MatrixView {
@@ -38,4 +38,4 @@ struct EinsumPlan {
 /// The plan that copies least; `copy_all`: every tensor is copied, so that all are dense.
 EinsumPlan plan_einsum(const Equation& equation, bool copy_all);
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

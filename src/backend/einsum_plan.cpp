@@ -1,8 +1,8 @@
-#include "backend/cpu/einsum_plan.h"
+#include "backend/einsum_plan.h"
 
 #include <algorithm>
 
-namespace meshwork::cpu {
+namespace meshwork {
 namespace {
 
 using Stride = std::int64_t Factor::*;
@@ -164,4 +164,4 @@ EinsumPlan plan_einsum(const Equation& equation, bool copy_all) {
   return *std::move(best);
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

@@ -1,10 +1,10 @@
-#include "backend/cpu/equation.h"
+#include "backend/equation.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 namespace {
 
 std::vector<std::string> split_names(std::string_view operand) {
@@ -77,4 +77,4 @@ Equation parse_equation(std::string_view text, const Shape& x, const Shape& w) {
   return equation;
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork
