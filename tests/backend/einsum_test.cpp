@@ -1,101 +1,22 @@
 #include <doctest/doctest.h>
 #include <omp.h>
 
-#include <array>
-#include <map>
-#include <sstream>
-
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/stacked_product.h"
 #include "backend/einsum_plan.h"
 #include "base/bfloat16.h"
 #include "base/rng.h"
 #include "kernel_runner.h"
+#include "support/equations.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
 
 namespace {
 
-struct Case {
-  std::string x, w, y;
-  std::map<std::string, std::int64_t> extents;
+using Case = EquationCase;
 
-  std::string equation() const { return x + ", " + w + " -> " + y; }
-  Shape shape(const std::string& operand) const {
-    std::istringstream names(operand);
-    Shape result;
-    for (std::string name; names >> name;) result.push_back(extents.at(name));
-    return result;
-  }
-  Equation parsed() const { return parse_equation(equation(), shape(x), shape(w)); }
-};
-
-using Extents = std::map<std::string, std::int64_t>;
-
-/// A layer and its two gradients.
-std::vector<Case> with_gradients(const std::string& x, const std::string& w, const std::string& y,
-                                 const Extents& extents) {
-  return {{x, w, y, extents}, {y, w, x, extents}, {x, y, w, extents}};
-}
-
-void append(std::vector<Case>& cases, const std::vector<Case>& more) {
-  cases.insert(cases.end(), more.begin(), more.end());
-}
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const std::int64_t m : {0, 1, 3, 65}) {
-    for (const std::int64_t n : {0, 1, 10, 70}) {
-      for (const std::int64_t k : {0, 1, 5, 66}) {
-        append(cases, with_gradients("m k", "k n", "m n", {{"m", m}, {"n", n}, {"k", k}}));
-      }
-    }
-  }
-  const Extents dense{{"b", 4}, {"s", 33}, {"i", 20}, {"o", 24}};
-  append(cases, with_gradients("b s i", "i o", "b s o", dense));
-  const Extents attention{{"b", 3}, {"q", 17}, {"k", 19}, {"h", 4}, {"d", 8}, {"f", 32}};
-  append(cases, with_gradients("b q h d", "b k h d", "b h q k", attention));
-  append(cases, with_gradients("b h q k", "b k h d", "b q h d", attention));
-  append(cases, with_gradients("b q f", "f h d", "b q h d", attention));
-  append(cases, with_gradients("b q h d", "h d f", "b q f", attention));
-  for (const std::int64_t one : {0, 1}) {
-    Extents edge = attention;
-    for (const std::string name : {"b", "q", "k", "h", "d"}) {
-      edge[name] = one;
-      append(cases, with_gradients("b q h d", "b k h d", "b h q k", edge));
-      edge[name] = attention.at(name);
-    }
-  }
-  const Extents odd{{"a", 5}, {"b", 6}, {"c", 7}, {"d", 3}, {"e", 4}};
-  // Factors that cannot be merged, or that one operand alone has and loses.
-  for (const auto& [x, w, y] :
-       std::vector<std::array<std::string, 3>>{{"a b", "a c", "b c"},
-                                               {"b a", "c a", "c b"},
-                                               {"a b c", "b d", "a d c"},
-                                               {"a b c", "c b d", "d a"},
-                                               {"a c b", "b c", "a"},
-                                               {"a b", "a b", ""},
-                                               {"a", "b", "a b"},
-                                               {"a", "b", "b a"},
-                                               {"a b", "b", "a"},
-                                               {"a", "a b", "b"},
-                                               {"a b c d", "d b e", "c e a b"},
-                                               {"a b c d", "d b e", "b c a e"},
-                                               {"a b", "c", "a c"},
-                                               {"a b", "c", "c"},
-                                               {"a b", "c", ""},
-                                               {"a", "a", "a"},
-                                               {"a b", "a", "b a"},
-                                               {"a c", "b c e", "e a b"},
-                                               {"a c d", "b d c", "a b"},
-                                               {"a b c", "a b c", "a b c"},
-                                               {"", "", ""},
-                                               {"", "a", "a"}}) {
-    cases.push_back({x, w, y, odd});
-  }
-  return cases;
-}
+Equation parsed(const Case& c) { return parse_equation(c.equation(), c.shape(c.x), c.shape(c.w)); }
 
 /// Numbers whose sums are rounded.
 Tensor uniform(Shape shape, std::uint64_t seed) {
@@ -106,12 +27,12 @@ Tensor uniform(Shape shape, std::uint64_t seed) {
   return tensor;
 }
 
-EinsumPlan plan_of(const Case& c) { return plan_einsum(c.parsed(), false); }
+EinsumPlan plan_of(const Case& c) { return plan_einsum(parsed(c), false); }
 
 }  // namespace
 
 TEST_CASE("the fast einsum agrees with the naive one") {
-  for (const Case& c : all_cases()) {
+  for (const Case& c : equation_cases()) {
     const Attrs attrs{{"equation", c.equation()}};
     // Multiples of 1/8 add up without rounding, so any order of summation gives the same.
     const std::vector<Tensor> inputs{some_floats(c.shape(c.x), 1), some_floats(c.shape(c.w), 2)};
@@ -242,7 +163,7 @@ TEST_CASE("common equations need no copy, and no naive product") {
   append(cases, with_gradients("b q h d", "h d f", "b q f", attention));
   for (const Case& c : cases) {
     CAPTURE(c.equation());
-    const EinsumPlan plan = plan_einsum(c.parsed(), false);
+    const EinsumPlan plan = plan_einsum(parsed(c), false);
     CHECK(!plan.copy_x);
     CHECK(!plan.copy_w);
     CHECK(!plan.copy_y);
@@ -252,7 +173,7 @@ TEST_CASE("common equations need no copy, and no naive product") {
 TEST_CASE("an equation becomes a stack of matrix products") {
   const Case scores{
       "b q h d", "b k h d", "b h q k", {{"b", 2}, {"q", 5}, {"k", 7}, {"h", 3}, {"d", 4}}};
-  const EinsumPlan plan = plan_einsum(scores.parsed(), false);
+  const EinsumPlan plan = plan_einsum(parsed(scores), false);
   CHECK(plan.stack == Shape{2, 3});
   CHECK(plan.m == 5);
   CHECK(plan.n == 7);
@@ -262,18 +183,18 @@ TEST_CASE("an equation becomes a stack of matrix products") {
   CHECK(plan.w.columns == 12);
   CHECK(plan.w.rows == 1);
 
-  const EinsumPlan copied = plan_einsum(scores.parsed(), true);
+  const EinsumPlan copied = plan_einsum(parsed(scores), true);
   CHECK(copied.stack == Shape{6});
   CHECK(copied.copy_x.has_value());
   CHECK(copied.copy_w.has_value());
   CHECK(copied.copy_y.has_value());
 
   const Case column{"m k", "k", "m", {{"m", 9}, {"k", 4}}};
-  CHECK(plan_einsum(column.parsed(), false).swapped);
+  CHECK(plan_einsum(parsed(column), false).swapped);
 
   // Only the cheapest is copied: here w, whose summed factors stand in another order.
   const Case crossed{"a c d", "b d c", "a b", {{"a", 50}, {"b", 2}, {"c", 3}, {"d", 4}}};
-  const EinsumPlan cheap = plan_einsum(crossed.parsed(), false);
+  const EinsumPlan cheap = plan_einsum(parsed(crossed), false);
   CHECK(!cheap.copy_x);
   CHECK(cheap.copy_w);
   CHECK(!cheap.copy_y);

@@ -1,9 +1,15 @@
 #include "backend/cuda/kernels.h"
 
+#include <array>
+
+#include "backend/cuda/products/kernels.h"
+
 namespace meshwork::cuda {
 
 std::span<const KernelDef> product_kernels() {
-  static const std::vector<KernelDef> list{};
+  static const auto list = std::to_array<KernelDef>({
+      {"einsum", einsum, einsum_workspace},
+  });
   return list;
 }
 

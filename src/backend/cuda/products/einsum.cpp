@@ -1,0 +1,165 @@
+// y = sum over the factors of x and w that are not in y of x * w, as products of cuBLASLt, or of
+// kernels of our own where these are too thin for it
+#include <algorithm>
+
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/products/by_elements.h"
+#include "backend/cuda/products/copy.h"
+#include "backend/cuda/products/few_rows.h"
+#include "backend/cuda/products/kernels.h"
+#include "backend/cuda/products/product.h"
+#include "backend/einsum_plan.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+/// A launch goes through one dimension of a stack. More launches than this take longer than to copy
+/// the matrices into a stack of one dimension.
+constexpr std::int64_t kMostLaunches = 8;
+
+Launch in_turn(std::vector<Launch> launches) {
+  if (launches.size() == 1) return launches.front();
+  return [launches = std::move(launches)] {
+    for (const Launch& launch : launches) launch();
+  };
+}
+
+Equation equation_of(const KernelArgs& args) {
+  return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
+                        args.inputs[1].type.shape);
+}
+
+/// Whether there is nothing to multiply: y is empty, or a sum of nothing.
+bool is_empty(const Equation& equation) {
+  return std::any_of(equation.factors.begin(), equation.factors.end(),
+                     [](const Factor& factor) { return factor.extent == 0; });
+}
+
+DType operands_of(const KernelArgs& args) {
+  const DType dtype = args.inputs[0].type.dtype;
+  MW_CHECK(args.inputs[1].type.dtype == dtype, "a product of two dtypes");
+  return dtype;
+}
+
+/// The dimension of a stack through which one launch goes: the longest.
+std::size_t longest(const Shape& stack) {
+  return static_cast<std::size_t>(std::max_element(stack.begin(), stack.end()) - stack.begin());
+}
+
+EinsumPlan plan_for(const Equation& equation) {
+  EinsumPlan plan = plan_einsum(equation, false);
+  if (FewRows::pays(plan) || plan.stack.empty()) return plan;
+  const std::int64_t launches = plan.stack_size() / plan.stack[longest(plan.stack)];
+  return launches <= kMostLaunches ? plan : plan_einsum(equation, true);
+}
+
+/// Where each part of the workspace begins, in bytes.
+struct Workspace {
+  std::int64_t x = 0, w = 0, y = 0, scratch = 0, end = 0;
+
+  Workspace(const EinsumPlan& plan, DType operands, DType result) {
+    const auto bytes = [](std::int64_t elements, DType dtype) {
+      constexpr std::int64_t kAlignment = 256;
+      const std::int64_t size = elements * static_cast<std::int64_t>(size_of(dtype));
+      return (size + kAlignment - 1) / kAlignment * kAlignment;
+    };
+    w = x + (plan.copy_x ? bytes(plan.x_elements(), operands) : 0);
+    y = w + (plan.copy_w ? bytes(plan.w_elements(), operands) : 0);
+    scratch = y + (plan.copy_y ? bytes(plan.y_elements(), result) : 0);
+    end = scratch + (FewRows::pays(plan)
+                         ? FewRows::workspace(plan, operands)
+                         : product_workspace(plan.stack_size(), plan.m, plan.n, plan.k));
+  }
+};
+
+/// What is multiplied, behind the copies of a plan.
+struct Tensors {
+  std::byte *x, *w, *y;
+  DType operands, result;
+};
+
+/// The matrices at `place` in the stack, and those that follow in dimension `along`.
+MatrixStack matrices_at(std::byte* data, DType dtype, const MatrixView& view, const Shape& place,
+                        std::size_t along) {
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < place.size(); ++d) offset += place[d] * view.stack[d];
+  return {data + offset * static_cast<std::int64_t>(size_of(dtype)), view.rows, view.columns,
+          place.empty() ? 0 : view.stack[along]};
+}
+
+/// Products of cuBLASLt: a launch for each place in all dimensions of the stack but one.
+Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
+                     std::byte* workspace) {
+  const std::size_t along = longest(plan.stack);
+  Shape others = plan.stack;
+  if (!others.empty()) others[along] = 1;
+  std::vector<Launch> launches;
+  for (std::int64_t i = 0; i < num_elements(others); ++i) {
+    Shape place(others.size());
+    std::int64_t rest = i;
+    for (std::size_t d = others.size(); d-- > 0; rest /= others[d]) place[d] = rest % others[d];
+    const Product product{
+        .stack = plan.stack.empty() ? 1 : plan.stack[along],
+        .m = plan.m,
+        .n = plan.n,
+        .k = plan.k,
+        .operands = tensors.operands,
+        .result = tensors.result,
+        .x = matrices_at(tensors.x, tensors.operands, plan.x, place, along),
+        .w = matrices_at(tensors.w, tensors.operands, plan.w, place, along),
+        .y = matrices_at(tensors.y, tensors.result, plan.y, place, along),
+    };
+    launches.push_back(product_launch(stream, product, workspace));
+  }
+  return in_turn(std::move(launches));
+}
+
+Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
+  CudaStream& stream = stream_of(args);
+  Tensors tensors{args.inputs[0].data, args.inputs[1].data, args.output.data, operands_of(args),
+                  args.output.type.dtype};
+  const Workspace workspace(plan, tensors.operands, tensors.result);
+  std::vector<Launch> launches;
+  const auto copy_operand = [&](const auto& dims, std::byte*& data, std::int64_t to) {
+    if (!dims) return;
+    launches.push_back(copy_launch(stream, *dims, tensors.operands, data, args.workspace + to));
+    data = args.workspace + to;
+  };
+  copy_operand(plan.copy_x, tensors.x, workspace.x);
+  copy_operand(plan.copy_w, tensors.w, workspace.w);
+  if (plan.copy_y) tensors.y = args.workspace + workspace.y;
+  std::byte* const scratch = args.workspace + workspace.scratch;
+  launches.push_back(FewRows::pays(plan)
+                         ? FewRows::bind(stream, plan, tensors.operands, tensors.result, tensors.x,
+                                         tensors.w, tensors.y, scratch)
+                         : bind_products(stream, plan, tensors, scratch));
+  if (plan.copy_y) {
+    launches.push_back(
+        copy_launch(stream, *plan.copy_y, tensors.result, tensors.y, args.output.data));
+  }
+  return in_turn(std::move(launches));
+}
+
+}  // namespace
+
+std::int64_t einsum_workspace(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) return 0;
+  const EinsumPlan plan = plan_for(equation);
+  if (ByElements::pays(plan)) return 0;
+  return Workspace(plan, operands_of(args), args.output.type.dtype).end;
+}
+
+Launch einsum(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) {
+    return [&stream = stream_of(args), y = args.output.data, bytes = num_bytes(args.output.type)] {
+      stream.fill_zero(y, bytes);
+    };
+  }
+  const EinsumPlan plan = plan_for(equation);
+  return ByElements::pays(plan) ? ByElements::bind(args, equation) : bind_plan(args, plan);
+}
+
+}  // namespace meshwork::cuda

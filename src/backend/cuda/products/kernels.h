@@ -1,0 +1,10 @@
+#pragma once
+
+#include "backend/backend.h"
+
+namespace meshwork::cuda {
+
+Launch einsum(const KernelArgs& args);
+std::int64_t einsum_workspace(const KernelArgs& args);
+
+}  // namespace meshwork::cuda

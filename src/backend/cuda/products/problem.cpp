@@ -1,0 +1,72 @@
+#include "backend/cuda/products/problem.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+/// Of a product of fewer multiplications the parts of a split sum are small, too.
+constexpr std::int64_t kLargeProduct = std::int64_t{1} << 27;
+constexpr std::int64_t kSmallWorkspace = std::int64_t{4} << 20;
+constexpr std::int64_t kLargeWorkspace = std::int64_t{32}
+                                         << 20;  ///< what kernels of Hopper ask for
+
+Operand operand(const MatrixStack& matrices, std::int64_t stack, DType dtype, std::int64_t rows,
+                std::int64_t columns) {
+  MW_CHECK(matrices.rows == 1 || matrices.columns == 1, "strides {} and {}", matrices.rows,
+           matrices.columns);
+  Operand operand;
+  operand.is_transposed = matrices.rows != 1;
+  // A single column has any stride.
+  operand.leading =
+      operand.is_transposed ? std::max(matrices.rows, columns) : std::max(matrices.columns, rows);
+  constexpr std::uintptr_t kMostAlignment = 256;
+  auto places = reinterpret_cast<std::uintptr_t>(matrices.data) | kMostAlignment;
+  if (stack > 1) {
+    operand.stack = matrices.stack;
+    places |= static_cast<std::uintptr_t>(matrices.stack) * size_of(dtype);
+  }
+  operand.alignment = static_cast<std::int64_t>(places & (~places + 1));
+  return operand;
+}
+
+}  // namespace
+
+std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return stack * m * n * k < kLargeProduct ? kSmallWorkspace : kLargeWorkspace;
+}
+
+Product by_columns(Product product) {
+  if (product.y.columns != 1) return product;
+  std::swap(product.m, product.n);
+  std::swap(product.x, product.w);
+  for (MatrixStack* matrices : {&product.x, &product.w, &product.y}) {
+    std::swap(matrices->rows, matrices->columns);
+  }
+  return product;
+}
+
+Problem problem_of(const Product& p) {
+  MW_CHECK(p.y.rows == 1, "a result with rows {} apart", p.y.rows);
+  return {.operands = p.operands,
+          .result = p.result,
+          .rows = p.m,
+          .columns = p.n,
+          .depth = p.k,
+          .stack = p.stack,
+          .a = operand(p.x, p.stack, p.operands, p.m, p.k),
+          .b = operand(p.w, p.stack, p.operands, p.k, p.n),
+          .y = operand(p.y, p.stack, p.result, p.m, p.n),
+          .workspace = product_workspace(p.stack, p.m, p.n, p.k)};
+}
+
+std::string text_of(const Problem& p) {
+  return fmt::format("{} products of {} [{}, {}] and [{}, {}] to {}", p.stack,
+                     to_string(p.operands), p.rows, p.depth, p.depth, p.columns,
+                     to_string(p.result));
+}
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "backend/cuda/products/product.h"
+
+namespace meshwork::cuda {
+
+/// What cuBLASLt is told of an operand: the stride between its columns, in its words, the one
+/// between matrices, in elements, and how its addresses are aligned, in bytes.
+struct Operand {
+  bool is_transposed = false;
+  std::int64_t leading = 1, stack = 0, alignment = 1;
+  auto operator<=>(const Operand&) const = default;
+};
+
+/// A product column by column, as cuBLASLt counts: y = a b, of [rows, depth] and [depth, columns].
+/// All that decides on its algorithm.
+struct Problem {
+  DType operands, result;
+  std::int64_t rows, columns, depth, stack;
+  Operand a, b, y;
+  std::int64_t workspace;
+  auto operator<=>(const Problem&) const = default;
+};
+
+/// The product whose result has columns that lie one after the other: that of the transposes, in
+/// the other order, where its rows do.
+Product by_columns(Product product);
+
+/// Of such a product.
+Problem problem_of(const Product& product);
+
+/// "1 products of float32 [3, 4] and [4, 5] to float32".
+std::string text_of(const Problem& problem);
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "device/cuda/stream.h"
+
+namespace meshwork::cuda {
+
+/// Matrices in device memory, a stack of them: strides in elements. Of rows and columns one is 1.
+struct MatrixStack {
+  std::byte* data = nullptr;
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t stack = 0;  ///< from one matrix to the next
+};
+
+/// y = x w, [m, k] by [k, n] with at least one element each, so many times as the stack is high.
+/// Sums are float32, of bfloat16 operands too; they are rounded once.
+struct Product {
+  std::int64_t stack = 1, m = 1, n = 1, k = 1;
+  DType operands;  ///< float32, whose products are not rounded, or bfloat16
+  DType result;    ///< float32, or that of the operands
+  MatrixStack x, w, y;
+};
+
+/// Bytes of scratch for a product; by its extents alone.
+std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// The product by cuBLASLt, whose algorithm is chosen now: of those that give the same bits each
+/// time. Throws an Error that names the product where there is none.
+Launch product_launch(CudaStream& stream, const Product& product, std::byte* workspace);
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace meshwork::cuda {
+
+/// Dimensions in which a kernel walks through what it reads, x and w, and what it writes, y: a
+/// parameter of kernels. Strides in elements.
+struct Walk {
+  static constexpr std::int32_t kMostDims = 12;
+
+  std::int32_t rank = 0;
+  std::array<std::int64_t, kMostDims> extents{}, x{}, w{}, y{};
+
+  /// Appends an inner dimension; one with the last where one stride each goes through both. Of more
+  /// than kMostDims that are left nobody has heard: a broken invariant.
+  void add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride,
+           std::int64_t y_stride);
+
+  std::int64_t size() const;
+};
+
+/// "#define Index int32\n", or int64 for so many elements.
+std::string define_index(std::int64_t count);
+
+/// The same in kernels, by Index: where element `index` is in row-major order.
+inline constexpr char kWalk[] = R"cuda(
+struct Walk {
+  int32 rank;
+  int64 extents[12], x[12], w[12], y[12];
+};
+
+struct Places {
+  int64 x, w, y;
+};
+
+DEVICE Places places_of(const Walk& walk, Index index) {
+  Places places = {0, 0, 0};
+  for (int32 d = walk.rank; d-- > 0;) {
+    const Index rest = d > 0 ? index / (Index)walk.extents[d] : 0;
+    const int64 at = index - rest * (Index)walk.extents[d];
+    places.x += at * walk.x[d];
+    places.w += at * walk.w[d];
+    places.y += at * walk.y[d];
+    index = rest;
+  }
+  return places;
+}
+)cuda";
+
+}  // namespace meshwork::cuda
