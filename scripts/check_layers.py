@@ -47,6 +47,7 @@ ORDER = list(MAY_SEE)
 # Libraries that stay behind one folder.
 PRIVATE = {
     "CLI/": "cli",
+    "cublasLt.h": "backend",
     "dnnl": "backend",
     "hdf5.h": "state",
     "mpi.h": "comm",

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "backend/cuda/products/product.h"
 #include "base/bfloat16.h"
 #include "base/rng.h"
 #include "cuda/case_runs.h"
@@ -265,6 +266,34 @@ TEST_CASE("products on GPUs element by element") {
         {"b q h d", "b k h d", "b h q k", {{"b", 5}, {"h", 6}, {"q", 7}, {"k", 9}, {"d", 64}}},
         types);
   }
+}
+
+TEST_CASE("products on GPUs of many factors") {
+  const Extents extents{{"a", 2}, {"b", 3}, {"c", 2}, {"d", 3},  {"e", 2},
+                        {"f", 3}, {"g", 2}, {"h", 2}, {"i", 20}, {"j", 21}};
+  for (const Types& types : kTypes) {
+    check_exact({"a b c d e f g h", "h f d b a c", "c a d b e g", extents}, types);
+    check_exact({"i b a c h f", "f c j a b h", "c i a j b", extents}, types);
+    check_exact({"i e b a h f", "f e j a b h", "e i a j b", extents}, types);
+  }
+}
+
+TEST_CASE("a product that cuBLASLt does not know is an error that names it") {
+  const std::unique_ptr<Stream> stream = gpu_backend().device().make_stream();
+  const auto memory = gpu_backend().device().allocate(1 << 10);
+  cuda::products::Product product{.stack = 3,
+                                  .m = 5,
+                                  .n = 6,
+                                  .k = 7,
+                                  .operands = kFloat32,
+                                  .result = kBFloat16,
+                                  .x = {memory.get(), 7, 1, 35},
+                                  .w = {memory.get(), 6, 1, 42},
+                                  .y = {memory.get(), 6, 1, 30}};
+  CHECK_THROWS_WITH(
+      cuda::products::product_launch(cuda::cuda_stream(*stream), product, memory.get()),
+      doctest::Contains("device cuda: cuBLASLt has no algorithm for 3 products of float32 [5, 7] "
+                        "and [7, 6] to bfloat16"));
 }
 
 TEST_CASE("products on GPUs are as close as sums of float32 can be told to be") {

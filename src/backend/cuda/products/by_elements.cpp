@@ -6,7 +6,7 @@
 #include "backend/cuda/products/walk.h"
 #include "backend/einsum_plan.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 /// Matrices of so few rows and columns would fill a quarter of cuBLASLt's smallest tile.
@@ -80,4 +80,4 @@ Launch ByElements::bind(const KernelArgs& args, const Equation& equation) {
                      w_column);
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

@@ -3,7 +3,7 @@
 #include "backend/backend.h"
 #include "backend/einsum_plan.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// y of any equation element by element, each thread a few: where nothing is summed, as in outer
 /// products, or where matrices are so small that tiles of them would be all but empty.
@@ -13,4 +13,4 @@ struct ByElements {
   static Launch bind(const KernelArgs& args, const Equation& equation);
 };
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

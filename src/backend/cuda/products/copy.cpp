@@ -3,7 +3,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/products/walk.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 // Neighbouring threads write neighbouring elements.
@@ -28,4 +28,4 @@ Launch copy_launch(CudaStream& stream, const std::vector<CopyDim>& dims, DType d
   return kernel_launch(stream, source, source.name, grid_of(count), to, from, walk, count);
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "device/cuda/library.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 Cublaslt open_cublaslt() {
@@ -40,8 +40,9 @@ cublasLtHandle_t cublaslt_handle(Gpu& gpu) {
 
 void check(cublasStatus_t status, std::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  fail(ExitCode::kCommunication, "device cuda: {}: {} (cublasStatus_t {})", what,
-       cublaslt().cublasLtGetStatusString(status), static_cast<int>(status));
+  fail(ExitCode::kCommunication,
+       "device cuda: {}: {} (cublasStatus_t {}); see what nvidia-smi says, or say device: cpu",
+       what, cublaslt().cublasLtGetStatusString(status), static_cast<int>(status));
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

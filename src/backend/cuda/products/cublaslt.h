@@ -6,7 +6,7 @@
 
 #include "device/cuda/gpu.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// Functions of cuBLASLt that are called here.
 // clang-format off
@@ -44,4 +44,4 @@ cublasLtHandle_t cublaslt_handle(Gpu& gpu);
 /// `what` says what was tried: "describing a matrix".
 void check(cublasStatus_t status, std::string_view what);
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

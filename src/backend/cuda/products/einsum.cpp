@@ -11,7 +11,7 @@
 #include "backend/einsum_plan.h"
 #include "base/check.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 /// A launch goes through one dimension of a stack. More launches than this take longer than to copy
@@ -162,4 +162,4 @@ Launch einsum(const KernelArgs& args) {
   return ByElements::pays(plan) ? ByElements::bind(args, equation) : bind_plan(args, plan);
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

@@ -10,7 +10,7 @@
 #include "backend/cuda/products/walk.h"
 #include "base/parallel.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 constexpr std::int64_t kMostRows = 4;
@@ -105,4 +105,4 @@ Launch FewRows::bind(CudaStream& stream, const EinsumPlan& plan, DType operands,
   };
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

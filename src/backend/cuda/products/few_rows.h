@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "device/cuda/stream.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// Products of a matrix and few vectors, as when one token is generated, and sums of products of
 /// vectors: the matrix is read once, as it lies. A long sum is cut into parts, of which kernels
@@ -24,4 +24,4 @@ struct FewRows {
                      const std::byte* x, const std::byte* w, std::byte* y, std::byte* workspace);
 };
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

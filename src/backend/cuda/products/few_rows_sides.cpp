@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 /// So many blocks, or warps of blocks, are enough to fill a GPU...
@@ -75,4 +75,4 @@ void Sides::choose_parts() {
   sizes.parts = ceil_divide(sizes.depth, sizes.part);
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

@@ -5,7 +5,7 @@
 #include "backend/einsum_plan.h"
 #include "base/dtype.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// Threads of a block of these kernels, and its warps of 32.
 constexpr int kFewRowsThreads = 256;
@@ -47,4 +47,4 @@ struct Sides {
   void choose_parts();
 };
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

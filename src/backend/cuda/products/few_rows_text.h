@@ -1,6 +1,6 @@
 #pragma once
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 // y[row, line] = sum over k of matrix[line, k] few[row, k]. Sums over parts of k stand y_part
 // apart.
@@ -142,4 +142,4 @@ KERNEL(few_rows_parts, R* y, const float* sums, Walk results, int64 count, int64
 }
 )cuda";
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

@@ -8,7 +8,7 @@ namespace meshwork::cuda {
 
 std::span<const KernelDef> product_kernels() {
   static const auto list = std::to_array<KernelDef>({
-      {"einsum", einsum, einsum_workspace},
+      {"einsum", products::einsum, products::einsum_workspace},
   });
   return list;
 }

@@ -2,9 +2,9 @@
 
 #include "backend/backend.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

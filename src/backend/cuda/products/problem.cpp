@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 /// Of a product of fewer multiplications the parts of a split sum are small, too.
@@ -63,10 +63,4 @@ Problem problem_of(const Product& p) {
           .workspace = product_workspace(p.stack, p.m, p.n, p.k)};
 }
 
-std::string text_of(const Problem& p) {
-  return fmt::format("{} products of {} [{}, {}] and [{}, {}] to {}", p.stack,
-                     to_string(p.operands), p.rows, p.depth, p.depth, p.columns,
-                     to_string(p.result));
-}
-
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

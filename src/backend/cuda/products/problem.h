@@ -2,11 +2,10 @@
 
 #include <compare>
 #include <cstdint>
-#include <string>
 
 #include "backend/cuda/products/product.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// What cuBLASLt is told of an operand: the stride between its columns, in its words, the one
 /// between matrices, in elements, and how its addresses are aligned, in bytes.
@@ -33,7 +32,4 @@ Product by_columns(Product product);
 /// Of such a product.
 Problem problem_of(const Product& product);
 
-/// "1 products of float32 [3, 4] and [4, 5] to float32".
-std::string text_of(const Problem& problem);
-
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

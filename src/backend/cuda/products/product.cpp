@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <type_traits>
 
 #include "backend/cuda/products/cublaslt.h"
@@ -10,11 +11,18 @@
 #include "base/check.h"
 #include "base/error.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 namespace {
 
 /// Grids have no more layers, over which a stack is laid.
 constexpr std::int64_t kHighestStack = 65535;
+
+/// "12 products of bfloat16 [3, 4] and [4, 5] to float32".
+std::string text_of(const Product& p) {
+  return fmt::format("{} of {} [{}, {}] and [{}, {}] to {}",
+                     p.stack == 1 ? "a product" : fmt::format("{} products", p.stack),
+                     to_string(p.operands), p.m, p.k, p.k, p.n, to_string(p.result));
+}
 
 cudaDataType_t data_type_of(DType dtype) {
   MW_CHECK(dtype == DType::kFloat32 || dtype == DType::kBFloat16, "{}", to_string(dtype));
@@ -101,7 +109,7 @@ struct Description {
 };
 
 cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const Problem& problem,
-                                      const Description& description) {
+                                      const Description& description, const std::string& text) {
   const Owned<cublasLtMatmulPreference_t> choice = describe_choice(problem);
   cublasLtMatmulHeuristicResult_t result{};
   int count = 0;
@@ -112,14 +120,14 @@ cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const Problem& pr
     status = count > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED;
   if (status != CUBLAS_STATUS_SUCCESS) {
     fail("device cuda: cuBLASLt has no algorithm for {}: {}; update cuBLAS, or say device: cpu",
-         text_of(problem), cublaslt().cublasLtGetStatusString(status));
+         text, cublaslt().cublasLtGetStatusString(status));
   }
   return result.algo;
 }
 
 /// The algorithm of a problem, chosen once for a GPU.
-cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem,
-                                  const Description& description) {
+cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem, const Description& description,
+                                  const std::string& text) {
   static std::mutex mutex;
   static std::map<std::pair<int, Problem>, cublasLtMatmulAlgo_t> chosen;
   gpu.make_current();
@@ -128,12 +136,13 @@ cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem,
   const std::pair key(gpu.number(), problem);
   const auto known = chosen.find(key);
   if (known != chosen.end()) return known->second;
-  return chosen[key] = choose_algorithm(handle, problem, description);
+  return chosen[key] = choose_algorithm(handle, problem, description, text);
 }
 
 /// A product that is ready to be enqueued.
 struct Call {
   CudaStream& stream;
+  std::string text;
   Product product;
   Problem problem;
   Description description;
@@ -143,12 +152,13 @@ struct Call {
 
   Call(CudaStream& the_stream, const Product& the_product, std::byte* the_workspace)
       : stream(the_stream),
+        text(text_of(the_product)),
         product(by_columns(the_product)),
         problem(problem_of(product)),
         description(problem),
         workspace(the_workspace),
         handle(cublaslt_handle(stream.gpu())),
-        algorithm(algorithm_of(stream.gpu(), problem, description)) {}
+        algorithm(algorithm_of(stream.gpu(), problem, description, text)) {}
 
   void operator()() const {
     stream.gpu().make_current();
@@ -158,7 +168,7 @@ struct Call {
         product.w.data, description.b.get(), &kZero, product.y.data, description.y.get(),
         product.y.data, description.y.get(), &algorithm, workspace,
         static_cast<std::size_t>(problem.workspace), stream.handle());
-    if (status != CUBLAS_STATUS_SUCCESS) check(status, text_of(problem));
+    check(status, text);
   }
 };
 
@@ -185,4 +195,4 @@ Launch product_launch(CudaStream& stream, const Product& product, std::byte* wor
   };
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

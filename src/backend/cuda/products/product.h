@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "device/cuda/stream.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// Matrices in device memory, a stack of them: strides in elements. Of rows and columns one is 1.
 struct MatrixStack {
@@ -31,4 +31,4 @@ std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t 
 /// time. Throws an Error that names the product where there is none.
 Launch product_launch(CudaStream& stream, const Product& product, std::byte* workspace);
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

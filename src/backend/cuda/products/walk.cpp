@@ -5,7 +5,7 @@
 #include "backend/cuda/kernel.h"
 #include "base/check.h"
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 void Walk::add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride,
                std::int64_t y_stride) {
@@ -35,4 +35,4 @@ std::string define_index(std::int64_t count) {
   return define("Index", is_short ? DType::kInt32 : DType::kInt64);
 }
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products

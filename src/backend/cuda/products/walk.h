@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string>
 
-namespace meshwork::cuda {
+namespace meshwork::cuda::products {
 
 /// Dimensions in which a kernel walks through what it reads, x and w, and what it writes, y: a
 /// parameter of kernels. Strides in elements.
 struct Walk {
-  static constexpr std::int32_t kMostDims = 12;
+  static constexpr std::int32_t kMostDims = 16;
 
   std::int32_t rank = 0;
   std::array<std::int64_t, kMostDims> extents{}, x{}, w{}, y{};
@@ -29,7 +29,7 @@ std::string define_index(std::int64_t count);
 inline constexpr char kWalk[] = R"cuda(
 struct Walk {
   int32 rank;
-  int64 extents[12], x[12], w[12], y[12];
+  int64 extents[16], x[16], w[16], y[16];
 };
 
 struct Places {
@@ -50,4 +50,4 @@ DEVICE Places places_of(const Walk& walk, Index index) {
 }
 )cuda";
 
-}  // namespace meshwork::cuda
+}  // namespace meshwork::cuda::products
