@@ -13,7 +13,8 @@
 namespace meshwork {
 namespace {
 
-/// An eighth of a cache; larger values are not in it from one node to the next.
+/// An eighth of a cache; larger values are not in it from one node to the next. 0: the target has no
+/// cache in which rows would stay until the pass over them is done.
 std::int64_t near_bytes(const Target& target) { return target.cache / 8; }
 
 std::int64_t global_bytes(const Graph& program, ValueId id) {
@@ -78,7 +79,7 @@ class FusionFinder {
         }
       }
     }
-    join_by_rows();
+    if (near_bytes(target_) > 0) join_by_rows();
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
     }

@@ -18,6 +18,7 @@ struct Fused {
 /// product of two matrices, large beside a cache of the target, joins the update that alone reads
 /// it, if the second matrix is small: a gradient is used as its rows are computed. So does,
 /// whatever it reads, the gradient of a table, or it joins the sum with another gradient of this.
+/// Neither does where the target has no cache.
 /// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
 /// that read the same and have the same attributes are joined, of whatever phase: the later ones
 /// are computed early.

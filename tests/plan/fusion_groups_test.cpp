@@ -187,3 +187,43 @@ TEST_CASE("what a product reads is not overwritten by the update of its first ro
   const auto offset = [&](ValueId id) { return plan.offsets[static_cast<std::size_t>(id)]; };
   CHECK(offset(p.value) != offset(p.x));
 }
+
+namespace {
+
+/// "relu | multiply subtract": the ops of each group.
+std::string groups(const Graph& program, const Target& target) {
+  const Fused fused = find_fusion_groups(program, target);
+  std::string text;
+  int last = -1;
+  for (const ValueId id : fused.program.ids()) {
+    if (fused.program.node(id).op->leaf != Leaf::kNone) continue;
+    if (!text.empty()) text += fused.fusion[id] == last ? " " : " | ";
+    text += fused.program.node(id).op->name;
+    last = fused.fusion[id];
+  }
+  return text;
+}
+
+/// w - rate times the gradient of the table w [5000, 64], of so many positions.
+struct UpdateOfTable : Program {
+  explicit UpdateOfTable(std::int64_t positions) {
+    const ValueId dy = input("dy", {positions, 64}), w = input("w", {5000, 64});
+    const ValueId index = ops::input(builder, "index", {DType::kInt32, {positions}});
+    const ValueId rate = input("rate", {});
+    builder.set_phase(Phase::kUpdate);
+    const ValueId sums = add(ops::kEmbeddingGradient, {dy, index}, {{"rows", std::int64_t{5000}}});
+    graph.outputs.push_back({"w", add(ops::kSubtract, {w, add(ops::kMultiply, {sums, rate})})});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a target without a cache gives by rows stays apart") {
+  Target target = cpu_target(1);
+  CHECK(groups(UpdateOfTable(300).graph, target) == "embedding_gradient multiply subtract");
+  CHECK(groups(UpdateOfProduct(64, 512, 256).graph, target) == kJoined);
+  target.cache = 0;
+  CHECK(groups(UpdateOfTable(300).graph, target) == "embedding_gradient | multiply subtract");
+  CHECK(groups(UpdateOfProduct(64, 512, 256).graph, target) == kApart);
+  CHECK(groups(UpdateOfProduct(0, 512, 256).graph, target) == kApart);
+}
