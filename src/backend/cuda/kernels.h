@@ -16,4 +16,7 @@ std::span<const KernelDef> reduction_kernels();
 std::span<const KernelDef> table_kernels();
 std::span<const KernelDef> window_kernels();
 
+/// Elementwise nodes as one kernel, which needs no scratch.
+Launch bind_fusion(const FusionGroup& args, CudaStream& stream);
+
 }  // namespace meshwork::cuda

@@ -1,0 +1,87 @@
+#include "backend/cuda/elementwise/fused_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+
+#include "backend/cuda/elementwise/fused_operands.h"
+#include "backend/cuda/elementwise/fused_text.h"
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/kernels.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+/// Beyond, indices take 64 bits.
+constexpr std::int64_t kNarrowIndices = std::int64_t{1} << 31U;
+constexpr std::size_t kParameterBytes = 4096;
+
+/// "fused_multiply_add", as profilers show it.
+std::string name_of(const FusionGroup& group) {
+  constexpr std::size_t kLongest = 80;
+  std::string name = "fused";
+  for (const FusionGroup::Member& member : group.members) {
+    if (name.size() < kLongest) name += "_" + std::string(member.op);
+  }
+  return name;
+}
+
+Source source_of(const FusionGroup& group, const FusedOperands& operands, std::int64_t count) {
+  const std::string name = name_of(group);
+  const std::string index = count < kNarrowIndices ? "uint32" : "uint64";
+  return {name, fused_text(group, operands, name),
+          define("WIDTH", operands.width) +
+              define("PLACES", std::ssize(operands.inputs) + std::ssize(operands.results)) +
+              define("RANK", std::max<std::int64_t>(1, std::ssize(operands.nest.extents))) +
+              "#define INDEX " + index + "\n"};
+}
+
+}  // namespace
+
+FusedKernel::Dim division_by(std::int64_t extent) {
+  // With 2^(s - 1) < extent <= 2^s, (2^32 + m) / 2^(32 + s) is above 1 / extent by so little that
+  // no i below 2^31 sees it (Granlund and Montgomery 1994).
+  MW_CHECK(extent > 0 && extent < kNarrowIndices, "{}", extent);
+  const auto divisor = static_cast<std::uint64_t>(extent);
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
+  const std::uint64_t above = ((std::uint64_t{1} << shift) - divisor) << 32U;
+  return {extent, static_cast<std::uint32_t>(above / divisor + 1), shift};
+}
+
+FusedKernel fused_kernel(const FusionGroup& group) {
+  const FusedOperands operands = operands_of(group);
+  const std::int64_t count = num_elements(operands.shape);
+  const std::int64_t vectors = count / operands.width;
+  FusedKernel kernel{.source = source_of(group, operands, count),
+                     .places = {},
+                     .sizes = {.count = count,
+                               .wide = operands.are_wide() ? vectors * operands.width : 0,
+                               .rows = operands.are_rows() ? count : 0},
+                     .dims = {},
+                     .grid = grid_of((count + operands.width - 1) / operands.width)};
+  for (const FusedOperand& input : operands.inputs) kernel.places.push_back(input.view.data);
+  for (const TensorView& result : operands.results) kernel.places.push_back(result.data);
+  for (const std::int64_t extent : operands.nest.extents) {
+    kernel.dims.push_back(count < kNarrowIndices ? division_by(extent) : FusedKernel::Dim{extent});
+  }
+  if (kernel.dims.empty()) kernel.dims.push_back(division_by(1));
+  const std::size_t bytes = kernel.places.size() * sizeof(std::byte*) + sizeof(kernel.sizes) +
+                            kernel.dims.size() * sizeof(FusedKernel::Dim);
+  MW_CHECK(bytes <= kParameterBytes, "a fusion group of {} operands", kernel.places.size());
+  return kernel;
+}
+
+Launch bind_fusion(const FusionGroup& args, CudaStream& stream) {
+  if (num_elements(args.members.back().output.type.shape) == 0) return [] {};
+  FusedKernel kernel = fused_kernel(args);
+  const CUfunction function = stream.gpu().function(kernel.source, kernel.source.name);
+  return [&stream, function, grid = kernel.grid, places = std::move(kernel.places),
+          sizes = kernel.sizes, dims = std::move(kernel.dims)]() mutable {
+    std::array<void*, 3> parameters{places.data(), &sizes, dims.data()};
+    stream.launch(function, grid, parameters.data());
+  };
+}
+
+}  // namespace meshwork::cuda

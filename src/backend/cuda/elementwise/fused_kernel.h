@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backend/backend.h"
+#include "device/cuda/stream.h"
+
+namespace meshwork::cuda {
+
+/// A fusion group as one kernel, which loads all that it reads of its elements before it stores any
+/// of them. Its source depends on formulas, dtypes and on the dimensions along which operands
+/// repeat; extents are parameters.
+struct FusedKernel {
+  // Parameters, as the source declares them.
+  struct Sizes {
+    std::int64_t count = 0;  ///< elements of the result
+    /// So many of them, from the first on, are loaded and stored by vectors; and so many lie in
+    /// vectors that cross no rows, where what repeats is loaded by vectors too.
+    std::int64_t wide = 0, rows = 0;
+  };
+  struct Dim {
+    std::int64_t extent = 1;
+    std::uint32_t multiplier = 1;  ///< i / extent = (i * multiplier / 2^32 + i) >> shift, i < 2^31
+    std::uint32_t shift = 0;
+  };
+
+  Source source;  ///< the kernel has its name
+  std::vector<std::byte*> places;
+  Sizes sizes;
+  std::vector<Dim> dims;
+  Grid grid;
+};
+
+/// Of a group that is elementwise alone, and not empty.
+FusedKernel fused_kernel(const FusionGroup& group);
+
+/// Of an extent below 2^31.
+FusedKernel::Dim division_by(std::int64_t extent);
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "support/host_tensor.h"
+
+namespace meshwork::testing {
+
+/// What the members that others read leave where the group's pointers, of the host, show; where
+/// they show the same place, so do those on the device. The host's memory stays as it is.
+/// `shifted`: each value begins one element behind where the device aligns to.
+std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group,
+                                   bool shifted = false);
+
+/// "" if all bits are the same, but for those of NaN; else the first element that differs.
+std::string bit_difference(const HostTensor& a, const HostTensor& b);
+
+/// Whether the formula of an op calls functions of which libraries give different bits.
+bool calls_libm(std::string_view op);
+
+/// Numbers of all sizes that squares are not too small or large for, and special ones among them;
+/// of whole numbers the largest and smallest.
+HostTensor wild_tensor(const TensorType& type, std::uint64_t seed);
+
+}  // namespace meshwork::testing

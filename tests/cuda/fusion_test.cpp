@@ -1,0 +1,156 @@
+// Fusion groups of GPUs: one kernel each, with the bits of the CPU's passes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "backend/cuda/elementwise/fused_kernel.h"
+#include "cuda/case_runs.h"
+#include "cuda/fusion_run.h"
+#include "device/cuda/stream.h"
+#include "support/random_fusion.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+/// Those that give the same bits on every device.
+std::vector<const OpDef*> exact_ops() {
+  std::vector<const OpDef*> found = fusion_ops();
+  std::erase_if(found, [](const OpDef* op) { return calls_libm(op->name); });
+  return found;
+}
+
+void check_same(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(bit_difference(found[i], expected[i]) == "");
+}
+
+/// With the number of the new member.
+std::size_t add_member(BoundFusion& fusion, std::string_view op, std::vector<std::size_t> operands,
+                       const TensorView& output, bool is_read) {
+  fusion.args.members.push_back({op, {}, std::move(operands), output, is_read});
+  return fusion.args.inputs.size() + fusion.args.members.size() - 1;
+}
+
+/// Adam's update of w with the gradient g, in place: w, m, v, g and five scalars. The gradient may
+/// be of bfloat16.
+BoundFusion adam(const Shape& shape, bool narrow = false) {
+  Dice dice(1);
+  BoundFusion f;
+  f.memory.reserve(40);
+  for (int i = 0; i < 3; ++i) f.args.inputs.push_back(f.add(shape, dice));
+  for (std::size_t i = 0; i < f.memory[2].size(); ++i) f.memory[2][i] = std::abs(f.memory[2][i]);
+  f.args.inputs.push_back(narrow ? f.add_narrow(shape, dice) : f.add(shape, dice));
+  for (int i = 0; i < 4; ++i) f.args.inputs.push_back(f.add({}, dice));
+  for (const std::size_t i : {4U, 5U, 6U, 7U}) f.memory[i][0] = 0.1F / static_cast<float>(i);
+  const auto add = [&](std::string_view op, std::vector<std::size_t> operands) {
+    return add_member(f, op, std::move(operands), f.add(shape, dice), false);
+  };
+  const auto put = [&](std::string_view op, std::vector<std::size_t> operands, std::size_t input) {
+    return add_member(f, op, std::move(operands), f.args.inputs[input], true);
+  };
+  const std::size_t g = narrow ? add("cast", {3}) : 3;
+  const std::size_t m = put("add", {add("multiply", {add("subtract", {g, 1}), 4}), 1}, 1);
+  const std::size_t square = add("square", {g});
+  const std::size_t v = put("add", {add("multiply", {add("subtract", {square, 2}), 5}), 2}, 2);
+  const std::size_t root = add("add", {add("sqrt", {v}), 7});
+  put("subtract", {0, add("divide", {add("multiply", {m, 6}), root})}, 0);
+  return f;
+}
+
+/// relu(x b + r) of bfloat16, computed in float32, with b of the columns and r of the rows.
+BoundFusion narrow_chain(const Shape& shape) {
+  Dice dice(2);
+  BoundFusion f;
+  f.memory.reserve(20);
+  Shape rows = shape;
+  rows.back() = 1;
+  f.args.inputs = {f.add_narrow(shape, dice), f.add({shape.back()}, dice), f.add(rows, dice)};
+  const auto add = [&](std::string_view op, std::vector<std::size_t> operands) {
+    return add_member(f, op, std::move(operands), f.add(shape, dice), false);
+  };
+  const std::size_t sum = add("add", {add("multiply", {add("cast", {0}), 1}), 2});
+  add_member(f, "cast", {add("relu", {sum})}, f.add_narrow(shape, dice), true);
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("fusion groups give the bits of the CPU's passes") {
+  const auto cpu = make_cpu_backend(1);
+  const std::vector<Shape> shapes{
+      {},        {1},       {7},       {64},          {3, 4}, {130, 10}, {33, 48},   {5, 7, 12},
+      {1000, 1}, {2, 4096}, {9, 1500}, {4, 9, 9, 12}, {0, 5}, {4, 0},    {17, 1023}, {66000}};
+  for (int seed = 0; seed < 64; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Shape& shape = shapes[static_cast<std::size_t>(seed) % shapes.size()];
+    const BoundFusion f = random_chain(dice, shape, dice.between(2, 12), exact_ops());
+    if (f.args.members.empty()) continue;
+    CAPTURE(seed);
+    CAPTURE(to_string(shape));
+    const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
+    check_same(run_fusion(gpu_backend(), f.args), expected);
+    check_same(run_fusion(gpu_backend(), f.args, true), expected);
+  }
+}
+
+TEST_CASE("results may take the places of inputs that no later member reads") {
+  const auto cpu = make_cpu_backend(1);
+  for (const Shape& shape : {Shape{1}, Shape{10}, Shape{3, 5, 7}, Shape{300, 100}}) {
+    for (const bool narrow : {false, true}) {
+      const BoundFusion f = adam(shape, narrow);
+      const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
+      check_same(run_fusion(gpu_backend(), f.args), expected);
+      check_same(run_fusion(gpu_backend(), f.args, true), expected);
+    }
+  }
+}
+
+TEST_CASE("fusion groups of bfloat16 give the bits of the CPU's passes") {
+  const auto cpu = make_cpu_backend(1);
+  for (const Shape& shape : {Shape{5, 7}, Shape{40, 24}, Shape{6, 20, 32}, Shape{33, 2001}}) {
+    const BoundFusion f = narrow_chain(shape);
+    const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
+    check_same(run_fusion(gpu_backend(), f.args), expected);
+    check_same(run_fusion(gpu_backend(), f.args, true), expected);
+  }
+}
+
+TEST_CASE("the kernel of an update is the same whatever the shape") {
+  const auto source = [](const Shape& shape) {
+    return cuda::fused_kernel(adam(shape).args).source;
+  };
+  for (const Shape& shape : {Shape{1}, Shape{10}, Shape{3, 1, 7}, Shape{512, 40}}) {
+    CHECK(source(shape).text == source({64}).text);
+    CHECK(source(shape).defines == source({64}).defines);
+  }
+  CHECK(cuda::fused_kernel(narrow_chain({4, 8}).args).source.text ==
+        cuda::fused_kernel(narrow_chain({2, 3, 5}).args).source.text);
+}
+
+TEST_CASE("what the kernels divide by is divided by exactly") {
+  std::vector<std::int64_t> divisors{(std::int64_t{1} << 31U) - 1};
+  for (std::int64_t d = 1; d < 600; ++d) divisors.push_back(d);
+  for (std::int64_t power = 1024; power < std::int64_t{1} << 31U; power *= 2) {
+    divisors.insert(divisors.end(), {power - 1, power, power + 1, power + power / 3});
+  }
+  constexpr std::int64_t kLast = (std::int64_t{1} << 31U) - 1;
+  std::size_t wrong = 0;
+  for (const std::int64_t divisor : divisors) {
+    const cuda::FusedKernel::Dim dim = cuda::division_by(divisor);
+    Dice dice(static_cast<std::uint64_t>(divisor));
+    std::vector<std::int64_t> numbers{0, 1, divisor - 1, divisor, divisor + 1, kLast};
+    for (int n = 0; n < 40; ++n) {
+      const std::int64_t multiple = dice.below(static_cast<int>(kLast / divisor)) * divisor;
+      numbers.insert(numbers.end(), {multiple, multiple + divisor - 1});
+    }
+    for (const std::int64_t number : numbers) {
+      if (number > kLast) continue;
+      const auto i = static_cast<std::uint32_t>(number);
+      const auto high = static_cast<std::uint32_t>(std::uint64_t{i} * dim.multiplier >> 32U);
+      wrong += (high + i) >> dim.shift == number / divisor ? 0 : 1;
+    }
+  }
+  CHECK(wrong == 0);
+}

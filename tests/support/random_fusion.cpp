@@ -1,0 +1,120 @@
+#include "support/random_fusion.h"
+
+#include <algorithm>
+
+#include "base/bfloat16.h"
+#include "ops/ops.h"
+#include "support/elementwise_entries.h"
+
+namespace meshwork::testing {
+namespace {
+
+/// [.., 1, ..] or without leading dimensions: what broadcasts to `shape`.
+Shape broadcast_operand(Dice& dice, Shape shape) {
+  for (std::int64_t& extent : shape) {
+    if (dice.chance(30)) extent = 1;
+  }
+  if (dice.chance(30))
+    shape.erase(shape.begin(), shape.begin() + dice.below(static_cast<int>(shape.size()) + 1));
+  return shape;
+}
+
+std::size_t operands_of(const OpDef& op) {
+  for (const ElementwiseEntry& entry : elementwise_entries()) {
+    if (entry.op == &op) return entry.operands;
+  }
+  return op.name == "scale_offset" ? 3 : 1;
+}
+
+/// x + (a as float32) as bfloat16 as float32: an input and members of bfloat16.
+void add_casts(BoundFusion& fusion, const Shape& shape, Dice& dice) {
+  const auto member = [&](std::string_view op, std::vector<std::size_t> operands, DType dtype) {
+    const TensorView output =
+        dtype == DType::kBFloat16 ? fusion.add_narrow(shape, dice) : fusion.add(shape, dice);
+    Attrs attrs;
+    if (op == "cast") attrs.set("dtype", std::string(to_string(dtype)));
+    fusion.args.members.push_back({op, attrs, std::move(operands), output, dice.chance(50)});
+    return fusion.args.inputs.size() + fusion.args.members.size() - 1;
+  };
+  const std::size_t last = fusion.args.inputs.size() + fusion.args.members.size() - 1;
+  const std::size_t widened = member("cast", {fusion.args.inputs.size() - 1}, DType::kFloat32);
+  const std::size_t sum = member("add", {last, widened}, DType::kFloat32);
+  const std::size_t rounded = member("cast", {sum}, DType::kBFloat16);
+  member("cast", {rounded}, DType::kFloat32);
+  fusion.args.members.back().is_read = true;
+}
+
+}  // namespace
+
+TensorView BoundFusion::add(const Shape& shape, Dice& dice) {
+  std::vector<float> values(static_cast<std::size_t>(num_elements(shape)) + 1);
+  for (float& value : values) value = static_cast<float>(dice.between(-40, 40)) / 8;
+  memory.push_back(std::move(values));
+  return {.type = {DType::kFloat32, shape},
+          .region = whole_region(shape),
+          .data = reinterpret_cast<std::byte*>(memory.back().data())};
+}
+
+TensorView BoundFusion::add_narrow(const Shape& shape, Dice& dice) {
+  TensorView view = add(shape, dice);
+  const std::vector<float> wide = memory.back();
+  std::transform(wide.begin(), wide.end(), view.as<BFloat16>(),
+                 [](float x) { return BFloat16(x); });
+  view.type.dtype = DType::kBFloat16;
+  return view;
+}
+
+std::vector<const OpDef*> fusion_ops() {
+  std::vector<const OpDef*> found;
+  for (const OpDef* op : ops::registry()) {
+    if (op->elementwise && op != &ops::kCast) found.push_back(op);
+  }
+  return found;
+}
+
+BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
+                         const std::vector<const OpDef*>& known) {
+  BoundFusion fusion;
+  fusion.memory.reserve(200);
+  std::vector<FusionGroup::Member> members;
+  for (int l = 0; l < length; ++l) {
+    const OpDef& op = *known[static_cast<std::size_t>(dice.below(static_cast<int>(known.size())))];
+    const bool scales = op.name == "scale_offset";
+    if (scales && shape.empty()) continue;
+    const auto axis =
+        scales ? static_cast<std::size_t>(dice.below(static_cast<int>(shape.size()))) : 0;
+    FusionGroup::Member member{op.name, {}, {}, {}, true};
+    if (scales) member.attrs = {{"axis", static_cast<std::int64_t>(axis)}};
+    for (std::size_t o = 0; o < operands_of(op); ++o) {
+      if (!members.empty() && dice.chance(50) && !(scales && o > 0)) {
+        // Numbers of members are told apart from those of inputs when all inputs are known.
+        member.operands.push_back(
+            1000 + static_cast<std::size_t>(dice.below(static_cast<int>(members.size()))));
+        continue;
+      }
+      // Some operand has the shape of the result.
+      const bool is_last = o + 1 == operands_of(op);
+      const bool may_repeat = op.name == "broadcast_to" || !is_last;
+      const Shape operand = scales && o > 0         ? Shape{shape[axis]}
+                            : scales || !may_repeat ? shape
+                                                    : broadcast_operand(dice, shape);
+      member.operands.push_back(fusion.args.inputs.size());
+      fusion.args.inputs.push_back(fusion.add(operand, dice));
+    }
+    members.push_back(std::move(member));
+  }
+  const bool casts = dice.chance(50) && !members.empty();
+  if (casts) fusion.args.inputs.push_back(fusion.add_narrow(shape, dice));
+  for (FusionGroup::Member& member : members) {
+    for (std::size_t& operand : member.operands) {
+      if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
+    }
+    member.output = fusion.add(shape, dice);
+  }
+  for (std::size_t l = 0; l + 1 < members.size(); ++l) members[l].is_read = dice.chance(40);
+  fusion.args.members = std::move(members);
+  if (casts) add_casts(fusion, shape, dice);
+  return fusion;
+}
+
+}  // namespace meshwork::testing
