@@ -1,9 +1,21 @@
+#include "backend/cuda/tables/kernels.h"
+
+#include <array>
+
 #include "backend/cuda/kernels.h"
 
 namespace meshwork::cuda {
 
 std::span<const KernelDef> table_kernels() {
-  static const std::vector<KernelDef> list{};
+  static const auto list = std::to_array<KernelDef>({
+      {"convert", convert_stored},
+      {"embedding", embedding},
+      {"embedding_gradient", embedding_gradient, embedding_gradient_workspace},
+      {"one_hot", one_hot},
+      {"take_along_axis", take_along_axis},
+      {"take_rows", take_rows},
+      {"write_rows", write_rows, write_rows_workspace},
+  });
   return list;
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "backend/backend.h"
+
+namespace meshwork::cuda {
+
+Launch convert_stored(const KernelArgs& args);
+Launch embedding(const KernelArgs& args);
+Launch embedding_gradient(const KernelArgs& args);
+std::int64_t embedding_gradient_workspace(const KernelArgs& args);
+Launch one_hot(const KernelArgs& args);
+Launch take_along_axis(const KernelArgs& args);
+Launch take_rows(const KernelArgs& args);
+Launch write_rows(const KernelArgs& args);
+std::int64_t write_rows_workspace(const KernelArgs& args);
+
+}  // namespace meshwork::cuda
