@@ -1,9 +1,25 @@
+#include "backend/cuda/reductions/kernels.h"
+
+#include <array>
+
 #include "backend/cuda/kernels.h"
 
 namespace meshwork::cuda {
 
 std::span<const KernelDef> reduction_kernels() {
-  static const std::vector<KernelDef> list{};
+  static const auto list = std::to_array<KernelDef>({
+      {"argmax", argmax},
+      {"crossentropy", crossentropy},
+      {"crossentropy_gradient", crossentropy_gradient},
+      {"log_softmax", log_softmax},
+      {"reduce_max", reduce_max, reduce_workspace},
+      {"reduce_sum", reduce_sum, reduce_workspace},
+      {"scale_offset", scale_offset},
+      {"scale_offset_sums", scale_offset_sums, channel_sums_workspace},
+      {"shifted_sums", shifted_sums, channel_sums_workspace},
+      {"softmax", softmax},
+      {"sparsemax", sparsemax},
+  });
   return list;
 }
 

@@ -1,0 +1,191 @@
+// shifted_sums:      y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
+// scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
+// The first row of shifted_sums is made of the second, which keeps more digits.
+#include <numeric>
+#include <string>
+
+#include "backend/cuda/reductions/kernels.h"
+#include "backend/cuda/reductions/pack.h"
+#include "backend/cuda/reductions/reduce_plan.h"
+#include "backend/cuda/team.h"
+
+namespace meshwork::cuda {
+namespace {
+
+constexpr std::string_view kText = R"cuda(
+struct Pair {
+  float first, second;
+};
+struct Pairs {
+  float first[V], second[V];
+};
+struct Totals {
+  float64 first, second;
+};
+
+DEVICE Pair from_lane(const Pair& x, int32 distance) {
+  return {from_lane(x.first, distance), from_lane(x.second, distance)};
+}
+
+struct Op {
+  typedef Pairs Number;
+  DEVICE Pairs nothing() { return {}; }
+  DEVICE Pair fold(const Pair& a, const Pair& b) {
+    return {a.first + b.first, a.second + b.second};
+  }
+  DEVICE Totals fold(const Totals& a, const Totals& b) {
+    return {a.first + b.first, a.second + b.second};
+  }
+  DEVICE Pairs fold(const Pairs& a, const Pairs& b) {
+    Pairs y;
+    for (int32 i = 0; i < V; ++i) {
+      y.first[i] = a.first[i] + b.first[i];
+      y.second[i] = a.second[i] + b.second[i];
+    }
+    return y;
+  }
+};
+
+#if SHIFTS
+// Beside x stand the shifts of a pack: of a channel each, or of the only one.
+struct Terms {
+  const X* x;
+  float shift[V];
+  DEVICE Terms of(const X* x, const float* shift, int64 channel, int32 apart) {
+    Terms terms{x, {}};
+    for (int32 i = 0; i < V; ++i) terms.shift[i] = shift[channel + i * apart];
+    return terms;
+  }
+  __device__ Pairs operator()(int64 at) const {
+    const Pack<X, V> pack = pack_at<V>(x + at);
+    Pairs y;
+    for (int32 i = 0; i < V; ++i) {
+      y.first[i] = computed(pack.at[i]) - shift[i];
+      y.second[i] = y.first[i] * y.first[i];
+    }
+    return y;
+  }
+};
+typedef float Beside;
+#else
+struct Terms {
+  const X* x;
+  const X* dy;
+  DEVICE Terms of(const X* x, const X* dy, int64, int32) { return {x, dy}; }
+  __device__ Pairs operator()(int64 at) const {
+    const Pack<X, V> pack = pack_at<V>(x + at), gradient = pack_at<V>(dy + at);
+    Pairs y;
+    for (int32 i = 0; i < V; ++i) {
+      y.second[i] = computed(gradient.at[i]);
+      y.first[i] = computed(pack.at[i]) * y.second[i];
+    }
+    return y;
+  }
+};
+typedef X Beside;
+#endif
+
+// sums [parts, channels]; channels side by side
+KERNEL(fold_columns, Pair* sums, const X* x, const Beside* beside, Plan plan) {
+  const Place place = place_in_columns(plan);
+  const int64 channel = place.column * V;
+  Pairs pairs{};
+  if (place.mine) {
+    pairs = walk<Op>(plan, place, place.column, Terms::of(x, beside, channel, 1));
+  }
+  pairs = fold_side_by_side<Op>(place.team, pairs);
+  if (!place.mine || place.team.lane != 0) return;
+  Pair* const to = sums + place.part * plan.columns * V + channel;
+  for (int32 i = 0; i < V; ++i) to[i] = {pairs.first[i], pairs.second[i]};
+}
+
+// The same; the elements of a channel side by side
+KERNEL(fold_lines, Pair* sums, const X* x, const Beside* beside, Plan plan) {
+  const Place place = place_in_lines(plan);
+  const int64 channel = place.mine ? place.result : 0;
+  const Pairs pairs = walk_line<Op>(plan, place, Terms::of(x, beside, channel, 0));
+  Pair pair{};
+  for (int32 i = 0; i < V; ++i) pair = Op::fold(pair, {pairs.first[i], pairs.second[i]});
+  pair = fold_neighbours<Op>(place.team, pair);
+  if (place.mine && place.team.lane == 0) sums[place.part * plan.results + channel] = pair;
+}
+
+KERNEL(finish, float* y, const Pair* sums, const Beside* beside, int64 channels, int64 parts,
+       int64 count) {
+  const Team team = side_by_side(8, 32);
+  const int64 channel = (int64)blockIdx.x * 32 + team.slot;
+  const bool mine = channel < channels;
+  Totals totals{};
+  if (mine) {
+    for (int64 part = team.lane; part < parts; part += team.lanes) {
+      const Pair pair = sums[part * channels + channel];
+      totals = Op::fold(totals, Totals{pair.first, pair.second});
+    }
+  }
+  totals = fold_side_by_side<Op>(team, totals);
+  if (!mine || team.lane != 0) return;
+#if SHIFTS
+  y[channel] = (float)(totals.first + (float64)count * (float64)beside[channel]);
+  y += channels;
+#endif
+  y[channel] = (float)totals.first;
+  y[channels + channel] = (float)totals.second;
+}
+)cuda";
+
+constexpr std::int64_t kPairBytes = 8;
+
+struct Channels {
+  std::int64_t count;
+  std::vector<std::int64_t> axes;  ///< all others
+};
+
+Channels channels_of(const KernelArgs& args) {
+  const Shape& shape = args.inputs[0].type.shape;
+  const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
+  Channels channels{shape[axis], std::vector<std::int64_t>(shape.size())};
+  std::iota(channels.axes.begin(), channels.axes.end(), 0);
+  channels.axes.erase(channels.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+  return channels;
+}
+
+Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
+  const Channels channels = channels_of(args);
+  if (channels.count == 0) return [] {};
+  const TensorView &x = args.inputs[0], &beside = args.inputs[1];
+  const std::int64_t columns = reduction_columns(x.type.shape, channels.axes);
+  const int pack = shifts ? pack_width(columns, {&x}) : pack_width(columns, {&x, &beside});
+  const std::int64_t parts = reduction_parts(x.type.shape, channels.axes, x.type.dtype);
+  const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, parts);
+  const std::string defines = define("X", x.type.dtype) + define("V", pack) +
+                              define("SHIFTS", static_cast<std::int64_t>(shifts));
+  std::string text(kTeamText);
+  text.append(kPackText).append(kWalkText).append(kText);
+  const Source source{name, text, defines};
+  const std::int64_t count = channels.count == 0 ? 0 : num_elements(x.type.shape) / channels.count;
+  CudaStream& stream = stream_of(args);
+  const Grid last{(channels.count + 31) / 32, 256};
+  return [fold = kernel_launch(stream, source, std::string(reduction.name), reduction.grid,
+                               args.workspace, x.data, beside.data, reduction.plan),
+          finish = kernel_launch(stream, source, "finish", last, args.output.data, args.workspace,
+                                 beside.data, channels.count, reduction.plan.parts, count)] {
+    fold();
+    finish();
+  };
+}
+
+}  // namespace
+
+std::int64_t channel_sums_workspace(const KernelArgs& args) {
+  const Channels channels = channels_of(args);
+  const TensorView& x = args.inputs[0];
+  return kPairBytes * channels.count * reduction_parts(x.type.shape, channels.axes, x.type.dtype);
+}
+
+Launch shifted_sums(const KernelArgs& args) { return channel_sums(args, "shifted_sums", true); }
+
+Launch scale_offset_sums(const KernelArgs& args) {
+  return channel_sums(args, "scale_offset_sums", false);
+}
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,133 @@
+#include "backend/cuda/reductions/lines.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/cuda/reductions/pack.h"
+#include "backend/cuda/team.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+constexpr std::int32_t kThreads = 256;
+constexpr std::int32_t kMostLanes = 512;    ///< of one line; a thread may then use 128 registers
+constexpr std::int32_t kLanesBesides = 16;  ///< of one line beside others
+constexpr std::int64_t kLongest = std::int64_t{1} << 30U;
+
+constexpr std::string_view kText = R"cuda(
+struct Lines {
+  int64 count, extent, inner;
+  int32 lanes, width, chunks;
+};
+
+// The line of a thread; without elements where there is no such line.
+struct Line {
+  Team team;
+  int64 number, begin, inner;
+  int32 extent, chunks;
+};
+
+DEVICE Line line_of(const Lines& lines) {
+  Line line;
+  line.team =
+      lines.width > 0 ? side_by_side(lines.lanes, lines.width) : neighbours(lines.lanes);
+  line.number = (int64)blockIdx.x * (blockDim.x / lines.lanes) + line.team.slot;
+  const int64 outer = line.number / lines.inner;
+  line.begin = outer * lines.extent * lines.inner + line.number - outer * lines.inner;
+  line.inner = lines.inner;
+  line.extent = line.number < lines.count ? (int32)lines.extent : 0;
+  line.chunks = lines.chunks;
+  return line;
+}
+
+// Where element k of a chunk of a thread stands in its line: neighbouring lanes read neighbouring
+// packs. It is beyond the line for elements that the thread has not.
+DEVICE int32 place_of(const Line& line, int32 chunk, int32 k) {
+  return ((chunk * (E / V) + k / V) * line.team.lanes + line.team.lane) * V + k % V;
+}
+
+// A chunk as float32; -infinity beyond the line.
+DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
+#pragma unroll
+  for (int32 k = 0; k < E; k += V) {
+    const int32 i = place_of(line, chunk, k);
+    if (i < line.extent) {
+      const Pack<T, V> pack = pack_at<V>(x + line.begin + i * line.inner);
+      for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
+    } else {
+      for (int32 j = 0; j < V; ++j) e[k + j] = -MW_INFINITY;
+    }
+  }
+}
+
+DEVICE void save(const float (&e)[E], T* y, const Line& line, int32 chunk) {
+#pragma unroll
+  for (int32 k = 0; k < E; k += V) {
+    const int32 i = place_of(line, chunk, k);
+    if (i >= line.extent) continue;
+    Pack<T, V> pack;
+    for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
+    *(Pack<T, V>*)(y + line.begin + i * line.inner) = pack;
+  }
+}
+
+// body(chunk) for all chunks, the last one first, of which `e` holds the elements.
+template <class Body>
+DEVICE void for_each_chunk_back(float (&e)[E], const T* x, const Line& line, const Body& body) {
+  for (int32 chunk = line.chunks; chunk-- > 0;) {
+    if (chunk + 1 < line.chunks) load(e, x, line, chunk);
+    body(chunk);
+  }
+}
+)cuda";
+
+std::int32_t power_of_two_above(std::int64_t x) {
+  return static_cast<std::int32_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(x, 1, kMostLanes))));
+}
+
+/// Threads of a line, of those that can be beside each other where lines are: the fewer lines, the
+/// more.
+std::int32_t lanes_of(const Lines& lines, int held) {
+  const std::int32_t needed = power_of_two_above((lines.extent + held - 1) / held);
+  if (lines.inner == 1) return needed;
+  const auto few = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kThreads / lines.count));
+  const auto most = std::max(kLanesBesides, static_cast<std::int32_t>(std::bit_floor(few)));
+  return std::min(needed, most);
+}
+
+}  // namespace
+
+LinePlan plan_lines(const KernelArgs& args, std::int64_t axis,
+                    std::initializer_list<const TensorView*> tensors) {
+  const Shape& shape = args.inputs[0].type.shape;
+  const auto begin = shape.begin(), at = begin + static_cast<std::ptrdiff_t>(axis);
+  const std::int64_t outer = num_elements(Shape(begin, at));
+  const std::int64_t inner = num_elements(Shape(at + 1, shape.end()));
+  LinePlan plan{.lines = {outer * inner, *at, inner, 1, 0, 0}, .held = 8, .pack = 1, .grid = {}};
+  Lines& lines = plan.lines;
+  if (lines.count == 0) return plan;
+  MW_CHECK(lines.extent <= kLongest, "a line of {} elements", lines.extent);
+  if (inner == 1) plan.pack = pack_width(lines.extent, tensors);
+  if (lines.extent > 256) plan.held = 16;
+  lines.lanes = lanes_of(lines, plan.held);
+  if (inner > 1) lines.width = kThreads / lines.lanes;
+  const std::int64_t together = std::int64_t{lines.lanes} * plan.held;
+  lines.chunks = static_cast<std::int32_t>((lines.extent + together - 1) / together);
+  const int threads = std::max(kThreads, lines.lanes);
+  const bool alone = inner == 1 && lines.lanes > 32;
+  const std::int64_t of_block = alone ? 1 : threads / lines.lanes;
+  plan.grid = {(lines.count + of_block - 1) / of_block, alone ? lines.lanes : threads};
+  return plan;
+}
+
+Source lines_source(const KernelArgs& args, const std::string& name, std::string_view text,
+                    const LinePlan& plan) {
+  std::string all(kTeamText);
+  all.append(kPackText).append(kText).append(text);
+  return {name, all,
+          define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held)};
+}
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "backend/backend.h"
+
+namespace meshwork::cuda {
+
+/// Elements that a thread reads or writes at once, 16 bytes at most, of rows of `extent` elements.
+int pack_width(std::int64_t extent, DType dtype);
+
+/// The same for the first of these tensors, whose packs all of them are read or written in: 1 where
+/// one of them does not begin at a whole pack.
+int pack_width(std::int64_t extent, std::initializer_list<const TensorView*> tensors);
+
+/// Numbers side by side in memory, read at once.
+inline constexpr std::string_view kPackText = R"cuda(
+template <class N, int kCount>
+struct alignas(sizeof(N) * kCount) Pack {
+  N at[kCount];
+};
+
+template <int kCount, class N>
+DEVICE Pack<N, kCount> pack_at(const N* x) {
+  return *(const Pack<N, kCount>*)x;
+}
+
+// The number that is computed with.
+DEVICE float computed(float x) { return x; }
+DEVICE float computed(bfloat16 x) { return to_float(x); }
+DEVICE int32 computed(int32 x) { return x; }
+DEVICE int64 computed(int64 x) { return x; }
+
+DEVICE void store(float& y, float x) { y = x; }
+DEVICE void store(bfloat16& y, float x) { y = to_bfloat16(x); }
+DEVICE void store(int32& y, int32 x) { y = x; }
+DEVICE void store(int64& y, int64 x) { y = x; }
+)cuda";
+
+}  // namespace meshwork::cuda
