@@ -1,0 +1,97 @@
+// Statistics of channels on GPUs: few and many channels, last and in the middle, far from 0.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/rng.h"
+#include "cuda/guarded_call.h"
+#include "ops/ops.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+struct Channels {
+  Shape shape;
+  std::int64_t axis;
+
+  std::int64_t count() const { return shape[static_cast<std::size_t>(axis)]; }
+  Attrs attrs() const { return {{"axis", axis}}; }
+  TensorType row() const { return {DType::kFloat32, {count()}}; }
+  /// Sums of n terms around 1 in magnitude.
+  double tolerance() const {
+    return 3e-6 * std::sqrt(num_elements(shape) / std::max(1.0, 1.0 * count()));
+  }
+};
+
+const std::vector<Channels>& many_channels() {
+  static const std::vector<Channels> list{
+      {{20000, 3}, 1},      {{9, 30, 30, 16}, 3}, {{300, 64}, 1},  {{40, 513}, 1},
+      {{33, 1000}, 1},      {{2, 3, 5000}, 1},    {{4, 30, 7}, 1}, {{5, 3, 4, 6}, 0},
+      {{6, 5, 4, 3, 8}, 2}, {{7, 1}, 1},          {{0, 3}, 1},     {{3, 0}, 1},
+  };
+  return list;
+}
+
+void check(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+           const TensorType& output, double tolerance) {
+  const HostTensor expected = naive_call(op, inputs, attrs, output);
+  const HostTensor y = guarded_call(op, inputs, attrs, output);
+  CHECK(difference(y, expected, tolerance) == "");
+  CHECK(guarded_call(op, inputs, attrs, output) == y);
+  const HostTensor moved = guarded_call(op, inputs, attrs, output, {.shift = 4});
+  CHECK(difference(moved, expected, tolerance) == "");
+}
+
+}  // namespace
+
+TEST_CASE("sums of channels") {
+  for (const Channels& channels : many_channels()) {
+    CAPTURE(to_string(channels.shape));
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      const HostTensor x = noise({dtype, channels.shape}, 3),
+                       dy = noise({dtype, channels.shape}, 4);
+      const HostTensor shift = noise(channels.row(), 5);
+      check(ops::kShiftedSums, {x, shift}, channels.attrs(),
+            {DType::kFloat32, {3, channels.count()}}, channels.tolerance());
+      check(ops::kScaleOffsetSums, {x, dy}, channels.attrs(),
+            {DType::kFloat32, {2, channels.count()}}, channels.tolerance());
+    }
+  }
+}
+
+TEST_CASE("scaled channels have the bits of the CPU") {
+  const auto cpu = make_cpu_backend(1);
+  for (const Channels& channels : many_channels()) {
+    CAPTURE(to_string(channels.shape));
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      const HostTensor x = noise({dtype, channels.shape}, 3);
+      const HostTensor scale = noise(channels.row(), 4), offset = noise(channels.row(), 5);
+      const std::vector<HostTensor> inputs{x, scale, offset};
+      const Attrs attrs = channels.attrs();
+      const HostTensor expected = call_kernel(
+          *cpu, ops::kScaleOffset, {whole_part(x), whole_part(scale), whole_part(offset)}, attrs,
+          x.type, whole_region(x.type.shape));
+      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type) == expected);
+      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type, {.shift = 4}) == expected);
+      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type, {.in_place = 0}) == expected);
+    }
+  }
+}
+
+TEST_CASE("sums around a shift near the mean keep the variance of large numbers") {
+  const std::int64_t rows = 20000;
+  const HostTensor x = filled({DType::kFloat32, {rows, 4}}, [](std::int64_t i) {
+    return 1e4 + uniform_at(3, 0, static_cast<std::uint64_t>(i));
+  });
+  const HostTensor shift = filled({DType::kFloat32, {4}}, [](std::int64_t) { return 1e4; });
+  const Attrs attrs{{"axis", std::int64_t{1}}};
+  const TensorType result{DType::kFloat32, {3, 4}};
+  const HostTensor y = guarded_call(ops::kShiftedSums, {x, shift}, attrs, result);
+  CHECK(difference(y, naive_call(ops::kShiftedSums, {x, shift}, attrs, result), 1e-6) == "");
+  for (std::size_t c = 0; c < 4; ++c) {
+    const double mean = y.as<float>()[4 + c] / rows;
+    CHECK(y.as<float>()[8 + c] / rows - mean * mean == doctest::Approx(1.0 / 12).epsilon(0.02));
+  }
+}
