@@ -45,6 +45,7 @@ class CudaBackend final : public Backend {
     return kernel.bind(mine);
   }
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
+    if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
     return cuda::bind_fusion(args, cuda::cuda_stream(stream));
   }
   std::int64_t fusion_workspace(const FusionGroup& /*args*/) const override { return 0; }
@@ -74,6 +75,7 @@ Target cuda_target() {
   for (const KernelList& list : kernel_lists()) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
   }
+  for (const std::string& ops : cuda::sibling_kernels()) target.kernels.emplace(ops);
   return target;
 }
 

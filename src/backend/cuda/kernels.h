@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "backend/cuda/kernel.h"
 
@@ -18,5 +21,11 @@ std::span<const KernelDef> window_kernels();
 
 /// Elementwise nodes as one kernel, which needs no scratch.
 Launch bind_fusion(const FusionGroup& args, CudaStream& stream);
+
+/// Ops that are computed together where they read the same operands, joined by '+'.
+std::vector<std::string> sibling_kernels();
+bool are_siblings(const FusionGroup& group);
+/// The kernel of a group of such ops, without a workspace; nothing if it is none.
+std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream);
 
 }  // namespace meshwork::cuda

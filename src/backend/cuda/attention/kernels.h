@@ -1,0 +1,17 @@
+#pragma once
+
+#include "backend/cuda/attention/operands.h"
+
+namespace meshwork::cuda::attention {
+
+// Kernels of ops of attention that are computed together; at least one of their results is asked
+// for. Of each they give the same bits, whatever else is.
+
+/// y, log_sum.
+Launch forward(const Request& request);
+/// dq.
+Launch query_gradient(const Request& request);
+/// dk, dv.
+Launch key_gradients(const Request& request);
+
+}  // namespace meshwork::cuda::attention

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <string_view>
+
+namespace meshwork::cuda::attention {
+
+/// Rows of operands, which queries see which keys, and what dropout keeps. A row of queries is a
+/// pair (t, r): members of a group follow each other, so that they share tiles of keys. Behind it
+/// stand products, which say what elements of a tile a thread has.
+inline constexpr std::string_view kTilesText = R"cuda(
+#define TILE 64      // rows of a tile and columns of it: queries by keys, or keys by queries
+#define THREADS 128  // four warps, of 16 rows each
+#define FAR (1 << 30)
+#define ALL_LANES 0xffffffffu
+#define LOG2_E 1.4426950408889634f
+#define LN_2 0.6931471805599453f
+#define NO_KEYS (-3.402823466e38f)  // a log_sum of none
+
+DEVICE int32 divided(int32 n, const Divisor& by) {
+  return (int32)((__umulhi((uint32)n, by.factor) + (uint32)n) >> by.shift);
+}
+
+// A group of heads of a sample. distance: of query 0 from key 0.
+struct Head {
+  int32 b, g, distance;
+};
+
+// What a block computes: of rows `first`, .. of a head the columns `column`, ..
+struct Task {
+  Head head;
+  int32 first, column;
+};
+
+// Of so many rows and columns. Heads follow each other, from the last rows to the first: causality
+// hides least from the last queries, and what takes longest begins first.
+DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, bool last_first) {
+  const int32 heads = x.b * x.g, slices = max(1, (columns + WIDTH - 1) / WIDTH);
+  const int32 tiles = (rows + TILE - 1) / TILE;
+  const int32 head = (int32)(blockIdx.x % heads), rest = (int32)(blockIdx.x / heads);
+  const int32 tile = rest / slices;
+  Task task;
+  task.head.b = head / x.g;
+  task.head.g = head % x.g;
+  int64 distance = x.distance;
+  if (x.shift != 0) distance += x.shift[task.head.b];
+  task.head.distance = (int32)max(-(int64)FAR, min((int64)FAR, distance));
+  task.first = (last_first ? tiles - 1 - tile : tile) * TILE;
+  task.column = rest % slices * WIDTH;
+  return task;
+}
+
+// Rows of a tensor that belong to a head.
+template <class Number>
+struct Lines {
+  Number* first;
+  int64 step;  // to the next t or s
+  int32 count, width;
+  Divisor by;
+};
+
+// Of [b, t, g, r, width].
+template <class Number>
+DEVICE Lines<Number> query_lines(const Operands& x, const Head& head, Number* tensor, int32 width) {
+  const int64 step = (int64)x.g * x.r * width;
+  return {tensor + head.b * x.t * step + (int64)head.g * x.r * width, step, x.t * x.r, width,
+          x.by_r};
+}
+
+// Of [b, s, g, width].
+template <class Number>
+DEVICE Lines<Number> key_lines(const Operands& x, const Head& head, Number* tensor, int32 width) {
+  const int64 step = (int64)x.g * width;
+  return {tensor + head.b * x.s * step + (int64)head.g * width, step, x.s, width, {1, 0, 1}};
+}
+
+template <class Number>
+DEVICE Number* line(const Lines<Number>& x, int32 i) {
+  const int32 place = divided(i, x.by);
+  return x.first + place * x.step + (int64)(i - place * x.by.value) * x.width;
+}
+
+// Of whole tiles the first, and the end.
+struct Range {
+  int32 begin, end;
+};
+
+// The keys from the first to the last that queries from row m on see, masks and segments aside.
+DEVICE Range keys_of(const Operands& x, const Head& head, int32 m) {
+  const int64 first = (int64)head.distance + divided(m, x.by_r);
+  const int64 last = (int64)head.distance + divided(min(m + TILE, x.t * x.r) - 1, x.by_r);
+  int64 begin = 0, end = x.s;
+  if (x.is_causal) end = min(end, last + 1);
+  if (x.window > 0) {
+    begin = max(begin, first - x.window + 1);
+    end = min(end, last + x.window);
+  }
+  return {(int32)min(begin, (int64)x.s) / TILE * TILE, (int32)end};
+}
+
+// The rows of queries from the first to the last that see keys from s on.
+DEVICE Range queries_of(const Operands& x, const Head& head, int32 s) {
+  const int64 first = (int64)s - head.distance;
+  const int64 last = (int64)min(s + TILE, x.s) - 1 - head.distance;
+  int64 begin = 0, end = x.t;
+  if (x.is_causal) begin = max(begin, first);
+  if (x.window > 0) {
+    begin = max(begin, first - x.window + 1);
+    end = min(end, last + x.window);
+  }
+  return {(int32)min(begin, (int64)x.t) * x.r / TILE * TILE, (int32)max(end, (int64)0) * x.r};
+}
+
+// Whether the query of row m sees key s.
+DEVICE bool sees(const Operands& x, const Head& head, int32 m, int32 s) {
+  if (m >= x.t * x.r || s >= x.s) return false;
+  const int32 t = divided(m, x.by_r);
+  const int32 distance = head.distance + t - s;
+  if (x.is_causal && distance < 0) return false;
+  if (x.window > 0 && abs(distance) >= x.window) return false;
+  if (x.key_segments != 0 && x.query_segments[(int64)head.b * x.t + t] !=
+                                 x.key_segments[(int64)head.b * x.s + s]) {
+    return false;
+  }
+  if (x.mask == 0) return true;
+  return x.mask[head.b * x.mask_steps[0] + t * x.mask_steps[1] + head.g * x.mask_steps[2] +
+                (m - t * x.r) * x.mask_steps[3] + s] != 0.0f;
+}
+
+// Whether there is nothing in the tile from row m and key s on that its queries do not see.
+DEVICE bool sees_all(const Operands& x, const Head& head, int32 m, int32 s) {
+  if (x.mask != 0 || x.key_segments != 0) return false;
+  if (m + TILE > x.t * x.r || s + TILE > x.s) return false;
+  const int32 least = head.distance + divided(m, x.by_r) - (s + TILE - 1);
+  const int32 most = head.distance + divided(m + TILE - 1, x.by_r) - s;
+  return (!x.is_causal || least >= 0) && (x.window == 0 || (-least < x.window && most < x.window));
+}
+
+// Of four weights from element `place` on, a bit each: whether dropout keeps it. They are of one
+// counter of the generator (base/rng.h).
+DEVICE uint32 counter_keeps(const Operands& x, uint64 counter) {
+  const uint64 step = (uint64)*x.step;
+  uint32 c0 = (uint32)counter, c1 = (uint32)(counter >> 32);
+  uint32 c2 = (uint32)step, c3 = (uint32)(step >> 32);
+  uint32 k0 = (uint32)x.draw_key, k1 = (uint32)((uint64)x.draw_key >> 32);
+#pragma unroll
+  for (int32 round = 0; round < 10; ++round) {
+    const uint32 high0 = __umulhi(0xD2511F53u, c0), low0 = 0xD2511F53u * c0;
+    const uint32 high1 = __umulhi(0xCD9E8D57u, c2), low1 = 0xCD9E8D57u * c2;
+    c0 = high1 ^ c1 ^ k0;
+    c1 = low1;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  const uint32 words[4] = {c0, c1, c2, c3};
+  uint32 bits = 0;
+#pragma unroll
+  for (int32 i = 0; i < 4; ++i) {
+    const float draw = (float)(words[i] >> 8) * (1.0f / 16777216.0f);
+    bits |= draw < x.rate ? 0u : 1u << i;
+  }
+  return bits;
+}
+
+// The same of the weights of row m for keys s to s + 3.
+DEVICE uint32 keeps(const Operands& x, const Head& head, int32 m, int32 s) {
+  const int32 t = divided(m, x.by_r), r = m - t * x.r;
+  const uint64 place = (uint64)(x.draw_first + head.b * x.draw_sample + head.g * x.draw_group +
+                                r * x.draw_member + t * x.draw_query + s);
+  const uint32 before = (uint32)(place % 4);
+  uint32 bits = counter_keeps(x, place / 4);
+  if (before != 0) bits |= counter_keeps(x, place / 4 + 1) << 4;
+  return bits >> before & 15u;
+}
+)cuda";
+
+}  // namespace meshwork::cuda::attention
