@@ -5,7 +5,7 @@
 // whenever a greater score appears (Milakov and Gimelshein, 2018; FlashAttention, Dao et al., 2022
 // and 2023). Scores are in powers of 2.
 #include "backend/cuda/attention/kernels.h"
-#include "base/parallel.h"
+#include "backend/cuda/attention/variant.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {
@@ -57,7 +57,7 @@ DEVICE void write_log_sums(const State& state, const Lines<float>& lines, int32 
   }
 }
 
-KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, const T* q, const T* k, const T* v, int32 in_fours,
+KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, const T* q, const T* k, const T* v, int32 is_aligned,
        Operands x) {
   MAKE_ROOM(room);
   const Task task = task_of(x, x.t * x.r, y == 0 ? 0 : x.e, true);
@@ -71,18 +71,19 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, cons
     state.most[i] = -MW_INFINITY;
     state.sum[i] = 0.0f;
   }
+  const Fixed fixed_queries = fixed(queries, task.first, is_aligned, room);
   const Range range = keys_of(x, head, task.first);
-  for (int32 s = range.begin; s < range.end; s += TILE) {
+  for (int32 s = range.begin; s < range.end; s += TILE_COLUMNS) {
     const uint32 seen = visible<true>(x, head, task.first, s);
     if (!__syncthreads_or(seen != 0)) continue;
     Scores scores;
-    dots(scores, queries, task.first, keys, s, in_fours, room);
+    dots(scores, fixed_queries, keys, s, is_aligned, room);
     multiply(scores, x.scale * LOG2_E);
     select(scores, seen, -MW_INFINITY);
     weigh(scores, state);
     if (y == 0) continue;
     drop(scores, x, kept<true>(x, head, task.first, s));
-    add_products(state.values, scores, values, s, task.column, in_fours, room);
+    add_products(state.values, scores, values, s, task.column, is_aligned, room);
   }
   float factors[ROWS];
 #pragma unroll
@@ -102,17 +103,20 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, cons
 }
 )cuda";
 
+/// More would not leave room for sums in registers.
+constexpr std::int64_t kHeld = 128;
+
 }  // namespace
 
 Launch forward(const Request& request) {
   const Operands x = operands_of(request, kAttentionOperands);
   const auto [y, log_sum] = addresses<2>(request.outputs);
   const auto [q, k, v] = addresses<kAttentionOperands>(request.inputs);
-  const Width width = width_of(y == nullptr ? 0 : x.e);
-  const Grid grid{ceil_divide(std::int64_t{x.t} * x.r, kTile) * width.slices * x.b * x.g, kThreads};
-  const Source source = source_of("attention", {kText}, request.inputs[0].type.dtype, width);
-  return kernel_launch(*request.stream, source, source.name, grid, y, log_sum, q, k, v,
-                       in_fours(request.inputs, kAttentionOperands), x);
+  const Variant variant = variant_of(request, y == nullptr ? 0 : x.e, kHeld);
+  const Source source = source_of("attention", {kText}, variant);
+  return kernel_launch(*request.stream, source, source.name,
+                       grid_of(variant, std::int64_t{x.t} * x.r, x), y, log_sum, q, k, v,
+                       are_aligned(request, kAttentionOperands, variant), x);
 }
 
 }  // namespace meshwork::cuda::attention

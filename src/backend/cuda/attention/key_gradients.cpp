@@ -10,7 +10,7 @@
 
 #include "backend/cuda/attention/gradients.h"
 #include "backend/cuda/attention/kernels.h"
-#include "base/parallel.h"
+#include "backend/cuda/attention/variant.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {
@@ -35,7 +35,7 @@ DEVICE float of_query(const Lines<const float>& numbers, int32 m) {
 }
 
 KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv, const T* q, const T* k, const T* v, const T* dy,
-       const float* log_sum, const float* delta, int32 in_fours, Operands x) {
+       const float* log_sum, const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const int32 columns = max(WANTS_KEYS ? x.d : 0, WANTS_VALUES ? x.e : 0);
   const Task task = task_of(x, x.s, columns, false);
@@ -51,12 +51,16 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
 #if WANTS_VALUES
   clear(sums.values);
 #endif
+  const Fixed fixed_keys = fixed(keys, task.first, is_aligned, room);
+#if WANTS_KEYS
+  const Fixed fixed_values = fixed(values, task.first, is_aligned, room);
+#endif
   const Range range = queries_of(x, head, task.first);
-  for (int32 m = range.begin; m < range.end; m += TILE) {
+  for (int32 m = range.begin; m < range.end; m += TILE_COLUMNS) {
     const uint32 seen = visible<false>(x, head, task.first, m);
     if (!__syncthreads_or(seen != 0)) continue;
     Scores weights;
-    dots(weights, keys, task.first, queries, m, in_fours, room);
+    dots(weights, fixed_keys, queries, m, is_aligned, room);
     const uint32 keeps = kept<false>(x, head, task.first, m);
 #pragma unroll
     for (int32 j = 0; j < COLUMNS; ++j) {
@@ -70,11 +74,11 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
 #if WANTS_VALUES
     Scores kept_weights = weights;
     drop(kept_weights, x, keeps);
-    add_products(sums.values, kept_weights, dys, m, task.column, in_fours, room);
+    add_products(sums.values, kept_weights, dys, m, task.column, is_aligned, room);
 #endif
 #if WANTS_KEYS
     Scores gradients;
-    dots(gradients, values, task.first, dys, m, in_fours, room);
+    dots(gradients, fixed_values, dys, m, is_aligned, room);
     drop(gradients, x, keeps);
 #pragma unroll
     for (int32 j = 0; j < COLUMNS; ++j) {
@@ -85,7 +89,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
       }
     }
     select(gradients, seen, 0.0f);
-    add_products(sums.keys, gradients, queries, m, task.column, in_fours, room);
+    add_products(sums.keys, gradients, queries, m, task.column, is_aligned, room);
 #endif
   }
   float factors[ROWS];
@@ -102,20 +106,22 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
 }
 )cuda";
 
+/// More would not leave room for sums in registers.
+constexpr std::int64_t kHeld = 64;
+
 /// Sums of more columns for both gradients do not fit into registers.
 constexpr std::int64_t kMostTogether = 128;
 
 Launch launch_of(const Request& request, std::byte* dk, std::byte* dv) {
   const Operands x = operands_of(request, kAttentionGradientOperands);
   const auto [q, k, v, dy, log_sum, delta] = addresses<kAttentionGradientOperands>(request.inputs);
-  const Width width = width_of(std::max(dk == nullptr ? 0 : x.d, dv == nullptr ? 0 : x.e));
-  const Grid grid{ceil_divide(x.s, kTile) * width.slices * x.b * x.g, kThreads};
-  Source source = source_of("attention_key_gradients", {kGradientText, kText},
-                            request.inputs[0].type.dtype, width);
+  const Variant variant =
+      variant_of(request, std::max(dk == nullptr ? 0 : x.d, dv == nullptr ? 0 : x.e), kHeld);
+  Source source = source_of("attention_key_gradients", {kGradientText, kText}, variant);
   source.defines += define("WANTS_KEYS", dk == nullptr ? 0 : 1);
   source.defines += define("WANTS_VALUES", dv == nullptr ? 0 : 1);
-  return kernel_launch(*request.stream, source, source.name, grid, dk, dv, q, k, v, dy, log_sum,
-                       delta, in_fours(request.inputs, 4), x);
+  return kernel_launch(*request.stream, source, source.name, grid_of(variant, x.s, x), dk, dv, q, k,
+                       v, dy, log_sum, delta, are_aligned(request, 4, variant), x);
 }
 
 }  // namespace

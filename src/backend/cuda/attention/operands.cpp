@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
-#include "backend/cuda/attention/products.h"
-#include "backend/cuda/attention/tiles.h"
 #include "base/check.h"
-#include "base/parallel.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {
@@ -83,33 +79,6 @@ Operands operands_of(const Request& request, std::size_t fixed) {
   }
   if (extras.step) add_draws(x, options, inputs[*extras.step], of_q, of_k);
   return x;
-}
-
-Width width_of(std::int64_t columns) {
-  for (const std::int64_t width : {32, 64, 96, 128}) {
-    if (columns <= width) return {width, 1};
-  }
-  return {256, ceil_divide(columns, 256)};
-}
-
-Source source_of(std::string name, std::initializer_list<std::string_view> texts, DType dtype,
-                 const Width& width) {
-  Source source{.name = std::move(name), .text = {}, .defines = {}};
-  source.defines = define("T", dtype) + define("WIDTH", width.columns);
-  for (const std::string_view text : {kOperandsText, kTilesText, kProductsText, kScoresText}) {
-    source.text += text;
-  }
-  for (const std::string_view text : texts) source.text += text;
-  return source;
-}
-
-std::int32_t in_fours(const std::vector<TensorView>& inputs, std::size_t count) {
-  const auto end = inputs.begin() + static_cast<std::ptrdiff_t>(count);
-  const bool all = std::all_of(inputs.begin(), end, [](const TensorView& input) {
-    return input.type.shape.back() % 4 == 0 &&
-           reinterpret_cast<std::uintptr_t>(input.data) % 16 == 0;
-  });
-  return all ? 1 : 0;
 }
 
 }  // namespace meshwork::cuda::attention

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -77,24 +75,5 @@ std::array<std::byte*, kCount> addresses(const List& list) {
 
 /// Of the operands, of which `fixed` are always there.
 Operands operands_of(const Request& request, std::size_t fixed);
-
-/// Rows of a tile, and its columns.
-inline constexpr std::int64_t kTile = 64;
-/// Of a block.
-inline constexpr int kThreads = 128;
-
-/// How kernels are specialized for results of so many columns.
-struct Width {
-  std::int64_t columns;  ///< that a block computes
-  std::int64_t slices;   ///< blocks beside each other
-};
-Width width_of(std::int64_t columns);
-
-/// The source of a kernel for operands of a dtype.
-Source source_of(std::string name, std::initializer_list<std::string_view> texts, DType dtype,
-                 const Width& width);
-
-/// 1 if lines of the first `count` operands that are of T can be read four elements at a time.
-std::int32_t in_fours(const std::vector<TensorView>& inputs, std::size_t count);
 
 }  // namespace meshwork::cuda::attention

@@ -4,7 +4,7 @@
 // A block has 64 rows of queries of a head, and takes keys tile by tile.
 #include "backend/cuda/attention/gradients.h"
 #include "backend/cuda/attention/kernels.h"
-#include "base/parallel.h"
+#include "backend/cuda/attention/variant.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {
@@ -31,7 +31,7 @@ DEVICE Known known_of(const Lines<const float>& log_sums, const Lines<const floa
 }
 
 KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const T* q, const T* k, const T* v, const T* dy,
-       const float* log_sum, const float* delta, int32 in_fours, Operands x) {
+       const float* log_sum, const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const Task task = task_of(x, x.t * x.r, x.d, true);
   const Head& head = task.head;
@@ -41,13 +41,15 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
                                task.first);
   Sums sums;
   clear(sums);
+  const Fixed fixed_queries = fixed(queries, task.first, is_aligned, room);
+  const Fixed fixed_dys = fixed(dys, task.first, is_aligned, room);
   const Range range = keys_of(x, head, task.first);
-  for (int32 s = range.begin; s < range.end; s += TILE) {
+  for (int32 s = range.begin; s < range.end; s += TILE_COLUMNS) {
     const uint32 seen = visible<true>(x, head, task.first, s);
     if (!__syncthreads_or(seen != 0)) continue;
     Scores weights, gradients;
-    dots(weights, queries, task.first, keys, s, in_fours, room);
-    dots(gradients, dys, task.first, values, s, in_fours, room);
+    dots(weights, fixed_queries, keys, s, is_aligned, room);
+    dots(gradients, fixed_dys, values, s, is_aligned, room);
     drop(gradients, x, kept<true>(x, head, task.first, s));
 #pragma unroll
     for (int32 i = 0; i < ROWS; ++i) {
@@ -58,7 +60,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
       }
     }
     select(gradients, seen, 0.0f);
-    add_products(sums, gradients, keys, s, task.column, in_fours, room);
+    add_products(sums, gradients, keys, s, task.column, is_aligned, room);
   }
   float factors[ROWS];
 #pragma unroll
@@ -67,17 +69,19 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
 }
 )cuda";
 
+/// More would not leave room for sums in registers.
+constexpr std::int64_t kHeld = 64;
+
 }  // namespace
 
 Launch query_gradient(const Request& request) {
   const Operands x = operands_of(request, kAttentionGradientOperands);
   const auto [q, k, v, dy, log_sum, delta] = addresses<kAttentionGradientOperands>(request.inputs);
-  const Width width = width_of(x.d);
-  const Grid grid{ceil_divide(std::int64_t{x.t} * x.r, kTile) * width.slices * x.b * x.g, kThreads};
-  const Source source = source_of("attention_query_gradient", {kGradientText, kText},
-                                  request.inputs[0].type.dtype, width);
-  return kernel_launch(*request.stream, source, source.name, grid, request.outputs[0], q, k, v, dy,
-                       log_sum, delta, in_fours(request.inputs, 4), x);
+  const Variant variant = variant_of(request, x.d, kHeld);
+  const Source source = source_of("attention_query_gradient", {kGradientText, kText}, variant);
+  return kernel_launch(*request.stream, source, source.name,
+                       grid_of(variant, std::int64_t{x.t} * x.r, x), request.outputs[0], q, k, v,
+                       dy, log_sum, delta, are_aligned(request, 4, variant), x);
 }
 
 }  // namespace meshwork::cuda::attention

@@ -8,8 +8,8 @@ namespace meshwork::cuda::attention {
 /// pair (t, r): members of a group follow each other, so that they share tiles of keys. Behind it
 /// stand products, which say what elements of a tile a thread has.
 inline constexpr std::string_view kTilesText = R"cuda(
-#define TILE 64      // rows of a tile and columns of it: queries by keys, or keys by queries
-#define THREADS 128  // four warps, of 16 rows each
+#define TILE_COLUMNS 64          // of TILE_ROWS: queries by keys, or keys by queries
+#define THREADS (TILE_ROWS * 2)  // a warp for 16 rows
 #define FAR (1 << 30)
 #define ALL_LANES 0xffffffffu
 #define LOG2_E 1.4426950408889634f
@@ -35,7 +35,7 @@ struct Task {
 // hides least from the last queries, and what takes longest begins first.
 DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, bool last_first) {
   const int32 heads = x.b * x.g, slices = max(1, (columns + WIDTH - 1) / WIDTH);
-  const int32 tiles = (rows + TILE - 1) / TILE;
+  const int32 tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
   const int32 head = (int32)(blockIdx.x % heads), rest = (int32)(blockIdx.x / heads);
   const int32 tile = rest / slices;
   Task task;
@@ -44,7 +44,7 @@ DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, bool last_firs
   int64 distance = x.distance;
   if (x.shift != 0) distance += x.shift[task.head.b];
   task.head.distance = (int32)max(-(int64)FAR, min((int64)FAR, distance));
-  task.first = (last_first ? tiles - 1 - tile : tile) * TILE;
+  task.first = (last_first ? tiles - 1 - tile : tile) * TILE_ROWS;
   task.column = rest % slices * WIDTH;
   return task;
 }
@@ -87,27 +87,28 @@ struct Range {
 // The keys from the first to the last that queries from row m on see, masks and segments aside.
 DEVICE Range keys_of(const Operands& x, const Head& head, int32 m) {
   const int64 first = (int64)head.distance + divided(m, x.by_r);
-  const int64 last = (int64)head.distance + divided(min(m + TILE, x.t * x.r) - 1, x.by_r);
+  const int64 last = (int64)head.distance + divided(min(m + TILE_ROWS, x.t * x.r) - 1, x.by_r);
   int64 begin = 0, end = x.s;
   if (x.is_causal) end = min(end, last + 1);
   if (x.window > 0) {
     begin = max(begin, first - x.window + 1);
     end = min(end, last + x.window);
   }
-  return {(int32)min(begin, (int64)x.s) / TILE * TILE, (int32)end};
+  return {(int32)min(begin, (int64)x.s) / TILE_COLUMNS * TILE_COLUMNS, (int32)end};
 }
 
 // The rows of queries from the first to the last that see keys from s on.
 DEVICE Range queries_of(const Operands& x, const Head& head, int32 s) {
   const int64 first = (int64)s - head.distance;
-  const int64 last = (int64)min(s + TILE, x.s) - 1 - head.distance;
+  const int64 last = (int64)min(s + TILE_ROWS, x.s) - 1 - head.distance;
   int64 begin = 0, end = x.t;
   if (x.is_causal) begin = max(begin, first);
   if (x.window > 0) {
     begin = max(begin, first - x.window + 1);
     end = min(end, last + x.window);
   }
-  return {(int32)min(begin, (int64)x.t) * x.r / TILE * TILE, (int32)max(end, (int64)0) * x.r};
+  return {(int32)min(begin, (int64)x.t) * x.r / TILE_COLUMNS * TILE_COLUMNS,
+          (int32)max(end, (int64)0) * x.r};
 }
 
 // Whether the query of row m sees key s.
@@ -126,12 +127,13 @@ DEVICE bool sees(const Operands& x, const Head& head, int32 m, int32 s) {
                 (m - t * x.r) * x.mask_steps[3] + s] != 0.0f;
 }
 
-// Whether there is nothing in the tile from row m and key s on that its queries do not see.
-DEVICE bool sees_all(const Operands& x, const Head& head, int32 m, int32 s) {
+// Whether all queries of so many rows from m on see all of so many keys from s on.
+DEVICE bool sees_all(const Operands& x, const Head& head, int32 m, int32 rows, int32 s,
+                     int32 keys) {
   if (x.mask != 0 || x.key_segments != 0) return false;
-  if (m + TILE > x.t * x.r || s + TILE > x.s) return false;
-  const int32 least = head.distance + divided(m, x.by_r) - (s + TILE - 1);
-  const int32 most = head.distance + divided(m + TILE - 1, x.by_r) - s;
+  if (m + rows > x.t * x.r || s + keys > x.s) return false;
+  const int32 least = head.distance + divided(m, x.by_r) - (s + keys - 1);
+  const int32 most = head.distance + divided(m + rows - 1, x.by_r) - s;
   return (!x.is_causal || least >= 0) && (x.window == 0 || (-least < x.window && most < x.window));
 }
 

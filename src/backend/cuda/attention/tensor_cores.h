@@ -1,0 +1,101 @@
+#pragma once
+
+#include <string_view>
+
+namespace meshwork::cuda::attention {
+
+/// What a warp multiplies by tensor cores of bfloat16: the pieces of PTX that its lanes hold
+/// (PTX ISA, mma.m16n8k16 and ldmatrix). An emulated GPU, which has no PTX, moves the same pieces.
+inline constexpr std::string_view kTensorCoresText = R"cuda(
+DEVICE int32 lane() { return (int32)threadIdx.x % 32; }
+
+#ifdef EMULATED_GPU
+// Words that lanes of a warp show each other.
+__shared__ uint64 shown_words[THREADS][3];
+
+DEVICE void show(uint64 a, uint64 b, uint64 c) {
+  __syncwarp();
+  shown_words[threadIdx.x][0] = a;
+  shown_words[threadIdx.x][1] = b;
+  shown_words[threadIdx.x][2] = c;
+  __syncwarp();
+}
+DEVICE const uint64* shown_by(int32 of_lane) {
+  return shown_words[(int32)threadIdx.x / 32 * 32 + of_lane];
+}
+
+DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
+  show((uint64)row, 0, 0);
+  for (int32 m = 0; m < 4; ++m) {
+    const bfloat16* const from = (const bfloat16*)*shown_by(8 * m + lane() / 4) + lane() % 4 * 2;
+    to[m] = (uint32)from[0].bits | (uint32)from[1].bits << 16;
+  }
+}
+DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
+  show((uint64)row, 0, 0);
+  for (int32 m = 0; m < 4; ++m) {
+    const int32 source = 8 * m + lane() % 4 * 2;
+    const bfloat16 low = ((const bfloat16*)*shown_by(source))[lane() / 4];
+    const bfloat16 high = ((const bfloat16*)*shown_by(source + 1))[lane() / 4];
+    to[m] = (uint32)low.bits | (uint32)high.bits << 16;
+  }
+}
+
+// Element k of a row or column of 16, of which four lanes from `first` on show two words each.
+DEVICE float shown_element(int32 first, int32 word, int32 k) {
+  const uint64 words = shown_by(first + k % 8 / 2)[word];
+  const uint32 pair = k < 8 ? (uint32)words : (uint32)(words >> 32);
+  return __uint_as_float(k % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+}
+DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
+  show(a[0] | (uint64)a[2] << 32, a[1] | (uint64)a[3] << 32, b0 | (uint64)b1 << 32);
+  for (int32 i = 0; i < 4; ++i) {
+    const int32 row = lane() / 4 * 4, column = (lane() % 4 * 2 + i % 2) * 4;
+    for (int32 k = 0; k < 16; ++k) {
+      c[i] = fmaf(shown_element(row, i / 2, k), shown_element(column, 2, k), c[i]);
+    }
+  }
+}
+
+DEVICE uint32 pair(float low, float high) {
+  return (uint32)to_bfloat16(low).bits | (uint32)to_bfloat16(high).bits << 16;
+}
+#else
+// Four matrices of 8 by 8 in shared memory: lane l says where row l % 8 of matrix l / 8 is, and is
+// given of each the elements 2 (l % 4) and the next of row l / 4.
+DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
+  const uint32 address = (uint32)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+// The same of their transposes.
+DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
+  const uint32 address = (uint32)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
+// c [16, 8] += a [16, 16] b [16, 8]. Lane l has of c columns 2 (l % 4) and the next of rows l / 4
+// and 8 more; of a these rows in 0 and 1, and in 2 and 3 eight columns on; of b rows 2 (l % 4) and
+// the next of column l / 4, and eight rows on.
+DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Two numbers rounded to bfloat16.
+DEVICE uint32 pair(float low, float high) {
+  uint32 result;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+#endif
+)cuda";
+
+}  // namespace meshwork::cuda::attention

@@ -1,0 +1,75 @@
+#include "backend/cuda/attention/variant.h"
+
+#include <algorithm>
+
+#include "backend/cuda/attention/narrow_products.h"
+#include "backend/cuda/attention/products.h"
+#include "backend/cuda/attention/scores.h"
+#include "backend/cuda/attention/tensor_cores.h"
+#include "backend/cuda/attention/tiles.h"
+#include "base/parallel.h"
+
+namespace meshwork::cuda::attention {
+namespace {
+
+/// The first GPUs that multiply bfloat16.
+constexpr int kFirstCapability = 80;
+
+constexpr std::int64_t kMostColumns = 256;
+
+std::int64_t rounded_up(std::int64_t columns) {
+  for (const std::int64_t width : {32, 64, 96, 128}) {
+    if (columns <= width) return width;
+  }
+  return kMostColumns;
+}
+
+}  // namespace
+
+Variant variant_of(const Request& request, std::int64_t columns, std::int64_t held) {
+  const DType dtype = request.inputs[0].type.dtype;
+  const bool on_tensor_cores =
+      dtype == DType::kBFloat16 && request.stream->gpu().capability() >= kFirstCapability;
+  return {.dtype = dtype,
+          .on_tensor_cores = on_tensor_cores,
+          .columns = rounded_up(columns),
+          .slices = std::max<std::int64_t>(1, ceil_divide(columns, kMostColumns)),
+          .rows = on_tensor_cores ? 128 : 64,
+          .held = held};
+}
+
+Grid grid_of(const Variant& variant, std::int64_t rows, const Operands& operands) {
+  const std::int64_t heads = std::int64_t{operands.b} * operands.g;
+  return {ceil_divide(rows, variant.rows) * variant.slices * heads,
+          static_cast<int>(2 * variant.rows)};
+}
+
+Source source_of(std::string name, std::initializer_list<std::string_view> texts,
+                 const Variant& variant) {
+  Source source{.name = std::move(name), .text = {}, .defines = {}};
+  source.defines = define("T", variant.dtype) + define("WIDTH", variant.columns) +
+                   define("TILE_ROWS", variant.rows) + define("HELD_WIDTH", variant.held);
+  source.text += kOperandsText;
+  source.text += kTilesText;
+  if (variant.on_tensor_cores) {
+    source.text += kTensorCoresText;
+    source.text += kNarrowProductsText;
+  } else {
+    source.text += kProductsText;
+  }
+  source.text += kScoresText;
+  for (const std::string_view text : texts) source.text += text;
+  return source;
+}
+
+std::int32_t are_aligned(const Request& request, std::size_t count, const Variant& variant) {
+  const std::int64_t elements = variant.on_tensor_cores ? 8 : 4;
+  const auto end = request.inputs.begin() + static_cast<std::ptrdiff_t>(count);
+  const bool all = std::all_of(request.inputs.begin(), end, [&](const TensorView& input) {
+    return input.type.shape.back() % elements == 0 &&
+           reinterpret_cast<std::uintptr_t>(input.data) % 16 == 0;
+  });
+  return all ? 1 : 0;
+}
+
+}  // namespace meshwork::cuda::attention
