@@ -10,18 +10,23 @@ inline constexpr std::string_view kTensorCoresText = R"cuda(
 DEVICE int32 lane() { return (int32)threadIdx.x % 32; }
 
 #ifdef EMULATED_GPU
-// Words that lanes of a warp show each other.
-__shared__ uint64 shown_words[THREADS][3];
+// Words that lanes of a warp show each other, in two places by turns: one is still read while the
+// next words are shown.
+struct Shown {
+  uint64 words[2][3];
+  int32 turn;
+};
+__shared__ Shown shown[THREADS];
 
 DEVICE void show(uint64 a, uint64 b, uint64 c) {
-  __syncwarp();
-  shown_words[threadIdx.x][0] = a;
-  shown_words[threadIdx.x][1] = b;
-  shown_words[threadIdx.x][2] = c;
+  Shown& own = shown[threadIdx.x];
+  own.turn ^= 1;
+  uint64(&words)[3] = own.words[own.turn & 1];
+  words[0] = a, words[1] = b, words[2] = c;
   __syncwarp();
 }
 DEVICE const uint64* shown_by(int32 of_lane) {
-  return shown_words[(int32)threadIdx.x / 32 * 32 + of_lane];
+  return shown[(int32)threadIdx.x / 32 * 32 + of_lane].words[shown[threadIdx.x].turn & 1];
 }
 
 DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
@@ -41,19 +46,25 @@ DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
   }
 }
 
-// Element k of a row or column of 16, of which four lanes from `first` on show two words each.
-DEVICE float shown_element(int32 first, int32 word, int32 k) {
-  const uint64 words = shown_by(first + k % 8 / 2)[word];
-  const uint32 pair = k < 8 ? (uint32)words : (uint32)(words >> 32);
-  return __uint_as_float(k % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+// The 16 elements of a row or column, of which four lanes from `first` on show two words each.
+DEVICE void shown_elements(float (&to)[16], int32 first, int32 word) {
+  for (int32 i = 0; i < 4; ++i) {
+    const uint64 words = shown_by(first + i)[word];
+    to[2 * i] = __uint_as_float((uint32)words << 16);
+    to[2 * i + 1] = __uint_as_float((uint32)words & 0xffff0000u);
+    to[2 * i + 8] = __uint_as_float((uint32)(words >> 32) << 16);
+    to[2 * i + 9] = __uint_as_float((uint32)(words >> 32) & 0xffff0000u);
+  }
 }
 DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
   show(a[0] | (uint64)a[2] << 32, a[1] | (uint64)a[3] << 32, b0 | (uint64)b1 << 32);
+  float rows[2][16], columns[2][16];
+  for (int32 i = 0; i < 2; ++i) {
+    shown_elements(rows[i], lane() / 4 * 4, i);
+    shown_elements(columns[i], lane() % 4 * 8 + 4 * i, 2);
+  }
   for (int32 i = 0; i < 4; ++i) {
-    const int32 row = lane() / 4 * 4, column = (lane() % 4 * 2 + i % 2) * 4;
-    for (int32 k = 0; k < 16; ++k) {
-      c[i] = fmaf(shown_element(row, i / 2, k), shown_element(column, 2, k), c[i]);
-    }
+    for (int32 k = 0; k < 16; ++k) c[i] = fmaf(rows[i / 2][k], columns[i % 2][k], c[i]);
   }
 }
 
