@@ -1,0 +1,48 @@
+// convolution:               y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c]
+//                            w[k, c, f]
+// convolution_backward_data: x[i, c] = sum over the o, k of which i is read, and f, of y[o, f]
+//                            w[k, c, f]
+#include "backend/cuda/windows/convolution.h"
+
+#include "backend/cpu/slide.h"
+#include "backend/cuda/windows/kernels.h"
+
+namespace meshwork::cuda::windows {
+namespace {
+
+/// Channels of a group from which on a tile of 32 columns is at least half full.
+constexpr std::int64_t kSmallGroup = 16;
+
+Launch slide(const KernelArgs& args, const Sliding& s) {
+  return has_small_groups(s.c) ? slide_directly(args, s) : slide_by_tiles(args, s);
+}
+
+}  // namespace
+
+Convolution convolution_of(const Attrs& attrs, const TensorView& x, const TensorView& w,
+                           const TensorView& y) {
+  const Shape& kernel = w.type.shape;
+  Convolution c;
+  c.slides = slides_of(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
+  c.images = x.type.shape[0];
+  c.groups = cpu::local_groups(x.type.shape, kernel);
+  c.in = x.type.shape.back() / c.groups;  // 0 of no group
+  c.out = kernel.back() / c.groups;
+  return c;
+}
+
+bool has_small_groups(const Convolution& c) {
+  return c.groups > 1 && (c.in < kSmallGroup || c.out < kSmallGroup);
+}
+
+Launch convolution(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.output;
+  return slide(args, {convolution_of(args.attrs, x, w, y), false, x, w, y});
+}
+
+Launch convolution_backward_data(const KernelArgs& args) {
+  const TensorView &y = args.inputs[0], &w = args.inputs[1], &x = args.output;
+  return slide(args, {convolution_of(args.attrs, x, w, y), true, y, w, x});
+}
+
+}  // namespace meshwork::cuda::windows

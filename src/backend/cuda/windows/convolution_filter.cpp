@@ -1,0 +1,91 @@
+// convolution_backward_filter: w[k, c, f] = sum over n, o of x[n, o * stride - padding + k *
+// dilation, c] y[n, o, f]
+// As a product: rows are the taps of a window times the channels of x, columns filters, summed are
+// the positions of all images. These are so many that they are cut into parts, of numbers that
+// shapes alone give; the parts' sums are added up in their order.
+#include <algorithm>
+#include <string>
+
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/convolution.h"
+#include "backend/cuda/windows/kernels.h"
+#include "backend/cuda/windows/tiles.h"
+
+namespace meshwork::cuda::windows {
+namespace {
+
+constexpr std::string_view kAddText = R"cuda(
+#define LANES 8
+
+// w[i] = sum of parts[.., i], each lane's in turn, then the lanes'.
+KERNEL(add_filter_parts, R* w, const float* parts, int64 count, int32 number) {
+  __shared__ float sums[LANES][32];
+  const int32 column = threadIdx.x % 32, lane = threadIdx.x / 32;
+  const int64 i = (int64)blockIdx.x * 32 + column;
+  float sum = 0;
+  if (i < count) {
+#pragma unroll 4
+    for (int32 part = lane; part < number; part += LANES) sum += parts[part * count + i];
+  }
+  sums[lane][column] = sum;
+  __syncthreads();
+  if (lane > 0 || i >= count) return;
+  for (int32 other = 1; other < LANES; ++other) sum += sums[other][column];
+  w[i] = from_float<R>(sum);
+}
+)cuda";
+
+/// Blocks that keep a GPU busy, and positions of a part that are worth its place in memory.
+constexpr std::int64_t kBusyBlocks = 528;
+constexpr std::int64_t kShortestPart = 256;
+
+/// What is computed, cut into parts.
+FilterParts filter_parts(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &y = args.inputs[1], &w = args.output;
+  FilterParts f{convolution_of(args.attrs, x, w, y), x, y, w, 1, 0};
+  const std::int64_t blocks = has_small_groups(f.c) ? direct_filter_blocks(f.c) : filter_tiles(f.c);
+  if (blocks == 0) return f;
+  const std::int64_t wanted =
+      std::min(tiles_over(kBusyBlocks, blocks), tiles_over(f.positions(), kShortestPart));
+  f.part =
+      tiles_over(tiles_over(f.positions(), std::max<std::int64_t>(wanted, 1)), kDepth) * kDepth;
+  f.parts = std::max<std::int64_t>(f.part == 0 ? 0 : tiles_over(f.positions(), f.part), 1);
+  return f;
+}
+
+TensorType type_of(const FilterParts& f) {
+  Shape shape = f.result.type.shape;
+  shape.insert(shape.begin(), f.parts);
+  return {DType::kFloat32, shape};
+}
+
+Launch launch_parts(const KernelArgs& args, const FilterParts& f) {
+  return has_small_groups(f.c) ? filter_directly(args, f) : filter_by_tiles(args, f);
+}
+
+}  // namespace
+
+std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
+  const FilterParts f = filter_parts(args);
+  return f.parts == 1 ? 0 : num_bytes(type_of(f));
+}
+
+Launch convolution_backward_filter(const KernelArgs& args) {
+  FilterParts f = filter_parts(args);
+  if (f.parts == 1) return launch_parts(args, f);
+  f.result.type = type_of(f);
+  f.result.data = args.workspace;
+  const std::int64_t count = num_elements(args.output.type.shape);
+  const Launch multiply = launch_parts(args, f);
+  const Launch add = kernel_launch(
+      stream_of(args),
+      Source{"add_filter_parts", kAddText.data(), define("R", args.output.type.dtype)},
+      "add_filter_parts", grid_of_tiles(tiles_over(count, 32)), args.output.data, args.workspace,
+      count, static_cast<std::int32_t>(f.parts));
+  return [multiply, add] {
+    multiply();
+    add();
+  };
+}
+
+}  // namespace meshwork::cuda::windows

@@ -1,0 +1,191 @@
+// The gradient of a convolution's kernel in tiles of products (convolution_filter.cpp).
+#include <string>
+
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/convolution.h"
+#include "backend/cuda/windows/tiles.h"
+
+namespace meshwork::cuda::windows {
+namespace {
+
+constexpr std::string_view kText = R"cuda(
+#define WB (OUT_WIDTH < RN ? OUT_WIDTH : RN)
+#define WY (OUT_WIDTH < CN ? OUT_WIDTH : CN)
+
+struct Sizes {
+  Slides slides;
+  int64 positions, part;   // of a part
+  int32 groups, in, out;   // channels and filters of a group
+  int32 row_tiles, column_tiles;
+};
+
+// What a block computes.
+struct Task {
+  int32 row_tile, column_tile, group, part;
+};
+
+DEVICE Task task_of(const Sizes& s) {
+  int32 block = blockIdx.x;
+  Task task;
+  task.column_tile = block % s.column_tiles;
+  block /= s.column_tiles;
+  task.row_tile = block % s.row_tiles;
+  block /= s.row_tiles;
+  task.group = block % s.groups;
+  task.part = block / s.groups;
+  return task;
+}
+
+// A position of a result, and the image of x that it reads.
+struct Position {
+  int64 image;
+  int32 o[3];
+
+  DEVICE Position at(int64 place, const Slides& s) {
+    Position p;
+    const int32 pixels = s.of[0].y * s.of[1].y * s.of[2].y;
+    p.image = place / pixels;
+    int32 rest = (int32)(place - p.image * pixels);
+    p.o[2] = rest % s.of[2].y;
+    rest /= s.of[2].y;
+    p.o[1] = rest % s.of[1].y;
+    p.o[0] = rest / s.of[1].y;
+    return p;
+  }
+  DEVICE void advance(Position& p, int32 places, const Slides& s) {
+    p.o[2] += places;
+    while (p.o[2] >= s.of[2].y) {
+      p.o[2] -= s.of[2].y;
+      if (++p.o[1] < s.of[1].y) continue;
+      p.o[1] = 0;
+      if (++p.o[0] < s.of[0].y) continue;
+      p.o[0] = 0;
+      ++p.image;
+    }
+  }
+};
+
+// Rows are channels of x under a tap, summed are positions.
+struct SourceLines : Lines<TM> {
+  const T* channel;  // nullptr: none
+  int32 shift[3];    // from where a position reads first
+  Position position;
+  float numbers[kCount];
+
+  __device__ SourceLines(const T* x, const Sizes& s, const Task& task, int64 begin) {
+    const Slides& slides = s.slides;
+    const int32 line = task.row_tile * TM + row();
+    int32 k = line / s.in;
+    channel = x + (task.group * s.in + line % s.in);
+    for (int32 d = 2; d >= 0; --d) {
+      const Slide& slide = slides.of[d];
+      shift[d] = k % slide.window * slide.dilation - slide.padding;
+      k /= slide.window;
+    }
+    if (k > 0) channel = nullptr;
+    position = Position::at(begin + first(), slides);
+  }
+  __device__ void read(const Sizes& s, int64 place, int64 end) {
+    const int64 channels = (int64)s.groups * s.in;
+#pragma unroll
+    for (int32 i = 0; i < kCount; ++i) {
+      bool there = channel != nullptr && place + first() + i < end;
+      int32 at = 0;
+      for (int32 d = 0; d < 3; ++d) {
+        const Slide& slide = s.slides.of[d];
+        const int32 element = position.o[d] * slide.stride + shift[d];
+        there = there && has(slide.x, element);
+        at = at * slide.x + element;
+      }
+      const int64 pixels = (int64)s.slides.of[0].x * s.slides.of[1].x * s.slides.of[2].x;
+      load_or_zero<1>(numbers + i, channel + (position.image * pixels + at) * channels, there);
+      Position::advance(position, 1, s.slides);
+    }
+    Position::advance(position, DEPTH - kCount, s.slides);
+  }
+  __device__ void write(float (&to)[DEPTH][TM + 4]) const { Lines<TM>::write(to, numbers); }
+};
+
+KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve_filter, R* w, const T* x, const T* y, Sizes s) {
+  __shared__ Tiles tiles;
+  const Task task = task_of(s);
+  const int64 begin = task.part * s.part, end = min(begin + s.part, s.positions);
+  const int64 filters = (int64)s.groups * s.out;
+  const int32 first = task.group * s.out + task.column_tile * TN;
+  const int32 columns = s.out - task.column_tile * TN;
+  const int32 lines =
+      s.slides.of[0].window * s.slides.of[1].window * s.slides.of[2].window * s.in;
+
+  float sums[RM][RN] = {};
+  const int32 slices = (int32)((end - begin + DEPTH - 1) / DEPTH);
+  if (slices > 0) {
+    SourceLines source(x, s, task, begin);
+    float numbers[RN];
+    for (int32 slice = 0; slice <= slices; ++slice) {
+      if (slice < slices) {
+        const int64 place = begin + (int64)slice * DEPTH;
+        source.read(s, place, end);
+        Matrix<WB>::read(numbers, y + first, filters, place, end, columns);
+      }
+      if (slice > 0) multiply(sums, tiles, (slice - 1) % 2);
+      if (slice < slices) {
+        source.write(tiles.a[slice % 2]);
+        Matrix<WB>::write(tiles.b[slice % 2], numbers);
+      }
+      __syncthreads();
+    }
+  }
+
+  w += (int64)task.part * lines * filters + first;
+#pragma unroll
+  for (int32 i = 0; i < RM; ++i) {
+    const int32 line = task.row_tile * TM + row_of(i);
+    if (line < lines) write_row<WY>(w + line * filters, sums[i], columns);
+  }
+}
+)cuda";
+
+struct Sizes {
+  Slides slides;
+  std::int64_t positions, part;
+  std::int32_t groups, in, out;
+  std::int32_t row_tiles, column_tiles;
+};
+
+/// Parts are there to make blocks many: tiles are as large as rows and columns let them.
+Tile filter_tile(const Convolution& c) {
+  return {c.depth() <= 64 ? 64 : 128, c.out <= 32 ? 32 : c.out <= 64 || c.depth() <= 64 ? 64 : 128};
+}
+
+}  // namespace
+
+std::int64_t filter_tiles(const Convolution& c) {
+  const Tile tile = filter_tile(c);
+  return c.groups * tiles_over(c.depth(), tile.rows) * tiles_over(c.out, tile.columns);
+}
+
+Launch filter_by_tiles(const KernelArgs& args, const FilterParts& f) {
+  const Convolution& c = f.c;
+  const Tile tile = filter_tile(c);
+  const std::int64_t row_tiles = tiles_over(c.depth(), tile.rows),
+                     column_tiles = tiles_over(c.out, tile.columns);
+  const Sizes sizes{c.slides,
+                    f.positions(),
+                    f.part,
+                    static_cast<std::int32_t>(c.groups),
+                    static_cast<std::int32_t>(c.in),
+                    static_cast<std::int32_t>(c.out),
+                    static_cast<std::int32_t>(row_tiles),
+                    static_cast<std::int32_t>(column_tiles)};
+  const int width = width_of(c.out, 4, {&f.y, &f.result});
+  const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
+                              define_tile(tile) + define("OUT_WIDTH", std::int64_t{width});
+  const Source source{"convolve_filter",
+                      std::string(kGeometryText) + std::string(kTilesText) + std::string(kText),
+                      defines};
+  return kernel_launch(stream_of(args), source, "convolve_filter",
+                       grid_of_tiles(f.parts * filter_tiles(c)), f.result.data, f.x.data, f.y.data,
+                       sizes);
+}
+
+}  // namespace meshwork::cuda::windows
