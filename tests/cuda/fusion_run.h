@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,11 +10,14 @@
 
 namespace meshwork::testing {
 
+using BindFusion = std::function<Launch(const FusionGroup& group, Stream& stream)>;
+
 /// What the members that others read leave where the group's pointers, of the host, show; where
 /// they show the same place, so do those on the device. The host's memory stays as it is.
-/// `shifted`: each value begins one element behind where the device aligns to.
-std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group,
-                                   bool shifted = false);
+/// `shifted`: each value begins one element behind where the device aligns to. `bind`: instead of
+/// the backend's.
+std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group, bool shifted = false,
+                                   const BindFusion& bind = nullptr);
 
 /// "" if all bits are the same, but for those of NaN; else the first element that differs.
 std::string bit_difference(const HostTensor& a, const HostTensor& b);

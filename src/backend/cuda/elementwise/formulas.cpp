@@ -47,6 +47,7 @@ std::string write_entry(Writer& writer, DType dtype, Operands operands) {
       if (dtype == DType::kInt64) return written_of<Entry, std::int64_t>(writer, operands);
     }
     MW_CHECK(false, "'{}' of {}", Entry::kTraits.name, to_string(dtype));
+    return {};
   }
 }
 

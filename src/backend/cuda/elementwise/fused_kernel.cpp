@@ -73,15 +73,18 @@ FusedKernel fused_kernel(const FusionGroup& group) {
   return kernel;
 }
 
-Launch bind_fusion(const FusionGroup& args, CudaStream& stream) {
-  if (num_elements(args.members.back().output.type.shape) == 0) return [] {};
-  FusedKernel kernel = fused_kernel(args);
+Launch launch_of(const FusedKernel& kernel, CudaStream& stream) {
   const CUfunction function = stream.gpu().function(kernel.source, kernel.source.name);
-  return [&stream, function, grid = kernel.grid, places = std::move(kernel.places),
-          sizes = kernel.sizes, dims = std::move(kernel.dims)]() mutable {
+  return [&stream, function, grid = kernel.grid, places = kernel.places, sizes = kernel.sizes,
+          dims = kernel.dims]() mutable {
     std::array<void*, 3> parameters{places.data(), &sizes, dims.data()};
     stream.launch(function, grid, parameters.data());
   };
+}
+
+Launch bind_fusion(const FusionGroup& args, CudaStream& stream) {
+  if (num_elements(args.members.back().output.type.shape) == 0) return [] {};
+  return launch_of(fused_kernel(args), stream);
 }
 
 }  // namespace meshwork::cuda

@@ -36,6 +36,9 @@ struct FusedKernel {
 /// Of a group that is elementwise alone, and not empty.
 FusedKernel fused_kernel(const FusionGroup& group);
 
+/// Compiles it now.
+Launch launch_of(const FusedKernel& kernel, CudaStream& stream);
+
 /// Of an extent below 2^31.
 FusedKernel::Dim division_by(std::int64_t extent);
 

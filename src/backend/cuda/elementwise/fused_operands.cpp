@@ -1,6 +1,7 @@
 #include "backend/cuda/elementwise/fused_operands.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/check.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "backend/cuda/elementwise/formulas.h"
 #include "backend/cuda/kernel.h"
 #include "base/check.h"
