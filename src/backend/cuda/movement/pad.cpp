@@ -10,7 +10,7 @@
 namespace meshwork::cuda {
 namespace {
 
-constexpr std::size_t kMostDims = 8;
+constexpr int kMostDims = 8;
 
 // Of words; x is dense.
 constexpr char kText[] = R"cuda(
@@ -20,7 +20,7 @@ struct Dim {
 };
 struct Dims {
   int32 rank;
-  Dim dims[8];  // the last one first
+  Dim dims[DIMS];  // the last one first
 };
 
 KERNEL(pad, T* y, const T* x, const Dims all, int64 count) {
@@ -94,7 +94,7 @@ Launch pad(const KernelArgs& args) {
     count *= dim->extent;
   }
   const Source source{"pad", std::string(kIndexText) + kText,
-                      define_index(count) + define_word("T", bytes)};
+                      define_index(count) + define_word("T", bytes) + define("DIMS", kMostDims)};
   return launch_over(args, source, count, y.data, x.data, all, count);
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMostDims = 6;
 constexpr int kMostCopies = 16;  // parameters of a kernel have 4 KiB
-constexpr std::int64_t kBlockWords = 4 * 256;
+constexpr int kThreads = 256;
+constexpr std::int64_t kBlockWords = 4 * kThreads;
 
 constexpr char kText[] = R"cuda(
 struct Dim {
@@ -27,23 +28,23 @@ struct Copy {
   int64 words;
   uint32 first_block;
   int32 rank;
-  Dim dims[6];  // the last one first
+  Dim dims[DIMS];  // the last one first
 };
 struct Copies {
   int32 count;
-  Copy copies[16];
+  Copy copies[COPIES];
 };
 
 template <int kRank>
 DEVICE void run(const Copy& copy) {
   const int rank = kRank > 0 ? kRank : copy.rank;
-  const int64 first = (int64)(blockIdx.x - copy.first_block) * 1024 + threadIdx.x;
+  const int64 first = (int64)(blockIdx.x - copy.first_block) * 4 * THREADS + threadIdx.x;
   T words[4];
   int64 to[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    if (first + i * 256 >= copy.words) continue;
-    Index rest = (Index)(first + i * 256);
+    if (first + i * THREADS >= copy.words) continue;
+    Index rest = (Index)(first + i * THREADS);
     int64 from = 0;
     to[i] = 0;
 #pragma unroll
@@ -56,7 +57,7 @@ DEVICE void run(const Copy& copy) {
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    if (first + i * 256 < copy.words) copy.to[to[i]] = words[i];
+    if (first + i * THREADS < copy.words) copy.to[to[i]] = words[i];
   }
 }
 
@@ -165,8 +166,10 @@ Launch copy_strided(CudaStream& stream, std::span<const WordCopy> copies) {
     most = std::max(most, copy.words);
   }
   const Source source{"strided_copy", std::string(kIndexText) + kText,
-                      define_index(most) + define_word("T", copies.front().bytes)};
-  return kernel_launch(stream, source, source.name, {blocks, 256}, all);
+                      define_index(most) + define_word("T", copies.front().bytes) +
+                          define("DIMS", kMostDims) + define("COPIES", kMostCopies) +
+                          define("THREADS", kThreads)};
+  return kernel_launch(stream, source, source.name, {blocks, kThreads}, all);
 }
 
 }  // namespace

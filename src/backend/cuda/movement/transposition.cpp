@@ -29,7 +29,7 @@ struct Tiles {
   int64 row_to, column_from;  // the strides that are not 1
   Divisor row_tiles, column_tiles;
   int32 rank;
-  Dim dims[8];  // of the others, the last one first
+  Dim dims[DIMS];  // of the others, the last one first
 };
 
 struct alignas(sizeof(T) * PACK) Pack {
@@ -142,7 +142,8 @@ Launch copy_transposed(CudaStream& stream, const WordCopy& copy) {
     blocks *= dim.extent;
   }
   const Source source{"transposition", std::string(kIndexText) + kText,
-                      define_index(blocks) + define_word("T", copy.bytes) + define("PACK", pack)};
+                      define_index(blocks) + define_word("T", copy.bytes) + define("PACK", pack) +
+                          define("DIMS", kMostDims)};
   return kernel_launch(stream, source, source.name, {blocks, 256}, tiles);
 }
 

@@ -12,9 +12,9 @@
 namespace meshwork::cuda {
 namespace {
 
-constexpr std::size_t kMostDims = 8;
-constexpr std::int64_t kMostChannels = 256;
-constexpr std::int64_t kMostBlocks = 2048;  // each makes tables first
+constexpr int kMostDims = 8;
+constexpr std::int64_t kMostChannels = 256;  // as many as a block has threads
+constexpr std::int64_t kMostBlocks = 2048;   // each makes tables first
 
 // Threads take groups of N neighbours. FROM is the stored type, TO float or int32; bytes go through
 // a table of all 256. Channels repeat along the last dimension.
@@ -28,12 +28,12 @@ struct Rows {
   int64 stride;  // of a row of x
   int64 to;      // of a row of y
   int32 rank;
-  Dim dims[8];  // of a row, the last one first
+  Dim dims[DIMS];  // of a row, the last one first
 };
 struct Channels {
   double scale, offset;
   Divisor count;
-  float mean[256], std[256];
+  float mean[CHANNELS], std[CHANNELS];
 };
 
 DEVICE double number(bfloat16 x) { return to_float(x); }
@@ -71,7 +71,7 @@ KERNEL(convert, TO* y, const FROM* x, const int32* index, const Rows rows, const
   of_byte[threadIdx.x] = converted((FROM)threadIdx.x, channels);
 #endif
 #if NORMALIZES
-  __shared__ float mean[256], std[256];
+  __shared__ float mean[CHANNELS], std[CHANNELS];
   if (threadIdx.x < channels.count.value) {
     mean[threadIdx.x] = channels.mean[threadIdx.x];
     std[threadIdx.x] = channels.std[threadIdx.x];
@@ -180,7 +180,7 @@ Launch launch(const KernelArgs& args, const RowCopy& copy, const KernelChannels&
   const std::int64_t n = group_of(copy, from, to, size);
   KernelRows rows{copy.x_rows, copy.x_row, copy.y_row};
   std::int64_t count = copy.rows;
-  MW_CHECK(copy.dims.size() <= kMostDims, "{} dimensions of rows", copy.dims.size());
+  MW_CHECK(std::ssize(copy.dims) <= kMostDims, "{} dimensions of rows", copy.dims.size());
   for (auto dim = copy.dims.rbegin(); dim != copy.dims.rend(); ++dim) {
     const std::int64_t step = rows.rank == 0 ? n : 1;
     rows.dims.at(static_cast<std::size_t>(rows.rank++)) = {dim->from * step, dim->to * step,
@@ -191,7 +191,8 @@ Launch launch(const KernelArgs& args, const RowCopy& copy, const KernelChannels&
   const Source source{"convert", std::string(kIndexText) + std::string(kGroupText) + kText,
                       define_index(count) + define("FROM", x.type.dtype) +
                           define("TO", y.type.dtype) + define("N", n) + define("BYTES", size == 1) +
-                          define("NORMALIZES", normalizes)};
+                          define("NORMALIZES", normalizes) + define("DIMS", kMostDims) +
+                          define("CHANNELS", kMostChannels)};
   Grid grid = grid_of(count);
   grid.blocks = std::min(grid.blocks, kMostBlocks);
   return kernel_launch(stream_of(args), source, "convert", grid, to, from, copy.index, rows,

@@ -2,6 +2,8 @@
 // rows are counted over the whole table. First the positions are sorted by row, then a thread adds
 // up a few columns of a row in registers. Rows of many positions have blocks of their own, which
 // read ahead.
+#include <algorithm>
+
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/tables/kernels.h"
@@ -10,18 +12,17 @@
 namespace meshwork::cuda {
 namespace {
 
-constexpr std::int64_t kBlockRows = 512;  // that a block sorts positions of
-constexpr std::int64_t kMany = 128;       // positions
-constexpr std::int64_t kSlice = 32;       // columns of a block for a row of many positions
+constexpr int kBlockRows = 512;      // that a block sorts positions of, one for each thread
+constexpr std::int64_t kMany = 128;  // positions
+constexpr std::int64_t kSlice = 32;  // columns of a block for a row of many positions
 
 // start[r]: of row r in `sorted`; start[rows]: the end of all.
 //
-// A block finds the positions of its own rows. Each of its warps goes through a share of all
+// A block finds the positions of its own ROWS. Each of its warps goes through a share of all
 // positions twice: to count them by row, and to write them down where the rows and the warps before
 // leave off.
 constexpr char kSortText[] = R"cuda(
-#define WARPS 16
-#define ROWS 512
+#define WARPS (ROWS / 32)
 
 // The sum over the block's threads before this one.
 DEVICE int32 sum_before(int32 value) {
@@ -100,8 +101,6 @@ KERNEL(sort_positions, int32* start, int32* sorted, const int32* index, int64 fi
 )cuda";
 
 constexpr char kSumText[] = R"cuda(
-#define MANY 128
-
 // A thread adds up a group of columns; a row has `width` of them.
 KERNEL(sum_rows, Group<TO>* y, const Group<FROM>* dy, const int32* start, const int32* sorted,
        Divisor width, int64 count) {
@@ -131,7 +130,6 @@ KERNEL(sum_rows, Group<TO>* y, const Group<FROM>* dy, const int32* start, const 
 // first of these positions belongs, if that has more than MANY and no block before took it. Warps
 // read positions ahead, and the first of them adds them up.
 constexpr char kSumManyText[] = R"cuda(
-#define MANY 128
 #define AHEAD (MANY / 8)
 
 KERNEL(sum_many, TO* y, const FROM* dy, const int32* index, const int32* start, const int32* sorted,
@@ -176,7 +174,51 @@ Sizes sizes_of(const KernelArgs& args) {
   return {table[0], table[1], num_elements(args.inputs[1].type.shape)};
 }
 
+/// The workspace.
+struct Sorted {
+  std::byte* start;
+  std::byte* positions;
+};
+
 std::int64_t start_bytes(const Sizes& sizes) { return (sizes.rows + 64) / 64 * 64 * 4; }
+
+std::string define_types(const KernelArgs& args) {
+  return define("FROM", args.inputs[0].type.dtype) + define("TO", args.output.type.dtype) +
+         define("MANY", kMany);
+}
+
+Launch sort_positions(const KernelArgs& args, const Sizes& sizes, const Sorted& sorted) {
+  const Source source{"sort_positions", kSortText, define("ROWS", kBlockRows)};
+  const Grid grid{(sizes.rows + kBlockRows - 1) / kBlockRows, kBlockRows};
+  return kernel_launch(stream_of(args), source, source.name, grid, sorted.start, sorted.positions,
+                       args.inputs[1].data, args.output.region.offset[0], sizes.rows,
+                       sizes.positions);
+}
+
+Launch sum_rows(const KernelArgs& args, const Sizes& sizes, const Sorted& sorted) {
+  const auto together = [&](const TensorView& view) {
+    const auto size = static_cast<std::int64_t>(size_of(view.type.dtype));
+    return word_bytes({address_of(view.data), sizes.width * size}) / size;
+  };
+  const TensorView &dy = args.inputs[0], &y = args.output;
+  const std::int64_t n = std::min(together(dy), together(y));
+  const std::int64_t count = num_elements(y.type.shape) / n;
+  const Source source{"sum_rows", std::string(kIndexText) + std::string(kGroupText) + kSumText,
+                      define_index(count) + define_types(args) + define("N", n)};
+  return launch_over(args, source, count, y.data, dy.data, sorted.start, sorted.positions,
+                     divisor_of(sizes.width / n), count);
+}
+
+Launch sum_many(const KernelArgs& args, const Sizes& sizes, const Sorted& sorted) {
+  const std::int64_t slices = (sizes.width + kSlice - 1) / kSlice;
+  const std::int64_t parts = (sizes.positions + kMany - 1) / kMany;
+  const std::int64_t blocks = parts > 1 ? parts * slices : 0;
+  const Source source{"sum_many", std::string(kIndexText) + kSumManyText,
+                      define_index(blocks) + define_types(args)};
+  return kernel_launch(stream_of(args), source, source.name, {blocks, 256}, args.output.data,
+                       args.inputs[0].data, args.inputs[1].data, sorted.start, sorted.positions,
+                       args.output.region.offset[0], sizes.rows, sizes.width, divisor_of(slices));
+}
 
 }  // namespace
 
@@ -186,43 +228,15 @@ std::int64_t embedding_gradient_workspace(const KernelArgs& args) {
 }
 
 Launch embedding_gradient(const KernelArgs& args) {
-  const TensorView &dy = args.inputs[0], &index = args.inputs[1], &y = args.output;
   const Sizes sizes = sizes_of(args);
-  MW_CHECK(index.type.dtype == DType::kInt32 && sizes.positions < std::int64_t{1} << 31);
-  if (num_elements(y.type.shape) == 0) return [] {};
-  CudaStream& stream = stream_of(args);
-  std::byte* const start = args.workspace;
-  std::byte* const sorted = start + start_bytes(sizes);
-  const std::int64_t first = y.region.offset[0];
-
-  const Source sort_source{"sort_positions", kSortText, ""};
-  const Grid sort_grid{(sizes.rows + kBlockRows - 1) / kBlockRows, 512};
-  const Launch sort = kernel_launch(stream, sort_source, "sort_positions", sort_grid, start, sorted,
-                                    index.data, first, sizes.rows, sizes.positions);
-
-  const auto from_size = static_cast<std::int64_t>(size_of(dy.type.dtype));
-  const auto to_size = static_cast<std::int64_t>(size_of(y.type.dtype));
-  const std::int64_t n = std::min(
-      word_bytes({address_of(dy.data), sizes.width * from_size}) / from_size,
-      std::max<std::int64_t>(1, word_bytes({address_of(y.data), sizes.width * to_size}) / to_size));
-  const std::string types = define("FROM", dy.type.dtype) + define("TO", y.type.dtype);
-  const std::int64_t count = num_elements(y.type.shape) / n;
-  const Source sum_source{"sum_rows", std::string(kIndexText) + std::string(kGroupText) + kSumText,
-                          define_index(count) + types + define("N", n)};
-  const Launch sum = launch_over(args, sum_source, count, y.data, dy.data, start, sorted,
-                                 divisor_of(sizes.width / n), count);
-
-  const std::int64_t slices = (sizes.width + kSlice - 1) / kSlice;
-  const std::int64_t blocks =
-      sizes.positions > kMany ? (sizes.positions + kMany - 1) / kMany * slices : 0;
-  const Source many_source{"sum_many", std::string(kIndexText) + kSumManyText,
-                           define_index(blocks) + types};
-  const Launch many =
-      kernel_launch(stream, many_source, "sum_many", {blocks, 256}, y.data, dy.data, index.data,
-                    start, sorted, first, sizes.rows, sizes.width, divisor_of(slices));
-  return [sort, sum, many] {
+  MW_CHECK(args.inputs[1].type.dtype == DType::kInt32);
+  MW_CHECK(sizes.positions < std::int64_t{1} << 31, "{} positions", sizes.positions);
+  if (num_elements(args.output.type.shape) == 0) return [] {};
+  const Sorted sorted{args.workspace, args.workspace + start_bytes(sizes)};
+  return [sort = sort_positions(args, sizes, sorted), few = sum_rows(args, sizes, sorted),
+          many = sum_many(args, sizes, sorted)] {
     sort();
-    sum();
+    few();
     many();
   };
 }
