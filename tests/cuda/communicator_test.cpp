@@ -5,7 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <chrono>
+#include <functional>
 #include <stdexcept>
+#include <thread>
 
 #include "backend/backend.h"
 #include "base/check.h"
@@ -17,6 +20,7 @@
 #include "comm/thread.h"
 #include "device/cuda_device.h"
 #include "device/tree_sum.h"
+#include "support/errors.h"
 
 using namespace meshwork;
 using meshwork::test::hosted_communicator;
@@ -26,15 +30,29 @@ namespace {
 using Kind = CollectiveCall::Kind;
 
 /// Devices go round the GPUs.
-int gpu_of(const World& world) { return world.hosts->rank() % gpu_count(); }
+int gpu_of(const World& world, int gpus = gpu_count()) { return world.hosts->rank() % gpus; }
+
+/// The contract on so many devices, on so many GPUs.
+void check_contract(int devices, int gpus) {
+  CAPTURE(devices);
+  CAPTURE(gpus);
+  run_devices(devices, [&](World& world) {
+    const int gpu = gpu_of(world, gpus);
+    World mine{world.hosts, hosted_communicator(cuda_communicator(world.devices, gpu),
+                                                make_cuda_device(gpu, {}))};
+    CHECK(mine.devices->size() == devices);
+    test::check_contract_in_order(mine);
+  });
+}
 
 /// One device's GPU, its stream, and some memory there.
 struct Member {
-  explicit Member(World& world)
+  explicit Member(World& world) : Member(world, world.devices) {}
+  Member(World& world, std::shared_ptr<Communicator> hosts)
       : rank(world.hosts->rank()),
         device(make_cuda_device(gpu_of(world), {})),
         stream(device->make_stream()),
-        devices(cuda_communicator(world.devices, gpu_of(world))) {}
+        devices(cuda_communicator(std::move(hosts), gpu_of(world))) {}
   ~Member() { stream->drain(); }
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -78,6 +96,57 @@ class StagedCommunicator final : public Communicator {
  private:
   std::shared_ptr<cuda::Hosts> hosts_;
   std::shared_ptr<Device> device_;
+};
+
+std::shared_ptr<Communicator> staged_devices(const World& world) {
+  std::shared_ptr<Device> device = make_cuda_device(gpu_of(world), {});
+  return hosted_communicator(std::make_shared<StagedCommunicator>(world.devices, device), device);
+}
+
+/// Hosts that do something in their n-th meeting (Hosts::meet), before it or after it.
+class WatchedHosts final : public Communicator {
+ public:
+  using Watch = std::function<void(int meeting, bool is_over)>;
+
+  WatchedHosts(std::shared_ptr<Communicator> hosts, Watch watch)
+      : hosts_(std::move(hosts)), watch_(std::move(watch)) {}
+  int rank() const override { return hosts_->rank(); }
+  int size() const override { return hosts_->size(); }
+  std::unique_ptr<Communicator> group(std::span<const int> members) override {
+    return hosts_->group(members);
+  }
+  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
+    auto prepared = hosts_->prepare(call, stream);
+    if (has_meeting_) return prepared;
+    has_meeting_ = true;  // is prepared before all others
+    return std::make_unique<Meeting>(std::move(prepared), watch_);
+  }
+  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
+
+ private:
+  class Meeting final : public PreparedCall {
+   public:
+    Meeting(std::unique_ptr<PreparedCall> call, Watch watch)
+        : call_(std::move(call)), watch_(std::move(watch)) {}
+    void start() override {
+      watch_(++number_, false);
+      call_->start();
+    }
+    bool poll() override { return call_->poll(); }
+    void wait(std::span<PreparedCall* const> beside) override {
+      call_->wait(beside);
+      watch_(number_, true);
+    }
+
+   private:
+    std::unique_ptr<PreparedCall> call_;
+    Watch watch_;
+    int number_ = 0;
+  };
+
+  std::shared_ptr<Communicator> hosts_;
+  Watch watch_;
+  bool has_meeting_ = false;
 };
 
 /// Any bits: all numbers, infinities, NaN, and zeros and numbers below the normal range more often
@@ -136,28 +205,30 @@ struct Sum {
 }  // namespace
 
 TEST_CASE("GPU devices keep the contract") {
-  for (const int devices : {1, 2, 3, 4, 5, 8}) {
-    CAPTURE(devices);
-    run_devices(devices, [&](World& world) {
-      const int gpu = gpu_of(world);
-      World mine{world.hosts, hosted_communicator(cuda_communicator(world.devices, gpu),
-                                                  make_cuda_device(gpu, {}))};
-      CHECK(mine.devices->size() == devices);
-      test::check_contract_in_order(mine);
-    });
-  }
+  for (const int devices : {1, 2, 3, 4, 5, 8}) check_contract(devices, gpu_count());
+}
+
+TEST_CASE("GPU devices that share a GPU keep the contract") {
+  for (const int devices : {2, 3, 4}) check_contract(devices, 1);
 }
 
 TEST_CASE("GPU devices keep the contract through staging memory") {
   for (const int devices : {1, 2, 3, 4}) {
     CAPTURE(devices);
-    run_devices(devices, [&](World& world) {
-      std::shared_ptr<Device> device = make_cuda_device(gpu_of(world), {});
-      const auto staged = std::make_shared<StagedCommunicator>(world.devices, device);
-      World mine{world.hosts, hosted_communicator(staged, device)};
+    run_devices(devices, [](World& world) {
+      World mine{world.hosts, staged_devices(world)};
       test::check_contract_in_order(mine);
     });
   }
+}
+
+TEST_CASE("GPU devices reduce through staging memory in several parts") {
+  run_devices(2, [](World& world) {
+    const auto devices = staged_devices(world);
+    for (const bool in_place : {false, true}) {
+      test::Case<std::int32_t>(*devices, {.sent = {{2500003}}, .in_place = in_place}).run(1);
+    }
+  });
 }
 
 TEST_CASE("GPU devices reduce any floats to the bits of the CPU") {
@@ -270,4 +341,50 @@ TEST_CASE("GPU devices: one that is lost ends the calls of the others") {
       }
     }
   }
+}
+
+TEST_CASE("GPU devices: one that is lost within a call leaves no buffers that others are at") {
+  // They meet once to prepare a call and twice in each round of it.
+  constexpr int kFirst = 4, kSecond = 5;
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  const auto lost = [&](int rank, int meeting, bool is_over) {
+    if (meeting == kFirst && is_over && rank == 1) throw std::invalid_argument("before its share");
+    if (meeting == kFirst && is_over) pause();  // it has left before others do their share
+  };
+  const auto lost_later = [&](int rank, int meeting, bool is_over) {
+    if (meeting != kSecond || is_over || rank != 1) return;
+    pause();  // others have enqueued theirs
+    throw std::invalid_argument("after its share");
+  };
+  const auto run = [](const std::function<void(int, int, bool)>& watch) {
+    run_devices(3, [&](World& world) {
+      const int rank = world.hosts->rank();
+      Member member(world, std::make_shared<WatchedHosts>(world.devices,
+                                                          [&, rank](int meeting, bool is_over) {
+                                                            watch(rank, meeting, is_over);
+                                                          }));
+      Sum sum(member, 200000);
+      for (;;) sum.call->start();
+    });
+  };
+  CHECK_THROWS_WITH_AS(run(lost), "before its share", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(run(lost_later), "after its share", std::invalid_argument);
+}
+
+// In a process of its own, where the emulated GPU fails: EMULATED_GPU_FAIL_LAUNCH=40.
+TEST_CASE("GPU devices: a GPU that fails ends the calls of all" * doctest::skip()) {
+  const std::string error = test::error_of([] {
+    run_devices(4, [](World& world) {
+      Member member(world);
+      Sum small(member, 10), large(member, 20000);
+      std::vector<float> result(20000);
+      for (;;) {
+        small.call->start();
+        large.call->start();
+        member.fetch(result, large.memory);
+      }
+    });
+  });
+  CHECK(error.starts_with("4: device cuda: "));
+  CHECK(test::contains(error, "CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
