@@ -35,10 +35,12 @@ struct CollectiveCall {
 ///
 /// From start until it is complete nobody but the call touches its buffers. On an immediate stream
 /// it moves on only within the calls of its members: each does its share of the work in poll or
-/// wait, and wait returns when the result is there. On other streams start enqueues all of it, and
-/// poll and wait do nothing. Any number of prepared calls may be under way, started in any order,
-/// and other calls of the communicator beside them. Who waits for one gives those `beside` it a
-/// hand meanwhile: others may wait for them first. No function allocates.
+/// wait, and wait returns when the result is there. Any number of prepared calls may be under way,
+/// started in any order, and other calls of the communicator beside them. Who waits for one gives
+/// those `beside` it a hand meanwhile: others may wait for them first. No function allocates.
+///
+/// On other streams start enqueues all of it, for which it may wait for the hosts of other members,
+/// and poll and wait do nothing. There members start their calls in one order.
 class PreparedCall {
  public:
   PreparedCall() = default;
