@@ -31,6 +31,7 @@ DEVICE Axis axis_of(const Slide& slide, int32 pixel, int32& first) {
 DEVICE void add_tap(float (&sums)[WIDTH], const T* source, const T* w, int32 inner, int64 step) {
   for (int32 i = 0; i < inner; ++i) {
     const Pack<T, WIDTH> numbers = load<WIDTH>(source + i), weights = load<WIDTH>(w + i * step);
+#pragma unroll
     for (int32 v = 0; v < WIDTH; ++v) {
       sums[v] = fmaf(to_float(numbers.at[v]), to_float(weights.at[v]), sums[v]);
     }
@@ -47,12 +48,14 @@ KERNEL(slide_directly, R* result, const T* source, const T* w, Sizes s) {
     const int32 group = channel / s.outer;
     int32 pixel[3], first[3];
     int64 image = place;
+#pragma unroll
     for (int32 d = 2; d >= 0; --d) {
       const int32 extent = BACKWARD ? slides.of[d].x : slides.of[d].y;
       pixel[d] = (int32)(image % extent);
       image /= extent;
     }
     Axis axes[3];
+#pragma unroll
     for (int32 d = 0; d < 3; ++d) axes[d] = axis_of(slides.of[d], pixel[d], first[d]);
     const int64 matrix = (int64)(BACKWARD ? s.outer : s.inner) * (BACKWARD ? sources : channels);
     const T* const weights =
@@ -77,6 +80,7 @@ KERNEL(slide_directly, R* result, const T* source, const T* w, Sizes s) {
       }
     }
     Pack<R, WIDTH> pack;
+#pragma unroll
     for (int32 v = 0; v < WIDTH; ++v) pack.at[v] = from_float<R>(sums[v]);
     store(result + (place * channels + channel), pack);
   }

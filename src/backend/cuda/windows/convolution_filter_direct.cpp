@@ -29,6 +29,7 @@ struct Sizes {
 DEVICE void shifts_of(int32 (&shifts)[TAPS][3], const Sizes& s, int32 first) {
   if (threadIdx.x >= TAPS) return;
   int32 k = first + threadIdx.x;
+#pragma unroll
   for (int32 d = 2; d >= 0; --d) {
     const Slide& slide = s.slides.of[d];
     shifts[threadIdx.x][d] = k % slide.window * slide.dilation - slide.padding;
@@ -68,6 +69,7 @@ KERNEL(__launch_bounds__(256) convolve_filter, R* w, const T* x, const T* y, Siz
       for (int32 t = 0; t < TAPS; ++t) {
         bool there = true;
         int64 at = image;
+#pragma unroll
         for (int32 d = 0; d < 3; ++d) {
           const int32 place = first[d] + shifts[t][d];
           there = there && has(slides.of[d].x, place);

@@ -9,8 +9,10 @@ namespace meshwork::cuda::windows {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
+#define WA (IN_WIDTH < RM ? IN_WIDTH : RM)
 #define WB (OUT_WIDTH < RN ? OUT_WIDTH : RN)
 #define WY (OUT_WIDTH < CN ? OUT_WIDTH : CN)
+#define NOWHERE (-(1 << 30))
 
 struct Sizes {
   Slides slides;
@@ -65,49 +67,73 @@ struct Position {
   }
 };
 
-// Rows are channels of x under a tap, summed are positions.
-struct SourceLines : Lines<TM> {
-  const T* channel;  // nullptr: none
-  int32 shift[3];    // from where a position reads first
-  Position position;
-  float numbers[kCount];
+// The rows of a tile: channels of x under a tap.
+struct Rows {
+  int32 shift[TM][4];  // from where a position reads first: along each dimension, in pixels
+  int32 channel[TM];
+};
 
-  __device__ SourceLines(const T* x, const Sizes& s, const Task& task, int64 begin) {
-    const Slides& slides = s.slides;
-    const int32 line = task.row_tile * TM + row();
-    int32 k = line / s.in;
-    channel = x + (task.group * s.in + line % s.in);
-    for (int32 d = 2; d >= 0; --d) {
-      const Slide& slide = slides.of[d];
-      shift[d] = k % slide.window * slide.dilation - slide.padding;
-      k /= slide.window;
-    }
-    if (k > 0) channel = nullptr;
-    position = Position::at(begin + first(), slides);
-  }
-  __device__ void read(const Sizes& s, int64 place, int64 end) {
-    const int64 channels = (int64)s.groups * s.in;
+DEVICE void list_rows(Rows& rows, const Sizes& s, const Task& task) {
+  if (threadIdx.x >= TM) return;
+  const int32 row = threadIdx.x, line = task.row_tile * TM + row;
+  int32 k = line / s.in, pixels = 0, pitch = 1;
+  rows.channel[row] = task.group * s.in + line % s.in;
 #pragma unroll
-    for (int32 i = 0; i < kCount; ++i) {
-      bool there = channel != nullptr && place + first() + i < end;
-      int32 at = 0;
-      for (int32 d = 0; d < 3; ++d) {
-        const Slide& slide = s.slides.of[d];
-        const int32 element = position.o[d] * slide.stride + shift[d];
-        there = there && has(slide.x, element);
-        at = at * slide.x + element;
-      }
-      const int64 pixels = (int64)s.slides.of[0].x * s.slides.of[1].x * s.slides.of[2].x;
-      load_or_zero<1>(numbers + i, channel + (position.image * pixels + at) * channels, there);
-      Position::advance(position, 1, s.slides);
-    }
-    Position::advance(position, DEPTH - kCount, s.slides);
+  for (int32 d = 2; d >= 0; --d) {
+    const Slide& slide = s.slides.of[d];
+    const int32 shift = k % slide.window * slide.dilation - slide.padding;
+    rows.shift[row][d] = shift;
+    pixels += shift * pitch;
+    pitch *= slide.x;
+    k /= slide.window;
   }
-  __device__ void write(float (&to)[DEPTH][TM + 4]) const { Lines<TM>::write(to, numbers); }
+  rows.shift[row][3] = pixels;
+  if (k > 0) rows.shift[row][0] = NOWHERE;
+}
+
+// What is summed are positions: a thread has one of a slice, and brings every 16th WA rows of it.
+struct Source {
+  Position position;
+  T numbers[RM];
+
+  DEVICE int32 row_of_pack(int32 i) { return (threadIdx.x % 16 + i / WA * 16) * WA; }
+  DEVICE int32 place() { return threadIdx.x / 16; }
+
+  __device__ Source(const Sizes& s, int64 begin)
+      : position(Position::at(begin + place(), s.slides)) {}
+  __device__ void read(const T* x, const Rows& rows, const Sizes& s, bool has_position) {
+    const int64 channels = (int64)s.groups * s.in;
+    int32 first[3];
+    int64 origin = position.image;
+#pragma unroll
+    for (int32 d = 0; d < 3; ++d) {
+      const Slide& slide = s.slides.of[d];
+      first[d] = position.o[d] * slide.stride;
+      origin = origin * slide.x + first[d];
+    }
+    const T* const from = x + origin * channels;
+#pragma unroll
+    for (int32 i = 0; i < RM; i += WA) {
+      const int32 row = row_of_pack(i);
+      const Pack<int32, 4> shift = load<4>(rows.shift[row]);
+      bool there = has_position;
+#pragma unroll
+      for (int32 d = 0; d < 3; ++d) there = there && has(s.slides.of[d].x, first[d] + shift.at[d]);
+      load_or_zero<WA>(numbers + i, from + (shift.at[3] * channels + rows.channel[row]), there);
+    }
+    Position::advance(position, DEPTH, s.slides);
+  }
+  __device__ void write(float (&to)[DEPTH][TM + 4]) const {
+#pragma unroll
+    for (int32 i = 0; i < RM; ++i) {
+      to[place()][row_of_pack(i) + i % WA] = to_float(numbers[i]);
+    }
+  }
 };
 
 KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve_filter, R* w, const T* x, const T* y, Sizes s) {
   __shared__ Tiles tiles;
+  __shared__ __align__(16) Rows rows;
   const Task task = task_of(s);
   const int64 begin = task.part * s.part, end = min(begin + s.part, s.positions);
   const int64 filters = (int64)s.groups * s.out;
@@ -119,12 +145,14 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve_filter, R* w, const T* x, con
   float sums[RM][RN] = {};
   const int32 slices = (int32)((end - begin + DEPTH - 1) / DEPTH);
   if (slices > 0) {
-    SourceLines source(x, s, task, begin);
-    float numbers[RN];
+    list_rows(rows, s, task);
+    __syncthreads();
+    Source source(s, begin);
+    T numbers[RN];
     for (int32 slice = 0; slice <= slices; ++slice) {
       if (slice < slices) {
         const int64 place = begin + (int64)slice * DEPTH;
-        source.read(s, place, end);
+        source.read(x, rows, s, place + Source::place() < end);
         Matrix<WB>::read(numbers, y + first, filters, place, end, columns);
       }
       if (slice > 0) multiply(sums, tiles, (slice - 1) % 2);
@@ -177,9 +205,10 @@ Launch filter_by_tiles(const KernelArgs& args, const FilterParts& f) {
                     static_cast<std::int32_t>(c.out),
                     static_cast<std::int32_t>(row_tiles),
                     static_cast<std::int32_t>(column_tiles)};
-  const int width = width_of(c.out, 4, {&f.y, &f.result});
+  const int in = width_of(c.in, 4, {&f.x}), out = width_of(c.out, 4, {&f.y, &f.result});
   const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
-                              define_tile(tile) + define("OUT_WIDTH", std::int64_t{width});
+                              define_tile(tile) + define("IN_WIDTH", std::int64_t{in}) +
+                              define("OUT_WIDTH", std::int64_t{out});
   const Source source{"convolve_filter",
                       std::string(kGeometryText) + std::string(kTilesText) + std::string(kText),
                       defines};

@@ -48,6 +48,7 @@ DEVICE Task task_of(const Sizes& s) {
 // Dimension d of it.
 DEVICE Axis axis_of(const Sizes& s, int32 phase, int32 d) {
 #if BACKWARD
+#pragma unroll
   for (int32 i = 2; i > d; --i) phase /= min(s.slides.of[i].stride, s.slides.of[i].x);
   const Slide& slide = s.slides.of[d];
   return backward_axis(slide, phase % min(slide.stride, slide.x));
@@ -94,6 +95,7 @@ DEVICE Pixel<N> pixel_of(const N* source, const Sizes& s, const Axis* axes, int6
   q[1] = rest % axes[1].count;
   q[0] = rest / axes[1].count;
   int64 from = image, to = image;
+#pragma unroll
   for (int32 d = 0; d < 3; ++d) {
     const Axis& axis = axes[d];
     pixel.first[d] = axis.first + q[d] * axis.step;
@@ -106,13 +108,14 @@ DEVICE Pixel<N> pixel_of(const N* source, const Sizes& s, const Axis* axes, int6
 }
 
 struct SourceLines : Lines<TM> {
-  DEVICE void read(float (&to)[kCount], const Pixel<T>& pixel, Term& t, const Sizes& s,
+  DEVICE void read(T (&to)[kCount], const Pixel<T>& pixel, Term& t, const Sizes& s,
                    const Axis* axes) {
     const int32 channels = s.groups * s.inner;
 #pragma unroll
     for (int32 i = 0; i < kCount; i += WA) {
       bool there = pixel.image != nullptr && t.j[0] < axes[0].taps;
       int32 at = 0;
+#pragma unroll
       for (int32 d = 0; d < 3; ++d) {
         const int32 place = pixel.first[d] + t.j[d] * axes[d].reach;
         there = there && has(axes[d].source, place);
@@ -129,7 +132,7 @@ struct SourceLines : Lines<TM> {
 // Columns are channels of x, lines of w: terms of a channel lie side by side.
 struct Weights : Lines<TN> {
   Term term;
-  float numbers[kCount];
+  T numbers[kCount];
   const T* line;  // nullptr: none
 
   __device__ Weights(const T* w, const Sizes& s, const Task& task, const Axis* axes)
@@ -144,6 +147,7 @@ struct Weights : Lines<TN> {
 #pragma unroll
     for (int32 i = 0; i < kCount; i += WB) {
       int32 place = 0;
+#pragma unroll
       for (int32 d = 0; d < 3; ++d) {
         place = place * s.slides.of[d].window + axes[d].k + term.j[d] * axes[d].k_step;
       }
@@ -160,7 +164,7 @@ struct Weights : Lines<TN> {
 struct Weights {
   const T* first;
   int32 columns;
-  float numbers[RN];
+  T numbers[RN];
 
   __device__ Weights(const T* w, const Sizes& s, const Task& task, const Axis*) {
     first = w + (task.group * s.outer + task.column_tile * TN);
@@ -179,7 +183,10 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve, R* result, const T* source, 
   __shared__ Axis axes[3];
   __shared__ int64 to[TM];
   const Task task = task_of(s);
-  if (threadIdx.x < 3) axes[threadIdx.x] = axis_of(s, task.phase, threadIdx.x);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int32 d = 0; d < 3; ++d) axes[d] = axis_of(s, task.phase, d);
+  }
   __syncthreads();
   const int64 rows = s.images * axes[0].count * axes[1].count * axes[2].count;
   if ((int64)task.row_tile * TM >= rows) return;
@@ -192,7 +199,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve, R* result, const T* source, 
   const int32 terms = axes[0].taps * axes[1].taps * axes[2].taps * s.inner;
   const int32 slices = (terms + DEPTH - 1) / DEPTH;
   if (slices > 0) {
-    float numbers[SourceLines::kCount];
+    T numbers[SourceLines::kCount];
     Term term{0, {0, 0, 0}};
     Term::advance(term, SourceLines::first(), s.inner, axes);
     Weights weights(w, s, task, axes);

@@ -54,6 +54,7 @@ KERNEL(pool, Y* y, const T* x, Sizes s) {
     const int32 channel = (int32)(i - place * packs) * WIDTH;
     int64 image = place;
     int32 first[3], begin[3], end[3];
+#pragma unroll
     for (int32 d = 2; d >= 0; --d) {
       const Slide& slide = slides.of[d];
       first[d] = (int32)(image % slide.y) * slide.stride - slide.padding;
@@ -62,6 +63,7 @@ KERNEL(pool, Y* y, const T* x, Sizes s) {
       end[d] = min(slide.window, slide.x - first[d]);
     }
     Result results[WIDTH];
+#pragma unroll
     for (int32 v = 0; v < WIDTH; ++v) results[v] = Result::nothing();
     for (int32 k0 = begin[0]; k0 < end[0]; ++k0) {
       for (int32 k1 = begin[1]; k1 < end[1]; ++k1) {
@@ -71,6 +73,7 @@ KERNEL(pool, Y* y, const T* x, Sizes s) {
         const int32 k = (k0 * slides.of[1].window + k1) * slides.of[2].window;
         for (int32 k2 = begin[2]; k2 < end[2]; ++k2) {
           const Pack<T, WIDTH> pack = load<WIDTH>(line + (int64)k2 * s.channels);
+#pragma unroll
           for (int32 v = 0; v < WIDTH; ++v) {
             Result::take(results[v], to_float(pack.at[v]), k + k2);
           }
@@ -78,6 +81,7 @@ KERNEL(pool, Y* y, const T* x, Sizes s) {
       }
     }
     Pack<Y, WIDTH> pack;
+#pragma unroll
     for (int32 v = 0; v < WIDTH; ++v) pack.at[v] = Result::number(results[v]);
     store(y + (place * s.channels + channel), pack);
   }

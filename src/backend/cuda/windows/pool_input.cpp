@@ -30,6 +30,7 @@ KERNEL(pool_input, T* dx, const T* dy, const P* places, Sizes s) {
     const int32 channel = (int32)(i - place * packs) * WIDTH;
     int64 image = place;
     int32 from[3], begin[3], end[3];  // `from` is where the element stands in window 0
+#pragma unroll
     for (int32 d = 2; d >= 0; --d) {
       const Slide& slide = slides.of[d];
       from[d] = (int32)(image % s.extents[d]) + s.shift[d] + slide.padding;
@@ -50,6 +51,7 @@ KERNEL(pool_input, T* dx, const T* dy, const P* places, Sizes s) {
           const int32 mine = k * slides.of[2].window + from[2] - o2 * slides.of[2].stride;
           const Pack<P, WIDTH> greatest = load<WIDTH>(places + at);
 #endif
+#pragma unroll
           for (int32 v = 0; v < WIDTH; ++v) {
 #if MAX
             if (greatest.at[v] != (P)mine) continue;
@@ -60,6 +62,7 @@ KERNEL(pool_input, T* dx, const T* dy, const P* places, Sizes s) {
       }
     }
     Pack<T, WIDTH> pack;
+#pragma unroll
     for (int32 v = 0; v < WIDTH; ++v) pack.at[v] = from_float<T>(sums[v]);
     store(dx + (place * s.channels + channel), pack);
   }

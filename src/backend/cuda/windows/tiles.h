@@ -40,7 +40,7 @@ inline constexpr std::string_view kTilesText = R"cuda(
 #define RM (TM / 16)    // rows of a thread, in fours
 #define RN (TN / 16)    // columns of a thread, in groups of CN
 #define CN (RN < 4 ? RN : 4)
-#define BLOCKS (TM * TN > 8192 ? 2 : 3)  // of a multiprocessor at least, by registers
+#define BLOCKS (TM * TN < 8192 ? 3 : 2)  // of a multiprocessor at least, by registers
 
 struct alignas(16) Tiles {
   float a[2][DEPTH][TM + 4];  // rows side by side
@@ -78,17 +78,14 @@ DEVICE void multiply(float (&sums)[RM][RN], const Tiles& tiles, int32 turn) {
   }
 }
 
-// to[..] = from[..] as float, 0 where nothing is there.
+// to[..] = from[..], 0 where nothing is there. Numbers become floats when they are written to shared
+// memory: nothing waits for them before.
 template <int kCount, class N>
-DEVICE void load_or_zero(float* to, const N* from, bool there) {
-  if (!there) {
+DEVICE void load_or_zero(N* to, const N* from, bool there) {
+  Pack<N, kCount> pack{};
+  if (there) pack = load<kCount>(from);
 #pragma unroll
-    for (int32 i = 0; i < kCount; ++i) to[i] = 0;
-    return;
-  }
-  const Pack<N, kCount> pack = load<kCount>(from);
-#pragma unroll
-  for (int32 i = 0; i < kCount; ++i) to[i] = to_float(pack.at[i]);
+  for (int32 i = 0; i < kCount; ++i) to[i] = pack.at[i];
 }
 
 // The slice of a row-major matrix from row k on, columns of this tile: numbers of b that a thread
@@ -98,7 +95,7 @@ struct Matrix {
   static constexpr int32 kAcross = TN / WB, kDown = THREADS / kAcross;
 
   template <class N>
-  DEVICE void read(float (&to)[RN], const N* from, int64 line, int64 k, int64 rows,
+  DEVICE void read(N (&to)[RN], const N* from, int64 line, int64 k, int64 rows,
                    int32 columns) {
     const int32 column = threadIdx.x % kAcross * WB;
 #pragma unroll
@@ -107,11 +104,12 @@ struct Matrix {
       load_or_zero<WB>(to + i * WB, from + row * line + column, row < rows && column < columns);
     }
   }
-  DEVICE void write(float (&to)[DEPTH][TN], const float (&from)[RN]) {
+  template <class N>
+  DEVICE void write(float (&to)[DEPTH][TN], const N (&from)[RN]) {
     const int32 column = threadIdx.x % kAcross * WB;
 #pragma unroll
     for (int32 i = 0; i < RN; ++i) {
-      to[threadIdx.x / kAcross + i / WB * kDown][column + i % WB] = from[i];
+      to[threadIdx.x / kAcross + i / WB * kDown][column + i % WB] = to_float(from[i]);
     }
   }
 };
@@ -125,10 +123,10 @@ struct Lines {
   DEVICE int32 row() { return threadIdx.x % kRows; }
   DEVICE int32 first() { return threadIdx.x / kRows * kCount; }
 
-  template <int kLine>
-  DEVICE void write(float (&to)[DEPTH][kLine], const float (&from)[kCount]) {
+  template <int kLine, class N>
+  DEVICE void write(float (&to)[DEPTH][kLine], const N (&from)[kCount]) {
 #pragma unroll
-    for (int32 i = 0; i < kCount; ++i) to[first() + i][row()] = from[i];
+    for (int32 i = 0; i < kCount; ++i) to[first() + i][row()] = to_float(from[i]);
   }
 };
 
