@@ -1,0 +1,251 @@
+// Convolutions and pools on GPUs, of sizes that need several blocks, of odd ones, of rows that
+// begin anywhere, of NaN and infinities, against the naive kernels.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/bfloat16.h"
+#include "base/rng.h"
+#include "cuda/case_runs.h"
+#include "ops/ops.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr DType kFloat32 = DType::kFloat32, kBFloat16 = DType::kBFloat16;
+
+/// Of a pool `w` is the window alone.
+struct Geometry {
+  Shape x, w;
+  Integers strides, low, high;
+  Integers dilations = Integers(strides.size(), 1);
+  std::int64_t groups = 1;
+
+  /// [n, extents of the result.., channels]
+  Shape y(std::int64_t channels) const {
+    Shape shape{x[0]};
+    for (std::size_t i = 0; i < strides.size(); ++i) {
+      const std::int64_t span = (w[i] - 1) * dilations[i] + 1;
+      shape.push_back((x[i + 1] + low[i] + high[i] - span) / strides[i] + 1);
+    }
+    shape.push_back(channels);
+    return shape;
+  }
+};
+
+/// One use of an op, with operands in one dtype.
+struct Use {
+  const OpDef* op = nullptr;
+  std::vector<HostTensor> inputs;
+  Attrs attrs;
+  TensorType output;
+};
+
+/// Whole numbers from low to high.
+HostTensor integers(const Shape& shape, DType dtype, std::uint64_t seed, int low, int high) {
+  HostTensor tensor = host_tensor(TensorType{dtype, shape});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(num_elements(shape)); ++i) {
+    const auto value =
+        static_cast<float>(low + std::floor((high - low + 1) * uniform_at(seed, 0, i)));
+    if (dtype == kFloat32) {
+      tensor.as<float>()[i] = value;
+    } else {
+      tensor.as<BFloat16>()[i] = BFloat16(value);
+    }
+  }
+  return tensor;
+}
+
+/// Runs it on memory full of garbage that begins `shift` elements behind aligned addresses.
+HostTensor on_gpu(const Use& use, std::int64_t shift) {
+  Device& device = gpu_backend().device();
+  const KernelDef* const kernel = gpu_backend().find(use.op->name);
+  REQUIRE(kernel != nullptr);
+  const std::unique_ptr<Stream> stream = device.make_stream();
+  std::vector<std::shared_ptr<std::byte>> memory;
+  const auto filled = [&](const std::vector<std::byte>& bytes, std::int64_t behind) {
+    const auto count = static_cast<std::int64_t>(bytes.size());
+    memory.push_back(device.allocate(std::max<std::int64_t>(count + behind, 1)));
+    upload(device, *stream, memory.back().get() + behind, bytes.data(), count);
+    return memory.back().get() + behind;
+  };
+  const auto garbage = [](std::int64_t bytes) {
+    return std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{0xCD});
+  };
+  const auto behind = [&](DType dtype) {
+    return shift * static_cast<std::int64_t>(size_of(dtype));
+  };
+  KernelArgs args{.inputs = {},
+                  .output = {use.output, whole_region(use.output.shape),
+                             filled(garbage(num_bytes(use.output)), behind(use.output.dtype))},
+                  .attrs = use.attrs};
+  for (const HostTensor& input : use.inputs) {
+    args.inputs.push_back({input.type, whole_region(input.type.shape),
+                           filled(input.bytes, behind(input.type.dtype))});
+  }
+  if (kernel->workspace != nullptr) args.workspace = filled(garbage(kernel->workspace(args)), 0);
+  gpu_backend().bind(*kernel, args, *stream)();
+  HostTensor result = host_tensor(use.output);
+  download(device, *stream, result.bytes.data(), args.output.data,
+           static_cast<std::int64_t>(result.bytes.size()));
+  return result;
+}
+
+HostTensor naive(const Use& use) {
+  static const auto backend = make_reference_backend();
+  std::vector<Part> inputs;
+  for (const HostTensor& input : use.inputs) inputs.push_back(whole_part(input));
+  return call_kernel(*backend, *use.op, inputs, use.attrs, use.output,
+                     whole_region(use.output.shape));
+}
+
+/// Of whole numbers nothing is rounded before the end: results are equal.
+void check_use(const Use& use, std::int64_t shift = 0) {
+  if (!is_asked_for(use.op->name)) return;
+  INFO(use.op->name, " ", to_string(use.inputs[0].type), " -> ", to_string(use.output),
+       " shifted by ", shift);
+  CHECK(difference(on_gpu(use, shift), naive(use), 0) == "");
+}
+
+Shape inner(const Shape& x) { return {x.begin() + 1, x.end() - 1}; }
+
+Attrs attrs_of(const Geometry& g, const Shape& extents, DType result) {
+  return {{"strides", g.strides}, {"padding", g.low},   {"dilations", g.dilations},
+          {"groups", g.groups},   {"extents", extents}, {"dtype", std::string(to_string(result))}};
+}
+
+Use convolution(const Geometry& g, DType dtype, DType result) {
+  const Shape y = g.y(g.w.back());
+  return {&ops::kConvolution,
+          {integers(g.x, dtype, 1, -2, 2), integers(g.w, dtype, 2, -2, 2)},
+          attrs_of(g, inner(y), result),
+          {result, y}};
+}
+
+Use backward_data(const Geometry& g, DType dtype, DType result) {
+  return {&ops::kConvolutionBackwardData,
+          {integers(g.y(g.w.back()), dtype, 3, -2, 2), integers(g.w, dtype, 2, -2, 2)},
+          attrs_of(g, inner(g.x), result),
+          {result, g.x}};
+}
+
+Use backward_filter(const Geometry& g, DType dtype, DType result) {
+  return {&ops::kConvolutionBackwardFilter,
+          {integers(g.x, dtype, 1, -2, 2), integers(g.y(g.w.back()), dtype, 3, -2, 2)},
+          attrs_of(g, Shape(g.w.begin(), g.w.end() - 2), result),
+          {result, g.w}};
+}
+
+void check_convolutions(const Geometry& g, std::int64_t shift = 0) {
+  const std::vector<std::pair<DType, DType>> types{
+      {kFloat32, kFloat32}, {kBFloat16, kFloat32}, {kBFloat16, kBFloat16}};
+  for (const auto& [dtype, result] : types) {
+    check_use(convolution(g, dtype, result), shift);
+    check_use(backward_data(g, dtype, result), shift);
+    check_use(backward_filter(g, dtype, result), shift);
+  }
+}
+
+void check_pools(const Geometry& g, std::int64_t shift = 0) {
+  for (const DType dtype : {kFloat32, kBFloat16}) {
+    const Shape y = g.y(g.x.back());
+    const auto attrs = [&](const Shape& extents) {
+      return Attrs{
+          {"window", g.w}, {"strides", g.strides}, {"padding", g.low}, {"extents", extents}};
+    };
+    const HostTensor x = integers(g.x, dtype, 1, -4, 4), dy = integers(y, dtype, 2, -4, 4);
+    const TensorType like_x{dtype, g.x}, like_y{dtype, y};
+    check_use({&ops::kMaxPool, {x}, attrs(inner(y)), like_y}, shift);
+    check_use({&ops::kSumPool, {x}, attrs(inner(y)), like_y}, shift);
+    check_use({&ops::kMaxPoolInput, {x, dy}, attrs(inner(g.x)), like_x}, shift);
+    check_use({&ops::kSumPoolInput, {dy}, attrs(inner(g.x)), like_x}, shift);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kernels of windows: convolutions of several tiles, parts and slices") {
+  check_convolutions({{2, 13, 11, 20}, {3, 3, 20, 70}, {1, 1}, {1, 1}, {1, 1}});
+  check_convolutions({{3, 17, 19, 5}, {3, 2, 5, 33}, {2, 3}, {1, 0}, {2, 1}});
+  check_convolutions({{1, 12, 15, 6}, {3, 3, 6, 9}, {2, 2}, {2, 3}, {2, 1}, {2, 3}});
+  check_convolutions({{2, 5, 6, 7, 4}, {3, 2, 3, 4, 6}, {2, 1, 2}, {1, 1, 1}, {1, 0, 1}});
+  check_convolutions({{2, 300, 3}, {7, 3, 130}, {3}, {3}, {2}});
+  check_convolutions({{3, 31, 30, 8}, {1, 1, 8, 4}, {1, 1}, {0, 0}, {0, 0}});
+}
+
+TEST_CASE("kernels of windows: convolutions in groups") {
+  check_convolutions({{2, 9, 8, 32}, {3, 3, 16, 40}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, 2});
+  check_convolutions({{1, 9, 8, 36}, {3, 3, 18, 34}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, 2});
+  check_convolutions({{2, 15, 14, 40}, {5, 5, 1, 40}, {1, 1}, {2, 2}, {2, 2}, {1, 1}, 40});
+  check_convolutions({{2, 24, 23, 7}, {3, 3, 1, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 7});
+  check_convolutions({{1, 10, 12, 16}, {3, 3, 4, 12}, {2, 1}, {1, 2}, {1, 2}, {1, 2}, 4});
+}
+
+TEST_CASE("kernels of windows: convolutions whose windows lie in the padding") {
+  check_convolutions({{1, 3, 2, 4}, {2, 2, 4, 5}, {1, 2}, {4, 5}, {3, 6}});
+  check_convolutions({{2, 2, 3, 3}, {5, 7, 3, 4}, {1, 1}, {3, 4}, {4, 3}});
+  check_convolutions({{2, 3, 3, 6}, {5, 5, 1, 6}, {1, 3}, {6, 4}, {6, 4}, {1, 1}, 6});
+  check_convolutions({{1, 7, 9, 4}, {1, 1, 4, 4}, {3, 4}, {0, 0}, {0, 0}});
+}
+
+TEST_CASE("kernels of windows: convolutions of tensors that begin anywhere") {
+  for (const std::int64_t shift : {1, 2}) {
+    check_convolutions({{2, 6, 7, 8}, {3, 3, 8, 12}, {1, 1}, {1, 1}, {1, 1}}, shift);
+    check_convolutions({{2, 6, 7, 8}, {3, 3, 1, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 8}, shift);
+  }
+}
+
+TEST_CASE("kernels of windows: convolutions that fill a GPU with the largest tiles") {
+  for (const std::int64_t filters : {66, 36, 5}) {
+    const Geometry g{{3, 110, 104, 4}, {1, 1, 4, filters}, {1, 1}, {0, 0}, {0, 0}};
+    check_use(convolution(g, kFloat32, kFloat32));
+  }
+  for (const std::int64_t channels : {66, 36, 5}) {
+    const Geometry g{{3, 110, 104, channels}, {2, 1, channels, 4}, {2, 1}, {0, 0}, {0, 0}};
+    check_use(backward_data(g, kBFloat16, kFloat32));
+  }
+}
+
+TEST_CASE("kernels of windows: what one image holds does not reach another") {
+  const Geometry g{{3, 5, 5, 6}, {3, 3, 6, 10}, {2, 2}, {1, 1}, {1, 1}};
+  for (Use use : {convolution(g, kFloat32, kFloat32), backward_data(g, kFloat32, kFloat32)}) {
+    const auto image = static_cast<std::ptrdiff_t>(use.inputs[0].as<float>().size() / 3);
+    std::fill_n(use.inputs[0].as<float>().begin() + image, image,
+                std::numeric_limits<float>::quiet_NaN());
+    check_use(use);
+  }
+}
+
+TEST_CASE("kernels of windows: pools of every kind") {
+  check_pools({{2, 30, 31, 24}, {3, 3}, {2, 2}, {1, 1}, {1, 1}});
+  check_pools({{3, 17, 15, 7}, {2, 2}, {2, 2}, {0, 0}, {1, 1}});
+  check_pools({{1, 20, 18, 5}, {16, 17}, {1, 1}, {8, 3}, {2, 8}});
+  check_pools({{2, 3, 4, 6}, {2, 2}, {1, 3}, {4, 5}, {5, 4}});
+  check_pools({{2, 5, 6, 7, 4}, {2, 3, 2}, {1, 2, 3}, {0, 1, 0}, {1, 1, 1}});
+  check_pools({{2, 700, 8}, {5}, {3}, {2}, {2}});
+  check_pools({{1, 9, 7, 16}, {3, 2}, {4, 3}, {0, 0}, {0, 0}});
+  check_pools({{2, 6, 6, 16}, {3, 3}, {2, 2}, {1, 1}, {1, 1}}, 1);
+}
+
+TEST_CASE("kernels of windows: pools of NaN and infinities") {
+  const Geometry g{{2, 9, 9, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}};
+  const Shape y = g.y(4);
+  const Attrs forward{
+      {"window", g.w}, {"strides", g.strides}, {"padding", g.low}, {"extents", inner(y)}};
+  const Attrs backward{
+      {"window", g.w}, {"strides", g.strides}, {"padding", g.low}, {"extents", inner(g.x)}};
+  HostTensor x = integers(g.x, kFloat32, 1, 0, 9);
+  for (float& element : x.as<float>()) {
+    if (element == 7) element = std::numeric_limits<float>::quiet_NaN();
+    if (element == 8) element = std::numeric_limits<float>::infinity();
+    if (element < 4) element = -std::numeric_limits<float>::infinity();
+  }
+  const HostTensor dy = integers(y, kFloat32, 2, -4, 4);
+  check_use({&ops::kMaxPool, {x}, forward, {kFloat32, y}});
+  check_use({&ops::kMaxPoolInput, {x, dy}, backward, {kFloat32, g.x}});
+}
