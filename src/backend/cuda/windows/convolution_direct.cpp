@@ -43,16 +43,14 @@ KERNEL(slide_directly, R* result, const T* source, const T* w, Sizes s) {
   const int32 packs = channels / WIDTH;
   const Slides& slides = s.slides;
   FOR_EACH(i, s.packs) {
-    const int64 place = i / packs;
-    const int32 channel = (int32)(i - place * packs) * WIDTH;
+    int64 place = i;
+    const int32 channel = take_last(place, packs) * WIDTH;
     const int32 group = channel / s.outer;
     int32 pixel[3], first[3];
     int64 image = place;
 #pragma unroll
     for (int32 d = 2; d >= 0; --d) {
-      const int32 extent = BACKWARD ? slides.of[d].x : slides.of[d].y;
-      pixel[d] = (int32)(image % extent);
-      image /= extent;
+      pixel[d] = take_last(image, BACKWARD ? slides.of[d].x : slides.of[d].y);
     }
     Axis axes[3];
 #pragma unroll

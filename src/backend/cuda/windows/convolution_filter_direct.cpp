@@ -58,8 +58,8 @@ KERNEL(__launch_bounds__(256) convolve_filter, R* w, const T* x, const T* y, Siz
     const int32 pixels = slides.of[0].y * slides.of[1].y * slides.of[2].y;
     const T* const channel = x + (f / s.out * s.in + c);
     for (int64 position = part * s.part + lane; position < end; position += LANES) {
-      const int64 image = position / pixels;
-      const int32 pixel = (int32)(position - image * pixels);
+      int64 image = position;
+      const int32 pixel = take_last(image, pixels);
       const int32 line = pixel / slides.of[2].y;
       const int32 first[3] = {line / slides.of[1].y * slides.of[0].stride,
                               line % slides.of[1].y * slides.of[1].stride,

@@ -87,6 +87,19 @@ DEVICE Axis backward_axis(const Slide& s, int32 phase) {
           1, -(k_step * s.dilation / s.stride), taps, k, k_step};
 }
 
+// The last of the coordinates that an index counts, of so many; the index of the others remains.
+DEVICE int32 take_last(int64& index, int32 extent) {
+  int64 whole;
+  if (index <= 0x7fffffff) {
+    whole = (uint32)index / (uint32)extent;  // much the faster
+  } else {
+    whole = index / extent;
+  }
+  const int32 last = (int32)(index - whole * extent);
+  index = whole;
+  return last;
+}
+
 DEVICE bool has(int32 extent, int32 i) { return (uint32)i < (uint32)extent; }
 )cuda";
 

@@ -50,15 +50,14 @@ KERNEL(pool, Y* y, const T* x, Sizes s) {
   const int32 packs = s.channels / WIDTH;
   const Slides& slides = s.slides;
   FOR_EACH(i, s.packs) {
-    const int64 place = i / packs;
-    const int32 channel = (int32)(i - place * packs) * WIDTH;
+    int64 place = i;
+    const int32 channel = take_last(place, packs) * WIDTH;
     int64 image = place;
     int32 first[3], begin[3], end[3];
 #pragma unroll
     for (int32 d = 2; d >= 0; --d) {
       const Slide& slide = slides.of[d];
-      first[d] = (int32)(image % slide.y) * slide.stride - slide.padding;
-      image /= slide.y;
+      first[d] = take_last(image, slide.y) * slide.stride - slide.padding;
       begin[d] = max(0, -first[d]);
       end[d] = min(slide.window, slide.x - first[d]);
     }

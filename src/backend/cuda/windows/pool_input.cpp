@@ -26,15 +26,14 @@ KERNEL(pool_input, T* dx, const T* dy, const P* places, Sizes s) {
   const int32 packs = s.channels / WIDTH;
   const Slides& slides = s.slides;
   FOR_EACH(i, s.packs) {
-    const int64 place = i / packs;
-    const int32 channel = (int32)(i - place * packs) * WIDTH;
+    int64 place = i;
+    const int32 channel = take_last(place, packs) * WIDTH;
     int64 image = place;
     int32 from[3], begin[3], end[3];  // `from` is where the element stands in window 0
 #pragma unroll
     for (int32 d = 2; d >= 0; --d) {
       const Slide& slide = slides.of[d];
-      from[d] = (int32)(image % s.extents[d]) + s.shift[d] + slide.padding;
-      image /= s.extents[d];
+      from[d] = take_last(image, s.extents[d]) + s.shift[d] + slide.padding;
       begin[d] = max(0, divide(from[d] - slide.window, slide.stride) + 1);
       end[d] = min(slide.y, divide(from[d], slide.stride) + 1);
     }
