@@ -185,6 +185,9 @@ Tile filter_tile(const Convolution& c) {
   return {c.depth() <= 64 ? 64 : 128, c.out <= 32 ? 32 : c.out <= 64 || c.depth() <= 64 ? 64 : 128};
 }
 
+/// Elements in 16 bytes.
+int words(const TensorView& x) { return static_cast<int>(16 / size_of(x.type.dtype)); }
+
 }  // namespace
 
 std::int64_t filter_tiles(const Convolution& c) {
@@ -205,7 +208,7 @@ Launch filter_by_tiles(const KernelArgs& args, const FilterParts& f) {
                     static_cast<std::int32_t>(c.out),
                     static_cast<std::int32_t>(row_tiles),
                     static_cast<std::int32_t>(column_tiles)};
-  const int in = width_of(c.in, 4, {&f.x}), out = width_of(c.out, 4, {&f.y, &f.result});
+  const int in = width_of(c.in, words(f.x), {&f.x}), out = width_of(c.out, 4, {&f.y, &f.result});
   const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
                               define_tile(tile) + define("IN_WIDTH", std::int64_t{in}) +
                               define("OUT_WIDTH", std::int64_t{out});

@@ -122,9 +122,8 @@ struct SourceLines : Lines<TM> {
         at = at * axes[d].source + place;
       }
       load_or_zero<WA>(to + i, pixel.image + ((int64)at * channels + t.c), there);
-      Term::advance(t, WA, s.inner, axes);
+      Term::advance(t, i + WA < kCount ? WA : WA + DEPTH - kCount, s.inner, axes);
     }
-    Term::advance(t, DEPTH - kCount, s.inner, axes);
   }
 };
 
@@ -153,9 +152,8 @@ struct Weights : Lines<TN> {
       }
       load_or_zero<WB>(numbers + i, line + (place * matrix + term.c),
                        line != nullptr && term.j[0] < axes[0].taps);
-      Term::advance(term, WB, s.inner, axes);
+      Term::advance(term, i + WB < kCount ? WB : WB + DEPTH - kCount, s.inner, axes);
     }
-    Term::advance(term, DEPTH - kCount, s.inner, axes);
   }
   __device__ void write(float (&to)[DEPTH][TN]) const { Lines<TN>::write(to, numbers); }
 };
@@ -268,7 +266,7 @@ Launch slide_by_tiles(const KernelArgs& args, const Sliding& s) {
                     static_cast<std::int32_t>(row_tiles),
                     static_cast<std::int32_t>(column_tiles)};
   const int inner =
-      s.backward ? width_of(s.inner(), 4, {&s.source, &s.w}) : width_of(s.inner(), 4, {&s.source});
+      s.backward ? width_of(s.inner(), 8, {&s.source, &s.w}) : width_of(s.inner(), 8, {&s.source});
   const int outer =
       s.backward ? width_of(s.outer(), 4, {&s.result}) : width_of(s.outer(), 4, {&s.result, &s.w});
   const std::string defines = define("T", s.source.type.dtype) + define("R", s.result.type.dtype) +
