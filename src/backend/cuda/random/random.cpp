@@ -50,7 +50,7 @@ struct alignas(sizeof(float) * DRAWN) Numbers {
 };
 
 // `counters`: of a run, wherever in a counter it begins.
-KERNEL(random, float* y, const int64* step, uint64 key, float shift, float scale, int64 counters,
+KERNEL(draw_part, float* y, const int64* step, uint64 key, float shift, float scale, int64 counters,
        Part part) {
   const uint64 at_step = step == nullptr ? 0 : (uint64)*step;
   FOR_EACH(i, part.runs * counters) {
@@ -90,7 +90,7 @@ Launch random(const KernelArgs& args, const Draw& draw, double shift, double sca
   std::string text(kGeneratorText);
   text.append(kPartText).append(draw.text).append(kText);
   const std::byte* const step = args.inputs.empty() ? nullptr : args.inputs[0].data;
-  return kernel_launch(stream_of(args), {draw.name, text, ""}, "random",
+  return kernel_launch(stream_of(args), {draw.name, text, ""}, "draw_part",
                        grid_of(part.runs * counters), y.data, step,
                        static_cast<std::uint64_t>(args.attrs.integer("key")),
                        static_cast<float>(shift), static_cast<float>(scale), counters, part);

@@ -1,6 +1,7 @@
 // shifted_sums:      y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
 // The first row of shifted_sums is made of the second, which keeps more digits.
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -134,18 +135,21 @@ KERNEL(finish, float* y, const Pair* sums, const Beside* beside, int64 channels,
 )cuda";
 
 constexpr std::int64_t kPairBytes = 8;
+constexpr int kMostPack = 4;  ///< as of float32: two sums of more take too many registers
 
 struct Channels {
   std::int64_t count;
+  std::int64_t parts;              ///< in which each is added up, at most
   std::vector<std::int64_t> axes;  ///< all others
 };
 
 Channels channels_of(const KernelArgs& args) {
   const Shape& shape = args.inputs[0].type.shape;
   const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
-  Channels channels{shape[axis], std::vector<std::int64_t>(shape.size())};
+  Channels channels{shape[axis], 1, std::vector<std::int64_t>(shape.size())};
   std::iota(channels.axes.begin(), channels.axes.end(), 0);
   channels.axes.erase(channels.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+  channels.parts = reduction_parts(shape, channels.axes, DType::kFloat32);
   return channels;
 }
 
@@ -154,15 +158,15 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
   if (channels.count == 0) return [] {};
   const TensorView &x = args.inputs[0], &beside = args.inputs[1];
   const std::int64_t columns = reduction_columns(x.type.shape, channels.axes);
-  const int pack = shifts ? pack_width(columns, {&x}) : pack_width(columns, {&x, &beside});
-  const std::int64_t parts = reduction_parts(x.type.shape, channels.axes, x.type.dtype);
-  const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, parts);
+  const int fit = shifts ? pack_width(columns, {&x}) : pack_width(columns, {&x, &beside});
+  const int pack = std::min(fit, kMostPack);
+  const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, channels.parts);
   const std::string defines = define("X", x.type.dtype) + define("V", pack) +
                               define("SHIFTS", static_cast<std::int64_t>(shifts));
   std::string text(kTeamText);
   text.append(kPackText).append(kWalkText).append(kText);
   const Source source{name, text, defines};
-  const std::int64_t count = channels.count == 0 ? 0 : num_elements(x.type.shape) / channels.count;
+  const std::int64_t count = num_elements(x.type.shape) / channels.count;
   CudaStream& stream = stream_of(args);
   const Grid last{(channels.count + 31) / 32, 256};
   return [fold = kernel_launch(stream, source, std::string(reduction.name), reduction.grid,
@@ -178,8 +182,7 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
 
 std::int64_t channel_sums_workspace(const KernelArgs& args) {
   const Channels channels = channels_of(args);
-  const TensorView& x = args.inputs[0];
-  return kPairBytes * channels.count * reduction_parts(x.type.shape, channels.axes, x.type.dtype);
+  return kPairBytes * channels.count * channels.parts;
 }
 
 Launch shifted_sums(const KernelArgs& args) { return channel_sums(args, "shifted_sums", true); }

@@ -47,13 +47,20 @@ DEVICE int32 place_of(const Line& line, int32 chunk, int32 k) {
   return ((chunk * (E / V) + k / V) * line.team.lanes + line.team.lane) * V + k % V;
 }
 
+// Where the packs of a chunk of a thread lie: the first one, and how far the next is, in elements.
+DEVICE int64 first_of(const Line& line, int32 chunk) {
+  return line.begin + place_of(line, chunk, 0) * line.inner;
+}
+DEVICE int64 step_of(const Line& line) { return line.team.lanes * V * line.inner; }
+
 // A chunk as float32; -infinity beyond the line.
 DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
+  const T* const from = x + first_of(line, chunk);
+  const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
-    const int32 i = place_of(line, chunk, k);
-    if (i < line.extent) {
-      const Pack<T, V> pack = pack_at<V>(x + line.begin + i * line.inner);
+    if (place_of(line, chunk, k) < line.extent) {
+      const Pack<T, V> pack = pack_at<V>(from + k / V * step);
       for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
     } else {
       for (int32 j = 0; j < V; ++j) e[k + j] = -MW_INFINITY;
@@ -62,13 +69,14 @@ DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
 }
 
 DEVICE void save(const float (&e)[E], T* y, const Line& line, int32 chunk) {
+  T* const to = y + first_of(line, chunk);
+  const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
-    const int32 i = place_of(line, chunk, k);
-    if (i >= line.extent) continue;
+    if (place_of(line, chunk, k) >= line.extent) continue;
     Pack<T, V> pack;
     for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
-    *(Pack<T, V>*)(y + line.begin + i * line.inner) = pack;
+    *(Pack<T, V>*)(to + k / V * step) = pack;
   }
 }
 
