@@ -18,22 +18,23 @@ struct Add {
   DEVICE float64 fold(float64 a, float64 b) { return a + b; }
 };
 
-// The sum of a[i] b[i] from `begin` on, over the threads of the block. A thread touches the same
-// rows of every column, so that none waits for what others write.
+// The rows of a thread from `begin` on: the same ones of every column, so that no thread waits for
+// what others write.
+#define FOR_ROWS(i, begin, rows)                                                       \
+  for (int64 i = (begin) / blockDim.x * blockDim.x + threadIdx.x; i < (rows); i += blockDim.x) \
+    if (i >= (begin))
+
+// The sum of a[i] b[i] from `begin` on.
 DEVICE float64 dot(const float64* a, const float64* b, int64 begin, int64 rows) {
   float64 sum = 0;
-  for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
-    if (i >= begin) sum += a[i] * b[i];
-  }
+  FOR_ROWS(i, begin, rows) sum += a[i] * b[i];
   return fold_neighbours<Add>(neighbours(blockDim.x), sum);
 }
 
 // x -= 2 v (v . x) for a unit vector v.
 DEVICE void reflect(const float64* v, float64* x, int64 begin, int64 rows) {
   const float64 factor = 2 * dot(v, x, begin, rows);
-  for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
-    if (i >= begin) x[i] -= factor * v[i];
-  }
+  FOR_ROWS(i, begin, rows) x[i] -= factor * v[i];
 }
 
 // Turns the column x into the unit vector of the reflection that maps x to alpha e_begin, where
@@ -50,9 +51,7 @@ DEVICE void householder(float64* x, float64* sign, int64 begin, int64 rows) {
     *sign = alpha < 0 ? -1 : 1;
   }
   const float64 length = sqrt(dot(x, x, begin, rows));
-  for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
-    if (i >= begin) x[i] = length > 0 ? x[i] / length : 0;
-  }
+  FOR_ROWS(i, begin, rows) x[i] = length > 0 ? x[i] / length : 0;
 }
 
 // a [columns, rows]: the columns of A
@@ -75,7 +74,7 @@ KERNEL(reflect_columns, float64* a, float64* signs, int64 rows, int64 done) {
 KERNEL(reflect_units, float64* q, const float64* a, const float64* signs, int64 rows) {
   const int64 k = blockIdx.x;
   float64* const column = q + k * rows;
-  for (int64 i = threadIdx.x; i < rows; i += blockDim.x) column[i] = i == k ? signs[k] : 0;
+  FOR_ROWS(i, 0, rows) column[i] = i == k ? signs[k] : 0;
   for (int64 j = k + 1; j-- > 0;) reflect(a + j * rows, column, j, rows);
 }
 

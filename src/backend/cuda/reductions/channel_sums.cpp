@@ -8,6 +8,7 @@
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/pack.h"
 #include "backend/cuda/reductions/reduce_plan.h"
+#include "backend/cuda/reductions/walk.h"
 #include "backend/cuda/team.h"
 
 namespace meshwork::cuda {

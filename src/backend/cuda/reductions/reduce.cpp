@@ -1,9 +1,12 @@
 // y = the sum or the maximum of x over `axes`; bfloat16 is added up in float32 and rounded once
+#include <fmt/format.h>
+
 #include <string>
 
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/pack.h"
 #include "backend/cuda/reductions/reduce_plan.h"
+#include "backend/cuda/reductions/walk.h"
 #include "backend/cuda/team.h"
 
 namespace meshwork::cuda {

@@ -51,8 +51,4 @@ Reduction plan_reduction(const Shape& shape, const std::vector<std::int64_t>& ax
 /// Elements that lie side by side, reduced or kept: what packs divide.
 std::int64_t reduction_columns(const Shape& shape, const std::vector<std::int64_t>& axes);
 
-/// Of sources whose kernels walk over rows, behind kTeamText and kPackText. It needs a definition
-/// of V, the elements of a pack.
-extern const std::string_view kWalkText;
-
 }  // namespace meshwork::cuda
