@@ -114,8 +114,8 @@ KERNEL(fold_lines, Pair* sums, const X* x, const Beside* beside, Plan plan) {
 
 KERNEL(finish, float* y, const Pair* sums, const Beside* beside, int64 channels, int64 parts,
        int64 count) {
-  const Team team = side_by_side(8, 32);
-  const int64 channel = (int64)blockIdx.x * 32 + team.slot;
+  const Team team = side_by_side(32, 8);
+  const int64 channel = (int64)blockIdx.x * 8 + team.slot;
   const bool mine = channel < channels;
   Totals totals{};
   if (mine) {
@@ -169,7 +169,7 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
   const Source source{name, text, defines};
   const std::int64_t count = num_elements(x.type.shape) / channels.count;
   CudaStream& stream = stream_of(args);
-  const Grid last{(channels.count + 31) / 32, 256};
+  const Grid last{(channels.count + 7) / 8, 256};
   return [fold = kernel_launch(stream, source, std::string(reduction.name), reduction.grid,
                                args.workspace, x.data, beside.data, reduction.plan),
           finish = kernel_launch(stream, source, "finish", last, args.output.data, args.workspace,

@@ -13,6 +13,7 @@ constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kFull = 1024;        ///< blocks that keep any GPU busy
 constexpr std::int64_t kRowsOfThread = 16;  ///< at least, before a result is folded in parts
 constexpr std::int64_t kPacksOfLane = 8;
+constexpr std::int64_t kFewResults = 64;  ///< packs, which one block takes
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -84,22 +85,25 @@ void split(ReducePlan& plan, std::int64_t blocks, std::int64_t most) {
   plan.parts = std::max<std::int64_t>(1, std::min(wanted, plan.rows));
 }
 
+/// So many threads for each result, as far as there are rows for them; teams fill a block.
+void set_lanes(ReducePlan& plan, std::int64_t most) {
+  const std::int64_t lanes = power_of_two_below(std::min(most, plan.rows / 4));
+  plan.lanes = static_cast<std::int32_t>(lanes);
+  plan.width = static_cast<std::int32_t>(std::min(plan.results, kThreads / lanes));
+}
+
 /// Neighbouring threads take neighbouring packs of results.
-void arrange_columns(ReducePlan& plan) {
-  constexpr std::int64_t kFew = 64;
-  const std::int64_t enough = power_of_two_below(plan.rows / 4);
-  const std::int64_t fit =
-      plan.results <= kFew ? power_of_two_below(kThreads / std::max<std::int64_t>(plan.results, 1))
-                           : 8;
-  plan.lanes = static_cast<std::int32_t>(std::min(enough, fit));
-  plan.width =
-      static_cast<std::int32_t>(plan.results <= kFew ? plan.results : kThreads / plan.lanes);
+void arrange_columns(ReducePlan& plan, bool in_parts) {
+  const std::int64_t fit = kThreads / std::max<std::int64_t>(plan.results, 1);
+  set_lanes(plan, plan.results <= kFewResults ? fit : 8);
   const std::int64_t blocks = ceil_divide(plan.results, std::max(plan.width, 1));
-  split(plan, blocks, plan.rows / (plan.lanes * kRowsOfThread));
+  if (in_parts) return split(plan, blocks, plan.rows / (plan.lanes * kRowsOfThread));
+  plan.parts = 1;
+  if (blocks < kFull) set_lanes(plan, std::max<std::int64_t>(fit, 32));
 }
 
 /// Neighbouring threads take neighbouring packs of one result.
-void arrange_lines(ReducePlan& plan) {
+void arrange_lines(ReducePlan& plan, bool in_parts) {
   const std::int64_t packs = plan.rows * plan.columns;
   const bool is_short = packs <= 32 * kPacksOfLane;
   const std::int64_t lanes =
@@ -108,10 +112,10 @@ void arrange_lines(ReducePlan& plan) {
   plan.lanes = static_cast<std::int32_t>(lanes);
   plan.width = static_cast<std::int32_t>(std::min(lanes, power_of_two_above(plan.columns)));
   plan.parts = 1;
-  if (!is_short) split(plan, plan.results, packs / (kThreads * kPacksOfLane));
+  if (in_parts && !is_short) split(plan, plan.results, packs / (kThreads * kPacksOfLane));
 }
 
-ReducePlan arrange(const Rows& rows, int pack) {
+ReducePlan arrange(const Rows& rows, int pack, bool in_parts) {
   ReducePlan plan{};
   plan.kept = rows.kept;
   plan.reduced = rows.reduced;
@@ -119,7 +123,7 @@ ReducePlan arrange(const Rows& rows, int pack) {
   plan.rows = rows.rows;
   plan.results = rows.keeps_columns ? rows.outer * plan.columns : rows.outer;
   if (rows.keeps_columns) {
-    arrange_columns(plan);
+    arrange_columns(plan, in_parts);
     return plan;
   }
   if (rows.reduced.count == 0) {  // one row: its packs are the rows
@@ -127,7 +131,7 @@ ReducePlan arrange(const Rows& rows, int pack) {
     plan.rows = plan.columns;
     plan.columns = 1;
   }
-  arrange_lines(plan);
+  arrange_lines(plan, in_parts);
   return plan;
 }
 
@@ -149,7 +153,7 @@ std::int64_t reduction_columns(const Shape& shape, const std::vector<std::int64_
 std::int64_t reduction_parts(const Shape& shape, const std::vector<std::int64_t>& axes,
                              DType dtype) {
   const Rows rows = rows_of(shape, axes);
-  return arrange(rows, pack_width(rows.columns, dtype)).parts;
+  return arrange(rows, pack_width(rows.columns, dtype), true).parts;
 }
 
 Reduction plan_reduction(const Shape& shape, const std::vector<std::int64_t>& axes, int pack,
@@ -157,7 +161,7 @@ Reduction plan_reduction(const Shape& shape, const std::vector<std::int64_t>& ax
   const Rows rows = rows_of(shape, axes);
   Reduction reduction;
   ReducePlan& plan = reduction.plan;
-  plan = arrange(rows, pack);
+  plan = arrange(rows, pack, most_parts > 1);
   plan.parts = std::min(plan.parts, most_parts);
   plan.part = ceil_divide(plan.rows, plan.parts);
   reduction.keeps_columns = rows.keeps_columns;
