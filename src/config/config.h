@@ -243,9 +243,9 @@ struct Config {
 
 /// What the command line may change: `--mesh`, `--device` and `a.b.c=value`.
 struct Overrides {
-  std::string mesh;    ///< "4x2" or "data=4,model=2"; "" for none
-  std::string device;  ///< as in the file; "" for none
+  std::string mesh;  ///< "4x2" or "data=4,model=2"; "" for none
   std::vector<std::string> assignments;
+  std::string device = {};  ///< as in the file; "" for none
 };
 
 /// Reads and checks a file. Throws Error with file:line:column.

@@ -212,9 +212,9 @@ Launch filter_by_tiles(const KernelArgs& args, const FilterParts& f) {
   const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
                               define_tile(tile) + define("IN_WIDTH", std::int64_t{in}) +
                               define("OUT_WIDTH", std::int64_t{out});
-  const Source source{"convolve_filter",
-                      std::string(kGeometryText) + std::string(kTilesText) + std::string(kText),
-                      defines};
+  const Source source{
+      "convolve_filter",
+      std::string(kGeometryText) + std::string(kWindowTilesText) + std::string(kText), defines};
   return kernel_launch(stream_of(args), source, "convolve_filter",
                        grid_of_tiles(f.parts * filter_tiles(c)), f.result.data, f.x.data, f.y.data,
                        sizes);

@@ -273,9 +273,9 @@ Launch slide_by_tiles(const KernelArgs& args, const Sliding& s) {
                               define_tile(tile) + define("BACKWARD", std::int64_t{s.backward}) +
                               define("INNER_WIDTH", std::int64_t{inner}) +
                               define("OUTER_WIDTH", std::int64_t{outer});
-  const Source source{"convolve",
-                      std::string(kGeometryText) + std::string(kTilesText) + std::string(kText),
-                      defines};
+  const Source source{
+      "convolve", std::string(kGeometryText) + std::string(kWindowTilesText) + std::string(kText),
+      defines};
   return kernel_launch(stream_of(args), source, "convolve",
                        grid_of_tiles(stacks * row_tiles * column_tiles), s.result.data,
                        s.source.data, s.w.data, sizes);

@@ -34,7 +34,7 @@ std::string define_tile(const Tile& tile);
 
 /// A tile of a product in registers, and the slices of its operands in shared memory, by turns: one
 /// is read while the next is written. Behind kGeometryText; TM, TN are defined.
-inline constexpr std::string_view kTilesText = R"cuda(
+inline constexpr std::string_view kWindowTilesText = R"cuda(
 #define THREADS 256
 #define DEPTH 16        // terms of a slice
 #define RM (TM / 16)    // rows of a thread, in fours
