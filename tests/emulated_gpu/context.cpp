@@ -128,11 +128,12 @@ bool is_unnamed(CUstream handle) { return handle == nullptr || handle == CU_STRE
 
 CUresult find_stream(CUstream handle, Stream*& stream) {
   const CUresult result = check_context();
-  if (result != CUDA_SUCCESS) return result;
+  if (current_context() == nullptr || !current_context()->is_alive()) return result;
   stream = current_context()->find_stream(handle);
   for (int i = 0; i < settings().gpus && stream == nullptr; ++i) {
     stream = context_of(i)->find_stream(handle);
   }
+  if (result != CUDA_SUCCESS) return result;
   return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : stream->context().failure();
 }
 

@@ -60,7 +60,8 @@ CUresult check_context();
 
 /// Whether it is the handle of the stream without a name, which every context has.
 bool is_unnamed(CUstream handle);
-/// The stream of a handle, of whichever device.
+/// The stream of a handle, of whichever device; also where a context has failed, which is the
+/// result then.
 CUresult find_stream(CUstream handle, Stream*& stream);
 
 /// Does `work` in the order of the stream. On the stream without a name the caller waits: for

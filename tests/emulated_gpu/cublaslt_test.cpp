@@ -190,6 +190,7 @@ TEST_CASE("products that do not fit are refused") {
     cublasLtMatrixLayout_t layout = nullptr;
     REQUIRE(CUBLASLT(cublasLtMatrixLayoutCreate)(&layout, CUDA_R_32F, rows, columns, leading) ==
             CUBLAS_STATUS_SUCCESS);
+    at_end([destroy = &CUBLASLT(cublasLtMatrixLayoutDestroy), layout] { destroy(layout); });
     return layout;
   };
   cublasLtHandle_t handle = nullptr;
@@ -197,6 +198,8 @@ TEST_CASE("products that do not fit are refused") {
   cublasLtMatmulDesc_t operation = nullptr;
   REQUIRE(CUBLASLT(cublasLtMatmulDescCreate)(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
           CUBLAS_STATUS_SUCCESS);
+  at_end([destroy = &CUBLASLT(cublasLtDestroy), handle] { destroy(handle); });
+  at_end([destroy = &CUBLASLT(cublasLtMatmulDescDestroy), operation] { destroy(operation); });
   const Array<float> data(100);
   void* const memory = reinterpret_cast<void*>(data.address());
   const float one = 1.0F;

@@ -78,7 +78,8 @@ inline To bits(From value) {
   static void name(__VA_ARGS__)
 
 /// Where the shared memory of this thread of the system lies, and then on it lies somewhere.
-static thread_local char emulated_gpu_shared_part;
+/// Address sanitizers take memory of threads for what it is not that is aligned to 16 bytes.
+alignas(128) static thread_local char emulated_gpu_shared_part;
 extern "C" __attribute__((visibility("default"))) void* emulated_gpu_shared() {
   return &emulated_gpu_shared_part;
 }

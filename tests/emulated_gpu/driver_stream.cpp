@@ -49,7 +49,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
 CUresult cuStreamDestroy(CUstream handle) {
   Stream* stream = nullptr;
   const CUresult result = find_stream(handle, stream);
-  if (stream == nullptr) return result;
+  if (stream == nullptr) return result;  // in a context that has failed, too, it goes
   if (emulated_gpu::is_unnamed(handle)) return CUDA_ERROR_INVALID_HANDLE;
   const CUresult capturing = emulated_gpu::check_not_capturing(*stream);
   if (capturing != CUDA_SUCCESS) return capturing;

@@ -33,6 +33,7 @@ CUgraphExec instantiate(CUstream stream, std::size_t nodes) {
   CUgraphExec executable = nullptr;
   REQUIRE(DRIVER(cuGraphInstantiate)(&executable, graph, 0) == CUDA_SUCCESS);
   REQUIRE(DRIVER(cuGraphDestroy)(graph) == CUDA_SUCCESS);
+  at_end([destroy = &DRIVER(cuGraphExecDestroy), executable] { destroy(executable); });
   return executable;
 }
 
@@ -58,10 +59,8 @@ TEST_CASE("a graph does what was captured, as often as it is launched") {
   REQUIRE(DRIVER(cuGraphLaunch)(graph, stream) == CUDA_SUCCESS);
   REQUIRE(launch(append, {1}, {1}, stream, y.address(), 9) == CUDA_SUCCESS);
   REQUIRE(DRIVER(cuGraphLaunch)(graph, stream) == CUDA_SUCCESS);
-  REQUIRE(DRIVER(cuGraphExecDestroy)(graph) == CUDA_SUCCESS);
   REQUIRE(DRIVER(cuStreamSynchronize)(stream) == CUDA_SUCCESS);
   CHECK(y.values() == std::vector<long long>{1239123});
-  CHECK(DRIVER(cuStreamDestroy)(stream) == CUDA_SUCCESS);
 }
 
 TEST_CASE("a graph keeps the order of events and no other") {

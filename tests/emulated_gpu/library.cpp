@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 namespace emulated_gpu::testing {
 namespace {
@@ -14,7 +15,19 @@ const char* const kPrelude = R"(
 typedef long long int64;
 )";
 
+struct Leftovers {
+  ~Leftovers() {
+    for (; !work.empty(); work.pop_back()) work.back()();
+  }
+  std::vector<std::function<void()>> work;
+};
+
 }  // namespace
+
+void at_end(std::function<void()> work) {
+  static Leftovers leftovers;
+  leftovers.work.push_back(std::move(work));
+}
 
 void start(int device) {
   REQUIRE(DRIVER(cuInit)(0) == CUDA_SUCCESS);
@@ -56,6 +69,7 @@ CUmodule compile(const std::string& source) {
   REQUIRE(NVRTC(nvrtcDestroyProgram)(&program) == NVRTC_SUCCESS);
   CUmodule module = nullptr;
   REQUIRE(DRIVER(cuModuleLoadData)(&module, cubin.data()) == CUDA_SUCCESS);
+  at_end([destroy = &DRIVER(cuModuleUnload), module] { destroy(module); });
   return module;
 }
 
@@ -68,12 +82,14 @@ CUfunction kernel(CUmodule module, const char* name) {
 CUstream create_stream() {
   CUstream stream = nullptr;
   REQUIRE(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  at_end([destroy = &DRIVER(cuStreamDestroy), stream] { destroy(stream); });
   return stream;
 }
 
 CUevent create_event(unsigned flags) {
   CUevent event = nullptr;
   REQUIRE(DRIVER(cuEventCreate)(&event, flags) == CUDA_SUCCESS);
+  at_end([destroy = &DRIVER(cuEventDestroy), event] { destroy(event); });
   return event;
 }
 

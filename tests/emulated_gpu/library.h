@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace emulated_gpu::testing {
 template <class Function>
 Function* find(const char* library, const char* name) {
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  REQUIRE_MESSAGE(handle != nullptr, std::string(handle == nullptr ? dlerror() : ""));
+  const std::string why = handle == nullptr ? dlerror() : "";
+  REQUIRE_MESSAGE(handle != nullptr, why);
   void* const symbol = dlsym(handle, name);
   REQUIRE_MESSAGE(symbol != nullptr, std::string(name));
   return reinterpret_cast<Function*>(symbol);
@@ -28,6 +30,9 @@ Function* find(const char* library, const char* name) {
 #define DRIVER(name) \
   (*::emulated_gpu::testing::find<decltype(name)>("libcuda.so.1", EMULATED_GPU_TEXT(name)))
 #define NVRTC(name) (*::emulated_gpu::testing::find<decltype(name)>("libnvrtc.so.13", #name))
+
+/// Does it when the process ends, the last first: tests leave to it what they have created.
+void at_end(std::function<void()> work);
 
 /// A context of the device for the calling thread.
 void start(int device = 0);
