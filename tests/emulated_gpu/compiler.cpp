@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "emulated_gpu/real_nvrtc.h"
+#include "emulated_gpu/shared_memory.h"
 
 namespace emulated_gpu {
 namespace {
@@ -157,7 +158,9 @@ Compiled build(const Program& program, std::vector<std::string> command) {
   const int status = run(command, folder.path / "log");
   result.log = read_file(folder.path / "log");
   if (status == 0) result.library = read_file(library);
-  result.good = !result.library.empty();
+  const std::string excess = result.library.empty() ? "" : excess_of_shared_memory(result.library);
+  result.log += excess;
+  result.good = status == 0 && !result.library.empty() && excess.empty();
   if (!result.good && result.log.empty()) result.log = command[0] + " could not run";
   return result;
 }

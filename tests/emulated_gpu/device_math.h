@@ -5,10 +5,12 @@
   extern "C" double name(double) noexcept;  \
   extern "C" float name##f(float) noexcept; \
   inline float name(float x) { return name##f(x); }
-#define EMULATED_GPU_BINARY(name)                  \
-  extern "C" double name(double, double) noexcept; \
-  extern "C" float name##f(float, float) noexcept; \
-  inline float name(float x, float y) { return name##f(x, y); }
+#define EMULATED_GPU_BINARY(name)                                      \
+  extern "C" double name(double, double) noexcept;                     \
+  extern "C" float name##f(float, float) noexcept;                     \
+  inline float name(float x, float y) { return name##f(x, y); }        \
+  inline double name(float x, double y) { return name(double(x), y); } \
+  inline double name(double x, float y) { return name(x, double(y)); }
 
 EMULATED_GPU_UNARY(sin)
 EMULATED_GPU_UNARY(cos)

@@ -1,5 +1,6 @@
 #include "emulated_gpu/library.h"
 
+#include <cstdlib>
 #include <numeric>
 
 namespace emulated_gpu::testing {
@@ -198,17 +199,36 @@ TEST_CASE("launches that no GPU takes are refused") {
   CHECK(DRIVER(cuModuleLoadData)(&wrong, no_library.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("programs that do not compile say why") {
+/// The log of a program that does not compile.
+std::string errors_of(const char* source) {
   nvrtcProgram program = nullptr;
-  REQUIRE(NVRTC(nvrtcCreateProgram)(&program, "first\nint x = unknown;", "bad.cu", 0, nullptr,
-                                    nullptr) == NVRTC_SUCCESS);
+  REQUIRE(NVRTC(nvrtcCreateProgram)(&program, source, "bad.cu", 0, nullptr, nullptr) ==
+          NVRTC_SUCCESS);
   CHECK(NVRTC(nvrtcCompileProgram)(program, 0, nullptr) == NVRTC_ERROR_COMPILATION);
   std::size_t bytes = 0;
   REQUIRE(NVRTC(nvrtcGetProgramLogSize)(program, &bytes) == NVRTC_SUCCESS);
   std::string log(bytes, '\0');
   REQUIRE(NVRTC(nvrtcGetProgramLog)(program, log.data()) == NVRTC_SUCCESS);
-  CHECK_MESSAGE(log.find("bad.cu") != std::string::npos, log);
   CHECK(NVRTC(nvrtcDestroyProgram)(&program) == NVRTC_SUCCESS);
+  return log;
+}
+
+TEST_CASE("programs that do not compile say why") {
+  const std::string unknown = errors_of("int first;\nint x = unknown;");
+  CHECK_MESSAGE(unknown.find("bad.cu") != std::string::npos, unknown);
+  const std::string shared = errors_of(
+      "#ifndef KERNEL\n#define KERNEL(name, ...) extern \"C\" __global__ void name(__VA_ARGS__)\n"
+      "#endif\nKERNEL(big, float* y) { __shared__ float part[12289]; part[0] = *y; *y = part[1]; "
+      "}");
+  CHECK_MESSAGE(shared.find("uses too much shared data") != std::string::npos, shared);
+}
+
+TEST_CASE("what is C++ and not CUDA does not compile where the real NVRTC is") {
+  const char* const real = std::getenv("EMULATED_GPU_NVRTC");
+  if (real == nullptr) return;
+  const std::string log = errors_of(
+      "int of_the_host() { return 1; }\n__device__ int of_the_device() { return of_the_host(); }");
+  CHECK_MESSAGE(log.find("of_the_host") != std::string::npos, log);
 }
 
 }  // namespace
