@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include "emulated_gpu/library.h"
 
@@ -214,6 +215,46 @@ TEST_CASE("streams run on while the host does not wait") {
   CHECK(milliseconds >= 0.0F);
   const CUevent untimed = create_event();
   CHECK(DRIVER(cuEventElapsedTime)(&milliseconds, before, untimed) == CUDA_ERROR_INVALID_HANDLE);
+}
+
+/// Copies a number in, adds to it by turns on two streams, copies it out; again and again.
+int count_up(int device, const std::vector<char>& image) {
+  start(device);
+  CUmodule module = nullptr;
+  REQUIRE(DRIVER(cuModuleLoadData)(&module, image.data()) == CUDA_SUCCESS);
+  const CUfunction add = kernel(module, "add");
+  const CUstream streams[] = {create_stream(), create_stream()};
+  const CUevent event = create_event();
+  const Locked number(sizeof(int));
+  number.ints()[0] = 0;
+  for (int round = 0; round < 30; ++round) {
+    const Array<int> y(1);
+    REQUIRE(DRIVER(cuMemcpyHtoDAsync)(y.address(), number.data, 4, streams[0]) == CUDA_SUCCESS);
+    for (int i = 0; i < 4; ++i) {
+      REQUIRE(launch(add, {1}, {32}, streams[i % 2], y.address()) == CUDA_SUCCESS);
+      REQUIRE(DRIVER(cuEventRecord)(event, streams[i % 2]) == CUDA_SUCCESS);
+      REQUIRE(DRIVER(cuStreamWaitEvent)(streams[1 - i % 2], event, 0) == CUDA_SUCCESS);
+    }
+    REQUIRE(DRIVER(cuMemcpyDtoHAsync)(number.data, y.address(), 4, streams[0]) == CUDA_SUCCESS);
+    REQUIRE(DRIVER(cuStreamSynchronize)(streams[0]) == CUDA_SUCCESS);
+  }
+  const int result = number.ints()[0];
+  REQUIRE(DRIVER(cuModuleUnload)(module) == CUDA_SUCCESS);
+  return result;
+}
+
+TEST_CASE("threads of the host work at once, on devices of their own or the same") {
+  start(1);
+  start(0);
+  const std::vector<char> image =
+      cubin_of("KERNEL(add, int* y) { __syncthreads(); atomicAdd(y, 1); __syncthreads(); }");
+  int results[4] = {};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] { results[i] = count_up(i % 2, image); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int result : results) CHECK(result == 30 * 4 * 32);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 namespace emulated_gpu::testing {
@@ -26,6 +27,8 @@ struct Leftovers {
 
 void at_end(std::function<void()> work) {
   static Leftovers leftovers;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   leftovers.work.push_back(std::move(work));
 }
 
@@ -50,7 +53,7 @@ Run run_alone(const std::string& test, const std::string& environment) {
   return run;
 }
 
-CUmodule compile(const std::string& source) {
+std::vector<char> cubin_of(const std::string& source) {
   nvrtcProgram program = nullptr;
   REQUIRE(NVRTC(nvrtcCreateProgram)(&program, (kPrelude + source).c_str(), "test.cu", 0, nullptr,
                                     nullptr) == NVRTC_SUCCESS);
@@ -64,9 +67,14 @@ CUmodule compile(const std::string& source) {
   REQUIRE(NVRTC(nvrtcGetProgramLog)(program, log.data()) == NVRTC_SUCCESS);
   REQUIRE_MESSAGE(result == NVRTC_SUCCESS, log);
   REQUIRE(NVRTC(nvrtcGetCUBINSize)(program, &bytes) == NVRTC_SUCCESS);
-  std::string cubin(bytes, '\0');
+  std::vector<char> cubin(bytes);
   REQUIRE(NVRTC(nvrtcGetCUBIN)(program, cubin.data()) == NVRTC_SUCCESS);
   REQUIRE(NVRTC(nvrtcDestroyProgram)(&program) == NVRTC_SUCCESS);
+  return cubin;
+}
+
+CUmodule compile(const std::string& source) {
+  const std::vector<char> cubin = cubin_of(source);
   CUmodule module = nullptr;
   REQUIRE(DRIVER(cuModuleLoadData)(&module, cubin.data()) == CUDA_SUCCESS);
   at_end([destroy = &DRIVER(cuModuleUnload), module] { destroy(module); });

@@ -45,7 +45,9 @@ struct Run {
 };
 Run run_alone(const std::string& test, const std::string& environment = "");
 
-/// Compiles `source` as the product does; the module.
+/// Compiles `source` as programs do.
+std::vector<char> cubin_of(const std::string& source);
+/// Its module.
 CUmodule compile(const std::string& source);
 CUfunction kernel(CUmodule module, const char* name);
 
