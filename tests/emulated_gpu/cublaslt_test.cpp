@@ -1,5 +1,6 @@
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +18,8 @@ struct Setup {
   int batches = 1;
   float alpha = 1.0F, beta = 0.0F;
   cudaDataType in = CUDA_R_32F, out = CUDA_R_32F;
+  bool bias = false, relu = false;
+  int launches = 0;  ///< of a graph; 0: none is captured
 };
 
 constexpr int kSpare = 3;  ///< elements between lines, and between batches
@@ -46,6 +49,7 @@ cublasLtMatrixLayout_t layout_of(const Shape& shape, cudaDataType type, int batc
   set(CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order);
   set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof batches);
   set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset);
+  at_end([destroy = &CUBLASLT(cublasLtMatrixLayoutDestroy), layout] { destroy(layout); });
   return layout;
 }
 
@@ -78,84 +82,148 @@ std::vector<float> unpacked(const std::vector<std::byte>& bytes, cudaDataType ty
   return result;
 }
 
+/// What a matrix of the type holds of a number: eight significant bits in bfloat16.
+float held(float value, cudaDataType type) {
+  if (type != CUDA_R_16BF || value == 0.0F) return value;
+  int exponent = 0;
+  const float fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+}
+
 std::vector<float> numbers(int count, int step) {
   std::vector<float> result;
   for (int i = 0; i < count; ++i) result.push_back(static_cast<float>(i * step % 11 - 5));
   return result;
 }
 
-void check_product(const Setup& setup) {
-  const auto turned = [&](int rows, int columns, bool turn) {
-    return turn ? Shape{columns, rows, setup.by_rows} : Shape{rows, columns, setup.by_rows};
-  };
-  const Shape a = turned(setup.m, setup.k, setup.transpose_a);
-  const Shape b = turned(setup.k, setup.n, setup.transpose_b);
-  const Shape d = turned(setup.m, setup.n, false);
-  const std::vector<float> left = numbers(a.elements() * setup.batches, 3);
-  const std::vector<float> right = numbers(b.elements() * setup.batches, 7);
-  const std::vector<float> before = numbers(d.elements() * setup.batches, 5);
-  const Array<std::byte> a_data(packed(left, setup.in));
-  const Array<std::byte> b_data(packed(right, setup.in));
-  const Array<std::byte> d_data(packed(before, setup.out));
+void launch_captured(CUstream stream, int launches) {
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture)(stream, &graph) == CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  REQUIRE(DRIVER(cuGraphInstantiate)(&executable, graph, 0) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuGraphDestroy)(graph) == CUDA_SUCCESS);
+  for (int i = 0; i < launches; ++i) {
+    REQUIRE(DRIVER(cuGraphLaunch)(executable, stream) == CUDA_SUCCESS);
+  }
+  REQUIRE(DRIVER(cuGraphExecDestroy)(executable) == CUDA_SUCCESS);
+}
 
-  cublasLtHandle_t handle = nullptr;
-  REQUIRE(CUBLASLT(cublasLtCreate)(&handle) == CUBLAS_STATUS_SUCCESS);
-  cublasLtMatmulDesc_t operation = nullptr;
-  REQUIRE(CUBLASLT(cublasLtMatmulDescCreate)(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
-          CUBLAS_STATUS_SUCCESS);
-  const std::int32_t op_a = setup.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const std::int32_t op_b = setup.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  REQUIRE(CUBLASLT(cublasLtMatmulDescSetAttribute)(operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
-                                                   sizeof op_a) == CUBLAS_STATUS_SUCCESS);
-  REQUIRE(CUBLASLT(cublasLtMatmulDescSetAttribute)(operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_b,
-                                                   sizeof op_b) == CUBLAS_STATUS_SUCCESS);
-  const cublasLtMatrixLayout_t a_layout = layout_of(a, setup.in, setup.batches);
-  const cublasLtMatrixLayout_t b_layout = layout_of(b, setup.in, setup.batches);
-  const cublasLtMatrixLayout_t d_layout = layout_of(d, setup.out, setup.batches);
-  cublasLtMatmulPreference_t preference = nullptr;
-  REQUIRE(CUBLASLT(cublasLtMatmulPreferenceCreate)(&preference) == CUBLAS_STATUS_SUCCESS);
-  const std::uint64_t most = 1 << 16;
-  REQUIRE(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
-              preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most) ==
-          CUBLAS_STATUS_SUCCESS);
-  cublasLtMatmulHeuristicResult_t found = {};
-  int count = 0;
-  REQUIRE(CUBLASLT(cublasLtMatmulAlgoGetHeuristic)(handle, operation, a_layout, b_layout, d_layout,
-                                                   d_layout, preference, 1, &found,
-                                                   &count) == CUBLAS_STATUS_SUCCESS);
-  REQUIRE(count == 1);
-  REQUIRE(found.workspaceSize <= most);
-  const Array<std::byte> workspace(most);
-  const auto pointer = [](const Array<std::byte>& array) {
-    return reinterpret_cast<void*>(array.address());
-  };
-  REQUIRE(CUBLASLT(cublasLtMatmul)(handle, operation, &setup.alpha, pointer(a_data), a_layout,
-                                   pointer(b_data), b_layout, &setup.beta, pointer(d_data),
-                                   d_layout, pointer(d_data), d_layout, &found.algo,
-                                   pointer(workspace), most, nullptr) == CUBLAS_STATUS_SUCCESS);
+void* pointer(const Array<std::byte>& array) { return reinterpret_cast<void*>(array.address()); }
 
-  std::vector<float> expected = before;
-  for (int batch = 0; batch < setup.batches; ++batch) {
-    for (int i = 0; i < setup.m; ++i) {
-      for (int j = 0; j < setup.n; ++j) {
-        float sum = 0.0F;
-        for (int k = 0; k < setup.k; ++k) {
-          sum += left[std::size_t(setup.transpose_a ? a.at(batch, k, i) : a.at(batch, i, k))] *
-                 right[std::size_t(setup.transpose_b ? b.at(batch, j, k) : b.at(batch, k, j))];
+/// The matrices of a setup on the host; D as it is before.
+struct Operands {
+  explicit Operands(const Setup& setup)
+      : a(setup.transpose_a ? Shape{setup.k, setup.m, setup.by_rows}
+                            : Shape{setup.m, setup.k, setup.by_rows}),
+        b(setup.transpose_b ? Shape{setup.n, setup.k, setup.by_rows}
+                            : Shape{setup.k, setup.n, setup.by_rows}),
+        d{setup.m, setup.n, setup.by_rows},
+        left(numbers(a.elements() * setup.batches, 3)),
+        right(numbers(b.elements() * setup.batches, 7)),
+        before(numbers(d.elements() * setup.batches, 5)),
+        bias(numbers(setup.m, 9)) {}
+
+  Shape a, b, d;
+  std::vector<float> left, right, before, bias;
+};
+
+float element_of(const Setup& setup, const Operands& operands, int batch, int i, int j, float old) {
+  float sum = 0.0F;
+  for (int k = 0; k < setup.k; ++k) {
+    const int a = setup.transpose_a ? operands.a.at(batch, k, i) : operands.a.at(batch, i, k);
+    const int b = setup.transpose_b ? operands.b.at(batch, j, k) : operands.b.at(batch, k, j);
+    sum += operands.left[std::size_t(a)] * operands.right[std::size_t(b)];
+  }
+  float value = setup.alpha * sum + setup.beta * old;
+  if (setup.bias) value += operands.bias[std::size_t(i)];
+  return held(setup.relu ? std::max(value, 0.0F) : value, setup.out);
+}
+
+std::vector<float> expected_of(const Setup& setup, const Operands& operands) {
+  std::vector<float> result = operands.before;
+  for (int launch = 0; launch < std::max(setup.launches, 1); ++launch) {
+    for (int batch = 0; batch < setup.batches; ++batch) {
+      for (int i = 0; i < setup.m; ++i) {
+        for (int j = 0; j < setup.n; ++j) {
+          float& value = result[std::size_t(operands.d.at(batch, i, j))];
+          value = element_of(setup, operands, batch, i, j, value);
         }
-        float& element = expected[std::size_t(d.at(batch, i, j))];
-        element = setup.alpha * sum + setup.beta * element;
       }
     }
   }
-  CHECK(unpacked(d_data.values(), setup.out) == expected);
+  return result;
+}
 
-  CUBLASLT(cublasLtMatmulPreferenceDestroy)(preference);
-  for (const cublasLtMatrixLayout_t layout : {a_layout, b_layout, d_layout}) {
-    CUBLASLT(cublasLtMatrixLayoutDestroy)(layout);
+cublasLtMatmulDesc_t operation_of(const Setup& setup, const void* bias) {
+  cublasLtMatmulDesc_t operation = nullptr;
+  REQUIRE(CUBLASLT(cublasLtMatmulDescCreate)(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
+          CUBLAS_STATUS_SUCCESS);
+  at_end([destroy = &CUBLASLT(cublasLtMatmulDescDestroy), operation] { destroy(operation); });
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    REQUIRE(CUBLASLT(cublasLtMatmulDescSetAttribute)(operation, attribute, &value, sizeof value) ==
+            CUBLAS_STATUS_SUCCESS);
+  };
+  const std::int32_t transpose = CUBLAS_OP_T;
+  if (setup.transpose_a) set(CUBLASLT_MATMUL_DESC_TRANSA, transpose);
+  if (setup.transpose_b) set(CUBLASLT_MATMUL_DESC_TRANSB, transpose);
+  const std::uint32_t epilogue = setup.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  if (setup.bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (setup.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  return operation;
+}
+
+constexpr std::uint64_t kWorkspace = 1 << 16;
+
+cublasLtMatmulAlgo_t algorithm_for(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                                   cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                   cublasLtMatrixLayout_t d) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  REQUIRE(CUBLASLT(cublasLtMatmulPreferenceCreate)(&preference) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
+              preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
+              sizeof kWorkspace) == CUBLAS_STATUS_SUCCESS);
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  REQUIRE(CUBLASLT(cublasLtMatmulAlgoGetHeuristic)(handle, operation, a, b, d, d, preference, 1,
+                                                   &found, &count) == CUBLAS_STATUS_SUCCESS);
+  CHECK(CUBLASLT(cublasLtMatmulPreferenceDestroy)(preference) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(count == 1);
+  REQUIRE(found.workspaceSize <= kWorkspace);
+  return found.algo;
+}
+
+cublasLtHandle_t create_handle() {
+  cublasLtHandle_t handle = nullptr;
+  REQUIRE(CUBLASLT(cublasLtCreate)(&handle) == CUBLAS_STATUS_SUCCESS);
+  at_end([destroy = &CUBLASLT(cublasLtDestroy), handle] { destroy(handle); });
+  return handle;
+}
+
+void check_product(const Setup& setup) {
+  const Operands operands(setup);
+  const Array<std::byte> a(packed(operands.left, setup.in));
+  const Array<std::byte> b(packed(operands.right, setup.in));
+  const Array<std::byte> d(packed(operands.before, setup.out));
+  const Array<std::byte> bias(packed(operands.bias, setup.out));
+  const Array<std::byte> workspace(kWorkspace);
+  const cublasLtHandle_t handle = create_handle();
+  const cublasLtMatmulDesc_t operation = operation_of(setup, pointer(bias));
+  const cublasLtMatrixLayout_t a_layout = layout_of(operands.a, setup.in, setup.batches);
+  const cublasLtMatrixLayout_t b_layout = layout_of(operands.b, setup.in, setup.batches);
+  const cublasLtMatrixLayout_t d_layout = layout_of(operands.d, setup.out, setup.batches);
+  const cublasLtMatmulAlgo_t algorithm =
+      algorithm_for(handle, operation, a_layout, b_layout, d_layout);
+  const CUstream stream = create_stream();
+  if (setup.launches > 0) {
+    REQUIRE(DRIVER(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
   }
-  CUBLASLT(cublasLtMatmulDescDestroy)(operation);
-  CHECK(CUBLASLT(cublasLtDestroy)(handle) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(CUBLASLT(cublasLtMatmul)(handle, operation, &setup.alpha, pointer(a), a_layout,
+                                   pointer(b), b_layout, &setup.beta, pointer(d), d_layout,
+                                   pointer(d), d_layout, &algorithm, pointer(workspace), kWorkspace,
+                                   stream) == CUBLAS_STATUS_SUCCESS);
+  if (setup.launches > 0) launch_captured(stream, setup.launches);
+  REQUIRE(DRIVER(cuStreamSynchronize)(stream) == CUDA_SUCCESS);
+  CHECK(unpacked(d.values(), setup.out) == expected_of(setup, operands));
 }
 
 TEST_CASE("a product is that of plain loops") {
@@ -176,11 +244,32 @@ TEST_CASE("a product is that of plain loops") {
   }
 }
 
-TEST_CASE("a product in bfloat16 is rounded to the nearest") {
+TEST_CASE("a product in bfloat16 is rounded to the nearest, ties to even") {
   start();
   Setup setup;
-  setup.k = 1;
   setup.in = setup.out = CUDA_R_16BF;
+  setup.k = 40;
+  for (const float alpha : {1.0F, 1.00390625F, 1.01171875F, 1.0078F, 3.1F}) {
+    setup.alpha = alpha;
+    check_product(setup);
+  }
+}
+
+TEST_CASE("an epilogue adds a bias to every column, and cuts off what is negative") {
+  start();
+  Setup setup;
+  setup.bias = true;
+  check_product(setup);
+  setup.relu = true;
+  setup.in = CUDA_R_16BF;
+  check_product(setup);
+}
+
+TEST_CASE("a captured product is computed at every launch of the graph") {
+  start();
+  Setup setup;
+  setup.beta = 1.0F;
+  setup.launches = 3;
   check_product(setup);
 }
 
@@ -193,13 +282,8 @@ TEST_CASE("products that do not fit are refused") {
     at_end([destroy = &CUBLASLT(cublasLtMatrixLayoutDestroy), layout] { destroy(layout); });
     return layout;
   };
-  cublasLtHandle_t handle = nullptr;
-  REQUIRE(CUBLASLT(cublasLtCreate)(&handle) == CUBLAS_STATUS_SUCCESS);
-  cublasLtMatmulDesc_t operation = nullptr;
-  REQUIRE(CUBLASLT(cublasLtMatmulDescCreate)(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
-          CUBLAS_STATUS_SUCCESS);
-  at_end([destroy = &CUBLASLT(cublasLtDestroy), handle] { destroy(handle); });
-  at_end([destroy = &CUBLASLT(cublasLtMatmulDescDestroy), operation] { destroy(operation); });
+  const cublasLtHandle_t handle = create_handle();
+  const cublasLtMatmulDesc_t operation = operation_of(Setup(), nullptr);
   const Array<float> data(100);
   void* const memory = reinterpret_cast<void*>(data.address());
   const float one = 1.0F;
