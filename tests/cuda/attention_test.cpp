@@ -17,6 +17,9 @@ using namespace meshwork::testing;
 
 namespace {
 
+/// A weight is rounded by 2^-9, by which a sum of values of some units differs, and the result.
+constexpr double kRounded = 1.0 / 64;
+
 struct Sizes {
   std::int64_t b, t, g, r, d, s, e;
 };
@@ -125,8 +128,7 @@ void check_all(const Attention& x, double tolerance) {
 
 void check_all(const Sizes& sizes, const AttentionOptions& options, const Shape& mask = {}) {
   check_all(Attention(sizes, options, mask), 2e-5);
-  // A weight is rounded by 2^-9, by which a sum of values of some units differs, and the result.
-  check_all(Attention(sizes, options, mask, DType::kBFloat16), 1.0 / 64);
+  check_all(Attention(sizes, options, mask, DType::kBFloat16), kRounded);
 }
 
 /// What the ops give as one fusion group.
@@ -198,9 +200,14 @@ TEST_CASE("attention on GPUs drops the weights that the naive one drops") {
 }
 
 TEST_CASE("attention on GPUs of heads of any width") {
-  for (const auto& [d, e] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {64, 64}, {33, 31}, {80, 96}, {128, 100}, {65, 7}, {200, 256}, {260, 5}, {3, 515}}) {
-    check_all({1, 66, 1, 1, d, 70, e}, {.scale = 1.0 / std::sqrt(static_cast<double>(d))});
+  const auto sizes = [](std::int64_t d, std::int64_t e) { return Sizes{1, 66, 1, 1, d, 70, e}; };
+  for (const Sizes& x : {sizes(64, 64), sizes(33, 31), sizes(80, 96), sizes(128, 100), sizes(65, 7),
+                         sizes(200, 256), sizes(260, 5), sizes(3, 515)}) {
+    check_all(Attention(x, {.scale = 1.0 / std::sqrt(static_cast<double>(x.d))}), 2e-5);
+  }
+  for (const Sizes& x : {sizes(64, 64), sizes(40, 80), sizes(128, 100), sizes(260, 520)}) {
+    const AttentionOptions options{.scale = 1.0 / std::sqrt(static_cast<double>(x.d))};
+    check_all(Attention(x, options, {}, DType::kBFloat16), kRounded);
   }
 }
 
@@ -230,7 +237,7 @@ TEST_CASE("a query that sees no key gives zeros, a log_sum that weighs nothing, 
     const auto mask = x.extras[0].tensor.as<float>();
     for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = is_blind(i / 130) ? 0 : 1;
     x.know_log_sum();
-    check_all(x, dtype == DType::kFloat32 ? 2e-5 : 1.0 / 64);
+    check_all(x, dtype == DType::kFloat32 ? 2e-5 : kRounded);
     const HostTensor log_sum = x.run(gpu_backend(), ops::kAttentionLogSum);
     const std::vector<double> y = to_doubles(x.run(gpu_backend(), ops::kAttention));
     const std::vector<double> dq = to_doubles(x.run(gpu_backend(), ops::kAttentionQueryGradient));

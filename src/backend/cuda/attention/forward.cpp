@@ -1,9 +1,9 @@
 // attention:         y = sum over s of p v, p the softmax of scale q k over the keys that count
 // attention_log_sum: y = log of the sum over s of exp(scale q k)
 //
-// A block has 64 rows of queries of a head. Keys are taken tile by tile; sums so far are scaled
-// whenever a greater score appears (Milakov and Gimelshein, 2018; FlashAttention, Dao et al., 2022
-// and 2023). Scores are in powers of 2.
+// A block has a tile's rows of queries of a head. Keys are taken tile by tile; sums so far are
+// scaled whenever a greater score appears (Milakov and Gimelshein, 2018; FlashAttention, Dao et
+// al., 2022 and 2023). Scores are in powers of 2.
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/attention/variant.h"
 #include "graph/attention_options.h"
@@ -12,7 +12,8 @@ namespace meshwork::cuda::attention {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
-#define BLOCKS (WIDTH <= 64 ? 3 : WIDTH <= 128 ? 2 : 1)  // on a multiprocessor, at least: for registers
+// A multiprocessor has room for so many, at least: so many registers each may have.
+#define BLOCKS (THREADS > 128 ? (WIDTH <= 64 ? 2 : 1) : WIDTH <= 64 ? 3 : WIDTH <= 128 ? 2 : 1)
 
 // Of the rows of a thread, over the keys before: the greatest score, this lane's part of the sum of
 // 2^(score - it), and the sum of values.
@@ -57,15 +58,15 @@ DEVICE void write_log_sums(const State& state, const Lines<float>& lines, int32 
   }
 }
 
-KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, const T* q, const T* k, const T* v, int32 is_aligned,
-       Operands x) {
+KERNEL(__launch_bounds__(THREADS, BLOCKS) attention,
+       T* y, float* log_sums, const T* q, const T* k, const T* v, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const Task task = task_of(x, x.t * x.r, y == 0 ? 0 : x.e, true);
   const Head& head = task.head;
   const Lines<const T> queries = query_lines(x, head, q, x.d);
   const Lines<const T> keys = key_lines(x, head, k, x.d), values = key_lines(x, head, v, x.e);
   State state;
-  clear(state.values);
+  clear(state.values.at);
 #pragma unroll
   for (int32 i = 0; i < ROWS; ++i) {
     state.most[i] = -MW_INFINITY;
@@ -76,14 +77,17 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, cons
   for (int32 s = range.begin; s < range.end; s += TILE_COLUMNS) {
     const uint32 seen = visible<true>(x, head, task.first, s);
     if (!__syncthreads_or(seen != 0)) continue;
+    const Tile of_keys = tile(keys, s, 0, is_aligned, room);
+    const Tile of_values = y == 0 ? of_keys : tile(values, s, 1, is_aligned, room);
+    all_there();
     Scores scores;
-    dots(scores, fixed_queries, keys, s, is_aligned, room);
+    dots(scores, fixed_queries, of_keys, is_aligned, room);
     multiply(scores, x.scale * LOG2_E);
     select(scores, seen, -MW_INFINITY);
     weigh(scores, state);
     if (y == 0) continue;
     drop(scores, x, kept<true>(x, head, task.first, s));
-    add_products(state.values, scores, values, s, task.column, is_aligned, room);
+    add_products(state.values, scores, of_values, task.column, is_aligned, room);
   }
   float factors[ROWS];
 #pragma unroll
@@ -103,16 +107,13 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention, T* y, float* log_sums, cons
 }
 )cuda";
 
-/// More would not leave room for sums in registers.
-constexpr std::int64_t kHeld = 128;
-
 }  // namespace
 
 Launch forward(const Request& request) {
   const Operands x = operands_of(request, kAttentionOperands);
   const auto [y, log_sum] = addresses<2>(request.outputs);
   const auto [q, k, v] = addresses<kAttentionOperands>(request.inputs);
-  const Variant variant = variant_of(request, y == nullptr ? 0 : x.e, kHeld);
+  const Variant variant = variant_of(request, y == nullptr ? 0 : x.e);
   const Source source = source_of("attention", {kText}, variant);
   return kernel_launch(*request.stream, source, source.name,
                        grid_of(variant, std::int64_t{x.t} * x.r, x), y, log_sum, q, k, v,

@@ -4,8 +4,8 @@
 // attention_key_gradient:   dk = scale times the sum over t and r of ds q
 // attention_value_gradient: dv = sum over t and r of p m dy
 //
-// A block has 64 keys of a head, and takes rows of queries tile by tile: keys are the rows of its
-// tiles, queries their columns.
+// A block has a tile's rows of keys of a head, and takes rows of queries tile by tile: keys are the
+// rows of its tiles, queries their columns.
 #include <algorithm>
 
 #include "backend/cuda/attention/gradients.h"
@@ -17,7 +17,8 @@ namespace meshwork::cuda::attention {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
-#define BLOCKS (WIDTH <= 128 ? 2 : 1)  // on a multiprocessor, at least: for registers
+// A multiprocessor has room for so many, at least: so many registers each may have.
+#define BLOCKS (THREADS > 128 || WIDTH > 128 ? 1 : 2)
 
 // Sums, which are there only if they are asked for.
 struct Gradients {
@@ -34,8 +35,9 @@ DEVICE float of_query(const Lines<const float>& numbers, int32 m) {
   return m < numbers.count ? *line(numbers, m) : 0.0f;
 }
 
-KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv, const T* q, const T* k, const T* v, const T* dy,
-       const float* log_sum, const float* delta, int32 is_aligned, Operands x) {
+KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients,
+       T* dk, T* dv, const T* q, const T* k, const T* v, const T* dy, const float* log_sum,
+       const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const int32 columns = max(WANTS_KEYS ? x.d : 0, WANTS_VALUES ? x.e : 0);
   const Task task = task_of(x, x.s, columns, false);
@@ -46,10 +48,10 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
   const Lines<const float> deltas = query_lines(x, head, delta, 1);
   Gradients sums;
 #if WANTS_KEYS
-  clear(sums.keys);
+  clear(sums.keys.at);
 #endif
 #if WANTS_VALUES
-  clear(sums.values);
+  clear(sums.values.at);
 #endif
   const Fixed fixed_keys = fixed(keys, task.first, is_aligned, room);
 #if WANTS_KEYS
@@ -59,8 +61,11 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
   for (int32 m = range.begin; m < range.end; m += TILE_COLUMNS) {
     const uint32 seen = visible<false>(x, head, task.first, m);
     if (!__syncthreads_or(seen != 0)) continue;
+    const Tile of_queries = tile(queries, m, 0, is_aligned, room);
+    const Tile of_dys = tile(dys, m, 1, is_aligned, room);
+    all_there();
     Scores weights;
-    dots(weights, fixed_keys, queries, m, is_aligned, room);
+    dots(weights, fixed_keys, of_queries, is_aligned, room);
     const uint32 keeps = kept<false>(x, head, task.first, m);
 #pragma unroll
     for (int32 j = 0; j < COLUMNS; ++j) {
@@ -74,11 +79,11 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
 #if WANTS_VALUES
     Scores kept_weights = weights;
     drop(kept_weights, x, keeps);
-    add_products(sums.values, kept_weights, dys, m, task.column, is_aligned, room);
+    add_products(sums.values, kept_weights, of_dys, task.column, is_aligned, room);
 #endif
 #if WANTS_KEYS
     Scores gradients;
-    dots(gradients, fixed_values, dys, m, is_aligned, room);
+    dots(gradients, fixed_values, of_dys, is_aligned, room);
     drop(gradients, x, keeps);
 #pragma unroll
     for (int32 j = 0; j < COLUMNS; ++j) {
@@ -89,7 +94,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
       }
     }
     select(gradients, seen, 0.0f);
-    add_products(sums.keys, gradients, queries, m, task.column, is_aligned, room);
+    add_products(sums.keys, gradients, of_queries, task.column, is_aligned, room);
 #endif
   }
   float factors[ROWS];
@@ -106,17 +111,11 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients, T* dk, T* dv,
 }
 )cuda";
 
-/// More would not leave room for sums in registers.
-constexpr std::int64_t kHeld = 64;
-
-/// Sums of more columns for both gradients do not fit into registers.
-constexpr std::int64_t kMostTogether = 128;
-
 Launch launch_of(const Request& request, std::byte* dk, std::byte* dv) {
   const Operands x = operands_of(request, kAttentionGradientOperands);
   const auto [q, k, v, dy, log_sum, delta] = addresses<kAttentionGradientOperands>(request.inputs);
   const Variant variant =
-      variant_of(request, std::max(dk == nullptr ? 0 : x.d, dv == nullptr ? 0 : x.e), kHeld);
+      variant_of(request, std::max(dk == nullptr ? 0 : x.d, dv == nullptr ? 0 : x.e));
   Source source = source_of("attention_key_gradients", {kGradientText, kText}, variant);
   source.defines += define("WANTS_KEYS", dk == nullptr ? 0 : 1);
   source.defines += define("WANTS_VALUES", dv == nullptr ? 0 : 1);
@@ -124,13 +123,20 @@ Launch launch_of(const Request& request, std::byte* dk, std::byte* dv) {
                        v, dy, log_sum, delta, are_aligned(request, 4, variant), x);
 }
 
+/// Whether the sums of both gradients fit into registers, beside what else there is.
+bool fit_together(const Request& request) {
+  const auto columns = [&](std::size_t operand) {
+    return request.inputs[operand].type.shape.back();
+  };
+  const Variant variant = variant_of(request, std::max(columns(0), columns(2)));
+  return variant.width <= (variant.on_tensor_cores ? 64 : 128);
+}
+
 }  // namespace
 
 Launch key_gradients(const Request& request) {
   const auto [dk, dv] = addresses<2>(request.outputs);
-  const std::int64_t columns =
-      std::max(request.inputs[0].type.shape.back(), request.inputs[2].type.shape.back());
-  if (dk == nullptr || dv == nullptr || columns <= kMostTogether) return launch_of(request, dk, dv);
+  if (dk == nullptr || dv == nullptr || fit_together(request)) return launch_of(request, dk, dv);
   return [keys = launch_of(request, dk, nullptr), values = launch_of(request, nullptr, dv)] {
     keys();
     values();

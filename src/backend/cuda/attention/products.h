@@ -31,6 +31,15 @@ struct Sums {
   float at[ROWS][SUMS];
 };
 
+template <int kColumns>
+DEVICE void clear(float (&numbers)[ROWS][kColumns]) {
+#pragma unroll
+  for (int32 i = 0; i < ROWS; ++i) {
+#pragma unroll
+    for (int32 j = 0; j < kColumns; ++j) numbers[i][j] = 0.0f;
+  }
+}
+
 // What a block has in shared memory.
 struct Room {
   float* staged;   // [STAGED]
@@ -93,21 +102,28 @@ struct Fixed {
 };
 DEVICE Fixed fixed(const Lines<const T>& x, int32 row, int32, const Room&) { return {x, row}; }
 
-// Scores of the rows of x and w's from `column` on: x w^T.
-DEVICE void dots(Scores& scores, const Fixed& x, const Lines<const T>& w, int32 column,
-                 int32 is_aligned, const Room& room) {
-#pragma unroll
-  for (int32 i = 0; i < ROWS; ++i) {
-#pragma unroll
-    for (int32 j = 0; j < COLUMNS; ++j) scores.at[i][j] = 0.0f;
-  }
+// Rows by which they are multiplied. Two such tiles may be asked for at once; they are there after
+// all_there().
+struct Tile {
+  Lines<const T> lines;
+  int32 row;
+};
+DEVICE Tile tile(const Lines<const T>& x, int32 row, int32 /*place*/, int32, const Room&) {
+  return {x, row};
+}
+DEVICE void all_there() {}
+
+// Scores: x w^T.
+DEVICE void dots(Scores& scores, const Fixed& x, const Tile& w, int32 is_aligned,
+                 const Room& room) {
+  clear(scores.at);
   float* const of_w = room.staged + TILE_ROWS * PADDED;
-  for (int32 begin = 0; begin < w.width; begin += CHUNK) {
+  for (int32 begin = 0; begin < w.lines.width; begin += CHUNK) {
     __syncthreads();
     stage<TILE_ROWS, CHUNK, PADDED>(room.staged, x.lines, x.row, begin, is_aligned);
-    stage<TILE_COLUMNS, CHUNK, PADDED>(of_w, w, column, begin, is_aligned);
+    stage<TILE_COLUMNS, CHUNK, PADDED>(of_w, w.lines, w.row, begin, is_aligned);
     __syncthreads();
-    const int32 features = min(CHUNK, w.width - begin);
+    const int32 features = min(CHUNK, w.lines.width - begin);
 #pragma unroll 1
     for (int32 f = 0; f < features; f += 4) {
       float4 columns[COLUMNS];
@@ -138,9 +154,9 @@ DEVICE void add_row(Sums& sums, const float (&weights)[ROWS], const float* w) {
   }
 }
 
-// sums += weights w, of w's rows from `row` on and its columns from `column` on.
-DEVICE void add_products(Sums& sums, const Scores& weights, const Lines<const T>& w, int32 row,
-                         int32 column, int32 is_aligned, const Room& room) {
+// sums += weights w, of w's columns from `column` on.
+DEVICE void add_products(Sums& sums, const Scores& weights, const Tile& w, int32 column,
+                         int32 is_aligned, const Room& room) {
   __syncwarp();  // its weights before have been read
 #pragma unroll
   for (int32 i = 0; i < ROWS; ++i) {
@@ -149,10 +165,10 @@ DEVICE void add_products(Sums& sums, const Scores& weights, const Lines<const T>
       room.weights[row_of(i) * PADDED_TILE + column_of(j)] = weights.at[i][j];
     }
   }
-  const int32 rows = min(TILE_COLUMNS, w.count - row);
+  const int32 rows = min(TILE_COLUMNS, w.lines.count - w.row);
   for (int32 begin = 0; begin < rows; begin += KEPT_ROWS) {
     __syncthreads();
-    stage<KEPT_ROWS, WIDTH, WIDTH>(room.staged, w, row + begin, column, is_aligned);
+    stage<KEPT_ROWS, WIDTH, WIDTH>(room.staged, w.lines, w.row + begin, column, is_aligned);
     __syncthreads();
     const int32 end = min(KEPT_ROWS, rows - begin);
     for (int32 s = 0; s < end; s += 4) {

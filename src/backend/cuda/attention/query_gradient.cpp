@@ -1,7 +1,7 @@
 // attention_query_gradient: dq = scale times the sum over s of ds k, with weights
 // p = exp(scale q k - log_sum), m what dropout makes of each, and ds = p (m dy v - delta)
 //
-// A block has 64 rows of queries of a head, and takes keys tile by tile.
+// A block has a tile's rows of queries of a head, and takes keys tile by tile.
 #include "backend/cuda/attention/gradients.h"
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/attention/variant.h"
@@ -11,7 +11,8 @@ namespace meshwork::cuda::attention {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
-#define BLOCKS (WIDTH <= 64 ? 3 : WIDTH <= 128 ? 2 : 1)  // on a multiprocessor, at least: for registers
+// A multiprocessor has room for so many, at least: so many registers each may have.
+#define BLOCKS (THREADS > 128 ? 1 : WIDTH <= 64 ? 3 : WIDTH <= 128 ? 2 : 1)
 
 // log_sums in powers of 2, and deltas, of the rows of a thread.
 struct Known {
@@ -30,8 +31,9 @@ DEVICE Known known_of(const Lines<const float>& log_sums, const Lines<const floa
   return known;
 }
 
-KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const T* q, const T* k, const T* v, const T* dy,
-       const float* log_sum, const float* delta, int32 is_aligned, Operands x) {
+KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient,
+       T* dq, const T* q, const T* k, const T* v, const T* dy, const float* log_sum,
+       const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const Task task = task_of(x, x.t * x.r, x.d, true);
   const Head& head = task.head;
@@ -40,16 +42,19 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
   const Known known = known_of(query_lines(x, head, log_sum, 1), query_lines(x, head, delta, 1),
                                task.first);
   Sums sums;
-  clear(sums);
+  clear(sums.at);
   const Fixed fixed_queries = fixed(queries, task.first, is_aligned, room);
   const Fixed fixed_dys = fixed(dys, task.first, is_aligned, room);
   const Range range = keys_of(x, head, task.first);
   for (int32 s = range.begin; s < range.end; s += TILE_COLUMNS) {
     const uint32 seen = visible<true>(x, head, task.first, s);
     if (!__syncthreads_or(seen != 0)) continue;
+    const Tile of_keys = tile(keys, s, 0, is_aligned, room);
+    const Tile of_values = tile(values, s, 1, is_aligned, room);
+    all_there();
     Scores weights, gradients;
-    dots(weights, fixed_queries, keys, s, is_aligned, room);
-    dots(gradients, fixed_dys, values, s, is_aligned, room);
+    dots(weights, fixed_queries, of_keys, is_aligned, room);
+    dots(gradients, fixed_dys, of_values, is_aligned, room);
     drop(gradients, x, kept<true>(x, head, task.first, s));
 #pragma unroll
     for (int32 i = 0; i < ROWS; ++i) {
@@ -60,7 +65,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
       }
     }
     select(gradients, seen, 0.0f);
-    add_products(sums, gradients, keys, s, task.column, is_aligned, room);
+    add_products(sums, gradients, of_keys, task.column, is_aligned, room);
   }
   float factors[ROWS];
 #pragma unroll
@@ -69,15 +74,12 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient, T* dq, const
 }
 )cuda";
 
-/// More would not leave room for sums in registers.
-constexpr std::int64_t kHeld = 64;
-
 }  // namespace
 
 Launch query_gradient(const Request& request) {
   const Operands x = operands_of(request, kAttentionGradientOperands);
   const auto [q, k, v, dy, log_sum, delta] = addresses<kAttentionGradientOperands>(request.inputs);
-  const Variant variant = variant_of(request, x.d, kHeld);
+  const Variant variant = variant_of(request, x.d);
   const Source source = source_of("attention_query_gradient", {kGradientText, kText}, variant);
   return kernel_launch(*request.stream, source, source.name,
                        grid_of(variant, std::int64_t{x.t} * x.r, x), request.outputs[0], q, k, v,

@@ -84,14 +84,6 @@ DEVICE uint32 kept(const Operands& x, const Head& head, int32 row, int32 column)
   return bits;
 }
 
-DEVICE void clear(Sums& sums) {
-#pragma unroll
-  for (int32 i = 0; i < ROWS; ++i) {
-#pragma unroll
-    for (int32 j = 0; j < SUMS; ++j) sums.at[i][j] = 0.0f;
-  }
-}
-
 // factors[i] x sums to lines from `row` on, columns from `column` on.
 DEVICE void write(const Sums& sums, const float (&factors)[ROWS], const Lines<T>& lines, int32 row,
                   int32 column) {

@@ -68,6 +68,9 @@ DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 
   }
 }
 
+DEVICE void copy_later(bfloat16* to, const bfloat16* from) { *(uint4*)to = *(const uint4*)from; }
+DEVICE void wait_for_copies() {}
+
 DEVICE uint32 pair(float low, float high) {
   return (uint32)to_bfloat16(low).bits | (uint32)to_bfloat16(high).bits << 16;
 }
@@ -99,6 +102,13 @@ DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+// 16 bytes into shared memory, where they are after wait_for_copies().
+DEVICE void copy_later(bfloat16* to, const bfloat16* from) {
+  const uint32 address = (uint32)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+}
+DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // Two numbers rounded to bfloat16.
 DEVICE uint32 pair(float low, float high) {

@@ -26,16 +26,21 @@ std::int64_t rounded_up(std::int64_t columns) {
 
 }  // namespace
 
-Variant variant_of(const Request& request, std::int64_t columns, std::int64_t held) {
+Variant variant_of(const Request& request, std::int64_t columns) {
   const DType dtype = request.inputs[0].type.dtype;
   const bool on_tensor_cores =
       dtype == DType::kBFloat16 && request.stream->gpu().capability() >= kFirstCapability;
+  std::int64_t width = columns;
+  if (on_tensor_cores) {
+    for (const std::size_t operand : {0, 2}) {
+      width = std::max(width, request.inputs[operand].type.shape.back());
+    }
+  }
   return {.dtype = dtype,
           .on_tensor_cores = on_tensor_cores,
-          .columns = rounded_up(columns),
+          .width = rounded_up(width),
           .slices = std::max<std::int64_t>(1, ceil_divide(columns, kMostColumns)),
-          .rows = on_tensor_cores ? 128 : 64,
-          .held = held};
+          .rows = on_tensor_cores ? 128 : 64};
 }
 
 Grid grid_of(const Variant& variant, std::int64_t rows, const Operands& operands) {
@@ -47,8 +52,8 @@ Grid grid_of(const Variant& variant, std::int64_t rows, const Operands& operands
 Source source_of(std::string name, std::initializer_list<std::string_view> texts,
                  const Variant& variant) {
   Source source{.name = std::move(name), .text = {}, .defines = {}};
-  source.defines = define("T", variant.dtype) + define("WIDTH", variant.columns) +
-                   define("TILE_ROWS", variant.rows) + define("HELD_WIDTH", variant.held);
+  source.defines = define("T", variant.dtype) + define("WIDTH", variant.width) +
+                   define("TILE_ROWS", variant.rows);
   source.text += kOperandsText;
   source.text += kTilesText;
   if (variant.on_tensor_cores) {

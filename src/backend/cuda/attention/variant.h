@@ -12,15 +12,14 @@ namespace meshwork::cuda::attention {
 struct Variant {
   DType dtype;
   bool on_tensor_cores;  ///< those of bfloat16
-  std::int64_t columns;  ///< of a result, that a block computes
+  std::int64_t width;    ///< of results: columns that a block computes; on tensor cores, up to
+                         ///< 128, of all operands
   std::int64_t slices;   ///< blocks beside each other for all columns
   std::int64_t rows;     ///< of queries or keys, that a block computes
-  std::int64_t held;
 };
 
-/// For results of so many columns. On tensor cores, up to `held` features of a block's own rows
-/// stay in registers.
-Variant variant_of(const Request& request, std::int64_t columns, std::int64_t held);
+/// For results of so many columns.
+Variant variant_of(const Request& request, std::int64_t columns);
 
 /// Of a kernel whose results have so many rows of each head.
 Grid grid_of(const Variant& variant, std::int64_t rows, const Operands& operands);
