@@ -48,7 +48,9 @@ class CudaBackend final : public Backend {
     if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
     return cuda::bind_fusion(args, cuda::cuda_stream(stream));
   }
-  std::int64_t fusion_workspace(const FusionGroup& /*args*/) const override { return 0; }
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return cuda::siblings_workspace(args).value_or(0);
+  }
 
  private:
   std::unique_ptr<Device> device_;

@@ -24,8 +24,8 @@ Launch bind_fusion(const FusionGroup& args, CudaStream& stream);
 
 /// Ops that are computed together where they read the same operands, joined by '+'.
 std::vector<std::string> sibling_kernels();
-bool are_siblings(const FusionGroup& group);
-/// The kernel of a group of such ops, without a workspace; nothing if it is none.
+/// The kernel of a group of such ops and the bytes of its scratch; nothing if it is none.
 std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream);
+std::optional<std::int64_t> siblings_workspace(const FusionGroup& group);
 
 }  // namespace meshwork::cuda

@@ -15,6 +15,7 @@ using attention::Request;
 struct Siblings {
   std::array<std::string_view, 3> ops;
   Launch (*bind)(const Request& request);
+  std::int64_t (*workspace)(const Request& request);
 };
 
 Launch gradients(const Request& request) {
@@ -31,9 +32,14 @@ Launch gradients(const Request& request) {
   };
 }
 
-constexpr Siblings kForward{{"attention", "attention_log_sum"}, attention::forward};
+std::int64_t no_workspace(const Request& /*request*/) { return 0; }
+
+constexpr Siblings kForward{
+    {"attention", "attention_log_sum"}, attention::forward, attention::forward_workspace};
 constexpr Siblings kGradients{
-    {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"}, gradients};
+    {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
+    gradients,
+    no_workspace};
 constexpr std::array kAll{kForward, kGradients};
 
 std::size_t place_of(const Siblings& siblings, std::string_view op) {
@@ -49,19 +55,37 @@ const Siblings* find(const FusionGroup& group) {
   return nullptr;
 }
 
+/// But for the results.
+Request request_of(const FusionGroup& group) {
+  const FusionGroup::Member& first = group.members.front();
+  Request request{.inputs = {}, .outputs = {}, .attrs = first.attrs, .workspace = group.workspace};
+  for (const std::size_t operand : first.operands) {
+    request.inputs.push_back(group.inputs.at(operand));
+  }
+  for (const FusionGroup::Member& member : group.members) {
+    MW_CHECK(member.operands == first.operands, "'{}' beside '{}'", member.op, first.op);
+  }
+  return request;
+}
+
 /// The kernel of one of them alone.
 template <const Siblings& kSiblings, std::size_t kPlace>
 Launch alone(const KernelArgs& args) {
   Request request{.inputs = args.inputs,
                   .outputs = std::vector<std::byte*>(kSiblings.ops.size()),
                   .attrs = args.attrs,
+                  .workspace = args.workspace,
                   .stream = &stream_of(args)};
   request.outputs[kPlace] = args.output.data;
   return kSiblings.bind(request);
 }
+template <const Siblings& kSiblings>
+std::int64_t workspace_alone(const KernelArgs& args) {
+  return kSiblings.workspace({.inputs = args.inputs, .outputs = {}, .attrs = args.attrs});
+}
 template <const Siblings& kSiblings, std::size_t kPlace>
 constexpr KernelDef one_of() {
-  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>};
+  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings>};
 }
 
 }  // namespace
@@ -88,24 +112,22 @@ std::vector<std::string> sibling_kernels() {
   return names;
 }
 
-bool are_siblings(const FusionGroup& group) { return find(group) != nullptr; }
-
 std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream) {
   const Siblings* const siblings = find(group);
   if (siblings == nullptr) return std::nullopt;
-  const FusionGroup::Member& first = group.members.front();
-  Request request{.inputs = {},
-                  .outputs = std::vector<std::byte*>(siblings->ops.size()),
-                  .attrs = first.attrs,
-                  .stream = &stream};
-  for (const std::size_t operand : first.operands) {
-    request.inputs.push_back(group.inputs.at(operand));
-  }
+  Request request = request_of(group);
+  request.stream = &stream;
+  request.outputs.resize(siblings->ops.size());
   for (const FusionGroup::Member& member : group.members) {
-    MW_CHECK(member.operands == first.operands, "'{}' beside '{}'", member.op, first.op);
     if (member.is_read) request.outputs.at(place_of(*siblings, member.op)) = member.output.data;
   }
   return siblings->bind(request);
+}
+
+std::optional<std::int64_t> siblings_workspace(const FusionGroup& group) {
+  const Siblings* const siblings = find(group);
+  if (siblings == nullptr) return std::nullopt;
+  return siblings->workspace(request_of(group));
 }
 
 }  // namespace meshwork::cuda

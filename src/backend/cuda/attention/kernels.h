@@ -9,6 +9,7 @@ namespace meshwork::cuda::attention {
 
 /// y, log_sum.
 Launch forward(const Request& request);
+std::int64_t forward_workspace(const Request& request);
 /// dq.
 Launch query_gradient(const Request& request);
 /// dk, dv.

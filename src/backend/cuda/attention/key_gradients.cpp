@@ -40,7 +40,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients,
        const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
   const int32 columns = max(WANTS_KEYS ? x.d : 0, WANTS_VALUES ? x.e : 0);
-  const Task task = task_of(x, x.s, columns, false);
+  const Task task = task_of(x, x.s, columns, 1, false);
   const Head& head = task.head;
   const Lines<const T> queries = query_lines(x, head, q, x.d), dys = query_lines(x, head, dy, x.e);
   const Lines<const T> keys = key_lines(x, head, k, x.d), values = key_lines(x, head, v, x.e);

@@ -59,6 +59,7 @@ struct Request {
   std::vector<TensorView> inputs;
   std::vector<std::byte*> outputs;  ///< null: not asked for
   Attrs attrs;
+  std::byte* workspace = nullptr;
   CudaStream* stream = nullptr;
 };
 

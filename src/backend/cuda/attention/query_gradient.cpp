@@ -35,7 +35,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient,
        T* dq, const T* q, const T* k, const T* v, const T* dy, const float* log_sum,
        const float* delta, int32 is_aligned, Operands x) {
   MAKE_ROOM(room);
-  const Task task = task_of(x, x.t * x.r, x.d, true);
+  const Task task = task_of(x, x.t * x.r, x.d, 1, true);
   const Head& head = task.head;
   const Lines<const T> queries = query_lines(x, head, q, x.d), dys = query_lines(x, head, dy, x.e);
   const Lines<const T> keys = key_lines(x, head, k, x.d), values = key_lines(x, head, v, x.e);

@@ -85,16 +85,17 @@ DEVICE uint32 kept(const Operands& x, const Head& head, int32 row, int32 column)
 }
 
 // factors[i] x sums to lines from `row` on, columns from `column` on.
-DEVICE void write(const Sums& sums, const float (&factors)[ROWS], const Lines<T>& lines, int32 row,
-                  int32 column) {
+template <class Number>
+DEVICE void write(const Sums& sums, const float (&factors)[ROWS], const Lines<Number>& lines,
+                  int32 row, int32 column) {
 #pragma unroll
   for (int32 i = 0; i < ROWS; ++i) {
     if (row + row_of(i) >= lines.count) continue;
-    T* const to = line(lines, row + row_of(i));
+    Number* const to = line(lines, row + row_of(i));
 #pragma unroll
     for (int32 j = 0; j < SUMS; ++j) {
       const int32 c = column + sum_column(j);
-      if (c < lines.width) to[c] = from_float<T>(factors[i] * sums.at[i][j]);
+      if (c < lines.width) to[c] = from_float<Number>(factors[i] * sums.at[i][j]);
     }
   }
 }

@@ -25,19 +25,20 @@ struct Head {
   int32 b, g, distance;
 };
 
-// What a block computes: of rows `first`, .. of a head the columns `column`, ..
+// What a block computes: of rows `first`, .. of a head the columns `column`, .. over one split of
+// what is added up.
 struct Task {
   Head head;
-  int32 first, column;
+  int32 first, column, split;
 };
 
 // Of so many rows and columns. Heads follow each other, from the last rows to the first: causality
 // hides least from the last queries, and what takes longest begins first.
-DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, bool last_first) {
+DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, int32 splits, bool last_first) {
   const int32 heads = x.b * x.g, slices = max(1, (columns + WIDTH - 1) / WIDTH);
   const int32 tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
   const int32 head = (int32)(blockIdx.x % heads), rest = (int32)(blockIdx.x / heads);
-  const int32 tile = rest / slices;
+  const int32 tile = rest / slices / splits;
   Task task;
   task.head.b = head / x.g;
   task.head.g = head % x.g;
@@ -46,6 +47,7 @@ DEVICE Task task_of(const Operands& x, int32 rows, int32 columns, bool last_firs
   task.head.distance = (int32)max(-(int64)FAR, min((int64)FAR, distance));
   task.first = (last_first ? tiles - 1 - tile : tile) * TILE_ROWS;
   task.column = rest % slices * WIDTH;
+  task.split = rest / slices % splits;
   return task;
 }
 
