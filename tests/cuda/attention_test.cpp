@@ -296,7 +296,7 @@ TEST_CASE("parts of queries, keys and heads see and drop on GPUs what those of t
 TEST_CASE("ops of attention that GPUs compute together give the bits of each alone") {
   using List = std::vector<const OpDef*>;
   const auto check_options = [](const AttentionOptions& options, std::int64_t width, DType dtype) {
-    const Attention x({1, 70, 2, 2, width, 130, width}, options, {1, 1, 1, 1, 130}, dtype);
+    const Attention x({1, 70, 2, 2, width, 260, width}, options, {1, 1, 1, 1, 260}, dtype);
     check_together(x, List{&ops::kAttention, &ops::kAttentionLogSum});
     check_together(x, List{&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
                            &ops::kAttentionValueGradient});

@@ -130,7 +130,8 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention,
   }
   const Fixed fixed_queries = fixed(queries, task.first, is_aligned, room);
   const Range range = keys_of(x, head, task.first);
-  const int32 of_split = ((x.s + TILE_COLUMNS - 1) / TILE_COLUMNS + splits - 1) / splits * TILE_COLUMNS;
+  const int32 tiles = (x.s + TILE_COLUMNS - 1) / TILE_COLUMNS;
+  const int32 of_split = (tiles + splits - 1) / splits * TILE_COLUMNS;
   const int32 begin = max(range.begin, task.split * of_split);
   const int32 end = min(range.end, (task.split + 1) * of_split);
   for (int32 s = begin; s < end; s += TILE_COLUMNS) {
