@@ -273,6 +273,14 @@ TEST_CASE("a query that is not a number gives none on GPUs, and leaves others al
   }
 }
 
+TEST_CASE("a query that is not a number leaves gradients of keys alone that it does not see") {
+  Attention x({1, 70, 1, 1, 8, 70, 4}, {.scale = kScale, .causal = true});
+  x.delta.tensor.as<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  check_all(x, 2e-5);
+  const HostTensor dk = x.run(gpu_backend(), ops::kAttentionKeyGradient);
+  for (std::size_t i = 0; i < 70 * 8; ++i) CHECK(std::isnan(dk.as<float>()[i]) == (i / 8 <= 3));
+}
+
 TEST_CASE("parts of queries, keys and heads see and drop on GPUs what those of the whole do") {
   const AttentionOptions options{.scale = 0.4, .causal = true, .window = 90, .rate = 0.2, .key = 3};
   const Attention whole({2, 150, 2, 2, 8, 150, 8}, options);
