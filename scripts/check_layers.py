@@ -48,9 +48,11 @@ ORDER = list(MAY_SEE)
 PRIVATE = {
     "CLI/": "cli",
     "cublasLt.h": "backend",
+    "cuda.h": "device",
     "dnnl": "backend",
     "hdf5.h": "state",
     "mpi.h": "comm",
+    "nvrtc.h": "device",
     "utf8proc.h": "data",
     "yaml-cpp/": "config",
 }

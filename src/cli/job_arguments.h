@@ -11,7 +11,8 @@
 
 namespace meshwork::cli {
 
-/// What every command that runs a job takes: CONFIG [key=value ...] --mesh --device --dump --time-passes
+/// What every command that runs a job takes: CONFIG [key=value ...] --mesh --device --dump
+/// --time-passes
 /// --verbose.
 struct JobArguments {
   std::shared_ptr<ConfigArguments> config;

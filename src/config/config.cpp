@@ -150,9 +150,11 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
     config.precision = read_precision(*precision, "precision");
   }
   if (const Value* device = reader.find("device")) {
-    config.device = choose<DeviceKind>(
-        *device, "device",
-        {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}, {"auto", DeviceKind::kAuto}});
+    config.device = choose<DeviceKind>(*device, "device",
+                                       {{"cpu", DeviceKind::kCpu},
+                                        {"cuda", DeviceKind::kCuda},
+                                        {"gpu", DeviceKind::kCuda},
+                                        {"auto", DeviceKind::kAuto}});
   }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.

@@ -13,8 +13,8 @@
 namespace meshwork {
 namespace {
 
-/// An eighth of a cache; larger values are not in it from one node to the next. 0: the target has no
-/// cache in which rows would stay until the pass over them is done.
+/// An eighth of a cache; larger values are not in it from one node to the next. 0: the target has
+/// no cache in which rows would stay until the pass over them is done.
 std::int64_t near_bytes(const Target& target) { return target.cache / 8; }
 
 std::int64_t global_bytes(const Graph& program, ValueId id) {

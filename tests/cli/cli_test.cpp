@@ -131,7 +131,7 @@ TEST_CASE("a GPU that is not there is one line, before anything starts") {
   const Finished devices = run_program("devices", hidden);
   CHECK(devices.exit_code == 0);
   CHECK(devices.out.find("  GPUs       none: device cuda: ") != std::string::npos);
-  const std::string fit = "fit configs/keras_guide.yaml run_directory=/nowhere/at/all --device ";
+  const std::string fit = "fit configs/uneven.yaml run_directory=/nowhere/at/all --device ";
   const Finished run = run_program(fit + "cuda", hidden);
   CHECK(run.exit_code == 2);
   CHECK(run.out.empty());

@@ -32,6 +32,13 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.run_directory == "runs/c");
 }
 
+TEST_CASE("a GPU is cuda, or what Keras calls it") {
+  CHECK(parse(kModel + "device: cuda\n").device == DeviceKind::kCuda);
+  CHECK(parse(kModel + "device: gpu\n").device == DeviceKind::kCuda);
+  CHECK(parse_config(kModel + "device: cpu\n", "c.yaml", {"", {}, "cuda"}).device ==
+        DeviceKind::kCuda);
+}
+
 TEST_CASE("every key of the file arrives") {
   const Config config = parse(kModel + R"(
 seed: 18446744073709551615

@@ -65,7 +65,7 @@ TEST_CASE("errors of single keys") {
       {"precision: mixed_bfloat",
        "c.yaml:5:12: precision 'mixed_bfloat' is unknown; nearest: 'mixed_bfloat16'"},
       {"precision: [float32]", "c.yaml:5:12: precision must be a word, not a list"},
-      {"device: gpu", "c.yaml:5:9: device 'gpu' is unknown; choose one of: 'cpu', 'cuda', 'auto'"},
+      {"device: cudda", "c.yaml:5:9: device 'cudda' is unknown; nearest: 'cuda'"},
       {"device: [cuda]", "c.yaml:5:9: device must be a word, not a list"},
       {"strategy: model_paralel",
        "c.yaml:5:11: strategy 'model_paralel' is unknown; nearest: 'model_parallel', "

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/bfloat16.h"
 #include "support/shared_case.h"
 
 namespace meshwork::testing {
@@ -13,16 +12,6 @@ namespace {
 
 /// Half a unit in the last of 8 digits.
 constexpr double kRounding = 1.0 / 256;
-
-HostTensor in_dtype(const HostTensor& from, DType dtype) {
-  if (from.type.dtype == dtype) return from;
-  HostTensor to = host_tensor(TensorType{dtype, from.type.shape});
-  const std::vector<double> values = to_doubles(from);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    to.as<BFloat16>()[i] = BFloat16(static_cast<float>(values[i]));
-  }
-  return to;
-}
 
 std::vector<HostTensor> draw_all(const OpCase& op_case) {
   std::vector<HostTensor> inputs;

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "cuda/guarded_call.h"
+#include "cuda/placed_call.h"
+#include "cuda/values.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -36,11 +37,11 @@ const std::vector<Channels>& many_channels() {
 
 void check(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
            const TensorType& output, double tolerance) {
-  const HostTensor expected = naive_call(op, inputs, attrs, output);
-  const HostTensor y = guarded_call(op, inputs, attrs, output);
+  const HostTensor expected = call_naive(op, inputs, attrs, output);
+  const HostTensor y = call_placed(op, inputs, attrs, output);
   CHECK(difference(y, expected, tolerance) == "");
-  CHECK(guarded_call(op, inputs, attrs, output) == y);
-  const HostTensor moved = guarded_call(op, inputs, attrs, output, {.shift = 4});
+  CHECK(call_placed(op, inputs, attrs, output) == y);
+  const HostTensor moved = call_placed(op, inputs, attrs, output, {.shift = 1});
   CHECK(difference(moved, expected, tolerance) == "");
 }
 
@@ -73,9 +74,9 @@ TEST_CASE("scaled channels have the bits of the CPU") {
       const HostTensor expected = call_kernel(
           *cpu, ops::kScaleOffset, {whole_part(x), whole_part(scale), whole_part(offset)}, attrs,
           x.type, whole_region(x.type.shape));
-      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type) == expected);
-      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type, {.shift = 4}) == expected);
-      CHECK(guarded_call(ops::kScaleOffset, inputs, attrs, x.type, {.in_place = 0}) == expected);
+      CHECK(call_placed(ops::kScaleOffset, inputs, attrs, x.type) == expected);
+      CHECK(call_placed(ops::kScaleOffset, inputs, attrs, x.type, {.shift = 1}) == expected);
+      CHECK(call_placed(ops::kScaleOffset, inputs, attrs, x.type, {.in_place = 0}) == expected);
     }
   }
 }
@@ -88,8 +89,8 @@ TEST_CASE("sums around a shift near the mean keep the variance of large numbers"
   const HostTensor shift = filled({DType::kFloat32, {4}}, [](std::int64_t) { return 1e4; });
   const Attrs attrs{{"axis", std::int64_t{1}}};
   const TensorType result{DType::kFloat32, {3, 4}};
-  const HostTensor y = guarded_call(ops::kShiftedSums, {x, shift}, attrs, result);
-  CHECK(difference(y, naive_call(ops::kShiftedSums, {x, shift}, attrs, result), 1e-6) == "");
+  const HostTensor y = call_placed(ops::kShiftedSums, {x, shift}, attrs, result);
+  CHECK(difference(y, call_naive(ops::kShiftedSums, {x, shift}, attrs, result), 1e-6) == "");
   for (std::size_t c = 0; c < 4; ++c) {
     const double mean = y.as<float>()[4 + c] / rows;
     CHECK(y.as<float>()[8 + c] / rows - mean * mean == doctest::Approx(1.0 / 12).epsilon(0.02));

@@ -8,6 +8,7 @@
 
 #include "base/bfloat16.h"
 #include "cuda/placed_call.h"
+#include "cuda/values.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -221,7 +222,7 @@ TEST_CASE("movement of GPUs: casts between all dtypes") {
       const Call call = whole_call(ops::kCast, {x}, attrs, {to, x.type.shape});
       check_bytes(call);
       if (from == DType::kFloat32) check_bytes(call, {.shift = 1});
-      if (from == to) check_bytes(call, {.over = 0});
+      if (from == to) check_bytes(call, {.in_place = 0});
     }
   }
 }
@@ -241,12 +242,12 @@ TEST_CASE("movement of GPUs: a part that is added") {
           ops::kAddPart, {random_fractions({dtype, a.shape}), random_fractions({dtype, part})},
           {{"dim", a.dim}, {"start", a.start}}, {dtype, a.shape});
       check_placed(call);
-      check_bytes(call, {.over = 0});
-      check_bytes(call, {.shift = 1, .over = 0});
+      check_bytes(call, {.in_place = 0});
+      check_bytes(call, {.shift = 1, .in_place = 0});
     }
   }
   const TensorType type{DType::kFloat32, {30, 50}};
   const Call call = whole_call(ops::kAddPart, {random_fractions(type), random_fractions(type)},
                                {{"dim", std::int64_t{0}}, {"start", std::int64_t{0}}}, type);
-  check_bytes(call, {.over = 1});
+  check_bytes(call, {.in_place = 1});
 }

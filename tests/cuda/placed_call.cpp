@@ -2,36 +2,44 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
+#include <algorithm>
 
-#include "base/bfloat16.h"
-#include "base/check.h"
 #include "cuda/case_runs.h"
 
 namespace meshwork::testing {
 namespace {
 
-std::mt19937& random_engine() {
-  static std::mt19937 engine(7);  // NOLINT: the same numbers each time
-  return engine;
-}
+constexpr std::byte kGarbage{0xC7};
+constexpr std::int64_t kGuard = 64;
 
-/// Memory of the device, as long as it is needed.
+/// Device memory of one call.
 class Memory {
  public:
-  explicit Memory(Device& device) : device_(device) {}
+  Memory(Device& device, Stream& stream) : device_(device), stream_(stream) {}
 
-  std::byte* place(const TensorType& type, std::int64_t shift) {
-    const std::int64_t before = shift * static_cast<std::int64_t>(size_of(type.dtype));
-    return bytes(before + num_bytes(type)) + before;
+  /// `bytes` of garbage, `before` bytes behind an aligned place, with a guard behind them.
+  std::byte* garbage(std::int64_t bytes, std::int64_t before) {
+    held_.push_back(device_.allocate(before + bytes + kGuard));
+    std::byte* const place = held_.back().get() + before;
+    const std::vector<std::byte> all(static_cast<std::size_t>(bytes + kGuard), kGarbage);
+    upload(device_, stream_, place, all.data(), bytes + kGuard);
+    return place;
   }
-  std::byte* bytes(std::int64_t count) {
-    held_.push_back(device_.allocate(std::max<std::int64_t>(count, 1)));
-    return held_.back().get();
+
+  /// Of a tensor, `shift` elements behind an aligned place.
+  std::byte* garbage_of(const TensorType& type, std::int64_t shift) {
+    return garbage(num_bytes(type), shift * static_cast<std::int64_t>(size_of(type.dtype)));
+  }
+
+  void check_guard(const std::byte* place, std::int64_t bytes) {
+    std::vector<std::byte> guard(kGuard);
+    download(device_, stream_, guard.data(), place + bytes, kGuard);
+    CHECK(std::count(guard.begin(), guard.end(), kGarbage) == kGuard);
   }
 
  private:
   Device& device_;
+  Stream& stream_;
   std::vector<std::shared_ptr<std::byte>> held_;
 };
 
@@ -45,68 +53,51 @@ Call whole_call(const OpDef& op, const std::vector<HostTensor>& inputs, const At
 }
 
 HostTensor call_placed(const Call& call, const Places& places) {
-  Backend& backend = gpu_backend();
-  const KernelDef& kernel = find_kernel(backend, call.op.name, "");
-  const std::unique_ptr<Stream> stream = backend.device().make_stream();
-  Memory memory(backend.device());
-  KernelArgs args;
-  args.attrs = call.attrs;
+  Device& device = gpu_backend().device();
+  const std::unique_ptr<Stream> stream = device.make_stream();
+  Memory memory(device, *stream);
+  KernelArgs args{.inputs = {}, .output = {call.output, call.region}, .attrs = call.attrs};
   for (const Part& part : call.inputs) {
-    args.inputs.push_back(
-        {part.tensor.type, part.region, memory.place(part.tensor.type, places.shift)});
-    upload(backend.device(), *stream, args.inputs.back().data, part.tensor.bytes.data(),
-           num_bytes(part.tensor.type));
+    const TensorType& type = part.tensor.type;
+    args.inputs.push_back({type, part.region, memory.garbage_of(type, places.shift)});
+    upload(device, *stream, args.inputs.back().data, part.tensor.bytes.data(), num_bytes(type));
   }
-  args.output = {call.output, call.region,
-                 places.over >= 0 ? args.inputs.at(static_cast<std::size_t>(places.over)).data
-                                  : memory.place(call.output, places.shift)};
-  if (kernel.workspace != nullptr) args.workspace = memory.bytes(kernel.workspace(args));
-  backend.bind(kernel, args, *stream)();
+  args.output.data = places.in_place >= 0
+                         ? args.inputs.at(static_cast<std::size_t>(places.in_place)).data
+                         : memory.garbage_of(call.output, places.shift);
+  const KernelDef& kernel = find_kernel(gpu_backend(), call.op.name, "a test");
+  const std::int64_t scratch = kernel.workspace == nullptr ? 0 : kernel.workspace(args);
+  if (scratch > 0) args.workspace = memory.garbage(scratch, 0);
+  gpu_backend().bind(kernel, args, *stream)();
   HostTensor result = host_tensor(call.output);
-  download(backend.device(), *stream, result.bytes.data(), args.output.data,
-           num_bytes(call.output));
-  const std::unique_ptr<Event> done = backend.device().make_event();
-  stream->record(*done);
-  done->wait();
+  const std::int64_t bytes = num_bytes(call.output);
+  download(device, *stream, result.bytes.data(), args.output.data, bytes);
+  memory.check_guard(args.output.data, bytes);
+  if (scratch > 0) memory.check_guard(args.workspace, scratch);
   return result;
 }
 
-void check_bytes(const Call& call, const Places& places) {
+HostTensor call_naive(const Call& call) {
   static const auto naive = make_reference_backend();
-  const HostTensor expected =
-      call_kernel(*naive, call.op, call.inputs, call.attrs, call.output, call.region);
+  return call_kernel(*naive, call.op, call.inputs, call.attrs, call.output, call.region);
+}
+
+HostTensor call_placed(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+                       const TensorType& output, const Places& places) {
+  return call_placed(whole_call(op, inputs, attrs, output), places);
+}
+
+HostTensor call_naive(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+                      const TensorType& output) {
+  return call_naive(whole_call(op, inputs, attrs, output));
+}
+
+void check_bytes(const Call& call, const Places& places) {
+  const HostTensor expected = call_naive(call);
   const HostTensor found = call_placed(call, places);
   if (found != expected) CHECK(difference(found, expected, 0) == "");
   CHECK(found == expected);
   CHECK(call_placed(call, places) == found);
-}
-
-HostTensor random_bytes(const TensorType& type) {
-  HostTensor tensor = host_tensor(type);
-  for (std::byte& byte : tensor.bytes) byte = static_cast<std::byte>(random_engine()());
-  return tensor;
-}
-
-HostTensor random_integers(const Shape& shape, std::int64_t low, std::int64_t high) {
-  HostTensor tensor = host_tensor(TensorType{DType::kInt32, shape});
-  std::uniform_int_distribution<std::int64_t> draw(low, high);
-  for (std::int32_t& x : tensor.as<std::int32_t>()) {
-    x = static_cast<std::int32_t>(draw(random_engine()));
-  }
-  return tensor;
-}
-
-HostTensor random_fractions(const TensorType& type) {
-  HostTensor tensor = host_tensor(type);
-  std::uniform_int_distribution<int> draw(-512, 512);
-  const auto next = [&] { return static_cast<float>(draw(random_engine())) / 64; };
-  if (type.dtype == DType::kBFloat16) {
-    for (BFloat16& x : tensor.as<BFloat16>()) x = BFloat16(next());
-  } else {
-    MW_CHECK(type.dtype == DType::kFloat32);
-    for (float& x : tensor.as<float>()) x = next();
-  }
-  return tensor;
 }
 
 }  // namespace meshwork::testing

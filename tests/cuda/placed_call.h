@@ -20,22 +20,22 @@ Call whole_call(const OpDef& op, const std::vector<HostTensor>& inputs, const At
 /// How the tensors of a call stand in memory.
 struct Places {
   std::int64_t shift = 0;  ///< elements from an aligned address to each
-  int over = -1;           ///< the operand whose place the result takes; -1: none
+  int in_place = -1;       ///< the operand whose place the result takes; -1: none
 };
 
-/// The result of the GPU's kernel.
+/// The result of the GPU's kernel, whose result and scratch hold garbage before. CHECKs that it
+/// writes nothing behind them.
 HostTensor call_placed(const Call& call, const Places& places = {});
+/// The naive kernel's.
+HostTensor call_naive(const Call& call);
+
+// The same of whole tensors.
+HostTensor call_placed(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+                       const TensorType& output, const Places& places = {});
+HostTensor call_naive(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+                      const TensorType& output);
 
 /// CHECKs that the GPU's kernel gives the very bytes of the naive one, twice.
 void check_bytes(const Call& call, const Places& places = {});
-
-/// Any bytes.
-HostTensor random_bytes(const TensorType& type);
-
-/// int32 numbers from `low` to `high`.
-HostTensor random_integers(const Shape& shape, std::int64_t low, std::int64_t high);
-
-/// Multiples of 1/64 in [-8, 8], as a floating dtype.
-HostTensor random_fractions(const TensorType& type);
 
 }  // namespace meshwork::testing

@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "cuda/case_runs.h"
-#include "cuda/guarded_call.h"
+#include "cuda/placed_call.h"
+#include "cuda/values.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -70,8 +71,8 @@ TEST_CASE("uniform numbers have the bits of the CPU") {
     }
   }
   const TensorType type{DType::kFloat32, {1000}};
-  CHECK(guarded_call(ops::kRandomUniform, {}, attrs, type, {.shift = 4}) ==
-        naive_call(ops::kRandomUniform, {}, attrs, type));
+  CHECK(call_placed(ops::kRandomUniform, {}, attrs, type, {.shift = 1}) ==
+        call_naive(ops::kRandomUniform, {}, attrs, type));
 }
 
 // The same operations in double precision on both sides. log and cos of a GPU err by one and two

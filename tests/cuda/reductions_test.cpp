@@ -8,7 +8,8 @@
 
 #include "base/rng.h"
 #include "cuda/case_runs.h"
-#include "cuda/guarded_call.h"
+#include "cuda/placed_call.h"
+#include "cuda/values.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -45,12 +46,11 @@ double tolerance_of(DType dtype) { return dtype == DType::kBFloat16 ? 1.0 / 256 
 
 void check(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
            const TensorType& output, double tolerance) {
-  const HostTensor expected = naive_call(op, inputs, attrs, output);
-  const HostTensor y = guarded_call(op, inputs, attrs, output);
+  const HostTensor expected = call_naive(op, inputs, attrs, output);
+  const HostTensor y = call_placed(op, inputs, attrs, output);
   CHECK(difference(y, expected, tolerance) == "");
-  CHECK(guarded_call(op, inputs, attrs, output) == y);
-  const auto size = static_cast<std::int64_t>(size_of(inputs[0].type.dtype));
-  CHECK(difference(guarded_call(op, inputs, attrs, output, {.shift = size}), expected, tolerance) ==
+  CHECK(call_placed(op, inputs, attrs, output) == y);
+  CHECK(difference(call_placed(op, inputs, attrs, output, {.shift = 1}), expected, tolerance) ==
         "");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("large sums of float32 keep as many digits as the CPU's") {
     });
     const TensorType result = result_of(reduced, DType::kFloat32);
     const Attrs attrs = attrs_of(reduced);
-    const HostTensor exact = naive_call(ops::kReduceSum, {x}, attrs, result);
+    const HostTensor exact = call_naive(ops::kReduceSum, {x}, attrs, result);
     const auto error = [&](const HostTensor& y) {
       double greatest = 0;
       for (std::size_t i = 0; i < y.as<float>().size(); ++i) {
@@ -159,6 +159,6 @@ TEST_CASE("large sums of float32 keep as many digits as the CPU's") {
     const double others = error(call_kernel(*cpu, ops::kReduceSum, {whole_part(x)}, attrs, result,
                                             whole_region(result.shape)));
     // Half a unit in the last place is lost where the result itself is rounded.
-    CHECK(error(guarded_call(ops::kReduceSum, {x}, attrs, result)) <= std::max(others, 2.4e-7));
+    CHECK(error(call_placed(ops::kReduceSum, {x}, attrs, result)) <= std::max(others, 2.4e-7));
   }
 }

@@ -7,6 +7,7 @@
 #include "base/bfloat16.h"
 #include "cuda/case_runs.h"
 #include "cuda/placed_call.h"
+#include "cuda/values.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -132,9 +133,9 @@ TEST_CASE("tables of GPUs: rows that are written in place of every operand") {
         call.region.offset[1] = offset;
         check_bytes(call);
         check_bytes(call, {.shift = 1});
-        check_bytes(call, {.over = 0});
-        check_bytes(call, {.shift = 1, .over = 0});
-        if (rows == shape[1]) check_bytes(call, {.over = 1});
+        check_bytes(call, {.in_place = 0});
+        check_bytes(call, {.shift = 1, .in_place = 0});
+        if (rows == shape[1]) check_bytes(call, {.in_place = 1});
       }
     }
   }

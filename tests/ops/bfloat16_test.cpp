@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "base/bfloat16.h"
 #include "graph/dim_rule.h"
 #include "ops/cases.h"
 #include "ops/ops.h"
@@ -15,21 +14,6 @@ namespace {
 
 /// Half a unit in the last of 8 digits.
 constexpr double kRounding = 1.0 / 256;
-
-HostTensor in_dtype(const HostTensor& from, DType dtype) {
-  if (from.type.dtype == dtype) return from;
-  HostTensor to = host_tensor(TensorType{dtype, from.type.shape});
-  const std::vector<double> values = to_doubles(from);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<float>(values[i]);
-    if (dtype == DType::kBFloat16) {
-      to.as<BFloat16>()[i] = BFloat16(value);
-    } else {
-      to.as<float>()[i] = value;
-    }
-  }
-  return to;
-}
 
 HostTensor run(Backend& backend, const OpCase& op_case, const std::vector<HostTensor>& inputs) {
   std::vector<Part> parts;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/bfloat16.h"
 #include "graph/dim_rule.h"
 
 namespace meshwork {
@@ -92,6 +93,21 @@ std::vector<SharedCase> shared_cases(const OpCase& op_case, const std::vector<Ho
     }
   }
   return cases;
+}
+
+HostTensor in_dtype(const HostTensor& from, DType dtype) {
+  if (from.type.dtype == dtype) return from;
+  HostTensor to = host_tensor(TensorType{dtype, from.type.shape});
+  const std::vector<double> values = to_doubles(from);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<float>(values[i]);
+    if (dtype == DType::kBFloat16) {
+      to.as<BFloat16>()[i] = BFloat16(value);
+    } else {
+      to.as<float>()[i] = value;
+    }
+  }
+  return to;
 }
 
 bool has_kernel(const OpDef& op) {

@@ -26,6 +26,9 @@ struct SharedCase {
 /// first device.
 std::vector<SharedCase> shared_cases(const OpCase& op_case, const std::vector<HostTensor>& inputs);
 
+/// The same numbers as float32 or bfloat16, rounded.
+HostTensor in_dtype(const HostTensor& from, DType dtype);
+
 /// Whether backends compute the op: it is no leaf that others fill, and sends nothing.
 bool has_kernel(const OpDef& op);
 
