@@ -99,7 +99,8 @@ Target cpu_target(int threads);
 /// numbers below float32's normal range count as zero from then on.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
-/// The same of a GPU of NVIDIA.
+/// The same of a GPU of NVIDIA, whether or not there is one. Throws a configuration Error in a
+/// program that was built without CUDA.
 Target cuda_target();
 
 /// Kernels of our own, which NVRTC compiles, and cuBLASLt's products, on number `gpu` of the GPUs

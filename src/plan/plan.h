@@ -78,13 +78,12 @@ Graph update_early(const Graph& program);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
 /// starts when its operand is there, and what control edges name, and finishes before its first
-/// reader. All-reduces of what the
-/// target calls small that can start before any of their results is read go together. Those on
-/// which no other collective depends (gradients, loss, metrics) fill buckets, in the order in which
-/// their operands are computed; what depends on a bucket (its updates) follows when the next bucket
-/// has started, or everything else is done. Nodes that follow each other with the same number in
-/// `fusion` are one instruction; empty: none are. Numbers the events that order the two streams:
-/// see Instruction.
+/// reader. All-reduces of what the target calls small that can start before any of their results is
+/// read go together. Those on which no other collective depends (gradients, loss, metrics) fill
+/// buckets, in the order in which their operands are computed; what depends on a bucket (its
+/// updates) follows when the next bucket has started, or everything else is done. Nodes that follow
+/// each other with the same number in `fusion` are one instruction; empty: none are. Numbers the
+/// events that order the two streams: see Instruction.
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
 /// Asks for the scratch memory of every instruction.
