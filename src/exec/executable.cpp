@@ -67,12 +67,11 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
 }
 
 void Executable::run() const {
-  if (has_run_ && recorded_ == nullptr && calls_.empty()) {
+  if (runs_++ == 1 && calls_.empty()) {
     recorded_ = streams_.compute->recorded([this] {
       for (const Step& step : steps_) step.launch();
     });
   }
-  has_run_ = true;
   if (recorded_ == nullptr) return run([](std::size_t /*step*/) {});
   Progress& progress = streams_.progress;
   progress.program.store(this, std::memory_order_relaxed);

@@ -125,7 +125,7 @@ class Executable {
   std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them
   std::vector<PreparedCall*> under_way_;                ///< after the step added last
-  mutable bool has_run_ = false;
+  mutable std::int64_t runs_ = 0;
   mutable Launch recorded_;  ///< all steps; null: they are enqueued one by one
 };
 

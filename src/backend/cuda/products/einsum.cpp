@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backend/cuda/kernel.h"
+#include "backend/cuda/movement/strided_copy.h"
 #include "backend/cuda/products/by_elements.h"
-#include "backend/cuda/products/copy.h"
 #include "backend/cuda/products/few_rows.h"
 #include "backend/cuda/products/kernels.h"
 #include "backend/cuda/products/product.h"
@@ -113,6 +113,11 @@ Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& 
     launches.push_back(product_launch(stream, product, workspace));
   }
   return in_turn(std::move(launches));
+}
+
+Launch copy_launch(CudaStream& stream, const std::vector<CopyDim>& dims, DType dtype,
+                   const std::byte* from, std::byte* to) {
+  return copy_all(stream, {{dims, from, to}}, static_cast<std::int64_t>(size_of(dtype)));
 }
 
 Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
