@@ -34,11 +34,12 @@ struct KernelArgs {
   Stream* stream = nullptr;  ///< on which launching enqueues, where the device's are not immediate
 };
 
-/// Elementwise nodes of one shape, to be computed in one pass over it, and at most one product of
-/// two matrices (einsum) or gradient of a table (embedding_gradient) of this shape that no others
-/// read: rows of it are computed as the pass comes to them. Or nodes that read the same operands,
-/// of ops that the target says it computes together. Memory for scratch is asked for with members
-/// whose outputs have no data.
+/// Elementwise nodes of one shape, to be computed in one pass over it. Among them may be sums of
+/// its rows (reduce_sum over the last dimension, which is not empty, kept as 1) and elementwise
+/// nodes of the shape of these; or at most one product of two matrices (einsum) or gradient of a
+/// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
+/// pass comes to them. Or nodes that read the same operands, of ops that the target says it
+/// computes together. Memory for scratch is asked for with members whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

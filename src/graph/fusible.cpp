@@ -25,4 +25,19 @@ bool is_fusible(const Graph& program, ValueId id) {
          });
 }
 
+bool is_row_sum(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (!node.op->sums) return false;
+  const TensorType& x = program.type(node.inputs[0]);
+  const Shape last{static_cast<std::int64_t>(x.shape.size()) - 1};
+  return is_float32(x.dtype) && is_float32(node.type.dtype) &&
+         node.attrs.integers("axes") == last && node.attrs.flag("keepdims");
+}
+
+bool is_widening(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  return is_fusible(program, id) && node.inputs.size() == 1 &&
+         size_of(program.type(node.inputs[0]).dtype) < size_of(node.type.dtype);
+}
+
 }  // namespace meshwork

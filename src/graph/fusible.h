@@ -8,4 +8,11 @@ namespace meshwork {
 /// float32, or casts between this and bfloat16.
 bool is_fusible(const Graph& program, ValueId id);
 
+/// Whether a node adds up each row of a value of float32: its elements along the last dimension,
+/// which stays as an extent of 1.
+bool is_row_sum(const Graph& program, ValueId id);
+
+/// Whether a node makes float32 of a narrower type: of what it reads less than of what it gives.
+bool is_widening(const Graph& program, ValueId id);
+
 }  // namespace meshwork

@@ -80,6 +80,8 @@ struct OpDef {
   bool elementwise = false;
   /// The result has the elements of its only operand in their order, if in another type or shape.
   bool same_elements = false;
+  /// Adds up its operand over the attribute `axes`.
+  bool sums = false;
   /// The rule says it all: sums of products of an element of each of the two operands.
   bool sums_products = false;
   /// Adds rows of operand 0 up in rows of the result that operand 1 names, the others are 0: blocks

@@ -24,9 +24,9 @@ std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy
   const Node node = b.node(self);
   const ValueId log_sum = b.add(kAttentionLogSum, node.inputs, node.attrs);
   const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), cast(b, self, DType::kFloat32));
-  std::vector<ValueId> operands{node.inputs[0], node.inputs[1],
-                                node.inputs[2], dy,
-                                log_sum,        reduce_sum(b, product, {4}, false)};
+  const Shape rows = b.shape(log_sum);
+  const ValueId delta = reshape(b, reduce_sum(b, product, {4}, true), rows);
+  std::vector<ValueId> operands{node.inputs[0], node.inputs[1], node.inputs[2], dy, log_sum, delta};
   operands.insert(operands.end(), node.inputs.begin() + kAttentionOperands, node.inputs.end());
   return operands;
 }

@@ -21,6 +21,7 @@ const OpDef kReduceSum{
     .flops = reduce_flops,
     .linear = Linear::kJointly,
     .wide_result = true,
+    .sums = true,
 };
 
 ValueId reduce_sum(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims) {

@@ -17,7 +17,8 @@ ValueId sum_to(GraphBuilder& b, ValueId x, const Shape& shape) {
              to_string(to));
     if (repeated) axes.push_back(static_cast<std::int64_t>(d));
   }
-  return reshape(b, reduce_sum(b, x, std::move(axes), false), to);
+  // What is repeated along dimensions of its own keeps them: a row's sum stays beside its row.
+  return reshape(b, reduce_sum(b, x, std::move(axes), missing == 0), to);
 }
 
 ValueId zeros_like(GraphBuilder& b, ValueId x) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,13 +47,33 @@ bool is_sum_by_rows(const Graph& program, ValueId id, const Target& target) {
          program.type(id).shape.size() == 2 && global_bytes(program, id) >= near_bytes(target);
 }
 
-/// What the backward pass alone needs is not computed in the forward pass: it would have to be
-/// kept. Extents of one device do not count: all devices must come to the same order of
-/// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
-/// elementwise.
-bool belong_together(const Graph& program, ValueId first, ValueId second) {
-  return program.global_shape(first) == program.global_shape(second) &&
-         program.node(first).phase == program.node(second).phase;
+/// A row is worth a sum within a pass from so many elements on.
+constexpr std::int64_t kShortestRow = 16;
+
+/// The elements that a pass goes over. Where it adds up rows of them, their sums and what is made
+/// of these have the same shape with one element in place of each row.
+struct Elements {
+  Shape shape;
+  bool has_rows = false;  ///< whole ones, which no other device has a part of
+  bool adds_rows = false;
+};
+
+Shape of_rows(Shape shape) {
+  if (!shape.empty()) shape.back() = 1;
+  return shape;
+}
+
+/// Extents of one device do not count: all devices must come to the same order of collectives. Of
+/// equal global shapes the parts are equal, too, since the one node reads the other elementwise or
+/// row by row. Whether a row is whole is the same on all devices, too.
+std::optional<Elements> together(const Elements& a, const Elements& b) {
+  const bool adds_rows = a.adds_rows || b.adds_rows;
+  if (adds_rows && !(a.has_rows && b.has_rows)) return std::nullopt;
+  if (a.shape == b.shape) return Elements{a.shape, a.has_rows, adds_rows};
+  if (b.adds_rows && a.shape == of_rows(b.shape)) return b;
+  if (a.adds_rows && b.shape == of_rows(a.shape)) return a;
+  // What is made of sums meets the elements of their rows.
+  return std::nullopt;
 }
 
 /// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
@@ -63,6 +84,7 @@ class FusionFinder {
       : program_(program), target_(target), before_(predecessors(program)) {
     for (const int i : program.ids()) {
       units_.push_back({i});
+      elements_.push_back(elements_of(i));
       unit_of_.push_back(i);
       order_.push_back(i);
       position_.push_back(i);
@@ -71,14 +93,7 @@ class FusionFinder {
   }
 
   Fused run() {
-    for (const ValueId id : program_.ids()) {
-      if (!is_fusible(program_, id)) continue;
-      for (const ValueId input : program_.node(id).inputs) {
-        if (is_fusible(program_, input) && belong_together(program_, input, id)) {
-          join(unit_of_[input], unit_of_[id]);
-        }
-      }
-    }
+    join_passes();
     if (near_bytes(target_) > 0) join_by_rows();
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
@@ -98,6 +113,48 @@ class FusionFinder {
  private:
   static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
 
+  /// A sum goes over what it adds up.
+  Elements elements_of(ValueId id) const {
+    const bool adds_rows = is_row_sum(program_, id);
+    const ValueId x = adds_rows ? program_.node(id).inputs[0] : id;
+    const Shape& global = program_.global_shape(x);
+    const bool has_rows = !global.empty() && program_.type(x).shape.back() == global.back();
+    return {global, has_rows, adds_rows};
+  }
+
+  bool may_pass(ValueId id) const {
+    if (!is_row_sum(program_, id)) return is_fusible(program_, id);
+    const Elements elements = elements_of(id);
+    const std::int64_t row = elements.shape.back();
+    return elements.has_rows && row >= kShortestRow && row <= target_.longest_row;
+  }
+
+  /// What is widened is read with what it becomes part of, if it can be: there it takes less
+  /// memory than it would from the pass before.
+  void join_passes() {
+    for (const bool widenings : {false, true}) {
+      for (const ValueId id : program_.ids()) {
+        if (is_widening(program_, id) == widenings && may_pass(id)) join_operands(id);
+      }
+    }
+  }
+
+  void join_operands(ValueId id) {
+    for (const ValueId input : program_.node(id).inputs) {
+      if (may_pass(input)) join_pass(input, id);
+    }
+  }
+
+  /// What the backward pass alone needs is not computed in the forward pass: it would have to be
+  /// kept.
+  void join_pass(ValueId input, ValueId id) {
+    const int first = unit_of_[input], second = unit_of_[id];
+    const auto elements = together(elements_[slot(first)], elements_[slot(second)]);
+    if (!elements || program_.node(input).phase != program_.node(id).phase) return;
+    join(first, second);
+    if (unit_of_[input] == second) elements_[slot(second)] = *elements;
+  }
+
   /// Joins products to the updates that alone read them, and sums of rows to these or others.
   void join_by_rows() {
     const ValueMap<int> reads = count_readers(program_);
@@ -108,6 +165,7 @@ class FusionFinder {
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
       const int fusion = unit_of_[by.front()];
       const bool sums = is_sum_by_rows(program_, id, target_);
+      if (elements_[slot(fusion)].adds_rows) continue;
       if (taken[slot(fusion)] || !(sums || is_product_by_rows(program_, id, target_))) continue;
       const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
         const Node& node = program_.node(reader);
@@ -195,6 +253,7 @@ class FusionFinder {
   const Target& target_;
   ValueMap<std::vector<ValueId>> before_;    ///< nodes that must run before each
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
+  std::vector<Elements> elements_;           ///< of each unit
   ValueMap<int> unit_of_;                    ///< of each node
   std::vector<int> order_;
   std::vector<int> position_;  ///< of each unit in the order

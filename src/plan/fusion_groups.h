@@ -14,11 +14,12 @@ struct Fused {
 };
 
 /// Joins elementwise nodes (graph/fusible.h) with those that they read, where both have the same
-/// shape, are of the same phase, and nothing between them needs one and is needed by the other. A
-/// product of two matrices, large beside a cache of the target, joins the update that alone reads
-/// it, if the second matrix is small: a gradient is used as its rows are computed. So does,
-/// whatever it reads, the gradient of a table, or it joins the sum with another gradient of this.
-/// Neither does where the target has no cache.
+/// shape, are of the same phase, and nothing between them needs one and is needed by the other.
+/// Sums of rows that are no longer than the target takes join what they add up, and with them what
+/// is made of them, for a row or for each of its elements. A product of two matrices, large beside
+/// a cache of the target, joins the update that alone reads it, if the second matrix is small: a
+/// gradient is used as its rows are computed. So does, whatever it reads, the gradient of a table,
+/// or it joins the sum with another gradient of this. Neither does where the target has no cache.
 /// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
 /// that read the same and have the same attributes are joined, of whatever phase: the later ones
 /// are computed early.

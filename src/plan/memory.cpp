@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "plan/packing.h"
@@ -156,13 +157,14 @@ class Memory {
 
   /// Whether `id` may be written over the operands of instruction `i` that it overlaps: they stand
   /// where it will, it reads them, if at all, element by element, and nothing in the instruction
-  /// reads them later.
+  /// reads them later, or otherwise than by the element or the row.
   template <class Overlaps, class IsSame>
   bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
     if (!graph_.node(id).op->in_place) return false;
     const TensorType& type = graph_.type(id);
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
-      const bool by_element = reader == id || graph_.node(reader).op->elementwise;
+      const bool by_element = reader == id || graph_.node(reader).op->elementwise ||
+                              (instruction_size(i) > 1 && is_row_sum(graph_, reader));
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
         if (!by_element || reader > id || graph_.type(input) != type || !is_same(input))

@@ -67,6 +67,27 @@ TEST_CASE("every elementwise op has a step in fusions") {
   CHECK(!is_member);
 }
 
+namespace {
+
+/// The bits of a group in one pass, on one thread and on two, are those of its members one by one.
+void check_bits(const BoundFusion& fusion) {
+  const std::vector<float> expected = run(fusion, false, 1);
+  for (const int threads : {1, 2}) {
+    const std::vector<float> found = run(fusion, true, threads);
+    REQUIRE(found.size() == expected.size());
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const bool both_nan = std::isnan(found[i]) && std::isnan(expected[i]);
+      const bool same =
+          std::bit_cast<std::uint32_t>(found[i]) == std::bit_cast<std::uint32_t>(expected[i]);
+      different += both_nan || same ? 0 : 1;
+    }
+    CHECK(different == 0);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("fusions give the bits that their ops give one by one, whatever the threads") {
   const std::vector<Shape> shapes{{},        {1},       {7},        {64},
                                   {3, 4},    {130, 10}, {33, 48},   {5, 7, 12},
@@ -79,19 +100,21 @@ TEST_CASE("fusions give the bits that their ops give one by one, whatever the th
     if (fusion.args.members.empty()) continue;
     CAPTURE(seed);
     CAPTURE(to_string(shape));
-    const std::vector<float> expected = run(fusion, false, 1);
-    for (const int threads : {1, 2}) {
-      const std::vector<float> found = run(fusion, true, threads);
-      REQUIRE(found.size() == expected.size());
-      std::size_t different = 0;
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        const bool both_nan = std::isnan(found[i]) && std::isnan(expected[i]);
-        const bool same =
-            std::bit_cast<std::uint32_t>(found[i]) == std::bit_cast<std::uint32_t>(expected[i]);
-        different += both_nan || same ? 0 : 1;
-      }
-      CHECK(different == 0);
-    }
+    check_bits(fusion);
+  }
+}
+
+TEST_CASE("so do those that add up rows") {
+  const std::vector<Shape> shapes{{3, 16},     {64},       {1, 1},      {130, 40},
+                                  {5, 7, 384}, {2, 4096},  {9, 1500},   {0, 20},
+                                  {0, 3, 30},  {17, 1023}, {40, 28, 2}, {66, 1000}};
+  for (int seed = 0; seed < 120; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Shape& shape = shapes[static_cast<std::size_t>(seed) % shapes.size()];
+    const BoundFusion fusion = random_rows(dice, shape, dice.between(1, 8), fusion_ops());
+    CAPTURE(seed);
+    CAPTURE(to_string(shape));
+    check_bits(fusion);
   }
 }
 

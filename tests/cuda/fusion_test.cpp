@@ -7,6 +7,7 @@
 #include "cuda/case_runs.h"
 #include "cuda/fusion_run.h"
 #include "device/cuda/stream.h"
+#include "ops/ops.h"
 #include "support/random_fusion.h"
 
 using namespace meshwork;
@@ -93,6 +94,68 @@ TEST_CASE("fusion groups give the bits of the CPU's passes") {
     check_same(run_fusion(gpu_backend(), f.args), expected);
     check_same(run_fusion(gpu_backend(), f.args, true), expected);
   }
+}
+
+namespace {
+
+/// Sums of rows are taken in another order than on the CPU.
+void check_near(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<double> a = to_doubles(found[i]), b = to_doubles(expected[i]);
+    REQUIRE(a.size() == b.size());
+    double greatest = 1, difference = 0;
+    for (const double each : b) greatest = std::max(greatest, std::abs(each));
+    const double tolerance = found[i].type.dtype == DType::kFloat32 ? 1e-5 : 1e-2;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      difference = std::max(difference, std::abs(a[j] - b[j]) / greatest);
+    }
+    CHECK(difference <= tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("groups that add up rows agree with the CPU's, twice to the same bits") {
+  const auto cpu = make_cpu_backend(1);
+  std::vector<const OpDef*> ops;
+  for (const char* name : {"add", "relu", "subtract", "maximum", "multiply"}) {
+    ops.push_back(ops::find(name));
+  }
+  const std::vector<Shape> shapes{{3, 16},     {64},          {1, 20},     {130, 40},
+                                  {5, 7, 384}, {1, 9000},     {9, 1500},   {0, 20},
+                                  {17, 1023},  {2, 3, 4, 48}, {1, 1, 768}, {33, 2100}};
+  for (int seed = 0; seed < 36; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Shape& shape = shapes[static_cast<std::size_t>(seed) % shapes.size()];
+    const BoundFusion f = random_rows(dice, shape, dice.between(1, 3), ops);
+    CAPTURE(seed);
+    CAPTURE(to_string(shape));
+    const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
+    const std::vector<HostTensor> found = run_fusion(gpu_backend(), f.args);
+    check_near(found, expected);
+    check_same(run_fusion(gpu_backend(), f.args), found);
+    check_near(run_fusion(gpu_backend(), f.args, true), expected);
+  }
+}
+
+TEST_CASE(
+    "what is normalized may take the place of what was, and sums that of what their rows have") {
+  const auto cpu = make_cpu_backend(1);
+  const Shape shape{37, 96}, rows{37, 1};
+  Dice dice(3);
+  BoundFusion f;
+  f.memory.reserve(20);
+  f.args.inputs = {f.add(shape, dice), f.add(rows, dice)};
+  const Attrs along{{"axes", Shape{1}}, {"keepdims", true}};
+  const std::size_t sum = add_member(f, "reduce_sum", {0}, f.add(rows, dice), false);
+  f.args.members.back().attrs = along;
+  const std::size_t scaled = add_member(f, "multiply", {sum, 1}, f.add(rows, dice), false);
+  add_member(f, "subtract", {0, scaled}, f.args.inputs[0], true);
+  add_member(f, "add", {1, 1}, f.args.inputs[1], true);
+  const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
+  check_near(run_fusion(gpu_backend(), f.args), expected);
+  check_near(run_fusion(gpu_backend(), f.args, true), expected);
 }
 
 TEST_CASE("results may take the places of inputs that no later member reads") {

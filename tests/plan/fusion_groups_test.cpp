@@ -227,3 +227,54 @@ TEST_CASE("what a target without a cache gives by rows stays apart") {
   CHECK(groups(UpdateOfProduct(64, 512, 256).graph, target) == kApart);
   CHECK(groups(UpdateOfProduct(0, 512, 256).graph, target) == kApart);
 }
+
+namespace {
+
+/// x - (sum of rows of x) s, and the sum itself.
+struct Centering : Program {
+  ValueId y;
+
+  Centering(std::int64_t columns, std::int64_t axis) {
+    const ValueId x = add(ops::kSquare, {input("x", {4, columns})});
+    const ValueId sum = add(ops::kReduceSum, {x}, {{"axes", Shape{axis}}, {"keepdims", true}});
+    const ValueId mean = add(ops::kMultiply, {sum, input("s", {})});
+    y = add(ops::kSubtract, {x, mean});
+    graph.outputs.push_back({"y", y});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sums of rows join the pass over their elements, and what is made of them") {
+  CHECK(instructions(Centering(20, 1).plan()) == "square reduce_sum multiply subtract");
+}
+
+TEST_CASE("sums of short rows, of rows beyond the target's and of columns stay outside") {
+  CHECK(instructions(Centering(6, 1).plan()) == "square | reduce_sum | multiply | subtract");
+  CHECK(instructions(Centering(5000, 1).plan()) == "square | reduce_sum | multiply | subtract");
+  CHECK(instructions(Centering(20, 0).plan()) == "square | reduce_sum | multiply | subtract");
+}
+
+TEST_CASE("sums of rows of which a device has a part stay outside") {
+  Centering p(20, 1);
+  for (const ValueId id : p.graph.ids()) {
+    Shape global = p.graph.type(id).shape;
+    if (!global.empty() && global.back() == 20) global.back() = 40;
+    p.graph.regions.push_back({global, Shape(global.size(), 0)});
+  }
+  CHECK(instructions(testing::make_plan(p.graph, nullptr, true)) ==
+        "square | reduce_sum | multiply | subtract");
+}
+
+TEST_CASE("what makes float32 of bfloat16 stands where it is read") {
+  Program p;
+  const auto cast = [&](ValueId x, const char* dtype) {
+    return p.add(ops::kCast, {x}, {{"dtype", std::string(dtype)}});
+  };
+  const ValueId narrow = cast(p.add(ops::kSquare, {p.input("x")}), "bfloat16");
+  const ValueId wide = cast(narrow, "float32");
+  const Attrs columns{{"axes", Shape{0}}, {"keepdims", true}};
+  const ValueId sums = p.add(ops::kReduceSum, {cast(narrow, "float32")}, columns);
+  p.graph.outputs.push_back({"y", p.add(ops::kSubtract, {wide, sums})});
+  CHECK(instructions(p.plan()) == "square cast cast | reduce_sum | cast subtract");
+}

@@ -26,8 +26,8 @@ std::size_t operands_of(const OpDef& op) {
   return op.name == "scale_offset" ? 3 : 1;
 }
 
-/// x + (a as float32) as bfloat16 as float32: an input and members of bfloat16.
-void add_casts(BoundFusion& fusion, const Shape& shape, Dice& dice) {
+/// x + (a as float32) as bfloat16 as float32: an input, number `narrow`, and members of bfloat16.
+void add_casts(BoundFusion& fusion, const Shape& shape, std::size_t narrow, Dice& dice) {
   const auto member = [&](std::string_view op, std::vector<std::size_t> operands, DType dtype) {
     const TensorView output =
         dtype == DType::kBFloat16 ? fusion.add_narrow(shape, dice) : fusion.add(shape, dice);
@@ -37,11 +37,39 @@ void add_casts(BoundFusion& fusion, const Shape& shape, Dice& dice) {
     return fusion.args.inputs.size() + fusion.args.members.size() - 1;
   };
   const std::size_t last = fusion.args.inputs.size() + fusion.args.members.size() - 1;
-  const std::size_t widened = member("cast", {fusion.args.inputs.size() - 1}, DType::kFloat32);
+  const std::size_t widened = member("cast", {narrow}, DType::kFloat32);
   const std::size_t sum = member("add", {last, widened}, DType::kFloat32);
   const std::size_t rounded = member("cast", {sum}, DType::kBFloat16);
   member("cast", {rounded}, DType::kFloat32);
   fusion.args.members.back().is_read = true;
+}
+
+/// y = x - (sum of x) s t, z = y y - r + (sum of u), w = (sum of z) as bfloat16: x a member, the
+/// others inputs, of which s is an element for each row, t one for all, r one for each column.
+void add_row_sums(BoundFusion& fusion, const Shape& shape, Dice& dice) {
+  Shape rows = shape;
+  rows.back() = 1;
+  const std::size_t inputs = fusion.args.inputs.size();
+  const auto member = [&](std::string_view op, const Shape& of, std::vector<std::size_t> operands) {
+    Attrs attrs;
+    if (op == "reduce_sum") {
+      attrs = {{"axes", Shape{static_cast<std::int64_t>(shape.size()) - 1}}, {"keepdims", true}};
+    }
+    const bool is_read = dice.chance(40);
+    fusion.args.members.push_back({op, attrs, std::move(operands), fusion.add(of, dice), is_read});
+    return inputs + fusion.args.members.size() - 1;
+  };
+  const std::size_t s = inputs - 4, t = inputs - 3, r = inputs - 2, u = inputs - 1;
+  const std::size_t last = inputs + fusion.args.members.size() - 1;
+  const std::size_t sum = member("reduce_sum", rows, {last});
+  const std::size_t scaled = member("multiply", rows, {member("multiply", rows, {sum, s}), t});
+  const std::size_t y = member("subtract", shape, {last, scaled});
+  const std::size_t square = member("subtract", shape, {member("multiply", shape, {y, y}), r});
+  const std::size_t z = member("add", shape, {square, member("reduce_sum", rows, {u})});
+  fusion.args.members.back().is_read = true;
+  const std::size_t total = member("reduce_sum", rows, {z});
+  fusion.args.members.push_back(
+      {"cast", {{"dtype", std::string("bfloat16")}}, {total}, fusion.add_narrow(rows, dice), true});
 }
 
 }  // namespace
@@ -72,8 +100,11 @@ std::vector<const OpDef*> fusion_ops() {
   return found;
 }
 
-BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
-                         const std::vector<const OpDef*>& known) {
+namespace {
+
+/// `rows`: with what add_row_sums() adds.
+BoundFusion random_group(Dice& dice, const Shape& shape, int length,
+                         const std::vector<const OpDef*>& known, bool rows) {
   BoundFusion fusion;
   fusion.memory.reserve(200);
   std::vector<FusionGroup::Member> members;
@@ -105,6 +136,15 @@ BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
   }
   const bool casts = dice.chance(50) && !members.empty();
   if (casts) fusion.args.inputs.push_back(fusion.add_narrow(shape, dice));
+  const std::size_t narrow = fusion.args.inputs.size() - 1;
+  if (rows) {
+    Shape row = shape, column(shape.size(), 1);
+    row.back() = 1;
+    column.back() = shape.back();
+    for (const Shape& of : {row, Shape{}, column, shape}) {
+      fusion.args.inputs.push_back(fusion.add(of, dice));
+    }
+  }
   for (FusionGroup::Member& member : members) {
     for (std::size_t& operand : member.operands) {
       if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
@@ -113,8 +153,21 @@ BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
   }
   for (std::size_t l = 0; l + 1 < members.size(); ++l) members[l].is_read = dice.chance(40);
   fusion.args.members = std::move(members);
-  if (casts) add_casts(fusion, shape, dice);
+  if (casts) add_casts(fusion, shape, narrow, dice);
+  if (rows && !fusion.args.members.empty()) add_row_sums(fusion, shape, dice);
   return fusion;
+}
+
+}  // namespace
+
+BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
+                         const std::vector<const OpDef*>& known) {
+  return random_group(dice, shape, length, known, false);
+}
+
+BoundFusion random_rows(Dice& dice, const Shape& shape, int length,
+                        const std::vector<const OpDef*>& known) {
+  return random_group(dice, shape, length, known, true);
 }
 
 }  // namespace meshwork::testing

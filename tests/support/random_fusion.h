@@ -26,4 +26,9 @@ std::vector<const OpDef*> fusion_ops();
 BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
                          const std::vector<const OpDef*>& known);
 
+/// The same, and at the end sums of rows of members and inputs, what is made of these, and what is
+/// made of that for each element. `shape` has a dimension.
+BoundFusion random_rows(Dice& dice, const Shape& shape, int length,
+                        const std::vector<const OpDef*>& known);
+
 }  // namespace meshwork::testing

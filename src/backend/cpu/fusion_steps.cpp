@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backend/cpu/elementwise_loop.h"
+#include "backend/cpu/lanes.h"
 #include "elementwise/all.h"
 
 namespace meshwork::cpu {
@@ -42,7 +43,18 @@ FusionStep find_step(std::string_view op, elementwise::List<Entries...>) {
   return found == steps.end() ? nullptr : found->step;
 }
 
+struct RowSumsLoop {
+  [[gnu::always_inline]] static void run(const float* x, std::int64_t columns, std::int64_t rows,
+                                         float* y) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      y[row] = fold_lanes<elementwise::Add>(x + row * columns, columns);
+    }
+  }
+};
+
 }  // namespace
+
+RowSums find_row_sums() { return vectorized<RowSumsLoop>(); }
 
 FusionStep find_fusion_step(std::string_view op, DType from, DType to) {
   if (from == to && from == DType::kFloat32) return find_step(op, elementwise::All{});

@@ -19,4 +19,8 @@ using FusionStep = ElementwiseStep<float>;
 FusionStep find_fusion_step(std::string_view op, DType from = DType::kFloat32,
                             DType to = DType::kFloat32);
 
+/// y[r] = the sum of row r of x [rows, columns], columns > 0, in the order of reduce_sum.
+using RowSums = void (*)(const float* x, std::int64_t columns, std::int64_t rows, float* y);
+RowSums find_row_sums();
+
 }  // namespace meshwork::cpu

@@ -65,6 +65,7 @@ Target cuda_target() {
       .alignment = 256,
       .cache = 0,  // passes over elements take no product or sum along
       .longest_fusion = 48,
+      .longest_row = 16384,
       .split_work = 0,
       .light_flops = 16,
       .flops_per_byte = 100,

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "backend/cuda/elementwise/fused_operands.h"
+#include "backend/cuda/elementwise/fused_rows.h"
 #include "backend/cuda/elementwise/fused_text.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/kernels.h"
@@ -18,16 +19,6 @@ namespace {
 constexpr std::int64_t kNarrowIndices = std::int64_t{1} << 31U;
 constexpr std::size_t kParameterBytes = 4096;
 
-/// "fused_multiply_add", as profilers show it.
-std::string name_of(const FusionGroup& group) {
-  constexpr std::size_t kLongest = 80;
-  std::string name = "fused";
-  for (const FusionGroup::Member& member : group.members) {
-    if (name.size() < kLongest) name += "_" + std::string(member.op);
-  }
-  return name;
-}
-
 Source source_of(const FusionGroup& group, const FusedOperands& operands, std::int64_t count) {
   const std::string name = name_of(group);
   const std::string index = count < kNarrowIndices ? "uint32" : "uint64";
@@ -39,6 +30,15 @@ Source source_of(const FusionGroup& group, const FusedOperands& operands, std::i
 }
 
 }  // namespace
+
+std::string name_of(const FusionGroup& group) {
+  constexpr std::size_t kLongest = 80;
+  std::string name = "fused";
+  for (const FusionGroup::Member& member : group.members) {
+    if (name.size() < kLongest) name += "_" + std::string(member.op);
+  }
+  return name;
+}
 
 FusedKernel::Dim division_by(std::int64_t extent) {
   // With 2^(s - 1) < extent <= 2^s, (2^32 + m) / 2^(32 + s) is above 1 / extent by so little that
@@ -83,7 +83,9 @@ Launch launch_of(const FusedKernel& kernel, CudaStream& stream) {
 }
 
 Launch bind_fusion(const FusionGroup& args, CudaStream& stream) {
-  if (num_elements(args.members.back().output.type.shape) == 0) return [] {};
+  const PassShape shape(args);
+  if (num_elements(shape.elements) == 0) return [] {};
+  if (shape.row > 0) return bind_rows(args, stream);
   return launch_of(fused_kernel(args), stream);
 }
 

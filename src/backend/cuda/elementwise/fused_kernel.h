@@ -36,6 +36,9 @@ struct FusedKernel {
 /// Of a group that is elementwise alone, and not empty.
 FusedKernel fused_kernel(const FusionGroup& group);
 
+/// "fused_multiply_add", as profilers show it.
+std::string name_of(const FusionGroup& group);
+
 /// Compiles it now.
 Launch launch_of(const FusedKernel& kernel, CudaStream& stream);
 

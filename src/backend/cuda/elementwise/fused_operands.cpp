@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/pass_shape.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -13,15 +14,6 @@ using Kind = FusedOperand::Kind;
 /// Bytes that a thread loads at once, at most.
 constexpr std::size_t kVectorBytes = 16;
 constexpr std::size_t kMostLanes = 8;
-
-/// A scale along a dimension is broadcast as if it had ones behind.
-Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand, Shape shape) {
-  if (member.op == "scale_offset" && operand > 0) {
-    const auto rank = static_cast<std::int64_t>(member.output.type.shape.size());
-    shape.insert(shape.end(), static_cast<std::size_t>(rank - 1 - member.attrs.integer("axis")), 1);
-  }
-  return shape;
-}
 
 /// By shapes alone where they are equal: then one element is as large as the result too, so that a
 /// variable of one element has the kernel of others.

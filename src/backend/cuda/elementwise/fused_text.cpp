@@ -2,57 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "backend/cuda/elementwise/formulas.h"
+#include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
-#include "base/check.h"
 
 namespace meshwork::cuda {
 namespace {
 
 using Kind = FusedOperand::Kind;
-
-constexpr char kHelpers[] = R"cuda(
-// Elements that a thread takes at a time.
-template <class T>
-struct alignas(sizeof(T) * WIDTH < 16 ? sizeof(T) * WIDTH : 16) Lanes {
-  T at[WIDTH];
-};
-#define EACH_LANE(l) _Pragma("unroll") for (int l = 0; l < WIDTH; ++l)
-
-struct Places {
-  void* at[PLACES];
-};
-struct Sizes {
-  int64 count, wide, rows;
-};
-struct Dim {
-  int64 extent;
-  uint32 multiplier, shift;
-};
-struct Dims {
-  Dim at[RANK];
-};
-
-DEVICE uint32 quotient(uint32 i, const Dim& dim) {
-  return ((uint32)((uint64)i * dim.multiplier >> 32) + i) >> dim.shift;
-}
-DEVICE uint64 quotient(uint64 i, const Dim& dim) { return i / (uint64)dim.extent; }
-
-template <class T>
-DEVICE Lanes<T> vector_at(const T* x) {
-  return *(const Lanes<T>*)x;
-}
-template <class T>
-DEVICE Lanes<T> filled(T x) {
-  Lanes<T> lanes;
-  EACH_LANE(l) lanes.at[l] = x;
-  return lanes;
-}
-template <class T>
-DEVICE void store(T* y, const Lanes<T>& lanes) {
-  *(Lanes<T>*)y = lanes;
-}
-)cuda";
 
 /// The names of values: inputs lie at x0, x1, .. and are a0, a1, ..; results lie at y0, y1, .. and
 /// are b0, b1, .. A vector of lanes each, but an input of one element is one value.
@@ -100,13 +56,6 @@ const bool whole = i < (INDEX)sizes.wide;
   }
 
  private:
-  /// What a member reads.
-  struct Value {
-    DType dtype;
-    std::string stored;  ///< the name of what stands in memory
-    std::string number;  ///< of what is computed with: of bfloat16 a float
-  };
-
   std::size_t rank() const { return operands_.nest.extents.size(); }
 
   std::string pointers() const {
@@ -184,16 +133,16 @@ const bool whole = i < (INDEX)sizes.wide;
   /// All members for lane l.
   std::string members() const {
     Writer writer;
-    std::vector<Value> inputs, values;
+    std::vector<FusedValue> inputs, values;
     for (std::size_t k = 0; k < operands_.inputs.size(); ++k) {
       const FusedOperand& input = operands_.inputs[k];
       const char* const format = input.kind == Kind::kOne ? "a{}" : "a{}.at[l]";
-      inputs.push_back(value(writer, input.view.type.dtype, fmt::format(fmt::runtime(format), k)));
+      inputs.push_back(named(writer, input.view.type.dtype, fmt::format(fmt::runtime(format), k)));
     }
     std::string stores;
     std::size_t result = 0;
     for (const FusionGroup::Member& member : group_.members) {
-      std::vector<Value> x;
+      std::vector<FusedValue> x;
       for (std::size_t o = 0; o < member.operands.size(); ++o) {
         const std::size_t from = member.operands[o];
         x.push_back(from < group_.inputs.size() ? inputs.at(operands_.find(member, o))
@@ -206,29 +155,6 @@ const bool whole = i < (INDEX)sizes.wide;
     return writer.statements() + stores;
   }
 
-  static Value value(Writer& writer, DType dtype, const std::string& expression) {
-    const std::string stored = writer.let(expression);
-    const bool is_narrow = dtype == DType::kBFloat16;
-    return {dtype, stored, is_narrow ? writer.let("to_float(" + stored + ")") : stored};
-  }
-
-  static Value computed(Writer& writer, const FusionGroup::Member& member,
-                        const std::vector<Value>& operands) {
-    const WriteFormula formula = find_formula(member.op);
-    MW_CHECK(formula != nullptr && !operands.empty(), "'{}' in a fusion group", member.op);
-    const auto number = [](DType dtype) {
-      return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
-    };
-    std::vector<std::string> numbers;
-    for (const Value& operand : operands) numbers.push_back(operand.number);
-    const DType from = number(operands.back().dtype), to = member.output.type.dtype;
-    MW_CHECK(from == number(to) || (to == DType::kFloat32 && member.op != "cast"),
-             "'{}' from {} to {} in a fusion group", member.op, to_string(from), to_string(to));
-    const std::string result = formula(writer, from, numbers);
-    if (to == DType::kBFloat16) return value(writer, to, "to_bfloat16(" + result + ")");
-    return {to, result, result};
-  }
-
   const FusionGroup& group_;
   const FusedOperands& operands_;
 };
@@ -238,7 +164,7 @@ const bool whole = i < (INDEX)sizes.wide;
 std::string fused_text(const FusionGroup& group, const FusedOperands& operands,
                        const std::string& name) {
   const FusedText text(group, operands);
-  return kHelpers + text.offsets() + text.kernel(name);
+  return std::string(kFusedHelpers) + text.offsets() + text.kernel(name);
 }
 
 }  // namespace meshwork::cuda

@@ -1,0 +1,126 @@
+#include "backend/cuda/elementwise/fused_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "backend/cuda/elementwise/fused_kernel.h"
+#include "backend/cuda/elementwise/fused_rows_text.h"
+#include "backend/cuda/kernel.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+constexpr std::size_t kVectorBytes = 16;  ///< that a thread loads at once, at most
+constexpr std::int64_t kMostLanes = 8;    ///< elements of it
+constexpr std::int64_t kWarp = 32;
+constexpr int kThreads = 128;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 31U;
+
+// Parameters, as the source declares them.
+struct Rows {
+  std::int64_t count = 0;
+  std::int32_t columns = 0;
+  std::int32_t lanes = 1;  ///< threads of a row, a power of two
+};
+
+/// How an operand of a member goes from row to row: of the whole elements or of rows alone.
+Moves row_moves(const Shape& operand, const Shape& rows) {
+  Shape shape = operand;
+  if (!shape.empty()) shape.back() = 1;
+  return moves_of(shape, rows);
+}
+
+bool is_aligned(const TensorView& view, std::int64_t width) {
+  const std::size_t bytes = size_of(view.type.dtype) * static_cast<std::size_t>(width);
+  return reinterpret_cast<std::uintptr_t>(view.data) % std::min(kVectorBytes, bytes) == 0;
+}
+
+std::int64_t width_of(const FusedRows& rows) {
+  std::size_t widest = 1;
+  for (const TensorView& result : rows.results) {
+    if (!rows.is_of_rows(result)) widest = std::max(widest, size_of(result.type.dtype));
+  }
+  for (const RowOperand& input : rows.inputs) {
+    if (input.moves_along) widest = std::max(widest, size_of(input.view.type.dtype));
+  }
+  const auto width = std::min(kMostLanes, static_cast<std::int64_t>(kVectorBytes / widest));
+  bool wide = rows.shape.row % width == 0;
+  for (const RowOperand& input : rows.inputs) {
+    wide = wide && (!input.moves_along || is_aligned(input.view, width));
+  }
+  for (const TensorView& result : rows.results) {
+    wide = wide && (rows.is_of_rows(result) || is_aligned(result, width));
+  }
+  return wide ? width : 1;
+}
+
+/// A warp for a row, or fewer threads of it for a short one, or a block for a long one.
+std::int32_t lanes_of(const FusedRows& rows) {
+  constexpr std::int64_t kVectorsOfLane = 16;
+  const std::int64_t vectors = (rows.shape.row + rows.width - 1) / rows.width;
+  if (vectors > kWarp * kVectorsOfLane) return 2 * kThreads;
+  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>((vectors + 1) / 2));
+  return static_cast<std::int32_t>(std::min<std::uint64_t>(lanes, kWarp));
+}
+
+}  // namespace
+
+FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
+  std::vector<Moves> patterns;
+  for (const FusionGroup::Member& member : group.members) {
+    for (std::size_t o = 0; o < member.operands.size(); ++o) {
+      if (member.operands[o] >= group.inputs.size() || find(member, o) < inputs.size()) continue;
+      const TensorView& view = group.inputs[member.operands[o]];
+      const Shape as = broadcast_shape(member, o, view.type.shape);
+      const Moves moves = row_moves(as, shape.rows);
+      const auto known = std::find(patterns.begin(), patterns.end(), moves);
+      const auto pattern = static_cast<std::size_t>(known - patterns.begin());
+      if (known == patterns.end()) patterns.push_back(moves);
+      const bool moves_along = !as.empty() && as.back() > 1;
+      inputs.push_back({member.operands[o], as, view, moves_along, pattern});
+    }
+    if (member.is_read) results.push_back(member.output);
+  }
+  nest.moves.resize(patterns.size());
+  if (num_elements(shape.rows) > 1) nest = merged(shape.rows, patterns);
+  width = width_of(*this);
+}
+
+std::size_t FusedRows::find(const FusionGroup::Member& member, std::size_t operand) const {
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const RowOperand& each) {
+    return each.input == member.operands[operand] &&
+           each.shape == broadcast_shape(member, operand, each.view.type.shape);
+  });
+  return static_cast<std::size_t>(found - inputs.begin());
+}
+
+Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
+  const FusedRows rows(group);
+  Rows sizes{.count = num_elements(rows.shape.rows),
+             .columns = static_cast<std::int32_t>(rows.shape.row),
+             .lanes = lanes_of(rows)};
+  MW_CHECK(sizes.count < kMostRows, "{} rows", sizes.count);
+  std::vector<std::byte*> places;
+  for (const RowOperand& input : rows.inputs) places.push_back(input.view.data);
+  for (const TensorView& result : rows.results) places.push_back(result.data);
+  std::vector<FusedKernel::Dim> dims;
+  for (const std::int64_t extent : rows.nest.extents) dims.push_back(division_by(extent));
+  if (dims.empty()) dims.push_back(division_by(1));
+
+  const std::string name = name_of(group);
+  const Source source{name, fused_rows_text(group, rows, name),
+                      define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
+                          define("RANK", std::ssize(dims))};
+  const int threads = std::max(kThreads, sizes.lanes);
+  const std::int64_t of_block = threads / sizes.lanes;
+  const Grid grid{(sizes.count + of_block - 1) / of_block, threads};
+  const CUfunction function = stream.gpu().function(source, name);
+  return [&stream, function, grid, places, sizes, dims]() mutable {
+    std::array<void*, 3> parameters{places.data(), &sizes, dims.data()};
+    stream.launch(function, grid, parameters.data());
+  };
+}
+
+}  // namespace meshwork::cuda

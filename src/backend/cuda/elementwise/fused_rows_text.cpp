@@ -1,0 +1,260 @@
+#include "backend/cuda/elementwise/fused_rows_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "backend/cuda/elementwise/fused_values.h"
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/team.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+constexpr char kHelpers[] = R"cuda(
+struct Rows {
+  int64 count;
+  int32 columns, lanes;
+};
+
+struct Plus {
+  DEVICE float fold(float a, float b) { return a + b; }
+};
+)cuda";
+
+/// The names of values: inputs lie at x0, x1, .. from the beginning of the row on and are a0, a1,
+/// .., vectors of lanes or, where they do not move along a row, one value; results lie at y0, y1,
+/// .. and are b0, b1, ..; what member 3 is for a row is r3.
+class RowsText {
+ public:
+  RowsText(const FusionGroup& group, const FusedRows& rows) : group_(group), rows_(rows) {
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      int sums_before = 0;
+      for (const std::size_t operand : group.members[m].operands) {
+        if (is_member(operand)) sums_before = std::max(sums_before, turn_[member(operand)]);
+      }
+      turn_.push_back(sums_before + (is_row_sum(group.members[m]) ? 1 : 0));
+      last_ = std::max(last_, turn_.back());
+    }
+  }
+
+  std::string kernel(const std::string& name) const {
+    std::string text = fmt::format("KERNEL({}, Places places, Rows rows, Dims dims) {{\n", name);
+    text += R"cuda(
+const Team team = neighbours(rows.lanes);
+const int64 number = (int64)blockIdx.x * (blockDim.x / rows.lanes) + team.slot;
+const bool is_there = number < rows.count;
+const uint32 row = (uint32)(is_there ? number : rows.count - 1);
+const int32 columns = rows.columns, end = is_there ? columns : 0;
+)cuda";
+    text += row_offsets() + pointers();
+    for (int turn = 0; turn <= last_; ++turn) text += of_rows(turn) + sums(turn);
+    return text + results() + "}\n";
+  }
+
+ private:
+  bool is_member(std::size_t operand) const { return operand >= group_.inputs.size(); }
+  std::size_t member(std::size_t operand) const { return operand - group_.inputs.size(); }
+  bool is_of_rows(std::size_t m) const { return rows_.is_of_rows(group_.members[m].output); }
+
+  /// o0, o1, ..: which row of an operand belongs to the row, by the pattern of its moves.
+  std::string row_offsets() const {
+    const std::size_t rank = rows_.nest.extents.size();
+    std::string text = "uint32 rest = row;\n";
+    for (std::size_t d = rank; d-- > 1;) {
+      text += fmt::format("const uint32 q{0} = quotient(rest, dims.at[{0}]);\n", d);
+      text += fmt::format("const uint32 c{0} = rest - q{0} * (uint32)dims.at[{0}].extent;\n", d);
+      text += fmt::format("rest = q{};\n", d);
+    }
+    if (rank > 0) text += "const uint32 c0 = rest;\n";
+    for (std::size_t p = 0; p < rows_.nest.moves.size(); ++p) {
+      std::string offset;
+      for (std::size_t d = 0; d < rank; ++d) {
+        if (!rows_.nest.moves[p][d]) continue;
+        offset = offset.empty()
+                     ? fmt::format("c{}", d)
+                     : fmt::format("({0}) * (uint32)dims.at[{1}].extent + c{1}", offset, d);
+      }
+      text += fmt::format("const int64 o{} = {};\n", p, offset.empty() ? "0" : offset);
+    }
+    return text;
+  }
+
+  std::string pointers() const {
+    std::string text;
+    std::size_t place = 0;
+    for (std::size_t k = 0; k < rows_.inputs.size(); ++k) {
+      const RowOperand& input = rows_.inputs[k];
+      text += fmt::format("const auto x{} = (const {}*)places.at[{}] + o{}{};\n", k,
+                          type_name(input.view.type.dtype), place++, input.pattern,
+                          input.moves_along ? " * columns" : "");
+      if (!input.moves_along) text += fmt::format("const auto a{0} = *x{0};\n", k);
+    }
+    for (std::size_t k = 0; k < rows_.results.size(); ++k) {
+      const TensorView& result = rows_.results[k];
+      text += fmt::format("const auto y{} = ({}*)places.at[{}] + (int64)row{};\n", k,
+                          type_name(result.type.dtype), place++,
+                          rows_.is_of_rows(result) ? "" : " * columns");
+    }
+    return text;
+  }
+
+  /// What is made for the row as soon as the sums of `turn` turns are there.
+  std::string of_rows(int turn) const {
+    std::string text;
+    for (std::size_t m = 0; m < group_.members.size(); ++m) {
+      const FusionGroup::Member& node = group_.members[m];
+      if (!is_of_rows(m) || is_row_sum(node) || turn_[m] != turn) continue;
+      Writer writer;
+      const FusedValue value = computed(writer, node, operands(writer, node, {}));
+      text += fmt::format("{} r{};\n{{\n{}r{} = {};\n}}\n", type_name(node.output.type.dtype), m,
+                          writer.statements(), m, value.stored);
+    }
+    return text;
+  }
+
+  /// The sums of rows that need those of `turn` turns.
+  std::string sums(int turn) const {
+    std::vector<std::size_t> added;
+    std::set<std::size_t> needed;
+    for (std::size_t m = 0; m < group_.members.size(); ++m) {
+      if (is_row_sum(group_.members[m]) && turn_[m] == turn + 1) {
+        added.push_back(m);
+        need(group_.members[m].operands[0], needed);
+      }
+    }
+    if (added.empty()) return "";
+    std::string text, folds;
+    Writer writer;
+    const auto values = computed_all(writer, needed);
+    std::string adds;
+    for (const std::size_t m : added) {
+      text += fmt::format("float r{} = 0.0f;\n", m);
+      adds +=
+          fmt::format("r{} += {};\n", m, operand_of(writer, group_.members[m], 0, values).number);
+      folds += fmt::format("r{0} = fold_neighbours<Plus>(team, r{0});\n", m);
+    }
+    return text + loop(loads(added, needed), writer.statements() + adds, "") + folds;
+  }
+
+  std::string results() const {
+    std::set<std::size_t> needed;
+    std::vector<std::size_t> whole;
+    std::string declared, kept, stores, of_row;
+    std::size_t result = 0;
+    for (std::size_t m = 0; m < group_.members.size(); ++m) {
+      if (!group_.members[m].is_read) continue;
+      if (is_of_rows(m)) {
+        of_row += fmt::format("*y{} = r{};\n", result++, m);
+        continue;
+      }
+      need(group_.inputs.size() + m, needed);
+      whole.push_back(m);
+      const std::string type = type_name(group_.members[m].output.type.dtype);
+      declared += fmt::format("Lanes<{}> b{};\n", type, result);
+      stores += fmt::format("store(y{0} + c, b{0});\n", result);
+      kept += fmt::format("b{}.at[l] = v_{};\n", result++, m);
+    }
+    std::string text;
+    if (!whole.empty()) {
+      Writer writer;
+      const auto values = computed_all(writer, needed);
+      std::string names;
+      for (const std::size_t m : whole) {
+        names += fmt::format("const auto v_{} = {};\n", m, values.at(m).stored);
+      }
+      text = loop(declared + loads({}, needed), writer.statements() + names + kept, stores);
+    }
+    if (of_row.empty()) return text;
+    // A result may stand where all lanes have read an operand.
+    return text + "__syncthreads();\nif (is_there && team.lane == 0) {\n" + of_row + "}\n";
+  }
+
+  static std::string loop(const std::string& before, const std::string& each,
+                          const std::string& after) {
+    return "for (int32 c = team.lane * WIDTH; c < end; c += team.lanes * WIDTH) {\n" + before +
+           "EACH_LANE(l) {\n" + each + "}\n" + after + "}\n";
+  }
+
+  /// Adds the members for each element that one is made of, and itself.
+  void need(std::size_t operand, std::set<std::size_t>& needed) const {
+    if (!is_member(operand) || is_of_rows(member(operand))) return;
+    if (!needed.insert(member(operand)).second) return;
+    for (const std::size_t other : group_.members[member(operand)].operands) need(other, needed);
+  }
+
+  /// Loads what moves along the row, of what these sums and members read.
+  std::string loads(const std::vector<std::size_t>& added,
+                    const std::set<std::size_t>& needed) const {
+    std::set<std::size_t> read;
+    const auto add = [&](std::size_t m) {
+      const FusionGroup::Member& node = group_.members[m];
+      for (std::size_t o = 0; o < node.operands.size(); ++o) {
+        if (is_member(node.operands[o])) continue;
+        const std::size_t k = rows_.find(node, o);
+        if (rows_.inputs[k].moves_along) read.insert(k);
+      }
+    };
+    for (const std::size_t m : added) add(m);
+    for (const std::size_t m : needed) add(m);
+    std::string text;
+    for (const std::size_t k : read) {
+      text += fmt::format("const auto a{0} = vector_at(x{0} + c);\n", k);
+    }
+    return text;
+  }
+
+  using Values = std::map<std::size_t, FusedValue>;  ///< of members for each element
+
+  Values computed_all(Writer& writer, const std::set<std::size_t>& needed) const {
+    Values values;
+    for (const std::size_t m : needed) {
+      const FusionGroup::Member& node = group_.members[m];
+      values[m] = computed(writer, node, operands(writer, node, values));
+    }
+    return values;
+  }
+
+  std::vector<FusedValue> operands(Writer& writer, const FusionGroup::Member& node,
+                                   const Values& values) const {
+    std::vector<FusedValue> found;
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      found.push_back(operand_of(writer, node, o, values));
+    }
+    return found;
+  }
+
+  FusedValue operand_of(Writer& writer, const FusionGroup::Member& node, std::size_t o,
+                        const Values& values) const {
+    const std::size_t from = node.operands[o];
+    if (!is_member(from)) {
+      const std::size_t k = rows_.find(node, o);
+      const RowOperand& input = rows_.inputs[k];
+      return named(writer, input.view.type.dtype,
+                   fmt::format("a{}{}", k, input.moves_along ? ".at[l]" : ""));
+    }
+    if (!is_of_rows(member(from))) return values.at(member(from));
+    return named(writer, group_.members[member(from)].output.type.dtype,
+                 fmt::format("r{}", member(from)));
+  }
+
+  const FusionGroup& group_;
+  const FusedRows& rows_;
+  std::vector<int> turn_;  ///< of each member: how many turns of sums it needs, or is the last of
+  int last_ = 0;
+};
+
+}  // namespace
+
+std::string fused_rows_text(const FusionGroup& group, const FusedRows& rows,
+                            const std::string& name) {
+  std::string text(kFusedHelpers);
+  text.append(kTeamText).append(kHelpers);
+  return text + RowsText(group, rows).kernel(name);
+}
+
+}  // namespace meshwork::cuda

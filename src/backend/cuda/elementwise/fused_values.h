@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/elementwise/symbol.h"
+
+namespace meshwork::cuda {
+
+/// What a member reads.
+struct FusedValue {
+  DType dtype;
+  std::string stored;  ///< the name of what stands in memory
+  std::string number;  ///< of what is computed with: of bfloat16 a float
+};
+
+/// The value of an expression, which gets a name.
+FusedValue named(Writer& writer, DType dtype, const std::string& expression);
+
+/// That of an elementwise member.
+FusedValue computed(Writer& writer, const FusionGroup::Member& member,
+                    const std::vector<FusedValue>& operands);
+
+/// What kernels of fusion groups are written with: WIDTH, PLACES and RANK are defined before it.
+inline constexpr std::string_view kFusedHelpers = R"cuda(
+// Elements that a thread takes at a time.
+template <class T>
+struct alignas(sizeof(T) * WIDTH < 16 ? sizeof(T) * WIDTH : 16) Lanes {
+  T at[WIDTH];
+};
+#define EACH_LANE(l) _Pragma("unroll") for (int l = 0; l < WIDTH; ++l)
+
+struct Places {
+  void* at[PLACES];
+};
+struct Sizes {
+  int64 count, wide, rows;
+};
+struct Dim {
+  int64 extent;
+  uint32 multiplier, shift;
+};
+struct Dims {
+  Dim at[RANK];
+};
+
+DEVICE uint32 quotient(uint32 i, const Dim& dim) {
+  return ((uint32)((uint64)i * dim.multiplier >> 32) + i) >> dim.shift;
+}
+DEVICE uint64 quotient(uint64 i, const Dim& dim) { return i / (uint64)dim.extent; }
+
+template <class T>
+DEVICE Lanes<T> vector_at(const T* x) {
+  return *(const Lanes<T>*)x;
+}
+template <class T>
+DEVICE Lanes<T> filled(T x) {
+  Lanes<T> lanes;
+  EACH_LANE(l) lanes.at[l] = x;
+  return lanes;
+}
+template <class T>
+DEVICE void store(T* y, const Lanes<T>& lanes) {
+  *(Lanes<T>*)y = lanes;
+}
+)cuda";
+
+}  // namespace meshwork::cuda

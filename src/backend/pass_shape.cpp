@@ -1,0 +1,26 @@
+#include "backend/pass_shape.h"
+
+namespace meshwork {
+
+PassShape::PassShape(const FusionGroup& group) : elements(group.members.back().output.type.shape) {
+  for (const FusionGroup::Member& member : group.members) {
+    if (!is_row_sum(member)) continue;
+    const std::size_t x = member.operands[0], inputs = group.inputs.size();
+    elements =
+        x < inputs ? group.inputs[x].type.shape : group.members[x - inputs].output.type.shape;
+    rows = member.output.type.shape;
+    row = elements.back();
+  }
+}
+
+bool is_row_sum(const FusionGroup::Member& member) { return member.op == "reduce_sum"; }
+
+Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand, Shape shape) {
+  if (member.op == "scale_offset" && operand > 0) {
+    const auto rank = static_cast<std::int64_t>(member.output.type.shape.size());
+    shape.insert(shape.end(), static_cast<std::size_t>(rank - 1 - member.attrs.integer("axis")), 1);
+  }
+  return shape;
+}
+
+}  // namespace meshwork

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "backend/backend.h"
+
+namespace meshwork {
+
+/// What a pass goes over: elements, and where it adds up rows of them, these rows.
+struct PassShape {
+  explicit PassShape(const FusionGroup& group);
+
+  Shape elements;
+  Shape rows;            ///< the same with one element for each row
+  std::int64_t row = 0;  ///< elements of a row; 0: none is added up
+
+  bool is_of_rows(const Shape& shape) const { return row > 0 && shape == rows; }
+};
+
+bool is_row_sum(const FusionGroup::Member& member);
+
+/// `shape`, of an operand of a member, as it is broadcast to the member's: a scale along a
+/// dimension as if it had ones behind.
+Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand, Shape shape);
+
+}  // namespace meshwork
