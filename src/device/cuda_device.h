@@ -19,9 +19,6 @@ struct GpuInfo {
   std::vector<bool> reaches;  ///< whose memory its kernels read, by number
 };
 
-/// Whether this program was built with CUDA.
-bool has_cuda();
-
 /// The GPUs of this machine that CUDA_VISIBLE_DEVICES leaves; a configuration Error, of one line,
 /// where there are none, or what they need is missing.
 std::vector<GpuInfo> gpus();

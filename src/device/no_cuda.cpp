@@ -12,8 +12,6 @@ namespace {
 
 }  // namespace
 
-bool has_cuda() { return false; }
-
 int gpu_count() { fail_without_cuda(); }
 
 std::vector<GpuInfo> gpus() { fail_without_cuda(); }

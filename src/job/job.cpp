@@ -86,7 +86,7 @@ namespace {
 /// Whether there is a GPU, and all that it needs.
 bool have_gpus() {
   try {
-    return has_cuda() && gpu_count() > 0;
+    return gpu_count() > 0;
   } catch (const Error&) {
     return false;
   }

@@ -100,4 +100,15 @@ void check_bytes(const Call& call, const Places& places) {
   CHECK(call_placed(call, places) == found);
 }
 
+HostTensor check_close(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
+                       const TensorType& output, double tolerance) {
+  const HostTensor expected = call_naive(op, inputs, attrs, output);
+  HostTensor y = call_placed(op, inputs, attrs, output);
+  CHECK(difference(y, expected, tolerance) == "");
+  CHECK(call_placed(op, inputs, attrs, output) == y);
+  const HostTensor moved = call_placed(op, inputs, attrs, output, {.shift = 1});
+  CHECK(difference(moved, expected, tolerance) == "");
+  return y;
+}
+
 }  // namespace meshwork::testing

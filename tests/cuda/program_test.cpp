@@ -5,9 +5,11 @@
 #include <bit>
 
 #include "comm/contract_case.h"
+#include "comm/cuda_communicator.h"
 #include "comm/thread.h"
+#include "device/cuda_device.h"
 #include "exec/executable.h"
-#include "support/cuda_devices.h"
+#include "job/job.h"
 #include "support/make_plan.h"
 #include "support/ops_by_name.h"
 #include "support/text/parse.h"
@@ -71,6 +73,8 @@ TEST_CASE("a program of collectives gives the bits of the CPU on GPU devices") {
   run_devices(4, [](World& world) {
     const DeviceParts cpu{make_cpu_backend(1), world.devices};
     const std::vector<std::uint32_t> right = run(world, cpu);
-    CHECK(run(world, cuda_devices()({}, world.devices)) == right);
+    const int gpu = world.hosts->rank() % gpu_count();
+    const DeviceParts cuda{make_cuda_backend(gpu), cuda_communicator(world.devices, gpu)};
+    CHECK(run(world, cuda) == right);
   });
 }

@@ -7,18 +7,14 @@
 #include <map>
 
 #include "backend/backend.h"
-#include "base/error.h"
-#include "config/yaml.h"
 #include "ops/ops.h"
+#include "optim/optimizer_text.h"
 #include "support/interpreter.h"
 
 using namespace meshwork;
+using namespace meshwork::testing;
 
 namespace {
-
-config::ClassSpec optimizer(const std::string& text) {
-  return config::read_class(config::parse_yaml(text, "c.yaml"), "optimizer");
-}
 
 using AddUpdates = void (*)(GraphBuilder&, const config::ClassSpec&, std::span<const Gradient>);
 
@@ -129,15 +125,6 @@ void check_golden(const std::string& text, const std::vector<double>& one,
     CHECK(std::abs(first[i] - one[i]) < 2.5e-7);
     CHECK(std::abs(third[i] - three[i]) < 5e-7);
   }
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    check_optimizer(optimizer(text));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
 }
 
 }  // namespace

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "config/yaml.h"
 #include "optim/optimizer.h"
+#include "optim/optimizer_text.h"
 
 using namespace meshwork;
+using namespace meshwork::testing;
 
 namespace {
-
-config::ClassSpec optimizer(const std::string& text) {
-  return config::read_class(config::parse_yaml(text, "c.yaml"), "optimizer");
-}
 
 std::vector<double> rates(const std::string& schedule, const std::vector<std::int64_t>& steps) {
   const Schedule rate = learning_rate_of(optimizer("SGD: {learning_rate: {" + schedule + "}}"));
@@ -28,15 +24,6 @@ void check_rates(const std::string& schedule, const std::vector<std::int64_t>& s
     INFO(schedule, " at ", steps[i]);
     CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
   }
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    check_optimizer(optimizer(text));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
 }
 
 }  // namespace

@@ -38,4 +38,18 @@ std::string random_layout(Dice& dice, const MeshShape& mesh, int rank) {
   return "[" + text + "]";
 }
 
+std::string layout_map(const std::string& rules) {
+  const std::string map = rules.empty() ? "layout_map: {}\n" : "layout_map:\n" + rules;
+  return "strategy: model_parallel\n" + map;
+}
+
+std::string random_batch_axis(Dice& dice, const MeshShape& mesh) {
+  std::string text;
+  const int choice = dice.below(10);
+  if (choice < 2) text += "batch_axis: " + mesh.names[1] + "\n";
+  if (choice == 2) text += "batch_axis: [" + mesh.names[0] + ", " + mesh.names[1] + "]\n";
+  if (dice.chance(30)) text += "keep_gathered: true\n";
+  return text;
+}
+
 }  // namespace meshwork::testing

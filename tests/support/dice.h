@@ -40,4 +40,10 @@ MeshShape random_mesh(Dice& dice);
 /// An entry for each dimension: axes are dealt out at random, none twice.
 std::string random_layout(Dice& dice, const MeshShape& mesh, int rank);
 
+/// `strategy:` and `layout_map:` of these rules.
+std::string layout_map(const std::string& rules);
+
+/// `batch_axis:` of one axis or two, and `keep_gathered:`, each now and then.
+std::string random_batch_axis(Dice& dice, const MeshShape& mesh);
+
 }  // namespace meshwork::testing

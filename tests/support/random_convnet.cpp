@@ -250,8 +250,7 @@ RandomModel random_convnet(std::uint64_t seed) {
       "fit: {{batch_size: {}}}\n",
       seed, samples, height, width, channels, samples, height, width, channels, layers.text,
       dice.one_of(kOptimizers), batch);
-  result.layouts = "strategy: model_parallel\n";
-  result.layouts += layers.rules.empty() ? "layout_map: {}\n" : "layout_map:\n" + layers.rules;
+  result.layouts = layout_map(layers.rules);
   if (dice.chance(20)) result.layouts += "batch_axis: " + mesh.names[1] + "\n";
   if (dice.chance(30)) result.layouts += "keep_gathered: true\n";
   return result;

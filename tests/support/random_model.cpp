@@ -168,15 +168,9 @@ RandomModel random_model(std::uint64_t seed) {
       seed, samples, input, label, y, input, model.text, dice.one_of(optimizers()),
       loss.text.find(':') == std::string::npos ? loss.text : "{" + loss.text + "}", loss.metrics,
       batch);
-  result.layouts = "strategy: model_parallel\n";
-  result.layouts += model.rules.empty() ? "layout_map: {}\n" : "layout_map:\n" + model.rules;
+  result.layouts = layout_map(model.rules);
   if (!model.slots.empty()) result.layouts += "optimizer_layout:\n" + model.slots;
-  const int batch_axis = dice.below(10);
-  if (batch_axis < 2) result.layouts += "batch_axis: " + mesh.names[1] + "\n";
-  if (batch_axis == 2) {
-    result.layouts += fmt::format("batch_axis: [{}, {}]\n", mesh.names[0], mesh.names[1]);
-  }
-  if (dice.chance(30)) result.layouts += "keep_gathered: true\n";
+  result.layouts += random_batch_axis(dice, mesh);
   return result;
 }
 

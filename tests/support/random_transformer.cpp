@@ -236,14 +236,8 @@ RandomModel random_transformer(std::uint64_t seed) {
       seed, window, window, masks ? mask : "", sizes.steps,
       masks ? fmt::format(", mask: [{0}, {0}]", sizes.steps) : "", blocks.text, optimizer_of(dice),
       batch);
-  result.layouts = "strategy: model_parallel\n";
-  result.layouts += blocks.rules.empty() ? "layout_map: {}\n" : "layout_map:\n" + blocks.rules;
-  const int batch_axis = dice.below(10);
-  if (batch_axis < 2) result.layouts += "batch_axis: " + mesh.names[1] + "\n";
-  if (batch_axis == 2) {
-    result.layouts += fmt::format("batch_axis: [{}, {}]\n", mesh.names[0], mesh.names[1]);
-  }
-  if (dice.chance(30)) result.layouts += "keep_gathered: true\n";
+  result.layouts = layout_map(blocks.rules);
+  result.layouts += random_batch_axis(dice, mesh);
   return result;
 }
 

@@ -70,8 +70,6 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-bool has_cuda() { return true; }
-
 int gpu_count() { return Gpu::count(); }
 
 std::vector<GpuInfo> gpus() {

@@ -33,12 +33,7 @@ Compared compare(const Comparison& c, bool from_logits, double smoothing) {
       mean_last(b, from_logits ? from_logits_terms(b, y, p) : from_probabilities_terms(b, y, p))};
 }
 
-CompareFunction read(config::Reader& args) {
-  const bool from_logits = args.get("from_logits", false);
-  const double smoothing = args.get("label_smoothing", 0.0, config::between(0, 1));
-  refuse_axis(args);
-  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
-}
+CompareFunction read(config::Reader& args) { return read_smoothed(args, compare); }
 
 }  // namespace
 

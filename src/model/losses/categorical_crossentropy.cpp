@@ -17,12 +17,7 @@ Compared compare(const Comparison& c, bool from_logits, double smoothing) {
   return {b.add(ops::kNegate, {ops::reduce_sum(b, terms, {axis}, false)})};
 }
 
-CompareFunction read(config::Reader& args) {
-  const bool from_logits = args.get("from_logits", false);
-  const double smoothing = args.get("label_smoothing", 0.0, config::between(0, 1));
-  refuse_axis(args);
-  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
-}
+CompareFunction read(config::Reader& args) { return read_smoothed(args, compare); }
 
 }  // namespace
 

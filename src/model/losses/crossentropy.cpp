@@ -40,6 +40,15 @@ void refuse_axis(config::Reader& args) {
   }
 }
 
+CompareFunction read_smoothed(config::Reader& args,
+                              Compared (*compare)(const Comparison& c, bool from_logits,
+                                                  double smoothing)) {
+  const bool from_logits = args.get("from_logits", false);
+  const double smoothing = args.get("label_smoothing", 0.0, config::between(0, 1));
+  refuse_axis(args);
+  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
+}
+
 const LossDef kCrossentropy{
     .names = {"crossentropy", "ce"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },

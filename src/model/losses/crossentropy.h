@@ -22,4 +22,9 @@ Compared compare_classes(const Comparison& c, bool from_logits,
 /// The key `axis`, which must be the last dimension.
 void refuse_axis(config::Reader& args);
 
+/// A loss of the keys `from_logits` and `label_smoothing`, and `axis` as above.
+CompareFunction read_smoothed(config::Reader& args,
+                              Compared (*compare)(const Comparison& c, bool from_logits,
+                                                  double smoothing));
+
 }  // namespace meshwork::losses
