@@ -104,7 +104,7 @@ const bool whole = i < (INDEX)sizes.wide;
   struct Value {
     DType dtype;
     std::string stored;  ///< the name of what stands in memory
-    std::string number;  ///< of what is computed with: of bfloat16 a float
+    std::string number;  ///< of what is computed with: of floats of 16 bits a float
   };
 
   std::size_t rank() const { return operands_.nest.extents.size(); }
@@ -206,27 +206,25 @@ const bool whole = i < (INDEX)sizes.wide;
     return writer.statements() + stores;
   }
 
+  static bool is_narrow(DType dtype) { return sum_dtype(dtype) != dtype; }
+
   static Value value(Writer& writer, DType dtype, const std::string& expression) {
     const std::string stored = writer.let(expression);
-    const bool is_narrow = dtype == DType::kBFloat16;
-    return {dtype, stored, is_narrow ? writer.let("to_float(" + stored + ")") : stored};
+    return {dtype, stored, is_narrow(dtype) ? writer.let("to_float(" + stored + ")") : stored};
   }
 
   static Value computed(Writer& writer, const FusionGroup::Member& member,
                         const std::vector<Value>& operands) {
     const WriteFormula formula = find_formula(member.op);
     MW_CHECK(formula != nullptr && !operands.empty(), "'{}' in a fusion group", member.op);
-    const auto number = [](DType dtype) {
-      return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
-    };
     std::vector<std::string> numbers;
     for (const Value& operand : operands) numbers.push_back(operand.number);
-    const DType from = number(operands.back().dtype), to = member.output.type.dtype;
-    MW_CHECK(from == number(to) || (to == DType::kFloat32 && member.op != "cast"),
+    const DType from = sum_dtype(operands.back().dtype), to = member.output.type.dtype;
+    MW_CHECK(from == sum_dtype(to) || (to == DType::kFloat32 && member.op != "cast"),
              "'{}' from {} to {} in a fusion group", member.op, to_string(from), to_string(to));
     const std::string result = formula(writer, from, numbers);
-    if (to == DType::kBFloat16) return value(writer, to, "to_bfloat16(" + result + ")");
-    return {to, result, result};
+    if (!is_narrow(to)) return {to, result, result};
+    return value(writer, to, "from_float<" + type_name(to) + ">(" + result + ")");
   }
 
   const FusionGroup& group_;

@@ -25,8 +25,15 @@ std::string text_of(const Product& p) {
 }
 
 cudaDataType_t data_type_of(DType dtype) {
-  MW_CHECK(dtype == DType::kFloat32 || dtype == DType::kBFloat16, "{}", to_string(dtype));
-  return dtype == DType::kFloat32 ? CUDA_R_32F : CUDA_R_16BF;
+  switch (dtype) {
+    case DType::kFloat32:
+      return CUDA_R_32F;
+    case DType::kBFloat16:
+      return CUDA_R_16BF;
+    default:
+      MW_CHECK(dtype == DType::kFloat16, "a product of {}", to_string(dtype));
+      return CUDA_R_16F;
+  }
 }
 
 /// A description that cuBLASLt keeps, given back in the end.

@@ -26,14 +26,10 @@ DEVICE Pack<N, kCount> pack_at(const N* x) {
   return *(const Pack<N, kCount>*)x;
 }
 
-// The number that is computed with.
-DEVICE float computed(float x) { return x; }
-DEVICE float computed(bfloat16 x) { return to_float(x); }
-DEVICE int32 computed(int32 x) { return x; }
-DEVICE int64 computed(int64 x) { return x; }
-
-DEVICE void store(float& y, float x) { y = x; }
-DEVICE void store(bfloat16& y, float x) { y = to_bfloat16(x); }
+template <class N>
+DEVICE void store(N& y, float x) {
+  y = from_float<N>(x);
+}
 DEVICE void store(int32& y, int32 x) { y = x; }
 DEVICE void store(int64& y, int64 x) { y = x; }
 )cuda";
