@@ -10,6 +10,7 @@
 #include "emulated_gpu/gemm.h"
 #include "emulated_gpu/memory.h"
 #include "emulated_gpu/region.h"
+#include "emulated_gpu/settings.h"
 
 struct cublasLtContext {
   emulated_gpu::Context* context = nullptr;
@@ -86,6 +87,7 @@ cublasStatus_t check_types(const Operation& operation, const Layouts& layouts) {
   const std::uint32_t in = layouts.a->type;
   const std::uint32_t out = layouts.d->type;
   const bool floats = in == CUDA_R_32F && out == CUDA_R_32F;
+  if (in == CUDA_R_16BF && emulated_gpu::settings().major < 8) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool narrow = is_narrow(in) && (out == CUDA_R_32F || out == in);
   if (layouts.b->type != in || layouts.c->type != out || (!floats && !narrow)) {
     return CUBLAS_STATUS_NOT_SUPPORTED;

@@ -4,8 +4,8 @@
 
 namespace meshwork::cuda {
 
-/// What every source of kernels begins with: names of types, floats of 16 bits, loops over
-/// elements.
+/// What every source of kernels begins with: names of types, loops over elements, floats of
+/// 16 bits, packs of numbers.
 ///
 ///     KERNEL(scale, float* y, const T* x, float factor, int64 count) {
 ///       FOR_EACH(i, count) y[i] = to_float(x[i]) * factor;
@@ -98,6 +98,20 @@ struct From<float16> {
 template <class T>
 DEVICE T from_float(float x) {
   return From<T>::number(x);
+}
+
+// Numbers side by side, moved as one word.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T at[kCount];
+};
+template <int kCount, class T>
+DEVICE Pack<T, kCount> load(const T* from) {
+  return *(const Pack<T, kCount>*)from;
+}
+template <class T, int kCount>
+DEVICE void store(T* to, const Pack<T, kCount>& pack) {
+  *(Pack<T, kCount>*)to = pack;
 }
 )cuda";
 

@@ -51,12 +51,8 @@ struct Room {
   const Room room = {staged_memory, weights_memory}
 
 template <class Number>
-struct alignas(4 * sizeof(Number)) Four {
-  Number at[4];
-};
-template <class Number>
 DEVICE float4 four(const Number* from) {
-  const Four<Number> x = *(const Four<Number>*)from;
+  const Pack<Number, 4> x = load<4>(from);
   return make_float4(to_float(x.at[0]), to_float(x.at[1]), to_float(x.at[2]), to_float(x.at[3]));
 }
 

@@ -60,7 +60,7 @@ DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
     if (place_of(line, chunk, k) < line.extent) {
-      const Pack<T, V> pack = pack_at<V>(from + k / V * step);
+      const Pack<T, V> pack = load<V>(from + k / V * step);
       for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
     } else {
       for (int32 j = 0; j < V; ++j) e[k + j] = -MW_INFINITY;
@@ -76,7 +76,7 @@ DEVICE void save(const float (&e)[E], T* y, const Line& line, int32 chunk) {
     if (place_of(line, chunk, k) >= line.extent) continue;
     Pack<T, V> pack;
     for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
-    *(Pack<T, V>*)(to + k / V * step) = pack;
+    store(to + k / V * step, pack);
   }
 }
 
@@ -133,7 +133,7 @@ LinePlan plan_lines(const KernelArgs& args, std::int64_t axis,
 Source lines_source(const KernelArgs& args, const std::string& name, std::string_view text,
                     const LinePlan& plan) {
   std::string all(kTeamText);
-  all.append(kPackText).append(kText).append(text);
+  all.append(kStoreText).append(kText).append(text);
   return {name, all,
           define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held)};
 }

@@ -42,7 +42,7 @@ struct Op {
 };
 
 DEVICE Numbers numbers_at(const X* x) {
-  const Pack<X, V> pack = pack_at<V>(x);
+  const Pack<X, V> pack = load<V>(x);
   Numbers y;
   for (int32 i = 0; i < V; ++i) y.at[i] = computed(pack.at[i]);
   return y;
@@ -60,7 +60,7 @@ KERNEL(fold_columns, Y* y, const X* x, Plan plan) {
   Pack<Y, V> pack;
   for (int32 i = 0; i < V; ++i) store(pack.at[i], numbers.at[i]);
   const int64 row = place.outer * plan.parts + place.part;
-  *(Pack<Y, V>*)(y + (row * plan.columns + place.column) * V) = pack;
+  store(y + (row * plan.columns + place.column) * V, pack);
 }
 
 // y [kept, parts]
@@ -96,7 +96,7 @@ Launch pass(const KernelArgs& args, const Fold& fold, const Reduction& reduction
                               define("SUM", sum_dtype(x.type.dtype)) + define("V", reduction.pack) +
                               fold.defines;
   std::string text(kTeamText);
-  text.append(kPackText).append(kWalkText).append(kText);
+  text.append(kStoreText).append(kWalkText).append(kText);
   return kernel_launch(stream_of(args), {fold.name, text, defines}, std::string(reduction.name),
                        reduction.grid, y.data, x.data, reduction.plan);
 }
