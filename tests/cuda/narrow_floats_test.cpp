@@ -101,7 +101,7 @@ TEST_CASE("large tensors of float16") {
 }
 
 // With EMULATED_GPU_CAPABILITY=7.5.
-TEST_CASE("kernels of a GPU that multiplies float16, but no bfloat16" * doctest::skip()) {
+TEST_CASE("kernels of a GPU that multiplies no bfloat16" * doctest::skip()) {
   for (const OpCase& op_case : bfloat16_cases()) {
     const bool is_attention = op_case.op->name.starts_with("attention");
     if (is_attention) check_whole(op_case, DType::kBFloat16);
