@@ -43,7 +43,9 @@ std::string_view to_string(DType dtype) { return info(dtype).name; }
 
 std::size_t size_of(DType dtype) { return info(dtype).size; }
 
-DType sum_dtype(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
+DType sum_dtype(DType dtype) {
+  return dtype == DType::kBFloat16 || dtype == DType::kFloat16 ? DType::kFloat32 : dtype;
+}
 
 bool is_floating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16 ||

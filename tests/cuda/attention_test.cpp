@@ -7,18 +7,22 @@
 #include <utility>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "base/rng.h"
 #include "cuda/case_runs.h"
 #include "graph/attention_options.h"
 #include "ops/ops.h"
+#include "support/shared_case.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
 
 namespace {
 
-/// A weight is rounded by 2^-9, by which a sum of values of some units differs, and the result.
+/// A weight is rounded by 2^-9, by which a sum of values of some units differs, and the result; of
+/// float16 by 2^-12.
 constexpr double kRounded = 1.0 / 64;
+constexpr double kRoundedToFloat16 = 1.0 / 256;
 
 struct Sizes {
   std::int64_t b, t, g, r, d, s, e;
@@ -35,6 +39,7 @@ HostTensor filled(DType dtype, const Shape& shape, const Value& value) {
   };
   if (dtype == DType::kFloat32) fill(result.as<float>());
   if (dtype == DType::kBFloat16) fill(result.as<BFloat16>());
+  if (dtype == DType::kFloat16) fill(result.as<Float16>());
   if (dtype == DType::kInt32) fill(result.as<std::int32_t>());
   if (dtype == DType::kInt64) fill(result.as<std::int64_t>());
   return result;
@@ -82,8 +87,8 @@ struct Attention {
     Shape lines = q.tensor.type.shape;
     lines.pop_back();
     log_sum = whole_part(call_kernel(*make_reference_backend(), ops::kAttentionLogSum,
-                                     operands(ops::kAttention), attrs, {DType::kFloat32, lines},
-                                     whole_region(lines)));
+                                     in_float32().operands(ops::kAttention), attrs,
+                                     {DType::kFloat32, lines}, whole_region(lines)));
   }
 
   std::vector<Part> operands(const OpDef& op) const {
@@ -91,6 +96,15 @@ struct Attention {
     if (op.name.ends_with("gradient")) result = {q, k, v, dy, log_sum, delta};
     result.insert(result.end(), extras.begin(), extras.end());
     return result;
+  }
+
+  /// The same numbers in float32.
+  Attention in_float32() const {
+    Attention wide = *this;
+    for (Part* const part : {&wide.q, &wide.k, &wide.v, &wide.dy}) {
+      part->tensor = in_dtype(part->tensor, DType::kFloat32);
+    }
+    return wide;
   }
 
   /// The operand that the result is like.
@@ -114,6 +128,7 @@ const std::vector<const OpDef*>& all_ops() {
 
 void check_all(const Attention& x, double tolerance) {
   static const auto naive = make_reference_backend();
+  const Attention wide = x.in_float32();
   CAPTURE(to_string(x.attrs));
   CAPTURE(to_string(x.q.tensor.type));
   CAPTURE(to_string(x.v.tensor.type));
@@ -121,7 +136,8 @@ void check_all(const Attention& x, double tolerance) {
     if (!is_asked_for(op->name)) continue;
     CAPTURE(op->name);
     const HostTensor result = x.run(gpu_backend(), *op);
-    CHECK(difference(result, x.run(*naive, *op), tolerance) == "");
+    const HostTensor expected = in_dtype(wide.run(*naive, *op), result.type.dtype);
+    CHECK(difference(result, expected, tolerance) == "");
     CHECK(result == x.run(gpu_backend(), *op));
   }
 }
@@ -210,6 +226,15 @@ TEST_CASE("attention on GPUs of heads of any width") {
     const AttentionOptions options{.scale = 1.0 / std::sqrt(static_cast<double>(x.d))};
     check_all(Attention(x, options, {}, DType::kBFloat16), kRounded);
   }
+}
+
+TEST_CASE("attention of float16 on GPUs over several tiles, of narrow and of wide heads") {
+  const auto check = [](const Sizes& sizes, const AttentionOptions& options) {
+    check_all(Attention(sizes, options, {}, DType::kFloat16), kRoundedToFloat16);
+  };
+  check({2, 130, 2, 1, 16, 200, 24}, {.scale = kScale, .causal = true, .rate = 0.3, .key = 5});
+  check({1, 66, 1, 2, 61, 70, 64}, {.scale = 0.1, .window = 40});
+  check({1, 66, 1, 1, 260, 70, 130}, {.scale = 0.06});
 }
 
 TEST_CASE("attention on GPUs of one query of many heads to many keys") {

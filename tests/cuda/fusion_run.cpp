@@ -13,6 +13,7 @@
 #include "backend/cuda/elementwise/formulas.h"
 #include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/float16.h"
 #include "base/rng.h"
 
 namespace meshwork::testing {
@@ -72,6 +73,8 @@ auto with_elements(DType dtype, const Body& body) {
       return body(float{});
     case DType::kBFloat16:
       return body(BFloat16{});
+    case DType::kFloat16:
+      return body(Float16{});
     case DType::kInt32:
       return body(std::int32_t{});
     case DType::kInt64:

@@ -4,11 +4,14 @@
 #include <algorithm>
 
 #include "backend/cuda/elementwise/fused_kernel.h"
+#include "base/bfloat16.h"
+#include "base/float16.h"
 #include "cuda/case_runs.h"
 #include "cuda/fusion_run.h"
 #include "device/cuda/stream.h"
 #include "ops/ops.h"
 #include "support/random_fusion.h"
+#include "support/shared_case.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -74,6 +77,20 @@ BoundFusion narrow_chain(const Shape& shape) {
   const std::size_t sum = add("add", {add("multiply", {add("cast", {0}), 1}), 2});
   add_member(f, "cast", {add("relu", {sum})}, f.add_narrow(shape, dice), true);
   return f;
+}
+
+/// What is of bfloat16 becomes float16: small numbers of few digits, which both hold.
+void turn_to_float16(BoundFusion& f) {
+  const auto turn = [](TensorView& view) {
+    if (view.type.dtype != DType::kBFloat16) return;
+    view.type.dtype = DType::kFloat16;
+    for (std::int64_t i = 0; i < num_elements(view.type.shape); ++i) {
+      const float number = view.as<BFloat16>()[i];
+      view.as<Float16>()[i] = Float16(number);
+    }
+  };
+  std::for_each(f.args.inputs.begin(), f.args.inputs.end(), turn);
+  for (FusionGroup::Member& member : f.args.members) turn(member.output);
 }
 
 }  // namespace
@@ -177,6 +194,26 @@ TEST_CASE("fusion groups of bfloat16 give the bits of the CPU's passes") {
     const std::vector<HostTensor> expected = run_fusion(*cpu, f.args);
     check_same(run_fusion(gpu_backend(), f.args), expected);
     check_same(run_fusion(gpu_backend(), f.args, true), expected);
+  }
+}
+
+TEST_CASE("fusion groups of float16 give the bits of the same numbers in float32, rounded") {
+  const auto cpu = make_cpu_backend(1);
+  for (const Shape& shape : {Shape{5, 7}, Shape{40, 24}, Shape{33, 2001}}) {
+    for (const bool shifted : {false, true}) {
+      BoundFusion update = adam(shape, true);
+      const std::vector<HostTensor> updated = run_fusion(*cpu, update.args);
+      turn_to_float16(update);
+      check_same(run_fusion(gpu_backend(), update.args, shifted), updated);
+
+      BoundFusion chain = narrow_chain(shape);
+      std::vector<FusionGroup::Member>& members = chain.args.members;
+      members[members.size() - 2].is_read = true;
+      std::vector<HostTensor> results = run_fusion(*cpu, chain.args);
+      results.back() = in_dtype(results.front(), DType::kFloat16);
+      turn_to_float16(chain);
+      check_same(run_fusion(gpu_backend(), chain.args, shifted), results);
+    }
   }
 }
 

@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kDeviceHeaders = {"device.h", "device_math.h", "device_threads.h",
-                                       "device_vectors.h", "runtime.h"};
+constexpr std::array kDeviceHeaders = {"device.h",         "device_math.h",   "device_threads.h",
+                                       "device_vectors.h", "narrow_floats.h", "runtime.h"};
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -10,6 +10,7 @@
 #include "emulated_gpu/gemm.h"
 #include "emulated_gpu/memory.h"
 #include "emulated_gpu/region.h"
+#include "emulated_gpu/settings.h"
 
 struct cublasLtContext {
   emulated_gpu::Context* context = nullptr;
@@ -20,6 +21,7 @@ namespace {
 using emulated_gpu::is_device_memory;
 using emulated_gpu::Layout;
 using emulated_gpu::Matrix;
+using emulated_gpu::Number;
 using emulated_gpu::of;
 using emulated_gpu::Operation;
 using emulated_gpu::Preference;
@@ -40,7 +42,14 @@ struct Layouts {
   const Layout *a, *b, *c, *d;
 };
 
-std::int64_t element_bytes(const Layout& layout) { return layout.type == CUDA_R_16BF ? 2 : 4; }
+bool is_narrow(std::uint32_t type) { return type == CUDA_R_16BF || type == CUDA_R_16F; }
+
+Number number_of(const Layout& layout) {
+  if (!is_narrow(layout.type)) return Number::kFloat32;
+  return layout.type == CUDA_R_16F ? Number::kFloat16 : Number::kBFloat16;
+}
+
+std::int64_t element_bytes(const Layout& layout) { return bytes_of(number_of(layout)); }
 
 bool is_good(const Layout& layout) {
   if (layout.rows == 0 || layout.columns == 0 || layout.batches < 1) return false;
@@ -57,10 +66,10 @@ struct Seen {
 
 Seen see(const Layout& layout, const void* data, bool transpose) {
   const bool by_columns = layout.order == CUBLASLT_ORDER_COL;
-  Seen result = {static_cast<std::int64_t>(layout.rows),
-                 static_cast<std::int64_t>(layout.columns),
-                 {data, layout.type == CUDA_R_16BF, by_columns ? 1 : layout.leading,
-                  by_columns ? layout.leading : 1}};
+  Seen result = {
+      static_cast<std::int64_t>(layout.rows),
+      static_cast<std::int64_t>(layout.columns),
+      {data, number_of(layout), by_columns ? 1 : layout.leading, by_columns ? layout.leading : 1}};
   if (transpose) {
     std::swap(result.rows, result.columns);
     std::swap(result.matrix.row, result.matrix.column);
@@ -78,8 +87,9 @@ cublasStatus_t check_types(const Operation& operation, const Layouts& layouts) {
   const std::uint32_t in = layouts.a->type;
   const std::uint32_t out = layouts.d->type;
   const bool floats = in == CUDA_R_32F && out == CUDA_R_32F;
-  const bool bfloats = in == CUDA_R_16BF && (out == CUDA_R_32F || out == CUDA_R_16BF);
-  if (layouts.b->type != in || layouts.c->type != out || (!floats && !bfloats)) {
+  if (in == CUDA_R_16BF && emulated_gpu::settings().major < 8) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool narrow = is_narrow(in) && (out == CUDA_R_32F || out == in);
+  if (layouts.b->type != in || layouts.c->type != out || (!floats && !narrow)) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   switch (operation.epilogue) {
@@ -209,7 +219,7 @@ Product product_of(const Operation& operation, const Layouts& layouts, const Ope
   result.d = see(*layouts.d, operands.d, false).matrix;
   result.relu = (operation.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
   if ((operation.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
-    result.bias = {operation.bias, result.d.bfloat16, 1, 0};
+    result.bias = {operation.bias, result.d.number, 1, 0};
   }
   return result;
 }

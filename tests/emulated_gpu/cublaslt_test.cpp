@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emulated_gpu/library.h"
+#include "emulated_gpu/narrow_floats.h"
 
 namespace emulated_gpu::testing {
 namespace {
@@ -53,41 +54,39 @@ cublasLtMatrixLayout_t layout_of(const Shape& shape, cudaDataType type, int batc
   return layout;
 }
 
-std::uint32_t bits_of(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-/// Elements as the device has them; small integers, which bfloat16 holds as they are.
+/// Elements as the device has them.
 std::vector<std::byte> packed(const std::vector<float>& values, cudaDataType type) {
-  const std::size_t bytes = type == CUDA_R_16BF ? 2 : 4;
+  const std::size_t bytes = type == CUDA_R_32F ? 4 : 2;
   std::vector<std::byte> result(values.size() * bytes);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t bits = bits_of(values[i]) >> (type == CUDA_R_16BF ? 16U : 0U);
-    std::memcpy(&result[i * bytes], &bits, bytes);
+    const std::uint16_t narrow =
+        type == CUDA_R_16F ? to_float16(values[i]) : to_bfloat16(values[i]);
+    const void* const from = type == CUDA_R_32F ? static_cast<const void*>(&values[i]) : &narrow;
+    std::memcpy(&result[i * bytes], from, bytes);
   }
   return result;
 }
 
 std::vector<float> unpacked(const std::vector<std::byte>& bytes, cudaDataType type) {
-  const std::size_t size = type == CUDA_R_16BF ? 2 : 4;
+  const std::size_t size = type == CUDA_R_32F ? 4 : 2;
   std::vector<float> result(bytes.size() / size);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &bytes[i * size], size);
-    bits <<= type == CUDA_R_16BF ? 16U : 0U;
-    std::memcpy(&result[i], &bits, sizeof bits);
+    std::uint16_t narrow = 0;
+    std::memcpy(type == CUDA_R_32F ? static_cast<void*>(&result[i]) : &narrow, &bytes[i * size],
+                size);
+    if (type == CUDA_R_16F) result[i] = from_float16(narrow);
+    if (type == CUDA_R_16BF) result[i] = from_bfloat16(narrow);
   }
   return result;
 }
 
-/// What a matrix of the type holds of a number: eight significant bits in bfloat16.
+/// What a matrix of the type holds of a number that is neither large nor small.
 float held(float value, cudaDataType type) {
-  if (type != CUDA_R_16BF || value == 0.0F) return value;
+  if (type == CUDA_R_32F || value == 0.0F) return value;
+  const int digits = type == CUDA_R_16F ? 11 : 8;
   int exponent = 0;
   const float fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), exponent - digits);
 }
 
 std::vector<float> numbers(int count, int step) {
@@ -239,19 +238,23 @@ TEST_CASE("a product is that of plain loops") {
     setup.alpha = 2.0F;
     setup.beta = -1.0F;
     check_product(setup);
-    setup.in = CUDA_R_16BF;
-    check_product(setup);
+    for (const cudaDataType narrow : {CUDA_R_16BF, CUDA_R_16F}) {
+      setup.in = narrow;
+      check_product(setup);
+    }
   }
 }
 
-TEST_CASE("a product in bfloat16 is rounded to the nearest, ties to even") {
+TEST_CASE("a product in floats of 16 bits is rounded to the nearest, ties to even") {
   start();
   Setup setup;
-  setup.in = setup.out = CUDA_R_16BF;
   setup.k = 40;
-  for (const float alpha : {1.0F, 1.00390625F, 1.01171875F, 1.0078F, 3.1F}) {
-    setup.alpha = alpha;
-    check_product(setup);
+  for (const cudaDataType narrow : {CUDA_R_16BF, CUDA_R_16F}) {
+    setup.in = setup.out = narrow;
+    for (const float alpha : {1.0F, 1.0009765625F, 1.00390625F, 1.01171875F, 1.0078F, 3.1F}) {
+      setup.alpha = alpha;
+      check_product(setup);
+    }
   }
 }
 
@@ -262,6 +265,8 @@ TEST_CASE("an epilogue adds a bias to every column, and cuts off what is negativ
   check_product(setup);
   setup.relu = true;
   setup.in = CUDA_R_16BF;
+  check_product(setup);
+  setup.in = setup.out = CUDA_R_16F;
   check_product(setup);
 }
 

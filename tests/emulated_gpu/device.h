@@ -1,6 +1,7 @@
 // CUDA C++ for g++: every program given to the emulated NVRTC starts with it. No other headers, so
 // that kernels compile fast.
 #pragma once
+#include "narrow_floats.h"
 #include "runtime.h"
 
 #define EMULATED_GPU 1
@@ -58,14 +59,6 @@ struct Signature {
 template <class... Parameters>
 constexpr EmulatedGpuKernel describe(void (*)(Parameters...), void (*call)(void**)) {
   return {call, sizeof...(Parameters), Signature<Parameters...>::kSizes};
-}
-
-template <class To, class From>
-inline To bits(From value) {
-  static_assert(sizeof(To) == sizeof(From));
-  To result;
-  __builtin_memcpy(&result, &value, sizeof result);
-  return result;
 }
 
 }  // namespace emulated_gpu

@@ -1,47 +1,48 @@
 #include "emulated_gpu/gemm.h"
 
-#include <cstring>
 #include <vector>
+
+#include "emulated_gpu/narrow_floats.h"
 
 namespace emulated_gpu {
 namespace {
 
-float from_bits(std::uint32_t bits) {
-  float value = 0.0F;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-/// To the nearest, ties to even; not a number stays so.
-std::uint16_t to_bfloat16(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  if (value != value) return static_cast<std::uint16_t>((bits >> 16U) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
-}
-
 float read(const Matrix& matrix, std::int64_t i, std::int64_t j) {
   const std::int64_t place = i * matrix.row + j * matrix.column;
-  if (!matrix.bfloat16) return static_cast<const float*>(matrix.data)[place];
-  const std::uint32_t bits = static_cast<const std::uint16_t*>(matrix.data)[place];
-  return from_bits(bits << 16U);
+  const auto* const narrow = static_cast<const unsigned short*>(matrix.data);
+  switch (matrix.number) {
+    case Number::kBFloat16:
+      return from_bfloat16(narrow[place]);
+    case Number::kFloat16:
+      return from_float16(narrow[place]);
+    default:
+      return static_cast<const float*>(matrix.data)[place];
+  }
 }
 
 void write(const Matrix& matrix, std::int64_t i, std::int64_t j, float value) {
   const std::int64_t place = i * matrix.row + j * matrix.column;
   void* const data = const_cast<void*>(matrix.data);
-  if (matrix.bfloat16) {
-    static_cast<std::uint16_t*>(data)[place] = to_bfloat16(value);
-  } else {
-    static_cast<float*>(data)[place] = value;
+  auto* const narrow = static_cast<unsigned short*>(data);
+  switch (matrix.number) {
+    case Number::kBFloat16:
+      narrow[place] = to_bfloat16(value);
+      return;
+    case Number::kFloat16:
+      narrow[place] = to_float16(value);
+      return;
+    default:
+      static_cast<float*>(data)[place] = value;
   }
 }
 
 }  // namespace
 
+std::int64_t bytes_of(Number number) { return number == Number::kFloat32 ? 4 : 2; }
+
 Matrix Matrix::at(std::int64_t elements) const {
   Matrix result = *this;
-  result.data = static_cast<const std::byte*>(data) + elements * (bfloat16 ? 2 : 4);
+  result.data = static_cast<const std::byte*>(data) + elements * bytes_of(number);
   return result;
 }
 

@@ -5,10 +5,14 @@
 
 namespace emulated_gpu {
 
+enum class Number { kFloat32, kBFloat16, kFloat16 };
+
+std::int64_t bytes_of(Number number);
+
 /// A matrix in memory: element (i, j) stands at i * row + j * column, elements.
 struct Matrix {
   const void* data = nullptr;
-  bool bfloat16 = false;  ///< float32 otherwise
+  Number number = Number::kFloat32;
   std::int64_t row = 0, column = 0;
 
   Matrix at(std::int64_t elements) const;  ///< the one that begins so many elements later

@@ -1,7 +1,11 @@
-#include "emulated_gpu/library.h"
-
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
+
+#include "emulated_gpu/library.h"
+#include "emulated_gpu/narrow_floats.h"
 
 namespace emulated_gpu::testing {
 namespace {
@@ -143,6 +147,32 @@ TEST_CASE("small floats are flushed to zero, and sums are not contracted") {
     y[2] = fmaf(x, x, -square) != 0.0f;)",
                                             1, 3);
   CHECK(values == std::vector<int>(3, 1));
+}
+
+TEST_CASE("floats of 16 bits are those of IEEE 754") {
+  for (unsigned word = 0; word < 0x7C00; ++word) {
+    const auto bits = static_cast<unsigned short>(word);
+    const int exponent = static_cast<int>(word >> 10U);
+    const auto fraction = static_cast<float>((word & 0x3FFU) + (exponent > 0 ? 1024U : 0U));
+    const float number = std::ldexp(fraction, std::max(exponent, 1) - 25);
+    const float next = from_float16(static_cast<unsigned short>(word + 1));
+    const float middle = word == 0x7BFF ? 65520.0F : (number + next) / 2;
+    const unsigned even = word + word % 2;
+    const bool good = from_float16(bits) == number && to_float16(number) == bits &&
+                      to_float16(std::nextafter(middle, 0.0F)) == bits &&
+                      to_float16(middle) == even &&
+                      to_float16(std::nextafter(middle, 1e6F)) == word + 1 &&
+                      to_float16(-number) == word + 0x8000U;
+    CHECK_MESSAGE(good, word);
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  CHECK(from_float16(0x7C00) == kInfinity);
+  CHECK(from_float16(0xFC00) == -kInfinity);
+  CHECK(to_float16(-kInfinity) == 0xFC00);
+  CHECK(to_float16(1e30F) == 0x7C00);
+  CHECK(to_float16(-1e-30F) == 0x8000);
+  CHECK(to_float16(std::numeric_limits<float>::quiet_NaN()) == 0x7FFF);
+  CHECK(std::isnan(from_float16(0xFE01)));
 }
 
 TEST_CASE("shared memory starts as garbage") {

@@ -43,20 +43,6 @@ std::string log_of(const Library& library, nvrtcProgram program) {
   return text;
 }
 
-/// The same options, but for another GPU.
-std::vector<const char*> for_sm_90(const std::vector<std::string>& options) {
-  std::vector<const char*> result = {"--gpu-architecture=sm_90"};
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::string& option = options[i];
-    if (option == "-arch" || option == "--gpu-architecture") {
-      ++i;
-    } else if (option.rfind("-arch=", 0) != 0 && option.rfind("--gpu-architecture=", 0) != 0) {
-      result.push_back(option.c_str());
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 std::optional<std::string> real_errors(const Program& program,
@@ -78,9 +64,9 @@ std::optional<std::string> real_errors(const Program& program,
       library.create(&created, program.source.c_str(), program.name.c_str(),
                      static_cast<int>(names.size()), texts.data(), names.data());
   if (begun != NVRTC_SUCCESS) return "EMULATED_GPU_NVRTC: no program: " + std::to_string(begun);
-  const std::vector<const char*> chosen = for_sm_90(options);
-  const nvrtcResult result =
-      library.compile(created, static_cast<int>(chosen.size()), chosen.data());
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  const nvrtcResult result = library.compile(created, static_cast<int>(words.size()), words.data());
   std::optional<std::string> errors;
   if (result != NVRTC_SUCCESS) {
     errors = log_of(library, created) + "NVRTC ends with " + std::to_string(result) + "\n";

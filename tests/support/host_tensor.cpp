@@ -8,6 +8,7 @@
 
 #include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/float16.h"
 
 namespace meshwork {
 namespace {
@@ -58,6 +59,8 @@ std::vector<double> to_doubles(const HostTensor& tensor) {
       return converted<std::uint8_t>(tensor);
     case DType::kBFloat16:
       return converted<BFloat16>(tensor);
+    case DType::kFloat16:
+      return converted<Float16>(tensor);
     default:
       break;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "graph/dim_rule.h"
 
 namespace meshwork {
@@ -103,6 +104,8 @@ HostTensor in_dtype(const HostTensor& from, DType dtype) {
     const auto value = static_cast<float>(values[i]);
     if (dtype == DType::kBFloat16) {
       to.as<BFloat16>()[i] = BFloat16(value);
+    } else if (dtype == DType::kFloat16) {
+      to.as<Float16>()[i] = Float16(value);
     } else {
       to.as<float>()[i] = value;
     }

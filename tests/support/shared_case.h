@@ -26,7 +26,7 @@ struct SharedCase {
 /// first device.
 std::vector<SharedCase> shared_cases(const OpCase& op_case, const std::vector<HostTensor>& inputs);
 
-/// The same numbers as float32 or bfloat16, rounded.
+/// The same numbers as float32, bfloat16 or float16, rounded.
 HostTensor in_dtype(const HostTensor& from, DType dtype);
 
 /// Whether backends compute the op: it is no leaf that others fill, and sends nothing.

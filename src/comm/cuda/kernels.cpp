@@ -17,9 +17,7 @@ struct Outputs {
 };
 
 // What one load brings.
-struct alignas(16) Pack {
-  T at[16 / sizeof(T)];
-};
+typedef Pack<T, 16 / sizeof(T)> Terms;
 
 // A NaN in b is returned, too: a > NaN is false.
 DEVICE T combine(T a, T b) {
@@ -30,7 +28,7 @@ DEVICE T combine(T a, T b) {
 #endif
 }
 
-DEVICE Pack combine(Pack a, const Pack& b) {
+DEVICE Terms combine(Terms a, const Terms& b) {
   for (int i = 0; i < (int)(16 / sizeof(T)); ++i) a.at[i] = combine(a.at[i], b.at[i]);
   return a;
 }
@@ -64,7 +62,7 @@ DEVICE void reduce(const Inputs& in, const Outputs& out, int32 outputs, int64 i)
 
 // The first `packs` packs as such, all behind them one by one.
 KERNEL(reduce_peers, Inputs in, Outputs out, int32 outputs, int64 packs, int64 count) {
-  FOR_EACH(i, packs) reduce<Pack>(in, out, outputs, i);
+  FOR_EACH(i, packs) reduce<Terms>(in, out, outputs, i);
   const int64 first = packs * (int64)(16 / sizeof(T));
   FOR_EACH(i, count - first) reduce<T>(in, out, outputs, first + i);
 }

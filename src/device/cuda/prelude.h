@@ -4,7 +4,8 @@
 
 namespace meshwork::cuda {
 
-/// What every source of kernels begins with: names of types, bfloat16, loops over elements.
+/// What every source of kernels begins with: names of types, loops over elements, floats of
+/// 16 bits, packs of numbers.
 ///
 ///     KERNEL(scale, float* y, const T* x, float factor, int64 count) {
 ///       FOR_EACH(i, count) y[i] = to_float(x[i]) * factor;
@@ -31,11 +32,11 @@ typedef double float64;
 
 #define DEVICE static __device__ __forceinline__
 
+// Floats of 16 bits, which are computed with as float32: the upper half of a float32, and IEEE
+// 754's.
 struct alignas(2) bfloat16 {
   uint16 bits;
 };
-
-// IEEE 754's 16 bits, in which data are stored.
 struct alignas(2) float16 {
   uint16 bits;
 };
@@ -47,16 +48,23 @@ DEVICE float to_float(float x) { return x; }
 DEVICE float to_float(int32 x) { return (float)x; }
 DEVICE float to_float(int64 x) { return (float)x; }
 DEVICE float to_float(bfloat16 x) { return __int_as_float((int32)((uint32)x.bits << 16)); }
-
-// Rounds to nearest, ties to even; NaN stays NaN.
-DEVICE bfloat16 to_bfloat16(float x) {
-  uint32 word = (uint32)__float_as_int(x);
-  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
-  word = is_nan ? word | 0x00400000u : word + 0x7fffu + (word >> 16 & 1u);
-  bfloat16 y;
-  y.bits = (uint16)(word >> 16);
+DEVICE float to_float(float16 x) {
+#ifdef EMULATED_GPU
+  return emulated_gpu::from_float16(x.bits);
+#else
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
   return y;
+#endif
 }
+
+// The number that is computed with.
+template <class T>
+DEVICE T computed(T x) {
+  return x;
+}
+DEVICE float computed(bfloat16 x) { return to_float(x); }
+DEVICE float computed(float16 x) { return to_float(x); }
 
 template <class T>
 struct From;
@@ -66,13 +74,44 @@ struct From<float> {
 };
 template <>
 struct From<bfloat16> {
-  DEVICE bfloat16 number(float x) { return to_bfloat16(x); }
+  DEVICE bfloat16 number(float x) {
+    uint32 word = (uint32)__float_as_int(x);
+    const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+    word = is_nan ? word | 0x00400000u : word + 0x7fffu + (word >> 16 & 1u);
+    return {(uint16)(word >> 16)};
+  }
+};
+template <>
+struct From<float16> {
+  DEVICE float16 number(float x) {
+    float16 y;
+#ifdef EMULATED_GPU
+    y.bits = emulated_gpu::to_float16(x);
+#else
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+#endif
+    return y;
+  }
 };
 
-// A float as T, rounded to nearest.
+// A float as T, rounded to the nearest one, of two to the even one; NaN stays NaN.
 template <class T>
 DEVICE T from_float(float x) {
   return From<T>::number(x);
+}
+
+// Numbers side by side, moved as one word.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T at[kCount];
+};
+template <int kCount, class T>
+DEVICE Pack<T, kCount> load(const T* from) {
+  return *(const Pack<T, kCount>*)from;
+}
+template <class T, int kCount>
+DEVICE void store(T* to, const Pack<T, kCount>& pack) {
+  *(Pack<T, kCount>*)to = pack;
 }
 )cuda";
 

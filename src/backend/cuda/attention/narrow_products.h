@@ -4,7 +4,7 @@
 
 namespace meshwork::cuda::attention {
 
-/// What products.h says, by tensor cores: operands are bfloat16, weights rounded to it.
+/// What products.h says, by tensor cores: weights are rounded to the dtype of operands.
 inline constexpr std::string_view kNarrowProductsText = R"cuda(
 // A warp has 16 rows of a tile. A thread has two of them, and pairs of columns.
 #define ROWS 2
@@ -44,10 +44,10 @@ DEVICE void clear(float (&numbers)[ROWS][kColumns]) {
 
 // What a block has in shared memory.
 struct Room {
-  bfloat16* staged;  // [STAGED]
+  T* staged;  // [STAGED]
 };
-#define MAKE_ROOM(room)                                    \
-  __shared__ __align__(16) bfloat16 staged_memory[STAGED]; \
+#define MAKE_ROOM(room)                             \
+  __shared__ __align__(16) T staged_memory[STAGED]; \
   const Room room = {staged_memory}
 
 // Eight elements of a row of x; zeros where it ends.
@@ -67,7 +67,7 @@ DEVICE uint4 eight_at(const Lines<const T>& x, int32 row, int32 column, int32 is
 
 // Rows and columns of x, from the first ones on: there after all_staged().
 template <int kRows, int kColumns, int kPadded>
-DEVICE void stage(bfloat16* staged, const Lines<const T>& x, int32 first, int32 column,
+DEVICE void stage(T* staged, const Lines<const T>& x, int32 first, int32 column,
                   int32 is_aligned) {
   constexpr int kEights = kColumns / 8;
   if (is_aligned && first + kRows <= x.count && column + kColumns <= x.width) {
@@ -87,7 +87,7 @@ DEVICE void stage(bfloat16* staged, const Lines<const T>& x, int32 first, int32 
 
 // 16 features of the 16 rows of a warp.
 template <int kPadded>
-DEVICE void load_rows(uint32 (&to)[4], const bfloat16* staged) {
+DEVICE void load_rows(uint32 (&to)[4], const T* staged) {
   const int32 of_warp = (int32)threadIdx.x / 32 * 16;
   load_matrices(to, staged + (of_warp + lane() % 16) * kPadded + lane() / 16 * 8);
 }
@@ -111,7 +111,7 @@ DEVICE void add_eight(float (&to)[ROWS][kColumns], int32 j, const uint32 (&a)[4]
 
 // 16 features of w's rows, staged, by those of a warp's own.
 template <int kPadded>
-DEVICE void add_dots(Scores& scores, const uint32 (&rows)[4], const bfloat16* w) {
+DEVICE void add_dots(Scores& scores, const uint32 (&rows)[4], const T* w) {
 #pragma unroll
   for (int32 n = 0; n < TILE_COLUMNS; n += 16) {
     uint32 columns[4];
@@ -123,7 +123,7 @@ DEVICE void add_dots(Scores& scores, const uint32 (&rows)[4], const bfloat16* w)
 
 // 16 rows of w, staged, by weights j to j + 3 of the rows of a warp.
 template <int kPadded>
-DEVICE void add_rows(Sums& sums, const Scores& weights, int32 j, const bfloat16* w) {
+DEVICE void add_rows(Sums& sums, const Scores& weights, int32 j, const T* w) {
   const uint32 rows[4] = {pair(weights.at[0][j], weights.at[0][j + 1]),
                           pair(weights.at[1][j], weights.at[1][j + 1]),
                           pair(weights.at[0][j + 2], weights.at[0][j + 3]),
@@ -158,11 +158,11 @@ DEVICE Fixed fixed(const Lines<const T>& x, int32 row, int32 is_aligned, const R
 
 // Rows by which they are multiplied: two such tiles are staged at once.
 struct Tile {
-  const bfloat16* staged;
+  const T* staged;
 };
 DEVICE Tile tile(const Lines<const T>& x, int32 row, int32 place, int32 is_aligned,
                  const Room& room) {
-  bfloat16* const staged = room.staged + place * TILE_COLUMNS * PADDED_WIDTH;
+  T* const staged = room.staged + place * TILE_COLUMNS * PADDED_WIDTH;
   stage<TILE_COLUMNS, WIDTH, PADDED_WIDTH>(staged, x, row, 0, is_aligned);
   return {staged};
 }
@@ -202,7 +202,7 @@ DEVICE void all_there() {}
 DEVICE void dots(Scores& scores, const Fixed& x, const Tile& w, int32 is_aligned,
                  const Room& room) {
   clear(scores.at);
-  bfloat16* const of_w = room.staged + TILE_ROWS * PADDED;
+  T* const of_w = room.staged + TILE_ROWS * PADDED;
   for (int32 begin = 0; begin < w.lines.width; begin += CHUNK) {
     __syncthreads();
     stage<TILE_ROWS, CHUNK, PADDED>(room.staged, x.lines, x.row, begin, is_aligned);

@@ -50,11 +50,10 @@ struct Room {
   __shared__ __align__(16) float weights_memory[TILE_ROWS * PADDED_TILE]; \
   const Room room = {staged_memory, weights_memory}
 
-DEVICE float4 four(const float* from) { return *(const float4*)from; }
-DEVICE float4 four(const bfloat16* from) {
-  const uint2 words = *(const uint2*)from;
-  return make_float4(__uint_as_float(words.x << 16), __uint_as_float(words.x & 0xffff0000u),
-                     __uint_as_float(words.y << 16), __uint_as_float(words.y & 0xffff0000u));
+template <class Number>
+DEVICE float4 four(const Number* from) {
+  const Pack<Number, 4> x = load<4>(from);
+  return make_float4(to_float(x.at[0]), to_float(x.at[1]), to_float(x.at[2]), to_float(x.at[3]));
 }
 
 // The first `count` of four elements; zeros behind them.

@@ -4,7 +4,7 @@
 
 namespace meshwork::cuda::attention {
 
-/// What a warp multiplies by tensor cores of bfloat16: the pieces of PTX that its lanes hold
+/// What a warp multiplies by tensor cores, which PTX_T names: the pieces of PTX that its lanes hold
 /// (PTX ISA, mma.m16n8k16 and ldmatrix). An emulated GPU, which has no PTX, moves the same pieces.
 inline constexpr std::string_view kTensorCoresText = R"cuda(
 DEVICE int32 lane() { return (int32)threadIdx.x % 32; }
@@ -29,31 +29,37 @@ DEVICE const uint64* shown_by(int32 of_lane) {
   return shown[(int32)threadIdx.x / 32 * 32 + of_lane].words[shown[threadIdx.x].turn & 1];
 }
 
-DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
+DEVICE void load_matrices(uint32 (&to)[4], const T* row) {
   show((uint64)row, 0, 0);
   for (int32 m = 0; m < 4; ++m) {
-    const bfloat16* const from = (const bfloat16*)*shown_by(8 * m + lane() / 4) + lane() % 4 * 2;
+    const T* const from = (const T*)*shown_by(8 * m + lane() / 4) + lane() % 4 * 2;
     to[m] = (uint32)from[0].bits | (uint32)from[1].bits << 16;
   }
 }
-DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
+DEVICE void load_transposed(uint32 (&to)[4], const T* row) {
   show((uint64)row, 0, 0);
   for (int32 m = 0; m < 4; ++m) {
     const int32 source = 8 * m + lane() % 4 * 2;
-    const bfloat16 low = ((const bfloat16*)*shown_by(source))[lane() / 4];
-    const bfloat16 high = ((const bfloat16*)*shown_by(source + 1))[lane() / 4];
+    const T low = ((const T*)*shown_by(source))[lane() / 4];
+    const T high = ((const T*)*shown_by(source + 1))[lane() / 4];
     to[m] = (uint32)low.bits | (uint32)high.bits << 16;
   }
 }
 
+// The number in the lower half of a word.
+DEVICE float number_in(uint64 word) {
+  T number;
+  number.bits = (uint16)word;
+  return to_float(number);
+}
 // The 16 elements of a row or column, of which four lanes from `first` on show two words each.
 DEVICE void shown_elements(float (&to)[16], int32 first, int32 word) {
   for (int32 i = 0; i < 4; ++i) {
     const uint64 words = shown_by(first + i)[word];
-    to[2 * i] = __uint_as_float((uint32)words << 16);
-    to[2 * i + 1] = __uint_as_float((uint32)words & 0xffff0000u);
-    to[2 * i + 8] = __uint_as_float((uint32)(words >> 32) << 16);
-    to[2 * i + 9] = __uint_as_float((uint32)(words >> 32) & 0xffff0000u);
+    to[2 * i] = number_in(words);
+    to[2 * i + 1] = number_in(words >> 16);
+    to[2 * i + 8] = number_in(words >> 32);
+    to[2 * i + 9] = number_in(words >> 48);
   }
 }
 DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
@@ -67,17 +73,10 @@ DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 
     for (int32 k = 0; k < 16; ++k) c[i] = fmaf(rows[i / 2][k], columns[i % 2][k], c[i]);
   }
 }
-
-DEVICE void copy_later(bfloat16* to, const bfloat16* from) { *(uint4*)to = *(const uint4*)from; }
-DEVICE void wait_for_copies() {}
-
-DEVICE uint32 pair(float low, float high) {
-  return (uint32)to_bfloat16(low).bits | (uint32)to_bfloat16(high).bits << 16;
-}
 #else
 // Four matrices of 8 by 8 in shared memory: lane l says where row l % 8 of matrix l / 8 is, and is
 // given of each the elements 2 (l % 4) and the next of row l / 4.
-DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
+DEVICE void load_matrices(uint32 (&to)[4], const T* row) {
   const uint32 address = (uint32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -85,7 +84,7 @@ DEVICE void load_matrices(uint32 (&to)[4], const bfloat16* row) {
                : "memory");
 }
 // The same of their transposes.
-DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
+DEVICE void load_transposed(uint32 (&to)[4], const T* row) {
   const uint32 address = (uint32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -95,26 +94,45 @@ DEVICE void load_transposed(uint32 (&to)[4], const bfloat16* row) {
 
 // c [16, 8] += a [16, 16] b [16, 8]. Lane l has of c columns 2 (l % 4) and the next of rows l / 4
 // and 8 more; of a these rows in 0 and 1, and in 2 and 3 eight columns on; of b rows 2 (l % 4) and
-// the next of column l / 4, and eight rows on.
+// the next of column l / 4, and eight rows on. The first GPUs take one half of k after the other.
 DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." PTX_T "." PTX_T ".f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+#pragma unroll
+  for (int32 i = 0; i < 2; ++i) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32." PTX_T "." PTX_T ".f32 "
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(i == 0 ? b0 : b1));
+  }
+#endif
 }
+#endif
 
+#if __CUDA_ARCH__ >= 800
 // 16 bytes into shared memory, where they are after wait_for_copies().
-DEVICE void copy_later(bfloat16* to, const bfloat16* from) {
+DEVICE void copy_later(T* to, const T* from) {
   const uint32 address = (uint32)__cvta_generic_to_shared(to);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
 }
 DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Two numbers rounded to bfloat16.
+// Two numbers rounded to T.
 DEVICE uint32 pair(float low, float high) {
   uint32 result;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  asm("cvt.rn." PTX_T "x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
   return result;
+}
+#else
+DEVICE void copy_later(T* to, const T* from) { *(uint4*)to = *(const uint4*)from; }
+DEVICE void wait_for_copies() {}
+
+DEVICE uint32 pair(float low, float high) {
+  return (uint32)from_float<T>(low).bits | (uint32)from_float<T>(high).bits << 16;
 }
 #endif
 )cuda";

@@ -1,6 +1,9 @@
 #include "backend/cuda/attention/variant.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "backend/cuda/attention/narrow_products.h"
 #include "backend/cuda/attention/products.h"
@@ -12,8 +15,22 @@
 namespace meshwork::cuda::attention {
 namespace {
 
-/// The first GPUs that multiply bfloat16.
-constexpr int kFirstCapability = 80;
+/// What tensor cores multiply.
+struct TensorCores {
+  DType dtype;
+  const char* ptx;  ///< its name in PTX, quoted
+  int capability;   ///< of the first GPUs that have them
+};
+constexpr std::array kTensorCores{TensorCores{DType::kBFloat16, "\"bf16\"", 80},
+                                  TensorCores{DType::kFloat16, "\"f16\"", 75}};
+
+/// nullptr if there are none.
+const TensorCores* tensor_cores(DType dtype) {
+  const auto* const found =
+      std::find_if(kTensorCores.begin(), kTensorCores.end(),
+                   [&](const TensorCores& cores) { return cores.dtype == dtype; });
+  return found == kTensorCores.end() ? nullptr : found;
+}
 
 constexpr std::int64_t kMostColumns = 256;
 
@@ -28,8 +45,9 @@ std::int64_t rounded_up(std::int64_t columns) {
 
 Variant variant_of(const Request& request, std::int64_t columns) {
   const DType dtype = request.inputs[0].type.dtype;
+  const TensorCores* const cores = tensor_cores(dtype);
   const bool on_tensor_cores =
-      dtype == DType::kBFloat16 && request.stream->gpu().capability() >= kFirstCapability;
+      cores != nullptr && request.stream->gpu().capability() >= cores->capability;
   std::int64_t width = columns;
   if (on_tensor_cores) {
     for (const std::size_t operand : {0, 2}) {
@@ -57,6 +75,7 @@ Source source_of(std::string name, std::initializer_list<std::string_view> texts
   source.text += kOperandsText;
   source.text += kTilesText;
   if (variant.on_tensor_cores) {
+    source.defines += fmt::format("#define PTX_T {}\n", tensor_cores(variant.dtype)->ptx);
     source.text += kTensorCoresText;
     source.text += kNarrowProductsText;
   } else {

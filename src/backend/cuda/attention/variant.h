@@ -11,7 +11,7 @@ namespace meshwork::cuda::attention {
 /// How a kernel is specialized.
 struct Variant {
   DType dtype;
-  bool on_tensor_cores;  ///< those of bfloat16
+  bool on_tensor_cores;  ///< which multiply floats of 16 bits
   std::int64_t width;    ///< of results: columns that a block computes; on tensor cores, up to
                          ///< 128, of all operands
   std::int64_t slices;   ///< blocks beside each other for all columns

@@ -10,8 +10,8 @@
 namespace meshwork::cuda {
 
 /// Writes the formula of an elementwise op down: its operands are names of numbers of `dtype`,
-/// which is no bfloat16, but of a condition, which is a float. Gives what stands for the result: of
-/// `dtype`, of a comparison a float.
+/// which is no float of 16 bits, but of a condition, which is a float. Gives what stands for the
+/// result: of `dtype`, of a comparison a float.
 using WriteFormula = std::string (*)(Writer& writer, DType dtype,
                                      std::span<const std::string> operands);
 

@@ -13,7 +13,7 @@ namespace meshwork::cuda {
 struct FusedValue {
   DType dtype;
   std::string stored;  ///< the name of what stands in memory
-  std::string number;  ///< of what is computed with: of bfloat16 a float
+  std::string number;  ///< of what is computed with: of floats of 16 bits a float
 };
 
 /// The value of an expression, which gets a name.

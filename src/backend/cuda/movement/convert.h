@@ -27,31 +27,34 @@ template <class To>
 struct Convert {
   template <class From>
   DEVICE To of(From x) {
+    return whole(computed(x));
+  }
+  template <class From>
+  DEVICE To whole(From x) {
     return (To)x;
   }
-  DEVICE To of(float x) {
+  DEVICE To whole(float x) {
     // 2^bits is a float, the greatest To often is not.
     const float end = 2 * (float)(Range<To>::kLast / 2 + 1);
     if (x >= end) return Range<To>::kLast;
     if (x <= (float)Range<To>::kFirst) return Range<To>::kFirst;
     return x != x ? (To)0 : (To)x;
   }
-  DEVICE To of(bfloat16 x) { return of(to_float(x)); }
 };
-template <>
-struct Convert<float> {
+
+template <class To>
+struct ToFloat {
   template <class From>
-  DEVICE float of(From x) {
-    return to_float(x);
+  DEVICE To of(From x) {
+    return from_float<To>(to_float(x));
   }
 };
 template <>
-struct Convert<bfloat16> {
-  template <class From>
-  DEVICE bfloat16 of(From x) {
-    return to_bfloat16(to_float(x));
-  }
-};
+struct Convert<float> : ToFloat<float> {};
+template <>
+struct Convert<bfloat16> : ToFloat<bfloat16> {};
+template <>
+struct Convert<float16> : ToFloat<float16> {};
 )cuda";
 
 }  // namespace meshwork::cuda

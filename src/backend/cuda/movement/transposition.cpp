@@ -32,10 +32,6 @@ struct Tiles {
   Dim dims[DIMS];  // of the others, the last one first
 };
 
-struct alignas(sizeof(T) * PACK) Pack {
-  T v[PACK];
-};
-
 KERNEL(transposition, const Tiles tiles) {
   __shared__ T tile[SIDE][SIDE + PADDING];
   Index rest = blockIdx.x;
@@ -55,8 +51,8 @@ KERNEL(transposition, const Tiles tiles) {
 #pragma unroll
     for (int32 c = y; c < SIDE; c += 8) {
       if (c >= columns) continue;
-      const Pack pack = *(const Pack*)(from + c * tiles.column_from + x);
-      for (int32 i = 0; i < PACK; ++i) tile[c][x + i] = pack.v[i];
+      const Pack<T, PACK> pack = load<PACK>(from + c * tiles.column_from + x);
+      for (int32 i = 0; i < PACK; ++i) tile[c][x + i] = pack.at[i];
     }
   }
   __syncthreads();
@@ -64,9 +60,9 @@ KERNEL(transposition, const Tiles tiles) {
 #pragma unroll
     for (int32 r = y; r < SIDE; r += 8) {
       if (r >= rows) continue;
-      Pack pack;
-      for (int32 i = 0; i < PACK; ++i) pack.v[i] = tile[x + i][r];
-      *(Pack*)(to + r * tiles.row_to + x) = pack;
+      Pack<T, PACK> pack;
+      for (int32 i = 0; i < PACK; ++i) pack.at[i] = tile[x + i][r];
+      store(to + r * tiles.row_to + x, pack);
     }
   }
 }

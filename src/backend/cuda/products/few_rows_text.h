@@ -13,17 +13,6 @@ struct Sizes {
   int64 lines, depth, part, parts;
 };
 
-// What a thread loads at a time.
-template <int32 N>
-struct alignas(sizeof(T) * N) Pack {
-  T elements[N];
-};
-
-template <int32 N>
-DEVICE Pack<N> load(const T* from) {
-  return *(const Pack<N>*)from;
-}
-
 DEVICE float sum_of_lanes(float x, int32 lanes) {
   for (int32 distance = lanes / 2; distance > 0; distance /= 2) {
     x += __shfl_xor_sync(0xffffffffu, x, distance);
@@ -52,16 +41,16 @@ KERNEL(few_rows_dots, R* y, const T* matrix, const T* few, Walk stack, Sizes siz
   float sums[ROWS] = {};
 #pragma unroll 4
   for (int64 k = begin + lane * WIDTH; k < end; k += lanes * WIDTH) {
-    const Pack<WIDTH> a = load<WIDTH>(line_begin + k);
+    const Pack<T, WIDTH> a = load<WIDTH>(line_begin + k);
 #pragma unroll
     for (int32 row = 0; row < ROWS; ++row) {
 #pragma unroll
       for (int32 i = 0; i < WIDTH; i += FEW_WIDTH) {
-        const Pack<FEW_WIDTH> b =
+        const Pack<T, FEW_WIDTH> b =
             load<FEW_WIDTH>(few_begin + row * s.few_row + (k + i) * s.few_k);
 #pragma unroll
         for (int32 j = 0; j < FEW_WIDTH; ++j) {
-          sums[row] = fmaf(to_float(a.elements[i + j]), to_float(b.elements[j]), sums[row]);
+          sums[row] = fmaf(to_float(a.at[i + j]), to_float(b.at[j]), sums[row]);
         }
       }
     }
@@ -98,13 +87,13 @@ KERNEL(few_rows_columns, R* y, const T* matrix, const T* few, Walk stack, Sizes 
     const T* few_begin = few + at.w;
 #pragma unroll 4
     for (int64 k = begin + warp; k < end; k += kWarps) {
-      const Pack<WIDTH> a = load<WIDTH>(lines + k * s.matrix_k);
+      const Pack<T, WIDTH> a = load<WIDTH>(lines + k * s.matrix_k);
 #pragma unroll
       for (int32 row = 0; row < ROWS; ++row) {
         const float b = to_float(few_begin[row * s.few_row + k * s.few_k]);
 #pragma unroll
         for (int32 i = 0; i < WIDTH; ++i) {
-          sums[row][i] = fmaf(to_float(a.elements[i]), b, sums[row][i]);
+          sums[row][i] = fmaf(to_float(a.at[i]), b, sums[row][i]);
         }
       }
     }

@@ -25,8 +25,15 @@ std::string text_of(const Product& p) {
 }
 
 cudaDataType_t data_type_of(DType dtype) {
-  MW_CHECK(dtype == DType::kFloat32 || dtype == DType::kBFloat16, "{}", to_string(dtype));
-  return dtype == DType::kFloat32 ? CUDA_R_32F : CUDA_R_16BF;
+  switch (dtype) {
+    case DType::kFloat32:
+      return CUDA_R_32F;
+    case DType::kBFloat16:
+      return CUDA_R_16BF;
+    default:
+      MW_CHECK(dtype == DType::kFloat16, "a product of {}", to_string(dtype));
+      return CUDA_R_16F;
+  }
 }
 
 /// A description that cuBLASLt keeps, given back in the end.
@@ -108,8 +115,20 @@ struct Description {
         y(describe_matrix(p.y, p.result, p.rows, p.columns, p.stack)) {}
 };
 
-cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const Problem& problem,
-                                      const Description& description, const std::string& text) {
+[[noreturn]] void fail_without_algorithm(const Gpu& gpu, DType operands, const std::string& text,
+                                         cublasStatus_t status) {
+  constexpr int kFirstOfBFloat16 = 80;
+  const bool is_too_old = operands == DType::kBFloat16 && gpu.capability() < kFirstOfBFloat16;
+  fail("device cuda: cuBLASLt has no algorithm for {}: {}; {}, or say device: cpu", text,
+       cublaslt().cublasLtGetStatusString(status),
+       is_too_old ? "GPUs multiply bfloat16 from compute capability 8.0 on: say precision: "
+                    "mixed_float16"
+                  : "update cuBLAS");
+}
+
+cublasLtMatmulAlgo_t choose_algorithm(const Gpu& gpu, cublasLtHandle_t handle,
+                                      const Problem& problem, const Description& description,
+                                      const std::string& text) {
   const Owned<cublasLtMatmulPreference_t> choice = describe_choice(problem);
   cublasLtMatmulHeuristicResult_t result{};
   int count = 0;
@@ -119,8 +138,7 @@ cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const Problem& pr
   if (status == CUBLAS_STATUS_SUCCESS)
     status = count > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED;
   if (status != CUBLAS_STATUS_SUCCESS) {
-    fail("device cuda: cuBLASLt has no algorithm for {}: {}; update cuBLAS, or say device: cpu",
-         text, cublaslt().cublasLtGetStatusString(status));
+    fail_without_algorithm(gpu, problem.operands, text, status);
   }
   return result.algo;
 }
@@ -136,7 +154,7 @@ cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem, const Descri
   const std::pair key(gpu.number(), problem);
   const auto known = chosen.find(key);
   if (known != chosen.end()) return known->second;
-  return chosen[key] = choose_algorithm(handle, problem, description, text);
+  return chosen[key] = choose_algorithm(gpu, handle, problem, description, text);
 }
 
 /// A product that is ready to be enqueued.

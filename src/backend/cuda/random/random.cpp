@@ -45,10 +45,6 @@ DEVICE void draw(uint64 key, uint64 step, uint64 counter, float (&z)[DRAWN]) {
 )cuda";
 
 constexpr std::string_view kText = R"cuda(
-struct alignas(sizeof(float) * DRAWN) Numbers {
-  float at[DRAWN];
-};
-
 // `counters`: of a run, wherever in a counter it begins.
 KERNEL(draw_part, float* y, const int64* step, uint64 key, float shift, float scale, int64 counters,
        Part part) {
@@ -61,11 +57,11 @@ KERNEL(draw_part, float* y, const int64* step, uint64 key, float shift, float sc
     if (within >= part.length) continue;
     float z[DRAWN];
     draw(key, at_step, (uint64)counter, z);
-    Numbers numbers;
+    Pack<float, DRAWN> numbers;
     for (int32 k = 0; k < DRAWN; ++k) numbers.at[k] = shift + scale * z[k];
     float* const to = y + run * part.length + within;
-    if (within >= 0 && within + DRAWN <= part.length && (uint64)to % sizeof(Numbers) == 0) {
-      *(Numbers*)to = numbers;
+    if (within >= 0 && within + DRAWN <= part.length && (uint64)to % sizeof numbers == 0) {
+      store(to, numbers);
       continue;
     }
     for (int32 k = 0; k < DRAWN; ++k) {

@@ -59,7 +59,7 @@ struct Terms {
     return terms;
   }
   __device__ Pairs operator()(int64 at) const {
-    const Pack<X, V> pack = pack_at<V>(x + at);
+    const Pack<X, V> pack = load<V>(x + at);
     Pairs y;
     for (int32 i = 0; i < V; ++i) {
       y.first[i] = computed(pack.at[i]) - shift[i];
@@ -75,7 +75,7 @@ struct Terms {
   const X* dy;
   DEVICE Terms of(const X* x, const X* dy, int64, int32) { return {x, dy}; }
   __device__ Pairs operator()(int64 at) const {
-    const Pack<X, V> pack = pack_at<V>(x + at), gradient = pack_at<V>(dy + at);
+    const Pack<X, V> pack = load<V>(x + at), gradient = load<V>(dy + at);
     Pairs y;
     for (int32 i = 0; i < V; ++i) {
       y.second[i] = computed(gradient.at[i]);
@@ -165,7 +165,7 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
   const std::string defines = define("X", x.type.dtype) + define("V", pack) +
                               define("SHIFTS", static_cast<std::int64_t>(shifts));
   std::string text(kTeamText);
-  text.append(kPackText).append(kWalkText).append(kText);
+  text.append(kStoreText).append(kWalkText).append(kText);
   const Source source{name, text, defines};
   const std::int64_t count = num_elements(x.type.shape) / channels.count;
   CudaStream& stream = stream_of(args);

@@ -6,6 +6,7 @@
 #include "backend/cuda/reductions/pack.h"
 #include "backend/cuda/team.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -60,7 +61,7 @@ DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
     if (place_of(line, chunk, k) < line.extent) {
-      const Pack<T, V> pack = pack_at<V>(from + k / V * step);
+      const Pack<T, V> pack = load<V>(from + k / V * step);
       for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
     } else {
       for (int32 j = 0; j < V; ++j) e[k + j] = -MW_INFINITY;
@@ -76,7 +77,7 @@ DEVICE void save(const float (&e)[E], T* y, const Line& line, int32 chunk) {
     if (place_of(line, chunk, k) >= line.extent) continue;
     Pack<T, V> pack;
     for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
-    *(Pack<T, V>*)(to + k / V * step) = pack;
+    store(to + k / V * step, pack);
   }
 }
 
@@ -98,7 +99,7 @@ std::int32_t power_of_two_above(std::int64_t x) {
 /// Threads of a line, of those that can be beside each other where lines are: the fewer lines, the
 /// more.
 std::int32_t lanes_of(const Lines& lines, int held) {
-  const std::int32_t needed = power_of_two_above((lines.extent + held - 1) / held);
+  const std::int32_t needed = power_of_two_above(ceil_divide(lines.extent, held));
   if (lines.inner == 1) return needed;
   const auto few = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kThreads / lines.count));
   const auto most = std::max(kLanesBesides, static_cast<std::int32_t>(std::bit_floor(few)));
@@ -122,18 +123,18 @@ LinePlan plan_lines(const KernelArgs& args, std::int64_t axis,
   lines.lanes = lanes_of(lines, plan.held);
   if (inner > 1) lines.width = kThreads / lines.lanes;
   const std::int64_t together = std::int64_t{lines.lanes} * plan.held;
-  lines.chunks = static_cast<std::int32_t>((lines.extent + together - 1) / together);
+  lines.chunks = static_cast<std::int32_t>(ceil_divide(lines.extent, together));
   const int threads = std::max(kThreads, lines.lanes);
   const bool alone = inner == 1 && lines.lanes > 32;
   const std::int64_t of_block = alone ? 1 : threads / lines.lanes;
-  plan.grid = {(lines.count + of_block - 1) / of_block, alone ? lines.lanes : threads};
+  plan.grid = {ceil_divide(lines.count, of_block), alone ? lines.lanes : threads};
   return plan;
 }
 
 Source lines_source(const KernelArgs& args, const std::string& name, std::string_view text,
                     const LinePlan& plan) {
   std::string all(kTeamText);
-  all.append(kPackText).append(kText).append(text);
+  all.append(kStoreText).append(kText).append(text);
   return {name, all,
           define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held)};
 }

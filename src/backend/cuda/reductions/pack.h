@@ -14,26 +14,12 @@ int pack_width(std::int64_t extent, DType dtype);
 /// one of them does not begin at a whole pack.
 int pack_width(std::int64_t extent, std::initializer_list<const TensorView*> tensors);
 
-/// Numbers side by side in memory, read at once.
-inline constexpr std::string_view kPackText = R"cuda(
-template <class N, int kCount>
-struct alignas(sizeof(N) * kCount) Pack {
-  N at[kCount];
-};
-
-template <int kCount, class N>
-DEVICE Pack<N, kCount> pack_at(const N* x) {
-  return *(const Pack<N, kCount>*)x;
+/// A number of any dtype = what was computed.
+inline constexpr std::string_view kStoreText = R"cuda(
+template <class N>
+DEVICE void store(N& y, float x) {
+  y = from_float<N>(x);
 }
-
-// The number that is computed with.
-DEVICE float computed(float x) { return x; }
-DEVICE float computed(bfloat16 x) { return to_float(x); }
-DEVICE int32 computed(int32 x) { return x; }
-DEVICE int64 computed(int64 x) { return x; }
-
-DEVICE void store(float& y, float x) { y = x; }
-DEVICE void store(bfloat16& y, float x) { y = to_bfloat16(x); }
 DEVICE void store(int32& y, int32 x) { y = x; }
 DEVICE void store(int64& y, int64 x) { y = x; }
 )cuda";

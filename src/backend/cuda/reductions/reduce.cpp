@@ -1,4 +1,5 @@
-// y = the sum or the maximum of x over `axes`; bfloat16 is added up in float32 and rounded once
+// y = the sum or the maximum of x over `axes`; floats of 16 bits are added up in float32 and
+// rounded once
 #include <fmt/format.h>
 
 #include <string>
@@ -41,7 +42,7 @@ struct Op {
 };
 
 DEVICE Numbers numbers_at(const X* x) {
-  const Pack<X, V> pack = pack_at<V>(x);
+  const Pack<X, V> pack = load<V>(x);
   Numbers y;
   for (int32 i = 0; i < V; ++i) y.at[i] = computed(pack.at[i]);
   return y;
@@ -59,7 +60,7 @@ KERNEL(fold_columns, Y* y, const X* x, Plan plan) {
   Pack<Y, V> pack;
   for (int32 i = 0; i < V; ++i) store(pack.at[i], numbers.at[i]);
   const int64 row = place.outer * plan.parts + place.part;
-  *(Pack<Y, V>*)(y + (row * plan.columns + place.column) * V) = pack;
+  store(y + (row * plan.columns + place.column) * V, pack);
 }
 
 // y [kept, parts]
@@ -88,19 +89,14 @@ Fold max_of(DType dtype) {
   return {"reduce_max", fmt::format("#define FOLD greatest\n#define NOTHING {}\n", least)};
 }
 
-/// What adds up numbers of x.
-DType sum_dtype(const TensorView& x) {
-  return x.type.dtype == DType::kBFloat16 ? DType::kFloat32 : x.type.dtype;
-}
-
 /// One pass over x, of a dtype, to y.
 Launch pass(const KernelArgs& args, const Fold& fold, const Reduction& reduction,
             const TensorView& x, const TensorView& y) {
   const std::string defines = define("X", x.type.dtype) + define("Y", y.type.dtype) +
-                              define("SUM", sum_dtype(x)) + define("V", reduction.pack) +
+                              define("SUM", sum_dtype(x.type.dtype)) + define("V", reduction.pack) +
                               fold.defines;
   std::string text(kTeamText);
-  text.append(kPackText).append(kWalkText).append(kText);
+  text.append(kStoreText).append(kWalkText).append(kText);
   return kernel_launch(stream_of(args), {fold.name, text, defines}, std::string(reduction.name),
                        reduction.grid, y.data, x.data, reduction.plan);
 }
@@ -111,7 +107,7 @@ TensorView parts_of(const KernelArgs& args, const Reduction& reduction) {
       reduction.keeps_columns ? reduction.plan.columns * reduction.pack : 1;
   const std::int64_t outer = num_elements(args.output.type.shape) / columns;
   TensorView parts = args.output;
-  parts.type = {sum_dtype(args.inputs[0]), {outer, reduction.plan.parts, columns}};
+  parts.type = {sum_dtype(args.inputs[0].type.dtype), {outer, reduction.plan.parts, columns}};
   parts.data = args.workspace;
   return parts;
 }
@@ -140,7 +136,7 @@ std::int64_t reduce_workspace(const KernelArgs& args) {
   const TensorView& x = args.inputs[0];
   const std::int64_t parts =
       reduction_parts(x.type.shape, args.attrs.integers("axes"), x.type.dtype);
-  const auto size = static_cast<std::int64_t>(size_of(sum_dtype(x)));
+  const auto size = static_cast<std::int64_t>(size_of(sum_dtype(x.type.dtype)));
   return parts == 1 ? 0 : parts * num_elements(args.output.type.shape) * size;
 }
 

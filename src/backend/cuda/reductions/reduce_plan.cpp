@@ -5,6 +5,7 @@
 
 #include "backend/cuda/reductions/pack.h"
 #include "base/check.h"
+#include "base/parallel.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -14,8 +15,6 @@ constexpr std::int64_t kFull = 1024;        ///< blocks that keep any GPU busy
 constexpr std::int64_t kRowsOfThread = 16;  ///< at least, before a result is folded in parts
 constexpr std::int64_t kPacksOfLane = 8;
 constexpr std::int64_t kFewResults = 64;  ///< packs, which one block takes
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t power_of_two_above(std::int64_t x) {
   return static_cast<std::int64_t>(

@@ -25,9 +25,9 @@ KERNEL(scale_offset, T* y, const T* x, const float* scale, const float* offset, 
   }
   const int64 step = (int64)gridDim.x * blockDim.x;
   for (; i < packs; i += step) {
-    Pack<T, V> pack = pack_at<V>(x + i * V);
+    Pack<T, V> pack = load<V>(x + i * V);
     for (int32 k = 0; k < V; ++k) store(pack.at[k], computed(pack.at[k]) * factor[k] + term[k]);
-    *(Pack<T, V>*)(y + i * V) = pack;
+    store(y + i * V, pack);
   }
 }
 )cuda";
@@ -56,7 +56,7 @@ Launch scale_offset(const KernelArgs& args) {
   const std::int64_t packs = num_elements(shape) / pack;
   const std::int64_t period = channels * inner / pack;
   const std::int64_t run = inner == 1 ? 0 : inner / pack;
-  const Source source{"scale_offset", std::string(kPackText).append(kText),
+  const Source source{"scale_offset", std::string(kStoreText).append(kText),
                       define("T", x.type.dtype) + define("V", pack)};
   return kernel_launch(stream_of(args), source, source.name, grid_for(packs, period), y.data,
                        x.data, args.inputs[1].data, args.inputs[2].data, packs, period, run);

@@ -4,8 +4,8 @@
 
 namespace meshwork::cuda {
 
-/// How a thread finds its rows of a ReducePlan, and folds them. Part of a source behind kTeamText
-/// and kPackText; it needs a definition of V, the elements of a pack.
+/// How a thread finds its rows of a ReducePlan, and folds them. Part of a source behind kTeamText;
+/// it needs a definition of V, the elements of a pack.
 inline constexpr std::string_view kWalkText = R"cuda(
 struct Dims {
   int64 extent[6], stride[6];

@@ -36,19 +36,6 @@ struct Channels {
   float mean[CHANNELS], std[CHANNELS];
 };
 
-DEVICE double number(bfloat16 x) { return to_float(x); }
-DEVICE double number(float16 x) {
-  const uint32 exponent = x.bits >> 10 & 31, fraction = x.bits & 1023;
-  const uint32 wide = exponent == 31 ? 255 : exponent + 127 - 15;
-  const float normal = __int_as_float((int32)(wide << 23 | fraction << 13));
-  const float size = exponent == 0 ? (float)fraction / 16777216.0f : normal;
-  return x.bits >> 15 ? -size : size;
-}
-template <class Number>
-DEVICE double number(Number x) {
-  return (double)x;
-}
-
 // A whole number, to 1e-6 of it, that int32 can hold; else 0.
 DEVICE void store(int32& y, double value) {
   const double nearest = rint(value);
@@ -60,7 +47,7 @@ DEVICE void store(float& y, double value) { y = (float)value; }
 
 DEVICE TO converted(FROM x, const Channels& channels) {
   TO y;
-  store(y, number(x) * channels.scale + channels.offset);
+  store(y, (double)computed(x) * channels.scale + channels.offset);
   return y;
 }
 

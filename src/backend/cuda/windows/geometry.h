@@ -46,21 +46,6 @@ struct Slides {
   Slide of[3];
 };
 
-// Consecutive numbers, moved as one word.
-template <class N, int kCount>
-struct alignas(sizeof(N) * kCount) Pack {
-  N at[kCount];
-};
-
-template <int kCount, class N>
-DEVICE Pack<N, kCount> load(const N* from) {
-  return *(const Pack<N, kCount>*)from;
-}
-template <class N, int kCount>
-DEVICE void store(N* to, const Pack<N, kCount>& pack) {
-  *(Pack<N, kCount>*)to = pack;
-}
-
 // Along one dimension result number q < count stands at to + q * to_step, and its tap j < taps
 // reads element first + q * step + j * reach of `source` by element k + j * k_step of the kernel.
 struct Axis {
