@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "device/cuda/gpu.h"
@@ -43,6 +45,8 @@ class CudaStream final : public Stream {
   void record(Event& event) override;
   void wait_for(const Event& event) override;
   Launch recorded(const std::function<void()>& enqueue) override;
+  void mark(std::int32_t number) override;
+  std::optional<std::int32_t> failed_behind() const override;
   void drain() noexcept override;
 
   void fill_zero(std::byte* to, std::int64_t bytes);
@@ -56,6 +60,7 @@ class CudaStream final : public Stream {
  private:
   Gpu& gpu_;
   bool tensor_float32_;
+  std::shared_ptr<std::int32_t> marked_;  ///< memory of the host that a kernel writes marks to
   CUstream stream_ = nullptr;
 };
 
