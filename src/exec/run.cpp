@@ -2,6 +2,8 @@
 // depends on the hosts of other devices, so no piece reaches over a step at which they exchange.
 // The events between the streams stay outside, too: an event within a recorded piece would be the
 // one that was recorded last when the device comes to it, which may be that of the next run.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
