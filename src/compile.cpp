@@ -138,6 +138,10 @@ void layouts(Compilation& c) {
   if (!only_updates(c.kind)) {
     c.program.notes = check_rules_hit(c.graph, c.config, c.facts.absent);
     c.program.notes.insert(c.program.notes.end(), c.facts.notes.begin(), c.facts.notes.end());
+    if (c.config.tensor_float32 && !c.target().tensor_float32) {
+      c.program.notes.push_back(
+          "tensor_float_32: true has no effect on a CPU, which computes products of whole float32");
+    }
   }
   c.trace.pinned = pin_layouts(c.graph, c.config, c.mesh);
   c.program.variables = c.trace.pinned.variables;

@@ -15,10 +15,10 @@ std::string to_string(const Target& target) {
       "{}: alignment {}, cache {}, fusions of {}, rows of {}, halves from {}, light {}, {} "
       "operations per "
       "byte, "
-      "small {}, buckets {}, fusions {}, kernels {}\n",
+      "TensorFloat-32 {}, small {}, buckets {}, fusions {}, kernels {}\n",
       target.name, target.alignment, target.cache, target.longest_fusion, target.longest_row,
-      target.split_work, target.light_flops, target.flops_per_byte, target.small_message,
-      target.bucket, join(fusions, " "), join(kernels, " "));
+      target.split_work, target.light_flops, target.flops_per_byte, target.tensor_float32,
+      target.small_message, target.bucket, join(fusions, " "), join(kernels, " "));
 }
 
 }  // namespace meshwork

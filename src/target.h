@@ -20,6 +20,7 @@ struct Target {
   std::int64_t split_work = 0;     ///< multiplications of a product worth a sum of two halves
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device
+  bool tensor_float32 = false;     ///< products of float32 may round their operands to 10 bits
   std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
   std::set<std::string> fusions;   ///< names of those that pay

@@ -105,9 +105,9 @@ std::unique_ptr<Backend> make_cpu_backend(int threads);
 Target cuda_target();
 
 /// Kernels of our own, which NVRTC compiles, and cuBLASLt's products, on number `gpu` of the GPUs
-/// of this machine; without a number they may be asked for, but have no device to run on. Throws a
-/// configuration Error, of one line, where what they need is missing.
-std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu);
+/// of this machine, as `target` says; without a number they may be asked for, but have no device to
+/// run on. Throws a configuration Error, of one line, where what they need is missing.
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu, Target target = cuda_target());
 
 /// Of oneDNN: "2.6.0".
 std::string onednn_version();

@@ -149,6 +149,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   if (const Value* precision = reader.find("precision")) {
     config.precision = read_precision(*precision, "precision");
   }
+  config.tensor_float32 = reader.get("tensor_float_32", config.tensor_float32);
   if (const Value* device = reader.find("device")) {
     config.device = choose<DeviceKind>(*device, "device",
                                        {{"cpu", DeviceKind::kCpu},

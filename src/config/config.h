@@ -216,6 +216,7 @@ struct Config {
   std::string text;  ///< YAML of the whole, overrides included
   std::uint64_t seed = 1337;
   Precision precision = Precision::kFloat32;  ///< of layers that do not say otherwise
+  bool tensor_float32 = false;  ///< products and convolutions of float32 may be TensorFloat-32
   DeviceKind device = DeviceKind::kCpu;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map

@@ -16,6 +16,7 @@ struct GpuInfo {
   std::int64_t memory = 0, free_memory = 0;  ///< bytes
   int multiprocessors = 0;
   double flops = 0;           ///< float32 multiplications and additions per second, at most
+  bool has_tensor_float32 = false;
   std::vector<bool> reaches;  ///< whose memory its kernels read, by number
 };
 

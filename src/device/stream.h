@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace meshwork {
 
@@ -57,6 +58,11 @@ class Stream {
   /// returned enqueues all of it again. Null where that would take as long as to enqueue it piece
   /// by piece.
   virtual Launch recorded(const std::function<void()>& /*enqueue*/) { return nullptr; }
+
+  /// Enqueues a note that the stream has come to here, which outlasts what fails behind it.
+  virtual void mark(std::int32_t /*number*/) {}
+  /// Where something has failed, the number of the last mark that was reached; 0 if none was.
+  virtual std::optional<std::int32_t> failed_behind() const { return std::nullopt; }
 
   /// The host waits until nothing is left in the stream, whatever went wrong in it.
   virtual void drain() noexcept = 0;

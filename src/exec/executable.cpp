@@ -64,32 +64,21 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
   for (const FinalCopy& copy : plan.copies) {
     add(copy.variable, this->copy(copy), {copy.variable});
   }
-}
-
-void Executable::run() const {
-  if (runs_++ == 1 && calls_.empty()) {
-    recorded_ = streams_.compute->recorded([this] {
-      for (const Step& step : steps_) step.launch();
-    });
-  }
-  if (recorded_ == nullptr) return run([](std::size_t /*step*/) {});
-  Progress& progress = streams_.progress;
-  progress.program.store(this, std::memory_order_relaxed);
-  progress.step.store(0, std::memory_order_relaxed);
-  recorded_();
-  progress.program.store(nullptr, std::memory_order_relaxed);
-  progress.count.fetch_add(1, std::memory_order_relaxed);
+  reserve_marks();
 }
 
 void Executable::bind(const Instruction& instruction) {
   if (instruction.kind == Instruction::Kind::kFinish) {
     const auto& call = plan_.instructions[static_cast<std::size_t>(instruction.started)];
-    return add(call.nodes.front(), finish(instruction), call.nodes);
+    add(call.nodes.front(), finish(instruction), call.nodes);
+    steps_.back().exchanges = true;
+    return;
   }
   const ValueId id = instruction.nodes.front();
   const bool is_several = instruction.nodes.size() > 1;
   if (instruction.kind == Instruction::Kind::kStart) {
     add(id, start(instruction), {});
+    steps_.back().exchanges = true;
   } else if (is_several || !is_view(plan_.program, id)) {
     add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes);
   }
@@ -104,12 +93,7 @@ Launch Executable::copy(const FinalCopy& copy) const {
 }
 
 void Executable::add(ValueId value, Launch launch, const std::vector<ValueId>& values) {
-  steps_.push_back({value, std::move(launch), values, under_way_});
-}
-
-std::string Executable::describe(std::size_t step) const {
-  const Node& node = plan_.program.node(steps_.at(step).value);
-  return fmt::format("{} of '{}'", node.op->name, node.path);
+  steps_.push_back({value, std::move(launch), values, under_way_, false});
 }
 
 TensorView Executable::view(ValueId id) const {

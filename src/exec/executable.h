@@ -48,7 +48,14 @@ struct ProgramStreams {
   std::unique_ptr<Stream> compute;
   std::unique_ptr<Stream> communication;
   Progress progress;
+  /// Programs by the first of their marks on the compute stream; all are below `next_mark`.
+  std::map<std::int32_t, const Executable*> marked;
+  std::int32_t next_mark = 1;
 };
+
+/// Where the device that has failed was in its programs, for the end of an error: "; it had come to
+/// einsum of 'd1', and not to relu of 'd2'". "" where it has not failed, or was in none.
+std::string place_of_failure(const ProgramStreams& streams);
 
 /// Where the kernels of a device read all stored samples of a field of the data.
 using SamplesOf = std::function<const std::byte*(const std::string& field)>;
@@ -64,29 +71,26 @@ class Executable {
     Launch launch;
     std::vector<ValueId> values;           ///< that are in their places after it, and not before
     std::vector<PreparedCall*> under_way;  ///< collectives, to be given a hand after it
+    bool exchanges = false;                ///< a collective starts or ends here
   };
 
   Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
              CommunicatorGroups& groups, std::byte* arena, const SamplesOf& samples = {});
 
   /// Enqueues the program on the streams. The compute stream ends behind all of it. From the second
-  /// time on it is one piece of work, where the device can record it and no host has a part in it.
+  /// time on all steps between two at which devices exchange something are one recorded piece of
+  /// work, where the device can record them.
   void run() const;
 
   /// The same, and calls `after` with the number of each step that has been enqueued.
   template <class After>
   void run(const After& after) const {
-    constexpr auto kRelaxed = std::memory_order_relaxed;
-    Progress& progress = streams_.progress;
-    progress.program.store(this, kRelaxed);
+    begin();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      progress.step.store(i, kRelaxed);
-      steps_[i].launch();
-      for (PreparedCall* call : steps_[i].under_way) call->poll();
+      enqueue(i);
       after(i);
     }
-    progress.program.store(nullptr, kRelaxed);
-    progress.count.fetch_add(1, kRelaxed);
+    end();
   }
 
   /// What a step computes: "all_reduce of hidden_1".
@@ -104,6 +108,20 @@ class Executable {
   TensorView output(std::string_view name) const;
 
  private:
+  friend std::string place_of_failure(const ProgramStreams& streams);
+
+  /// Steps that are enqueued as one.
+  struct Piece {
+    std::size_t begin, end;
+    Launch launch;
+  };
+
+  void begin() const { streams_.progress.program.store(this, std::memory_order_relaxed); }
+  void enqueue(std::size_t step) const;
+  void launch(std::size_t step) const;
+  void record() const;
+  void end() const;
+  void reserve_marks();
   void bind(const Instruction& instruction);
   Launch copy(const FinalCopy& copy) const;
   Launch kernel(const Instruction& instruction, ValueId id) const;
@@ -125,8 +143,9 @@ class Executable {
   std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them
   std::vector<PreparedCall*> under_way_;                ///< after the step added last
+  std::int32_t first_mark_ = 0;
   mutable std::int64_t runs_ = 0;
-  mutable Launch recorded_;  ///< all steps; null: they are enqueued one by one
+  mutable std::vector<Piece> recorded_;  ///< in order; other steps are enqueued one by one
 };
 
 /// Scratch bytes that `backend` wants for a kernel or a fusion group; an Error if it has none for

@@ -97,7 +97,11 @@ bool have_gpus() {
 Target target_of(const config::Config& config, const Mesh& mesh) {
   const bool on_gpus = config.device == config::DeviceKind::kCuda ||
                        (config.device == config::DeviceKind::kAuto && have_gpus());
-  if (on_gpus) return cuda_target();
+  if (on_gpus) {
+    Target target = cuda_target();
+    target.tensor_float32 = config.tensor_float32;
+    return target;
+  }
   const JobLaunch launch = launch_from_environment();
   return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
 }
@@ -285,18 +289,18 @@ void check_launch(const Job& job, const std::string& command) {
 namespace {
 
 /// Devices of a node take its GPUs in turn: ranks by their number on it, else devices by theirs.
-DeviceParts make_cuda_device_parts(std::shared_ptr<Communicator> hosts) {
-  if (hosts == nullptr) return {make_cuda_backend(std::nullopt), nullptr};
+DeviceParts make_cuda_device_parts(const Target& target, std::shared_ptr<Communicator> hosts) {
+  if (hosts == nullptr) return {make_cuda_backend(std::nullopt, target), nullptr};
   const JobLaunch launch = launch_from_environment();
   const int gpu = (launch.by_mpirun ? launch.local_rank : hosts->rank()) % gpu_count();
-  return {make_cuda_backend(gpu), cuda_communicator(std::move(hosts), gpu)};
+  return {make_cuda_backend(gpu, target), cuda_communicator(std::move(hosts), gpu)};
 }
 
 }  // namespace
 
 DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts) {
   if (job.device_factory) return job.device_factory(job.target, std::move(hosts));
-  if (job.target.name == kCuda) return make_cuda_device_parts(std::move(hosts));
+  if (job.target.name == kCuda) return make_cuda_device_parts(job.target, std::move(hosts));
   return {make_cpu_backend(job.target.threads), std::move(hosts)};
 }
 

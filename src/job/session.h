@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "exec/executable.h"
 #include "job/device_plans.h"
 #include "state/checkpoint.h"
@@ -77,6 +78,18 @@ class Session {
   Device& device() const { return backend_->device(); }
   Stream& stream() const { return *streams_.compute; }  ///< that programs begin and end on
   const Progress& progress() const { return streams_.progress; }
+
+  /// Does `work`; an Error says where the device was in its programs, if that has failed.
+  template <class Work>
+  auto with_place_of_failure(const Work& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      const std::string place = place_of_failure(streams_);
+      if (place.empty()) throw;
+      throw Error(error.code(), error.what() + place);
+    }
+  }
   bool is_first() const { return hosts().rank() == 0; }
 
   /// Bytes of this device's arena, and of these the variables'.

@@ -103,7 +103,7 @@ FitResult evaluate(const Job& job, const World& world, const GivenWeights& weigh
   const Watchdog watchdog(session);
   Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
-  result.logs = evaluator.run(out, verbose);
+  result.logs = session.with_place_of_failure([&] { return evaluator.run(out, verbose); });
   result.digest = session.weights_digest();
   return result;
 }

@@ -154,7 +154,8 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
       keep_vocabulary(job, directory, options);
       record.emplace(job, directory, options.command);
     });
-    FitResult result = train(session, directory, options, record ? &*record : nullptr, out);
+    FitResult result = session.with_place_of_failure(
+        [&] { return train(session, directory, options, record ? &*record : nullptr, out); });
     if (record) result.record = record->line();
     return result;
   } catch (const Error& error) {

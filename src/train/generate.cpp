@@ -239,7 +239,7 @@ void generate(const Job& job, const World& world, const GivenWeights& weights,
   Session session(job, world);
   load(session, weights);
   const Watchdog watchdog(session);
-  Generator(session, generation, listener).run();
+  session.with_place_of_failure([&] { Generator(session, generation, listener).run(); });
 }
 
 }  // namespace meshwork

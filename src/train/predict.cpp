@@ -140,7 +140,8 @@ void predict(const Job& job, const World& world, const GivenWeights& weights,
     }
   });
   ProgressBar bar(out, session.is_first() ? verbose : 0, terminal_of(1));
-  Predictor(session, inputs_of(job), files).run(writers, bar);
+  session.with_place_of_failure(
+      [&] { Predictor(session, inputs_of(job), files).run(writers, bar); });
   collectively(session.hosts(), [&] {
     for (data::NpyWriter& writer : writers) writer.close();
   });

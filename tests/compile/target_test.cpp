@@ -117,4 +117,22 @@ TEST_CASE("a program says for which target it is, but not for how many threads")
   Target target = cpu_target(1);
   target.cache /= 2;
   CHECK(to_string(target) != to_string(cpu_target(1)));
+  Target rounds = cpu_target(1);
+  rounds.tensor_float32 = true;
+  CHECK(to_string(rounds) != to_string(cpu_target(1)));
+}
+
+TEST_CASE("that TensorFloat-32 was asked for in vain is a note") {
+  const auto notes = [](const std::string& more, bool has_it) {
+    Job job = job_of(kText + more, "");
+    job.target.tensor_float32 = has_it;
+    add_program(job, ProgramKind::kTrain, 128);
+    return job.programs.begin()->second.notes;
+  };
+  CHECK(!job_of(kText + std::string("tensor_float_32: true\n"), "").target.tensor_float32);
+  REQUIRE(notes("tensor_float_32: true\n", false).size() == 1);
+  CHECK(notes("tensor_float_32: true\n", false)[0] ==
+        "tensor_float_32: true has no effect on a CPU, which computes products of whole float32");
+  CHECK(notes("tensor_float_32: true\n", true).empty());
+  CHECK(notes("", false).empty());
 }

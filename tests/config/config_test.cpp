@@ -13,6 +13,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.file == "c.yaml");
   CHECK(config.seed == 1337);
   CHECK(config.precision == Precision::kFloat32);
+  CHECK(!config.tensor_float32);
   CHECK(config.device == DeviceKind::kCpu);
   CHECK(config.mesh.axes == Axes{{"data", -1}});
   CHECK(config.strategy == Strategy::kDataParallel);
@@ -43,6 +44,7 @@ TEST_CASE("every key of the file arrives") {
   const Config config = parse(kModel + R"(
 seed: 18446744073709551615
 precision: mixed_bfloat16
+tensor_float_32: true
 device: auto
 mesh: {data: 2, model: -1, pipe: 3}
 strategy: model_parallel
@@ -66,6 +68,7 @@ run_directory: out
 )");
   CHECK(config.seed == ~0ULL);
   CHECK(config.precision == Precision::kMixedBFloat16);
+  CHECK(config.tensor_float32);
   CHECK(config.device == DeviceKind::kAuto);
   CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", -1}, {"pipe", 3}});
   CHECK(config.strategy == Strategy::kModelParallel);
@@ -73,7 +76,7 @@ run_directory: out
   REQUIRE(config.layout_map.size() == 3);
   CHECK(config.layout_map[0].pattern == "d1/kernel");
   CHECK(config.layout_map[0].dims == Dims{{}, {"model", "data"}});
-  CHECK(to_string(config.layout_map[0].at) == "c.yaml:13:3");
+  CHECK(to_string(config.layout_map[0].at) == "c.yaml:14:3");
   CHECK(config.layout_map[1].pattern == "d1/bias");
   CHECK(config.layout_map[1].dims == Dims{{}});
   CHECK(config.layout_map[2].dims.empty());

@@ -8,6 +8,7 @@
 #include "base/bfloat16.h"
 #include "base/rng.h"
 #include "cuda/case_runs.h"
+#include "device/cuda_device.h"
 #include "ops/ops.h"
 #include "support/equations.h"
 
@@ -95,7 +96,9 @@ class Memory {
 /// An einsum bound on the GPU, whose tensors lie `shift` elements behind aligned addresses.
 class BoundEinsum {
  public:
-  BoundEinsum(const EquationCase& c, const Types& types, std::int64_t shift = 0) {
+  BoundEinsum(const EquationCase& c, const Types& types, std::int64_t shift = 0,
+              Device& device = gpu_backend().device())
+      : stream_(device.make_stream()) {
     const KernelDef* kernel = gpu_backend().find("einsum");
     REQUIRE(kernel != nullptr);
     args_.attrs = attrs_of(c, types);
@@ -129,7 +132,7 @@ class BoundEinsum {
   Launch recorded() { return stream_->recorded(launch_); }
 
  private:
-  std::unique_ptr<Stream> stream_ = gpu_backend().device().make_stream();
+  std::unique_ptr<Stream> stream_;
   std::vector<Memory> memory_;  ///< of x, w, y and the workspace
   KernelArgs args_;
   Launch launch_;
@@ -305,6 +308,29 @@ TEST_CASE("products on GPUs are as close as sums of float32 can be told to be") 
     check_bounds({"m k", "n k", "m n", {{"m", 2}, {"n", 20}, {"k", 5000}}}, 5000, types);
     check_bounds({"b m k", "b k n", "b m n", {{"b", 4}, {"m", 6}, {"n", 7}, {"k", 50}}}, 50, types);
   }
+}
+
+TEST_CASE("products on GPUs round operands of float32 to TensorFloat-32 where that is asked for") {
+  Target target = cuda_target();
+  target.tensor_float32 = true;
+  const auto device = make_cuda_device(0, target);
+  const EquationCase c{"m k", "k n", "m n", {{"m", 70}, {"n", 45}, {"k", 130}}};
+  // Between two numbers of 10 bits of fraction, nearer to the lower; no sum of float32 is rounded.
+  const auto quarter = [](std::size_t i) { return 1 + std::floor(4 * uniform_at(5, 0, i)) / 4; };
+  const HostTensor low = tensor_of(c.shape(c.x), kFloat32, quarter);
+  const HostTensor x = tensor_of(c.shape(c.x), kFloat32,
+                                 [&](std::size_t i) { return quarter(i) + 1.0 / (1 << 12U); });
+  const HostTensor w = quarters(c.shape(c.w), kFloat32, 6);
+  const HostTensor whole = naive(c, x, w, kFloat32), rounded = naive(c, low, w, kFloat32);
+  REQUIRE(difference(whole, rounded, 0) != "");
+  for (int round = 0; round < 2; ++round) {  // the algorithms chosen for both stay apart
+    CHECK(difference(BoundEinsum(c, kTypes[0], 0, *device)(x, w), rounded, 0) == "");
+    CHECK(difference(BoundEinsum(c, kTypes[0])(x, w), whole, 0) == "");
+  }
+  const HostTensor narrow_x = quarters(c.shape(c.x), kBFloat16, 7);
+  const HostTensor narrow_w = quarters(c.shape(c.w), kBFloat16, 8);
+  CHECK(difference(BoundEinsum(c, kTypes[2], 0, *device)(narrow_x, narrow_w),
+                   naive(c, narrow_x, narrow_w, kFloat32), 0) == "");
 }
 
 TEST_CASE("a recorded product on a GPU reads its operands anew") {

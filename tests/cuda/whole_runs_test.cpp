@@ -92,3 +92,23 @@ fit: {batch_size: 16}
   CHECK(loss_difference(gpu, cpu) < 0.01);
   CHECK(on("cuda").digest == gpu.digest);
 }
+
+TEST_CASE("TensorFloat-32 trains on a GPU near float32, with its own bits each time") {
+  const std::string text = R"(
+device: cuda
+mesh: {data: 2}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [32, 40]}, y: {normal: [32, 12]}}}
+model: {input: [40], layers: [Dense: {units: 30, activation: tanh}, Dense: {units: 12}]}
+compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
+fit: {batch_size: 16}
+)";
+  const Trajectory whole = train(text, {.steps = 4});
+  const auto rounded = [&] { return train("tensor_float_32: true\n" + text, {.steps = 4}); };
+  const Trajectory first = rounded();
+  CHECK(loss_difference(first, whole) > 0);
+  CHECK(loss_difference(first, whole) < 1e-3);
+  CHECK(rounded().digest == first.digest);
+}

@@ -78,8 +78,11 @@ Seen see(const Layout& layout, const void* data, bool transpose) {
 }
 
 cublasStatus_t check_types(const Operation& operation, const Layouts& layouts) {
+  const bool tensor_float32 = operation.compute_type == CUBLAS_COMPUTE_32F_FAST_TF32;
   const bool pedantic = operation.compute_type == CUBLAS_COMPUTE_32F_PEDANTIC;
-  if (!pedantic && operation.compute_type != CUBLAS_COMPUTE_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!pedantic && !tensor_float32 && operation.compute_type != CUBLAS_COMPUTE_32F) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   if (operation.scale_type != CUDA_R_32F || operation.transpose_c != CUBLAS_OP_N ||
       operation.pointer_mode != CUBLASLT_POINTER_MODE_HOST) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -88,6 +91,7 @@ cublasStatus_t check_types(const Operation& operation, const Layouts& layouts) {
   const std::uint32_t out = layouts.d->type;
   const bool floats = in == CUDA_R_32F && out == CUDA_R_32F;
   if (in == CUDA_R_16BF && emulated_gpu::settings().major < 8) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (tensor_float32 && !floats) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool narrow = is_narrow(in) && (out == CUDA_R_32F || out == in);
   if (layouts.b->type != in || layouts.c->type != out || (!floats && !narrow)) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -213,6 +217,7 @@ Product product_of(const Operation& operation, const Layouts& layouts, const Ope
   const Seen right = see(*layouts.b, operands.b, operation.transpose_b != CUBLAS_OP_N);
   Product result;
   result.m = left.rows, result.n = right.columns, result.k = left.columns;
+  result.tensor_float32 = operation.compute_type == CUBLAS_COMPUTE_32F_FAST_TF32;
   result.a = left.matrix;
   result.b = right.matrix;
   result.c = see(*layouts.c, operands.c, false).matrix;

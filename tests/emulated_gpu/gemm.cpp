@@ -7,6 +7,14 @@
 namespace emulated_gpu {
 namespace {
 
+/// To the nearest, ties away from zero, as tensor cores' conversions do.
+float to_tensor_float32(float value) {
+  const auto word = bits<std::uint32_t>(value);
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  if ((word & kExponent) == kExponent) return value;  // infinite, or not a number
+  return bits<float>((word + 0x1000U) & ~0x1FFFU);
+}
+
 float read(const Matrix& matrix, std::int64_t i, std::int64_t j) {
   const std::int64_t place = i * matrix.row + j * matrix.column;
   const auto* const narrow = static_cast<const unsigned short*>(matrix.data);
@@ -47,18 +55,23 @@ Matrix Matrix::at(std::int64_t elements) const {
 }
 
 void multiply(const Product& product) {
+  const auto operand = [&](const Matrix& matrix, std::int64_t i, std::int64_t j) {
+    const float value = read(matrix, i, j);
+    return product.tensor_float32 ? to_tensor_float32(value) : value;
+  };
   const auto n = static_cast<std::size_t>(product.n);
   // Rows of B lie whole in memory then, and the innermost loop runs along them.
   std::vector<float> rows(static_cast<std::size_t>(product.k) * n);
   for (std::int64_t k = 0; k < product.k; ++k) {
     float* const row = &rows[static_cast<std::size_t>(k) * n];
-    for (std::size_t j = 0; j < n; ++j) row[j] = read(product.b, k, static_cast<std::int64_t>(j));
+    for (std::size_t j = 0; j < n; ++j)
+      row[j] = operand(product.b, k, static_cast<std::int64_t>(j));
   }
   std::vector<float> sums(n);
   for (std::int64_t i = 0; i < product.m; ++i) {
     sums.assign(n, 0.0F);
     for (std::int64_t k = 0; k < product.k; ++k) {
-      const float left = read(product.a, i, k);
+      const float left = operand(product.a, i, k);
       const float* const right = &rows[static_cast<std::size_t>(k) * n];
       for (std::size_t j = 0; j < n; ++j) sums[j] += left * right[j];
     }

@@ -25,6 +25,7 @@ struct Product {
   Matrix a, b, c, d;
   Matrix bias;  ///< without data: none
   bool relu = false;
+  bool tensor_float32 = false;  ///< A and B are rounded to 10 bits of fraction
 };
 
 /// In float32; each sum in the order of k.

@@ -3,12 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <string>
 
 #include "comm/thread.h"
 #include "support/errors.h"
+#include "support/remote/stream.h"
 #include "support/remote_device.h"
 #include "support/training.h"
 
@@ -34,12 +36,13 @@ compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
 fit: {batch_size: 8}
 )";
 
-/// What two remote devices say to a step of the model whose plan `change` has changed.
-std::set<std::string> errors_of(const std::function<void(Plan& plan)>& change) {
-  std::set<std::string> errors;
-  std::mutex mutex;
+using OnDevice = std::function<void(const Executable& executable, ProgramStreams& streams)>;
+
+/// Binds a step of the model, whose plan `change` has changed, on two remote devices.
+void on_two_devices(const std::function<void(Plan& plan)>& change, const OnDevice& use,
+                    const std::string& text = kText) {
   run_devices(2, [&](const World& world) {
-    Job job = job_of(kText, "2");
+    Job job = job_of(text, "2");
     job.target.threads = 1;
     const GlobalProgram program =
         compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8);
@@ -51,14 +54,27 @@ std::set<std::string> errors_of(const std::function<void(Plan& plan)>& change) {
     ProgramStreams streams(device);
     const auto arena = device.allocate(plan.arena_bytes);
     const Executable executable(plan, *parts.backend, streams, groups, arena.get());
-    const auto done = device.make_event();
-    const std::string error = error_of([&] {
-      executable.run();
-      streams.compute->record(*done);
-      done->wait();
-    });
+    use(executable, streams);
     streams.drain();
     world.hosts->barrier();
+  });
+}
+
+std::string error_of_run(const Executable& executable, ProgramStreams& streams) {
+  RemoteEvent done;
+  return error_of([&] {
+    executable.run();
+    streams.compute->record(done);
+    done.wait();
+  });
+}
+
+/// What two remote devices say to a step of the model whose plan `change` has changed.
+std::set<std::string> errors_of(const std::function<void(Plan& plan)>& change) {
+  std::set<std::string> errors;
+  std::mutex mutex;
+  on_two_devices(change, [&](const Executable& executable, ProgramStreams& streams) {
+    const std::string error = error_of_run(executable, streams);
     const std::lock_guard lock(mutex);
     errors.insert(error);
   });
@@ -82,4 +98,61 @@ TEST_CASE("a reader that does not wait for its collective is found") {
     CHECK(contains(error, "no event orders"));
     CHECK(contains(error, "behind 'collective'"));
   }
+}
+
+TEST_CASE("from its second run on a program is enqueued in pieces between its collectives") {
+  on_two_devices([](Plan&) {},
+                 [](const Executable& executable, ProgramStreams& streams) {
+                   const auto& compute = dynamic_cast<RemoteStream&>(*streams.compute);
+                   const auto run = [&] {
+                     const std::int64_t before = compute.enqueued();
+                     executable.run();
+                     return compute.enqueued() - before;
+                   };
+                   const std::int64_t single = run(), recorded = run();
+                   CHECK(run() == recorded);
+                   std::int64_t saved = 0, longest = 0, steps = 0;
+                   for (const Executable::Step& step : executable.steps()) {
+                     steps = step.exchanges ? 0 : steps + 1;
+                     longest = std::max(longest, steps);
+                     if (steps == 3) saved += 2;
+                     if (steps > 3) ++saved;
+                   }
+                   CHECK(longest > 3);
+                   const std::int64_t marks = 1;  // the first stands in a piece
+                   CHECK(executable.steps().size() <= 32);
+                   CHECK(single - recorded == saved + marks);
+                 });
+}
+
+TEST_CASE("of a device that has failed the place in its program is told") {
+  const auto use = [](const Executable& executable, ProgramStreams& streams) {
+    auto& compute = dynamic_cast<RemoteStream&>(*streams.compute);
+    CHECK(place_of_failure(streams).empty());
+    CHECK(error_of_run(executable, streams).empty());
+    CHECK(place_of_failure(streams).empty());
+    REQUIRE(executable.steps().size() > 64);
+    executable.run([&](std::size_t step) {
+      if (step == 40) compute.enqueue("a kernel", {}, [] { fail("an illegal address"); });
+    });
+    streams.drain();
+    CHECK(place_of_failure(streams) == "; it had come to " + executable.describe(32) +
+                                           ", and not to " + executable.describe(64));
+  };
+  std::string text = kText + "fusion: false\n";
+  text.replace(text.find("SGD"), 3, "Adam");
+  on_two_devices([](Plan&) {}, use, text);
+}
+
+TEST_CASE("a device that fails behind its program was near the end of it") {
+  on_two_devices([](Plan&) {},
+                 [](const Executable& executable, ProgramStreams& streams) {
+                   auto& compute = dynamic_cast<RemoteStream&>(*streams.compute);
+                   for (int round = 0; round < 2; ++round)
+                     CHECK(error_of_run(executable, streams).empty());
+                   compute.enqueue("a kernel", {}, [] { fail("an illegal address"); });
+                   streams.drain();
+                   CHECK(place_of_failure(streams) == "; it had come to " + executable.describe(0) +
+                                                          ", near the end of a program");
+                 });
 }

@@ -11,6 +11,7 @@ namespace meshwork::testing {
 ///   its memory is out of the host's reach: who touches it ends the process with a line that says
 ///   so;
 ///   its streams are threads of their own, which do what is enqueued later, each at its own pace;
+///   work that is recorded is enqueued with these checks each time it is launched;
 ///   staging memory holds garbage until the copy to it is done, and a copy from it fails if it has
 ///   changed meanwhile;
 ///   two pieces of work that use the same bytes, one of them writing, and that no event and no

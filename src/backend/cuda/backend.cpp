@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "backend/cuda/kernels.h"
 #include "base/check.h"
@@ -21,8 +22,8 @@ auto kernel_lists() {
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(std::optional<int> gpu) {
-    if (gpu) device_ = make_cuda_device(*gpu, cuda_target());
+  CudaBackend(std::optional<int> gpu, Target target) {
+    if (gpu) device_ = make_cuda_device(*gpu, std::move(target));
   }
 
   Device& device() const override {
@@ -82,8 +83,8 @@ Target cuda_target() {
   return target;
 }
 
-std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu) {
-  return std::make_unique<CudaBackend>(gpu);
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> gpu, Target target) {
+  return std::make_unique<CudaBackend>(gpu, std::move(target));
 }
 
 }  // namespace meshwork

@@ -8,7 +8,7 @@ Target cuda_target() {
   return {};
 }
 
-std::unique_ptr<Backend> make_cuda_backend(std::optional<int> /*gpu*/) {
+std::unique_ptr<Backend> make_cuda_backend(std::optional<int> /*gpu*/, Target /*target*/) {
   gpu_count();
   return nullptr;
 }

@@ -97,6 +97,7 @@ Json gpu_json(const GpuInfo& gpu) {
           {"memory", gpu.memory},
           {"free_memory", gpu.free_memory},
           {"float32_flops", gpu.flops},
+          {"tensor_float_32", gpu.has_tensor_float32},
           {"reaches", reached(gpu)}};
 }
 
@@ -130,10 +131,11 @@ void print_gpus(const Gpus& gpus) {
     fmt::print("  GPU {}      {}, compute capability {}.{}, {} multiprocessors\n", number, gpu.name,
                gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors);
     fmt::print(
-        "             {}, of them {} free; {:.3g} TFLOP/s in float32; reads the memory of {}\n",
+        "             {}, of them {} free; {:.3g} TFLOP/s in float32, {}TensorFloat-32; reads the "
+        "memory of {}\n",
         show_bytes(static_cast<double>(gpu.memory)),
         show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
-        join(reached(gpu), " "));
+        gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "));
   }
 }
 

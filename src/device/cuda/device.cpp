@@ -14,7 +14,9 @@ using cuda::Gpu;
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(Gpu& gpu, Target target) : gpu_(gpu), target_(std::move(target)), stream_(gpu) {}
+  CudaDevice(Gpu& gpu, Target target) : gpu_(gpu), target_(std::move(target)), stream_(gpu) {
+    target_.tensor_float32 = target_.tensor_float32 && gpu.has_tensor_float32();
+  }
 
   const Target& target() const override { return target_; }
 
@@ -44,7 +46,7 @@ class CudaDevice final : public Device {
   }
 
   std::unique_ptr<Stream> make_stream() override {
-    return std::make_unique<cuda::CudaStream>(gpu_);
+    return std::make_unique<cuda::CudaStream>(gpu_, target_.tensor_float32);
   }
   std::unique_ptr<Event> make_event() override { return std::make_unique<cuda::CudaEvent>(gpu_); }
 
@@ -85,6 +87,7 @@ std::vector<GpuInfo> gpus() {
                  .free_memory = static_cast<std::int64_t>(available),
                  .multiprocessors = gpu.multiprocessors(),
                  .flops = gpu.flops(),
+                 .has_tensor_float32 = gpu.has_tensor_float32(),
                  .reaches = {}};
     for (int other = 0; other < Gpu::count(); ++other) {
       info.reaches.push_back(gpu.reach(Gpu::open(other)));

@@ -47,6 +47,7 @@ namespace meshwork::cuda {
   MW_FUNCTION(cuStreamCreate) \
   MW_FUNCTION(cuStreamDestroy) \
   MW_FUNCTION(cuStreamEndCapture) \
+  MW_FUNCTION(cuStreamQuery) \
   MW_FUNCTION(cuStreamSynchronize) \
   MW_FUNCTION(cuStreamWaitEvent)
 // clang-format on

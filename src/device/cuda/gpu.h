@@ -31,6 +31,7 @@ class Gpu {
   int multiprocessors() const { return multiprocessors_; }
   double flops() const;  ///< float32 multiplications and additions per second, at most
   int capability() const { return capability_; }  ///< 90: compute capability 9.0
+  bool has_tensor_float32() const { return capability_ >= 80; }
 
   /// The calling thread's calls of the driver are about this GPU from now on.
   void make_current() const;

@@ -28,7 +28,7 @@ Grid grid_of(std::int64_t elements) {
   return {std::min((elements + kThreads - 1) / kThreads, kMostBlocks), kThreads};
 }
 
-CudaStream::CudaStream(Gpu& gpu) : gpu_(gpu) {
+CudaStream::CudaStream(Gpu& gpu, bool tensor_float32) : gpu_(gpu), tensor_float32_(tensor_float32) {
   gpu.make_current();
   check(driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
 }
@@ -73,6 +73,40 @@ void CudaStream::wait_for(const Event& event) {
   gpu_.make_current();
   check(driver().cuStreamWaitEvent(stream_, dynamic_cast<const CudaEvent&>(event).handle(), 0),
         "waiting for an event");
+}
+
+namespace {
+
+const Source kMark{"mark",
+                   "KERNEL(mark, int32* place, int32 number) {\n"
+                   "  *place = number;\n"
+                   "  __threadfence_system();\n"
+                   "}\n",
+                   ""};
+
+/// A number that kernels write, and that is there when the GPU is lost.
+std::shared_ptr<std::int32_t> make_marked() {
+  void* place = nullptr;
+  check(driver().cuMemHostAlloc(&place, sizeof(std::int32_t),
+                                CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "allocating memory that the GPU writes marks to");
+  auto* const number = static_cast<std::int32_t*>(place);
+  *number = 0;
+  return {number, [](std::int32_t* it) { static_cast<void>(driver().cuMemFreeHost(it)); }};
+}
+
+}  // namespace
+
+void CudaStream::mark(std::int32_t number) {
+  gpu_.make_current();
+  if (marked_ == nullptr) marked_ = make_marked();
+  kernel_launch(*this, kMark, "mark", {1, 1}, marked_.get(), number)();
+}
+
+std::optional<std::int32_t> CudaStream::failed_behind() const {
+  const CUresult result = driver().cuStreamQuery(stream_);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return std::nullopt;
+  return marked_ == nullptr ? 0 : *static_cast<const volatile std::int32_t*>(marked_.get());
 }
 
 void CudaStream::drain() noexcept {

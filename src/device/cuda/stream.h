@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "device/cuda/gpu.h"
@@ -33,7 +35,7 @@ Grid grid_of(std::int64_t elements);
 
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(Gpu& gpu);
+  explicit CudaStream(Gpu& gpu, bool tensor_float32 = false);
   ~CudaStream() override;
 
   bool is_immediate() const override { return false; }
@@ -43,6 +45,8 @@ class CudaStream final : public Stream {
   void record(Event& event) override;
   void wait_for(const Event& event) override;
   Launch recorded(const std::function<void()>& enqueue) override;
+  void mark(std::int32_t number) override;
+  std::optional<std::int32_t> failed_behind() const override;
   void drain() noexcept override;
 
   void fill_zero(std::byte* to, std::int64_t bytes);
@@ -50,9 +54,13 @@ class CudaStream final : public Stream {
 
   Gpu& gpu() const { return gpu_; }
   CUstream handle() const { return stream_; }
+  /// Whether kernels may round operands of float32 products to TensorFloat-32, as it was asked for.
+  bool tensor_float32() const { return tensor_float32_; }
 
  private:
   Gpu& gpu_;
+  bool tensor_float32_;
+  std::shared_ptr<std::int32_t> marked_;  ///< memory of the host that a kernel writes marks to
   CUstream stream_ = nullptr;
 };
 

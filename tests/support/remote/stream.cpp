@@ -51,16 +51,51 @@ void RemoteStream::push(std::function<void()> work) {
 
 void RemoteStream::enqueue(const std::string& name, const std::vector<Use>& uses,
                            std::function<void()> work) {
+  Work added{name, uses, std::move(work)};
+  if (recording_) {
+    recording_->push_back(std::move(added));
+    return;
+  }
+  ++enqueued_;
+  add(added);
+}
+
+void RemoteStream::add(const Work& work) {
   ++clock_[id_];
-  hazards_->check(id_, clock_, name, uses);
-  push([this, work = std::move(work)] {
+  hazards_->check(id_, clock_, work.name, work.uses);
+  push([this, work = work.work] {
     if (failure_) return;
     try {
       work();
     } catch (...) {
       failure_ = std::current_exception();
+      has_failed_ = true;
     }
   });
+}
+
+Launch RemoteStream::recorded(const std::function<void()>& enqueue) {
+  recording_.emplace();
+  try {
+    enqueue();
+  } catch (...) {
+    recording_.reset();
+    throw;
+  }
+  const auto works = std::make_shared<const std::vector<Work>>(std::move(*recording_));
+  recording_.reset();
+  return [this, works] {
+    ++enqueued_;
+    for (const Work& work : *works) add(work);
+  };
+}
+
+void RemoteStream::mark(std::int32_t number) {
+  enqueue("mark", {}, [this, number] { marked_ = number; });
+}
+
+std::optional<std::int32_t> RemoteStream::failed_behind() const {
+  return has_failed_ ? std::optional<std::int32_t>(marked_) : std::nullopt;
 }
 
 void RemoteStream::copy_to_device(std::byte* device, const std::byte* host, std::int64_t bytes) {
@@ -86,6 +121,7 @@ void RemoteStream::copy(std::byte* to, const std::byte* from, std::int64_t bytes
 }
 
 void RemoteStream::record(Event& event) {
+  MW_CHECK(!recording_, "an event within a recorded piece");
   const auto state = dynamic_cast<RemoteEvent&>(event).state_;
   std::int64_t number = 0;
   {
@@ -104,6 +140,7 @@ void RemoteStream::record(Event& event) {
 }
 
 void RemoteStream::wait_for(const Event& event) {
+  MW_CHECK(!recording_, "an event within a recorded piece");
   const auto state = dynamic_cast<const RemoteEvent&>(event).state_;
   std::int64_t number = 0;
   {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,9 +54,23 @@ class RemoteStream final : public Stream {
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) override;
   void record(Event& event) override;
   void wait_for(const Event& event) override;
+  /// Of work alone: events are the host's.
+  Launch recorded(const std::function<void()>& enqueue) override;
+  void mark(std::int32_t number) override;
+  std::optional<std::int32_t> failed_behind() const override;
   void drain() noexcept override;
 
+  /// Pieces of work, recorded ones and single ones, that the host has enqueued.
+  std::int64_t enqueued() const { return enqueued_; }
+
  private:
+  struct Work {
+    std::string name;
+    std::vector<Use> uses;
+    std::function<void()> work;
+  };
+
+  void add(const Work& work);
   void push(std::function<void()> work);
   void run(int threads, std::uint64_t seed);
 
@@ -67,6 +83,10 @@ class RemoteStream final : public Stream {
   bool busy_ = false;
   bool stop_ = false;
   std::exception_ptr failure_;
+  std::atomic<bool> has_failed_{false};
+  std::atomic<std::int32_t> marked_{0};
+  std::int64_t enqueued_ = 0;
+  std::optional<std::vector<Work>> recording_;  ///< what is enqueued now is not to be done now
   std::thread thread_;
 };
 

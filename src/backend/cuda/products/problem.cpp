@@ -49,7 +49,7 @@ Product by_columns(Product product) {
   return product;
 }
 
-Problem problem_of(const Product& p) {
+Problem problem_of(const Product& p, bool tensor_float32) {
   MW_CHECK(p.y.rows == 1, "a result with rows {} apart", p.y.rows);
   return {.operands = p.operands,
           .result = p.result,
@@ -60,7 +60,8 @@ Problem problem_of(const Product& p) {
           .a = operand(p.x, p.stack, p.operands, p.m, p.k),
           .b = operand(p.w, p.stack, p.operands, p.k, p.n),
           .y = operand(p.y, p.stack, p.result, p.m, p.n),
-          .workspace = product_workspace(p.stack, p.m, p.n, p.k)};
+          .workspace = product_workspace(p.stack, p.m, p.n, p.k),
+          .tensor_float32 = tensor_float32 && p.operands == DType::kFloat32};
 }
 
 }  // namespace meshwork::cuda::products

@@ -22,6 +22,7 @@ struct Problem {
   std::int64_t rows, columns, depth, stack;
   Operand a, b, y;
   std::int64_t workspace;
+  bool tensor_float32;
   auto operator<=>(const Problem&) const = default;
 };
 
@@ -29,7 +30,7 @@ struct Problem {
 /// the other order, where its rows do.
 Product by_columns(Product product);
 
-/// Of such a product.
-Problem problem_of(const Product& product);
+/// Of such a product. `tensor_float32`: operands of float32 may be rounded to 10 bits of fraction.
+Problem problem_of(const Product& product, bool tensor_float32);
 
 }  // namespace meshwork::cuda::products

@@ -48,8 +48,9 @@ void set(cublasStatus_t (*function)(Handle, Attribute, const void*, std::size_t)
 
 Owned<cublasLtMatmulDesc_t> describe_operation(const Problem& problem) {
   cublasLtMatmulDesc_t made = nullptr;
-  check(cublaslt().cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-        "describing a product");
+  const cublasComputeType_t compute =
+      problem.tensor_float32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check(cublaslt().cublasLtMatmulDescCreate(&made, compute, CUDA_R_32F), "describing a product");
   Owned<cublasLtMatmulDesc_t> operation(made, cublaslt().cublasLtMatmulDescDestroy);
   const auto set_transposed = [&](cublasLtMatmulDescAttributes_t attribute, bool is_transposed) {
     const cublasOperation_t value = is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -172,7 +173,7 @@ struct Call {
       : stream(the_stream),
         text(text_of(the_product)),
         product(by_columns(the_product)),
-        problem(problem_of(product)),
+        problem(problem_of(product, stream.tensor_float32())),
         description(problem),
         workspace(the_workspace),
         handle(cublaslt_handle(stream.gpu())),
