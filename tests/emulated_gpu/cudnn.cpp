@@ -1,0 +1,269 @@
+// The emulated cuDNN: what graphs of one convolution need, checked as cuDNN 9.19 checks it, and
+// computed in the order of the driver's streams.
+#include <cudnn_graph.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "emulated_gpu/context.h"
+#include "emulated_gpu/cudnn_convolution.h"
+#include "emulated_gpu/cudnn_engines.h"
+#include "emulated_gpu/memory.h"
+#include "emulated_gpu/region.h"
+
+struct cudnnContext {
+  emulated_gpu::Context* context = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+namespace {
+
+using emulated_gpu::cudnn::Convolution;
+using emulated_gpu::cudnn::Descriptor;
+using emulated_gpu::cudnn::Engine;
+using emulated_gpu::cudnn::of;
+using emulated_gpu::cudnn::Work;
+
+/// Writes what there is; the caller asks how many with no room at all.
+template <class T>
+cudnnStatus_t give(const std::vector<T>& values, std::int64_t room, std::int64_t* count,
+                   void* place) {
+  if (count != nullptr) *count = static_cast<std::int64_t>(values.size());
+  if (room < 0 || (room > 0 && place == nullptr)) return CUDNN_STATUS_BAD_PARAM;
+  std::copy_n(values.begin(), std::min<std::size_t>(static_cast<std::size_t>(room), values.size()),
+              static_cast<T*>(place));
+  return CUDNN_STATUS_SUCCESS;
+}
+
+/// Each engine as a configuration, in descriptions that the caller has made.
+cudnnStatus_t give_engines(const Descriptor& heuristic, std::int64_t room, std::int64_t* count,
+                           void* places) {
+  const Descriptor& graph = *heuristic.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const std::vector<Engine> engines = emulated_gpu::cudnn::engines_for(graph);
+  const auto all = static_cast<std::int64_t>(engines.size());
+  if (count != nullptr) *count = room == 0 ? all : std::min(room, all);
+  for (std::int64_t i = 0; i < std::min(room, all); ++i) {
+    Descriptor* const made = static_cast<Descriptor**>(places)[i];
+    if (made == nullptr || made->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR) {
+      return CUDNN_STATUS_BAD_PARAM;
+    }
+    made->engine = engines[static_cast<std::size_t>(i)];
+    made->values = heuristic.values;  // the graph
+    made->finalized = true;
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t get_value(const Descriptor& descriptor, int name, cudnnBackendAttributeType_t type,
+                        std::int64_t room, std::int64_t* count, void* places) {
+  const auto is = [&](cudnnBackendDescriptorType_t of_type, int of_name,
+                      cudnnBackendAttributeType_t value) {
+    return descriptor.type == of_type && name == of_name && type == value;
+  };
+  if (is(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+         CUDNN_TYPE_BACKEND_DESCRIPTOR)) {
+    return give_engines(descriptor, room, count, places);
+  }
+  if (is(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, CUDNN_ATTR_ENGINECFG_ENGINE,
+         CUDNN_TYPE_BACKEND_DESCRIPTOR)) {
+    if (room != 1 || places == nullptr) return CUDNN_STATUS_BAD_PARAM;
+    Descriptor* const made = static_cast<Descriptor**>(places)[0];
+    if (made == nullptr || made->type != CUDNN_BACKEND_ENGINE_DESCRIPTOR) {
+      return CUDNN_STATUS_BAD_PARAM;
+    }
+    made->engine = descriptor.engine;
+    made->finalized = true;
+    if (count != nullptr) *count = 1;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  if (is(CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+         CUDNN_TYPE_NUMERICAL_NOTE)) {
+    return give(descriptor.engine.notes, room, count, places);
+  }
+  if (is(CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64)) {
+    return give(std::vector<std::int64_t>{descriptor.engine.index}, room, count, places);
+  }
+  if (is(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+         CUDNN_TYPE_INT64)) {
+    return give(std::vector<std::int64_t>{descriptor.engine.workspace}, room, count, places);
+  }
+  return CUDNN_STATUS_BAD_PARAM;
+}
+
+/// Where a tensor lies, which the pack says by its number; false where it does not, or not so
+/// aligned.
+bool place(const Descriptor& tensor, const Descriptor& pack, Work::Tensor& placed) {
+  const auto ids = pack.integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+  const auto pointers = pack.all<std::byte*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  const auto id = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) return false;
+  placed.data = pointers[static_cast<std::size_t>(found - ids.begin())];
+  placed.dims = tensor.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  placed.strides = tensor.integers(CUDNN_ATTR_TENSOR_STRIDES);
+  placed.type = tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+  const auto alignment =
+      static_cast<std::uintptr_t>(tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
+  return placed.data != nullptr && reinterpret_cast<std::uintptr_t>(placed.data) % alignment == 0;
+}
+
+bool is_reachable(const Work::Tensor& tensor) {
+  std::int64_t last = 1;
+  for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+    last += (tensor.dims[d] - 1) * tensor.strides[d];
+  }
+  const auto bytes = static_cast<std::size_t>(last) * emulated_gpu::cudnn::size_of(tensor.type);
+  return emulated_gpu::is_device_memory(reinterpret_cast<CUdeviceptr>(tensor.data), bytes);
+}
+
+CUresult run(const Work& work) {
+  const bool has_workspace =
+      emulated_gpu::is_device_memory(reinterpret_cast<CUdeviceptr>(work.workspace),
+                                     static_cast<std::size_t>(work.engine.workspace));
+  if (!is_reachable(work.x) || !is_reachable(work.w) || !is_reachable(work.y) ||
+      (work.engine.workspace > 0 && !has_workspace)) {
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  const emulated_gpu::Access access;
+  work.compute();
+  return CUDA_SUCCESS;
+}
+
+bool prepare(const Descriptor& plan, const Descriptor& pack, Work& work) {
+  const Descriptor& chosen = *plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  const Convolution c =
+      emulated_gpu::cudnn::convolution_of(*chosen.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  const cudnnBackendDescriptorType_t type = c.operation->type;
+  work.sought = type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? Work::Sought::kY
+                : type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                    ? Work::Sought::kX
+                    : Work::Sought::kW;
+  const auto of_tensor = [&](const Descriptor* tensor, Work::Sought sought) -> const Descriptor& {
+    return work.sought == sought ? *c.result : *tensor;
+  };
+  work.strides = c.windows->integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+  work.dilations = c.windows->integers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
+  work.padding = c.windows->integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+  work.engine = plan.engine;
+  work.workspace = pack.one<std::byte*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  return place(of_tensor(c.x, Work::Sought::kX), pack, work.x) &&
+         place(of_tensor(c.w, Work::Sought::kW), pack, work.w) &&
+         place(of_tensor(c.y, Work::Sought::kY), pack, work.y) &&
+         (work.engine.workspace == 0 || work.workspace != nullptr);
+}
+
+}  // namespace
+
+std::size_t cudnnGetVersion() { return CUDNN_VERSION; }
+
+const char* cudnnGetErrorString(cudnnStatus_t status) {
+  switch (CUDNN_STATUS_CATEGORY(status)) {
+    case 0:
+      return "CUDNN_STATUS_SUCCESS";
+    case CUDNN_STATUS_BAD_PARAM:
+      return "CUDNN_STATUS_BAD_PARAM";
+    case CUDNN_STATUS_NOT_SUPPORTED:
+      return "CUDNN_STATUS_NOT_SUPPORTED";
+    case CUDNN_STATUS_EXECUTION_FAILED:
+      return "CUDNN_STATUS_EXECUTION_FAILED";
+    default:
+      return "CUDNN_STATUS_NOT_INITIALIZED";
+  }
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  const char* const variable = std::getenv("EMULATED_CUDNN");
+  const bool fails = variable != nullptr && std::strcmp(variable, "fails") == 0;
+  if (fails || emulated_gpu::check_context() != CUDA_SUCCESS) return CUDNN_STATUS_NOT_INITIALIZED;
+  *handle = new (std::nothrow) cudnnContext{emulated_gpu::current_context()};
+  return *handle == nullptr ? CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
+                            : CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+  delete handle;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  emulated_gpu::Stream* found = nullptr;
+  if (emulated_gpu::find_stream(stream, found) != CUDA_SUCCESS || found == nullptr ||
+      &found->context() != handle->context) {
+    return CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH;
+  }
+  handle->stream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* descriptor) {
+  if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  *descriptor = new (std::nothrow) Descriptor{type};
+  return *descriptor == nullptr ? CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
+                                : CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  delete of(descriptor);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t count,
+                                       const void* elements) {
+  if (descriptor == nullptr || elements == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  Descriptor& own = *of(descriptor);
+  if (own.finalized) return CUDNN_STATUS_BAD_PARAM;
+  const cudnnStatus_t status = emulated_gpu::cudnn::check_attribute(own, name, type, count);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  const std::size_t bytes = static_cast<std::size_t>(count) * emulated_gpu::cudnn::bytes_of(type);
+  const auto* const begin = static_cast<const std::byte*>(elements);
+  own.values[name] = {type, count, {begin, begin + bytes}};
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  Descriptor& own = *of(descriptor);
+  if (own.finalized) return CUDNN_STATUS_BAD_PARAM;
+  const cudnnStatus_t status = emulated_gpu::cudnn::check_whole(own);
+  own.finalized = status == CUDNN_STATUS_SUCCESS;
+  if (own.finalized && own.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    own.engine = own.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
+  }
+  return status;
+}
+
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t room,
+                                       std::int64_t* count, void* elements) {
+  if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  if (!of(descriptor)->finalized) return CUDNN_STATUS_NOT_INITIALIZED;
+  return get_value(*of(descriptor), name, type, room, count, elements);
+}
+
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack) {
+  if (handle == nullptr || plan == nullptr || pack == nullptr) {
+    return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  }
+  if (!of(plan)->finalized || !of(pack)->finalized ||
+      of(plan)->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
+      of(pack)->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
+    return CUDNN_STATUS_BAD_PARAM;
+  }
+  Work work;
+  if (!prepare(*of(plan), *of(pack), work)) return CUDNN_STATUS_BAD_PARAM;
+  if (emulated_gpu::check_context() != CUDA_SUCCESS ||
+      emulated_gpu::current_context() != handle->context) {
+    return CUDNN_STATUS_EXECUTION_FAILED;
+  }
+  const CUresult result =
+      emulated_gpu::enqueue(handle->stream, [work = std::move(work)] { return run(work); });
+  return result == CUDA_SUCCESS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
