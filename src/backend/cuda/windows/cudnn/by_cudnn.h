@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "backend/cuda/windows/convolution.h"
+#include "device/cuda/stream.h"
+
+namespace meshwork::cuda::windows {
+
+/// Which of the three tensors of a convolution is computed from the other two.
+enum class Sought { kY, kX, kW };
+
+/// A convolution or one of its gradients, as cuDNN is asked for it.
+struct Task {
+  Sought sought = Sought::kY;
+  Convolution c;
+  TensorView x, w, y;
+  bool tensor_float32 = false;  ///< operands of float32 may be rounded to 10 bits of mantissa
+
+  const TensorView& result() const;
+};
+
+/// Whether cuDNN is worth asking, by shapes and dtypes alone; MESHWORK_CUDNN=never and =always say
+/// it for all that cuDNN takes.
+bool is_for_cudnn(const Task& task);
+
+/// Bytes of scratch for it, by shapes and dtypes alone: algorithms that want more are not chosen.
+/// Those for tensor cores that find channels of whole 16 bytes take next to nothing, all others
+/// copies of the tensors; gradients of filters are added up in parts.
+std::int64_t cudnn_workspace(const Task& task);
+
+/// The task by cuDNN, with so much scratch; nothing where cuDNN is missing, or has no algorithm
+/// that gives the same bits each time and adds up in float32.
+std::optional<Launch> launch_by_cudnn(CudaStream& stream, const Task& task, std::byte* workspace);
+
+}  // namespace meshwork::cuda::windows
