@@ -118,7 +118,10 @@ TEST_CASE("cuDNN rounds operands of float32 where that is asked for alone") {
     const auto check = [&](const Use& plain, const KernelDef& exact, const KernelDef& rounding) {
       const Use use = with_fine_numbers(plain);
       const HostTensor result = on_gpu(use, is_asked_for ? rounding : exact, 0);
-      CHECK((difference(result, naive(use), 0) == "") == !is_asked_for);
+      const bool is_exact = difference(result, naive(use), 0) == "";
+      // The real heuristics need not take tensor cores where they may.
+      const bool may_be = is_asked_for && std::getenv("EMULATED_GPU_CUDNN") != nullptr;
+      CHECK((may_be || is_exact == !is_asked_for));
       CHECK(difference(result, naive(use), 1e-2) == "");
     };
     check(convolution(kPlain, kFloat32, kFloat32), by_cudnn<Sought::kY>(),

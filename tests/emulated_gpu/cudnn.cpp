@@ -10,6 +10,7 @@
 #include "emulated_gpu/cudnn_convolution.h"
 #include "emulated_gpu/cudnn_engines.h"
 #include "emulated_gpu/memory.h"
+#include "emulated_gpu/real_cudnn.h"
 #include "emulated_gpu/region.h"
 
 struct cudnnContext {
@@ -36,10 +37,30 @@ cudnnStatus_t give(const std::vector<T>& values, std::int64_t room, std::int64_t
   return CUDNN_STATUS_SUCCESS;
 }
 
+/// Those of the real cuDNN.
+cudnnStatus_t give_real_engines(const Descriptor& heuristic, std::int64_t room, std::int64_t* count,
+                                void* places) {
+  namespace real = emulated_gpu::cudnn::real;
+  auto** const made = static_cast<Descriptor**>(places);
+  const std::int64_t given = room == 0 ? real::count_engines(heuristic)
+                                       : real::fill_engines(heuristic, {made, made + room});
+  for (std::int64_t i = 0; i < std::min(room, given); ++i) {
+    made[i]->values = heuristic.values;  // the graph
+    made[i]->finalized = true;
+  }
+  if (count != nullptr) *count = given;
+  return CUDNN_STATUS_SUCCESS;
+}
+
 /// Each engine as a configuration, in descriptions that the caller has made.
 cudnnStatus_t give_engines(const Descriptor& heuristic, std::int64_t room, std::int64_t* count,
                            void* places) {
   const Descriptor& graph = *heuristic.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  // Kernels for graphs of more operations it compiles with the real driver alone.
+  const bool is_known = graph.count(CUDNN_ATTR_OPERATIONGRAPH_OPS) == 1;
+  if (is_known && emulated_gpu::cudnn::real::is_there()) {
+    return give_real_engines(heuristic, room, count, places);
+  }
   const std::vector<Engine> engines = emulated_gpu::cudnn::engines_for(graph);
   const auto all = static_cast<std::int64_t>(engines.size());
   if (count != nullptr) *count = room == 0 ? all : std::min(room, all);
@@ -201,12 +222,17 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                            cudnnBackendDescriptor_t* descriptor) {
   if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  *descriptor = new (std::nothrow) Descriptor{type};
-  return *descriptor == nullptr ? CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
-                                : CUDNN_STATUS_SUCCESS;
+  auto* const made = new (std::nothrow) Descriptor{type};
+  if (made == nullptr) return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+  if (emulated_gpu::cudnn::real::is_there()) made->twin = emulated_gpu::cudnn::real::create(type);
+  *descriptor = made;
+  return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  if (descriptor != nullptr && of(descriptor)->twin != nullptr) {
+    emulated_gpu::cudnn::real::destroy(of(descriptor)->twin);
+  }
   delete of(descriptor);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -223,18 +249,24 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   const std::size_t bytes = static_cast<std::size_t>(count) * emulated_gpu::cudnn::bytes_of(type);
   const auto* const begin = static_cast<const std::byte*>(elements);
   own.values[name] = {type, count, {begin, begin + bytes}};
-  return CUDNN_STATUS_SUCCESS;
+  return own.twin == nullptr ? status : emulated_gpu::cudnn::real::set(own, name, own.values[name]);
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   Descriptor& own = *of(descriptor);
   if (own.finalized) return CUDNN_STATUS_BAD_PARAM;
-  const cudnnStatus_t status = emulated_gpu::cudnn::check_whole(own);
-  own.finalized = status == CUDNN_STATUS_SUCCESS;
-  if (own.finalized && own.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+  cudnnStatus_t status = emulated_gpu::cudnn::check_whole(own);
+  const bool is_plan = own.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
+  if (status == CUDNN_STATUS_SUCCESS && is_plan) {
     own.engine = own.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
   }
+  const bool has_twin = own.twin != nullptr && (!is_plan || own.engine.is_real);
+  if (status == CUDNN_STATUS_SUCCESS && has_twin) {
+    status = emulated_gpu::cudnn::real::finalize(own);
+    if (is_plan) own.engine.workspace = emulated_gpu::cudnn::real::workspace(own);
+  }
+  own.finalized = status == CUDNN_STATUS_SUCCESS;
   return status;
 }
 

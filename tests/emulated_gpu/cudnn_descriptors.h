@@ -23,6 +23,7 @@ struct Engine {
   std::vector<cudnnBackendNumericalNote_t> notes;
   std::int64_t workspace = 0;  ///< bytes
   bool refuses = false;        ///< when a plan is made, after all
+  bool is_real = false;        ///< one of the real cuDNN (real_cudnn.h)
 };
 
 /// Any description; what is set is kept by name.
@@ -30,7 +31,8 @@ struct Descriptor {
   cudnnBackendDescriptorType_t type;
   bool finalized = false;
   std::map<int, Value> values = {};
-  Engine engine = {};  ///< of an engine, its configuration and its plan
+  Engine engine = {};                       ///< of an engine, its configuration and its plan
+  cudnnBackendDescriptor_t twin = nullptr;  ///< of the real cuDNN, if that is there
 
   bool has(int name) const { return values.contains(name); }
   std::int64_t count(int name) const { return has(name) ? values.at(name).count : 0; }

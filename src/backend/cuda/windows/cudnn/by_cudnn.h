@@ -26,8 +26,9 @@ struct Task {
 bool is_for_cudnn(const Task& task);
 
 /// Bytes of scratch for it, by shapes and dtypes alone: algorithms that want more are not chosen.
-/// Those for tensor cores that find channels of whole 16 bytes take next to nothing, all others
-/// copies of the tensors; gradients of filters are added up in parts.
+/// Those of narrow dtypes that find channels of whole 16 bytes take next to nothing; others copy
+/// the tensors, channels first or filled up. Gradients of filters are added up in parts. So much
+/// is enough for the first choice of cuDNN 9.19 on the layers of a ResNet-50, from sm_75 to sm_100.
 std::int64_t cudnn_workspace(const Task& task);
 
 /// The task by cuDNN, with so much scratch; nothing where cuDNN is missing, or has no algorithm

@@ -12,7 +12,7 @@ constexpr double kFewFlops = 1 << 26;
 
 /// For sums in parts and little tables; small tasks have small ones.
 constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
-constexpr std::int64_t kLargeWorkspace = std::int64_t{4} << 20;
+constexpr std::int64_t kLargeWorkspace = std::int64_t{8} << 20;
 
 /// Operations for a byte of the images from which on copies of them pay. Algorithms of float32 want
 /// them channels first: cuDNN copies what it reads and what it writes. By estimate, not measured:
@@ -109,7 +109,7 @@ std::int64_t filter_bytes(const Task& task) { return filled_up(num_bytes(task.w.
 
 std::int64_t algorithm_workspace(const Task& task) {
   std::int64_t bytes = flops(task) < kFewFlops ? kSmallWorkspace : kLargeWorkspace;
-  if (!takes_tensor_cores(task) || !has_whole_lines(task)) {
+  if (operand_dtype(task) == DType::kFloat32 || !has_whole_lines(task)) {
     bytes += copy_bytes(task.x, task.c.channels()) + copy_bytes(task.y, task.c.filters()) +
              copy_bytes(task.w, task.c.in);
   }
