@@ -195,8 +195,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  const char* const variable = std::getenv("EMULATED_CUDNN");
-  const bool fails = variable != nullptr && std::strcmp(variable, "fails") == 0;
+  const bool fails = std::getenv("EMULATED_GPU_FAIL_CUDNN") != nullptr;
   if (fails || emulated_gpu::check_context() != CUDA_SUCCESS) return CUDNN_STATUS_NOT_INITIALIZED;
   *handle = new (std::nothrow) cudnnContext{emulated_gpu::current_context()};
   return *handle == nullptr ? CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
