@@ -26,6 +26,8 @@ using emulated_gpu::cudnn::Engine;
 using emulated_gpu::cudnn::of;
 using emulated_gpu::cudnn::Work;
 
+bool fails() { return std::getenv("EMULATED_GPU_FAIL_CUDNN") != nullptr; }
+
 /// Writes what there is; the caller asks how many with no room at all.
 template <class T>
 cudnnStatus_t give(const std::vector<T>& values, std::int64_t room, std::int64_t* count,
@@ -195,8 +197,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  const bool fails = std::getenv("EMULATED_GPU_FAIL_CUDNN") != nullptr;
-  if (fails || emulated_gpu::check_context() != CUDA_SUCCESS) return CUDNN_STATUS_NOT_INITIALIZED;
+  if (fails() || emulated_gpu::check_context() != CUDA_SUCCESS) return CUDNN_STATUS_NOT_INITIALIZED;
   *handle = new (std::nothrow) cudnnContext{emulated_gpu::current_context()};
   return *handle == nullptr ? CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
                             : CUDNN_STATUS_SUCCESS;
@@ -210,7 +211,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   emulated_gpu::Stream* found = nullptr;
-  if (emulated_gpu::find_stream(stream, found) != CUDA_SUCCESS || found == nullptr ||
+  if (fails() || emulated_gpu::find_stream(stream, found) != CUDA_SUCCESS || found == nullptr ||
       &found->context() != handle->context) {
     return CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH;
   }

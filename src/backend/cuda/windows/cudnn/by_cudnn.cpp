@@ -27,14 +27,14 @@ Launch transpose(CudaStream& stream, const Task& task, const std::byte* from, st
 /// A plan with its pointers, ready to be enqueued.
 struct Call {
   Gpu& gpu;
-  std::shared_ptr<Session> session;
+  Session& session;
   const Plan& plan;
   Descriptor pointers;
 
-  Call(Gpu& the_gpu, std::shared_ptr<Session> the_session, const Plan& the_plan,
-       std::array<std::byte*, 3> places, std::byte* workspace)
+  Call(Gpu& the_gpu, Session& the_session, const Plan& the_plan, std::array<std::byte*, 3> places,
+       std::byte* workspace)
       : gpu(the_gpu),
-        session(std::move(the_session)),
+        session(the_session),
         plan(the_plan),
         pointers(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
     const std::array<std::int64_t, 3> ids{1, 2, 3};  // x, w, y
@@ -46,7 +46,7 @@ struct Call {
 
   void operator()() const {
     gpu.make_current();
-    check(cudnn().cudnnBackendExecute(session->handle(), plan.plan().get(), pointers.get()),
+    check(cudnn().cudnnBackendExecute(session.handle(), plan.plan().get(), pointers.get()),
           "enqueuing a convolution");
   }
 };
@@ -55,13 +55,13 @@ struct Call {
 
 std::optional<Launch> launch_by_cudnn(CudaStream& stream, const Task& task, std::byte* workspace) {
   if (!cudnn_takes(task)) return std::nullopt;
-  const std::shared_ptr<Session> session = Session::of(stream);
+  Session* const session = Session::of(stream);
   if (session == nullptr) return std::nullopt;
   stream.gpu().make_current();
   const Plan* const plan = session->plan(problem_of(task));
   if (plan == nullptr) return std::nullopt;
   std::byte* const filter = workspace;
-  const auto call = std::make_shared<const Call>(stream.gpu(), session, *plan,
+  const auto call = std::make_shared<const Call>(stream.gpu(), *session, *plan,
                                                  std::array{task.x.data, filter, task.y.data},
                                                  workspace + filter_bytes(task));
   if (task.sought == Sought::kW) {

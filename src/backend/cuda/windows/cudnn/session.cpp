@@ -6,39 +6,27 @@
 
 namespace meshwork::cuda::windows {
 
-std::shared_ptr<Session> Session::of(CudaStream& stream) {
+Session* Session::of(CudaStream& stream) {
+  // Never given back: at the end of the process cuDNN may be gone before.
+  static auto& sessions = *new std::map<std::pair<int, CUstream>, std::unique_ptr<Session>>;
   static std::mutex mutex;
-  static std::map<CUstream, std::weak_ptr<Session>> sessions;
   if (!has_cudnn()) return nullptr;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Session>& known = sessions[stream.handle()];
-  if (auto session = known.lock()) return session;
+  std::unique_ptr<Session>& session = sessions[{stream.gpu().number(), stream.handle()}];
   try {
-    const auto session = std::make_shared<Session>(stream);
-    known = session;
-    return session;
+    stream.gpu().make_current();
+    if (session == nullptr) session = std::make_unique<Session>();
+    session->turn_to(stream);
+    return session.get();
   } catch (const Error&) {
     return nullptr;  // a library that does not fit the driver, or lacks its parts
   }
 }
 
-Session::Session(CudaStream& stream) : gpu_(stream.gpu()) {
-  gpu_.make_current();
-  check(cudnn().cudnnCreate(&handle_), "starting cuDNN");
-  const cudnnStatus_t status = cudnn().cudnnSetStream(handle_, stream.handle());
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  static_cast<void>(cudnn().cudnnDestroy(handle_));
-  check(status, "starting cuDNN");
-}
+Session::Session() { check(cudnn().cudnnCreate(&handle_), "starting cuDNN"); }
 
-Session::~Session() {
-  try {
-    gpu_.make_current();
-  } catch (const Error&) {
-    return;  // of a lost device nothing can be given back
-  }
-  plans_.clear();
-  static_cast<void>(cudnn().cudnnDestroy(handle_));
+void Session::turn_to(CudaStream& stream) {
+  check(cudnn().cudnnSetStream(handle_, stream.handle()), "starting cuDNN");
 }
 
 const Plan* Session::plan(const Problem& problem) {

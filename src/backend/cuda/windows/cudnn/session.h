@@ -12,14 +12,13 @@ namespace meshwork::cuda::windows {
 /// thread, since not every plan bears more.
 class Session {
  public:
-  /// Of the stream, made by the first call and shared while anyone has it; nullptr where cuDNN is
-  /// missing or does not start.
-  static std::shared_ptr<Session> of(CudaStream& stream);
+  /// Of the stream, made by the first call and kept for the process; nullptr where cuDNN is missing
+  /// or does not start.
+  static Session* of(CudaStream& stream);
 
-  explicit Session(CudaStream& stream);
+  Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session();
 
   cudnnHandle_t handle() const { return handle_; }
 
@@ -27,7 +26,9 @@ class Session {
   const Plan* plan(const Problem& problem);
 
  private:
-  Gpu& gpu_;
+  /// All enqueues there from now on: a new stream may stand where one was.
+  void turn_to(CudaStream& stream);
+
   cudnnHandle_t handle_ = nullptr;
   std::map<Problem, std::optional<Plan>> plans_;
 };
