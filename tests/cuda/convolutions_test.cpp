@@ -9,6 +9,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda_libraries.h"
+#include "base/error.h"
 #include "cuda/case_runs.h"
 #include "cuda/window_uses.h"
 #include "ops/ops.h"
@@ -159,6 +160,7 @@ TEST_CASE("large convolutions go to cuDNN where that pays") {
                           .attrs = use.attrs};
     return cuda::windows::is_for_cudnn(task_of<Sought::kY, false>(args));
   };
+  if (is_emulated()) CHECK(convolution_library().rfind("cuDNN 9.", 0) == 0);
   const Geometry large{{8, 32, 32, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}};
   CHECK(is_for_cudnn(large, kFloat32));
   CHECK(is_for_cudnn(large, kBFloat16));
@@ -177,6 +179,17 @@ TEST_CASE("large convolutions go to cuDNN where that pays") {
   }
   const EnvironmentVariable choice("MESHWORK_CUDNN", "never");
   CHECK(!is_for_cudnn(large, kBFloat16));
+  const EnvironmentVariable mistake("MESHWORK_CUDNN", "no");
+  CHECK_THROWS_AS(is_for_cudnn(large, kBFloat16), const Error&);
+}
+
+TEST_CASE("large convolutions, and of odd sizes, as a program asks for them") {
+  const Geometry large{{2, 33, 31, 61}, {3, 3, 61, 67}, {1, 1}, {1, 1}, {1, 1}};
+  for (const DType dtype : {kFloat32, kBFloat16}) {
+    check_use(convolution(large, dtype, dtype));
+    check_use(backward_data(large, dtype, dtype));
+    check_use(backward_filter(large, dtype, kFloat32));
+  }
 }
 
 TEST_CASE("a recorded convolution by cuDNN reads its operands anew") {

@@ -17,8 +17,6 @@ struct Task {
   Convolution c;
   TensorView x, w, y;
   bool tensor_float32 = false;  ///< operands of float32 may be rounded to 10 bits of mantissa
-
-  const TensorView& result() const;
 };
 
 /// Whether cuDNN is worth asking, by shapes and dtypes alone; MESHWORK_CUDNN=never and =always say

@@ -3,6 +3,7 @@
 
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/cudnn/task.h"
+#include "base/error.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -30,8 +31,10 @@ enum class Choice { kWhatPays, kAlways, kNever };
 Choice choice() {
   const char* const value = std::getenv("MESHWORK_CUDNN");
   const std::string_view text = value == nullptr ? "" : value;
+  if (text.empty()) return Choice::kWhatPays;
   if (text == "always") return Choice::kAlways;
-  return text == "never" ? Choice::kNever : Choice::kWhatPays;
+  if (text != "never") fail("MESHWORK_CUDNN: '{}' is none of always, never", text);
+  return Choice::kNever;
 }
 
 std::int64_t filled_up(std::int64_t bytes, std::int64_t unit) {
@@ -47,7 +50,7 @@ std::int64_t copy_bytes(const TensorView& tensor, std::int64_t line) {
 }
 
 bool has_whole_lines(const Task& task) {
-  const auto size = static_cast<std::int64_t>(size_of(task.x.type.dtype));
+  const auto size = static_cast<std::int64_t>(size_of(operand_dtype(task)));
   return task.c.in * size % kLineBytes == 0 && task.c.out * size % kLineBytes == 0;
 }
 
@@ -72,10 +75,6 @@ bool has_plain_windows(const Slides& slides) {
 }
 
 }  // namespace
-
-const TensorView& Task::result() const {
-  return sought == Sought::kY ? y : sought == Sought::kX ? x : w;
-}
 
 bool takes_tensor_cores(const Task& task) {
   return operand_dtype(task) != DType::kFloat32 || task.tensor_float32;
