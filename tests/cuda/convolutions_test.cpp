@@ -1,9 +1,15 @@
 // Convolutions by cuDNN, whatever their size, against the naive kernels: of which of its algorithms
 // are chosen, and what happens where it is missing.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "backend/cuda/kernel.h"
@@ -97,13 +103,23 @@ Use with_fine_numbers(Use use) {
 /// A variable of the environment, as long as it lives.
 class EnvironmentVariable {
  public:
-  EnvironmentVariable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
   EnvironmentVariable(const Variable&) = delete;
   EnvironmentVariable& operator=(const Variable&) = delete;
-  ~EnvironmentVariable() { unsetenv(name_); }
+  ~EnvironmentVariable() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
 
  private:
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 const Geometry kPlain{{2, 9, 8, 16}, {3, 3, 16, 24}, {1, 1}, {1, 1}, {1, 1}};
@@ -290,4 +306,36 @@ TEST_CASE("our own kernels take over where cuDNN does not start") {
   check_use(convolution(kPlain, kFloat32, kFloat32));
   check_use(backward_data(kPlain, kBFloat16, kFloat32));
   check_use(backward_filter(kPlain, kFloat32, kFloat32));
+}
+
+TEST_CASE("plans of cuDNN that were compiled are kept for other streams, unless they are damaged") {
+  if (!is_emulated()) return;  // a real one compiles others
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("cudnn_plans.{}", getpid());
+  const EnvironmentVariable place("MESHWORK_CUDA_CACHE", folder.c_str());
+  const Geometry g{{1, 6, 5, 11}, {2, 2, 11, 13}, {1, 1}, {0, 0}, {0, 0}};
+  Use use = convolution(g, kBFloat16, kFloat32);
+  use.inputs[0] = integers(g.x, kBFloat16, 5, 1, 200);
+  // Each on a stream of its own, where no other was: those that live on hold the places.
+  std::vector<std::unique_ptr<Stream>> streams;
+  const auto is_right = [&] {
+    const HostTensor result = on_gpu(use, by_cudnn<Sought::kY>(), 0);
+    for (int i = 0; i < 4; ++i) streams.push_back(gpu_backend().device().make_stream());
+    return difference(result, naive(use), 0) == "";
+  };
+  CHECK(is_right());
+  std::vector<fs::path> kept;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".cudnn") kept.push_back(entry.path());
+  }
+  REQUIRE(kept.size() == 1);
+  const auto write = [&](const std::string& text) { std::ofstream(kept[0]) << text; };
+  std::string text;
+  std::getline(std::ifstream(kept[0]), text);
+  REQUIRE(text.substr(text.size() - 3) == "1 0");  // one note: tensor cores
+  write(text.substr(0, text.size() - 1) + "3");    // a transform of Fourier's
+  CHECK(!is_right());
+  write(text.substr(0, text.size() / 2));
+  CHECK(is_right());
+  fs::remove_all(folder);
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/cudnn_convolution.h"
@@ -20,7 +23,6 @@ struct cudnnContext {
 
 namespace {
 
-using emulated_gpu::cudnn::Convolution;
 using emulated_gpu::cudnn::Descriptor;
 using emulated_gpu::cudnn::Engine;
 using emulated_gpu::cudnn::of;
@@ -104,31 +106,40 @@ cudnnStatus_t get_value(const Descriptor& descriptor, int name, cudnnBackendAttr
          CUDNN_TYPE_NUMERICAL_NOTE)) {
     return give(descriptor.engine.notes, room, count, places);
   }
+  if (is(CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+         CUDNN_TYPE_BEHAVIOR_NOTE)) {
+    std::vector<cudnnBackendBehaviorNote_t> notes;
+    if (descriptor.engine.is_compiled) notes.push_back(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
+    return give(notes, room, count, places);
+  }
   if (is(CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64)) {
     return give(std::vector<std::int64_t>{descriptor.engine.index}, room, count, places);
   }
   if (is(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
          CUDNN_TYPE_INT64)) {
-    return give(std::vector<std::int64_t>{descriptor.engine.workspace}, room, count, places);
+    return give(std::vector<std::int64_t>{descriptor.work->engine.workspace}, room, count, places);
+  }
+  // The choices of the real one are not kept, nor what was kept taken for them.
+  if (is(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+         CUDNN_TYPE_CHAR) &&
+      !emulated_gpu::cudnn::real::is_there()) {
+    const std::string text = descriptor.work->text();
+    return give(std::vector<char>(text.begin(), text.end()), room, count, places);
   }
   return CUDNN_STATUS_BAD_PARAM;
 }
 
 /// Where a tensor lies, which the pack says by its number; false where it does not, or not so
 /// aligned.
-bool place(const Descriptor& tensor, const Descriptor& pack, Work::Tensor& placed) {
+bool place(const Descriptor& pack, Work::Tensor& tensor) {
   const auto ids = pack.integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = pack.all<std::byte*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  const auto id = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
-  const auto found = std::find(ids.begin(), ids.end(), id);
+  const auto found = std::find(ids.begin(), ids.end(), tensor.id);
   if (found == ids.end()) return false;
-  placed.data = pointers[static_cast<std::size_t>(found - ids.begin())];
-  placed.dims = tensor.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
-  placed.strides = tensor.integers(CUDNN_ATTR_TENSOR_STRIDES);
-  placed.type = tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
-  const auto alignment =
-      static_cast<std::uintptr_t>(tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
-  return placed.data != nullptr && reinterpret_cast<std::uintptr_t>(placed.data) % alignment == 0;
+  tensor.data = pointers[static_cast<std::size_t>(found - ids.begin())];
+  return tensor.data != nullptr && reinterpret_cast<std::uintptr_t>(tensor.data) %
+                                           static_cast<std::uintptr_t>(tensor.alignment) ==
+                                       0;
 }
 
 bool is_reachable(const Work::Tensor& tensor) {
@@ -153,27 +164,33 @@ CUresult run(const Work& work) {
   return CUDA_SUCCESS;
 }
 
-bool prepare(const Descriptor& plan, const Descriptor& pack, Work& work) {
-  const Descriptor& chosen = *plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-  const Convolution c =
-      emulated_gpu::cudnn::convolution_of(*chosen.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
-  const cudnnBackendDescriptorType_t type = c.operation->type;
-  work.sought = type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? Work::Sought::kY
-                : type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
-                    ? Work::Sought::kX
-                    : Work::Sought::kW;
-  const auto of_tensor = [&](const Descriptor* tensor, Work::Sought sought) -> const Descriptor& {
-    return work.sought == sought ? *c.result : *tensor;
-  };
-  work.strides = c.windows->integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
-  work.dilations = c.windows->integers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
-  work.padding = c.windows->integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
-  work.engine = plan.engine;
+bool prepare(const Descriptor& pack, Work& work) {
   work.workspace = pack.one<std::byte*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  return place(of_tensor(c.x, Work::Sought::kX), pack, work.x) &&
-         place(of_tensor(c.w, Work::Sought::kW), pack, work.w) &&
-         place(of_tensor(c.y, Work::Sought::kY), pack, work.y) &&
+  return place(pack, work.x) && place(pack, work.w) && place(pack, work.y) &&
          (work.engine.workspace == 0 || work.workspace != nullptr);
+}
+
+/// Of a plan with its algorithm, or with the text of another.
+std::optional<Work> work_of(const Descriptor& plan) {
+  if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
+    const Descriptor& chosen = *plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    return Work::of(*chosen.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH), chosen.engine);
+  }
+  const auto text = plan.all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+  return Work::from({text.begin(), text.end()});
+}
+
+/// A plan that fits together; of the real cuDNN's algorithms it says how much scratch they take.
+cudnnStatus_t finish_plan(Descriptor& plan) {
+  std::optional<Work> work = work_of(plan);
+  if (!work) return CUDNN_STATUS_BAD_PARAM;
+  if (work->engine.is_real) {
+    const cudnnStatus_t status = emulated_gpu::cudnn::real::finalize(plan);
+    if (status != CUDNN_STATUS_SUCCESS) return status;
+    work->engine.workspace = emulated_gpu::cudnn::real::workspace(plan);
+  }
+  plan.work = std::make_shared<const Work>(std::move(*work));
+  return CUDNN_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -243,7 +260,9 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        const void* elements) {
   if (descriptor == nullptr || elements == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   Descriptor& own = *of(descriptor);
-  if (own.finalized) return CUDNN_STATUS_BAD_PARAM;
+  if (own.finalized || (type == CUDNN_TYPE_CHAR && emulated_gpu::cudnn::real::is_there())) {
+    return CUDNN_STATUS_BAD_PARAM;
+  }
   const cudnnStatus_t status = emulated_gpu::cudnn::check_attribute(own, name, type, count);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   const std::size_t bytes = static_cast<std::size_t>(count) * emulated_gpu::cudnn::bytes_of(type);
@@ -257,14 +276,10 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   Descriptor& own = *of(descriptor);
   if (own.finalized) return CUDNN_STATUS_BAD_PARAM;
   cudnnStatus_t status = emulated_gpu::cudnn::check_whole(own);
-  const bool is_plan = own.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
-  if (status == CUDNN_STATUS_SUCCESS && is_plan) {
-    own.engine = own.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
-  }
-  const bool has_twin = own.twin != nullptr && (!is_plan || own.engine.is_real);
-  if (status == CUDNN_STATUS_SUCCESS && has_twin) {
+  if (status == CUDNN_STATUS_SUCCESS && own.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    status = finish_plan(own);
+  } else if (status == CUDNN_STATUS_SUCCESS && own.twin != nullptr) {
     status = emulated_gpu::cudnn::real::finalize(own);
-    if (is_plan) own.engine.workspace = emulated_gpu::cudnn::real::workspace(own);
   }
   own.finalized = status == CUDNN_STATUS_SUCCESS;
   return status;
@@ -289,8 +304,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
       of(pack)->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  Work work;
-  if (!prepare(*of(plan), *of(pack), work)) return CUDNN_STATUS_BAD_PARAM;
+  Work work = *of(plan)->work;
+  if (!prepare(*of(pack), work)) return CUDNN_STATUS_BAD_PARAM;
   if (emulated_gpu::check_context() != CUDA_SUCCESS ||
       emulated_gpu::current_context() != handle->context) {
     return CUDNN_STATUS_EXECUTION_FAILED;

@@ -13,6 +13,7 @@ struct Attribute {
 };
 
 constexpr std::int64_t kMany = CUDNN_DIM_MAX;
+constexpr std::int64_t kLongestText = std::int64_t{1} << 30;
 
 const std::vector<Attribute>& attributes() {
   static const std::vector<Attribute> list = {
@@ -68,6 +69,8 @@ const std::vector<Attribute>& attributes() {
        CUDNN_TYPE_HANDLE},
       {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
        CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+       CUDNN_TYPE_CHAR, kLongestText},
       {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
        kMany},
       {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
@@ -210,7 +213,8 @@ bool is_good_graph(const Descriptor& graph) {
 std::size_t bytes_of(cudnnBackendAttributeType_t type) {
   switch (type) {
     case CUDNN_TYPE_BOOLEAN:
-      return sizeof(bool);
+    case CUDNN_TYPE_CHAR:
+      return 1;
     case CUDNN_TYPE_DATA_TYPE:
     case CUDNN_TYPE_FLOAT:
     case CUDNN_TYPE_CONVOLUTION_MODE:
@@ -273,10 +277,12 @@ cudnnStatus_t check_whole(const Descriptor& descriptor) {
                      descriptor.has(CUDNN_ATTR_ENGINEHEUR_MODE));
     }
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: {
-      const Descriptor* const chosen = descriptor.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-      if (!is_final(chosen) || !descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE)) {
-        return CUDNN_STATUS_BAD_PARAM;
+      if (!descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE)) return CUDNN_STATUS_BAD_PARAM;
+      if (descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
+        return CUDNN_STATUS_SUCCESS;
       }
+      const Descriptor* const chosen = descriptor.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+      if (!is_final(chosen)) return CUDNN_STATUS_BAD_PARAM;
       return chosen->engine.refuses ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
     }
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace emulated_gpu::cudnn {
@@ -23,8 +24,11 @@ struct Engine {
   std::vector<cudnnBackendNumericalNote_t> notes;
   std::int64_t workspace = 0;  ///< bytes
   bool refuses = false;        ///< when a plan is made, after all
+  bool is_compiled = false;    ///< for its plan
   bool is_real = false;        ///< one of the real cuDNN (real_cudnn.h)
 };
+
+struct Work;
 
 /// Any description; what is set is kept by name.
 struct Descriptor {
@@ -32,6 +36,7 @@ struct Descriptor {
   bool finalized = false;
   std::map<int, Value> values = {};
   Engine engine = {};                       ///< of an engine, its configuration and its plan
+  std::shared_ptr<const Work> work = {};    ///< of a plan, without pointers
   cudnnBackendDescriptor_t twin = nullptr;  ///< of the real cuDNN, if that is there
 
   bool has(int name) const { return values.contains(name); }

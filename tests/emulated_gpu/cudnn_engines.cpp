@@ -80,7 +80,7 @@ std::vector<Engine> engines_for(const Descriptor& graph) {
     return wide_engines(bytes_of(*c.x) + bytes_of(*c.w) + bytes_of(*c.y), aligned);
   }
   // Kernels that are compiled for a graph of two operations.
-  if (copied) return {{7, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0}};
+  if (copied) return {{7, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0, false, true}};
   return aligned ? narrow_engines() : std::vector<Engine>{};
 }
 

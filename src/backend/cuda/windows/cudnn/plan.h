@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/cuda/windows/cudnn/descriptor.h"
@@ -16,14 +17,24 @@ class Plan {
   /// where there is none.
   static std::optional<Plan> choose(cudnnHandle_t handle, const Problem& problem);
 
+  /// That of a text(), of a problem that was the same; nothing where it does not fit.
+  static std::optional<Plan> read(cudnnHandle_t handle, const std::string& text,
+                                  const Problem& problem);
+  /// With all that was compiled for it; empty where cuDNN cannot say it.
+  std::string text() const;
+
+  /// Whether its kernels were compiled for it, which takes seconds.
+  bool is_compiled() const { return is_compiled_; }
+
   const Descriptor& plan() const { return plan_; }
 
  private:
-  Plan(std::vector<Descriptor> descriptions, Descriptor plan)
-      : descriptions_(std::move(descriptions)), plan_(std::move(plan)) {}
+  Plan(std::vector<Descriptor> descriptions, Descriptor plan, bool is_compiled)
+      : descriptions_(std::move(descriptions)), plan_(std::move(plan)), is_compiled_(is_compiled) {}
 
   std::vector<Descriptor> descriptions_;  ///< that the plan may refer to
   Descriptor plan_;
+  bool is_compiled_;
 };
 
 }  // namespace meshwork::cuda::windows

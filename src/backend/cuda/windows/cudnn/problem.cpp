@@ -1,5 +1,8 @@
 #include "backend/cuda/windows/cudnn/problem.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "backend/cuda/windows/cudnn/task.h"
 
 namespace meshwork::cuda::windows {
@@ -10,6 +13,15 @@ constexpr std::uintptr_t kMostAlignment = 16;
 Tensor tensor(std::int64_t id, const TensorView& view, std::int64_t first, std::int64_t second) {
   const auto place = reinterpret_cast<std::uintptr_t>(view.data) | kMostAlignment;
   return {id, view.type.dtype, {first, second}, static_cast<std::int64_t>(place & (~place + 1))};
+}
+
+std::string text_of(const std::vector<std::int64_t>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+std::string text_of(const Tensor& tensor) {
+  return fmt::format("{} {} {} aligned by {}\n", tensor.id, to_string(tensor.dtype),
+                     text_of(tensor.dims), tensor.alignment);
 }
 
 }  // namespace
@@ -40,6 +52,13 @@ Problem problem_of(const Task& task) {
     problem.padding_behind.push_back(padding_behind(slide));
   }
   return problem;
+}
+
+std::string text_of(const Problem& p) {
+  return fmt::format("{} of\n{}{}{}tensor_float32={} workspace={}\n", static_cast<int>(p.sought),
+                     text_of(p.x), text_of(p.w), text_of(p.y), p.tensor_float32, p.workspace) +
+         fmt::format("strides={} dilations={} padding={} behind={}\n", text_of(p.strides),
+                     text_of(p.dilations), text_of(p.padding), text_of(p.padding_behind));
 }
 
 }  // namespace meshwork::cuda::windows

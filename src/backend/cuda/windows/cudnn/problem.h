@@ -35,4 +35,7 @@ struct Problem {
 
 Problem problem_of(const Task& task);
 
+/// All of it, as a text.
+std::string text_of(const Problem& problem);
+
 }  // namespace meshwork::cuda::windows

@@ -3,8 +3,24 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "device/cuda/cache.h"
 
 namespace meshwork::cuda::windows {
+namespace {
+
+constexpr const char* kEnding = ".cudnn";
+
+/// All that the choice of a plan depends on.
+std::string key_of(const Gpu& gpu, const Problem& problem) {
+  int driver_version = 0;
+  driver().cuDriverGetVersion(&driver_version);
+  return fmt::format("cuDNN {}, driver {}\n{} {} {} {}\n", cudnn().cudnnGetVersion(),
+                     driver_version, gpu.name(), gpu.capability(), gpu.multiprocessors(),
+                     gpu.memory()) +
+         text_of(problem);
+}
+
+}  // namespace
 
 Session* Session::of(CudaStream& stream) {
   // Never given back: at the end of the process cuDNN may be gone before.
@@ -15,7 +31,7 @@ Session* Session::of(CudaStream& stream) {
   std::unique_ptr<Session>& session = sessions[{stream.gpu().number(), stream.handle()}];
   try {
     stream.gpu().make_current();
-    if (session == nullptr) session = std::make_unique<Session>();
+    if (session == nullptr) session = std::make_unique<Session>(stream.gpu());
     session->turn_to(stream);
     return session.get();
   } catch (const Error&) {
@@ -23,17 +39,34 @@ Session* Session::of(CudaStream& stream) {
   }
 }
 
-Session::Session() { check(cudnn().cudnnCreate(&handle_), "starting cuDNN"); }
+Session::Session(const Gpu& gpu) : gpu_(gpu) {
+  check(cudnn().cudnnCreate(&handle_), "starting cuDNN");
+}
 
 void Session::turn_to(CudaStream& stream) {
   check(cudnn().cudnnSetStream(handle_, stream.handle()), "starting cuDNN");
 }
 
 const Plan* Session::plan(const Problem& problem) {
-  const auto known = plans_.find(problem);
-  const auto place =
-      known != plans_.end() ? known : plans_.emplace(problem, Plan::choose(handle_, problem)).first;
+  auto place = plans_.find(problem);
+  if (place == plans_.end()) place = plans_.emplace(problem, make_plan(problem)).first;
   return place->second ? &*place->second : nullptr;
+}
+
+std::optional<Plan> Session::make_plan(const Problem& problem) const {
+  // One after the other: streams that come with the same problem find what the first has compiled,
+  // which takes seconds.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const std::string key = key_of(gpu_, problem);
+  const auto kept = read_cached(key, kEnding);
+  if (kept) {
+    if (auto plan = Plan::read(handle_, *kept, problem)) return plan;
+  }
+  auto plan = Plan::choose(handle_, problem);
+  if (!plan || !plan->is_compiled()) return plan;
+  if (const std::string text = plan->text(); !text.empty()) keep_cached(key, kEnding, text);
+  return plan;
 }
 
 }  // namespace meshwork::cuda::windows

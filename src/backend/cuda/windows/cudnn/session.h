@@ -16,19 +16,23 @@ class Session {
   /// or does not start.
   static Session* of(CudaStream& stream);
 
-  Session();
+  explicit Session(const Gpu& gpu);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   cudnnHandle_t handle() const { return handle_; }
 
-  /// Chosen once for a problem; nullptr where cuDNN has none.
+  /// Chosen once for a problem, and kept for other streams and processes where it was compiled;
+  /// nullptr where cuDNN has none.
   const Plan* plan(const Problem& problem);
 
  private:
   /// All enqueues there from now on: a new stream may stand where one was.
   void turn_to(CudaStream& stream);
 
+  std::optional<Plan> make_plan(const Problem& problem) const;
+
+  const Gpu& gpu_;
   cudnnHandle_t handle_ = nullptr;
   std::map<Problem, std::optional<Plan>> plans_;
 };
