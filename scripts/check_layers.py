@@ -48,6 +48,7 @@ ORDER = list(MAY_SEE)
 PRIVATE = {
     "CLI/": "cli",
     "cublasLt.h": "backend",
+    "cudnn_graph.h": "backend",
     "cuda.h": "device",
     "dnnl": "backend",
     "hdf5.h": "state",

@@ -12,6 +12,7 @@
 #include "base/join.h"
 #include "cli/command.h"
 #include "device/cuda_device.h"
+#include "job/gpu_libraries.h"
 #include "machine/topology.h"
 
 namespace meshwork::cli {
@@ -120,6 +121,7 @@ Json machine_json(const DeviceDescription& machine, const Gpus& gpus) {
   for (const auto& [name, size] : cache_sizes()) json["caches"][name] = size;
   json["gpus"] = Json::array();
   for (const GpuInfo& gpu : gpus.list) json["gpus"].push_back(gpu_json(gpu));
+  json["gpu_convolutions"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_convolutions());
   json["no_gpus"] = gpus.missing.empty() ? Json(nullptr) : Json(gpus.missing);
   return json;
 }
@@ -137,6 +139,7 @@ void print_gpus(const Gpus& gpus) {
         show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
         gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "));
   }
+  if (!gpus.list.empty()) fmt::print("             convolutions: {}\n", gpu_convolutions());
 }
 
 void print_text(const DeviceDescription& machine, const Gpus& gpus) {

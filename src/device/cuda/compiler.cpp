@@ -1,18 +1,13 @@
 #include "device/cuda/compiler.h"
 
 #include <nvrtc.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <sstream>
+#include <string>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "device/cuda/cache.h"
 #include "device/cuda/library.h"
 #include "device/cuda/prelude.h"
 
@@ -84,49 +79,13 @@ std::string compile(const Source& source, const std::string& text, int capabilit
   return code;
 }
 
-std::filesystem::path cache_folder() {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  if (const auto own = variable("MESHWORK_CUDA_CACHE"); !own.empty()) return own;
-  if (const auto all = variable("XDG_CACHE_HOME"); !all.empty()) return all / "meshwork/cuda";
-  const auto home = variable("HOME");
-  return home.empty() ? home : home / ".cache/meshwork/cuda";
-}
-
-/// Where code of this text is kept; empty: nowhere.
-std::filesystem::path place_of(const std::string& text, int capability) {
-  const std::filesystem::path folder = cache_folder();
-  if (folder.empty()) return folder;
+/// All that the code of this text depends on.
+std::string key_of(const std::string& text, int capability) {
   int major = 0, minor = 0;
   nvrtc().nvrtcVersion(&major, &minor);
-  std::string all = fmt::format("{}.{}\n", major, minor);
-  for (const std::string& option : options(capability)) all += option + "\n";
-  all += text;
-  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
-  return folder / fmt::format("{:016x}{:016x}.cubin", hash.high64, hash.low64);
-}
-
-std::optional<std::string> read(const std::filesystem::path& place) {
-  std::ifstream file(place, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Under a name of its own first: another process finds all of it or nothing.
-void keep(const std::filesystem::path& place, const std::string& code) {
-  std::error_code ignored;
-  std::filesystem::create_directories(place.parent_path(), ignored);
-  const auto written = std::filesystem::path(fmt::format("{}.{}", place.string(), getpid()));
-  {
-    std::ofstream file(written, std::ios::binary);
-    file.write(code.data(), static_cast<std::streamsize>(code.size()));
-    if (!file.flush()) return;
-  }
-  std::filesystem::rename(written, place, ignored);
+  std::string key = fmt::format("{}.{}\n", major, minor);
+  for (const std::string& option : options(capability)) key += option + "\n";
+  return key + text;
 }
 
 CUresult load(const std::string& code, CUmodule& module) {
@@ -139,11 +98,12 @@ void check_compiler() { nvrtc(); }
 
 CUmodule load_module(const Source& source, int capability) {
   const std::string text = std::string(kPrelude) + source.defines + source.text;
-  const std::filesystem::path place = place_of(text, capability);
+  const std::string key = key_of(text, capability);
   CUmodule module = nullptr;
-  if (const auto kept = read(place); kept && load(*kept, module) == CUDA_SUCCESS) return module;
+  if (const auto kept = read_cached(key, ".cubin"); kept && load(*kept, module) == CUDA_SUCCESS)
+    return module;
   const std::string code = compile(source, text, capability);
-  if (!place.empty()) keep(place, code);
+  keep_cached(key, ".cubin", code);
   check(load(code, module), fmt::format("loading kernels of '{}'", source.name));
   return module;
 }

@@ -8,9 +8,7 @@ namespace meshwork::cuda {
 void check_compiler();
 
 /// Compiles a source for GPUs of a compute capability (90: 9.0) and loads it into the context of
-/// the calling thread. What was compiled is kept in a folder of files, named by what they are made
-/// of: MESHWORK_CUDA_CACHE, else meshwork/cuda in XDG_CACHE_HOME or ~/.cache; where it cannot be
-/// written, every process compiles anew.
+/// the calling thread. What was compiled is kept (cache.h).
 CUmodule load_module(const Source& source, int capability);
 
 }  // namespace meshwork::cuda

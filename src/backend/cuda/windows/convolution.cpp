@@ -5,6 +5,8 @@
 #include "backend/cuda/windows/convolution.h"
 
 #include "backend/cpu/slide.h"
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
 
 namespace meshwork::cuda::windows {
@@ -13,7 +15,24 @@ namespace {
 /// Channels of a group from which on a tile of 32 columns is at least half full.
 constexpr std::int64_t kSmallGroup = 16;
 
-Launch slide(const KernelArgs& args, const Sliding& s) {
+Task forward(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.output;
+  return {Sought::kY, convolution_of(args.attrs, x, w, y), x, w, y};
+}
+
+Task backward(const KernelArgs& args) {
+  const TensorView &y = args.inputs[0], &w = args.inputs[1], &x = args.output;
+  return {Sought::kX, convolution_of(args.attrs, x, w, y), x, w, y};
+}
+
+std::int64_t workspace_of(const Task& task) {
+  return is_for_cudnn(task) ? cudnn_workspace(task) : 0;
+}
+
+Launch slide(const KernelArgs& args, const Task& task, const Sliding& s) {
+  if (is_for_cudnn(task)) {
+    if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
+  }
   return has_small_groups(s.c) ? slide_directly(args, s) : slide_by_tiles(args, s);
 }
 
@@ -36,13 +55,19 @@ bool has_small_groups(const Convolution& c) {
 }
 
 Launch convolution(const KernelArgs& args) {
-  const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.output;
-  return slide(args, {convolution_of(args.attrs, x, w, y), false, x, w, y});
+  const Task task = forward(args);
+  return slide(args, task, {task.c, false, task.x, task.w, task.y});
 }
 
+std::int64_t convolution_workspace(const KernelArgs& args) { return workspace_of(forward(args)); }
+
 Launch convolution_backward_data(const KernelArgs& args) {
-  const TensorView &y = args.inputs[0], &w = args.inputs[1], &x = args.output;
-  return slide(args, {convolution_of(args.attrs, x, w, y), true, y, w, x});
+  const Task task = backward(args);
+  return slide(args, task, {task.c, true, task.y, task.w, task.x});
+}
+
+std::int64_t convolution_backward_data_workspace(const KernelArgs& args) {
+  return workspace_of(backward(args));
 }
 
 }  // namespace meshwork::cuda::windows

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/convolution.h"
+#include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
 #include "backend/cuda/windows/tiles.h"
 
@@ -53,6 +54,10 @@ FilterParts filter_parts(const KernelArgs& args) {
   return f;
 }
 
+Task task_of(const KernelArgs& args, const Convolution& c) {
+  return {Sought::kW, c, args.inputs[0], args.output, args.inputs[1]};
+}
+
 TensorType type_of(const FilterParts& f) {
   Shape shape = f.result.type.shape;
   shape.insert(shape.begin(), f.parts);
@@ -67,11 +72,16 @@ Launch launch_parts(const KernelArgs& args, const FilterParts& f) {
 
 std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
   const FilterParts f = filter_parts(args);
-  return f.parts == 1 ? 0 : num_bytes(type_of(f));
+  const std::int64_t bytes = f.parts == 1 ? 0 : num_bytes(type_of(f));
+  const Task task = task_of(args, f.c);
+  return is_for_cudnn(task) ? std::max(bytes, cudnn_workspace(task)) : bytes;
 }
 
 Launch convolution_backward_filter(const KernelArgs& args) {
   FilterParts f = filter_parts(args);
+  if (const Task task = task_of(args, f.c); is_for_cudnn(task)) {
+    if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
+  }
   if (f.parts == 1) return launch_parts(args, f);
   f.result.type = type_of(f);
   f.result.data = args.workspace;

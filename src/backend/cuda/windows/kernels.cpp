@@ -8,8 +8,9 @@ namespace meshwork::cuda {
 
 std::span<const KernelDef> window_kernels() {
   static const auto list = std::to_array<KernelDef>({
-      {"convolution", windows::convolution},
-      {"convolution_backward_data", windows::convolution_backward_data},
+      {"convolution", windows::convolution, windows::convolution_workspace},
+      {"convolution_backward_data", windows::convolution_backward_data,
+       windows::convolution_backward_data_workspace},
       {"convolution_backward_filter", windows::convolution_backward_filter,
        windows::convolution_backward_filter_workspace},
       {"max_pool", windows::max_pool},

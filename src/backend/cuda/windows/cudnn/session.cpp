@@ -1,0 +1,72 @@
+#include "backend/cuda/windows/cudnn/session.h"
+
+#include <mutex>
+
+#include "base/error.h"
+#include "device/cuda/cache.h"
+
+namespace meshwork::cuda::windows {
+namespace {
+
+constexpr const char* kEnding = ".cudnn";
+
+/// All that the choice of a plan depends on.
+std::string key_of(const Gpu& gpu, const Problem& problem) {
+  int driver_version = 0;
+  driver().cuDriverGetVersion(&driver_version);
+  return fmt::format("cuDNN {}, driver {}\n{} {} {} {}\n", cudnn().cudnnGetVersion(),
+                     driver_version, gpu.name(), gpu.capability(), gpu.multiprocessors(),
+                     gpu.memory()) +
+         text_of(problem);
+}
+
+}  // namespace
+
+Session* Session::of(CudaStream& stream) {
+  // Never given back: at the end of the process cuDNN may be gone before.
+  static auto& sessions = *new std::map<std::pair<int, CUstream>, std::unique_ptr<Session>>;
+  static std::mutex mutex;
+  if (!has_cudnn()) return nullptr;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Session>& session = sessions[{stream.gpu().number(), stream.handle()}];
+  try {
+    stream.gpu().make_current();
+    if (session == nullptr) session = std::make_unique<Session>(stream.gpu());
+    session->turn_to(stream);
+    return session.get();
+  } catch (const Error&) {
+    return nullptr;  // a library that does not fit the driver, or lacks its parts
+  }
+}
+
+Session::Session(const Gpu& gpu) : gpu_(gpu) {
+  check(cudnn().cudnnCreate(&handle_), "starting cuDNN");
+}
+
+void Session::turn_to(CudaStream& stream) {
+  check(cudnn().cudnnSetStream(handle_, stream.handle()), "starting cuDNN");
+}
+
+const Plan* Session::plan(const Problem& problem) {
+  auto place = plans_.find(problem);
+  if (place == plans_.end()) place = plans_.emplace(problem, make_plan(problem)).first;
+  return place->second ? &*place->second : nullptr;
+}
+
+std::optional<Plan> Session::make_plan(const Problem& problem) const {
+  // One after the other: streams that come with the same problem find what the first has compiled,
+  // which takes seconds.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const std::string key = key_of(gpu_, problem);
+  const auto kept = read_cached(key, kEnding);
+  if (kept) {
+    if (auto plan = Plan::read(handle_, *kept, problem)) return plan;
+  }
+  auto plan = Plan::choose(handle_, problem);
+  if (!plan || !plan->is_compiled()) return plan;
+  if (const std::string text = plan->text(); !text.empty()) keep_cached(key, kEnding, text);
+  return plan;
+}
+
+}  // namespace meshwork::cuda::windows

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "backend/cuda/windows/cudnn/by_cudnn.h"
+
+namespace meshwork::cuda::windows {
+
+/// Whether products are those of tensor cores.
+bool takes_tensor_cores(const Task& task);
+
+DType operand_dtype(const Task& task);
+
+/// Whether cuDNN can say it: nothing is empty, and no window leaves out elements in front.
+bool cudnn_takes(const Task& task);
+
+/// The padding that the last window needs behind x; negative where more than a stride is left over.
+std::int64_t padding_behind(const Slide& slide);
+
+// Scratch: a filter in cuDNN's layout, then what an algorithm takes.
+std::int64_t filter_bytes(const Task& task);
+std::int64_t algorithm_workspace(const Task& task);
+
+}  // namespace meshwork::cuda::windows

@@ -1,0 +1,341 @@
+// Convolutions by cuDNN, whatever their size, against the naive kernels; which of its algorithms are
+// chosen, and what happens where it is missing.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/cudnn/by_cudnn.h"
+#include "backend/cuda_libraries.h"
+#include "base/error.h"
+#include "cuda/case_runs.h"
+#include "cuda/window_uses.h"
+#include "ops/ops.h"
+#include "support/training.h"
+
+using namespace meshwork;
+using namespace meshwork::testing;
+using cuda::windows::Sought;
+using cuda::windows::Task;
+
+namespace {
+
+constexpr DType kFloat32 = DType::kFloat32, kBFloat16 = DType::kBFloat16;
+
+template <Sought kSought, bool kTensorFloat32>
+Task task_of(const KernelArgs& args) {
+  Task task;
+  task.sought = kSought;
+  task.tensor_float32 = kTensorFloat32;
+  const TensorView &a = args.inputs[0], &b = args.inputs[1], &c = args.output;
+  task.x = kSought == Sought::kX ? c : a;
+  task.w = kSought == Sought::kW ? c : b;
+  task.y = kSought == Sought::kY ? c : kSought == Sought::kX ? a : b;
+  task.c = cuda::windows::convolution_of(args.attrs, task.x, task.w, task.y);
+  return task;
+}
+
+/// Whether algorithms are those of tests/emulated_gpu: a real cuDNN has others for each GPU, and
+/// may have none.
+bool is_emulated() {
+  return std::getenv("EMULATED_GPU_CACHE") != nullptr &&
+         std::getenv("EMULATED_GPU_CUDNN") == nullptr;
+}
+
+const KernelDef& usual_kernel(Sought sought) {
+  return *gpu_backend().find(sought == Sought::kY   ? "convolution"
+                             : sought == Sought::kX ? "convolution_backward_data"
+                                                    : "convolution_backward_filter");
+}
+
+template <Sought kSought, bool kTensorFloat32>
+Launch bind(const KernelArgs& args) {
+  const auto launch = cuda::windows::launch_by_cudnn(
+      cuda::stream_of(args), task_of<kSought, kTensorFloat32>(args), args.workspace);
+  if (launch) return *launch;
+  REQUIRE_MESSAGE(!is_emulated(), "cuDNN does not take it");
+  return usual_kernel(kSought).bind(args);
+}
+
+template <Sought kSought, bool kTensorFloat32>
+std::int64_t workspace(const KernelArgs& args) {
+  return std::max(cuda::windows::cudnn_workspace(task_of<kSought, kTensorFloat32>(args)),
+                  usual_kernel(kSought).workspace(args));
+}
+
+template <Sought kSought, bool kTensorFloat32 = false>
+KernelDef by_cudnn() {
+  return {"", bind<kSought, kTensorFloat32>, workspace<kSought, kTensorFloat32>};
+}
+
+void check_twice(const Use& use, const KernelDef& kernel, std::int64_t shift) {
+  check_use(use, kernel, shift);
+  CHECK(on_gpu(use, kernel, shift) == on_gpu(use, kernel, shift));
+}
+
+void check_types(const Geometry& g, DType dtype, DType result, std::int64_t shift = 0) {
+  check_twice(convolution(g, dtype, result), by_cudnn<Sought::kY>(), shift);
+  check_twice(backward_data(g, dtype, result), by_cudnn<Sought::kX>(), shift);
+  check_twice(backward_filter(g, dtype, result), by_cudnn<Sought::kW>(), shift);
+}
+
+void check_all(const Geometry& g) {
+  check_types(g, kFloat32, kFloat32);
+  check_types(g, kBFloat16, kBFloat16);
+  check_types(g, kBFloat16, kFloat32);
+}
+
+/// Of operands that TensorFloat-32 rounds; sums are exact in float32.
+Use with_fine_numbers(Use use) {
+  use.inputs[0] = integers(use.inputs[0].type.shape, kFloat32, 5, 1, 3000);
+  use.inputs[1] = integers(use.inputs[1].type.shape, kFloat32, 6, 1, 2);
+  return use;
+}
+
+/// A variable of the environment, as long as it lives.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  EnvironmentVariable(const Variable&) = delete;
+  EnvironmentVariable& operator=(const Variable&) = delete;
+  ~EnvironmentVariable() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+const Geometry kPlain{{2, 9, 8, 16}, {3, 3, 16, 24}, {1, 1}, {1, 1}, {1, 1}};
+
+}  // namespace
+
+TEST_CASE("convolutions by cuDNN: plain, strided, dilated, padded to one side") {
+  check_all(kPlain);
+  check_all({{2, 11, 10, 8}, {3, 2, 8, 16}, {2, 3}, {0, 1}, {1, 0}});
+  check_all({{1, 12, 15, 5}, {3, 3, 5, 7}, {1, 1}, {2, 3}, {2, 3}, {2, 3}});
+  check_all({{3, 8, 8, 24}, {1, 1, 24, 40}, {2, 2}, {0, 0}, {0, 0}});
+  check_all({{1, 3, 2, 4}, {2, 2, 4, 5}, {1, 2}, {4, 5}, {3, 6}});
+}
+
+TEST_CASE("convolutions by cuDNN: in groups, of one and of three dimensions") {
+  check_all({{2, 7, 6, 24}, {3, 3, 8, 48}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3});
+  check_all({{2, 7, 6, 24}, {3, 3, 1, 24}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 24});
+  check_all({{2, 40, 8}, {5, 8, 16}, {2}, {2}, {1}});
+  check_all({{1, 5, 6, 7, 8}, {3, 2, 3, 8, 16}, {1, 2, 1}, {1, 0, 1}, {1, 1, 1}});
+}
+
+TEST_CASE("convolutions by cuDNN: tensors that begin anywhere") {
+  check_types(kPlain, kFloat32, kFloat32, 1);
+}
+
+TEST_CASE("cuDNN rounds operands of float32 where that is asked for alone") {
+  for (const bool is_asked_for : {false, true}) {
+    CAPTURE(is_asked_for);
+    const auto check = [&](const Use& plain, const KernelDef& exact, const KernelDef& rounding) {
+      const Use use = with_fine_numbers(plain);
+      const HostTensor result = on_gpu(use, is_asked_for ? rounding : exact, 0);
+      const bool is_exact = difference(result, naive(use), 0) == "";
+      if (!is_asked_for) CHECK(is_exact);
+      if (is_asked_for && is_emulated()) CHECK(!is_exact);
+      CHECK(difference(result, naive(use), 1e-2) == "");
+    };
+    check(convolution(kPlain, kFloat32, kFloat32), by_cudnn<Sought::kY>(),
+          by_cudnn<Sought::kY, true>());
+    check(backward_data(kPlain, kFloat32, kFloat32), by_cudnn<Sought::kX>(),
+          by_cudnn<Sought::kX, true>());
+    check(backward_filter(kPlain, kFloat32, kFloat32), by_cudnn<Sought::kW>(),
+          by_cudnn<Sought::kW, true>());
+  }
+}
+
+TEST_CASE("large convolutions go to cuDNN where that pays") {
+  const auto is_for_cudnn = [](const Geometry& g, DType dtype) {
+    const auto view = [](const TensorType& type) {
+      return TensorView{type, whole_region(type.shape)};
+    };
+    const Use use = convolution(g, dtype, dtype);
+    const KernelArgs args{.inputs = {view(use.inputs[0].type), view(use.inputs[1].type)},
+                          .output = view(use.output),
+                          .attrs = use.attrs};
+    return cuda::windows::is_for_cudnn(task_of<Sought::kY, false>(args));
+  };
+  if (is_emulated()) CHECK(convolution_library().rfind("cuDNN 9.", 0) == 0);
+  const Geometry large{{8, 32, 32, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}};
+  CHECK(is_for_cudnn(large, kFloat32));
+  CHECK(is_for_cudnn(large, kBFloat16));
+  CHECK(!is_for_cudnn(kPlain, kFloat32));
+  // Channels of images are moved more than they are computed with.
+  const Geometry thin{{32, 64, 64, 32}, {1, 1, 32, 32}, {1, 1}, {0, 0}, {0, 0}};
+  CHECK(!is_for_cudnn(thin, kFloat32));
+  CHECK(is_for_cudnn(thin, kBFloat16));
+  const Geometry depthwise{{8, 64, 64, 64}, {3, 3, 1, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 64};
+  CHECK(!is_for_cudnn(depthwise, kBFloat16));
+  {
+    const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
+    CHECK(is_for_cudnn(kPlain, kFloat32));
+    // Elements in front that no window reads.
+    CHECK(!is_for_cudnn({{2, 9, 8, 16}, {3, 3, 16, 24}, {1, 1}, {-1, 1}, {1, 1}}, kFloat32));
+  }
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "never");
+  CHECK(!is_for_cudnn(large, kBFloat16));
+  const EnvironmentVariable mistake("MESHWORK_CUDNN", "no");
+  CHECK_THROWS_AS(is_for_cudnn(large, kBFloat16), const Error&);
+}
+
+TEST_CASE("large convolutions, and of odd sizes, as a program asks for them") {
+  const Geometry large{{2, 33, 31, 61}, {3, 3, 61, 67}, {1, 1}, {1, 1}, {1, 1}};
+  for (const DType dtype : {kFloat32, kBFloat16}) {
+    check_use(convolution(large, dtype, dtype));
+    check_use(backward_data(large, dtype, dtype));
+    check_use(backward_filter(large, dtype, kFloat32));
+  }
+}
+
+TEST_CASE("a recorded convolution by cuDNN reads its operands anew") {
+  Device& device = gpu_backend().device();
+  const auto stream = device.make_stream();
+  const Use use = convolution(kPlain, kBFloat16, kBFloat16);
+  const KernelDef kernel = by_cudnn<Sought::kY>();
+  const auto view = [](const TensorType& type, std::byte* data) {
+    return TensorView{type, whole_region(type.shape), data};
+  };
+  const auto x = device.allocate(num_bytes(use.inputs[0].type));
+  const auto w = device.allocate(num_bytes(use.inputs[1].type));
+  const auto y = device.allocate(num_bytes(use.output));
+  KernelArgs args{.inputs = {view(use.inputs[0].type, x.get()), view(use.inputs[1].type, w.get())},
+                  .output = view(use.output, y.get()),
+                  .attrs = use.attrs};
+  const auto scratch = device.allocate(kernel.workspace(args));
+  args.workspace = scratch.get();
+  args.stream = stream.get();
+  const Launch program = stream->recorded(kernel.bind(args));
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    Use other = use;
+    for (HostTensor& input : other.inputs) {
+      input = integers(input.type.shape, kBFloat16, seed, -2, 2);
+    }
+    const auto fill = [&](std::byte* to, const HostTensor& from) {
+      upload(device, *stream, to, from.bytes.data(), static_cast<std::int64_t>(from.bytes.size()));
+    };
+    fill(x.get(), other.inputs[0]);
+    fill(w.get(), other.inputs[1]);
+    program();
+    HostTensor result = host_tensor(use.output);
+    download(device, *stream, result.bytes.data(), y.get(), num_bytes(use.output));
+    CHECK(difference(result, naive(other), 0) == "");
+  }
+}
+
+TEST_CASE("a convolutional network trains on meshes of GPUs with cuDNN as on the CPU") {
+  const std::string text = R"(
+PRECISION
+mesh: {data: 1}
+LAYOUTS
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [24, 12, 12, 3]}, y: {integers: [24], below: 5}}}
+model:
+  input: [12, 12, 3]
+  layers:
+    - Conv2D: {name: a, filters: 16, kernel_size: 3, padding: same, activation: relu}
+    - Conv2D: {name: b, filters: 24, kernel_size: 3, strides: 2, padding: same}
+    - BatchNormalization: {name: n}
+    - Conv2D: {name: c, filters: 8, kernel_size: 1, activation: relu}
+    - Conv2DTranspose: {name: d, filters: 8, kernel_size: 3, strides: 2, padding: same}
+    - GlobalAveragePooling2D:
+    - Dense: {name: e, units: 5}
+compile: {optimizer: {SGD: {learning_rate: 0.05}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {batch_size: 8}
+)";
+  const auto with = [&](const std::string& precision, const std::string& layouts) {
+    std::string mine = text;
+    mine.replace(mine.find("PRECISION"), 9, precision);
+    mine.replace(mine.find("LAYOUTS"), 7, layouts);
+    return mine;
+  };
+  const char* const kByFilters = "layout_map: {'[abc]/kernel': [null, null, null, model]}";
+  const char* const kByRows = "layout_map: {'input/output': [data, model, null, null]}";
+  const std::vector<std::pair<const char*, const char*>> layouts{
+      {"", ""}, {"", "data=2"}, {kByFilters, "data=1,model=2"}, {kByRows, "data=2,model=2"}};
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
+  for (const auto& layout : layouts) {
+    const std::string mesh = layout.second, config = with("", layout.first);
+    CAPTURE(mesh);
+    const Trajectory cpu = train(config, {.mesh = mesh, .steps = 4});
+    const auto on_gpu = [&] { return train("device: cuda" + config, {.mesh = mesh, .steps = 4}); };
+    const Trajectory gpu = on_gpu();
+    CHECK(loss_difference(gpu, cpu) < 1e-5);
+    CHECK(weight_difference(gpu, cpu) < 1e-4);
+    CHECK(on_gpu().digest == gpu.digest);
+    setenv("MESHWORK_CUDNN", "never", 1);
+    if (is_emulated()) CHECK(on_gpu().digest != gpu.digest);  // sums in another order
+    setenv("MESHWORK_CUDNN", "always", 1);
+  }
+  const std::string narrow = with("precision: mixed_bfloat16", "");
+  const Trajectory cpu = train(narrow, {.steps = 4});
+  const Trajectory gpu = train("device: cuda" + narrow, {.steps = 4});
+  CHECK(loss_difference(gpu, cpu) < 0.01);
+}
+
+TEST_CASE("every case of convolutions by cuDNN, whole and shared by devices") {
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
+  check_cases({"convolution", "convolution_backward_data", "convolution_backward_filter"});
+}
+
+TEST_CASE("our own kernels take over where cuDNN does not start") {
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "always"),
+      failing("EMULATED_GPU_FAIL_CUDNN", "1");
+  check_use(convolution(kPlain, kFloat32, kFloat32));
+  check_use(backward_data(kPlain, kBFloat16, kFloat32));
+  check_use(backward_filter(kPlain, kFloat32, kFloat32));
+}
+
+TEST_CASE("plans of cuDNN that were compiled are kept for other streams, unless they are damaged") {
+  if (!is_emulated()) return;  // a real one compiles others
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("cudnn_plans.{}", getpid());
+  const EnvironmentVariable place("MESHWORK_CUDA_CACHE", folder.c_str());
+  const Geometry g{{1, 6, 5, 11}, {2, 2, 11, 13}, {1, 1}, {0, 0}, {0, 0}};
+  Use use = convolution(g, kBFloat16, kFloat32);
+  use.inputs[0] = integers(g.x, kBFloat16, 5, 1, 200);
+  // Each on a stream of its own, where no other was: those that live on hold the places.
+  std::vector<std::unique_ptr<Stream>> streams;
+  const auto is_right = [&] {
+    const HostTensor result = on_gpu(use, by_cudnn<Sought::kY>(), 0);
+    for (int i = 0; i < 4; ++i) streams.push_back(gpu_backend().device().make_stream());
+    return difference(result, naive(use), 0) == "";
+  };
+  CHECK(is_right());
+  std::vector<fs::path> kept;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".cudnn") kept.push_back(entry.path());
+  }
+  REQUIRE(kept.size() == 1);
+  const auto write = [&](const std::string& text) { std::ofstream(kept[0]) << text; };
+  std::string text;
+  std::getline(std::ifstream(kept[0]), text);
+  REQUIRE(text.substr(text.size() - 3) == "1 0");  // one note: tensor cores
+  write(text.substr(0, text.size() - 1) + "3");    // a transform of Fourier's
+  CHECK(!is_right());
+  write(text.substr(0, text.size() / 2));
+  CHECK(is_right());
+  fs::remove_all(folder);
+}
