@@ -11,7 +11,9 @@
 #include "comm/thread.h"
 #include "data/check_values.h"
 #include "device/cuda_device.h"
+#include "exec/collective_call.h"
 #include "exec/executable.h"
+#include "graph/op_def.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
 #include "machine/topology.h"
@@ -182,10 +184,26 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
 }
 
 WorkspaceQuery workspace_of(const Job& job) {
-  return
-      [backend = make_device(job).backend](const Graph& program, const Instruction& instruction) {
-        return kernel_workspace(*backend, program, instruction);
-      };
+  const std::shared_ptr<Backend> backend = make_device(job).backend;
+  return [backend, query = workspace_of(job, *backend)](const Graph& program,
+                                                        const Instruction& instruction) {
+    return query(program, instruction);
+  };
+}
+
+WorkspaceQuery workspace_of(const Job& job, const Backend& backend) {
+  // Other devices read samples where the host has them, and collectives take memory of the host.
+  const bool on_gpu = job.target.name == kCuda && !job.device_factory;
+  return [on_gpu, &backend, target = job.target](const Graph& program,
+                                                 const Instruction& instruction) -> std::int64_t {
+    const Node& first = program.node(instruction.nodes.front());
+    const bool is_collective = first.op->collective != Collective::kNone;
+    if (on_gpu && is_collective) {
+      return cuda_call_bytes(collective_call(program, instruction.nodes, target));
+    }
+    if (on_gpu && first.op->leaf == Leaf::kSamples) return num_bytes(first.type);
+    return kernel_workspace(backend, program, instruction);
+  };
 }
 
 ProgramKind split_kind(ProgramKind kind) {

@@ -97,7 +97,8 @@ Json gpu_json(const GpuInfo& gpu) {
           {"memory", gpu.memory},
           {"free_memory", gpu.free_memory},
           {"float32_flops", gpu.flops},
-          {"reaches", reached(gpu)}};
+          {"reaches", reached(gpu)},
+          {"shared_by_processes", gpu.is_shared_by_processes}};
 }
 
 /// Sizes in bytes; null where there is no limit, and no launcher.
@@ -130,10 +131,11 @@ void print_gpus(const Gpus& gpus) {
     fmt::print("  GPU {}      {}, compute capability {}.{}, {} multiprocessors\n", number, gpu.name,
                gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors);
     fmt::print(
-        "             {}, of them {} free; {:.3g} TFLOP/s in float32; reads the memory of {}\n",
+        "             {}, of them {} free; {:.3g} TFLOP/s in float32; reads the memory of {}{}\n",
         show_bytes(static_cast<double>(gpu.memory)),
         show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
-        join(reached(gpu), " "));
+        join(reached(gpu), " "),
+        gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
   }
 }
 
