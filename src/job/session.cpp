@@ -65,11 +65,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
-  if (device().reads_host_memory()) {
-    check_node_memory(job, plans_.arena_bytes, hosts());
-  } else if (const auto gpu = gpu_memory(device())) {
-    check_gpu_memory(job, memory_use(plans_), *gpu, hosts());
-  }
+  check_memory();
   allocate_arena();
   collectively(hosts(), [&] { place_samples(); });
   for (const auto& [key, plan] : plans_.plans) {
@@ -81,6 +77,13 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
   }
   find_variables();
   collectively(hosts(), [&] { bring_samples(); });
+}
+
+void Session::check_memory() const {
+  const std::int64_t of_host = device().reads_host_memory() ? plans_.arena_bytes : 0;
+  check_node_memory(job_, of_host, hosts());
+  const auto gpu = gpu_memory(device());
+  if (gpu) check_gpu_memory(job_, memory_use(plans_), *gpu, hosts());
 }
 
 /// Collectives take what they need straight from the arenas of the others where they can.

@@ -88,6 +88,7 @@ class Session {
  private:
   Session(const Job& job, const World& world, DeviceParts parts);
   void check_variables_agree() const;
+  void check_memory() const;
   void allocate_arena();
   void place_samples();
   void bring_samples();

@@ -127,7 +127,7 @@ bool Gpu::has_link_to(const GpuId& other) const {
     check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
     return can != 0;
   }
-  return false;  // it is hidden from this process
+  return true;  // who opens its memory will see: it is hidden from this process
 }
 
 }  // namespace meshwork::cuda
