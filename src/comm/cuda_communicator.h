@@ -13,10 +13,10 @@ namespace meshwork {
 /// the caller's GPU; devices may share one. All members call it together.
 ///
 /// Devices of one `machine` whose GPUs reach each other read each other's memory: any, where they
-/// are threads of one process; where they are processes of their own, memory of allocate(), and all
-/// that is small. start() enqueues the call then, and the host waits for the other hosts to do the
-/// same, never for a device. All other data go through staging memory: start() returns when hosts
-/// have exchanged them.
+/// are threads of one process; where they are processes of their own, memory of allocate() (null,
+/// too, where one of them has not enough), and all that is small. start() enqueues the call then,
+/// and the host waits for the other hosts to do the same, never for a device. All other data go
+/// through staging memory: start() returns when hosts have exchanged them.
 ///
 /// Members start the calls of a stream in one order. Work that is recorded (Stream::recorded) has
 /// no calls in it: what orders devices is enqueued anew each time.
