@@ -206,8 +206,8 @@ Launch Executable::finish(const Instruction& instruction) {
 
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
-  const OpDef& first = *program.node(instruction.nodes.front()).op;
-  if (first.leaf != Leaf::kNone || first.collective != Collective::kNone) return 0;
+  if (instruction.nodes.empty()) return 0;
+  if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
     return backend.fusion_workspace(fusion_args(program, instruction, view));

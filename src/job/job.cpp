@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -13,7 +14,6 @@
 #include "device/cuda_device.h"
 #include "exec/collective_call.h"
 #include "exec/executable.h"
-#include "graph/op_def.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
 #include "machine/topology.h"
@@ -191,17 +191,37 @@ WorkspaceQuery workspace_of(const Job& job) {
   };
 }
 
+namespace {
+
+/// Bytes of all stored samples that programs of the job read where they are.
+std::int64_t resident_bytes(const Job& job) {
+  std::set<const data::Source*> counted;  // validation may be of the same samples
+  std::int64_t bytes = 0;
+  const auto count = [&](ProgramKind kind, const data::Split& split) {
+    for (const data::Field& field : split.fields) {
+      const bool is_read = data::arrival_of(field, trains(kind)) == data::Arrival::kRows;
+      if (!is_read || !counted.insert(field.source.get()).second) continue;
+      bytes += num_bytes({field.source->info().dtype, field.source->info().shape});
+    }
+  };
+  for (const auto& [kind, split] : job.splits) count(kind, split);
+  const bool validates = job.validation && job.splits.contains(ProgramKind::kTrain);
+  if (validates) count(ProgramKind::kEvaluate, *job.validation);
+  return bytes;
+}
+
+}  // namespace
+
 WorkspaceQuery workspace_of(const Job& job, const Backend& backend) {
   // Other devices read samples where the host has them, and collectives take memory of the host.
   const bool on_gpu = job.target.name == kCuda && !job.device_factory;
-  return [on_gpu, &backend, target = job.target](const Graph& program,
-                                                 const Instruction& instruction) -> std::int64_t {
-    const Node& first = program.node(instruction.nodes.front());
-    const bool is_collective = first.op->collective != Collective::kNone;
-    if (on_gpu && is_collective) {
+  const std::int64_t samples = on_gpu ? resident_bytes(job) : 0;
+  return [on_gpu, samples, &backend, target = job.target](
+             const Graph& program, const Instruction& instruction) -> std::int64_t {
+    if (instruction.nodes.empty()) return samples;
+    if (on_gpu && instruction.kind == Instruction::Kind::kStart) {
       return cuda_call_bytes(collective_call(program, instruction.nodes, target));
     }
-    if (on_gpu && first.op->leaf == Leaf::kSamples) return num_bytes(first.type);
     return kernel_workspace(backend, program, instruction);
   };
 }

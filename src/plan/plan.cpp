@@ -52,10 +52,7 @@ void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace) {
       instruction.workspace_bytes = workspace(plan.program, instruction);
     }
   }
-  for (const ValueId id : plan.program.ids()) {
-    if (plan.program.node(id).op->leaf != Leaf::kSamples) continue;
-    plan.sample_bytes += workspace(plan.program, {.nodes = {id}});
-  }
+  plan.sample_bytes = workspace(plan.program, {});
 }
 
 std::vector<Traffic> traffic(const Plan& plan) {

@@ -53,12 +53,12 @@ struct Plan {
   std::int64_t arena_bytes = 0;     ///< all of it
   std::int64_t live_bytes = 0;      ///< the most that is in use at once: no arena could be smaller
   std::int64_t collective_bytes = 0;  ///< of device memory beside the arena, for its collectives
-  std::int64_t sample_bytes = 0;      ///< the same, for copies of stored samples
+  std::int64_t sample_bytes = 0;      ///< the same, for stored samples of the job
 };
 
-/// What planning asks of a device, in bytes: of a kernel of a local program its scratch memory; of
-/// a kStart what the call takes beside the arena, and of stored samples, which no instruction
-/// computes and which are asked for alone, what a copy takes.
+/// What planning asks of a device, in bytes: of a kernel of a local program its scratch memory, of
+/// a kStart what the call takes beside the arena, and of an instruction without nodes the copies of
+/// stored samples, of all programs of the job, that the device holds.
 using WorkspaceQuery =
     std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
 

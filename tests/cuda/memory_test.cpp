@@ -93,6 +93,22 @@ TEST_CASE("what does not fit a GPU is told on all devices before anything is all
   CHECK(error.find(" are free; take a smaller batch, ") != std::string::npos);
 }
 
+TEST_CASE("values are computed again to meet memory_limit beside all samples") {
+  std::string text = text_of();
+  const std::string first = "    - Dense: {name: a, ";
+  std::string layers;
+  for (int i = 0; i < 8; ++i) {
+    layers += "    - Dense: {name: h" + std::to_string(i) + ", units: 100, activation: tanh}\n";
+  }
+  text.insert(text.find(first), layers);
+  text.replace(text.find("batch_size: 32"), 14, "batch_size: 250");
+  const MemoryUse use = planned_memory(job_on(text, "1")).use;
+  const std::string limit = "memory_limit: " + std::to_string(use.bytes() - 1);
+  const std::string error = test::error_of(
+      [&] { CHECK(planned_memory(job_on(limit + text, "1")).use.bytes() < use.bytes()); });
+  CHECK(error.empty());
+}
+
 TEST_CASE("memory_limit holds samples and collectives, too") {
   const Job free = job_on(text_of(), "2");
   const MemoryUse use = planned_memory(free).use;
