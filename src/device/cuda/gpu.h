@@ -48,8 +48,8 @@ class Gpu {
   GpuId id() const;
   /// Whether processes may share its memory and its events.
   bool is_shared_by_processes() const;
-  /// Whether a link bears reads of the memory of a GPU that other processes have opened. Of one that
-  /// CUDA_VISIBLE_DEVICES hides nobody can tell: true.
+  /// Whether a link bears reads of the memory of a GPU that other processes have opened. Of one
+  /// that CUDA_VISIBLE_DEVICES hides nobody can tell: true.
   bool has_link_to(const GpuId& other) const;
 
  private:
