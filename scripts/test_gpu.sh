@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Meshwork and tries on a GPU of NVIDIA what only a GPU shows: every kernel against the naive
-# one, whole programs against the CPU, collectives of devices that share the GPU, compute-sanitizer
-# over the kernels where it is installed. Ends with the line "N passed, M failed"; without a GPU it
+# one, whole programs against the CPU, collectives of devices that share the GPU, of threads and of
+# ranks (where mpirun is), compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed"; without a GPU it
 # says why, and skips all.
 #
 #   scripts/test_gpu.sh [--build DIR] [--no-build] [--quick]
@@ -15,6 +15,7 @@ cd "$(dirname "$0")/.."
 build=build-test
 builds=yes
 sanitizer=$(command -v compute-sanitizer || true)
+mpirun=$(command -v mpirun || true)
 while [ $# -gt 0 ]; do
   case "$1" in
     --build) build=$2; shift ;;
@@ -26,7 +27,7 @@ while [ $# -gt 0 ]; do
 done
 if [ -n "$builds" ]; then
   [ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release -Dcuda=enabled
-  ninja -C "$build" src/meshwork tests/cuda/cuda_test
+  ninja -C "$build" src/meshwork tests/cuda/cuda_test ${mpirun:+tests/mpi/cuda_mpi_test}
 fi
 
 missing=$("$build/src/meshwork" devices --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["no_gpus"] or "")')
@@ -68,6 +69,13 @@ for mesh in 1x1 2x1 2x4; do
   check "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda --mesh $mesh \
     run_directory="$work/guide$mesh" fit.epochs=1 --new --verbose 0
 done
+if [ -n "$mpirun" ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  cases "$mpirun" --oversubscribe -n 2 "$build/tests/mpi/cuda_mpi_test" -nc
+  check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda \
+    --mesh 2x1 run_directory="$work/ranks" fit.epochs=1 --new --verbose 0
+  check cmp "$work/guide2x1/final.safetensors" "$work/ranks/final.safetensors"
+fi
 if [ -n "$sanitizer" ]; then
   for tool in memcheck racecheck synccheck; do
     check "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/cuda/cuda_test" -tc="kernels of*"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "comm/cuda/hosts.h"
 #include "comm/cuda/kernels.h"
 #include "comm/cuda/peer_call.h"
+#include "comm/cuda/rank_peers.h"
 #include "comm/cuda/staged_call.h"
+#include "comm/cuda/thread_peers.h"
 #include "comm/direct_call.h"
 #include "device/cuda_device.h"
 
@@ -30,18 +33,48 @@ std::int64_t process_mark() {
   return mark;
 }
 
-/// Whether all members live in this process and the GPU of each reaches those of all: alike in all
-/// of them.
-bool all_reach_each_other(Hosts& hosts, Gpu& gpu) {
-  const std::vector<std::int64_t> marks = hosts.gather(process_mark());
-  const std::vector<std::int64_t> numbers = hosts.gather(gpu.number());
-  bool reaches = hosts.size() <= cuda::kMostPeers;
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    reaches =
-        reaches && marks[i] == process_mark() && gpu.reach(Gpu::open(static_cast<int>(numbers[i])));
+/// How the members of a group reach each other's memory: alike in all of them.
+enum class Way { kThreads, kRanks, kHosts };
+
+/// What a member says of itself.
+struct Self {
+  std::int64_t process = 0, machine = 0, number = 0;
+  cuda::GpuId gpu{};
+};
+
+/// `share` of ranks, or null.
+Way way_between(Hosts& hosts, Gpu& gpu, std::int64_t machine, cuda::SharedGpu* share) {
+  const Self mine{process_mark(), machine, gpu.number(), gpu.id()};
+  const std::vector<Self> selves = hosts.gather_all(mine);
+  const auto others_are = [&](const auto& so) {
+    return std::all_of(selves.begin(), selves.end(), so) && hosts.size() <= cuda::kMostPeers;
+  };
+  const auto all_say = [&](bool so) {
+    const std::vector<std::int64_t> all = hosts.gather(so ? 1 : 0);
+    return std::count(all.begin(), all.end(), 0) == 0;
+  };
+  if (share == nullptr) {
+    const bool reaches = others_are([&](const Self& other) {
+      return other.process == mine.process && gpu.reach(Gpu::open(static_cast<int>(other.number)));
+    });
+    return all_say(reaches) ? Way::kThreads : Way::kHosts;
   }
-  const std::vector<std::int64_t> all = hosts.gather(reaches ? 1 : 0);
-  return std::count(all.begin(), all.end(), 0) == 0;
+  const bool may_reach = others_are(
+      [&](const Self& other) { return other.machine == machine && gpu.has_link_to(other.gpu); });
+  // By trying: containers may keep them apart.
+  const bool reach = all_say(may_reach) && cuda::rank_peers(hosts, {.count = 1}, *share);
+  return reach ? Way::kRanks : Way::kHosts;
+}
+
+/// Of members that are processes of their own; null where some share a process.
+std::shared_ptr<cuda::SharedGpu> share_of_ranks(const std::shared_ptr<Hosts>& hosts,
+                                                const std::shared_ptr<Device>& device,
+                                                const Gpu& gpu) {
+  std::vector<std::int64_t> marks = hosts->gather(process_mark());
+  std::sort(marks.begin(), marks.end());
+  const bool are_ranks = std::adjacent_find(marks.begin(), marks.end()) == marks.end();
+  if (marks.size() == 1 || !are_ranks) return nullptr;
+  return std::make_shared<cuda::SharedGpu>(hosts, device, gpu);
 }
 
 /// What one member sends itself.
@@ -63,17 +96,21 @@ class OwnCopy final : public PreparedCall {
 /// The ways between devices; one more is one more file in cuda/ and one line in prepare().
 class CudaCommunicator final : public Communicator {
  public:
-  CudaCommunicator(std::shared_ptr<Communicator> hosts, std::shared_ptr<Device> device, Gpu& gpu)
-      : hosts_(std::make_shared<Hosts>(std::move(hosts))),
+  CudaCommunicator(std::shared_ptr<Hosts> hosts, std::shared_ptr<Device> device, Gpu& gpu,
+                   std::int64_t machine, std::shared_ptr<cuda::SharedGpu> share)
+      : hosts_(std::move(hosts)),
         device_(std::move(device)),
         gpu_(gpu),
-        reach_each_other_(all_reach_each_other(*hosts_, gpu)) {}
+        machine_(machine),
+        share_(std::move(share)),
+        way_(size() == 1 ? Way::kHosts : way_between(*hosts_, gpu, machine, share_.get())) {}
 
   int rank() const override { return hosts_->rank(); }
   int size() const override { return hosts_->size(); }
 
   std::unique_ptr<Communicator> group(std::span<const int> members) override {
-    return std::make_unique<CudaCommunicator>(hosts_->communicator().group(members), device_, gpu_);
+    auto hosts = std::make_shared<Hosts>(hosts_->communicator().group(members));
+    return std::make_unique<CudaCommunicator>(std::move(hosts), device_, gpu_, machine_, share_);
   }
 
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
@@ -82,24 +119,49 @@ class CudaCommunicator final : public Communicator {
              gpu_.number());
     check_call(call, size());
     if (size() == 1) return std::make_unique<OwnCopy>(call, mine);
-    if (reach_each_other_) return cuda::peer_call(hosts_, call, *device_, mine);
+    if (auto peers = find_peers(call)) {
+      return cuda::peer_call(hosts_, call, std::move(*peers), mine);
+    }
     return cuda::staged_call(hosts_, call, *device_, mine);
   }
 
-  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
+  /// Of threads any memory is as good.
+  std::shared_ptr<std::byte> allocate(std::int64_t bytes) override {
+    if (share_ == nullptr) return nullptr;
+    std::shared_ptr<std::byte> memory = share_->allocate(bytes);
+    const std::vector<std::int64_t> all = hosts_->gather(memory != nullptr ? 1 : 0);
+    return std::count(all.begin(), all.end(), 0) == 0 ? memory : nullptr;
+  }
 
  private:
+  std::optional<cuda::Peers> find_peers(const CollectiveCall& call) {
+    if (way_ == Way::kThreads) return cuda::thread_peers(*hosts_, call, *device_, gpu_);
+    if (way_ == Way::kRanks) return cuda::rank_peers(*hosts_, call, *share_);
+    return std::nullopt;
+  }
+
   std::shared_ptr<Hosts> hosts_;
   std::shared_ptr<Device> device_;  ///< that gives memory
   Gpu& gpu_;
-  bool reach_each_other_;
+  std::int64_t machine_;
+  std::shared_ptr<cuda::SharedGpu> share_;  ///< of ranks; null: of threads
+  Way way_;
 };
 
 }  // namespace
 
-std::shared_ptr<Communicator> cuda_communicator(std::shared_ptr<Communicator> hosts, int gpu) {
-  return std::make_shared<CudaCommunicator>(std::move(hosts), make_cuda_device(gpu, {}),
-                                            Gpu::open(gpu));
+std::shared_ptr<Communicator> cuda_communicator(std::shared_ptr<Communicator> hosts, int gpu,
+                                                std::int64_t machine) {
+  auto all = std::make_shared<Hosts>(std::move(hosts));
+  std::shared_ptr<Device> device = make_cuda_device(gpu, {});
+  Gpu& opened = Gpu::open(gpu);
+  auto share = share_of_ranks(all, device, opened);
+  return std::make_shared<CudaCommunicator>(std::move(all), std::move(device), opened, machine,
+                                            std::move(share));
+}
+
+std::int64_t cuda_call_bytes(const CollectiveCall& call) {
+  return static_cast<std::int64_t>(cuda::slots_bytes(call));
 }
 
 }  // namespace meshwork

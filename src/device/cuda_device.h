@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,14 @@ struct GpuInfo {
   double flops = 0;           ///< float32 multiplications and additions per second, at most
   bool has_tensor_float32 = false;
   std::vector<bool> reaches;  ///< whose memory its kernels read, by number
+  bool is_shared_by_processes = false;  ///< who may read each other's memory then
+};
+
+/// The memory of the GPU of a device.
+struct GpuMemory {
+  std::array<std::int64_t, 2> gpu{};  ///< the same for all devices on it, in every process
+  int number = 0;
+  std::int64_t bytes = 0, available = 0;
 };
 
 /// The GPUs of this machine that CUDA_VISIBLE_DEVICES leaves; a configuration Error, of one line,
@@ -28,5 +38,8 @@ int gpu_count();
 
 /// Number `gpu` of them as a device; several devices may share one.
 std::unique_ptr<Device> make_cuda_device(int gpu, Target target);
+
+/// What it has now; nothing of a device that is no GPU.
+std::optional<GpuMemory> gpu_memory(const Device& device);
 
 }  // namespace meshwork

@@ -18,4 +18,6 @@ std::vector<GpuInfo> gpus() { fail_without_cuda(); }
 
 std::unique_ptr<Device> make_cuda_device(int /*gpu*/, Target /*target*/) { fail_without_cuda(); }
 
+std::optional<GpuMemory> gpu_memory(const Device& /*device*/) { return std::nullopt; }
+
 }  // namespace meshwork

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "exec/collective_call.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 
@@ -131,42 +132,18 @@ Launch Executable::fusion(const Instruction& instruction) const {
   return backend_.bind_fusion(args, *streams_.compute);
 }
 
-CollectiveCall Executable::call_of(ValueId id) const {
-  const Node& node = plan_.program.node(id);
-  CollectiveCall call{
-      .send = view(node.inputs[0]).data, .recv = view(id).data, .dtype = node.type.dtype};
-  switch (node.op->collective) {
-    case Collective::kNone:
-      break;
-    case Collective::kAllReduce:
-      call.count = num_elements(node.type.shape);
-      call.reduction = node.collective->reduction;
-      return call;
-    case Collective::kReduceScatter:
-      call.kind = CollectiveCall::Kind::kReduceScatter;
-      call.counts = node.collective->counts;
-      call.reduction = node.collective->reduction;
-      return call;
-    case Collective::kAllGather:
-      call.kind = CollectiveCall::Kind::kAllGather;
-      call.counts = node.collective->counts;
-      return call;
-    case Collective::kAllToAll:
-      call.kind = CollectiveCall::Kind::kAllToAll;
-      call.counts = node.collective->counts;
-      call.recv_counts = node.collective->recv_counts;
-      return call;
+/// Of all-reduces in place: their operands are there, or are copied there.
+CollectiveCall Executable::call_of(const Instruction& instruction) const {
+  const std::vector<ValueId>& nodes = instruction.nodes;
+  CollectiveCall call = collective_call(plan_.program, nodes, backend_.device().target());
+  call.recv = view(nodes.front()).data;
+  if (call.kind != CollectiveCall::Kind::kAllReduce) {
+    call.send = view(plan_.program.node(nodes.front()).inputs[0]).data;
+    return call;
   }
-  MW_CHECK(false, "'{}' is no collective", node.op->name);
-  return call;
-}
-
-/// All results as one, in place; what stands between them is reduced, too.
-CollectiveCall Executable::joined_all_reduce(const Instruction& instruction) const {
-  CollectiveCall call = call_of(instruction.nodes.front());
-  const TensorView last = view(instruction.nodes.back());
-  const auto* end = last.data + num_bytes(last.type);
   call.send = call.recv;
+  const TensorView last = view(nodes.back());
+  const auto* const end = last.data + num_bytes(last.type);
   call.count =
       (end - static_cast<std::byte*>(call.recv)) / static_cast<std::ptrdiff_t>(size_of(call.dtype));
   return call;
@@ -187,9 +164,8 @@ Launch Executable::start(const Instruction& instruction) {
   }
   std::erase_if(parts, [](const Part& part) { return part.from == part.to; });
   auto& call = calls_[static_cast<int>(&instruction - plan_.instructions.data())];
-  call = groups_.of(first.collective->members)
-             .prepare(reduces ? joined_all_reduce(instruction) : call_of(instruction.nodes.front()),
-                      *streams_.communication);
+  call =
+      groups_.of(first.collective->members).prepare(call_of(instruction), *streams_.communication);
   under_way_.push_back(call.get());
   return [call = call.get(), parts, &compute = *streams_.compute,
           &communication = *streams_.communication, &ready = event(instruction.ready),
@@ -214,6 +190,8 @@ Launch Executable::finish(const Instruction& instruction) {
 
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
+  if (instruction.nodes.empty()) return 0;
+  if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
     return backend.fusion_workspace(fusion_args(program, instruction, view));

@@ -128,8 +128,7 @@ class Executable {
   Launch fusion(const Instruction& instruction) const;
   Launch start(const Instruction& instruction);
   Launch finish(const Instruction& instruction);
-  CollectiveCall call_of(ValueId id) const;
-  CollectiveCall joined_all_reduce(const Instruction& instruction) const;
+  CollectiveCall call_of(const Instruction& instruction) const;
   Event& event(int number) const { return *events_[static_cast<std::size_t>(number)]; }
   void add(ValueId value, Launch launch, const std::vector<ValueId>& values);
 
@@ -148,8 +147,8 @@ class Executable {
   mutable std::vector<Piece> recorded_;  ///< in order; other steps are enqueued one by one
 };
 
-/// Scratch bytes that `backend` wants for a kernel or a fusion group; an Error if it has none for
-/// the op.
+/// Scratch bytes that `backend` wants for a kernel or a fusion group, 0 for what is no kernel; an
+/// Error if it has none for the op.
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction);
 

@@ -112,9 +112,10 @@ Json value_json(const ValueExplanation& value, const Explanation& explanation, c
 }
 
 Json memory_json(const PlannedMemory& memory) {
-  return {{"device", memory.device},         {"arena", memory.arena.bytes()},
-          {"weights", memory.arena.weights}, {"optimizer", memory.arena.optimizer},
-          {"step", memory.arena.step},       {"data", memory.data}};
+  const MemoryUse& use = memory.use;
+  return {{"device", memory.device},    {"arena", use.arena()}, {"weights", use.weights},
+          {"optimizer", use.optimizer}, {"step", use.step},     {"collectives", use.collectives},
+          {"samples", use.samples},     {"data", memory.data}};
 }
 
 }  // namespace

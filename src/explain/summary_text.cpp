@@ -43,13 +43,17 @@ std::string show_parameters(const std::string& what, std::int64_t count, std::in
 }
 
 std::string show_memory(const PlannedMemory& memory, int devices) {
-  const std::string bytes = show_size(memory.arena.bytes());
+  const MemoryUse& use = memory.use;
+  const std::string bytes = show_size(use.bytes());
+  const auto part = [](const char* what, std::int64_t size) {
+    return size == 0 ? "" : fmt::format(", {} {}", what, show_size(size));
+  };
   return fmt::format(
-      " Training takes {}: weights {}, optimizer state {}, step {}\n"
+      " Training takes {}: weights {}, optimizer state {}, step {}{}{}\n"
       " A process keeps {} of the data set in memory besides\n",
-      devices == 1 ? bytes : fmt::format("at most {} per device", bytes),
-      show_size(memory.arena.weights), show_size(memory.arena.optimizer),
-      show_size(memory.arena.step), show_size(memory.data));
+      devices == 1 ? bytes : fmt::format("at most {} per device", bytes), show_size(use.weights),
+      show_size(use.optimizer), show_size(use.step), part("samples of the data", use.samples),
+      part("collectives", use.collectives), show_size(memory.data));
 }
 
 std::string outputs(const ModelSummary& summary, const Pen& pen) {

@@ -2,15 +2,35 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "graph/op_def.h"
 #include "plan/memory_limit.h"
 
 namespace meshwork {
 
+namespace {
+
+/// Programs share the copies of a source, and so do the splits that are parts of it.
+std::int64_t sample_bytes(const Job& job, const std::map<ProgramKey, Plan>& plans) {
+  std::set<const data::Source*> counted;
+  std::int64_t bytes = 0;
+  for_each_samples(job, plans, [&](const data::Split& /*split*/, const data::Field& field) {
+    if (!counted.insert(field.source.get()).second) return;
+    bytes += num_bytes({field.source->info().dtype, field.source->info().shape});
+  });
+  return bytes;
+}
+
+}  // namespace
+
 DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& workspace) {
   DevicePlans result;
+  bool has_copies = false;
   // The program with most variables comes first: others have its first ones.
   using Program = std::pair<const ProgramKey, GlobalProgram>;
   std::vector<const Program*> programs;
@@ -26,14 +46,20 @@ DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& worksp
     MW_CHECK(result.plans.empty() || plan.variable_bytes <= result.variable_bytes);
     result.variable_bytes = std::max(result.variable_bytes, plan.variable_bytes);
     result.arena_bytes = std::max(result.arena_bytes, plan.arena_bytes);
+    result.collective_bytes += plan.collective_bytes;
+    has_copies = has_copies || plan.sample_bytes > 0;
     result.plans.emplace(key, std::move(plan));
   }
+  if (has_copies) result.sample_bytes = sample_bytes(job, result.plans);
   return result;
 }
 
 void check_memory_limit(const Job& job, const DevicePlans& plans, int device) {
   for (const auto& [key, plan] : plans.plans) {
-    check_memory_limit(job.config, describe(key.kind, key.batch), memory_use(plan), device);
+    MemoryUse use = memory_use(plan);
+    use.collectives = plans.collective_bytes;
+    use.samples = plans.sample_bytes;
+    check_memory_limit(job.config, describe(key.kind, key.batch), use, device);
   }
 }
 
@@ -47,7 +73,23 @@ MemoryUse memory_use(const DevicePlans& plans) {
   }
   use.optimizer = plans.variable_bytes - use.weights - use.cache;
   use.step = plans.arena_bytes - plans.variable_bytes;
+  use.collectives = plans.collective_bytes;
+  use.samples = plans.sample_bytes;
   return use;
+}
+
+void for_each_samples(const Job& job, const std::map<ProgramKey, Plan>& plans,
+                      const SamplesStep& step) {
+  std::set<std::pair<std::string, std::string>> done;  // fields of splits
+  for (const auto& [key, plan] : plans) {
+    for (const Node& node : plan.program.nodes) {
+      if (node.op->leaf != Leaf::kSamples) continue;
+      const data::Split& split = job.splits.at(split_kind(key.kind));
+      const data::Field* field = split.find(node.attrs.text("name"));
+      MW_CHECK(field != nullptr, "samples of '{}'", node.attrs.text("name"));
+      if (done.emplace(split.name, field->name).second) step(split, *field);
+    }
+  }
 }
 
 }  // namespace meshwork

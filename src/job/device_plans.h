@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 
 #include "job/job.h"
@@ -13,6 +14,8 @@ struct DevicePlans {
   std::map<ProgramKey, Plan> plans;
   std::int64_t variable_bytes = 0;  ///< weights and optimizer state, with padding
   std::int64_t arena_bytes = 0;     ///< all of it: the most that a plan takes
+  /// Beside it, of all plans together: each has collectives of its own.
+  std::int64_t collective_bytes = 0, sample_bytes = 0;
 };
 
 /// `workspace`: of the backend that the plans are for.
@@ -21,7 +24,12 @@ DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& worksp
 /// Throws the configuration Error of a plan that takes more than the file allows.
 void check_memory_limit(const Job& job, const DevicePlans& plans, int device);
 
-/// What the arena is made of.
+/// What the device takes for all of them.
 MemoryUse memory_use(const DevicePlans& plans);
+
+/// Every field of which some program reads the stored samples where they are, once for each split.
+using SamplesStep = std::function<void(const data::Split& split, const data::Field& field)>;
+void for_each_samples(const Job& job, const std::map<ProgramKey, Plan>& plans,
+                      const SamplesStep& step);
 
 }  // namespace meshwork

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -11,6 +12,7 @@
 #include "comm/thread.h"
 #include "data/check_values.h"
 #include "device/cuda_device.h"
+#include "exec/collective_call.h"
 #include "exec/executable.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
@@ -186,10 +188,46 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
 }
 
 WorkspaceQuery workspace_of(const Job& job) {
-  return
-      [backend = make_device(job).backend](const Graph& program, const Instruction& instruction) {
-        return kernel_workspace(*backend, program, instruction);
-      };
+  const std::shared_ptr<Backend> backend = make_device(job).backend;
+  return [backend, query = workspace_of(job, *backend)](const Graph& program,
+                                                        const Instruction& instruction) {
+    return query(program, instruction);
+  };
+}
+
+namespace {
+
+/// Bytes of all stored samples that programs of the job read where they are.
+std::int64_t resident_bytes(const Job& job) {
+  std::set<const data::Source*> counted;  // validation may be of the same samples
+  std::int64_t bytes = 0;
+  const auto count = [&](ProgramKind kind, const data::Split& split) {
+    for (const data::Field& field : split.fields) {
+      const bool is_read = data::arrival_of(field, trains(kind)) == data::Arrival::kRows;
+      if (!is_read || !counted.insert(field.source.get()).second) continue;
+      bytes += num_bytes({field.source->info().dtype, field.source->info().shape});
+    }
+  };
+  for (const auto& [kind, split] : job.splits) count(kind, split);
+  const bool validates = job.validation && job.splits.contains(ProgramKind::kTrain);
+  if (validates) count(ProgramKind::kEvaluate, *job.validation);
+  return bytes;
+}
+
+}  // namespace
+
+WorkspaceQuery workspace_of(const Job& job, const Backend& backend) {
+  // Other devices read samples where the host has them, and collectives take memory of the host.
+  const bool on_gpu = job.target.name == kCuda && !job.device_factory;
+  const std::int64_t samples = on_gpu ? resident_bytes(job) : 0;
+  return [on_gpu, samples, &backend, target = job.target](
+             const Graph& program, const Instruction& instruction) -> std::int64_t {
+    if (instruction.nodes.empty()) return samples;
+    if (on_gpu && instruction.kind == Instruction::Kind::kStart) {
+      return cuda_call_bytes(collective_call(program, instruction.nodes, target));
+    }
+    return kernel_workspace(backend, program, instruction);
+  };
 }
 
 ProgramKind split_kind(ProgramKind kind) {

@@ -92,8 +92,10 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
 /// Compiles the program that reads so many tokens of each of `batch` sequences (kDecode).
 void add_decoder(Job& job, std::int64_t batch, std::int64_t tokens);
 
-/// What kernels ask for in this launch, of which the calling thread takes on the number of threads.
+/// What devices take in this launch, of which the calling thread takes on the number of threads.
 WorkspaceQuery workspace_of(const Job& job);
+/// The same for a device of the job that is there; `backend` outlives what is returned.
+WorkspaceQuery workspace_of(const Job& job, const Backend& backend);
 
 /// Throws a configuration Error unless this launch has the devices of the mesh: names the right
 /// command. Without mpirun a mesh of up to 1024 devices will do.

@@ -47,27 +47,31 @@ PlannedMemory planned_memory(const Job& job) {
     if (!planned.insert(kind).second) continue;
     const DevicePlans plans = plan_device(job, device, workspace);
     check_memory_limit(job, plans, device);
-    if (plans.arena_bytes <= most) continue;
-    most = plans.arena_bytes;
+    const MemoryUse use = memory_use(plans);
+    if (use.bytes() <= most) continue;
+    most = use.bytes();
     memory.device = device;
-    memory.arena = memory_use(plans);
+    memory.use = use;
   }
   return memory;
 }
 
 std::vector<DeviceMemory> memory_of_all(const Session& session) {
-  const DeviceMemory mine{session.variable_bytes(), session.arena_bytes(),
-                          kept_data_bytes(session.job()), peak_resident_bytes()};
+  const MemoryUse use = session.memory();
+  const DeviceMemory mine{
+      session.variable_bytes(),       session.arena_bytes(), use.collectives, use.samples,
+      kept_data_bytes(session.job()), peak_resident_bytes()};
   std::vector<DeviceMemory> all(static_cast<std::size_t>(session.hosts().size()));
   session.hosts().all_gather(&mine, sizeof mine, all.data());
   return all;
 }
 
 void write_memory_report(const std::vector<DeviceMemory>& devices, const std::string& file) {
-  std::string text = "device,variables,arena,data,process_peak\n";
+  std::string text = "device,variables,arena,collectives,samples,data,process_peak\n";
   int number = 0;
-  for (const auto& [variables, arena, data, process_peak] : devices) {
-    text += fmt::format("{},{},{},{},{}\n", number++, variables, arena, data, process_peak);
+  for (const auto& [variables, arena, collectives, samples, data, process_peak] : devices) {
+    text += fmt::format("{},{},{},{},{},{},{}\n", number++, variables, arena, collectives, samples,
+                        data, process_peak);
   }
   replace_file(file, text);
 }

@@ -10,7 +10,7 @@ namespace meshwork {
 /// What training takes, known before it runs, in bytes.
 struct PlannedMemory {
   int device = 0;         ///< that takes most
-  MemoryUse arena;        ///< of it
+  MemoryUse use;          ///< of it
   std::int64_t data = 0;  ///< that a process keeps of the data set, see kept_data_bytes()
 };
 
@@ -21,7 +21,9 @@ PlannedMemory planned_memory(const Job& job);
 /// What a device has, in bytes.
 struct DeviceMemory {
   std::int64_t variables = 0;     ///< its part of weights and optimizer state
-  std::int64_t arena = 0;         ///< all that its programs use
+  std::int64_t arena = 0;         ///< all that its programs compute in
+  std::int64_t collectives = 0;   ///< beside it, for collectives
+  std::int64_t samples = 0;       ///< the same, copies of stored samples
   std::int64_t data = 0;          ///< what its process keeps of the data set
   std::int64_t process_peak = 0;  ///< the most its process has had resident (VmHWM); devices that
                                   ///< are threads of one process share it
@@ -32,8 +34,8 @@ std::vector<DeviceMemory> memory_of_all(const Session& session);
 
 /// Writes memory.csv, a row per device:
 ///
-///     device,variables,arena,data,process_peak
-///     0,19431424,58728448,7850000,104857600
+///     device,variables,arena,collectives,samples,data,process_peak
+///     0,19431424,58728448,0,0,7850000,104857600
 void write_memory_report(const std::vector<DeviceMemory>& devices, const std::string& file);
 
 /// Bytes that the splits a job trains and validates on leave in memory once they have been read.

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
-#include "graph/op_def.h"
+#include "job/gpu_memory.h"
 #include "job/node_memory.h"
 #include "job/open_weights.h"
 #include "job/same_model.h"
@@ -60,20 +60,13 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
       groups_(*devices_),
       streams_(device()) {
   const int rank = hosts().rank();
-  plans_ = plan_device(job, rank, [&](const Graph& program, const Instruction& instruction) {
-    return kernel_workspace(*backend_, program, instruction);
-  });
+  plans_ = plan_device(job, rank, workspace_of(job, *backend_));
   if (job.config.memory_limit) {
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
-  if (device().reads_host_memory()) check_node_memory(job, plans_.arena_bytes, hosts());
-  // Collectives take what they need straight from the arenas of the others where they can.
-  const auto allocate = [&] {
-    arena_ = device().allocate(plans_.arena_bytes,
-                               [&](std::int64_t bytes) { return devices_->allocate(bytes); });
-  };
-  device().reads_host_memory() ? allocate() : collectively(hosts(), allocate);
+  check_memory();
+  allocate_arena();
   collectively(hosts(), [&] { place_samples(); });
   for (const auto& [key, plan] : plans_.plans) {
     const auto samples = [&, key = key](const std::string& field) {
@@ -86,22 +79,27 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
   collectively(hosts(), [&] { bring_samples(); });
 }
 
-void Session::for_each_samples(const SamplesStep& step) const {
-  std::set<std::pair<std::string, std::string>> done;  // fields of splits
-  for (const auto& [key, plan] : plans_.plans) {
-    for (const Node& node : plan.program.nodes) {
-      if (node.op->leaf != Leaf::kSamples) continue;
-      const data::Split& split = job_.splits.at(split_kind(key.kind));
-      const data::Field* field = split.find(node.attrs.text("name"));
-      MW_CHECK(field != nullptr, "samples of '{}'", node.attrs.text("name"));
-      if (done.emplace(split.name, field->name).second) step(split, *field);
-    }
+void Session::check_memory() const {
+  const std::int64_t of_host = device().reads_host_memory() ? plans_.arena_bytes : 0;
+  check_node_memory(job_, of_host, hosts());
+  const auto gpu = gpu_memory(device());
+  if (gpu) check_gpu_memory(job_, memory_use(plans_), *gpu, hosts());
+}
+
+/// Collectives take what they need straight from the arenas of the others where they can.
+void Session::allocate_arena() {
+  const std::int64_t bytes = plans_.arena_bytes;
+  if (device().reads_host_memory()) {
+    arena_ = device().allocate(bytes, [&](std::int64_t size) { return devices_->allocate(size); });
+    return;
   }
+  arena_ = devices_->allocate(bytes);
+  if (arena_ == nullptr) collectively(hosts(), [&] { arena_ = device().allocate(bytes); });
 }
 
 /// Kernels are bound to places while samples are still being unpacked.
 void Session::place_samples() {
-  for_each_samples([&](const data::Split& /*split*/, const data::Field& field) {
+  for_each_samples(job_, plans_.plans, [&](const data::Split& /*split*/, const data::Field& field) {
     const data::Source* source = field.source.get();
     if (samples_.contains(source)) return;  // validation may be of the same samples
     if (device().reads_host_memory()) {
@@ -114,7 +112,7 @@ void Session::place_samples() {
 }
 
 void Session::bring_samples() {
-  for_each_samples([](const data::Split& split, const data::Field& field) {
+  for_each_samples(job_, plans_.plans, [](const data::Split& split, const data::Field& field) {
     data::resident_samples(split, field);
   });
   for (const auto& [source, copy] : copies_) {

@@ -95,12 +95,14 @@ class Session {
   /// Bytes of this device's arena, and of these the variables'.
   std::int64_t arena_bytes() const { return plans_.arena_bytes; }
   std::int64_t variable_bytes() const { return plans_.variable_bytes; }
+  /// All that the device takes.
+  MemoryUse memory() const { return memory_use(plans_); }
 
  private:
   Session(const Job& job, const World& world, DeviceParts parts);
   void check_variables_agree() const;
-  using SamplesStep = std::function<void(const data::Split&, const data::Field&)>;
-  void for_each_samples(const SamplesStep& step) const;
+  void check_memory() const;
+  void allocate_arena();
   void place_samples();
   void bring_samples();
   const std::byte* samples(const ProgramKey& key, const std::string& field) const;

@@ -7,16 +7,19 @@ void check_memory_limit(const config::Config& config, const std::string& program
   if (!config.memory_limit) return;
   const std::int64_t limit = config.memory_limit->bytes;
   if (use.bytes() <= limit) return;
+  const auto part = [](std::int64_t bytes, const char* what) {
+    return bytes == 0 ? "" : fmt::format("{} for {}, ", bytes, what);
+  };
+  const std::string others = part(use.cache, "the cache of keys and values") +
+                             part(use.samples, "samples of the data") +
+                             part(use.collectives, "collectives");
   config::fail_at(
       config.memory_limit->at,
       "memory_limit is {} bytes, but {} takes at least {} on device {}: {} for weights, {}{} for "
-      "the "
-      "state of the optimizer and {} for the step; lower fit.batch_size (gradient_accumulation_"
+      "the state of the optimizer and {} for the step; lower fit.batch_size (gradient_accumulation_"
       "steps of the optimizer makes up for it), take more devices, or shard variables with "
       "layout_map and optimizer_layout",
-      limit, program, use.bytes(), device, use.weights,
-      use.cache == 0 ? "" : fmt::format("{} for the cache of keys and values, ", use.cache),
-      use.optimizer, use.step);
+      limit, program, use.bytes(), device, use.weights, others, use.optimizer, use.step);
 }
 
 }  // namespace meshwork

@@ -43,12 +43,16 @@ double sent_bytes(const Graph& program, const Node& node) {
 }  // namespace
 
 void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace) {
+  if (!workspace) return;
   for (Instruction& instruction : plan.instructions) {
-    if (instruction.kind != Instruction::Kind::kKernel || !workspace) continue;
-    if (!is_view(plan.program, instruction.nodes.front())) {
+    if (instruction.kind == Instruction::Kind::kStart) {
+      plan.collective_bytes += workspace(plan.program, instruction);
+    } else if (instruction.kind == Instruction::Kind::kKernel &&
+               !is_view(plan.program, instruction.nodes.front())) {
       instruction.workspace_bytes = workspace(plan.program, instruction);
     }
   }
+  plan.sample_bytes = workspace(plan.program, {});
 }
 
 std::vector<Traffic> traffic(const Plan& plan) {
@@ -75,6 +79,8 @@ MemoryUse memory_use(const Plan& plan) {
   }
   use.optimizer = plan.step_begin - use.weights - use.cache;
   use.step = plan.arena_bytes - plan.step_begin;
+  use.collectives = plan.collective_bytes;
+  use.samples = plan.sample_bytes;
   return use;
 }
 

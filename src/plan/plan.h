@@ -52,19 +52,25 @@ struct Plan {
   std::int64_t step_begin = 0;      ///< where what is no variable of any program begins
   std::int64_t arena_bytes = 0;     ///< all of it
   std::int64_t live_bytes = 0;      ///< the most that is in use at once: no arena could be smaller
+  std::int64_t collective_bytes = 0;  ///< of device memory beside the arena, for its collectives
+  std::int64_t sample_bytes = 0;      ///< the same, for stored samples of the job
 };
 
-/// What planning asks of the backend: scratch bytes of an instruction of a local program.
+/// What planning asks of a device, in bytes: of a kernel of a local program its scratch memory, of
+/// a kStart what the call takes beside the arena, and of an instruction without nodes the copies of
+/// stored samples, of all programs of the job, that the device holds.
 using WorkspaceQuery =
     std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
 
-/// What an arena is made of, in bytes.
+/// What a device takes, in bytes.
 struct MemoryUse {
   std::int64_t weights = 0;
-  std::int64_t cache = 0;      ///< of keys and values, where a program decodes
-  std::int64_t optimizer = 0;  ///< its state, with padding
-  std::int64_t step = 0;       ///< inputs, values, gradients, workspaces
-  std::int64_t bytes() const { return weights + cache + optimizer + step; }
+  std::int64_t cache = 0;                     ///< of keys and values, where a program decodes
+  std::int64_t optimizer = 0;                 ///< its state, with padding
+  std::int64_t step = 0;                      ///< inputs, values, gradients, workspaces
+  std::int64_t collectives = 0, samples = 0;  ///< beside the arena
+  std::int64_t arena() const { return weights + cache + optimizer + step; }
+  std::int64_t bytes() const { return arena() + collectives + samples; }
 };
 MemoryUse memory_use(const Plan& plan);
 
@@ -86,7 +92,7 @@ Graph update_early(const Graph& program);
 /// events that order the two streams: see Instruction.
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
-/// Asks for the scratch memory of every instruction.
+/// Asks for the memory of every instruction and of stored samples.
 void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);
 
 /// Gives every value a place behind the first `reserved` bytes, aligned for the target; see Plan.

@@ -85,13 +85,14 @@ void RunRecord::add(const std::vector<DeviceMemory>& devices) {
   for (const DeviceMemory& device : devices) {
     most.variables = std::max(most.variables, device.variables);
     most.arena = std::max(most.arena, device.arena);
+    most.collectives = std::max(most.collectives, device.collectives);
+    most.samples = std::max(most.samples, device.samples);
     most.data = std::max(most.data, device.data);
     most.process_peak = std::max(most.process_peak, device.process_peak);
   }
-  (*json_)["memory"] = {{"variables", most.variables},
-                        {"arena", most.arena},
-                        {"data", most.data},
-                        {"process_peak", most.process_peak}};
+  (*json_)["memory"] = {
+      {"variables", most.variables}, {"arena", most.arena}, {"collectives", most.collectives},
+      {"samples", most.samples},     {"data", most.data},   {"process_peak", most.process_peak}};
 }
 
 void RunRecord::complete(std::uint64_t digest) {

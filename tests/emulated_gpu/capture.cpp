@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/ipc.h"
 
 namespace emulated_gpu {
 
@@ -94,7 +95,7 @@ CUresult record(Event& event, Stream& stream) {
   const std::lock_guard lock(mutex());
   event.position = stream.position;
   if (event.position.capture == nullptr) {
-    event.mark = std::make_shared<Mark>();
+    event.mark = event.shared ? event.shared->record() : std::make_shared<Mark>();
     stream.record(event.mark);
     return CUDA_SUCCESS;
   }
@@ -104,9 +105,10 @@ CUresult record(Event& event, Stream& stream) {
 CUresult wait_for(Stream& stream, const Event& event) {
   const std::lock_guard lock(mutex());
   if (event.position.capture != nullptr) return join(stream, event.position);
-  if (event.mark == nullptr) return CUDA_SUCCESS;
+  std::shared_ptr<Mark> mark = event.shared ? event.shared->last() : event.mark;
+  if (mark == nullptr) return CUDA_SUCCESS;
   if (stream.position.capture == nullptr) {
-    stream.wait_for(event.mark);
+    stream.wait_for(std::move(mark));
     return CUDA_SUCCESS;
   }
   return spoil(*stream.position.capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
@@ -159,7 +161,7 @@ CUresult check_not_capturing(const Stream& stream) {
 
 CUresult mark_of(const Event& event, std::shared_ptr<Mark>& mark) {
   const std::lock_guard lock(mutex());
-  mark = event.mark;
+  mark = event.shared ? event.shared->last() : event.mark;
   if (event.position.capture == nullptr) return CUDA_SUCCESS;
   return spoil(*event.position.capture, CUDA_ERROR_CAPTURED_EVENT);
 }

@@ -69,6 +69,7 @@ const std::map<int, std::pair<const char*, const char*>>& errors() {
       ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
       ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
       ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+      ERROR(CUDA_ERROR_MAP_FAILED, "mapping of buffer object failed"),
       ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
       ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
       ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
@@ -187,6 +188,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     *value = settings().major;
   } else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
     *value = settings().minor;
+  } else if (attribute == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) {
+    *value = settings().shares ? 1 : 0;
   } else if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
     *value = 1 + device;
   } else {

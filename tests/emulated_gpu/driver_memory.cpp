@@ -5,6 +5,7 @@
 
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/ipc.h"
 #include "emulated_gpu/memory.h"
 #include "emulated_gpu/region.h"
 
@@ -67,6 +68,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
 CUresult cuMemFree(CUdeviceptr address) {
   if (const CUresult result = check_unsafe(); result != CUDA_SUCCESS) return result;
   current_context()->synchronize(false);
+  emulated_gpu::check_not_open(address);
   return emulated_gpu::free_device(address);
 }
 

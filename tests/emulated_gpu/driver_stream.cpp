@@ -6,6 +6,7 @@
 
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/ipc.h"
 #include "emulated_gpu/region.h"
 
 namespace {
@@ -98,8 +99,11 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   const CUresult result = check_context();
   if (result != CUDA_SUCCESS) return result;
+  const bool is_shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+  if (is_shared && (flags & CU_EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
   auto* const created = new Event();
   created->flags = flags;
+  if (is_shared) created->shared = emulated_gpu::make_shared_event();
   *event = reinterpret_cast<CUevent>(created);
   return CUDA_SUCCESS;
 }

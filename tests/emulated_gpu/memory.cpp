@@ -1,5 +1,8 @@
 #include "emulated_gpu/memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +25,8 @@ struct Allocation {
   std::size_t bytes = 0;
   int device = 0;
   std::byte* pages = nullptr;  ///< it ends where they end
+  int file = -1;               ///< that holds the pages, where they are shared
+  bool is_own = true;          ///< of this process
 };
 
 struct Registry {
@@ -53,10 +58,13 @@ void check_end(const Allocation& allocation, CUdeviceptr address) {
 
 void release(Registry& held, std::map<CUdeviceptr, Allocation>::iterator place) {
   const Allocation allocation = place->second;
-  check_end(allocation, place->first);
-  held.used[static_cast<std::size_t>(allocation.device)] -= padded(allocation.bytes);
+  if (allocation.is_own) {
+    check_end(allocation, place->first);
+    held.used[static_cast<std::size_t>(allocation.device)] -= padded(allocation.bytes);
+  }
   held.allocations.erase(place);
   unmap_pages(allocation.pages);
+  if (allocation.file >= 0) close(allocation.file);
 }
 
 }  // namespace
@@ -78,12 +86,46 @@ CUresult allocate_device(int device, std::size_t bytes, CUdeviceptr& address) {
   return CUDA_SUCCESS;
 }
 
+CUresult adopt_device(int device, int file, std::size_t bytes, CUdeviceptr& address) {
+  Registry& held = registry();
+  const std::lock_guard lock(held.mutex);
+  const std::size_t whole = whole_pages(bytes);
+  std::byte* const pages = map_file(file, whole);
+  if (pages == nullptr) return CUDA_ERROR_MAP_FAILED;
+  address = reinterpret_cast<CUdeviceptr>(pages + whole - padded(bytes));
+  held.allocations[address] = {bytes, device, pages, file, false};
+  return CUDA_SUCCESS;
+}
+
+void release_adopted(CUdeviceptr address) {
+  Registry& held = registry();
+  const std::lock_guard lock(held.mutex);
+  release(held, held.allocations.find(address));
+}
+
+int file_of(CUdeviceptr address, std::size_t& bytes) {
+  Registry& held = registry();
+  const std::lock_guard lock(held.mutex);
+  const auto found = held.allocations.find(address);
+  if (found == held.allocations.end() || !found->second.is_own) return -1;
+  Allocation& allocation = found->second;
+  bytes = allocation.bytes;
+  if (allocation.file < 0) {
+    const std::size_t whole = whole_pages(bytes);
+    allocation.file = memfd_create("emulated GPU memory", MFD_CLOEXEC);
+    if (allocation.file < 0 || ftruncate(allocation.file, static_cast<off_t>(whole)) != 0)
+      std::abort();
+    share_pages(allocation.pages, allocation.file);
+  }
+  return allocation.file;
+}
+
 CUresult free_device(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   Registry& held = registry();
   const std::lock_guard lock(held.mutex);
   const auto found = held.allocations.find(address);
-  if (found == held.allocations.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (found == held.allocations.end() || !found->second.is_own) return CUDA_ERROR_INVALID_VALUE;
   release(held, found);
   close_region();
   return CUDA_SUCCESS;

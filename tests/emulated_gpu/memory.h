@@ -15,6 +15,13 @@ CUresult free_device(CUdeviceptr address);
 void free_all(int device);
 std::size_t free_bytes(int device);
 
+/// Memory that `file` of another process holds, on `device`: as an allocation that is not counted.
+CUresult adopt_device(int device, int file, std::size_t bytes, CUdeviceptr& address);
+void release_adopted(CUdeviceptr address);
+/// Puts all of an allocation into a file, which others may open; -1 where none starts there. The
+/// same file each time.
+int file_of(CUdeviceptr address, std::size_t& bytes);
+
 /// Whether the bytes lie within one allocation of some device.
 bool is_device_memory(CUdeviceptr address, std::size_t bytes);
 

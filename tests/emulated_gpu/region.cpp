@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace emulated_gpu {
@@ -112,19 +113,59 @@ void protect(Region& held, bool open) {
   if (!open) held.closed = end;
 }
 
+/// Addresses for so many bytes, which are not mapped yet; nullptr where none are left.
+std::byte* take_addresses(Region& held, std::size_t bytes) {
+  if (region_begin == nullptr) reserve(held);
+  watch_faults();
+  std::byte* pages = find_gap(held, held.cursor, bytes);
+  if (pages == nullptr) pages = find_gap(held, region_begin + kPage, bytes);
+  if (pages != nullptr) held.cursor = pages + bytes + kPage;
+  return pages;
+}
+
+void map_at(const Region& held, std::byte* pages, std::size_t bytes, int file) {
+  const int rights = held.open ? PROT_READ | PROT_WRITE : PROT_NONE;
+  void* const mapped = mmap(pages, bytes, rights, MAP_SHARED | MAP_FIXED, file, 0);
+  check(mapped == pages, "emulated GPU: cannot map memory of a file");
+}
+
 }  // namespace
 
 std::byte* map_pages(std::size_t bytes) {
   Region& held = region();
   const std::lock_guard lock(held.mutex);
-  if (region_begin == nullptr) reserve(held);
-  watch_faults();
-  std::byte* pages = find_gap(held, held.cursor, bytes);
-  if (pages == nullptr) pages = find_gap(held, region_begin + kPage, bytes);
+  std::byte* const pages = take_addresses(held, bytes);
   if (pages == nullptr) return nullptr;
-  held.cursor = pages + bytes + kPage;
   fill_with_garbage(pages, bytes);
   if (!held.open) check(mprotect(pages, bytes, PROT_NONE) == 0, "emulated GPU: cannot protect");
+  held.blocks[pages] = bytes;
+  return pages;
+}
+
+void share_pages(std::byte* pages, int file) {
+  Region& held = region();
+  std::unique_lock lock(held.mutex);
+  while (held.accesses > 0) {  // nobody may write meanwhile
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    lock.lock();
+  }
+  const std::size_t bytes = held.blocks.at(pages);
+  check(mprotect(pages, bytes, PROT_READ) == 0, "emulated GPU: cannot read memory");
+  for (std::size_t at = 0; at < bytes;) {
+    const ssize_t written = pwrite(file, pages + at, bytes - at, static_cast<off_t>(at));
+    check(written > 0, "emulated GPU: cannot copy memory to a file");
+    at += static_cast<std::size_t>(written);
+  }
+  map_at(held, pages, bytes, file);
+}
+
+std::byte* map_file(int file, std::size_t bytes) {
+  Region& held = region();
+  const std::lock_guard lock(held.mutex);
+  std::byte* const pages = take_addresses(held, bytes);
+  if (pages == nullptr) return nullptr;
+  map_at(held, pages, bytes, file);
   held.blocks[pages] = bytes;
   return pages;
 }

@@ -10,6 +10,11 @@ namespace emulated_gpu {
 std::byte* map_pages(std::size_t bytes);
 void unmap_pages(std::byte* pages);
 
+/// Turns pages into those of `file`, which has as many bytes, and what they hold goes with them.
+void share_pages(std::byte* pages, int file);
+/// Pages of another process's file in the region; nullptr where no more are to be had.
+std::byte* map_file(int file, std::size_t bytes);
+
 constexpr std::size_t kPage = 4096;
 inline std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 

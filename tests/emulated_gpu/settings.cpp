@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace emulated_gpu {
 namespace {
@@ -23,6 +24,10 @@ Settings read() {
   }
   result.failing_launch = number("EMULATED_GPU_FAIL_LAUNCH", 0);
   result.seed = static_cast<std::uint64_t>(number("EMULATED_GPU_SEED", 0));
+  if (const char* const text = std::getenv("EMULATED_GPU_IPC"); text != nullptr) {
+    result.shares = std::strcmp(text, "none") != 0;
+    result.opens = result.shares && std::strcmp(text, "closed") != 0;
+  }
   return result;
 }
 

@@ -13,6 +13,8 @@ struct Settings {
   int major = 9, minor = 0;                    ///< EMULATED_GPU_CAPABILITY, as in "9.0"
   std::int64_t failing_launch = 0;             ///< EMULATED_GPU_FAIL_LAUNCH, from 1; 0: none
   std::uint64_t seed = 0;                      ///< EMULATED_GPU_SEED
+  bool shares = true;                          ///< EMULATED_GPU_IPC is not "none"
+  bool opens = true;                           ///< it is not "closed" either
 };
 
 const Settings& settings();

@@ -21,9 +21,11 @@ class Mark {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void reach();
-  void wait();
-  bool is_reached();
+  Mark() = default;
+  virtual ~Mark() = default;
+  virtual void reach();
+  virtual void wait();
+  virtual bool is_reached();
   Clock::time_point time();  ///< when it was reached
 
  private:
@@ -42,9 +44,12 @@ struct CapturePosition {
   std::set<int> last;  ///< nodes that what follows comes after
 };
 
+class SharedEvent;
+
 struct Event {
   unsigned flags = 0;
-  std::shared_ptr<Mark> mark;  ///< recorded last; nullptr if none was
+  std::shared_ptr<SharedEvent> shared{};  ///< of an event for several processes, in place of `mark`
+  std::shared_ptr<Mark> mark;             ///< recorded last; nullptr if none was
   CapturePosition position;
 };
 

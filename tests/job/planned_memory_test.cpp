@@ -47,7 +47,7 @@ TEST_CASE("the device that takes most is found among a few") {
     for (int device = 0; device < job.mesh.num_devices(); ++device) {
       most = std::max(most, plan_device(job, device, workspace).arena_bytes);
     }
-    CHECK(planned.arena.bytes() == most);
+    CHECK(planned.use.bytes() == most);
     CHECK(plan_device(job, planned.device, workspace).arena_bytes == most);
   }
 }
@@ -60,7 +60,7 @@ TEST_CASE("thousands of devices that are alike take the time of a few") {
     all.insert(kinds.kind_of(device));
   }
   CHECK(all.size() <= 2);
-  CHECK(planned_memory(job).arena.bytes() > 0);
+  CHECK(planned_memory(job).use.bytes() > 0);
 }
 
 TEST_CASE("what all devices of a node want more is held against its memory") {
@@ -115,7 +115,7 @@ TEST_CASE("a context of 8,192 steps trains in the memory that is planned for it"
   Job job = job_of(attention(8192), "");
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
-  const std::int64_t planned = planned_memory(job).arena.bytes();
+  const std::int64_t planned = planned_memory(job).use.bytes();
   CHECK(planned < std::int64_t{32} << 20U);
   if (!forget_peak()) {
     MESSAGE("the most that was resident is not forgotten here");

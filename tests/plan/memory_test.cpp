@@ -168,8 +168,9 @@ fit: {{batch_size: {}}}
 
 TEST_CASE("nothing is overwritten that is still read, in plans of random models") {
   const WorkspaceQuery workspace = [](const Graph& program, const Instruction& instruction) {
-    return program.node(instruction.nodes.front()).op->name == "einsum" ? std::int64_t{1000}
-                                                                        : std::int64_t{0};
+    const bool is_product =
+        !instruction.nodes.empty() && program.node(instruction.nodes.front()).op->name == "einsum";
+    return is_product ? std::int64_t{1000} : std::int64_t{0};
   };
   for (std::uint64_t seed = 1000; seed < 1100; ++seed) {
     const RandomModel model = seed % 4 == 0 ? random_transformer(seed) : random_model(seed);

@@ -99,7 +99,8 @@ Json gpu_json(const GpuInfo& gpu) {
           {"free_memory", gpu.free_memory},
           {"float32_flops", gpu.flops},
           {"tensor_float_32", gpu.has_tensor_float32},
-          {"reaches", reached(gpu)}};
+          {"reaches", reached(gpu)},
+          {"shared_by_processes", gpu.is_shared_by_processes}};
 }
 
 /// Sizes in bytes; null where there is no limit, and no launcher.
@@ -134,10 +135,11 @@ void print_gpus(const Gpus& gpus) {
                gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors);
     fmt::print(
         "             {}, of them {} free; {:.3g} TFLOP/s in float32, {}TensorFloat-32; reads the "
-        "memory of {}\n",
+        "memory of {}{}\n",
         show_bytes(static_cast<double>(gpu.memory)),
         show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
-        gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "));
+        gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "),
+        gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
   }
   if (!gpus.list.empty()) fmt::print("             convolutions: {}\n", gpu_convolutions());
 }

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -23,6 +27,19 @@ class Hosts {
   /// As many numbers of every member, by rank.
   std::vector<std::int64_t> gather(std::span<const std::int64_t> mine);
   std::vector<std::int64_t> gather(std::int64_t mine) { return gather({&mine, 1}); }
+  /// That of every member; T is made of std::int64_t alone.
+  template <class T>
+  std::vector<T> gather_all(const T& mine) {
+    using Words = std::array<std::int64_t, sizeof(T) / sizeof(std::int64_t)>;
+    const std::vector<std::int64_t> all = gather(std::bit_cast<Words>(mine));
+    std::vector<T> result;
+    for (auto first = all.begin(); first != all.end(); first += std::tuple_size_v<Words>) {
+      Words words;
+      std::copy_n(first, words.size(), words.begin());
+      result.push_back(std::bit_cast<T>(words));
+    }
+    return result;
+  }
 
   /// Returns when all have come. Breaks, on all alike, where they come for different calls.
   void meet(std::int64_t call);

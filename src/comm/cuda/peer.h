@@ -2,35 +2,46 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
-#include "comm/cuda/hosts.h"
 #include "device/cuda/stream.h"
 
 namespace meshwork::cuda {
 
-/// What a member of a prepared call shows the others, which are threads of its process.
+/// A member of a prepared call, as another one reaches it.
 struct Peer {
-  Peer(const Gpu& gpu, const CollectiveCall& its_call)
-      : call(its_call), ready{CudaEvent(gpu), CudaEvent(gpu)}, done(gpu) {}
+  explicit Peer(CollectiveCall its_call) : call(std::move(its_call)) {}
 
-  CollectiveCall call;
-  std::shared_ptr<std::byte> slots;   ///< device memory; null: the others come to the buffers
-  std::array<CudaEvent, 2> ready;     ///< its data are there; of even and odd rounds
-  CudaEvent done;                     ///< it has done its share
+  CollectiveCall call;                 ///< its buffers are where the other reaches them
+  std::shared_ptr<std::byte> slots{};  ///< device memory; null: others come to the buffers
+  std::array<std::unique_ptr<CudaEvent>, 2>
+      ready{};                        ///< its data are there; of even and odd rounds
+  std::unique_ptr<CudaEvent> done{};  ///< it has done its share
   std::atomic<bool> enqueues{false};  ///< just now, what may touch others' buffers
   std::atomic<bool> left{false};      ///< a round that others may be in
 };
 
-using Peers = std::vector<std::shared_ptr<Peer>>;
+/// How the members of a call reach each other: alike for all ways to do so.
+struct Peers {
+  std::vector<std::shared_ptr<Peer>> members;  ///< by rank
+  /// Whether `enqueues` and `left` are seen by all, and buffers go away with their owner: threads
+  /// of one process.
+  bool are_threads = true;
+  std::shared_ptr<void> memory{};  ///< of slots and buffers of other processes, kept
+};
 
-/// Those of all members, by rank. Who keeps one may use its events and slots, whatever becomes of
-/// its owner. Throws what the hosts' calls do.
-Peers exchange(Hosts& hosts, const std::shared_ptr<Peer>& mine, std::int64_t call);
+/// Bytes of one of the two slots of a member: what small calls give; 0 where others come to the
+/// buffers.
+std::size_t peer_slot_bytes(const CollectiveCall& call);
+/// Bytes of both, aligned for the device.
+std::size_t slots_bytes(const CollectiveCall& call);
 
 /// Breaks, on all alike, where members have prepared different calls.
-void check_same_call(const Peers& peers);
+void check_same_call(const std::vector<CollectiveCall>& calls);
 
 }  // namespace meshwork::cuda

@@ -13,16 +13,12 @@
 #include "base/check.h"
 #include "comm/blocks.h"
 #include "comm/cuda/kernels.h"
-#include "comm/cuda/peer.h"
 #include "comm/direct_call.h"
 
 namespace meshwork::cuda {
 namespace {
 
 using Kind = CollectiveCall::Kind;
-
-// To read all of this from every member takes a kernel less time than another meeting takes.
-constexpr std::size_t kMostSlotBytes = 32 << 10U;
 
 /// While it lives, a member enqueues what may touch the buffers of others.
 class Enqueues {
@@ -38,23 +34,20 @@ class Enqueues {
 
 class PeerCall final : public PreparedCall {
  public:
-  PeerCall(std::shared_ptr<Hosts> hosts, const CollectiveCall& call, Device& device,
+  PeerCall(std::shared_ptr<Hosts> hosts, const CollectiveCall& call, Peers peers,
            CudaStream& stream)
       : hosts_(std::move(hosts)),
         stream_(stream),
         number_(hosts_->next_call()),
         call_(call),
-        slot_bytes_(slot_bytes(call, kMostSlotBytes)) {
-    auto mine = std::make_shared<Peer>(stream.gpu(), call);
-    if (slot_bytes_ > 0) mine->slots = device.allocate(static_cast<std::int64_t>(2 * slot_bytes_));
-    peers_ = exchange(*hosts_, mine, number_);
-    check_same_call(peers_);
+        slot_bytes_(peer_slot_bytes(call)),
+        peers_(std::move(peers)) {
     for (int rank = 0; rank < size(); ++rank) is_empty_ = is_empty_ && sent(rank) == 0;
     for (std::size_t parity = 0; parity < 2; ++parity) share_[parity] = bind(parity);
   }
 
   ~PeerCall() override {
-    if (is_pending_) leave();
+    if (is_pending_ && peers_.are_threads) leave();
   }
 
   void start() override {
@@ -64,7 +57,7 @@ class PeerCall final : public PreparedCall {
     is_pending_ = true;
     if (slot_bytes_ > 0)
       copy_elements(stream_, slot(rank()), call_.send, sent(rank()), call_.dtype);
-    stream_.record(me().ready[parity_]);
+    stream_.record(*me().ready[parity_]);
     hosts_->meet(number_);
     if (!enqueue_share()) fail_left();
     if (slot_bytes_ == 0) finish_round();
@@ -76,7 +69,7 @@ class PeerCall final : public PreparedCall {
  private:
   int rank() const { return hosts_->rank(); }
   int size() const { return hosts_->size(); }
-  Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
+  Peer& peer(int rank) const { return *peers_.members[static_cast<std::size_t>(rank)]; }
   Peer& me() const { return peer(rank()); }
   std::int64_t sent(int rank) const { return sent_by(peer(rank).call, rank); }
   std::byte* slot(int rank) const { return slot(rank, parity_); }
@@ -150,19 +143,19 @@ class PeerCall final : public PreparedCall {
   /// work.
   bool enqueue_share() {
     const Enqueues at_work(me());
-    for (const auto& peer : peers_) {
+    for (const auto& peer : peers_.members) {
       if (peer->left) return false;
-      if (peer.get() != &me()) stream_.wait_for(peer->ready[parity_]);
+      if (peer.get() != &me()) stream_.wait_for(*peer->ready[parity_]);
     }
     share_[parity_]();
-    if (slot_bytes_ == 0) stream_.record(me().done);
+    if (slot_bytes_ == 0) stream_.record(*me().done);
     return true;
   }
 
   void finish_round() {
     hosts_->meet(number_);
-    for (const auto& peer : peers_) {
-      if (peer.get() != &me()) stream_.wait_for(peer->done);
+    for (const auto& peer : peers_.members) {
+      if (peer.get() != &me()) stream_.wait_for(*peer->done);
     }
   }
 
@@ -175,10 +168,10 @@ class PeerCall final : public PreparedCall {
   /// A round ends in an error: waits until nobody is at the buffers of this member.
   void leave() noexcept {
     me().left = true;
-    for (const auto& peer : peers_) {
+    for (const auto& peer : peers_.members) {
       while (peer->enqueues) sched_yield();
       try {
-        peer->done.wait();
+        peer->done->wait();
       } catch (...) {
         // A lost device reads nothing.
       }
@@ -200,8 +193,8 @@ class PeerCall final : public PreparedCall {
 }  // namespace
 
 std::unique_ptr<PreparedCall> peer_call(std::shared_ptr<Hosts> hosts, const CollectiveCall& call,
-                                        Device& device, CudaStream& stream) {
-  return std::make_unique<PeerCall>(std::move(hosts), call, device, stream);
+                                        Peers peers, CudaStream& stream) {
+  return std::make_unique<PeerCall>(std::move(hosts), call, std::move(peers), stream);
 }
 
 }  // namespace meshwork::cuda

@@ -4,14 +4,15 @@
 
 #include "comm/communicator.h"
 #include "comm/cuda/hosts.h"
+#include "comm/cuda/peer.h"
 #include "device/cuda/stream.h"
-#include "device/device.h"
 
 namespace meshwork::cuda {
 
-/// A prepared call among devices of one process whose GPUs reach each other's memory. `device` is
-/// the caller's, of whose memory small calls take a little. All members prepare it together.
+/// A prepared call among devices whose GPUs reach each other's memory. A process behind an error
+/// ends: others may still be at its buffers then, which are not freed (SharedGpu). All members
+/// prepare it together.
 std::unique_ptr<PreparedCall> peer_call(std::shared_ptr<Hosts> hosts, const CollectiveCall& call,
-                                        Device& device, CudaStream& stream);
+                                        Peers peers, CudaStream& stream);
 
 }  // namespace meshwork::cuda

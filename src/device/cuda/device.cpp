@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -12,6 +13,17 @@ using cuda::check;
 using cuda::driver;
 using cuda::Gpu;
 
+struct Memory {
+  std::int64_t available = 0, all = 0;
+};
+
+Memory memory_of(const Gpu& gpu) {
+  gpu.make_current();
+  std::size_t available = 0, all = 0;
+  check(driver().cuMemGetInfo(&available, &all), "asking for free memory");
+  return {static_cast<std::int64_t>(available), static_cast<std::int64_t>(all)};
+}
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(Gpu& gpu, Target target) : gpu_(gpu), target_(std::move(target)), stream_(gpu) {
@@ -24,7 +36,8 @@ class CudaDevice final : public Device {
     MW_CHECK(bytes >= 0, "{} bytes", bytes);
     gpu_.make_current();
     CUdeviceptr place = 0;
-    const CUresult result = driver().cuMemAlloc(&place, static_cast<std::size_t>(bytes + 1));
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    const CUresult result = driver().cuMemAlloc(&place, size);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) fail_short_of_memory(bytes);
     check(result, fmt::format("allocating {} bytes", bytes));
     std::shared_ptr<std::byte> memory(reinterpret_cast<std::byte*>(place),
@@ -50,10 +63,11 @@ class CudaDevice final : public Device {
   }
   std::unique_ptr<Event> make_event() override { return std::make_unique<cuda::CudaEvent>(gpu_); }
 
+  const Gpu& gpu() const { return gpu_; }
+
  private:
   [[noreturn]] void fail_short_of_memory(std::int64_t bytes) const {
-    std::size_t available = 0, all = 0;
-    check(driver().cuMemGetInfo(&available, &all), "asking for free memory");
+    const auto [available, all] = memory_of(gpu_);
     fail(ExitCode::kTraining,
          "device memory: {} bytes are needed and {} of {} are free on GPU {} ({}); use a smaller "
          "batch, or shard over more devices",
@@ -78,17 +92,15 @@ std::vector<GpuInfo> gpus() {
   std::vector<GpuInfo> list;
   for (int number = 0; number < Gpu::count(); ++number) {
     Gpu& gpu = Gpu::open(number);
-    gpu.make_current();
-    std::size_t available = 0, all = 0;
-    check(driver().cuMemGetInfo(&available, &all), "asking for free memory");
     GpuInfo info{.name = gpu.name(),
                  .capability = gpu.capability(),
                  .memory = gpu.memory(),
-                 .free_memory = static_cast<std::int64_t>(available),
+                 .free_memory = memory_of(gpu).available,
                  .multiprocessors = gpu.multiprocessors(),
                  .flops = gpu.flops(),
                  .has_tensor_float32 = gpu.has_tensor_float32(),
-                 .reaches = {}};
+                 .reaches = {},
+                 .is_shared_by_processes = gpu.is_shared_by_processes()};
     for (int other = 0; other < Gpu::count(); ++other) {
       info.reaches.push_back(gpu.reach(Gpu::open(other)));
     }
@@ -99,6 +111,14 @@ std::vector<GpuInfo> gpus() {
 
 std::unique_ptr<Device> make_cuda_device(int gpu, Target target) {
   return std::make_unique<CudaDevice>(Gpu::open(gpu), std::move(target));
+}
+
+std::optional<GpuMemory> gpu_memory(const Device& device) {
+  const auto* const mine = dynamic_cast<const CudaDevice*>(&device);
+  if (mine == nullptr) return std::nullopt;
+  const Gpu& gpu = mine->gpu();
+  const auto [available, all] = memory_of(gpu);
+  return GpuMemory{gpu.id(), gpu.number(), all, available};
 }
 
 }  // namespace meshwork

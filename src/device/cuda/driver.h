@@ -17,6 +17,7 @@ namespace meshwork::cuda {
   MW_FUNCTION(cuDeviceGetAttribute) \
   MW_FUNCTION(cuDeviceGetCount) \
   MW_FUNCTION(cuDeviceGetName) \
+  MW_FUNCTION(cuDeviceGetUuid) \
   MW_FUNCTION(cuDevicePrimaryCtxRetain) \
   MW_FUNCTION(cuDeviceTotalMem) \
   MW_FUNCTION(cuDriverGetVersion) \
@@ -31,6 +32,11 @@ namespace meshwork::cuda {
   MW_FUNCTION(cuGraphInstantiate) \
   MW_FUNCTION(cuGraphLaunch) \
   MW_FUNCTION(cuInit) \
+  MW_FUNCTION(cuIpcCloseMemHandle) \
+  MW_FUNCTION(cuIpcGetEventHandle) \
+  MW_FUNCTION(cuIpcGetMemHandle) \
+  MW_FUNCTION(cuIpcOpenEventHandle) \
+  MW_FUNCTION(cuIpcOpenMemHandle) \
   MW_FUNCTION(cuLaunchKernel) \
   MW_FUNCTION(cuMemAlloc) \
   MW_FUNCTION(cuMemFree) \

@@ -1,6 +1,7 @@
 #include "device/cuda/gpu.h"
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "base/error.h"
@@ -11,6 +12,15 @@ namespace {
 
 /// The oldest that CUDA 13 compiles for: Turing.
 constexpr int kOldestCapability = 75;
+
+GpuId id_of(CUdevice device) {
+  CUuuid uuid{};
+  check(driver().cuDeviceGetUuid(&uuid, device), "reading the GPU's number");
+  GpuId id{};
+  static_assert(sizeof id == sizeof uuid.bytes);
+  std::memcpy(id.data(), uuid.bytes, sizeof id);
+  return id;
+}
 
 }  // namespace
 
@@ -99,6 +109,25 @@ bool Gpu::reach(const Gpu& other) {
                            result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
   }
   return reached_[other.number_] = can != 0;
+}
+
+GpuId Gpu::id() const { return id_of(device_); }
+
+bool Gpu::is_shared_by_processes() const {
+  return attribute(CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) != 0;
+}
+
+bool Gpu::has_link_to(const GpuId& other) const {
+  for (int number = 0; number < count(); ++number) {
+    CUdevice device = 0;
+    check(driver().cuDeviceGet(&device, number), "looking for a GPU");
+    if (id_of(device) != other) continue;
+    int can = 0;
+    if (device == device_) return true;
+    check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
+    return can != 0;
+  }
+  return true;  // who opens its memory will see: it is hidden from this process
 }
 
 }  // namespace meshwork::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -15,6 +16,9 @@ struct Source {
   std::string text;     ///< kernels, each KERNEL(name, parameters) { .. }
   std::string defines;  ///< "#define T float\n", before the text
 };
+
+/// What tells a GPU from all others, in every process.
+using GpuId = std::array<std::int64_t, 2>;
 
 /// A GPU of this machine, opened once for the process: devices that share it share its context and
 /// what was compiled for it.
@@ -41,6 +45,13 @@ class Gpu {
 
   /// From now on kernels of this GPU read the memory of the other; false where no link bears it.
   bool reach(const Gpu& other);
+
+  GpuId id() const;
+  /// Whether processes may share its memory and its events.
+  bool is_shared_by_processes() const;
+  /// Whether a link bears reads of the memory of a GPU that other processes have opened. Of one
+  /// that CUDA_VISIBLE_DEVICES hides nobody can tell: true.
+  bool has_link_to(const GpuId& other) const;
 
  private:
   explicit Gpu(int number);

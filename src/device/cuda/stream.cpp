@@ -6,9 +6,9 @@
 
 namespace meshwork::cuda {
 
-CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
+CudaEvent::CudaEvent(const Gpu& gpu, unsigned flags) : gpu_(gpu) {
   gpu.make_current();
-  check(driver().cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING), "making an event");
+  check(driver().cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING | flags), "making an event");
 }
 
 CudaEvent::~CudaEvent() {

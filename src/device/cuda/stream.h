@@ -13,7 +13,10 @@ namespace meshwork::cuda {
 
 class CudaEvent final : public Event {
  public:
-  explicit CudaEvent(const Gpu& gpu);
+  /// `flags` beside CU_EVENT_DISABLE_TIMING.
+  explicit CudaEvent(const Gpu& gpu, unsigned flags = CU_EVENT_DEFAULT);
+  /// Takes over one that was opened.
+  CudaEvent(const Gpu& gpu, CUevent event) : gpu_(gpu), event_(event) {}
   ~CudaEvent() override;
   void wait() override;
 

@@ -1,0 +1,67 @@
+#include "job/gpu_memory.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/byte_size.h"
+#include "base/error.h"
+
+namespace meshwork {
+namespace {
+
+/// What a device tells the others.
+struct Need {
+  GpuMemory gpu;
+  std::int64_t arena = 0, collectives = 0, samples = 0;
+};
+
+struct Sum {
+  int devices = 0;
+  std::int64_t arenas = 0, collectives = 0, samples = 0, available = 0;
+  std::int64_t bytes() const { return arenas + collectives + samples; }
+};
+
+/// As the driver gives it.
+std::int64_t whole(std::int64_t bytes) {
+  constexpr std::int64_t kWhole = std::int64_t{2} << 20U;
+  return (bytes + kWhole - 1) / kWhole * kWhole;
+}
+
+/// Of all devices on a GPU. What is free changes while they open it: the least of what they saw.
+Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
+  Sum sum{.available = gpu.available};
+  for (const Need& need : all) {
+    if (need.gpu.gpu != gpu.gpu) continue;
+    ++sum.devices;
+    sum.arenas += need.arena;
+    sum.collectives += need.collectives;
+    sum.samples += need.samples;
+    sum.available = std::min(sum.available, need.gpu.available);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu,
+                      HostGroup& hosts) {
+  const Need mine{gpu, whole(use.arena()), whole(use.collectives), whole(use.samples)};
+  std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
+  hosts.all_gather(&mine, sizeof mine, all.data());
+  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  for (std::size_t device = 0; device < all.size(); ++device) {
+    const GpuMemory& there = all[device].gpu;
+    const Sum sum = needs_on(there, all);
+    if (sum.bytes() <= sum.available) continue;
+    fail(
+        "{}: {} on GPU {} (of device {}) take{} {} ({} for weights and steps, {} for samples of "
+        "the data, {} for collectives), and {} of its {} are free; take a smaller batch, a mesh "
+        "that shards more, more GPUs, or set memory_limit for a device",
+        job.config.file,
+        sum.devices == 1 ? "the device" : fmt::format("the {} devices", sum.devices), there.number,
+        device, sum.devices == 1 ? "s" : "", show(sum.bytes()), show(sum.arenas), show(sum.samples),
+        show(sum.collectives), show(sum.available), show(there.bytes));
+  }
+}
+
+}  // namespace meshwork

@@ -1,0 +1,111 @@
+// Whole runs on GPUs: ranks do what threads do, however they reach each other's memory.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include "program.h"
+#include "support/log_text.h"
+#include "support/temp_directory.h"
+
+namespace {
+
+using namespace meshwork::test;
+
+/// Calls of all kinds, large ones and small ones.
+std::string write_config(const TempDirectory& directory) {
+  const std::string file = directory.file("c.yaml");
+  write_text(file, R"(
+device: cuda
+mesh: {data: 2, model: 2}
+layout_map: {'a/kernel': [null, model], 'a/bias': [model], 'b/kernel': [model, null]}
+optimizer_layout: {'a/kernel': [data, null]}
+dataset:
+  name: t
+  format: synthetic
+  splits:
+    train: {x: {normal: [160, 30]}, y: {normal: [160, 3]}}
+    test: {x: {normal: [50, 30]}, y: {normal: [50, 3]}}
+model:
+  input: [30]
+  layers:
+    - Dense: {name: a, units: 1400, activation: tanh}
+    - Dropout: {rate: 0.2}
+    - Dense: {name: b, units: 3}
+compile: {optimizer: {Adam: {learning_rate: 0.01}}, loss: mse, metrics: [mae]}
+fit: {batch_size: 16, epochs: 2, validation: true}
+)");
+  return file;
+}
+
+std::string fit(const std::string& config, const std::string& run, const std::string& more = "") {
+  return fmt::format(" fit {} --verbose 0 run_directory={} {}", config, run, more);
+}
+
+/// A run that goes on for long, in which a rank gets a signal once there is a checkpoint.
+Ending run_with_signal(const TempDirectory& directory, const char* signal) {
+  const std::string run = directory.file(signal);
+  return run_job(fmt::format(
+      "/usr/bin/env mpirun --oversubscribe -n 4 {} & P=$!\n"
+      "while kill -0 $P && ! ls {}/checkpoints/* > /dev/null 2>&1; do sleep 0.01; done\n"
+      "kill -{} $(pgrep -P $P | sed -n 2p)\nwait $P",
+      program() + fit(write_config(directory), run,
+                      "fit.epochs=100000 'stall_timeout=2 s' checkpoint.every='10 steps'"),
+      run, signal));
+}
+
+}  // namespace
+
+TEST_CASE("ranks on GPUs train as threads do, to the last bit, however they reach each other") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string expected = output(program() + fit(config, directory.file("threads")));
+  CHECK(contains(expected, " digest="));
+  int number = 0;
+  const auto check_same = [&](const std::string& environment, const std::string& first = "") {
+    CAPTURE(environment);
+    const std::string run = directory.file(fmt::format("ranks{}", ++number));
+    const std::string mine = program() + fit(config, run);
+    CHECK(output(fmt::format("export EMULATED_GPUS={}\nmpirun --oversubscribe -n 1 {}{} : -n 3 {}",
+                             environment, first, mine, mine)) == expected);
+    CHECK(read_log(run + "/final.safetensors") ==
+          read_log(directory.file("threads") + "/final.safetensors"));
+  };
+  check_same("1");
+  check_same("2");
+  check_same("2 EMULATED_GPU_IPC=none");
+  check_same("2", "env EMULATED_GPU_IPC=closed ");  // rank 0 is apart from the others
+}
+
+TEST_CASE("a rank with a GPU that is lost or stands still ends the job") {
+  const TempDirectory directory;
+  const Ending killed = run_with_signal(directory, "KILL");
+  CAPTURE(killed.output);
+  CHECK(killed.exit_code == 128 + 9);
+  const Ending stopped = run_with_signal(directory, "STOP");
+  CAPTURE(stopped.output);
+  CHECK(stopped.exit_code == 4);
+  CHECK(contains(stopped.output, "meshwork: nothing got on for "));
+}
+
+TEST_CASE("a GPU that fails on one rank ends the job") {
+  const TempDirectory directory;
+  const std::string mine =
+      program() + fit(write_config(directory), directory.file("run"), "fit.epochs=100000");
+  const Ending ending = run_job(fmt::format(
+      "mpirun --oversubscribe -n 1 env EMULATED_GPU_FAIL_LAUNCH=300 {} : -n 3 {}", mine, mine));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 4);
+  CHECK(contains(ending.output, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
+TEST_CASE("what ranks on one GPU take together is held against its memory") {
+  const TempDirectory directory;
+  const Ending ending =
+      run_job("export EMULATED_GPUS=1 EMULATED_GPU_MEMORY=6000000\n" + under_mpirun(4) +
+              fit(write_config(directory), directory.file("run")));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 2);
+  CHECK(contains(ending.output, "c.yaml: the 4 devices on GPU 0 (of device 0) take "));
+  CHECK(contains(ending.output, " of its 5.72 MiB are free; take a smaller batch, "));
+}
