@@ -32,6 +32,7 @@ struct KernelArgs {
   Attrs attrs;
   std::byte* workspace = nullptr;
   Stream* stream = nullptr;  ///< on which launching enqueues, where the device's are not immediate
+  const Target* target = nullptr;  ///< the same, of which kernels there may depend
 };
 
 /// Elementwise nodes of one shape, to be computed in one pass over it. Among them may be sums of
@@ -75,6 +76,11 @@ class Backend {
 
   /// Binds a kernel to a stream of the device, which outlives the launch.
   virtual Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& stream) const = 0;
+
+  /// Bytes of scratch for it.
+  virtual std::int64_t workspace(const KernelDef& kernel, const KernelArgs& args) const {
+    return kernel.workspace == nullptr ? 0 : kernel.workspace(args);
+  }
 
   /// The same of a fusion group. The output of a member may stand where an input of its type stands
   /// that no later member reads.

@@ -63,7 +63,7 @@ std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion
   std::int64_t scratch = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const KernelDef& kernel = find_kernel(backend, fusion.members[i].op, "a fusion group");
-    if (kernel.workspace != nullptr) scratch = std::max(scratch, kernel.workspace(args[i]));
+    scratch = std::max(scratch, backend.workspace(kernel, args[i]));
   }
   return used + scratch;
 }

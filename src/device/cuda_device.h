@@ -17,9 +17,9 @@ struct GpuInfo {
   int capability = 0;                        ///< 90: compute capability 9.0
   std::int64_t memory = 0, free_memory = 0;  ///< bytes
   int multiprocessors = 0;
-  double flops = 0;           ///< float32 multiplications and additions per second, at most
+  double flops = 0;  ///< float32 multiplications and additions per second, at most
   bool has_tensor_float32 = false;
-  std::vector<bool> reaches;  ///< whose memory its kernels read, by number
+  std::vector<bool> reaches;            ///< whose memory its kernels read, by number
   bool is_shared_by_processes = false;  ///< who may read each other's memory then
 };
 

@@ -199,10 +199,9 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);
   const KernelDef& kernel = find_kernel(backend, node.op->name, node.path);
-  if (kernel.workspace == nullptr) return 0;
   KernelArgs args{.inputs = {}, .output = view(id), .attrs = node.attrs, .workspace = nullptr};
   for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
-  return kernel.workspace(args);
+  return backend.workspace(kernel, args);
 }
 
 }  // namespace meshwork

@@ -22,8 +22,10 @@ auto kernel_lists() {
 
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(std::optional<int> gpu, Target target) {
-    if (gpu) device_ = make_cuda_device(*gpu, std::move(target));
+  CudaBackend(std::optional<int> gpu, Target target) : target_(std::move(target)) {
+    if (!gpu) return;
+    device_ = make_cuda_device(*gpu, target_);
+    target_ = device_->target();
   }
 
   Device& device() const override {
@@ -43,7 +45,13 @@ class CudaBackend final : public Backend {
   Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& stream) const override {
     KernelArgs mine = args;
     mine.stream = &stream;
+    mine.target = &target_;
     return kernel.bind(mine);
+  }
+  std::int64_t workspace(const KernelDef& kernel, const KernelArgs& args) const override {
+    KernelArgs mine = args;
+    mine.target = &target_;
+    return Backend::workspace(kernel, mine);
   }
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
     if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
@@ -54,6 +62,7 @@ class CudaBackend final : public Backend {
   }
 
  private:
+  Target target_;
   std::unique_ptr<Device> device_;
 };
 

@@ -28,4 +28,8 @@ CudaStream& stream_of(const KernelArgs& args) {
   return cuda_stream(*args.stream);
 }
 
+bool allows_tensor_float32(const KernelArgs& args) {
+  return args.target != nullptr && args.target->tensor_float32;
+}
+
 }  // namespace meshwork::cuda

@@ -17,6 +17,9 @@ std::string define(const std::string& name, std::int64_t value);
 /// The stream that a kernel is bound to.
 CudaStream& stream_of(const KernelArgs& args);
 
+/// Whether operands of float32 may be rounded to TensorFloat-32.
+bool allows_tensor_float32(const KernelArgs& args);
+
 /// The kernel called as its source, over `elements` of a result, one for a thread (FOR_EACH).
 template <class... Arguments>
 Launch launch_over(const KernelArgs& args, const Source& source, std::int64_t elements,

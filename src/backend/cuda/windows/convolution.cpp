@@ -17,12 +17,12 @@ constexpr std::int64_t kSmallGroup = 16;
 
 Task forward(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.output;
-  return {Sought::kY, convolution_of(args.attrs, x, w, y), x, w, y};
+  return {Sought::kY, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
 }
 
 Task backward(const KernelArgs& args) {
   const TensorView &y = args.inputs[0], &w = args.inputs[1], &x = args.output;
-  return {Sought::kX, convolution_of(args.attrs, x, w, y), x, w, y};
+  return {Sought::kX, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
 }
 
 std::int64_t workspace_of(const Task& task) {

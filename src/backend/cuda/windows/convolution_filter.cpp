@@ -55,7 +55,7 @@ FilterParts filter_parts(const KernelArgs& args) {
 }
 
 Task task_of(const KernelArgs& args, const Convolution& c) {
-  return {Sought::kW, c, args.inputs[0], args.output, args.inputs[1]};
+  return {Sought::kW, c, args.inputs[0], args.output, args.inputs[1], allows_tensor_float32(args)};
 }
 
 TensorType type_of(const FilterParts& f) {
