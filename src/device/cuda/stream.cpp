@@ -138,7 +138,8 @@ namespace {
 /// Work of a stream as a graph that is launched as a whole.
 class Recording {
  public:
-  Recording(CudaStream& stream, const std::function<void()>& enqueue) {
+  /// Begins as an empty one, so that what throws leaves no graph behind.
+  Recording(CudaStream& stream, const std::function<void()>& enqueue) : Recording() {
     check(driver().cuStreamBeginCapture(stream.handle(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
           "recording a program");
     std::exception_ptr failure;
@@ -155,13 +156,15 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording() {
-    static_cast<void>(driver().cuGraphExecDestroy(program_));
-    static_cast<void>(driver().cuGraphDestroy(graph_));
+    if (program_ != nullptr) static_cast<void>(driver().cuGraphExecDestroy(program_));
+    if (graph_ != nullptr) static_cast<void>(driver().cuGraphDestroy(graph_));
   }
 
   CUgraphExec program() const { return program_; }
 
  private:
+  Recording() = default;
+
   CUgraph graph_ = nullptr;
   CUgraphExec program_ = nullptr;
 };
