@@ -1,5 +1,5 @@
-// Convolutions by cuDNN, whatever their size, against the naive kernels; which of its algorithms are
-// chosen, and what happens where it is missing.
+// Convolutions by cuDNN, whatever their size, against the naive kernels; which of its algorithms
+// are chosen, and what happens where it is missing.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
