@@ -49,20 +49,16 @@ Way way_between(Hosts& hosts, Gpu& gpu, std::int64_t machine, cuda::SharedGpu* s
   const auto others_are = [&](const auto& so) {
     return std::all_of(selves.begin(), selves.end(), so) && hosts.size() <= cuda::kMostPeers;
   };
-  const auto all_say = [&](bool so) {
-    const std::vector<std::int64_t> all = hosts.gather(so ? 1 : 0);
-    return std::count(all.begin(), all.end(), 0) == 0;
-  };
   if (share == nullptr) {
     const bool reaches = others_are([&](const Self& other) {
       return other.process == mine.process && gpu.reach(Gpu::open(static_cast<int>(other.number)));
     });
-    return all_say(reaches) ? Way::kThreads : Way::kHosts;
+    return hosts.all(reaches) ? Way::kThreads : Way::kHosts;
   }
   const bool may_reach = others_are(
       [&](const Self& other) { return other.machine == machine && gpu.has_link_to(other.gpu); });
   // By trying: containers may keep them apart.
-  const bool reach = all_say(may_reach) && cuda::rank_peers(hosts, {.count = 1}, *share);
+  const bool reach = hosts.all(may_reach) && cuda::rank_peers(hosts, {.count = 1}, *share);
   return reach ? Way::kRanks : Way::kHosts;
 }
 
@@ -129,8 +125,7 @@ class CudaCommunicator final : public Communicator {
   std::shared_ptr<std::byte> allocate(std::int64_t bytes) override {
     if (share_ == nullptr) return nullptr;
     std::shared_ptr<std::byte> memory = share_->allocate(bytes);
-    const std::vector<std::int64_t> all = hosts_->gather(memory != nullptr ? 1 : 0);
-    return std::count(all.begin(), all.end(), 0) == 0 ? memory : nullptr;
+    return hosts_->all(memory != nullptr) ? memory : nullptr;
   }
 
  private:

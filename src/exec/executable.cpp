@@ -137,15 +137,8 @@ CollectiveCall Executable::call_of(const Instruction& instruction) const {
   const std::vector<ValueId>& nodes = instruction.nodes;
   CollectiveCall call = collective_call(plan_.program, nodes, backend_.device().target());
   call.recv = view(nodes.front()).data;
-  if (call.kind != CollectiveCall::Kind::kAllReduce) {
-    call.send = view(plan_.program.node(nodes.front()).inputs[0]).data;
-    return call;
-  }
-  call.send = call.recv;
-  const TensorView last = view(nodes.back());
-  const auto* const end = last.data + num_bytes(last.type);
-  call.count =
-      (end - static_cast<std::byte*>(call.recv)) / static_cast<std::ptrdiff_t>(size_of(call.dtype));
+  const bool in_place = call.kind == CollectiveCall::Kind::kAllReduce;
+  call.send = in_place ? call.recv : view(plan_.program.node(nodes.front()).inputs[0]).data;
   return call;
 }
 

@@ -1,6 +1,7 @@
 #include "job/versions.h"
 
 #include "backend/backend.h"
+#include "backend/cuda_libraries.h"
 #include "base/version.h"
 #include "comm/mpi.h"
 
@@ -9,5 +10,7 @@ namespace meshwork {
 std::map<std::string, std::string> versions() {
   return {{"meshwork", kVersion}, {"mpi", mpi_version()}, {"onednn", onednn_version()}};
 }
+
+std::string gpu_convolutions() { return convolution_library(); }
 
 }  // namespace meshwork

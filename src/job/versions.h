@@ -9,4 +9,7 @@ namespace meshwork {
 /// "2.6.0", ...}.
 std::map<std::string, std::string> versions();
 
+/// What computes large convolutions on GPUs, for people: "cuDNN 9.19.0", or "of its own: " and why.
+std::string gpu_convolutions();
+
 }  // namespace meshwork

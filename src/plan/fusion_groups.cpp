@@ -63,16 +63,16 @@ Shape of_rows(Shape shape) {
   return shape;
 }
 
-/// Extents of one device do not count: all devices must come to the same order of collectives. Of
-/// equal global shapes the parts are equal, too, since the one node reads the other elementwise or
-/// row by row. Whether a row is whole is the same on all devices, too.
-std::optional<Elements> together(const Elements& a, const Elements& b) {
+/// What a pass over both goes over; one goes over what the other has for a row only where that adds
+/// up rows. Extents of one device do not count: all devices must come to the same order of
+/// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
+/// elementwise or row by row. Whether a row is whole is the same on all devices, too.
+std::optional<Elements> joined(const Elements& a, const Elements& b) {
   const bool adds_rows = a.adds_rows || b.adds_rows;
   if (adds_rows && !(a.has_rows && b.has_rows)) return std::nullopt;
   if (a.shape == b.shape) return Elements{a.shape, a.has_rows, adds_rows};
   if (b.adds_rows && a.shape == of_rows(b.shape)) return b;
   if (a.adds_rows && b.shape == of_rows(a.shape)) return a;
-  // What is made of sums meets the elements of their rows.
   return std::nullopt;
 }
 
@@ -149,7 +149,7 @@ class FusionFinder {
   /// kept.
   void join_pass(ValueId input, ValueId id) {
     const int first = unit_of_[input], second = unit_of_[id];
-    const auto elements = together(elements_[slot(first)], elements_[slot(second)]);
+    const auto elements = joined(elements_[slot(first)], elements_[slot(second)]);
     if (!elements || program_.node(input).phase != program_.node(id).phase) return;
     join(first, second);
     if (unit_of_[input] == second) elements_[slot(second)] = *elements;

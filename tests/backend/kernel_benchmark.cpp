@@ -58,7 +58,7 @@ Bound bind(Backend& backend, const std::string& op, const std::vector<Shape>& in
     bound.memory.push_back(backend.device().allocate(bytes));
     return bound.memory.back().get();
   };
-  args.workspace = give(kernel->workspace != nullptr ? kernel->workspace(args) : 0);
+  args.workspace = give(backend.workspace(*kernel, args));
   for (TensorView& input : args.inputs) {
     input.data = give(num_bytes(input.type));
     std::fill_n(input.as<float>(), num_elements(input.type.shape), 0.5F);

@@ -114,7 +114,7 @@ Tensor run(Backend& backend, std::string_view op, const std::vector<Tensor>& inp
   for (const Tensor& input : inputs) {
     args.inputs.push_back({input.type, region_or_whole(input.region, input.type.shape), nullptr});
   }
-  const Guarded workspace(backend, kernel->workspace != nullptr ? kernel->workspace(args) : 0);
+  const Guarded workspace(backend, backend.workspace(*kernel, args));
   args.workspace = workspace.memory.get();
   std::vector<Guarded> memory;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

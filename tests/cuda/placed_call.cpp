@@ -66,7 +66,7 @@ HostTensor call_placed(const Call& call, const Places& places) {
                          ? args.inputs.at(static_cast<std::size_t>(places.in_place)).data
                          : memory.garbage_of(call.output, places.shift);
   const KernelDef& kernel = find_kernel(gpu_backend(), call.op.name, "a test");
-  const std::int64_t scratch = kernel.workspace == nullptr ? 0 : kernel.workspace(args);
+  const std::int64_t scratch = gpu_backend().workspace(kernel, args);
   if (scratch > 0) args.workspace = memory.garbage(scratch, 0);
   gpu_backend().bind(kernel, args, *stream)();
   HostTensor result = host_tensor(call.output);

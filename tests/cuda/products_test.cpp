@@ -97,9 +97,9 @@ class Memory {
 class BoundEinsum {
  public:
   BoundEinsum(const EquationCase& c, const Types& types, std::int64_t shift = 0,
-              Device& device = gpu_backend().device())
-      : stream_(device.make_stream()) {
-    const KernelDef* kernel = gpu_backend().find("einsum");
+              Backend& backend = gpu_backend())
+      : stream_(backend.device().make_stream()) {
+    const KernelDef* kernel = backend.find("einsum");
     REQUIRE(kernel != nullptr);
     args_.attrs = attrs_of(c, types);
     for (const std::string* factors : {&c.x, &c.w, &c.y}) {
@@ -114,9 +114,9 @@ class BoundEinsum {
         args_.inputs.push_back(view);
       }
     }
-    memory_.emplace_back(*stream_, kernel->workspace(args_), 0);
+    memory_.emplace_back(*stream_, backend.workspace(*kernel, args_), 0);
     args_.workspace = memory_.back().data();
-    launch_ = gpu_backend().bind(*kernel, args_, *stream_);
+    launch_ = backend.bind(*kernel, args_, *stream_);
   }
 
   HostTensor operator()(const HostTensor& x, const HostTensor& w, const Launch& launch) {
@@ -313,7 +313,7 @@ TEST_CASE("products on GPUs are as close as sums of float32 can be told to be") 
 TEST_CASE("products on GPUs round operands of float32 to TensorFloat-32 where that is asked for") {
   Target target = cuda_target();
   target.tensor_float32 = true;
-  const auto device = make_cuda_device(0, target);
+  const auto backend = make_cuda_backend(0, target);
   const EquationCase c{"m k", "k n", "m n", {{"m", 70}, {"n", 45}, {"k", 130}}};
   // Between two numbers of 10 bits of fraction, nearer to the lower; no sum of float32 is rounded.
   const auto quarter = [](std::size_t i) { return 1 + std::floor(4 * uniform_at(5, 0, i)) / 4; };
@@ -324,12 +324,12 @@ TEST_CASE("products on GPUs round operands of float32 to TensorFloat-32 where th
   const HostTensor whole = naive(c, x, w, kFloat32), rounded = naive(c, low, w, kFloat32);
   REQUIRE(difference(whole, rounded, 0) != "");
   for (int round = 0; round < 2; ++round) {  // the algorithms chosen for both stay apart
-    CHECK(difference(BoundEinsum(c, kTypes[0], 0, *device)(x, w), rounded, 0) == "");
+    CHECK(difference(BoundEinsum(c, kTypes[0], 0, *backend)(x, w), rounded, 0) == "");
     CHECK(difference(BoundEinsum(c, kTypes[0])(x, w), whole, 0) == "");
   }
   const HostTensor narrow_x = quarters(c.shape(c.x), kBFloat16, 7);
   const HostTensor narrow_w = quarters(c.shape(c.w), kBFloat16, 8);
-  CHECK(difference(BoundEinsum(c, kTypes[2], 0, *device)(narrow_x, narrow_w),
+  CHECK(difference(BoundEinsum(c, kTypes[2], 0, *backend)(narrow_x, narrow_w),
                    naive(c, narrow_x, narrow_w, kFloat32), 0) == "");
 }
 

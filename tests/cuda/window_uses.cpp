@@ -67,7 +67,7 @@ HostTensor on_gpu(const Use& use, const KernelDef& kernel, std::int64_t shift) {
     args.inputs.push_back({input.type, whole_region(input.type.shape),
                            filled(input.bytes, behind(input.type.dtype))});
   }
-  if (kernel.workspace != nullptr) args.workspace = filled(garbage(kernel.workspace(args)), 0);
+  args.workspace = filled(garbage(gpu_backend().workspace(kernel, args)), 0);
   gpu_backend().bind(kernel, args, *stream)();
   HostTensor result = host_tensor(use.output);
   download(device, *stream, result.bytes.data(), args.output.data,

@@ -48,7 +48,7 @@ TensorView Interpreter::allocate(ValueId id) {
 Launch Interpreter::bind(const OpDef& op, KernelArgs args) {
   const KernelDef* kernel = backend_.find(op.name);
   if (kernel == nullptr) fail("no {} kernel for op '{}'", backend_.device().target().name, op.name);
-  const std::int64_t workspace = kernel->workspace == nullptr ? 0 : kernel->workspace(args);
+  const std::int64_t workspace = backend_.workspace(*kernel, args);
   if (workspace > 0) {
     memory_.push_back(backend_.device().allocate(workspace));
     args.workspace = memory_.back().get();

@@ -37,7 +37,7 @@ HostTensor call_kernel(Backend& backend, const OpDef& op, const std::vector<Part
     args.inputs.push_back({part.tensor.type, part.region, allocate(bytes)});
     upload(backend.device(), *stream, args.inputs.back().data, part.tensor.bytes.data(), bytes);
   }
-  if (kernel->workspace != nullptr) args.workspace = allocate(kernel->workspace(args));
+  args.workspace = allocate(backend.workspace(*kernel, args));
   backend.bind(*kernel, args, *stream)();
   HostTensor result = host_tensor(output);
   download(backend.device(), *stream, result.bytes.data(), args.output.data,

@@ -57,7 +57,7 @@ class RemoteBackend final : public Backend {
     std::vector<Use> uses{use_of(args.output, true)};
     KernelArgs mine = args;
     mine.output = local(args.output);
-    mine.workspace = workspace(args.workspace, kernel.workspace ? kernel.workspace(args) : 0, uses);
+    mine.workspace = workspace(args.workspace, Backend::workspace(kernel, args), uses);
     for (TensorView& input : mine.inputs) {
       uses.push_back(use_of(input, false));
       input = local(input);

@@ -204,28 +204,28 @@ class FusionLoop {
 
   /// What stands there for an element of the tile, taken as float32 whatever it is.
   float* find(const Place& place, std::int64_t index, const Frame& frame) const {
-    const auto at = [&](const void* first, std::int64_t number) {
-      const auto bytes = number * static_cast<std::int64_t>(size_of(place.dtype));
-      return reinterpret_cast<float*>(static_cast<std::byte*>(const_cast<void*>(first)) + bytes);
+    const auto behind = [&](void* first, std::int64_t number) {
+      const Place here{.data = static_cast<std::byte*>(first), .dtype = place.dtype};
+      return reinterpret_cast<float*>(here.element(number));
     };
     const std::int64_t within = index - frame.tile_begin;
     switch (place.kind) {
       case Place::Kind::kWhole:
-        return at(place.data, index);
+        return behind(place.data, index);
       case Place::Kind::kScalar:
-        return at(place.data, 0);
+        return behind(place.data, 0);
       case Place::Kind::kPeriod:
-        return at(place.data, index % place.period);
+        return behind(place.data, index % place.period);
       case Place::Kind::kTile:
-        return at(frame.tiles + place.tile * stride(), within);
+        return behind(frame.tiles + place.tile * stride(), within);
       case Place::Kind::kShared:
-        return at(shared_tile(place.tile), within);
+        return behind(shared_tile(place.tile), within);
       case Place::Kind::kBlock:
-        return at(frame.block, index - frame.block_begin);
+        return behind(frame.block, index - frame.block_begin);
       case Place::Kind::kRows:
-        return at(place.data, index / row());
+        return behind(place.data, index / row());
       case Place::Kind::kRowTile:
-        return at(frame.row_tiles + place.tile * row_stride(), within / row());
+        return behind(frame.row_tiles + place.tile * row_stride(), within / row());
     }
     return nullptr;
   }

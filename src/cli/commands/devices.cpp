@@ -12,7 +12,7 @@
 #include "base/join.h"
 #include "cli/command.h"
 #include "device/cuda_device.h"
-#include "job/gpu_libraries.h"
+#include "job/versions.h"
 #include "machine/topology.h"
 
 namespace meshwork::cli {

@@ -1,5 +1,6 @@
 #include "comm/cuda/hosts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -31,6 +32,11 @@ std::vector<std::int64_t> Hosts::gather(std::span<const std::int64_t> mine) {
   call->start();
   call->wait();
   return all;
+}
+
+bool Hosts::all(bool mine) {
+  const std::vector<std::int64_t> so = gather(mine ? 1 : 0);
+  return std::count(so.begin(), so.end(), 0) == 0;
 }
 
 void Hosts::meet(std::int64_t call) {

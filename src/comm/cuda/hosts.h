@@ -41,6 +41,9 @@ class Hosts {
     return result;
   }
 
+  /// Whether all members say so.
+  bool all(bool mine);
+
   /// Returns when all have come. Breaks, on all alike, where they come for different calls.
   void meet(std::int64_t call);
 

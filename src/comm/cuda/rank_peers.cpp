@@ -103,8 +103,7 @@ std::optional<Peers> rank_peers(Hosts& hosts, const CollectiveCall& call, Shared
     are_open = are_open && offers[i].is_whole != 0 && peers.members.back() != nullptr;
   }
   share.keep(mine);
-  const std::vector<std::int64_t> all = hosts.gather(are_open ? 1 : 0);
-  if (std::count(all.begin(), all.end(), 0) > 0) return std::nullopt;
+  if (!hosts.all(are_open)) return std::nullopt;
   return peers;
 }
 

@@ -59,7 +59,7 @@ class CudaDevice final : public Device {
   }
 
   std::unique_ptr<Stream> make_stream() override {
-    return std::make_unique<cuda::CudaStream>(gpu_, target_.tensor_float32);
+    return std::make_unique<cuda::CudaStream>(gpu_);
   }
   std::unique_ptr<Event> make_event() override { return std::make_unique<cuda::CudaEvent>(gpu_); }
 

@@ -28,7 +28,7 @@ Grid grid_of(std::int64_t elements) {
   return {std::min((elements + kThreads - 1) / kThreads, kMostBlocks), kThreads};
 }
 
-CudaStream::CudaStream(Gpu& gpu, bool tensor_float32) : gpu_(gpu), tensor_float32_(tensor_float32) {
+CudaStream::CudaStream(Gpu& gpu) : gpu_(gpu) {
   gpu.make_current();
   check(driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
 }

@@ -38,7 +38,7 @@ Grid grid_of(std::int64_t elements);
 
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(Gpu& gpu, bool tensor_float32 = false);
+  explicit CudaStream(Gpu& gpu);
   ~CudaStream() override;
 
   bool is_immediate() const override { return false; }
@@ -57,12 +57,9 @@ class CudaStream final : public Stream {
 
   Gpu& gpu() const { return gpu_; }
   CUstream handle() const { return stream_; }
-  /// Whether kernels may round operands of float32 products to TensorFloat-32, as it was asked for.
-  bool tensor_float32() const { return tensor_float32_; }
 
  private:
   Gpu& gpu_;
-  bool tensor_float32_;
   std::shared_ptr<std::int32_t> marked_;  ///< memory of the host that a kernel writes marks to
   CUstream stream_ = nullptr;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "backend/pass_shape.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -34,10 +33,7 @@ void add_inputs(const FusionGroup& group, const FusionGroup::Member& member,
     if (input >= group.inputs.size()) continue;
     const TensorView& view = group.inputs[input];
     const Shape shape = broadcast_shape(member, o, view.type.shape);
-    const bool known = std::any_of(
-        operands.inputs.begin(), operands.inputs.end(),
-        [&](const FusedOperand& each) { return each.input == input && each.shape == shape; });
-    if (known) continue;
+    if (find_operand(operands.inputs, member, o) < operands.inputs.size()) continue;
     const Kind kind = kind_of(shape, operands.shape, moves_of(shape, operands.shape));
     operands.inputs.push_back({input, shape, view, kind});
   }
@@ -63,6 +59,12 @@ std::int64_t width_of(const FusedOperands& operands) {
   for (const TensorView& result : operands.results) {
     widest = std::max(widest, size_of(result.type.dtype));
   }
+  return vector_width(widest);
+}
+
+}  // namespace
+
+std::int64_t vector_width(std::size_t widest) {
   return static_cast<std::int64_t>(std::min(kMostLanes, kVectorBytes / widest));
 }
 
@@ -70,16 +72,6 @@ std::int64_t width_of(const FusedOperands& operands) {
 bool is_aligned(const TensorView& view, std::int64_t width) {
   const std::size_t bytes = size_of(view.type.dtype) * static_cast<std::size_t>(width);
   return reinterpret_cast<std::uintptr_t>(view.data) % std::min(kVectorBytes, bytes) == 0;
-}
-
-}  // namespace
-
-std::size_t FusedOperands::find(const FusionGroup::Member& member, std::size_t operand) const {
-  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const FusedOperand& each) {
-    return each.input == member.operands[operand] &&
-           each.shape == broadcast_shape(member, operand, each.view.type.shape);
-  });
-  return static_cast<std::size_t>(found - inputs.begin());
 }
 
 bool FusedOperands::are_wide() const {

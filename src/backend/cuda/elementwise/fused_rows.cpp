@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backend/cuda/elementwise/fused_kernel.h"
+#include "backend/cuda/elementwise/fused_operands.h"
 #include "backend/cuda/elementwise/fused_rows_text.h"
 #include "backend/cuda/kernel.h"
 #include "base/check.h"
@@ -12,8 +13,6 @@
 namespace meshwork::cuda {
 namespace {
 
-constexpr std::size_t kVectorBytes = 16;  ///< that a thread loads at once, at most
-constexpr std::int64_t kMostLanes = 8;    ///< elements of it
 constexpr std::int64_t kWarp = 32;
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31U;
@@ -32,11 +31,6 @@ Moves row_moves(const Shape& operand, const Shape& rows) {
   return moves_of(shape, rows);
 }
 
-bool is_aligned(const TensorView& view, std::int64_t width) {
-  const std::size_t bytes = size_of(view.type.dtype) * static_cast<std::size_t>(width);
-  return reinterpret_cast<std::uintptr_t>(view.data) % std::min(kVectorBytes, bytes) == 0;
-}
-
 std::int64_t width_of(const FusedRows& rows) {
   std::size_t widest = 1;
   for (const TensorView& result : rows.results) {
@@ -45,7 +39,7 @@ std::int64_t width_of(const FusedRows& rows) {
   for (const RowOperand& input : rows.inputs) {
     if (input.moves_along) widest = std::max(widest, size_of(input.view.type.dtype));
   }
-  const auto width = std::min(kMostLanes, static_cast<std::int64_t>(kVectorBytes / widest));
+  const std::int64_t width = vector_width(widest);
   bool wide = rows.shape.row % width == 0;
   for (const RowOperand& input : rows.inputs) {
     wide = wide && (!input.moves_along || is_aligned(input.view, width));
@@ -71,7 +65,8 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
   std::vector<Moves> patterns;
   for (const FusionGroup::Member& member : group.members) {
     for (std::size_t o = 0; o < member.operands.size(); ++o) {
-      if (member.operands[o] >= group.inputs.size() || find(member, o) < inputs.size()) continue;
+      if (member.operands[o] >= group.inputs.size()) continue;
+      if (find_operand(inputs, member, o) < inputs.size()) continue;
       const TensorView& view = group.inputs[member.operands[o]];
       const Shape as = broadcast_shape(member, o, view.type.shape);
       const Moves moves = row_moves(as, shape.rows);
@@ -86,14 +81,6 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
   nest.moves.resize(patterns.size());
   if (num_elements(shape.rows) > 1) nest = merged(shape.rows, patterns);
   width = width_of(*this);
-}
-
-std::size_t FusedRows::find(const FusionGroup::Member& member, std::size_t operand) const {
-  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const RowOperand& each) {
-    return each.input == member.operands[operand] &&
-           each.shape == broadcast_shape(member, operand, each.view.type.shape);
-  });
-  return static_cast<std::size_t>(found - inputs.begin());
 }
 
 Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
@@ -112,7 +99,7 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   const std::string name = name_of(group);
   const Source source{name, fused_rows_text(group, rows, name),
                       define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
-                          define("RANK", std::ssize(dims))};
+                          define("RANK", std::ssize(dims)) + "#define INDEX uint32\n"};
   const int threads = std::max(kThreads, sizes.lanes);
   const std::int64_t of_block = threads / sizes.lanes;
   const Grid grid{(sizes.count + of_block - 1) / of_block, threads};

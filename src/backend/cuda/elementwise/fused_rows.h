@@ -30,8 +30,6 @@ struct FusedRows {
   Nest nest;                        ///< of rows
   std::int64_t width;  ///< elements that a thread takes at a time: rows are whole vectors of them
 
-  /// The number of an operand of a member among `inputs`.
-  std::size_t find(const FusionGroup::Member& member, std::size_t operand) const;
   bool is_of_rows(const TensorView& view) const { return shape.is_of_rows(view.type.shape); }
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "backend/cuda/elementwise/fused_operands.h"
 #include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/team.h"
@@ -48,7 +49,7 @@ class RowsText {
 const Team team = neighbours(rows.lanes);
 const int64 number = (int64)blockIdx.x * (blockDim.x / rows.lanes) + team.slot;
 const bool is_there = number < rows.count;
-const uint32 row = (uint32)(is_there ? number : rows.count - 1);
+const INDEX row = (INDEX)(is_there ? number : rows.count - 1);
 const int32 columns = rows.columns, end = is_there ? columns : 0;
 )cuda";
     text += row_offsets() + pointers();
@@ -63,22 +64,9 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
 
   /// o0, o1, ..: which row of an operand belongs to the row, by the pattern of its moves.
   std::string row_offsets() const {
-    const std::size_t rank = rows_.nest.extents.size();
-    std::string text = "uint32 rest = row;\n";
-    for (std::size_t d = rank; d-- > 1;) {
-      text += fmt::format("const uint32 q{0} = quotient(rest, dims.at[{0}]);\n", d);
-      text += fmt::format("const uint32 c{0} = rest - q{0} * (uint32)dims.at[{0}].extent;\n", d);
-      text += fmt::format("rest = q{};\n", d);
-    }
-    if (rank > 0) text += "const uint32 c0 = rest;\n";
+    std::string text = "INDEX rest = row;\n" + coordinates(rows_.nest.extents.size());
     for (std::size_t p = 0; p < rows_.nest.moves.size(); ++p) {
-      std::string offset;
-      for (std::size_t d = 0; d < rank; ++d) {
-        if (!rows_.nest.moves[p][d]) continue;
-        offset = offset.empty()
-                     ? fmt::format("c{}", d)
-                     : fmt::format("({0}) * (uint32)dims.at[{1}].extent + c{1}", offset, d);
-      }
+      const std::string offset = offset_along(rows_.nest.moves[p]);
       text += fmt::format("const int64 o{} = {};\n", p, offset.empty() ? "0" : offset);
     }
     return text;
@@ -195,7 +183,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
       const FusionGroup::Member& node = group_.members[m];
       for (std::size_t o = 0; o < node.operands.size(); ++o) {
         if (is_member(node.operands[o])) continue;
-        const std::size_t k = rows_.find(node, o);
+        const std::size_t k = find_operand(rows_.inputs, node, o);
         if (rows_.inputs[k].moves_along) read.insert(k);
       }
     };
@@ -232,7 +220,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
                         const Values& values) const {
     const std::size_t from = node.operands[o];
     if (!is_member(from)) {
-      const std::size_t k = rows_.find(node, o);
+      const std::size_t k = find_operand(rows_.inputs, node, o);
       const RowOperand& input = rows_.inputs[k];
       return named(writer, input.view.type.dtype,
                    fmt::format("a{}{}", k, input.moves_along ? ".at[l]" : ""));

@@ -10,6 +10,12 @@ namespace {
 
 using Kind = FusedOperand::Kind;
 
+constexpr char kSizes[] = R"cuda(
+struct Sizes {
+  int64 count, wide, rows;
+};
+)cuda";
+
 /// The names of values: inputs lie at x0, x1, .. and are a0, a1, ..; results lie at y0, y1, .. and
 /// are b0, b1, .. A vector of lanes each, but an input of one element is one value.
 class FusedText {
@@ -42,15 +48,10 @@ const bool whole = i < (INDEX)sizes.wide;
   std::string offsets() const {
     if (rank() == 0) return "";
     std::string text = "struct Offsets {\nINDEX at[" + std::to_string(operands_.nest.moves.size()) +
-                       "];\n};\nDEVICE Offsets offsets(INDEX i, const Dims& dims) {\n";
-    for (std::size_t d = rank() - 1; d > 0; --d) {
-      text += fmt::format("const INDEX q{0} = quotient(i, dims.at[{0}]);\n", d);
-      text += fmt::format("const INDEX c{0} = i - q{0} * (INDEX)dims.at[{0}].extent;\n", d);
-      text += fmt::format("i = q{};\n", d);
-    }
-    text += "const INDEX c0 = i;\nOffsets offsets;\n";
+                       "];\n};\nDEVICE Offsets offsets(INDEX rest, const Dims& dims) {\n";
+    text += coordinates(rank()) + "Offsets offsets;\n";
     for (std::size_t p = 0; p < operands_.nest.moves.size(); ++p) {
-      text += fmt::format("offsets.at[{}] = {};\n", p, offset(operands_.nest.moves[p]));
+      text += fmt::format("offsets.at[{}] = {};\n", p, offset_along(operands_.nest.moves[p]));
     }
     return text + "return offsets;\n}\n";
   }
@@ -119,17 +120,6 @@ const bool whole = i < (INDEX)sizes.wide;
            each + "}\n}\n";
   }
 
-  /// The coordinates along which an operand moves, as a number of one of its elements.
-  static std::string offset(const Moves& moves) {
-    std::string text;
-    for (std::size_t d = 0; d < moves.size(); ++d) {
-      if (!moves[d]) continue;
-      text = text.empty() ? fmt::format("c{}", d)
-                          : fmt::format("({0}) * (INDEX)dims.at[{1}].extent + c{1}", text, d);
-    }
-    return text;
-  }
-
   /// All members for lane l.
   std::string members() const {
     Writer writer;
@@ -145,8 +135,9 @@ const bool whole = i < (INDEX)sizes.wide;
       std::vector<FusedValue> x;
       for (std::size_t o = 0; o < member.operands.size(); ++o) {
         const std::size_t from = member.operands[o];
-        x.push_back(from < group_.inputs.size() ? inputs.at(operands_.find(member, o))
-                                                : values.at(from - group_.inputs.size()));
+        x.push_back(from < group_.inputs.size()
+                        ? inputs.at(find_operand(operands_.inputs, member, o))
+                        : values.at(from - group_.inputs.size()));
       }
       values.push_back(computed(writer, member, x));
       if (member.is_read)
@@ -164,7 +155,7 @@ const bool whole = i < (INDEX)sizes.wide;
 std::string fused_text(const FusionGroup& group, const FusedOperands& operands,
                        const std::string& name) {
   const FusedText text(group, operands);
-  return std::string(kFusedHelpers) + text.offsets() + text.kernel(name);
+  return std::string(kFusedHelpers) + kSizes + text.offsets() + text.kernel(name);
 }
 
 }  // namespace meshwork::cuda

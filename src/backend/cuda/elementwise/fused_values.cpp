@@ -1,5 +1,7 @@
 #include "backend/cuda/elementwise/fused_values.h"
 
+#include <fmt/format.h>
+
 #include "backend/cuda/elementwise/formulas.h"
 #include "backend/cuda/kernel.h"
 #include "base/check.h"
@@ -28,6 +30,26 @@ FusedValue computed(Writer& writer, const FusionGroup::Member& member,
   const std::string result = formula(writer, from, numbers);
   if (!is_narrow(to)) return {to, result, result};
   return named(writer, to, "from_float<" + type_name(to) + ">(" + result + ")");
+}
+
+std::string coordinates(std::size_t rank) {
+  std::string text;
+  for (std::size_t d = rank; d-- > 1;) {
+    text += fmt::format("const INDEX q{0} = quotient(rest, dims.at[{0}]);\n", d);
+    text += fmt::format("const INDEX c{0} = rest - q{0} * (INDEX)dims.at[{0}].extent;\n", d);
+    text += fmt::format("rest = q{};\n", d);
+  }
+  return rank == 0 ? "" : text + "const INDEX c0 = rest;\n";
+}
+
+std::string offset_along(const Moves& moves) {
+  std::string text;
+  for (std::size_t d = 0; d < moves.size(); ++d) {
+    if (!moves[d]) continue;
+    text = text.empty() ? fmt::format("c{}", d)
+                        : fmt::format("({0}) * (INDEX)dims.at[{1}].extent + c{1}", text, d);
+  }
+  return text;
 }
 
 }  // namespace meshwork::cuda

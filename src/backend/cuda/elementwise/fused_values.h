@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cuda/elementwise/broadcast.h"
 #include "backend/cuda/elementwise/symbol.h"
 
 namespace meshwork::cuda {
@@ -23,7 +25,14 @@ FusedValue named(Writer& writer, DType dtype, const std::string& expression);
 FusedValue computed(Writer& writer, const FusionGroup::Member& member,
                     const std::vector<FusedValue>& operands);
 
-/// What kernels of fusion groups are written with: WIDTH, PLACES and RANK are defined before it.
+/// Takes the number `rest` of an element of a nest of so many dimensions (Nest) apart: c0, c1, ..
+/// are its coordinates.
+std::string coordinates(std::size_t rank);
+/// Of these, those along which an operand moves, as a number of one of its elements; "" for none.
+std::string offset_along(const Moves& moves);
+
+/// What kernels of fusion groups are written with: WIDTH, PLACES, RANK and INDEX are
+/// defined before it.
 inline constexpr std::string_view kFusedHelpers = R"cuda(
 // Elements that a thread takes at a time.
 template <class T>
@@ -34,9 +43,6 @@ struct alignas(sizeof(T) * WIDTH < 16 ? sizeof(T) * WIDTH : 16) Lanes {
 
 struct Places {
   void* at[PLACES];
-};
-struct Sizes {
-  int64 count, wide, rows;
 };
 struct Dim {
   int64 extent;

@@ -77,6 +77,7 @@ struct Workspace {
 struct Tensors {
   std::byte *x, *w, *y;
   DType operands, result;
+  bool tensor_float32;
 };
 
 /// The matrices at `place` in the stack, and those that follow in dimension `along`.
@@ -109,6 +110,7 @@ Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& 
         .x = matrices_at(tensors.x, tensors.operands, plan.x, place, along),
         .w = matrices_at(tensors.w, tensors.operands, plan.w, place, along),
         .y = matrices_at(tensors.y, tensors.result, plan.y, place, along),
+        .tensor_float32 = tensors.tensor_float32,
     };
     launches.push_back(product_launch(stream, product, workspace));
   }
@@ -122,8 +124,8 @@ Launch copy_launch(CudaStream& stream, const std::vector<CopyDim>& dims, DType d
 
 Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
   CudaStream& stream = stream_of(args);
-  Tensors tensors{args.inputs[0].data, args.inputs[1].data, args.output.data, operands_of(args),
-                  args.output.type.dtype};
+  Tensors tensors{args.inputs[0].data, args.inputs[1].data,    args.output.data,
+                  operands_of(args),   args.output.type.dtype, allows_tensor_float32(args)};
   const Workspace workspace(plan, tensors.operands, tensors.result);
   std::vector<Launch> launches;
   const auto copy_operand = [&](const auto& dims, std::byte*& data, std::int64_t to) {

@@ -49,7 +49,7 @@ Product by_columns(Product product) {
   return product;
 }
 
-Problem problem_of(const Product& p, bool tensor_float32) {
+Problem problem_of(const Product& p) {
   MW_CHECK(p.y.rows == 1, "a result with rows {} apart", p.y.rows);
   return {.operands = p.operands,
           .result = p.result,
@@ -61,7 +61,7 @@ Problem problem_of(const Product& p, bool tensor_float32) {
           .b = operand(p.w, p.stack, p.operands, p.k, p.n),
           .y = operand(p.y, p.stack, p.result, p.m, p.n),
           .workspace = product_workspace(p.stack, p.m, p.n, p.k),
-          .tensor_float32 = tensor_float32 && p.operands == DType::kFloat32};
+          .tensor_float32 = p.tensor_float32 && p.operands == DType::kFloat32};
 }
 
 }  // namespace meshwork::cuda::products

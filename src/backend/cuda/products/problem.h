@@ -30,7 +30,7 @@ struct Problem {
 /// the other order, where its rows do.
 Product by_columns(Product product);
 
-/// Of such a product. `tensor_float32`: operands of float32 may be rounded to 10 bits of fraction.
-Problem problem_of(const Product& product, bool tensor_float32);
+/// Of such a product.
+Problem problem_of(const Product& product);
 
 }  // namespace meshwork::cuda::products

@@ -173,7 +173,7 @@ struct Call {
       : stream(the_stream),
         text(text_of(the_product)),
         product(by_columns(the_product)),
-        problem(problem_of(product, stream.tensor_float32())),
+        problem(problem_of(product)),
         description(problem),
         workspace(the_workspace),
         handle(cublaslt_handle(stream.gpu())),

@@ -17,12 +17,13 @@ struct MatrixStack {
 
 /// y = x w, [m, k] by [k, n] with at least one element each, so many times as the stack is high.
 /// Sums are float32, of floats of 16 bits too; they are rounded once. Operands of float32 are not
-/// rounded, unless the stream allows TensorFloat-32.
+/// rounded unless it is allowed.
 struct Product {
   std::int64_t stack = 1, m = 1, n = 1, k = 1;
   DType operands;  ///< float32, bfloat16 or float16
   DType result;    ///< float32, or that of the operands
   MatrixStack x, w, y;
+  bool tensor_float32 = false;  ///< operands of float32 may be rounded to 10 bits of fraction
 };
 
 /// Bytes of scratch for a product; by its extents alone.
