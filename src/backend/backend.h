@@ -39,7 +39,8 @@ struct KernelArgs {
 /// its rows (reduce_sum over the last dimension, which is not empty, kept as 1) and elementwise
 /// nodes of the shape of these; or at most one product of two matrices (einsum) or gradient of a
 /// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
-/// pass comes to them. Or nodes that read the same operands, of ops that the target says it
+/// pass comes to them. Numbers that they read (constant, of float32) are members of any shape, which
+/// no others read. Or nodes that read the same operands, of ops that the target says it
 /// computes together. Memory for scratch is asked for with members whose outputs have no data.
 struct FusionGroup {
   struct Member {

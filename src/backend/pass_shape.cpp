@@ -15,6 +15,10 @@ PassShape::PassShape(const FusionGroup& group) : elements(group.members.back().o
 
 bool is_row_sum(const FusionGroup::Member& member) { return member.op == "reduce_sum"; }
 
+float number_of(const FusionGroup::Member& member) {
+  return static_cast<float>(member.attrs.real("value"));
+}
+
 Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand, Shape shape) {
   if (member.op == "scale_offset" && operand > 0) {
     const auto rank = static_cast<std::int64_t>(member.output.type.shape.size());

@@ -17,6 +17,10 @@ struct PassShape {
 
 bool is_row_sum(const FusionGroup::Member& member);
 
+/// A member that is a number for all elements, whatever its shape is.
+inline bool is_number(const FusionGroup::Member& member) { return member.op == "constant"; }
+float number_of(const FusionGroup::Member& member);
+
 /// `shape`, of an operand of a member, as it is broadcast to the member's: a scale along a
 /// dimension as if it had ones behind.
 Shape broadcast_shape(const FusionGroup::Member& member, std::size_t operand, Shape shape);

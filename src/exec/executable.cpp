@@ -7,6 +7,7 @@
 #include "exec/collective_call.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
+#include "plan/pass_constants.h"
 
 namespace meshwork {
 namespace {
@@ -75,7 +76,7 @@ void Executable::bind(const Instruction& instruction) {
     steps_.back().exchanges = true;
     return;
   }
-  const ValueId id = instruction.nodes.front();
+  const ValueId id = first_result(plan_.program, instruction);
   const bool is_several = instruction.nodes.size() > 1;
   if (instruction.kind == Instruction::Kind::kStart) {
     add(id, start(instruction), {});

@@ -67,6 +67,7 @@ struct OpDef {
   float (*fold)(std::span<const float> operands) = nullptr;
 
   Leaf leaf = Leaf::kNone;
+  bool is_constant = false;  ///< every element is the attribute `value`
   FieldStep field = FieldStep::kNone;
   Linear linear = Linear::kNo;
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine

@@ -10,6 +10,7 @@ const OpDef kConstant{
     .infer = infer_leaf,
     .rule = leaf_rule,
     .flops = no_flops,
+    .is_constant = true,
 };
 
 ValueId constant(GraphBuilder& b, double value) {

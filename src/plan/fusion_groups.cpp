@@ -10,6 +10,7 @@
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
+#include "plan/pass_constants.h"
 
 namespace meshwork {
 namespace {
@@ -264,7 +265,7 @@ class FusionFinder {
 }  // namespace
 
 Fused find_fusion_groups(const Graph& program, const Target& target) {
-  return FusionFinder(program, target).run();
+  return take_constants_in(FusionFinder(program, target).run());
 }
 
 }  // namespace meshwork

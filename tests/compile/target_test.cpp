@@ -45,7 +45,9 @@ std::size_t longest(const Plan& plan) {
   std::size_t most = 0;
   for (const Instruction& instruction : plan.instructions) {
     if (instruction.kind == Instruction::Kind::kKernel) {
-      most = std::max(most, instruction.nodes.size());
+      const auto computes = [&](ValueId id) { return !plan.program.node(id).op->is_constant; };
+      most = std::max(most,
+                      static_cast<std::size_t>(std::ranges::count_if(instruction.nodes, computes)));
     }
   }
   return most;

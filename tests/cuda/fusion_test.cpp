@@ -222,7 +222,7 @@ TEST_CASE("indices of 64 bits find the same elements") {
     cuda::FusedKernel kernel = cuda::fused_kernel(args);
     std::string& defines = kernel.source.defines;
     defines.replace(defines.find("INDEX uint32"), 12, "INDEX uint64");
-    return cuda::launch_of(kernel, cuda::cuda_stream(stream));
+    return cuda::launch_of({&kernel, 1}, cuda::cuda_stream(stream));
   };
   const auto cpu = make_cpu_backend(1);
   for (const Shape& shape : {Shape{5, 7}, Shape{40, 24}, Shape{300, 100}}) {

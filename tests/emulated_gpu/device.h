@@ -8,6 +8,7 @@
 #define __device__
 #define __host__
 #define __global__
+#define __grid_constant__
 #define __constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))

@@ -87,6 +87,7 @@ std::string fusion_of(const Plan& plan, std::string_view op) {
     bool has = false;
     for (const ValueId id : instruction.nodes) {
       const std::string_view name = plan.program.node(id).op->name;
+      if (plan.program.node(id).op->is_constant) continue;
       has = has || name == op;
       text += (text.empty() ? "" : " ") + std::string(name);
     }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "graph/flops.h"
 #include "graph/op_def.h"
+#include "plan/pass_constants.h"
 #include "speed/step_times.h"
 
 namespace meshwork::speed {
@@ -43,28 +44,31 @@ std::set<ValueId> operands_of(const Graph& program, const Instruction& instructi
 /// "[128, 784] [784, 128] -> [128, 128]", "6 joined", or the ops of a fusion group.
 std::string shapes_of(const Graph& program, const Instruction& instruction) {
   constexpr std::size_t kShownOps = 6;
-  const Node& first = program.node(instruction.nodes.front());
+  const Node& first = program.node(first_result(program, instruction));
   const std::string result = "-> " + meshwork::to_string(first.type.shape);
-  const std::size_t nodes = instruction.nodes.size();
+  std::vector<std::string_view> ops;
+  for (const ValueId id : instruction.nodes) {
+    if (!program.node(id).op->is_constant) ops.push_back(program.node(id).op->name);
+  }
   std::string text;
-  if (nodes == 1) {
+  if (instruction.nodes.size() == 1) {
     for (const TensorType& input : input_types(program, first)) {
       text += meshwork::to_string(input.shape) + " ";
     }
     return text + result;
   }
-  if (first.op->collective != Collective::kNone) return fmt::format("{} joined", nodes);
-  for (std::size_t i = 0; i < std::min(nodes, kShownOps); ++i) {
-    text += fmt::format("{} ", program.node(instruction.nodes[i]).op->name);
+  if (first.op->collective != Collective::kNone) return fmt::format("{} joined", ops.size());
+  for (std::size_t i = 0; i < std::min(ops.size(), kShownOps); ++i) {
+    text += fmt::format("{} ", ops[i]);
   }
-  if (nodes > kShownOps) text += fmt::format("and {} more ", nodes - kShownOps);
+  if (ops.size() > kShownOps) text += fmt::format("and {} more ", ops.size() - kShownOps);
   return text + result;
 }
 
 /// A kernel as the plan has it, without its time.
 KernelTime describe(const Plan& plan, const Instruction& instruction) {
   const Graph& program = plan.program;
-  const Node& first = program.node(instruction.nodes.front());
+  const Node& first = program.node(first_result(program, instruction));
   KernelTime time;
   time.is_collective = first.op->collective != Collective::kNone;
   const bool is_fusion = instruction.nodes.size() > 1 && !time.is_collective;
@@ -97,7 +101,7 @@ std::vector<KernelTime> describe_steps(const Executable& executable) {
   for (const Instruction& instruction : plan.instructions) {
     // The end of a collective goes by the values of its start.
     if (instruction.nodes.empty()) continue;
-    instructions.emplace(instruction.nodes.front(), &instruction);
+    instructions.emplace(first_result(plan.program, instruction), &instruction);
   }
   std::vector<KernelTime> times;
   for (const Executable::Step& step : executable.steps()) {

@@ -102,12 +102,21 @@ std::vector<const OpDef*> fusion_ops() {
 
 namespace {
 
+/// A member that is one number.
+FusionGroup::Member number(Dice& dice) {
+  const Attrs attrs{{"value", dice.between(-40, 40) / 8.0},
+                    {"dtype", std::string("float32")},
+                    {"shape", Shape{}}};
+  return {ops::kConstant.name, attrs, {}, {}, false};
+}
+
 /// `rows`: with what add_row_sums() adds.
 BoundFusion random_group(Dice& dice, const Shape& shape, int length,
                          const std::vector<const OpDef*>& known, bool rows) {
   BoundFusion fusion;
   fusion.memory.reserve(200);
   std::vector<FusionGroup::Member> members;
+  std::vector<std::size_t> computed;  // of the members, those that are no numbers
   for (int l = 0; l < length; ++l) {
     const OpDef& op = *known[static_cast<std::size_t>(dice.below(static_cast<int>(known.size())))];
     const bool scales = op.name == "scale_offset";
@@ -117,14 +126,18 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
     FusionGroup::Member member{op.name, {}, {}, {}, true};
     if (scales) member.attrs = {{"axis", static_cast<std::int64_t>(axis)}};
     for (std::size_t o = 0; o < operands_of(op); ++o) {
-      if (!members.empty() && dice.chance(50) && !(scales && o > 0)) {
-        // Numbers of members are told apart from those of inputs when all inputs are known.
-        member.operands.push_back(
-            1000 + static_cast<std::size_t>(dice.below(static_cast<int>(members.size()))));
+      // Which of the members they are is told apart from inputs when all of these are known.
+      if (!computed.empty() && dice.chance(50) && !(scales && o > 0)) {
+        member.operands.push_back(1000 + dice.one_of(computed));
         continue;
       }
       // Some operand has the shape of the result.
       const bool is_last = o + 1 == operands_of(op);
+      if (!is_last && !scales && dice.chance(30)) {
+        member.operands.push_back(1000 + members.size());
+        members.push_back(number(dice));
+        continue;
+      }
       const bool may_repeat = op.name == "broadcast_to" || !is_last;
       const Shape operand = scales && o > 0         ? Shape{shape[axis]}
                             : scales || !may_repeat ? shape
@@ -132,6 +145,7 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
       member.operands.push_back(fusion.args.inputs.size());
       fusion.args.inputs.push_back(fusion.add(operand, dice));
     }
+    computed.push_back(members.size());
     members.push_back(std::move(member));
   }
   const bool casts = dice.chance(50) && !members.empty();
@@ -149,9 +163,11 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
     for (std::size_t& operand : member.operands) {
       if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
     }
-    member.output = fusion.add(shape, dice);
+    member.output = fusion.add(member.op == ops::kConstant.name ? Shape{} : shape, dice);
   }
-  for (std::size_t l = 0; l + 1 < members.size(); ++l) members[l].is_read = dice.chance(40);
+  for (const std::size_t l : computed) {
+    members[l].is_read = l + 1 == members.size() || dice.chance(40);
+  }
   fusion.args.members = std::move(members);
   if (casts) add_casts(fusion, shape, narrow, dice);
   if (rows && !fusion.args.members.empty()) add_row_sums(fusion, shape, dice);

@@ -21,8 +21,8 @@ struct BoundFusion {
 /// The elementwise ops, but for casts.
 std::vector<const OpDef*> fusion_ops();
 
-/// Members of random ops of `known` over random operands: results of earlier members and inputs of
-/// all kinds; half of the time with casts from and to bfloat16 behind them.
+/// Members of random ops of `known` over random operands: results of earlier members, numbers and
+/// inputs of all kinds; half of the time with casts from and to bfloat16 behind them.
 BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
                          const std::vector<const OpDef*>& known);
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "backend/cpu/fusion_places.h"
 #include "backend/cpu/fusion_steps.h"
@@ -46,11 +48,16 @@ class FusionLoop {
       : shape_(args),
         count_(num_elements(shape_.elements)),
         tile_(tile_of(args, shape_)),
+        numbers_(std::make_shared<std::vector<float>>(args.members.size())),
         workspace_(reinterpret_cast<float*>(args.workspace)) {
     InputPlaces inputs(args, shape_, tile_);
     for (std::size_t i = 0; i < args.members.size(); ++i) {
       const FusionGroup::Member& member = args.members[i];
-      is_by_rows(member) ? add_rows(args, member) : add_step(args, inputs, i);
+      if (is_number(member)) {
+        add_number(member);
+      } else {
+        is_by_rows(member) ? add_rows(args, member) : add_step(args, inputs, i);
+      }
     }
     shared_ = inputs.shared();
     fills_ = inputs.fills();
@@ -81,6 +88,14 @@ class FusionLoop {
   }
 
  private:
+  void add_number(const FusionGroup::Member& member) {
+    MW_CHECK(!member.is_read && member.output.type.dtype == DType::kFloat32);
+    float& number = (*numbers_)[results_.size()];
+    number = number_of(member);
+    results_.push_back(
+        {.kind = Place::Kind::kScalar, .data = reinterpret_cast<std::byte*>(&number)});
+  }
+
   void add_rows(const FusionGroup& args, const FusionGroup::Member& member) {
     MW_CHECK(!rows_ && shape_.row == 0 && member.output.type.shape == shape_.elements);
     rows_ = row_blocks(args, member, tile_);
@@ -274,6 +289,8 @@ class FusionLoop {
   PassShape shape_;
   std::int64_t count_;
   std::int64_t tile_;
+  std::shared_ptr<std::vector<float>>
+      numbers_;  ///< those of members; copies of the loop share them
   float* workspace_;
   RowSums row_sums_ = find_row_sums();
   std::vector<Place> results_;  ///< of members

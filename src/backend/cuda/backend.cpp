@@ -55,7 +55,7 @@ class CudaBackend final : public Backend {
   }
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
     if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
-    return cuda::bind_fusion(args, cuda::cuda_stream(stream));
+    return cuda::bind_fusions({&args, 1}, cuda::cuda_stream(stream));
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
     return cuda::siblings_workspace(args).value_or(0);

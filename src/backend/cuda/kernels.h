@@ -19,8 +19,9 @@ std::span<const KernelDef> reduction_kernels();
 std::span<const KernelDef> table_kernels();
 std::span<const KernelDef> window_kernels();
 
-/// Elementwise nodes as one kernel, which needs no scratch.
-Launch bind_fusion(const FusionGroup& args, CudaStream& stream);
+/// Groups of elementwise nodes that do not depend on each other; those whose kernels differ in
+/// extents alone are one launch. They need no scratch.
+Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream);
 
 /// Ops that are computed together where they read the same operands, joined by '+'.
 std::vector<std::string> sibling_kernels();

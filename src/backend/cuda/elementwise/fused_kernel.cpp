@@ -1,15 +1,13 @@
 #include "backend/cuda/elementwise/fused_kernel.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <iterator>
 
 #include "backend/cuda/elementwise/fused_operands.h"
-#include "backend/cuda/elementwise/fused_rows.h"
 #include "backend/cuda/elementwise/fused_text.h"
+#include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
-#include "backend/cuda/kernels.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -17,7 +15,6 @@ namespace {
 
 /// Beyond, indices take 64 bits.
 constexpr std::int64_t kNarrowIndices = std::int64_t{1} << 31U;
-constexpr std::size_t kParameterBytes = 4096;
 
 Source source_of(const FusionGroup& group, const FusedOperands& operands, std::int64_t count) {
   const std::string name = name_of(group);
@@ -25,6 +22,7 @@ Source source_of(const FusionGroup& group, const FusedOperands& operands, std::i
   return {name, fused_text(group, operands, name),
           define("WIDTH", operands.width) +
               define("PLACES", std::ssize(operands.inputs) + std::ssize(operands.results)) +
+              define("NUMBERS", std::max<std::int64_t>(1, std::ssize(numbers_of(group)))) +
               define("RANK", std::max<std::int64_t>(1, std::ssize(operands.nest.extents))) +
               "#define INDEX " + index + "\n"};
 }
@@ -35,7 +33,7 @@ std::string name_of(const FusionGroup& group) {
   constexpr std::size_t kLongest = 80;
   std::string name = "fused";
   for (const FusionGroup::Member& member : group.members) {
-    if (name.size() < kLongest) name += "_" + std::string(member.op);
+    if (!is_number(member) && name.size() < kLongest) name += "_" + std::string(member.op);
   }
   return name;
 }
@@ -60,6 +58,7 @@ FusedKernel fused_kernel(const FusionGroup& group) {
                                .wide = operands.are_wide() ? vectors * operands.width : 0,
                                .rows = operands.are_rows() ? count : 0},
                      .dims = {},
+                     .numbers = numbers_of(group),
                      .grid = grid_of((count + operands.width - 1) / operands.width)};
   for (const FusedOperand& input : operands.inputs) kernel.places.push_back(input.view.data);
   for (const TensorView& result : operands.results) kernel.places.push_back(result.data);
@@ -67,26 +66,8 @@ FusedKernel fused_kernel(const FusionGroup& group) {
     kernel.dims.push_back(count < kNarrowIndices ? division_by(extent) : FusedKernel::Dim{extent});
   }
   if (kernel.dims.empty()) kernel.dims.push_back(division_by(1));
-  const std::size_t bytes = kernel.places.size() * sizeof(std::byte*) + sizeof(kernel.sizes) +
-                            kernel.dims.size() * sizeof(FusedKernel::Dim);
-  MW_CHECK(bytes <= kParameterBytes, "a fusion group of {} operands", kernel.places.size());
+  if (kernel.numbers.empty()) kernel.numbers.push_back(0);
   return kernel;
-}
-
-Launch launch_of(const FusedKernel& kernel, CudaStream& stream) {
-  const CUfunction function = stream.gpu().function(kernel.source, kernel.source.name);
-  return [&stream, function, grid = kernel.grid, places = kernel.places, sizes = kernel.sizes,
-          dims = kernel.dims]() mutable {
-    std::array<void*, 3> parameters{places.data(), &sizes, dims.data()};
-    stream.launch(function, grid, parameters.data());
-  };
-}
-
-Launch bind_fusion(const FusionGroup& args, CudaStream& stream) {
-  const PassShape shape(args);
-  if (num_elements(shape.elements) == 0) return [] {};
-  if (shape.row > 0) return bind_rows(args, stream);
-  return launch_of(fused_kernel(args), stream);
 }
 
 }  // namespace meshwork::cuda

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -9,9 +10,9 @@
 
 namespace meshwork::cuda {
 
-/// A fusion group as one kernel, which loads all that it reads of its elements before it stores any
+/// A fusion group as a kernel, which loads all that it reads of its elements before it stores any
 /// of them. Its source depends on formulas, dtypes and on the dimensions along which operands
-/// repeat; extents are parameters.
+/// repeat; extents and numbers are parameters, those of several groups side by side in one launch.
 struct FusedKernel {
   // Parameters, as the source declares them.
   struct Sizes {
@@ -26,10 +27,11 @@ struct FusedKernel {
     std::uint32_t shift = 0;
   };
 
-  Source source;  ///< the kernel has its name
+  Source source;  ///< without PASSES; the kernel has its name
   std::vector<std::byte*> places;
   Sizes sizes;
   std::vector<Dim> dims;
+  std::vector<float> numbers;
   Grid grid;
 };
 
@@ -39,8 +41,8 @@ FusedKernel fused_kernel(const FusionGroup& group);
 /// "fused_multiply_add", as profilers show it.
 std::string name_of(const FusionGroup& group);
 
-/// Compiles it now.
-Launch launch_of(const FusedKernel& kernel, CudaStream& stream);
+/// Kernels of the same source as one launch, or as few as parameters let; compiled now.
+Launch launch_of(std::span<const FusedKernel> kernels, CudaStream& stream);
 
 /// Of an extent below 2^31.
 FusedKernel::Dim division_by(std::int64_t extent);

@@ -95,6 +95,7 @@ FusedOperands operands_of(const FusionGroup& group) {
   FusedOperands operands;
   operands.shape = group.members.back().output.type.shape;
   for (const FusionGroup::Member& member : group.members) {
+    if (is_number(member)) continue;
     MW_CHECK(member.output.type.shape == operands.shape, "{} in a fusion group of {}",
              to_string(member.output.type), to_string(operands.shape));
     add_inputs(group, member, operands);

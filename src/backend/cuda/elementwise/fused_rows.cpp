@@ -7,6 +7,7 @@
 #include "backend/cuda/elementwise/fused_kernel.h"
 #include "backend/cuda/elementwise/fused_operands.h"
 #include "backend/cuda/elementwise/fused_rows_text.h"
+#include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
 #include "base/check.h"
 
@@ -96,16 +97,20 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   for (const std::int64_t extent : rows.nest.extents) dims.push_back(division_by(extent));
   if (dims.empty()) dims.push_back(division_by(1));
 
+  std::vector<float> numbers = numbers_of(group);
+  if (numbers.empty()) numbers.push_back(0);
+
   const std::string name = name_of(group);
   const Source source{name, fused_rows_text(group, rows, name),
                       define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
-                          define("RANK", std::ssize(dims)) + "#define INDEX uint32\n"};
+                          define("RANK", std::ssize(dims)) +
+                          define("NUMBERS", std::ssize(numbers)) + "#define INDEX uint32\n"};
   const int threads = std::max(kThreads, sizes.lanes);
   const std::int64_t of_block = threads / sizes.lanes;
   const Grid grid{(sizes.count + of_block - 1) / of_block, threads};
   const CUfunction function = stream.gpu().function(source, name);
-  return [&stream, function, grid, places, sizes, dims]() mutable {
-    std::array<void*, 3> parameters{places.data(), &sizes, dims.data()};
+  return [&stream, function, grid, places, sizes, dims, numbers]() mutable {
+    std::array<void*, 4> parameters{places.data(), &sizes, dims.data(), numbers.data()};
     stream.launch(function, grid, parameters.data());
   };
 }

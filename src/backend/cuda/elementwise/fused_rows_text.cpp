@@ -44,7 +44,8 @@ class RowsText {
   }
 
   std::string kernel(const std::string& name) const {
-    std::string text = fmt::format("KERNEL({}, Places places, Rows rows, Dims dims) {{\n", name);
+    std::string text =
+        fmt::format("KERNEL({}, Places places, Rows rows, Dims dims, Numbers numbers) {{\n", name);
     text += R"cuda(
 const Team team = neighbours(rows.lanes);
 const int64 number = (int64)blockIdx.x * (blockDim.x / rows.lanes) + team.slot;
@@ -96,7 +97,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
     std::string text;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
       const FusionGroup::Member& node = group_.members[m];
-      if (!is_of_rows(m) || is_row_sum(node) || turn_[m] != turn) continue;
+      if (!is_of_rows(m) || is_number(node) || is_row_sum(node) || turn_[m] != turn) continue;
       Writer writer;
       const FusedValue value = computed(writer, node, operands(writer, node, {}));
       text += fmt::format("{} r{};\n{{\n{}r{} = {};\n}}\n", type_name(node.output.type.dtype), m,
@@ -170,7 +171,8 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
 
   /// Adds the members for each element that one is made of, and itself.
   void need(std::size_t operand, std::set<std::size_t>& needed) const {
-    if (!is_member(operand) || is_of_rows(member(operand))) return;
+    if (!is_member(operand) || is_number(group_.members[member(operand)])) return;
+    if (is_of_rows(member(operand))) return;
     if (!needed.insert(member(operand)).second) return;
     for (const std::size_t other : group_.members[member(operand)].operands) need(other, needed);
   }
@@ -225,6 +227,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
       return named(writer, input.view.type.dtype,
                    fmt::format("a{}{}", k, input.moves_along ? ".at[l]" : ""));
     }
+    if (is_number(group_.members[member(from)])) return number_in(writer, group_, member(from));
     if (!is_of_rows(member(from))) return values.at(member(from));
     return named(writer, group_.members[member(from)].output.type.dtype,
                  fmt::format("r{}", member(from)));

@@ -10,10 +10,26 @@ namespace {
 
 using Kind = FusedOperand::Kind;
 
-constexpr char kSizes[] = R"cuda(
-struct Sizes {
+constexpr char kPasses[] = R"cuda(
+struct Pass {
+  Places places;
   int64 count, wide, rows;
+  Dims dims;
+  Numbers numbers;
 };
+struct Passes {
+  Pass at[PASSES];
+  uint32 ends[PASSES];  // of the blocks of each, one pass behind the other
+};
+
+// Which pass the block belongs to.
+DEVICE uint32 find_pass(const Passes& passes) {
+  uint32 pass = 0;
+  _Pragma("unroll") for (uint32 half = PASSES / 2; half > 0; half /= 2) {
+    if (blockIdx.x >= passes.ends[pass + half - 1]) pass += half;
+  }
+  return pass;
+}
 )cuda";
 
 /// The names of values: inputs lie at x0, x1, .. and are a0, a1, ..; results lie at y0, y1, .. and
@@ -24,13 +40,22 @@ class FusedText {
       : group_(group), operands_(operands) {}
 
   std::string kernel(const std::string& name) const {
-    std::string text = fmt::format("KERNEL({}, Places places, Sizes sizes, Dims dims) {{\n", name);
+    std::string text = fmt::format("KERNEL({}, const __grid_constant__ Passes passes) {{", name);
+    text += R"cuda(
+const uint32 number = find_pass(passes);
+const Pass& pass = passes.at[number];
+const uint32 first_block = number == 0 ? 0 : passes.ends[number - 1];
+const INDEX block = blockIdx.x - first_block, blocks = passes.ends[number] - first_block;
+const Places& places = pass.places;
+const Dims& dims = pass.dims;
+const Numbers& numbers = pass.numbers;
+)cuda";
     text += pointers();
     text += R"cuda(
-const INDEX count = (INDEX)sizes.count;
-const INDEX step = (INDEX)gridDim.x * blockDim.x * WIDTH;
-for (INDEX i = ((INDEX)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH; i < count; i += step) {
-const bool whole = i < (INDEX)sizes.wide;
+const INDEX count = (INDEX)pass.count;
+const INDEX step = blocks * blockDim.x * WIDTH;
+for (INDEX i = (block * blockDim.x + threadIdx.x) * WIDTH; i < count; i += step) {
+const bool whole = i < (INDEX)pass.wide;
 )cuda";
     text += lanes();
     text += "if (whole) {\n" + of_inputs(Kind::kWhole, "a{0} = vector_at(x{0} + i);\n");
@@ -114,7 +139,7 @@ const bool whole = i < (INDEX)sizes.wide;
       vectors += fmt::format(fmt::runtime(format), k, input.pattern);
       each += fmt::format("a{0}.at[l] = x{0}[here.at[{1}]];\n", k, input.pattern);
     }
-    return "if (i < (INDEX)sizes.rows) {\nconst Offsets first = offsets(i, dims);\n" + vectors +
+    return "if (i < (INDEX)pass.rows) {\nconst Offsets first = offsets(i, dims);\n" + vectors +
            "} else {\nEACH_LANE(l) {\n"
            "const Offsets here = offsets(l < count - i ? i + l : count - 1, dims);\n" +
            each + "}\n}\n";
@@ -131,7 +156,12 @@ const bool whole = i < (INDEX)sizes.wide;
     }
     std::string stores;
     std::size_t result = 0;
-    for (const FusionGroup::Member& member : group_.members) {
+    for (std::size_t m = 0; m < group_.members.size(); ++m) {
+      const FusionGroup::Member& member = group_.members[m];
+      if (is_number(member)) {
+        values.push_back(number_in(writer, group_, m));
+        continue;
+      }
       std::vector<FusedValue> x;
       for (std::size_t o = 0; o < member.operands.size(); ++o) {
         const std::size_t from = member.operands[o];
@@ -155,7 +185,7 @@ const bool whole = i < (INDEX)sizes.wide;
 std::string fused_text(const FusionGroup& group, const FusedOperands& operands,
                        const std::string& name) {
   const FusedText text(group, operands);
-  return std::string(kFusedHelpers) + kSizes + text.offsets() + text.kernel(name);
+  return std::string(kFusedHelpers) + kPasses + text.offsets() + text.kernel(name);
 }
 
 }  // namespace meshwork::cuda

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/cuda/elementwise/formulas.h"
 #include "backend/cuda/kernel.h"
+#include "backend/pass_shape.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -30,6 +33,22 @@ FusedValue computed(Writer& writer, const FusionGroup::Member& member,
   const std::string result = formula(writer, from, numbers);
   if (!is_narrow(to)) return {to, result, result};
   return named(writer, to, "from_float<" + type_name(to) + ">(" + result + ")");
+}
+
+std::vector<float> numbers_of(const FusionGroup& group) {
+  std::vector<float> numbers;
+  for (const FusionGroup::Member& member : group.members) {
+    if (!is_number(member)) continue;
+    MW_CHECK(!member.is_read && member.output.type.dtype == DType::kFloat32);
+    numbers.push_back(number_of(member));
+  }
+  return numbers;
+}
+
+FusedValue number_in(Writer& writer, const FusionGroup& group, std::size_t member) {
+  const auto begin = group.members.begin();
+  const auto place = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(member), is_number);
+  return named(writer, DType::kFloat32, fmt::format("numbers.at[{}]", place));
 }
 
 std::string coordinates(std::size_t rank) {

@@ -25,13 +25,18 @@ FusedValue named(Writer& writer, DType dtype, const std::string& expression);
 FusedValue computed(Writer& writer, const FusionGroup::Member& member,
                     const std::vector<FusedValue>& operands);
 
+/// The numbers that a group takes in, and the value of the one that is member `member`, which a
+/// kernel finds in its parameters.
+std::vector<float> numbers_of(const FusionGroup& group);
+FusedValue number_in(Writer& writer, const FusionGroup& group, std::size_t member);
+
 /// Takes the number `rest` of an element of a nest of so many dimensions (Nest) apart: c0, c1, ..
 /// are its coordinates.
 std::string coordinates(std::size_t rank);
 /// Of these, those along which an operand moves, as a number of one of its elements; "" for none.
 std::string offset_along(const Moves& moves);
 
-/// What kernels of fusion groups are written with: WIDTH, PLACES, RANK and INDEX are
+/// What kernels of fusion groups are written with: WIDTH, PLACES, NUMBERS, RANK and INDEX are
 /// defined before it.
 inline constexpr std::string_view kFusedHelpers = R"cuda(
 // Elements that a thread takes at a time.
@@ -43,6 +48,9 @@ struct alignas(sizeof(T) * WIDTH < 16 ? sizeof(T) * WIDTH : 16) Lanes {
 
 struct Places {
   void* at[PLACES];
+};
+struct Numbers {
+  float at[NUMBERS];
 };
 struct Dim {
   int64 extent;

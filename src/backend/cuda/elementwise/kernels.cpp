@@ -15,7 +15,7 @@ Launch bind(const KernelArgs& args) {
   std::vector<std::size_t> operands(args.inputs.size());
   std::iota(operands.begin(), operands.end(), std::size_t{0});
   group.members.push_back({Entry::kTraits.name, args.attrs, operands, args.output, true});
-  return bind_fusion(group, stream_of(args));
+  return bind_fusions({&group, 1}, stream_of(args));
 }
 
 template <class... Entries>
