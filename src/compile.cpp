@@ -83,6 +83,7 @@ void local(DeviceCompilation&);
 void order(DeviceCompilation&);
 void fuse_elementwise(DeviceCompilation&);
 void schedule(DeviceCompilation&);
+void horizontal(DeviceCompilation&);
 void memory(DeviceCompilation&);
 
 void verify_program(const DeviceCompilation& d) { verify(d.plan.program); }
@@ -106,6 +107,7 @@ const std::vector<Pass<DeviceCompilation>>& device_passes() {
     passes.push_back({"order", order, verify_program, print_program});
     passes.push_back({"elementwise", fuse_elementwise, verify_program, print_program, true});
     passes.push_back({"schedule", schedule, nullptr, print_plan});
+    passes.push_back({"horizontal", horizontal, nullptr, print_plan, true});
     passes.push_back({"plan", memory, nullptr, print_plan});
     return passes;
   }();
@@ -227,12 +229,14 @@ void fuse_elementwise(DeviceCompilation& d) {
   d.fusion = std::move(found.fusion);
 }
 
-void schedule(DeviceCompilation& d) {
-  schedule(d.plan, d.global.target, d.fusion);
-  ask_for_workspaces(d.plan, d.workspace);
-}
+void schedule(DeviceCompilation& d) { schedule(d.plan, d.global.target, d.fusion); }
 
-void memory(DeviceCompilation& d) { lay_out_memory(d.plan, d.global.target, d.reserved); }
+void horizontal(DeviceCompilation& d) { join_alike(d.plan, d.global.target); }
+
+void memory(DeviceCompilation& d) {
+  ask_for_workspaces(d.plan, d.workspace);
+  lay_out_memory(d.plan, d.global.target, d.reserved);
+}
 
 /// Names of the fusions that pay on the target, as far as the file says nothing else and there are
 /// kernels for what they make.

@@ -12,11 +12,14 @@ namespace meshwork {
 /// not. As it stands nothing is fused and no two collectives are joined.
 struct Target {
   std::string name = "cpu";
-  int threads = 1;                 ///< that compute one kernel together
-  std::int64_t alignment = 64;     ///< bytes: values in device memory begin at multiples of it
-  std::int64_t cache = 0;          ///< bytes that one of the units that compute has for itself
-  int longest_fusion = 1;          ///< nodes of one pass, whose tiles stay near the unit
-  std::int64_t longest_row = 0;    ///< elements of a row that a pass may add up as it goes
+  int threads = 1;               ///< that compute one kernel together
+  std::int64_t alignment = 64;   ///< bytes: values in device memory begin at multiples of it
+  std::int64_t cache = 0;        ///< bytes that one of the units that compute has for itself
+  int longest_fusion = 1;        ///< nodes of one pass, whose tiles stay near the unit
+  std::int64_t longest_row = 0;  ///< elements of a row that a pass may add up as it goes
+  /// Bytes that it moves while it launches a kernel: to wait for others to be launched with is
+  /// worth no more memory. 0: launching costs nothing.
+  std::int64_t launch_bytes = 0;
   std::int64_t split_work = 0;     ///< multiplications of a product worth a sum of two halves
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,8 @@ struct KernelArgs {
 /// its rows (reduce_sum over the last dimension, which is not empty, kept as 1) and elementwise
 /// nodes of the shape of these; or at most one product of two matrices (einsum) or gradient of a
 /// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
-/// pass comes to them. Numbers that they read (constant, of float32) are members of any shape, which
-/// no others read. Or nodes that read the same operands, of ops that the target says it
+/// pass comes to them. Numbers that they read (constant, of float32) are members of any shape,
+/// which no others read. Or nodes that read the same operands, of ops that the target says it
 /// computes together. Memory for scratch is asked for with members whose outputs have no data.
 struct FusionGroup {
   struct Member {
@@ -86,6 +87,9 @@ class Backend {
   /// The same of a fusion group. The output of a member may stand where an input of its type stands
   /// that no later member reads.
   virtual Launch bind_fusion(const FusionGroup& args, Stream& stream) const = 0;
+  /// Elementwise passes of which none reads what another writes: in any order, or at once. Here one
+  /// follows the other, and they share their scratch.
+  virtual Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const;
   /// Bytes of scratch for it.
   virtual std::int64_t fusion_workspace(const FusionGroup& args) const = 0;
 };

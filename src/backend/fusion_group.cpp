@@ -68,4 +68,12 @@ std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion
   return used + scratch;
 }
 
+Launch Backend::bind_passes(std::span<const FusionGroup> passes, Stream& stream) const {
+  std::vector<Launch> launches;
+  for (const FusionGroup& pass : passes) launches.push_back(bind_fusion(pass, stream));
+  return [launches] {
+    for (const Launch& launch : launches) launch();
+  };
+}
+
 }  // namespace meshwork

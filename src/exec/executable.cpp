@@ -1,5 +1,7 @@
 #include "exec/executable.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -19,20 +21,20 @@ TensorView unplaced(const Graph& program, ValueId id) {
           .data = nullptr};
 }
 
-/// The members of an instruction; which of them others read is not yet said.
+/// Nodes of a fusion group as its members; which of them others read is not yet said.
 template <class View>
-FusionGroup fusion_args(const Graph& program, const Instruction& instruction, const View& view) {
+FusionGroup fusion_args(const Graph& program, std::span<const ValueId> nodes, const View& view) {
   FusionGroup args;
   std::map<ValueId, std::size_t> inputs, members;
-  for (const ValueId id : instruction.nodes) members.emplace(id, members.size());
-  for (const ValueId id : instruction.nodes) {
+  for (const ValueId id : nodes) members.emplace(id, members.size());
+  for (const ValueId id : nodes) {
     for (const ValueId input : program.node(id).inputs) {
       if (members.contains(input) || inputs.contains(input)) continue;
       inputs.emplace(input, args.inputs.size());
       args.inputs.push_back(view(input));
     }
   }
-  for (const ValueId id : instruction.nodes) {
+  for (const ValueId id : nodes) {
     const Node& node = program.node(id);
     FusionGroup::Member member{node.op->name, node.attrs, {}, view(id), false};
     for (const ValueId input : node.inputs) {
@@ -43,6 +45,18 @@ FusionGroup fusion_args(const Graph& program, const Instruction& instruction, co
     args.members.push_back(std::move(member));
   }
   return args;
+}
+
+/// Of a fusion: its groups side by side.
+template <class View>
+std::vector<FusionGroup> groups_of(const Graph& program, const Instruction& instruction,
+                                   const View& view) {
+  std::vector<FusionGroup> groups;
+  std::span<const ValueId> nodes = instruction.nodes;
+  for (; !nodes.empty(); nodes = nodes.subspan(instruction.nodes_of_pass())) {
+    groups.push_back(fusion_args(program, nodes.first(instruction.nodes_of_pass()), view));
+  }
+  return groups;
 }
 
 }  // namespace
@@ -126,11 +140,16 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
 }
 
 Launch Executable::fusion(const Instruction& instruction) const {
-  FusionGroup args =
-      fusion_args(plan_.program, instruction, [this](ValueId id) { return view(id); });
-  for (FusionGroup::Member& member : args.members) member.is_read = member.output.data != nullptr;
-  args.workspace = arena_ + instruction.workspace;
-  return backend_.bind_fusion(args, *streams_.compute);
+  std::vector<FusionGroup> groups =
+      groups_of(plan_.program, instruction, [this](ValueId id) { return view(id); });
+  for (FusionGroup& group : groups) {
+    for (FusionGroup::Member& member : group.members) {
+      member.is_read = member.output.data != nullptr;
+    }
+    group.workspace = arena_ + instruction.workspace;
+  }
+  if (groups.size() > 1) return backend_.bind_passes(groups, *streams_.compute);
+  return backend_.bind_fusion(groups.front(), *streams_.compute);
 }
 
 /// Of all-reduces in place: their operands are there, or are copied there.
@@ -188,7 +207,11 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
   if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
-    return backend.fusion_workspace(fusion_args(program, instruction, view));
+    std::int64_t bytes = 0;
+    for (const FusionGroup& group : groups_of(program, instruction, view)) {
+      bytes = std::max(bytes, backend.fusion_workspace(group));
+    }
+    return bytes;
   }
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);

@@ -157,21 +157,30 @@ class Memory {
 
   /// Whether `id` may be written over the operands of instruction `i` that it overlaps: they stand
   /// where it will, it reads them, if at all, element by element, and nothing in the instruction
-  /// reads them later, or otherwise than by the element or the row.
+  /// reads them later, in another pass, or otherwise than by the element or the row.
   template <class Overlaps, class IsSame>
   bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
     if (!graph_.node(id).op->in_place) return false;
     const TensorType& type = graph_.type(id);
-    for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
+    const Instruction& instruction = plan_.instructions[slot(i)];
+    for (const ValueId reader : instruction.nodes) {
       const bool by_element = reader == id || graph_.node(reader).op->elementwise ||
                               (instruction_size(i) > 1 && is_row_sum(graph_, reader));
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
+        if (pass_of(instruction, reader) != pass_of(instruction, id)) return false;
         if (!by_element || reader > id || graph_.type(input) != type || !is_same(input))
           return false;
       }
     }
     return true;
+  }
+
+  /// Which of the passes of an instruction a node belongs to.
+  static std::size_t pass_of(const Instruction& instruction, ValueId id) {
+    const std::vector<ValueId>& nodes = instruction.nodes;
+    const auto place = std::lower_bound(nodes.begin(), nodes.end(), id) - nodes.begin();
+    return static_cast<std::size_t>(place) / instruction.nodes_of_pass();
   }
 
   /// Whether nothing but nodes of its own instruction reads a value.

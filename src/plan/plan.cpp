@@ -101,8 +101,10 @@ std::string to_string(const Plan& plan) {
       text += fmt::format("{:4} communication waits for event {}, records event {}\n", i,
                           instruction.ready, instruction.done);
     }
-    const char* start = starts ? "start " : "";
-    for (const ValueId id : instruction.nodes) {
+    for (std::size_t n = 0; n < instruction.nodes.size(); ++n) {
+      const ValueId id = instruction.nodes[n];
+      const bool is_next = n > 0 && instruction.passes > 1 && n % instruction.nodes_of_pass() == 0;
+      const char* start = starts ? "start " : is_next ? "beside " : "";
       const Node& node = plan.program.node(id);
       std::vector<std::string> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(value(input));

@@ -14,12 +14,14 @@ namespace meshwork {
 /// beside what stands between. Several nodes stand together where a fusion group of elementwise
 /// nodes, with a product that they read, is computed in one pass, where the target computes their
 /// ops together, and where all-reduces are joined into one: their results stand one after the
-/// other, each at a whole line, in the order of the nodes. Where the operand stands in the same
-/// place as its result, nothing has to be copied.
+/// other, each at a whole line, in the order of the nodes. Passes side by side are of as many nodes
+/// each, one pass after the other, and none of them reads what another writes. Where the operand
+/// stands in the same place as its result, nothing has to be copied.
 struct Instruction {
   enum class Kind { kKernel, kStart, kFinish };
   Kind kind = Kind::kKernel;
   std::vector<ValueId> nodes;  ///< of kFinish: none, they are those of its start
+  int passes = 1;              ///< side by side
   int started = -1;            ///< of kFinish: the instruction of its start
   /// Kernels go to the compute stream, collectives to that of communication. A start waits there
   /// for event `ready`, which the compute stream records first, and records event `done`, for which
@@ -28,6 +30,8 @@ struct Instruction {
   int done = -1;
   std::int64_t workspace = 0;  ///< offset of scratch memory in the arena
   std::int64_t workspace_bytes = 0;
+
+  std::size_t nodes_of_pass() const { return nodes.size() / static_cast<std::size_t>(passes); }
 };
 
 /// A value to be copied into a variable after the last instruction.
@@ -91,6 +95,12 @@ Graph update_early(const Graph& program);
 /// each other with the same number in `fusion` are one instruction; empty: none are. Numbers the
 /// events that order the two streams: see Instruction.
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
+
+/// Joins passes that the device computes in one launch: those that differ in shapes and numbers
+/// alone, and need nothing of each other. A pass waits for others until something reads what it
+/// gives, a collective ends, or what waits would keep more than Target::launch_bytes from being
+/// freed while anything else takes memory; so much more than without it a plan takes at most.
+void join_alike(Plan& plan, const Target& target);
 
 /// Asks for the memory of every instruction and of stored samples.
 void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);

@@ -160,6 +160,19 @@ std::string schedule(const Case& c) {
   return to_string(plan);
 }
 
+/// Of the passes that are found, where launching takes as long as to move 64 bytes.
+std::string horizontal(const Case& c) {
+  Target target = cpu_target(1);
+  target.launch_bytes = 64;
+  Fused found = find_fusion_groups(global(c), target);
+  Plan plan;
+  plan.program = std::move(found.program);
+  meshwork::schedule(plan, target, found.fusion);
+  join_alike(plan, target);
+  lay_out_memory(plan, target, 0);
+  return to_string(plan);
+}
+
 std::string plan(const Case& c) {
   Plan plan;
   plan.program = global(c);
@@ -172,10 +185,10 @@ using Run = std::function<std::string(const Case&)>;
 
 std::map<std::string, Run> passes() {
   std::map<std::string, Run> result{
-      {"backward", backward}, {"layouts", layouts},     {"rematerialize", rematerialize},
-      {"reshards", reshards}, {"local", local},         {"collectives", collectives},
-      {"order", order},       {"elementwise", fusions}, {"schedule", schedule},
-      {"plan", plan},
+      {"backward", backward},     {"layouts", layouts},     {"rematerialize", rematerialize},
+      {"reshards", reshards},     {"local", local},         {"collectives", collectives},
+      {"order", order},           {"elementwise", fusions}, {"schedule", schedule},
+      {"horizontal", horizontal}, {"plan", plan},
   };
   for (const RewriteDef* rewrite : rewrites()) {
     result[std::string(rewrite->name)] = [rewrite](const Case& c) {

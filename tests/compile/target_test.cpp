@@ -114,6 +114,29 @@ TEST_CASE("no fusion makes an op that the device has no kernel for") {
   CHECK(count(plan_for(target, "fusion: {crossentropy: true}"), "crossentropy", 1) == 0);
 }
 
+TEST_CASE("the updates of weights are one launch where a launch is worth the memory of gradients") {
+  const auto passes = [](const std::string& mesh, std::int64_t launch_bytes) {
+    Job job = job_of(kText, mesh);
+    job.target = cpu_target(1);
+    job.target.cache = 0;  // products stand alone
+    job.target.bucket = 1;
+    job.target.fusions.insert("horizontal");
+    job.target.launch_bytes = launch_bytes;
+    add_program(job, ProgramKind::kTrain, 128);
+    std::vector<int> counts;
+    for (const Instruction& instruction :
+         compile_for_device(job.programs.begin()->second, job.mesh, 0, {}).instructions) {
+      if (instruction.passes > 1) counts.push_back(instruction.passes);
+    }
+    return counts;
+  };
+  constexpr std::int64_t kGradients = 600 * 128 * 4 + 128 * 10 * 4 + 2048;
+  CHECK(passes("1", kGradients) == std::vector{4});
+  // Of each layer the gradient of the bias waits for the other.
+  CHECK(passes("1", 1024) == std::vector{2, 2});
+  CHECK(passes("1", 0).empty());
+}
+
 TEST_CASE("a program says for which target it is, but not for how many threads") {
   CHECK(to_string(cpu_target(1)) == to_string(cpu_target(8)));
   Target target = cpu_target(1);

@@ -38,6 +38,19 @@ class Mirror {
     memory_.push_back(device_.allocate(std::max<std::int64_t>(bytes, 1)));
     return memory_.back().get();
   }
+  FusionGroup placed(const FusionGroup& group) {
+    FusionGroup args = group;
+    for (TensorView& input : args.inputs) input.data = place(input);
+    for (FusionGroup::Member& member : args.members) {
+      member.output.data = member.is_read ? place(member.output) : nullptr;
+    }
+    return args;
+  }
+  void read(const FusionGroup& group, std::vector<HostTensor>& results) {
+    for (const FusionGroup::Member& member : group.members) {
+      if (member.is_read) results.push_back(read(member.output));
+    }
+  }
   HostTensor read(const TensorView& view) {
     HostTensor tensor = host_tensor(view.type);
     download(device_, stream_, tensor.bytes.data(), places_.at(view.data), num_bytes(view.type));
@@ -112,18 +125,24 @@ std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group, b
                                    const BindFusion& bind) {
   const std::unique_ptr<Stream> stream = backend.device().make_stream();
   Mirror mirror(backend, *stream, shifted);
-  FusionGroup args = group;
-  for (TensorView& input : args.inputs) input.data = mirror.place(input);
-  for (FusionGroup::Member& member : args.members) {
-    member.output.data = member.is_read ? mirror.place(member.output) : nullptr;
-  }
+  FusionGroup args = mirror.placed(group);
   args.workspace = mirror.allocate(backend.fusion_workspace(args));
   const Launch launch = bind ? bind(args, *stream) : backend.bind_fusion(args, *stream);
   launch();
   std::vector<HostTensor> results;
-  for (const FusionGroup::Member& member : group.members) {
-    if (member.is_read) results.push_back(mirror.read(member.output));
-  }
+  mirror.read(group, results);
+  return results;
+}
+
+std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup> passes,
+                                   bool shifted) {
+  const std::unique_ptr<Stream> stream = backend.device().make_stream();
+  Mirror mirror(backend, *stream, shifted);
+  std::vector<FusionGroup> placed;
+  for (const FusionGroup& pass : passes) placed.push_back(mirror.placed(pass));
+  backend.bind_passes(placed, *stream)();
+  std::vector<HostTensor> results;
+  for (const FusionGroup& pass : passes) mirror.read(pass, results);
   return results;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,10 @@ using BindFusion = std::function<Launch(const FusionGroup& group, Stream& stream
 /// the backend's.
 std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group, bool shifted = false,
                                    const BindFusion& bind = nullptr);
+
+/// The same of passes side by side, in the order of the passes.
+std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup> passes,
+                                   bool shifted = false);
 
 /// "" if all bits are the same, but for those of NaN; else the first element that differs.
 std::string bit_difference(const HostTensor& a, const HostTensor& b);

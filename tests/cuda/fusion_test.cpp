@@ -217,6 +217,89 @@ TEST_CASE("fusion groups of float16 give the bits of the same numbers in float32
   }
 }
 
+namespace {
+
+/// Each pass alone, one after the other.
+std::vector<HostTensor> one_by_one(const std::vector<FusionGroup>& passes, bool shifted) {
+  std::vector<HostTensor> results;
+  for (const FusionGroup& pass : passes) {
+    for (HostTensor& result : run_fusion(gpu_backend(), pass, shifted)) {
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+void check_side_by_side(const std::vector<BoundFusion>& fusions) {
+  std::vector<FusionGroup> passes;
+  for (const BoundFusion& fusion : fusions) passes.push_back(fusion.args);
+  for (const bool shifted : {false, true}) {
+    check_same(run_passes(gpu_backend(), passes, shifted), one_by_one(passes, shifted));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("passes side by side give the bits of each alone, whatever their sizes") {
+  for (const bool narrow : {false, true}) {
+    std::vector<BoundFusion> updates;
+    for (const Shape& shape : {Shape{1}, Shape{10}, Shape{3, 5, 7}, Shape{0, 4}, Shape{300, 100},
+                               Shape{}, Shape{64}, Shape{513, 9}}) {
+      updates.push_back(adam(shape, narrow));
+    }
+    check_side_by_side(updates);
+  }
+}
+
+TEST_CASE("more passes than the parameters of a kernel hold take several launches") {
+  std::vector<BoundFusion> updates;
+  for (std::int64_t i = 0; i < 300; ++i) updates.push_back(adam({i % 7 + 1}));
+  check_side_by_side(updates);
+}
+
+TEST_CASE("passes that differ in more than shapes and numbers run side by side, too") {
+  for (int seed = 0; seed < 6; ++seed) {
+    std::vector<BoundFusion> fusions;
+    for (const Shape& shape : {Shape{33, 48}, Shape{5, 7}, Shape{2, 3, 5}}) {
+      fusions.push_back(narrow_chain(shape));
+    }
+    for (const Shape& shape : {Shape{7}, Shape{33, 48}, Shape{1000, 1}, Shape{5, 7, 12}}) {
+      Dice dice(static_cast<std::uint64_t>(seed));  // the same ops for each shape
+      BoundFusion chain = random_chain(dice, shape, 5, exact_ops());
+      if (!chain.args.members.empty()) fusions.push_back(std::move(chain));
+      fusions.push_back(random_rows(dice, shape.back() < 2 ? Shape{3, 16} : shape, 2,
+                                    {ops::find("add"), ops::find("multiply")}));
+    }
+    CAPTURE(seed);
+    check_side_by_side(fusions);
+  }
+}
+
+TEST_CASE("numbers are parameters: passes that differ in them are one kernel") {
+  const auto scaled = [](double number, const Shape& shape) {
+    Dice dice(1);
+    BoundFusion f;
+    f.memory.reserve(10);
+    f.args.inputs = {f.add(shape, dice)};
+    const std::size_t by = add_member(f, "constant", {}, f.add({}, dice), false);
+    f.args.members.back().attrs = {
+        {"value", number}, {"dtype", std::string("float32")}, {"shape", Shape{}}};
+    add_member(f, "multiply", {0, by}, f.add(shape, dice), true);
+    return f;
+  };
+  const cuda::FusedKernel kernel = cuda::fused_kernel(scaled(0.1, {5}).args);
+  const cuda::FusedKernel other = cuda::fused_kernel(scaled(-3, {4, 9}).args);
+  CHECK(kernel.source.text == other.source.text);
+  CHECK(kernel.source.defines == other.source.defines);
+  CHECK(kernel.source.name == "fused_multiply");
+  const BoundFusion small = scaled(0.1, {5}), large = scaled(-3, {40, 9});
+  const std::vector<FusionGroup> passes{small.args, large.args};
+  const std::vector<HostTensor> found = run_passes(gpu_backend(), passes);
+  const auto cpu = make_cpu_backend(1);
+  check_same({found[0]}, run_fusion(*cpu, small.args));
+  check_same({found[1]}, run_fusion(*cpu, large.args));
+}
+
 TEST_CASE("indices of 64 bits find the same elements") {
   const auto bind = [](const FusionGroup& args, Stream& stream) {
     cuda::FusedKernel kernel = cuda::fused_kernel(args);

@@ -61,7 +61,23 @@ bool has_place(const Plan& plan, ValueId id) {
   return plan.offsets[static_cast<std::size_t>(id)] != Plan::kNoPlace;
 }
 
+void run_kernel(const Instruction& instruction, const Plan& plan, Shadow& shadow);
+
+/// Passes side by side may run in any order.
+void run_passes(const Instruction& instruction, const Plan& plan, Shadow& shadow) {
+  const auto count = static_cast<std::ptrdiff_t>(instruction.nodes_of_pass());
+  std::vector<Instruction> passes;
+  for (auto node = instruction.nodes.begin(); node != instruction.nodes.end(); node += count) {
+    passes.push_back({.nodes = {node, node + count}});
+  }
+  Shadow reversed = shadow;
+  for (const Instruction& pass : passes) run_kernel(pass, plan, shadow);
+  std::ranges::reverse(passes);
+  for (const Instruction& pass : passes) run_kernel(pass, plan, reversed);
+}
+
 void run_kernel(const Instruction& instruction, const Plan& plan, Shadow& shadow) {
+  if (instruction.passes > 1) return run_passes(instruction, plan, shadow);
   const Graph& program = plan.program;
   shadow.scribble(instruction.workspace, instruction.workspace_bytes);
   for (const ValueId id : instruction.nodes) {
@@ -177,7 +193,11 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
     CAPTURE(seed);
     CAPTURE(model.mesh);
     CAPTURE(model.layouts + model.text);
-    const Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
+    Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
+    if (seed % 3 == 0) {
+      job.target.fusions.insert("horizontal");
+      job.target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 300;
+    }
     for (const ProgramKind kind : {ProgramKind::kInitialize, ProgramKind::kTrain,
                                    ProgramKind::kEvaluate, ProgramKind::kPredict}) {
       const GlobalProgram program =
@@ -187,6 +207,34 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
       }
     }
   }
+}
+
+TEST_CASE("passes that wait for others take no more memory than launching is worth") {
+  int joined = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const RandomModel model = seed % 3 == 0   ? random_transformer(seed)
+                              : seed % 3 == 1 ? random_convnet(seed)
+                                              : random_model(seed);
+    const Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
+    const auto plan = [&](const Target& target) {
+      return compile_for_device(
+          compile(job.config, job.signature, job.mesh, target, ProgramKind::kTrain, 5), job.mesh, 0,
+          {});
+    };
+    const Plan apart = plan(job.target);
+    for (const std::int64_t launch_bytes : {0, 300, 5000, 1 << 20}) {
+      CAPTURE(seed);
+      CAPTURE(launch_bytes);
+      Target target = job.target;
+      target.fusions.insert("horizontal");
+      target.launch_bytes = launch_bytes;
+      const Plan together = plan(target);
+      CHECK(together.live_bytes <= apart.live_bytes + launch_bytes);
+      CHECK(together.instructions.size() <= apart.instructions.size());
+      joined += together.instructions.size() < apart.instructions.size() ? 1 : 0;
+    }
+  }
+  CHECK(joined > 60);
 }
 
 TEST_CASE("optimizer state is updated in place, without copies") {

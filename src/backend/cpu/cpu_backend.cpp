@@ -55,6 +55,7 @@ Target target_of(int threads, const KernelLists& lists) {
       .cache = std::int64_t{2} << 20U,
       .longest_fusion = 48,
       .longest_row = 4096,
+      .launch_bytes = 0,
       .split_work = std::int64_t{1} << 22U,
       .light_flops = 8,
       .flops_per_byte = 20,

@@ -57,6 +57,9 @@ class CudaBackend final : public Backend {
     if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
     return cuda::bind_fusions({&args, 1}, cuda::cuda_stream(stream));
   }
+  Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
+    return cuda::bind_fusions(passes, cuda::cuda_stream(stream));
+  }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
     return cuda::siblings_workspace(args).value_or(0);
   }
@@ -76,13 +79,14 @@ Target cuda_target() {
       .cache = 0,  // passes over elements take no product or sum along
       .longest_fusion = 48,
       .longest_row = 16384,
+      .launch_bytes = std::int64_t{4} << 20U,  // 2 us at 2 TB/s
       .split_work = 0,
       .light_flops = 16,
       .flops_per_byte = 100,
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
-      .fusions = {"elementwise", "crossentropy", "fold_constants", "recompute", "wide_passes",
-                  "wide_results"},
+      .fusions = {"elementwise", "crossentropy", "fold_constants", "horizontal", "recompute",
+                  "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {

@@ -1,0 +1,77 @@
+#include "plan/pass_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "graph/fusible.h"
+#include "graph/op_def.h"
+#include "graph/readers.h"
+
+namespace meshwork {
+namespace {
+
+bool contains(const Instruction& instruction, ValueId id) {
+  return std::ranges::find(instruction.nodes, id) != instruction.nodes.end();
+}
+
+/// How an operand lies in the elements of a pass: "=" as they do, "1" one element, else for each of
+/// its dimensions whether it moves along. [3, 1] in [3, 4]: "+1".
+std::string spread(const Shape& operand, const Shape& elements) {
+  if (operand == elements) return "=";
+  if (num_elements(operand) == 1) return "1";
+  std::string text;
+  for (std::size_t d = operand.size(), e = elements.size(); d-- > 0;) {
+    const bool moves = e > 0 && operand[d] == elements[--e];
+    text += moves ? '+' : operand[d] == 1 ? '1' : '?';
+  }
+  std::ranges::reverse(text);
+  return text;
+}
+
+}  // namespace
+
+PassForms::PassForms(const Graph& program)
+    : program_(program), readers_(reading_nodes(program)), is_named_(program.nodes.size(), false) {
+  for (const NamedValue& output : program.outputs) is_named_[output.value] = true;
+  for (const Update& update : program.updates) is_named_[update.value] = true;
+}
+
+bool PassForms::is_number(ValueId id) const { return program_.node(id).op->is_constant; }
+
+bool PassForms::is_pass(const Instruction& instruction) const {
+  if (instruction.kind != Instruction::Kind::kKernel) return false;
+  const auto in_pass = [&](ValueId id) {
+    return is_fusible(program_, id) || (is_number(id) && instruction.nodes.size() > 1);
+  };
+  return std::ranges::all_of(instruction.nodes, in_pass);
+}
+
+std::string PassForms::form_of(const Instruction& pass) const {
+  const Shape& elements = program_.type(pass.nodes.back()).shape;
+  std::map<ValueId, std::size_t> number;  // of operands and members, as they are met
+  std::string text;
+  for (const ValueId id : pass.nodes) {
+    const Node& node = program_.node(id);
+    for (const ValueId input : node.inputs) {
+      const TensorType& type = program_.type(input);
+      const auto [known, is_new] = number.try_emplace(input, number.size());
+      text += fmt::format("{}{} ", known->second, spread(type.shape, elements));
+      if (is_new) text += fmt::format("{} ", to_string(type.dtype));
+    }
+    text += fmt::format("{}={} {}", number.try_emplace(id, number.size()).first->second,
+                        node.op->name, to_string(node.type.dtype));
+    if (!is_number(id)) text += to_string(node.attrs);
+    text += is_read(pass, id) ? " read; " : "; ";
+  }
+  return text;
+}
+
+bool PassForms::is_read(const Instruction& instruction, ValueId id) const {
+  return is_named_[id] || std::ranges::any_of(readers_[id], [&](ValueId reader) {
+           return !contains(instruction, reader);
+         });
+}
+
+}  // namespace meshwork

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace meshwork {
+
+/// What passes must have in common to be launched as one.
+class PassForms {
+ public:
+  explicit PassForms(const Graph& program);
+
+  /// Whether an instruction is an elementwise pass alone.
+  bool is_pass(const Instruction& instruction) const;
+
+  /// A pass as a text without shapes and numbers: ops, attributes and dtypes, along which
+  /// dimensions operands repeat, and what others read: "0= float32 1+1 float32 2=add float32 read;
+  /// ".
+  std::string form_of(const Instruction& pass) const;
+
+  /// Whether anything but other nodes of its instruction reads a value.
+  bool is_read(const Instruction& instruction, ValueId id) const;
+
+ private:
+  bool is_number(ValueId id) const;
+
+  const Graph& program_;
+  ValueMap<std::vector<ValueId>> readers_;
+  ValueMap<bool> is_named_;  ///< an output, or the new value of a variable
+};
+
+}  // namespace meshwork
