@@ -80,6 +80,12 @@ class RemoteBackend final : public Backend {
     return enqueued(stream, "fusion", uses, cpu_->bind_fusion(mine, *cpu_stream_));
   }
 
+  /// The last one first: nobody may count on their order.
+  Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
+    std::vector<FusionGroup> reversed(passes.rbegin(), passes.rend());
+    return Backend::bind_passes(reversed, stream);
+  }
+
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
     return cpu_->fusion_workspace(args);
   }

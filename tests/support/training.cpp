@@ -47,6 +47,8 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
   Job job = job_of(text, options.mesh);
   job.target.threads = 1;
   job.target.bucket = options.bucket.value_or(job.target.bucket);
+  job.target.launch_bytes = options.launch_bytes.value_or(job.target.launch_bytes);
+  if (options.launch_bytes) job.target.fusions.insert("horizontal");
   job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);

@@ -26,6 +26,8 @@ struct TrainOptions {
   std::map<std::string, std::vector<float>> initial = {};
   DeviceFactory make_device = {};           ///< instead of the CPU's
   std::optional<std::int64_t> bucket = {};  ///< Target::bucket, instead of the CPU's
+  /// Target::launch_bytes, with passes side by side; a CPU has none.
+  std::optional<std::int64_t> launch_bytes = {};
 };
 
 /// Reads a configuration and trains it on virtual devices.

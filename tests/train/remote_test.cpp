@@ -150,6 +150,24 @@ TEST_CASE("random models train to the same bits on remote devices") {
   }
 }
 
+TEST_CASE("passes side by side give the bits of one after the other, in any order") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    for (const RandomModel& model :
+         {random_model(seed), random_convnet(seed), random_transformer(seed)}) {
+      const std::string text = model.layouts + "mesh: {data: 1}\n" + model.text;
+      TrainOptions options{.mesh = model.mesh, .steps = 2};
+      const Trajectory apart = train(text, options);
+      options.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
+      CHECK(train(text, options).digest == apart.digest);
+      options.make_device = remote_devices(seed);
+      const Trajectory remote = train(text, options);
+      CHECK(remote.weights == apart.weights);
+      CHECK(remote.losses == apart.losses);
+    }
+  }
+}
+
 TEST_CASE("so do the configurations that ship with Meshwork") {
   check_same(shipped("keras_guide"), "2x4", 1);
   check_same(shipped("uneven"), "3x2", 2);
