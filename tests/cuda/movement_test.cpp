@@ -6,10 +6,12 @@
 #include <limits>
 #include <numeric>
 
+#include "backend/cuda/index.h"
 #include "base/bfloat16.h"
 #include "cuda/placed_call.h"
 #include "cuda/values.h"
 #include "ops/ops.h"
+#include "support/dice.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -250,4 +252,30 @@ TEST_CASE("movement of GPUs: a part that is added") {
   const Call call = whole_call(ops::kAddPart, {random_fractions(type), random_fractions(type)},
                                {{"dim", std::int64_t{0}}, {"start", std::int64_t{0}}}, type);
   check_bytes(call, {.in_place = 1});
+}
+
+TEST_CASE("indices are divided exactly") {
+  std::vector<std::int64_t> divisors{(std::int64_t{1} << 31U) - 1};
+  for (std::int64_t d = 1; d < 600; ++d) divisors.push_back(d);
+  for (std::int64_t power = 1024; power < std::int64_t{1} << 31U; power *= 2) {
+    divisors.insert(divisors.end(), {power - 1, power, power + 1, power + power / 3});
+  }
+  constexpr std::int64_t kLast = (std::int64_t{1} << 31U) - 1;
+  std::size_t wrong = 0;
+  for (const std::int64_t divisor : divisors) {
+    const cuda::Divisor by = cuda::divisor_of(divisor);
+    Dice dice(static_cast<std::uint64_t>(divisor));
+    std::vector<std::int64_t> numbers{0, 1, divisor - 1, divisor, divisor + 1, kLast};
+    for (int n = 0; n < 40; ++n) {
+      const std::int64_t multiple = dice.below(static_cast<int>(kLast / divisor)) * divisor;
+      numbers.insert(numbers.end(), {multiple, multiple + divisor - 1});
+    }
+    for (const std::int64_t number : numbers) {
+      if (number > kLast) continue;
+      const auto i = static_cast<std::uint32_t>(number);
+      const auto high = static_cast<std::uint32_t>(std::uint64_t{i} * by.factor >> 32U);
+      wrong += (high + i) >> by.shift == number / divisor ? 0 : 1;
+    }
+  }
+  CHECK(wrong == 0);
 }

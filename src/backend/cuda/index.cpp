@@ -23,7 +23,9 @@ Divisor divisor_of(std::int64_t value) {
   return divisor;
 }
 
-std::string define_index(std::int64_t count) { return define("WIDE", count > kNarrow ? 1 : 0); }
+std::string define_index(std::int64_t count) {
+  return define("Index", count > kNarrow ? DType::kUInt64 : DType::kUInt32);
+}
 
 std::int64_t word_bytes(std::initializer_list<std::int64_t> bytes) {
   std::int64_t all = 16;

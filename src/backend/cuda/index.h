@@ -10,7 +10,7 @@
 namespace meshwork::cuda {
 
 /// A number that indices are divided by, as a multiplication and a shift (Granlund and Montgomery
-/// 1994). kIndexText has the same struct.
+/// 1994). Every source has the same struct (device/cuda/prelude.h).
 struct Divisor {
   std::uint64_t value = 1;
   std::uint32_t factor = 1;
@@ -18,27 +18,12 @@ struct Divisor {
 };
 Divisor divisor_of(std::int64_t value);  ///< 1 for 0, of an empty tensor
 
-/// Defines the width of the indices of a kernel, all of them below `count`: 32 bits where that is
-/// enough, and then nothing is divided.
+/// Defines Index, the type of the indices of a kernel, all of them below `count`: uint32 where that
+/// is enough, and then nothing is divided.
 std::string define_index(std::int64_t count);
 
 /// For sources that take indices apart. It needs define_index.
 inline constexpr std::string_view kIndexText = R"cuda(
-struct Divisor {
-  uint64 value;
-  uint32 factor, shift;
-};
-
-#if WIDE
-typedef uint64 Index;
-DEVICE Index divide(Index x, const Divisor& by) { return x / by.value; }
-#else
-typedef uint32 Index;  // below 2^31
-DEVICE Index divide(Index x, const Divisor& by) {
-  return (__umulhi(x, by.factor) + x) >> by.shift;
-}
-#endif
-
 // The place in the last of the dimensions that `rest` counts over; `rest` then counts over the
 // others.
 DEVICE Index take_last(Index& rest, const Divisor& extent) {

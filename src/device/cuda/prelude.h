@@ -4,8 +4,8 @@
 
 namespace meshwork::cuda {
 
-/// What every source of kernels begins with: names of types, loops over elements, floats of
-/// 16 bits, packs of numbers.
+/// What every source of kernels begins with: names of types, loops over elements, indices taken
+/// apart, floats of 16 bits, packs of numbers.
 ///
 ///     KERNEL(scale, float* y, const T* x, float factor, int64 count) {
 ///       FOR_EACH(i, count) y[i] = to_float(x[i]) * factor;
@@ -31,6 +31,16 @@ typedef double float64;
        i += (int64)gridDim.x * blockDim.x)
 
 #define DEVICE static __device__ __forceinline__
+
+// A number that indices are divided by, as a multiplication and a shift (backend/cuda/index.h).
+struct Divisor {
+  uint64 value;
+  uint32 factor, shift;
+};
+DEVICE uint32 divide(uint32 x, const Divisor& by) {  // x < 2^31
+  return (__umulhi(x, by.factor) + x) >> by.shift;
+}
+DEVICE uint64 divide(uint64 x, const Divisor& by) { return x / by.value; }
 
 // Floats of 16 bits, which are computed with as float32: the upper half of a float32, and IEEE
 // 754's.

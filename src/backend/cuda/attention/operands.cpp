@@ -1,7 +1,6 @@
 #include "backend/cuda/attention/operands.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 #include "graph/attention_options.h"
@@ -15,16 +14,6 @@ constexpr std::int64_t kFar = std::int64_t{1} << 30U;
 std::int32_t as_int32(std::int64_t x) {
   MW_CHECK(x >= -kFar && x <= kFar, "{} in attention", x);
   return static_cast<std::int32_t>(x);
-}
-
-/// n / value is (n + the upper half of n * factor) >> shift, for n < 2^31 (Granlund and Montgomery,
-/// 1994).
-Divisor divisor(std::int64_t value) {
-  const auto shift = std::bit_width(static_cast<std::uint64_t>(value - 1));
-  const std::uint64_t power = std::uint64_t{1} << static_cast<unsigned>(shift);
-  const auto unsigned_value = static_cast<std::uint64_t>(value);
-  const std::uint64_t factor = ((power - unsigned_value) << 32U) / unsigned_value + 1;
-  return {as_int32(value), static_cast<std::int32_t>(shift), static_cast<std::uint32_t>(factor)};
 }
 
 void add_mask(Operands& x, const TensorView& mask) {
@@ -66,7 +55,7 @@ Operands operands_of(const Request& request, std::size_t fixed) {
   x.d = as_int32(q[4]);
   x.e = as_int32(inputs[2].type.shape[3]);
   as_int32(q[1] * q[3]);
-  if (x.r > 0) x.by_r = divisor(x.r);
+  x.by_r = divisor_of(x.r);
   x.scale = static_cast<float>(options.scale);
   x.is_causal = options.causal ? 1 : 0;
   x.window = static_cast<std::int32_t>(std::min(options.window, kFar));

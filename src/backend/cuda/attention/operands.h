@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 
 // Structs for the host, and their text for kernels.
@@ -17,7 +18,6 @@ using uint32 = std::uint32_t;
 using int32 = std::int32_t;
 using int64 = std::int64_t;
 
-// Divisor: a whole number that kernels divide by, without divisions.
 // Operands: the operands of an op of attention (graph/attention_options.h) but for tensors of T,
 //   and what it does with them. b samples of t queries and s keys, g groups of r members.
 //   distance: of the first query held from the first key held, before a shift
@@ -27,13 +27,7 @@ using int64 = std::int64_t;
 //   draw_*: weight (b, g, r, t, s) is element draw_first + b * draw_sample + g * draw_group +
 //     r * draw_member + t * draw_query + s of the uniform tensor
 MW_FOR_BOTH(
-    kOperandsText,
-    struct Divisor {
-      int32 value;
-      int32 shift;
-      uint32 factor;
-    };
-    struct Operands {
+    kOperandsText, struct Operands {
       int32 b, t, g, r, s;
       int32 d, e;
       Divisor by_r;

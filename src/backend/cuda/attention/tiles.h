@@ -16,9 +16,7 @@ inline constexpr std::string_view kTilesText = R"cuda(
 #define LN_2 0.6931471805599453f
 #define NO_KEYS (-3.402823466e38f)  // a log_sum of none
 
-DEVICE int32 divided(int32 n, const Divisor& by) {
-  return (int32)((__umulhi((uint32)n, by.factor) + (uint32)n) >> by.shift);
-}
+DEVICE int32 divided(int32 n, const Divisor& by) { return (int32)divide((uint32)n, by); }
 
 // A group of heads of a sample. distance: of query 0 from key 0.
 struct Head {
@@ -72,13 +70,13 @@ DEVICE Lines<Number> query_lines(const Operands& x, const Head& head, Number* te
 template <class Number>
 DEVICE Lines<Number> key_lines(const Operands& x, const Head& head, Number* tensor, int32 width) {
   const int64 step = (int64)x.g * width;
-  return {tensor + head.b * x.s * step + (int64)head.g * width, step, x.s, width, {1, 0, 1}};
+  return {tensor + head.b * x.s * step + (int64)head.g * width, step, x.s, width, {1, 1, 0}};
 }
 
 template <class Number>
 DEVICE Number* line(const Lines<Number>& x, int32 i) {
   const int32 place = divided(i, x.by);
-  return x.first + place * x.step + (int64)(i - place * x.by.value) * x.width;
+  return x.first + place * x.step + (int64)(i - place * (int32)x.by.value) * x.width;
 }
 
 // Of whole tiles the first, and the end.
@@ -142,27 +140,11 @@ DEVICE bool sees_all(const Operands& x, const Head& head, int32 m, int32 rows, i
 // Of four weights from element `place` on, a bit each: whether dropout keeps it. They are of one
 // counter of the generator (base/rng.h).
 DEVICE uint32 counter_keeps(const Operands& x, uint64 counter) {
-  const uint64 step = (uint64)*x.step;
-  uint32 c0 = (uint32)counter, c1 = (uint32)(counter >> 32);
-  uint32 c2 = (uint32)step, c3 = (uint32)(step >> 32);
-  uint32 k0 = (uint32)x.draw_key, k1 = (uint32)((uint64)x.draw_key >> 32);
-#pragma unroll
-  for (int32 round = 0; round < 10; ++round) {
-    const uint32 high0 = __umulhi(0xD2511F53u, c0), low0 = 0xD2511F53u * c0;
-    const uint32 high1 = __umulhi(0xCD9E8D57u, c2), low1 = 0xCD9E8D57u * c2;
-    c0 = high1 ^ c1 ^ k0;
-    c1 = low1;
-    c2 = high0 ^ c3 ^ k1;
-    c3 = low0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  const uint32 words[4] = {c0, c1, c2, c3};
+  const Bits words = philox((uint64)x.draw_key, (uint64)*x.step, counter);
   uint32 bits = 0;
 #pragma unroll
   for (int32 i = 0; i < 4; ++i) {
-    const float draw = (float)(words[i] >> 8) * (1.0f / 16777216.0f);
-    bits |= draw < x.rate ? 0u : 1u << i;
+    bits |= uniform_of(words.at[i]) < x.rate ? 0u : 1u << i;
   }
   return bits;
 }

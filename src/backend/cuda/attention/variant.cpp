@@ -10,6 +10,7 @@
 #include "backend/cuda/attention/scores.h"
 #include "backend/cuda/attention/tensor_cores.h"
 #include "backend/cuda/attention/tiles.h"
+#include "backend/cuda/random/generator.h"
 #include "base/parallel.h"
 
 namespace meshwork::cuda::attention {
@@ -73,6 +74,7 @@ Source source_of(std::string name, std::initializer_list<std::string_view> texts
   source.defines = define("T", variant.dtype) + define("WIDTH", variant.width) +
                    define("TILE_ROWS", variant.rows);
   source.text += kOperandsText;
+  source.text += kGeneratorText;
   source.text += kTilesText;
   if (variant.on_tensor_cores) {
     source.defines += fmt::format("#define PTX_T {}\n", tensor_cores(variant.dtype)->ptx);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cuda/elementwise/broadcast.h"
+#include "backend/cuda/index.h"
 #include "device/cuda/stream.h"
 
 namespace meshwork::cuda {
@@ -21,16 +23,11 @@ struct FusedKernel {
     /// vectors that cross no rows, where what repeats is loaded by vectors too.
     std::int64_t wide = 0, rows = 0;
   };
-  struct Dim {
-    std::int64_t extent = 1;
-    std::uint32_t multiplier = 1;  ///< i / extent = (i * multiplier / 2^32 + i) >> shift, i < 2^31
-    std::uint32_t shift = 0;
-  };
 
   Source source;  ///< without PASSES; the kernel has its name
   std::vector<std::byte*> places;
   Sizes sizes;
-  std::vector<Dim> dims;
+  std::vector<Divisor> dims;
   std::vector<float> numbers;
   Grid grid;
 };
@@ -44,7 +41,7 @@ std::string name_of(const FusionGroup& group);
 /// Kernels of the same source as one launch, or as few as parameters let; compiled now.
 Launch launch_of(std::span<const FusedKernel> kernels, CudaStream& stream);
 
-/// Of an extent below 2^31.
-FusedKernel::Dim division_by(std::int64_t extent);
+/// Parameters of a kernel with so many dimensions.
+std::vector<Divisor> dims_of(const Nest& nest);
 
 }  // namespace meshwork::cuda

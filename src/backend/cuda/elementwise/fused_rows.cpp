@@ -93,9 +93,7 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   std::vector<std::byte*> places;
   for (const RowOperand& input : rows.inputs) places.push_back(input.view.data);
   for (const TensorView& result : rows.results) places.push_back(result.data);
-  std::vector<FusedKernel::Dim> dims;
-  for (const std::int64_t extent : rows.nest.extents) dims.push_back(division_by(extent));
-  if (dims.empty()) dims.push_back(division_by(1));
+  std::vector<Divisor> dims = dims_of(rows.nest);
 
   std::vector<float> numbers = numbers_of(group);
   if (numbers.empty()) numbers.push_back(0);
@@ -104,7 +102,7 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   const Source source{name, fused_rows_text(group, rows, name),
                       define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
                           define("RANK", std::ssize(dims)) +
-                          define("NUMBERS", std::ssize(numbers)) + "#define INDEX uint32\n"};
+                          define("NUMBERS", std::ssize(numbers)) + define_index(kMostRows)};
   const int threads = std::max(kThreads, sizes.lanes);
   const std::int64_t of_block = threads / sizes.lanes;
   const Grid grid{(sizes.count + of_block - 1) / of_block, threads};

@@ -50,7 +50,7 @@ class RowsText {
 const Team team = neighbours(rows.lanes);
 const int64 number = (int64)blockIdx.x * (blockDim.x / rows.lanes) + team.slot;
 const bool is_there = number < rows.count;
-const INDEX row = (INDEX)(is_there ? number : rows.count - 1);
+const Index row = (Index)(is_there ? number : rows.count - 1);
 const int32 columns = rows.columns, end = is_there ? columns : 0;
 )cuda";
     text += row_offsets() + pointers();
@@ -65,7 +65,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
 
   /// o0, o1, ..: which row of an operand belongs to the row, by the pattern of its moves.
   std::string row_offsets() const {
-    std::string text = "INDEX rest = row;\n" + coordinates(rows_.nest.extents.size());
+    std::string text = "Index rest = row;\n" + coordinates(rows_.nest.extents.size());
     for (std::size_t p = 0; p < rows_.nest.moves.size(); ++p) {
       const std::string offset = offset_along(rows_.nest.moves[p]);
       text += fmt::format("const int64 o{} = {};\n", p, offset.empty() ? "0" : offset);

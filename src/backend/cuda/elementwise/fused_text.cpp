@@ -45,17 +45,17 @@ class FusedText {
 const uint32 number = find_pass(passes);
 const Pass& pass = passes.at[number];
 const uint32 first_block = number == 0 ? 0 : passes.ends[number - 1];
-const INDEX block = blockIdx.x - first_block, blocks = passes.ends[number] - first_block;
+const Index block = blockIdx.x - first_block, blocks = passes.ends[number] - first_block;
 const Places& places = pass.places;
 const Dims& dims = pass.dims;
 const Numbers& numbers = pass.numbers;
 )cuda";
     text += pointers();
     text += R"cuda(
-const INDEX count = (INDEX)pass.count;
-const INDEX step = blocks * blockDim.x * WIDTH;
-for (INDEX i = (block * blockDim.x + threadIdx.x) * WIDTH; i < count; i += step) {
-const bool whole = i < (INDEX)pass.wide;
+const Index count = (Index)pass.count;
+const Index step = blocks * blockDim.x * WIDTH;
+for (Index i = (block * blockDim.x + threadIdx.x) * WIDTH; i < count; i += step) {
+const bool whole = i < (Index)pass.wide;
 )cuda";
     text += lanes();
     text += "if (whole) {\n" + of_inputs(Kind::kWhole, "a{0} = vector_at(x{0} + i);\n");
@@ -72,8 +72,8 @@ const bool whole = i < (INDEX)pass.wide;
   /// Where elements of what repeats are that belong to element i of the result.
   std::string offsets() const {
     if (rank() == 0) return "";
-    std::string text = "struct Offsets {\nINDEX at[" + std::to_string(operands_.nest.moves.size()) +
-                       "];\n};\nDEVICE Offsets offsets(INDEX rest, const Dims& dims) {\n";
+    std::string text = "struct Offsets {\nIndex at[" + std::to_string(operands_.nest.moves.size()) +
+                       "];\n};\nDEVICE Offsets offsets(Index rest, const Dims& dims) {\n";
     text += coordinates(rank()) + "Offsets offsets;\n";
     for (std::size_t p = 0; p < operands_.nest.moves.size(); ++p) {
       text += fmt::format("offsets.at[{}] = {};\n", p, offset_along(operands_.nest.moves[p]));
@@ -139,7 +139,7 @@ const bool whole = i < (INDEX)pass.wide;
       vectors += fmt::format(fmt::runtime(format), k, input.pattern);
       each += fmt::format("a{0}.at[l] = x{0}[here.at[{1}]];\n", k, input.pattern);
     }
-    return "if (i < (INDEX)pass.rows) {\nconst Offsets first = offsets(i, dims);\n" + vectors +
+    return "if (i < (Index)pass.rows) {\nconst Offsets first = offsets(i, dims);\n" + vectors +
            "} else {\nEACH_LANE(l) {\n"
            "const Offsets here = offsets(l < count - i ? i + l : count - 1, dims);\n" +
            each + "}\n}\n";

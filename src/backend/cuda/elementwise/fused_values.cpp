@@ -54,11 +54,11 @@ FusedValue number_in(Writer& writer, const FusionGroup& group, std::size_t membe
 std::string coordinates(std::size_t rank) {
   std::string text;
   for (std::size_t d = rank; d-- > 1;) {
-    text += fmt::format("const INDEX q{0} = quotient(rest, dims.at[{0}]);\n", d);
-    text += fmt::format("const INDEX c{0} = rest - q{0} * (INDEX)dims.at[{0}].extent;\n", d);
+    text += fmt::format("const Index q{0} = divide(rest, dims.at[{0}]);\n", d);
+    text += fmt::format("const Index c{0} = rest - q{0} * (Index)dims.at[{0}].value;\n", d);
     text += fmt::format("rest = q{};\n", d);
   }
-  return rank == 0 ? "" : text + "const INDEX c0 = rest;\n";
+  return rank == 0 ? "" : text + "const Index c0 = rest;\n";
 }
 
 std::string offset_along(const Moves& moves) {
@@ -66,7 +66,7 @@ std::string offset_along(const Moves& moves) {
   for (std::size_t d = 0; d < moves.size(); ++d) {
     if (!moves[d]) continue;
     text = text.empty() ? fmt::format("c{}", d)
-                        : fmt::format("({0}) * (INDEX)dims.at[{1}].extent + c{1}", text, d);
+                        : fmt::format("({0}) * (Index)dims.at[{1}].value + c{1}", text, d);
   }
   return text;
 }

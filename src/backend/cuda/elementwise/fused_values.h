@@ -36,7 +36,7 @@ std::string coordinates(std::size_t rank);
 /// Of these, those along which an operand moves, as a number of one of its elements; "" for none.
 std::string offset_along(const Moves& moves);
 
-/// What kernels of fusion groups are written with: WIDTH, PLACES, NUMBERS, RANK and INDEX are
+/// What kernels of fusion groups are written with: WIDTH, PLACES, NUMBERS, RANK and Index are
 /// defined before it.
 inline constexpr std::string_view kFusedHelpers = R"cuda(
 // Elements that a thread takes at a time.
@@ -52,18 +52,9 @@ struct Places {
 struct Numbers {
   float at[NUMBERS];
 };
-struct Dim {
-  int64 extent;
-  uint32 multiplier, shift;
-};
 struct Dims {
-  Dim at[RANK];
+  Divisor at[RANK];
 };
-
-DEVICE uint32 quotient(uint32 i, const Dim& dim) {
-  return ((uint32)((uint64)i * dim.multiplier >> 32) + i) >> dim.shift;
-}
-DEVICE uint64 quotient(uint64 i, const Dim& dim) { return i / (uint64)dim.extent; }
 
 template <class T>
 DEVICE Lanes<T> vector_at(const T* x) {

@@ -67,7 +67,7 @@ Launch ByElements::bind(const KernelArgs& args, const Equation& equation) {
   std::int64_t columns = 1, x_column = 0, w_column = 0;
   if (rows.rank > 0) {
     const auto last = static_cast<std::size_t>(--rows.rank);
-    columns = rows.extents[last];
+    columns = rows.extent_of(last);
     x_column = rows.x[last];
     w_column = rows.w[last];
   }

@@ -1,8 +1,5 @@
 #include "backend/cuda/products/walk.h"
 
-#include <limits>
-
-#include "backend/cuda/kernel.h"
 #include "base/check.h"
 
 namespace meshwork::cuda::products {
@@ -13,12 +10,12 @@ void Walk::add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride
   const auto last = static_cast<std::size_t>(rank) - 1;
   if (rank > 0 && x[last] == x_stride * extent && w[last] == w_stride * extent &&
       y[last] == y_stride * extent) {
-    extent *= extents[last];
+    extent *= extent_of(last);
     --rank;
   }
   MW_CHECK(rank < kMostDims, "a product of more than {} dimensions", kMostDims);
   const auto d = static_cast<std::size_t>(rank++);
-  extents[d] = extent;
+  extents[d] = divisor_of(extent);
   x[d] = x_stride;
   w[d] = w_stride;
   y[d] = y_stride;
@@ -26,13 +23,8 @@ void Walk::add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride
 
 std::int64_t Walk::size() const {
   std::int64_t size = 1;
-  for (std::int32_t d = 0; d < rank; ++d) size *= extents[static_cast<std::size_t>(d)];
+  for (std::int32_t d = 0; d < rank; ++d) size *= extent_of(static_cast<std::size_t>(d));
   return size;
-}
-
-std::string define_index(std::int64_t count) {
-  const bool is_short = count <= std::numeric_limits<std::int32_t>::max();
-  return define("Index", is_short ? DType::kInt32 : DType::kInt64);
 }
 
 }  // namespace meshwork::cuda::products

@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+
+#include "backend/cuda/index.h"
 
 namespace meshwork::cuda::products {
 
@@ -12,24 +13,26 @@ struct Walk {
   static constexpr std::int32_t kMostDims = 16;
 
   std::int32_t rank = 0;
-  std::array<std::int64_t, kMostDims> extents{}, x{}, w{}, y{};
+  std::array<Divisor, kMostDims> extents{};
+  std::array<std::int64_t, kMostDims> x{}, w{}, y{};
 
   /// Appends an inner dimension; one with the last where one stride each goes through both. Of more
   /// than kMostDims that are left nobody has heard: a broken invariant.
   void add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride,
            std::int64_t y_stride);
 
+  std::int64_t extent_of(std::size_t d) const {
+    return static_cast<std::int64_t>(extents[d].value);
+  }
   std::int64_t size() const;
 };
 
-/// "#define Index int32\n", or int64 for so many elements.
-std::string define_index(std::int64_t count);
-
-/// The same in kernels, by Index: where element `index` is in row-major order.
+/// The same in kernels, by Index (define_index): where element `index` is in row-major order.
 inline constexpr char kWalk[] = R"cuda(
 struct Walk {
   int32 rank;
-  int64 extents[16], x[16], w[16], y[16];
+  Divisor extents[16];
+  int64 x[16], w[16], y[16];
 };
 
 struct Places {
@@ -39,8 +42,8 @@ struct Places {
 DEVICE Places places_of(const Walk& walk, Index index) {
   Places places = {0, 0, 0};
   for (int32 d = walk.rank; d-- > 0;) {
-    const Index rest = d > 0 ? index / (Index)walk.extents[d] : 0;
-    const int64 at = index - rest * (Index)walk.extents[d];
+    const Index rest = d > 0 ? divide(index, walk.extents[d]) : 0;
+    const int64 at = index - rest * (Index)walk.extents[d].value;
     places.x += at * walk.x[d];
     places.w += at * walk.w[d];
     places.y += at * walk.y[d];

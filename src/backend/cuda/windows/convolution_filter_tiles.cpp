@@ -21,23 +21,6 @@ struct Sizes {
   int32 row_tiles, column_tiles;
 };
 
-// What a block computes.
-struct Task {
-  int32 row_tile, column_tile, group, part;
-};
-
-DEVICE Task task_of(const Sizes& s) {
-  int32 block = blockIdx.x;
-  Task task;
-  task.column_tile = block % s.column_tiles;
-  block /= s.column_tiles;
-  task.row_tile = block % s.row_tiles;
-  block /= s.row_tiles;
-  task.group = block % s.groups;
-  task.part = block / s.groups;
-  return task;
-}
-
 // A position of a result, and the image of x that it reads.
 struct Position {
   int64 image;
@@ -134,8 +117,8 @@ struct Source {
 KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve_filter, R* w, const T* x, const T* y, Sizes s) {
   __shared__ Tiles tiles;
   __shared__ __align__(16) Rows rows;
-  const Task task = task_of(s);
-  const int64 begin = task.part * s.part, end = min(begin + s.part, s.positions);
+  const Task task = task_of(s.row_tiles, s.column_tiles, s.groups);
+  const int64 begin = task.product * s.part, end = min(begin + s.part, s.positions);
   const int64 filters = (int64)s.groups * s.out;
   const int32 first = task.group * s.out + task.column_tile * TN;
   const int32 columns = s.out - task.column_tile * TN;
@@ -164,7 +147,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve_filter, R* w, const T* x, con
     }
   }
 
-  w += (int64)task.part * lines * filters + first;
+  w += (int64)task.product * lines * filters + first;
 #pragma unroll
   for (int32 i = 0; i < RM; ++i) {
     const int32 line = task.row_tile * TM + row_of(i);

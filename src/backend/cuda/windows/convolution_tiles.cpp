@@ -28,23 +28,6 @@ struct Sizes {
   int32 row_tiles, column_tiles;
 };
 
-// What a block computes.
-struct Task {
-  int32 row_tile, column_tile, group, phase;
-};
-
-DEVICE Task task_of(const Sizes& s) {
-  int32 block = blockIdx.x;
-  Task task;
-  task.column_tile = block % s.column_tiles;
-  block /= s.column_tiles;
-  task.row_tile = block % s.row_tiles;
-  block /= s.row_tiles;
-  task.group = block % s.groups;
-  task.phase = block / s.groups;
-  return task;
-}
-
 // Dimension d of it.
 DEVICE Axis axis_of(const Sizes& s, int32 phase, int32 d) {
 #if BACKWARD
@@ -180,10 +163,10 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) convolve, R* result, const T* source, 
   __shared__ Tiles tiles;
   __shared__ Axis axes[3];
   __shared__ int64 to[TM];
-  const Task task = task_of(s);
+  const Task task = task_of(s.row_tiles, s.column_tiles, s.groups);
   if (threadIdx.x == 0) {
 #pragma unroll
-    for (int32 d = 0; d < 3; ++d) axes[d] = axis_of(s, task.phase, d);
+    for (int32 d = 0; d < 3; ++d) axes[d] = axis_of(s, task.product, d);
   }
   __syncthreads();
   const int64 rows = s.images * axes[0].count * axes[1].count * axes[2].count;

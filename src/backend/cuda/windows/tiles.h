@@ -47,6 +47,23 @@ struct alignas(16) Tiles {
   float b[2][DEPTH][TN];      // columns side by side
 };
 
+// What a block computes: a tile of one of the products of a group.
+struct Task {
+  int32 row_tile, column_tile, group, product;
+};
+
+DEVICE Task task_of(int32 row_tiles, int32 column_tiles, int32 groups) {
+  int32 block = blockIdx.x;
+  Task task;
+  task.column_tile = block % column_tiles;
+  block /= column_tiles;
+  task.row_tile = block % row_tiles;
+  block /= row_tiles;
+  task.group = block % groups;
+  task.product = block / groups;
+  return task;
+}
+
 // A warp has 4 x 8 threads, a block 4 x 2 warps.
 DEVICE int32 first_row() { return (threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8) * 4; }
 DEVICE int32 first_column() { return (threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8) * CN; }
