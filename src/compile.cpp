@@ -23,7 +23,7 @@ struct Compilation {
   const Mesh& mesh;
   ProgramKind kind;
   std::int64_t batch;
-  const WorkspaceQuery& workspace;
+  const MemoryQuery& query;
   Graph graph;  ///< before it is laid out
   ModelFacts facts;
   CompileTrace trace;
@@ -40,7 +40,7 @@ struct DeviceCompilation {
   const GlobalProgram& global;
   const Mesh& mesh;
   int device;
-  const WorkspaceQuery& workspace;
+  const MemoryQuery& query;
   std::int64_t reserved;
   ValueMap<int> fusion;
   Plan plan;
@@ -186,7 +186,7 @@ std::vector<Segment> segments_within_limit(const Compilation& c) {
       const std::int64_t bytes = reserved[static_cast<std::size_t>(device)];
       const auto [use, is_new] = known.try_emplace({bytes, kinds.kind_of(device)});
       if (is_new) {
-        use->second = memory_use(compile_for_device(tried, c.mesh, device, c.workspace, bytes));
+        use->second = memory_use(compile_for_device(tried, c.mesh, device, c.query, bytes));
       }
       found.devices.push_back(use->second);
     }
@@ -234,7 +234,7 @@ void schedule(DeviceCompilation& d) { schedule(d.plan, d.global.target, d.fusion
 void horizontal(DeviceCompilation& d) { join_alike(d.plan, d.global.target); }
 
 void memory(DeviceCompilation& d) {
-  ask_for_workspaces(d.plan, d.workspace);
+  ask_for_memory(d.plan, d.query);
   lay_out_memory(d.plan, d.global.target, d.reserved);
 }
 
@@ -273,8 +273,8 @@ std::vector<std::string> pass_names() {
 
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       const Target& target, ProgramKind kind, std::int64_t batch,
-                      const Watch& watch, CompileTrace* trace, const WorkspaceQuery& workspace) {
-  Compilation c{config, signature, mesh, kind, batch, workspace, {}, {}, {}, {}};
+                      const Watch& watch, CompileTrace* trace, const MemoryQuery& query) {
+  Compilation c{config, signature, mesh, kind, batch, query, {}, {}, {}, {}};
   c.program.target = target;
   c.program.fusions = wanted_fusions(config.fusion, target);
   for (const Pass<Compilation>& pass : global_passes()) run_pass(pass, c, watch);
@@ -283,9 +283,8 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
 }
 
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,
-                        const WorkspaceQuery& workspace, std::int64_t reserved,
-                        const Watch& watch) {
-  DeviceCompilation d{program, mesh, device, workspace, reserved, {}, {}};
+                        const MemoryQuery& query, std::int64_t reserved, const Watch& watch) {
+  DeviceCompilation d{program, mesh, device, query, reserved, {}, {}};
   for (const Pass<DeviceCompilation>& pass : device_passes()) {
     if (pass.is_fusion && std::ranges::count(program.fusions, pass.name) == 0) continue;
     run_pass(pass, d, watch);

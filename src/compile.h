@@ -40,15 +40,15 @@ struct CompileTrace {
 /// Config, mesh and target -> what all devices run. Pure: every device gets the same.
 /// Errors of the user's layouts are found here. `trace` is told what was found on the way. Where
 /// the file limits memory, a training program computes as much again as it takes to meet the limit
-/// on every device; `workspace` counts towards it. An Error if that is not enough.
+/// on every device; what `query` says counts towards it. An Error if that is not enough.
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       const Target& target, ProgramKind kind, std::int64_t batch,
                       const Watch& watch = {}, CompileTrace* trace = nullptr,
-                      const WorkspaceQuery& workspace = {});
+                      const MemoryQuery& query = {});
 
 /// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,
-                        const WorkspaceQuery& workspace, std::int64_t reserved = 0,
+                        const MemoryQuery& query, std::int64_t reserved = 0,
                         const Watch& watch = {});
 
 }  // namespace meshwork

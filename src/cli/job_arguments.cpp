@@ -115,10 +115,10 @@ void print_stage(const Job& job, ProgramKind kind, const Signature& signature, s
     if (name == stage && launched_rank() == 0) fmt::print("{}", text);
   };
   const Watch watch{dump, job.pass_times.get()};
-  const WorkspaceQuery workspace = workspace_of(job);
+  const MemoryQuery query = memory_query(job);
   const GlobalProgram program =
-      compile(job.config, signature, job.mesh, job.target, kind, batch, watch, nullptr, workspace);
-  compile_for_device(program, job.mesh, 0, workspace, 0, watch);
+      compile(job.config, signature, job.mesh, job.target, kind, batch, watch, nullptr, query);
+  compile_for_device(program, job.mesh, 0, query, 0, watch);
   print_pass_times(job);
 }
 

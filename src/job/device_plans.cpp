@@ -17,18 +17,16 @@ namespace {
 
 /// Programs share the copies of a source, and so do the splits that are parts of it.
 std::int64_t sample_bytes(const Job& job, const std::map<ProgramKey, Plan>& plans) {
-  std::set<const data::Source*> counted;
-  std::int64_t bytes = 0;
+  std::set<const data::Source*> sources;
   for_each_samples(job, plans, [&](const data::Split& /*split*/, const data::Field& field) {
-    if (!counted.insert(field.source.get()).second) return;
-    bytes += num_bytes({field.source->info().dtype, field.source->info().shape});
+    sources.insert(field.source.get());
   });
-  return bytes;
+  return stored_bytes(sources);
 }
 
 }  // namespace
 
-DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& workspace) {
+DevicePlans plan_device(const Job& job, int device, const MemoryQuery& query) {
   DevicePlans result;
   bool has_copies = false;
   // The program with most variables comes first: others have its first ones.
@@ -41,7 +39,7 @@ DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& worksp
   std::ranges::stable_sort(programs, std::greater<>(), variables);
   for (const Program* program : programs) {
     const auto& [key, global] = *program;
-    Plan plan = compile_for_device(global, job.mesh, device, workspace, result.variable_bytes,
+    Plan plan = compile_for_device(global, job.mesh, device, query, result.variable_bytes,
                                    {.dump = {}, .times = job.pass_times.get()});
     MW_CHECK(result.plans.empty() || plan.variable_bytes <= result.variable_bytes);
     result.variable_bytes = std::max(result.variable_bytes, plan.variable_bytes);
@@ -90,6 +88,12 @@ void for_each_samples(const Job& job, const std::map<ProgramKey, Plan>& plans,
       if (done.emplace(split.name, field->name).second) step(split, *field);
     }
   }
+}
+
+std::int64_t stored_bytes(const std::set<const data::Source*>& sources) {
+  std::int64_t bytes = 0;
+  for (const data::Source* source : sources) bytes += source->bytes();
+  return bytes;
 }
 
 }  // namespace meshwork

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "job/job.h"
 
@@ -18,8 +19,8 @@ struct DevicePlans {
   std::int64_t collective_bytes = 0, sample_bytes = 0;
 };
 
-/// `workspace`: of the backend that the plans are for.
-DevicePlans plan_device(const Job& job, int device, const WorkspaceQuery& workspace);
+/// `query`: of the backend that the plans are for.
+DevicePlans plan_device(const Job& job, int device, const MemoryQuery& query);
 
 /// Throws the configuration Error of a plan that takes more than the file allows.
 void check_memory_limit(const Job& job, const DevicePlans& plans, int device);
@@ -31,5 +32,8 @@ MemoryUse memory_use(const DevicePlans& plans);
 using SamplesStep = std::function<void(const data::Split& split, const data::Field& field)>;
 void for_each_samples(const Job& job, const std::map<ProgramKey, Plan>& plans,
                       const SamplesStep& step);
+
+/// Of all samples of these sources.
+std::int64_t stored_bytes(const std::set<const data::Source*>& sources);
 
 }  // namespace meshwork

@@ -14,6 +14,7 @@
 #include "device/cuda_device.h"
 #include "exec/collective_call.h"
 #include "exec/executable.h"
+#include "job/device_plans.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
 #include "machine/topology.h"
@@ -61,9 +62,9 @@ void add_program(Job& job, const ProgramKey& key, const Signature& signature,
   // Programs that only set variables have no batch; one sample will do to build the model.
   const std::int64_t size = std::max<std::int64_t>(key.batch, 1);
   // Only the search for what meets a limit asks.
-  const WorkspaceQuery workspace = job.config.memory_limit ? workspace_of(job) : WorkspaceQuery();
+  const MemoryQuery query = job.config.memory_limit ? memory_query(job) : MemoryQuery();
   job.programs.emplace(key, compile(job.config, signature, job.mesh, job.target, key.kind, size,
-                                    {.dump = {}, .times = job.pass_times.get()}, trace, workspace));
+                                    {.dump = {}, .times = job.pass_times.get()}, trace, query));
 }
 
 }  // namespace
@@ -187,47 +188,47 @@ std::int64_t batch_size_of(const config::FitSpec& fit, ProgramKind kind) {
   return evaluates ? fit.validation_batch_size.value_or(fit.batch_size) : fit.batch_size;
 }
 
-WorkspaceQuery workspace_of(const Job& job) {
+MemoryQuery memory_query(const Job& job) {
   const std::shared_ptr<Backend> backend = make_device(job).backend;
-  return [backend, query = workspace_of(job, *backend)](const Graph& program,
-                                                        const Instruction& instruction) {
-    return query(program, instruction);
+  MemoryQuery query = memory_query(job, *backend);
+  query.workspace = [backend, workspace = std::move(query.workspace)](
+                        const Graph& program, const Instruction& instruction) {
+    return workspace(program, instruction);
   };
+  return query;
 }
 
 namespace {
 
 /// Bytes of all stored samples that programs of the job read where they are.
 std::int64_t resident_bytes(const Job& job) {
-  std::set<const data::Source*> counted;  // validation may be of the same samples
-  std::int64_t bytes = 0;
-  const auto count = [&](ProgramKind kind, const data::Split& split) {
+  std::set<const data::Source*> sources;
+  const auto add = [&](ProgramKind kind, const data::Split& split) {
     for (const data::Field& field : split.fields) {
       const bool is_read = data::arrival_of(field, trains(kind)) == data::Arrival::kRows;
-      if (!is_read || !counted.insert(field.source.get()).second) continue;
-      bytes += num_bytes({field.source->info().dtype, field.source->info().shape});
+      if (is_read) sources.insert(field.source.get());
     }
   };
-  for (const auto& [kind, split] : job.splits) count(kind, split);
+  for (const auto& [kind, split] : job.splits) add(kind, split);
   const bool validates = job.validation && job.splits.contains(ProgramKind::kTrain);
-  if (validates) count(ProgramKind::kEvaluate, *job.validation);
-  return bytes;
+  if (validates) add(ProgramKind::kEvaluate, *job.validation);
+  return stored_bytes(sources);
 }
 
 }  // namespace
 
-WorkspaceQuery workspace_of(const Job& job, const Backend& backend) {
-  // Other devices read samples where the host has them, and collectives take memory of the host.
-  const bool on_gpu = job.target.name == kCuda && !job.device_factory;
-  const std::int64_t samples = on_gpu ? resident_bytes(job) : 0;
-  return [on_gpu, samples, &backend, target = job.target](
-             const Graph& program, const Instruction& instruction) -> std::int64_t {
-    if (instruction.nodes.empty()) return samples;
-    if (on_gpu && instruction.kind == Instruction::Kind::kStart) {
-      return cuda_call_bytes(collective_call(program, instruction.nodes, target));
-    }
+MemoryQuery memory_query(const Job& job, const Backend& backend) {
+  MemoryQuery query;
+  query.workspace = [&backend](const Graph& program, const Instruction& instruction) {
     return kernel_workspace(backend, program, instruction);
   };
+  // Other devices read samples where the host has them, and collectives take memory of the host.
+  if (job.target.name != kCuda || job.device_factory) return query;
+  query.collective = [target = job.target](const Graph& program, const Instruction& instruction) {
+    return cuda_call_bytes(collective_call(program, instruction.nodes, target));
+  };
+  query.samples = resident_bytes(job);
+  return query;
 }
 
 ProgramKind split_kind(ProgramKind kind) {

@@ -93,9 +93,9 @@ void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* t
 void add_decoder(Job& job, std::int64_t batch, std::int64_t tokens);
 
 /// What devices take in this launch, of which the calling thread takes on the number of threads.
-WorkspaceQuery workspace_of(const Job& job);
+MemoryQuery memory_query(const Job& job);
 /// The same for a device of the job that is there; `backend` outlives what is returned.
-WorkspaceQuery workspace_of(const Job& job, const Backend& backend);
+MemoryQuery memory_query(const Job& job, const Backend& backend);
 
 /// Throws a configuration Error unless this launch has the devices of the mesh: names the right
 /// command. Without mpirun a mesh of up to 1024 devices will do.

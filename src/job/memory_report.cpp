@@ -33,7 +33,7 @@ std::int64_t kept_data_bytes(const Job& job) {
 PlannedMemory planned_memory(const Job& job) {
   PlannedMemory memory;
   memory.data = kept_data_bytes(job);
-  const WorkspaceQuery workspace = workspace_of(job);
+  const MemoryQuery query = memory_query(job);
   std::vector<DeviceKinds> kinds;
   for (const auto& [key, program] : job.programs) kinds.emplace_back(program.partitioned, job.mesh);
   std::set<std::vector<std::int64_t>> planned;
@@ -45,7 +45,7 @@ PlannedMemory planned_memory(const Job& job) {
       kind.insert(kind.end(), part.begin(), part.end());
     }
     if (!planned.insert(kind).second) continue;
-    const DevicePlans plans = plan_device(job, device, workspace);
+    const DevicePlans plans = plan_device(job, device, query);
     check_memory_limit(job, plans, device);
     const MemoryUse use = memory_use(plans);
     if (use.bytes() <= most) continue;

@@ -60,7 +60,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
       groups_(*devices_),
       streams_(device()) {
   const int rank = hosts().rank();
-  plans_ = plan_device(job, rank, workspace_of(job, *backend_));
+  plans_ = plan_device(job, rank, memory_query(job, *backend_));
   if (job.config.memory_limit) {
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }

@@ -42,17 +42,16 @@ double sent_bytes(const Graph& program, const Node& node) {
 
 }  // namespace
 
-void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace) {
-  if (!workspace) return;
+void ask_for_memory(Plan& plan, const MemoryQuery& query) {
   for (Instruction& instruction : plan.instructions) {
     if (instruction.kind == Instruction::Kind::kStart) {
-      plan.collective_bytes += workspace(plan.program, instruction);
-    } else if (instruction.kind == Instruction::Kind::kKernel &&
+      if (query.collective) plan.collective_bytes += query.collective(plan.program, instruction);
+    } else if (instruction.kind == Instruction::Kind::kKernel && query.workspace &&
                !is_view(plan.program, instruction.nodes.front())) {
-      instruction.workspace_bytes = workspace(plan.program, instruction);
+      instruction.workspace_bytes = query.workspace(plan.program, instruction);
     }
   }
-  plan.sample_bytes = workspace(plan.program, {});
+  plan.sample_bytes = query.samples;
 }
 
 std::vector<Traffic> traffic(const Plan& plan) {

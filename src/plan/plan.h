@@ -60,11 +60,13 @@ struct Plan {
   std::int64_t sample_bytes = 0;      ///< the same, for stored samples of the job
 };
 
-/// What planning asks of a device, in bytes: of a kernel of a local program its scratch memory, of
-/// a kStart what the call takes beside the arena, and of an instruction without nodes the copies of
-/// stored samples, of all programs of the job, that the device holds.
-using WorkspaceQuery =
-    std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
+/// What planning asks of a device, in bytes. As it stands nothing takes any.
+struct MemoryQuery {
+  using Of = std::function<std::int64_t(const Graph& program, const Instruction& instruction)>;
+  Of workspace;              ///< scratch memory of a kernel of a local program
+  Of collective;             ///< what the call of a kStart takes beside the arena
+  std::int64_t samples = 0;  ///< the device's copies of stored samples, of all programs of the job
+};
 
 /// What a device takes, in bytes.
 struct MemoryUse {
@@ -103,7 +105,7 @@ void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {}
 void join_alike(Plan& plan, const Target& target);
 
 /// Asks for the memory of every instruction and of stored samples.
-void ask_for_workspaces(Plan& plan, const WorkspaceQuery& workspace);
+void ask_for_memory(Plan& plan, const MemoryQuery& query);
 
 /// Gives every value a place behind the first `reserved` bytes, aligned for the target; see Plan.
 void lay_out_memory(Plan& plan, const Target& target, std::int64_t reserved);

@@ -46,7 +46,7 @@ void on_two_devices(const std::function<void(Plan& plan)>& change, const OnDevic
     job.target.threads = 1;
     const GlobalProgram program =
         compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8);
-    Plan plan = compile_for_device(program, job.mesh, world.hosts->rank(), workspace_of(job));
+    Plan plan = compile_for_device(program, job.mesh, world.hosts->rank(), memory_query(job));
     change(plan);
     const DeviceParts parts = remote_devices()(job.target, world.devices);
     CommunicatorGroups groups(*parts.devices);

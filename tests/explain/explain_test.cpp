@@ -176,8 +176,7 @@ TEST_CASE("all transfers together are what a step sends") {
     double planned = 0;
     const int devices = c.job.mesh.num_devices();
     for (int device = 0; device < devices; ++device) {
-      for (const Traffic& entry :
-           traffic(compile_for_device(c.program, c.job.mesh, device, nullptr))) {
+      for (const Traffic& entry : traffic(compile_for_device(c.program, c.job.mesh, device, {}))) {
         planned += entry.bytes / devices;
       }
     }

@@ -42,13 +42,13 @@ TEST_CASE("the device that takes most is found among a few") {
     CAPTURE(mesh);
     const Job job = prepared(file, mesh);
     const PlannedMemory planned = planned_memory(job);
-    const WorkspaceQuery workspace = workspace_of(job);
+    const MemoryQuery query = memory_query(job);
     std::int64_t most = 0;
     for (int device = 0; device < job.mesh.num_devices(); ++device) {
-      most = std::max(most, plan_device(job, device, workspace).arena_bytes);
+      most = std::max(most, plan_device(job, device, query).arena_bytes);
     }
     CHECK(planned.use.bytes() == most);
-    CHECK(plan_device(job, planned.device, workspace).arena_bytes == most);
+    CHECK(plan_device(job, planned.device, query).arena_bytes == most);
   }
 }
 

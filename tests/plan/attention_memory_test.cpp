@@ -43,7 +43,7 @@ double step_bytes(const std::string& text, int devices) {
   const Job job = job_of(text, fmt::format("data=1,model={}", devices));
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 1);
-  const Plan plan = compile_for_device(program, job.mesh, 0, workspace_of(job));
+  const Plan plan = compile_for_device(program, job.mesh, 0, memory_query(job));
   return static_cast<double>(memory_use(plan).step);
 }
 

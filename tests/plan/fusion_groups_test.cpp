@@ -26,7 +26,7 @@ struct Program {
   }
   Plan plan(bool fusions = true) {
     for (const Node& node : graph.nodes) graph.regions.push_back(whole_region(node.type.shape));
-    return testing::make_plan(graph, nullptr, fusions);
+    return testing::make_plan(graph, {}, fusions);
   }
 };
 
@@ -262,7 +262,7 @@ TEST_CASE("sums of rows of which a device has a part stay outside") {
     if (!global.empty() && global.back() == 20) global.back() = 40;
     p.graph.regions.push_back({global, Shape(global.size(), 0)});
   }
-  CHECK(instructions(testing::make_plan(p.graph, nullptr, true)) ==
+  CHECK(instructions(testing::make_plan(p.graph, {}, true)) ==
         "square | reduce_sum | multiply | subtract");
 }
 

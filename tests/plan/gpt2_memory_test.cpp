@@ -31,7 +31,7 @@ MemoryUse use_of(const std::vector<std::string>& keys, const std::string& mesh, 
   MemoryUse most;
   for (const int device : {0, job.mesh.num_devices() - 1}) {
     const MemoryUse use =
-        memory_use(compile_for_device(program, job.mesh, device, workspace_of(job)));
+        memory_use(compile_for_device(program, job.mesh, device, memory_query(job)));
     most.weights = std::max(most.weights, use.weights);
     most.optimizer = std::max(most.optimizer, use.optimizer);
     most.step = std::max(most.step, use.step);

@@ -183,9 +183,9 @@ fit: {{batch_size: {}}}
 }  // namespace
 
 TEST_CASE("nothing is overwritten that is still read, in plans of random models") {
-  const WorkspaceQuery workspace = [](const Graph& program, const Instruction& instruction) {
-    const bool is_product =
-        !instruction.nodes.empty() && program.node(instruction.nodes.front()).op->name == "einsum";
+  MemoryQuery query;
+  query.workspace = [](const Graph& program, const Instruction& instruction) {
+    const bool is_product = program.node(instruction.nodes.front()).op->name == "einsum";
     return is_product ? std::int64_t{1000} : std::int64_t{0};
   };
   for (std::uint64_t seed = 1000; seed < 1100; ++seed) {
@@ -203,7 +203,7 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
       const GlobalProgram program =
           compile(job.config, job.signature, job.mesh, job.target, kind, 5);
       for (const int device : {0, job.mesh.num_devices() - 1}) {
-        check_memory(compile_for_device(program, job.mesh, device, workspace));
+        check_memory(compile_for_device(program, job.mesh, device, query));
       }
     }
   }

@@ -72,12 +72,13 @@ void run_on(Member& member, const Partitioned& program,
   Backend& backend = *member.parts.backend;
   Device& device = backend.device();
   Stream& stream = *member.streams.compute;
-  const WorkspaceQuery workspace = [&](const Graph& local, const Instruction& instruction) {
+  MemoryQuery query;
+  query.workspace = [&](const Graph& local, const Instruction& instruction) {
     return kernel_workspace(backend, local, instruction);
   };
   Graph local = prune(localize(program, member.mesh, member.rank));
   verify(local);
-  const Plan plan = make_plan(std::move(local), workspace);
+  const Plan plan = make_plan(std::move(local), query);
   const auto arena = device.allocate(plan.arena_bytes);
   const Executable executable(plan, backend, member.streams, member.groups, arena.get());
   std::vector<std::byte> local_bytes;

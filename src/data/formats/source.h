@@ -62,6 +62,8 @@ class Source {
   /// What samples() gives, perhaps before anything lies there.
   virtual const std::byte* place() const { return samples(); }
 
+  /// Of all elements, as they are stored.
+  std::int64_t bytes() const { return num_elements(info_.shape) * item(); }
   /// Bytes that reading all of it leaves in memory until the end, or in mapped pages of its file.
   virtual std::int64_t kept_bytes() const { return is_resident() ? bytes() : 0; }
 
@@ -77,7 +79,6 @@ class Source {
   /// read() of what is not in memory.
   virtual void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const = 0;
   std::int64_t item() const { return static_cast<std::int64_t>(size_of(info_.dtype)); }
-  std::int64_t bytes() const { return num_elements(info_.shape) * item(); }
 
  private:
   SourceInfo info_;
