@@ -53,6 +53,7 @@ PRIVATE = {
     "dnnl": "backend",
     "hdf5.h": "state",
     "mpi.h": "comm",
+    "nccl.h": "comm",
     "nvrtc.h": "device",
     "utf8proc.h": "data",
     "yaml-cpp/": "config",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Meshwork and tries on a GPU of NVIDIA what only a GPU shows: every kernel against the naive
 # one, whole programs against the CPU, collectives of devices that share the GPU, of threads and of
-# ranks (where mpirun is), compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed"; without a GPU it
+# ranks (where mpirun is), NCCL (where two GPUs are), compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed"; without a GPU it
 # says why, and skips all.
 #
 #   scripts/test_gpu.sh [--build DIR] [--no-build] [--quick]
@@ -75,6 +75,19 @@ if [ -n "$mpirun" ]; then
   check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda \
     --mesh 2x1 run_directory="$work/ranks" fit.epochs=1 --new --verbose 0
   check cmp "$work/guide2x1/final.safetensors" "$work/ranks/final.safetensors"
+fi
+gpus=$("$build/src/meshwork" devices --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(len(d["gpus"]) if d["nccl"].startswith("NCCL") else 0)')
+if [ "$gpus" -ge 2 ]; then
+  nccl="--device cuda --mesh 2x1 collectives=nccl fit.epochs=1 --new --verbose 0"
+  for run in first second; do
+    check "$build/src/meshwork" fit configs/keras_guide.yaml $nccl run_directory="$work/nccl_$run"
+  done
+  check cmp "$work/nccl_first/final.safetensors" "$work/nccl_second/final.safetensors"
+  if [ -n "$mpirun" ]; then
+    check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml $nccl run_directory="$work/nccl_ranks"
+  fi
+else
+  echo "NCCL is not tried: it takes two GPUs, and libnccl.so.2"
 fi
 if [ -n "$sanitizer" ]; then
   for tool in memcheck racecheck synccheck; do

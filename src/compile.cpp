@@ -144,6 +144,10 @@ void layouts(Compilation& c) {
       c.program.notes.push_back(
           "tensor_float_32: true has no effect on a CPU, which computes products of whole float32");
     }
+    if (c.config.collectives == config::Collectives::kNccl && !c.target().nccl) {
+      c.program.notes.push_back(
+          "collectives: nccl has no effect on a CPU, whose devices add in the canonical order");
+    }
   }
   c.trace.pinned = pin_layouts(c.graph, c.config, c.mesh);
   c.program.variables = c.trace.pinned.variables;

@@ -24,6 +24,7 @@ struct Target {
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device
   bool tensor_float32 = false;     ///< products of float32 may round their operands to 10 bits
+  bool nccl = false;               ///< exchanges by NCCL, with an order of sums of its own
   std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
   std::set<std::string> fusions;   ///< names of those that pay

@@ -90,6 +90,10 @@ class Communicator {
   /// Counts are in elements and may be zero. Reductions are of kFloat32, kInt32 or kInt64.
   virtual std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) = 0;
 
+  /// Throws the Error that ends calls where a member is lost, as far as it is known here: of ranks
+  /// the launcher ends the job. Does not wait; for any thread.
+  virtual void check_members() const {}
+
   /// Zeroed memory, aligned to lines, of which the other members reach what prepared calls need:
   /// these do not copy then. For this communicator and the groups made of it from now on. All
   /// members call it collectively; sizes may differ. Null, for all alike, where any memory is as

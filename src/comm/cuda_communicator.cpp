@@ -10,6 +10,7 @@
 #include "comm/blocks.h"
 #include "comm/cuda/hosts.h"
 #include "comm/cuda/kernels.h"
+#include "comm/cuda/own_copy.h"
 #include "comm/cuda/peer_call.h"
 #include "comm/cuda/rank_peers.h"
 #include "comm/cuda/staged_call.h"
@@ -73,22 +74,6 @@ std::shared_ptr<cuda::SharedGpu> share_of_ranks(const std::shared_ptr<Hosts>& ho
   return std::make_shared<cuda::SharedGpu>(hosts, device, gpu);
 }
 
-/// What one member sends itself.
-class OwnCopy final : public PreparedCall {
- public:
-  OwnCopy(const CollectiveCall& call, CudaStream& stream) : call_(call), stream_(stream) {}
-
-  void start() override {
-    copy_elements(stream_, call_.recv, call_.send, sent_by(call_, 0), call_.dtype);
-  }
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
-
- private:
-  CollectiveCall call_;
-  CudaStream& stream_;
-};
-
 /// The ways between devices; one more is one more file in cuda/ and one line in prepare().
 class CudaCommunicator final : public Communicator {
  public:
@@ -114,7 +99,7 @@ class CudaCommunicator final : public Communicator {
     MW_CHECK(&mine.gpu() == &gpu_, "a stream of GPU {} on GPU {}", mine.gpu().number(),
              gpu_.number());
     check_call(call, size());
-    if (size() == 1) return std::make_unique<OwnCopy>(call, mine);
+    if (size() == 1) return cuda::own_copy(call, mine);
     if (auto peers = find_peers(call)) {
       return cuda::peer_call(hosts_, call, std::move(*peers), mine);
     }

@@ -64,6 +64,7 @@ class ThreadCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> group(std::span<const int> members) override;
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override;
+  void check_members() const override { member_.world->throw_if_lost(member_.group->devices); }
   std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
 
  private:

@@ -157,6 +157,11 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
                                         {"gpu", DeviceKind::kCuda},
                                         {"auto", DeviceKind::kAuto}});
   }
+  if (const Value* collectives = reader.find("collectives")) {
+    config.collectives =
+        choose<Collectives>(*collectives, "collectives",
+                            {{"canonical", Collectives::kCanonical}, {"nccl", Collectives::kNccl}});
+  }
   config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
   // Keys are asked for first, so that a misspelt one is named before what it has left out.
   for (const char* key : {"layout_map", "strategy", "optimizer_layout", "unmatched_rules",

@@ -33,6 +33,10 @@ Precision read_precision(const Value& value, std::string_view what);
 /// What computes: processors, GPUs of NVIDIA, or these where there are any.
 enum class DeviceKind { kCpu, kCuda, kAuto };
 
+/// How GPUs exchange tensors: with sums in the one order that all devices keep, or by NCCL, whose
+/// order depends on the mesh.
+enum class Collectives { kCanonical, kNccl };
+
 /// Ordered as in the file: the last axis varies fastest over the devices.
 struct MeshSpec {
   std::vector<std::pair<std::string, std::int64_t>> axes;  ///< one size may be -1
@@ -218,6 +222,7 @@ struct Config {
   Precision precision = Precision::kFloat32;  ///< of layers that do not say otherwise
   bool tensor_float32 = false;  ///< products and convolutions of float32 may be TensorFloat-32
   DeviceKind device = DeviceKind::kCpu;
+  Collectives collectives = Collectives::kCanonical;
   MeshSpec mesh;
   Strategy strategy = Strategy::kDataParallel;  ///< by default model_parallel with a layout_map
   std::vector<std::string> batch_axis;          ///< by default the first axis; none: [] in the file

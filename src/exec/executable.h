@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,12 @@ namespace meshwork {
 class CommunicatorGroups {
  public:
   explicit CommunicatorGroups(Communicator& world) : world_(world) {}
+  /// Those of the last members first, on all devices: members go out of a group together.
+  ~CommunicatorGroups() {
+    while (!groups_.empty()) groups_.erase(std::prev(groups_.end()));
+  }
+  CommunicatorGroups(const CommunicatorGroups&) = delete;
+  CommunicatorGroups& operator=(const CommunicatorGroups&) = delete;
   /// Devices that share a group ask for groups in the same order.
   Communicator& of(const std::vector<std::int64_t>& members);
 

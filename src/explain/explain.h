@@ -91,6 +91,7 @@ struct Explanation {
   std::vector<Transfer> transfers;  ///< of the whole program
   std::vector<ValueExplanation> values;
   bool training = false;            ///< of a training step, not a prediction
+  bool by_nccl = false;             ///< devices exchange by NCCL
   std::vector<std::size_t> inside;  ///< of a layer: its transfers that belong to none of the values
 };
 

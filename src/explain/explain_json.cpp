@@ -24,6 +24,8 @@ void add_order(Json& json, const Mesh& mesh) {
   if (!mesh.devices.empty()) json["mesh_devices"] = mesh.devices;
 }
 
+const char* name_of_collectives(bool by_nccl) { return by_nccl ? "nccl" : "canonical"; }
+
 const char* name_of(TransferCause cause) {
   static constexpr std::array kNames{"itself", "gradient", "new value", "sum over it",
                                      "inside the layer"};
@@ -123,6 +125,7 @@ Json memory_json(const PlannedMemory& memory) {
 std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
   Json json{{"mesh", mesh_json(mesh)},
             {"training", explanation.training},
+            {"collectives", name_of_collectives(explanation.by_nccl)},
             {"values", Json::array()},
             {"inside", Json::array()}};
   add_order(json, mesh);
@@ -136,7 +139,10 @@ std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
 }
 
 std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
-  Json json{{"mesh", mesh_json(mesh)}, {"training", summary.training}, {"layers", Json::array()}};
+  Json json{{"mesh", mesh_json(mesh)},
+            {"training", summary.training},
+            {"collectives", name_of_collectives(summary.by_nccl)},
+            {"layers", Json::array()}};
   for (const SummaryRow& row : summary.rows) {
     Json layer{{"name", row.name},
                {"class", row.class_name},

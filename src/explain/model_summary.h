@@ -31,6 +31,7 @@ struct SummaryRow {
 struct ModelSummary {
   std::vector<SummaryRow> rows;
   bool training = false;  ///< of a training step, not a prediction
+  bool by_nccl = false;   ///< devices exchange by NCCL
   bool is_list = true;    ///< every layer takes the one before it, and that alone
   VariableTotals weights;
   VariableTotals slots;

@@ -57,6 +57,12 @@ std::string show_mesh(const Mesh& mesh) {
   return text;
 }
 
+std::string show_collectives(bool by_nccl) {
+  if (!by_nccl) return "canonical: sums have one order, on every mesh";
+  return "nccl: sums have an order of NCCL's own: results depend on the mesh, and are the same "
+         "from run to run on the same machines";
+}
+
 std::string describe(ValueKind kind) {
   static constexpr std::array kNames{"trained weight", "weight that is not trained",
                                      "state of the optimizer", "gradient", "output of a layer"};

@@ -23,6 +23,9 @@ std::string phase_name(Phase phase);
 /// "mesh model=2: 2 devices, in this order: 1, 0".
 std::string show_mesh(const Mesh& mesh);
 
+/// What carries out collectives of GPUs, and what it means: "canonical: ..", "nccl: ..".
+std::string show_collectives(bool by_nccl);
+
 /// "trained weight", "output of a layer".
 std::string describe(ValueKind kind);
 

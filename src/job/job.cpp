@@ -9,6 +9,7 @@
 #include "base/join.h"
 #include "comm/cuda_communicator.h"
 #include "comm/mpi.h"
+#include "comm/nccl_communicator.h"
 #include "comm/thread.h"
 #include "data/check_values.h"
 #include "device/cuda_device.h"
@@ -103,6 +104,7 @@ Target target_of(const config::Config& config, const Mesh& mesh) {
   if (on_gpus) {
     Target target = cuda_target();
     target.tensor_float32 = config.tensor_float32;
+    target.nccl = config.collectives == config::Collectives::kNccl;
     return target;
   }
   const JobLaunch launch = launch_from_environment();
@@ -174,6 +176,8 @@ Job job_without_data(config::Config config, int devices) {
   return job;
 }
 
+bool is_on_gpus(const Job& job) { return job.target.name == kCuda && !job.device_factory; }
+
 bool can_train(const Job& job) { return job.dataset != nullptr && job.config.compile; }
 
 std::vector<std::int64_t> batch_sizes(std::int64_t samples, std::int64_t batch) {
@@ -223,9 +227,10 @@ MemoryQuery memory_query(const Job& job, const Backend& backend) {
     return kernel_workspace(backend, program, instruction);
   };
   // Other devices read samples where the host has them, and collectives take memory of the host.
-  if (job.target.name != kCuda || job.device_factory) return query;
+  if (!is_on_gpus(job)) return query;
   query.collective = [target = job.target](const Graph& program, const Instruction& instruction) {
-    return cuda_call_bytes(collective_call(program, instruction.nodes, target));
+    const CollectiveCall call = collective_call(program, instruction.nodes, target);
+    return target.nccl ? nccl_call_bytes(call) : cuda_call_bytes(call);
   };
   query.samples = resident_bytes(job);
   return query;
@@ -332,20 +337,40 @@ DeviceParts make_cuda_device_parts(const Target& target, std::shared_ptr<Communi
   if (hosts == nullptr) return {make_cuda_backend(std::nullopt, target), nullptr};
   const JobLaunch launch = launch_from_environment();
   const int gpu = (launch.by_mpirun ? launch.local_rank : hosts->rank()) % gpu_count();
-  return {make_cuda_backend(gpu, target), cuda_communicator(std::move(hosts), gpu)};
+  const bool by_nccl = target.nccl && hosts->size() > 1;
+  return {make_cuda_backend(gpu, target), by_nccl ? nccl_communicator(std::move(hosts), gpu)
+                                                  : cuda_communicator(std::move(hosts), gpu)};
 }
 
 }  // namespace
 
 DeviceParts make_device(const Job& job, std::shared_ptr<Communicator> hosts) {
   if (job.device_factory) return job.device_factory(job.target, std::move(hosts));
-  if (job.target.name == kCuda) return make_cuda_device_parts(job.target, std::move(hosts));
+  if (is_on_gpus(job)) return make_cuda_device_parts(job.target, std::move(hosts));
   return {make_cpu_backend(job.target.threads), std::move(hosts)};
 }
 
+namespace {
+
+/// Says what GPUs lack, before anything starts. Whether ranks share one they find out together:
+/// each may see GPUs of its own.
+void check_gpus(const Job& job, const JobLaunch& launch) {
+  const int gpus = gpu_count(), devices = job.mesh.num_devices();
+  if (!job.target.nccl || devices == 1) return;
+  check_nccl();
+  if (launch.by_mpirun || devices <= gpus) return;
+  config::fail_at(job.config.mesh.at,
+                  "collectives: nccl: the mesh {} has {} devices, and NCCL needs a GPU for each; "
+                  "this machine shows {}; take a smaller mesh (--mesh), or say collectives: "
+                  "canonical",
+                  to_string(job.mesh), devices, gpus);
+}
+
+}  // namespace
+
 void run_on_devices(const Job& job, const std::function<void(const World&)>& work) {
   const JobLaunch launch = launch_from_environment();
-  if (job.target.name == kCuda && !job.device_factory) gpu_count();  // says what is missing
+  if (is_on_gpus(job)) check_gpus(job, launch);
   check_address_space(job.target.threads * (launch.by_mpirun ? 1 : job.mesh.num_devices()));
   if (launch.by_mpirun) {
     MpiSession session(job.config.stall_timeout);

@@ -60,6 +60,9 @@ Job job_without_data(config::Config config, int devices);
 /// What the compiler may know of the devices that a configuration asks for, in this launch.
 Target target_of(const config::Config& config, const Mesh& mesh);
 
+/// Whether its devices are GPUs.
+bool is_on_gpus(const Job& job);
+
 /// Whether it has data, and a `compile:` section.
 bool can_train(const Job& job);
 

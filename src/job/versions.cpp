@@ -4,6 +4,7 @@
 #include "backend/cuda_libraries.h"
 #include "base/version.h"
 #include "comm/mpi.h"
+#include "comm/nccl_communicator.h"
 
 namespace meshwork {
 
@@ -12,5 +13,7 @@ std::map<std::string, std::string> versions() {
 }
 
 std::string gpu_convolutions() { return convolution_library(); }
+
+std::string gpu_collectives() { return nccl_version(); }
 
 }  // namespace meshwork

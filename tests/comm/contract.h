@@ -11,6 +11,8 @@ void check_contract(World& world);
 /// The same but for check_any_order: of streams that do later what is enqueued, on which members
 /// start calls in one order.
 void check_contract_in_order(World& world);
+/// The same without the canonical order of sums.
+void check_contract_but_sums(World& world);
 
 /// The parts of it.
 void check_host_group(HostGroup& hosts);

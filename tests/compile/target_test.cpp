@@ -145,6 +145,9 @@ TEST_CASE("a program says for which target it is, but not for how many threads")
   Target rounds = cpu_target(1);
   rounds.tensor_float32 = true;
   CHECK(to_string(rounds) != to_string(cpu_target(1)));
+  Target other_sums = cpu_target(1);
+  other_sums.nccl = true;
+  CHECK(to_string(other_sums) != to_string(cpu_target(1)));
 }
 
 TEST_CASE("that TensorFloat-32 was asked for in vain is a note") {
@@ -160,4 +163,18 @@ TEST_CASE("that TensorFloat-32 was asked for in vain is a note") {
         "tensor_float_32: true has no effect on a CPU, which computes products of whole float32");
   CHECK(notes("tensor_float_32: true\n", true).empty());
   CHECK(notes("", false).empty());
+}
+
+TEST_CASE("that NCCL was asked for in vain is a note") {
+  const auto notes = [](bool has_it) {
+    Job job = job_of(kText + std::string("collectives: nccl\n"), "");
+    CHECK(!job.target.nccl);
+    job.target.nccl = has_it;
+    add_program(job, ProgramKind::kTrain, 128);
+    return job.programs.begin()->second.notes;
+  };
+  REQUIRE(notes(false).size() == 1);
+  CHECK(notes(false)[0] ==
+        "collectives: nccl has no effect on a CPU, whose devices add in the canonical order");
+  CHECK(notes(true).empty());
 }

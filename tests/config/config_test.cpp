@@ -15,6 +15,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.precision == Precision::kFloat32);
   CHECK(!config.tensor_float32);
   CHECK(config.device == DeviceKind::kCpu);
+  CHECK(config.collectives == Collectives::kCanonical);
   CHECK(config.mesh.axes == Axes{{"data", -1}});
   CHECK(config.strategy == Strategy::kDataParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"data"});
@@ -46,6 +47,7 @@ seed: 18446744073709551615
 precision: mixed_bfloat16
 tensor_float_32: true
 device: auto
+collectives: nccl
 mesh: {data: 2, model: -1, pipe: 3}
 strategy: model_parallel
 batch_axis: [pipe, data]
@@ -70,13 +72,14 @@ run_directory: out
   CHECK(config.precision == Precision::kMixedBFloat16);
   CHECK(config.tensor_float32);
   CHECK(config.device == DeviceKind::kAuto);
+  CHECK(config.collectives == Collectives::kNccl);
   CHECK(config.mesh.axes == Axes{{"data", 2}, {"model", -1}, {"pipe", 3}});
   CHECK(config.strategy == Strategy::kModelParallel);
   CHECK(config.batch_axis == std::vector<std::string>{"pipe", "data"});
   REQUIRE(config.layout_map.size() == 3);
   CHECK(config.layout_map[0].pattern == "d1/kernel");
   CHECK(config.layout_map[0].dims == Dims{{}, {"model", "data"}});
-  CHECK(to_string(config.layout_map[0].at) == "c.yaml:14:3");
+  CHECK(to_string(config.layout_map[0].at) == "c.yaml:15:3");
   CHECK(config.layout_map[1].pattern == "d1/bias");
   CHECK(config.layout_map[1].dims == Dims{{}});
   CHECK(config.layout_map[2].dims.empty());

@@ -62,8 +62,8 @@ class Steps {
   std::int64_t step_ = 0;
 };
 
-Job job_on(const std::string& mesh) {
-  Job job = job_of(kText, mesh);
+Job job_on(const std::string& mesh, const std::string& more = "") {
+  Job job = job_of(more + kText, mesh);
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
   return job;
@@ -121,19 +121,37 @@ TEST_CASE("a GPU device that waits for another is in the collective that waits")
   CHECK(contains(error, "has had enough"));
 }
 
-// In a process of its own, where the emulated GPU fails: EMULATED_GPU_FAIL_LAUNCH=400.
-TEST_CASE("a GPU that is lost within a recorded program says where it was" * doctest::skip()) {
-  const Job job = job_on("2x1");
-  const std::string error = error_of([&] {
+namespace {
+
+/// The error of steps that go on until one fails.
+std::string error_of_steps(const Job& job) {
+  return error_of([&] {
     run_on_devices(job, [&](const World& world) {
       Session session(job, world);
       session.with_place_of_failure([&] {
         Steps steps(session);
-        steps(1000);
+        for (;;) steps(10);
       });
     });
   });
-  CHECK(contains(error, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
+}  // namespace
+
+// In a process of its own, where the emulated GPU fails: EMULATED_GPU_FAIL_LAUNCH=400.
+TEST_CASE("a GPU that is lost within a recorded program says where it was" * doctest::skip()) {
+  const std::string error = error_of_steps(job_on("2x1"));
   CAPTURE(error);
+  CHECK(contains(error, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  CHECK(contains(error, "; it had come to "));
+}
+
+// In a process of its own, where the emulated NCCL fails: EMULATED_GPU_FAIL_NCCL=30.
+TEST_CASE("an exchange by NCCL that fails late says where the GPU was" * doctest::skip()) {
+  const std::string error = error_of_steps(job_on("2x1", "collectives: nccl\n"));
+  CAPTURE(error);
+  CHECK(error.starts_with("4: collectives: nccl: "));
+  CHECK(contains(
+      error, ": remote process exited or there was a network error (a member was told to fail)"));
   CHECK(contains(error, "; it had come to "));
 }

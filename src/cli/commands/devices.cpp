@@ -123,6 +123,7 @@ Json machine_json(const DeviceDescription& machine, const Gpus& gpus) {
   json["gpus"] = Json::array();
   for (const GpuInfo& gpu : gpus.list) json["gpus"].push_back(gpu_json(gpu));
   json["gpu_convolutions"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_convolutions());
+  json["nccl"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_collectives());
   json["no_gpus"] = gpus.missing.empty() ? Json(nullptr) : Json(gpus.missing);
   return json;
 }
@@ -141,7 +142,10 @@ void print_gpus(const Gpus& gpus) {
         gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "),
         gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
   }
-  if (!gpus.list.empty()) fmt::print("             convolutions: {}\n", gpu_convolutions());
+  if (gpus.list.empty()) return;
+  fmt::print("             convolutions: {}\n", gpu_convolutions());
+  fmt::print("             collectives: canonical; for 'collectives: nccl', {}\n",
+             gpu_collectives());
 }
 
 void print_text(const DeviceDescription& machine, const Gpus& gpus) {

@@ -8,6 +8,7 @@
 #include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/explain_text.h"
+#include "explain/words.h"
 #include "train/fit.h"
 
 namespace meshwork::cli {
@@ -68,19 +69,24 @@ ExitCode run(const ExplainArguments& arguments) {
   std::string text;
   if (path.empty()) {
     ModelSummary summary = summarize(config, program, trace, mesh);
+    summary.by_nccl = job.target.nccl;
     if (can_train(job)) {
       prepare_fit(job);
       summary.memory = planned_memory(job);
     }
     text = arguments.json ? summary_json(summary, mesh) : summary_text(summary, config, mesh, pen);
   } else {
-    const Explanation explanation = explain(trace, config, mesh, path);
+    Explanation explanation = explain(trace, config, mesh, path);
+    explanation.by_nccl = job.target.nccl;
     text = arguments.json ? explain_json(explanation, mesh)
                           : explain_text(explanation, config, mesh, pen);
   }
   if (launched_rank() != 0) return ExitCode::kOk;
   fmt::print("{}", text);
   if (arguments.json) return ExitCode::kOk;
+  if (is_on_gpus(job)) {
+    fmt::print("\ncollectives: {}\n", show_collectives(job.target.nccl));
+  }
   for (const std::string& note : notes_of(job)) fmt::print("\nnote: {}\n", note);
   if (!missing.empty()) {
     fmt::print("\nwithout data, hence without gradients and optimizer: {}\n", missing);

@@ -22,8 +22,8 @@ CollectiveCall all_gather(int size, std::span<const std::int64_t> send, std::int
 Hosts::Hosts(std::shared_ptr<Communicator> communicator)
     : communicator_(std::move(communicator)),
       stream_(make_cpu_device({})->make_stream()),
-      calls_(static_cast<std::size_t>(size())) {
-  meeting_ = communicator_->prepare(all_gather(size(), {&mine_, 1}, calls_.data()), *stream_);
+      told_(static_cast<std::size_t>(size())) {
+  meeting_ = communicator_->prepare(all_gather(size(), {&mine_, 1}, told_.data()), *stream_);
 }
 
 std::vector<std::int64_t> Hosts::gather(std::span<const std::int64_t> mine) {
@@ -39,14 +39,18 @@ bool Hosts::all(bool mine) {
   return std::count(so.begin(), so.end(), 0) == 0;
 }
 
-void Hosts::meet(std::int64_t call) {
-  mine_ = call;
+std::span<const std::int64_t> Hosts::tell(std::int64_t mine) {
+  mine_ = mine;
   meeting_->start();
   meeting_->wait();
-  for (int rank = 0; rank < size(); ++rank) {
-    const std::int64_t other = calls_[static_cast<std::size_t>(rank)];
-    MW_CHECK(other == calls_[0], "device 0 is in call {}, device {} in call {}", calls_[0], rank,
-             other);
+  return told_;
+}
+
+void Hosts::meet(std::int64_t call) {
+  const std::span<const std::int64_t> calls = tell(call);
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+    MW_CHECK(calls[rank] == calls[0], "device 0 is in call {}, device {} in call {}", calls[0],
+             rank, calls[rank]);
   }
 }
 

@@ -44,6 +44,9 @@ class Hosts {
   /// Whether all members say so.
   bool all(bool mine);
 
+  /// One number of every member, by rank, without preparing anything; until the next meeting.
+  std::span<const std::int64_t> tell(std::int64_t mine);
+
   /// Returns when all have come. Breaks, on all alike, where they come for different calls.
   void meet(std::int64_t call);
 
@@ -53,8 +56,8 @@ class Hosts {
  private:
   std::shared_ptr<Communicator> communicator_;
   std::unique_ptr<Stream> stream_;
-  std::int64_t mine_ = 0;                  ///< the call for which this one comes
-  std::vector<std::int64_t> calls_;        ///< and all others
+  std::int64_t mine_ = 0;                  ///< what this one tells in a meeting
+  std::vector<std::int64_t> told_;         ///< and all members
   std::unique_ptr<PreparedCall> meeting_;  ///< gathers them
   std::int64_t last_call_ = 0;
 };

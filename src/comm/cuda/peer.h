@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/cuda/hosts.h"
 #include "device/cuda/stream.h"
 
 namespace meshwork::cuda {
@@ -40,6 +41,9 @@ struct Peers {
 std::size_t peer_slot_bytes(const CollectiveCall& call);
 /// Bytes of both, aligned for the device.
 std::size_t slots_bytes(const CollectiveCall& call);
+
+/// The calls that all members prepare, by rank; their buffers are not said.
+std::vector<CollectiveCall> gather_calls(Hosts& hosts, const CollectiveCall& call);
 
 /// Breaks, on all alike, where members have prepared different calls.
 void check_same_call(const std::vector<CollectiveCall>& calls);

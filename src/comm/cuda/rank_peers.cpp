@@ -1,7 +1,6 @@
 #include "comm/cuda/rank_peers.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "comm/blocks.h"
@@ -19,32 +18,6 @@ struct Offer {
   Handle done{};
   std::int64_t is_whole = 0;  ///< all that others need is there
 };
-
-/// The calls of all members; their buffers are not said.
-std::vector<CollectiveCall> gather_calls(Hosts& hosts, const CollectiveCall& call) {
-  const auto size = static_cast<std::size_t>(hosts.size());
-  std::vector<std::int64_t> words{static_cast<std::int64_t>(call.kind),
-                                  static_cast<std::int64_t>(call.dtype),
-                                  static_cast<std::int64_t>(call.reduction), call.count};
-  const std::size_t head = words.size();
-  words.resize(head + 2 * size);
-  std::copy(call.counts.begin(), call.counts.end(), words.begin() + 4);
-  std::copy(call.recv_counts.begin(), call.recv_counts.end(),
-            words.end() - static_cast<std::ptrdiff_t>(size));
-  const std::vector<std::int64_t> all = hosts.gather(words);
-  std::vector<CollectiveCall> calls;
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    const auto mine = std::span(all).subspan(rank * words.size(), words.size());
-    const auto counts = mine.subspan(head, size), recv_counts = mine.subspan(head + size);
-    calls.push_back({.kind = static_cast<Kind>(mine[0]),
-                     .dtype = static_cast<DType>(mine[1]),
-                     .reduction = static_cast<Reduction>(mine[2]),
-                     .count = mine[3],
-                     .counts = {counts.begin(), counts.end()},
-                     .recv_counts = {recv_counts.begin(), recv_counts.end()}});
-  }
-  return calls;
-}
 
 /// Events and slots of this member, and how others find them and its buffers.
 Offer make_offer(Peer& mine, int rank, SharedGpu& share) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/halt.h"
 
 namespace meshwork::cuda {
 
@@ -43,6 +44,8 @@ class Gpu {
   /// A kernel of `source`, compiled for this GPU by the first call.
   CUfunction function(const Source& source, const std::string& kernel);
 
+  Halt& halt() const { return halt_; }
+
   /// From now on kernels of this GPU read the memory of the other; false where no link bears it.
   bool reach(const Gpu& other);
 
@@ -57,6 +60,7 @@ class Gpu {
   explicit Gpu(int number);
   int attribute(CUdevice_attribute attribute) const;
 
+  mutable Halt halt_;
   int number_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;

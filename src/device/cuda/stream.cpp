@@ -20,6 +20,7 @@ void CudaEvent::wait() {
   gpu_.make_current();
   check(driver().cuEventSynchronize(event_),
         fmt::format("GPU {} failed (debug.check_numerics=true tells in what)", gpu_.number()));
+  gpu_.halt().check();
 }
 
 Grid grid_of(std::int64_t elements) {
@@ -99,11 +100,15 @@ std::shared_ptr<std::int32_t> make_marked() {
 
 void CudaStream::mark(std::int32_t number) {
   gpu_.make_current();
-  if (marked_ == nullptr) marked_ = make_marked();
+  if (marked_ == nullptr) {
+    marked_ = make_marked();
+    gpu_.halt().follow(marked_);
+  }
   kernel_launch(*this, kMark, "mark", {1, 1}, marked_.get(), number)();
 }
 
 std::optional<std::int32_t> CudaStream::failed_behind() const {
+  if (const auto kept = gpu_.halt().kept(marked_)) return kept;
   const CUresult result = driver().cuStreamQuery(stream_);
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return std::nullopt;
   return marked_ == nullptr ? 0 : *static_cast<const volatile std::int32_t*>(marked_.get());

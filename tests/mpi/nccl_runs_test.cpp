@@ -1,0 +1,167 @@
+// Whole runs that exchange by NCCL: threads and ranks, what is said of it, and how jobs end.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "program.h"
+#include "support/log_text.h"
+#include "support/temp_directory.h"
+
+namespace {
+
+using namespace meshwork::test;
+
+std::string write_config(const TempDirectory& directory) {
+  const std::string file = directory.file("c.yaml");
+  write_text(file, R"(
+device: cuda
+collectives: nccl
+mesh: {data: 1, model: 2}
+layout_map: {'a/kernel': [null, model], 'a/bias': [model], 'b/kernel': [model, null]}
+dataset:
+  name: t
+  format: synthetic
+  splits:
+    train: {x: {normal: [160, 30]}, y: {normal: [160, 3]}}
+    test: {x: {normal: [50, 30]}, y: {normal: [50, 3]}}
+model:
+  input: [30]
+  layers:
+    - Dense: {name: a, units: 140, activation: tanh}
+    - Dropout: {rate: 0.2}
+    - Dense: {name: b, units: 3}
+compile: {optimizer: {Adam: {learning_rate: 0.01}}, loss: mse, metrics: [mae]}
+fit: {batch_size: 16, epochs: 2, validation: true}
+)");
+  return file;
+}
+
+std::string fit(const std::string& config, const std::string& run, const std::string& more = "") {
+  return fmt::format(" fit {} --verbose 0 run_directory={} {}", config, run, more);
+}
+
+double final_loss(const std::string& text) {
+  const std::size_t at = text.find("final loss=");
+  REQUIRE(at != std::string::npos);
+  return std::stod(text.substr(at + 11));
+}
+
+/// A folder before all others of the loader, whose libnccl.so.2 is some other library.
+std::string without_nccl(const TempDirectory& directory) {
+  const std::string folder = directory.file("lib");
+  std::filesystem::create_directory(folder);
+  std::string emulated = std::getenv("LD_LIBRARY_PATH");
+  emulated = emulated.substr(0, emulated.find(':'));
+  std::filesystem::create_symlink(emulated + "/libcublasLt.so.13", folder + "/libnccl.so.2");
+  return fmt::format("export LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH\n", folder);
+}
+
+}  // namespace
+
+TEST_CASE("ranks train by NCCL as threads do, and near what canonical collectives give") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  for (const char* mesh : {"1x2", "2x1"}) {
+    CAPTURE(mesh);
+    const auto run = [&](const std::string& name, const std::string& more = "") {
+      return fit(config, directory.file(name + mesh), fmt::format("--mesh {} {}", mesh, more));
+    };
+    const std::string threads = output(program() + run("threads"));
+    CHECK(output(under_mpirun(2) + run("ranks")) == threads);
+    CHECK(read_log(directory.file(std::string("ranks") + mesh) + "/final.safetensors") ==
+          read_log(directory.file(std::string("threads") + mesh) + "/final.safetensors"));
+    const std::string canonical = output(program() + run("tree", "collectives=canonical"));
+    CHECK(std::abs(final_loss(canonical) - final_loss(threads)) < 1e-5 * final_loss(canonical));
+  }
+}
+
+TEST_CASE("devices and explain say what exchanges") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  CHECK(contains(output(program() + " devices"),
+                 "collectives: canonical; for 'collectives: nccl', NCCL 2."));
+  CHECK(contains(output(program() + " devices --json"), "\"nccl\": \"NCCL 2."));
+  const std::string explain = program() + " explain " + config;
+  CHECK(contains(output(explain),
+                 "\ncollectives: nccl: sums have an order of NCCL's own: results "
+                 "depend on the mesh, and are the same from run to run"));
+  CHECK(contains(output(explain + " a/kernel collectives=canonical"),
+                 "\ncollectives: canonical: sums have one order, on every mesh\n"));
+  CHECK(contains(output(explain + " a/kernel --json"), "\"collectives\": \"nccl\""));
+  CHECK(contains(output(explain + " --device cpu"),
+                 "note: collectives: nccl has no effect on a CPU"));
+}
+
+TEST_CASE("an NCCL that is missing, and GPUs that are too few, are one line and exit code 2") {
+  const TempDirectory directory;
+  const std::string run = fit(write_config(directory), directory.file("run"));
+  const auto check_refused = [&](const std::string& command, const std::string& line) {
+    const Ending ending = run_job(command);
+    CAPTURE(ending.output);
+    CHECK(ending.exit_code == 2);
+    CHECK(contains(ending.output, "collectives: nccl: " + line));
+    CHECK(contains(ending.output, "say collectives: canonical\n"));
+    CHECK(count(ending.output, "meshwork: ") == 1);
+  };
+  const std::string hidden = without_nccl(directory);
+  check_refused(hidden + program() + run, "libnccl.so.2 is not there, or is too old; install NCCL");
+  check_refused(hidden + under_mpirun(2) + run, "libnccl.so.2 is not there, or is too old; ");
+  check_refused(
+      "export EMULATED_GPUS=1\n" + program() + run,
+      "the mesh data=1,model=2 has 2 devices, and NCCL needs a GPU for each; this machine "
+      "shows 1; take a smaller mesh (--mesh)");
+  CHECK(!std::filesystem::exists(directory.file("run")));
+  check_refused("export EMULATED_GPUS=1\n" + under_mpirun(2) + run, "devices 0 and 1 share GPU 0");
+  // A single device exchanges nothing, and needs none.
+  CHECK(contains(output(hidden + program() + run + " --mesh 1x1"), "final loss="));
+  CHECK(contains(output(hidden + program() + " devices"),
+                 "for 'collectives: nccl', not there: libnccl.so.2 is missing, or too old"));
+}
+
+TEST_CASE("a rank that is lost ends a job by NCCL") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const auto run_with_signal = [&](const char* signal) {
+    const std::string run = directory.file(signal);
+    return run_job(fmt::format(
+        "/usr/bin/env mpirun --oversubscribe -n 2 {} & P=$!\n"
+        "while kill -0 $P && ! ls {}/checkpoints/* > /dev/null 2>&1; do sleep 0.01; done\n"
+        "kill -{} $(pgrep -P $P | sed -n 2p)\nwait $P",
+        program() +
+            fit(config, run, "fit.epochs=100000 'stall_timeout=2 s' checkpoint.every='10 steps'"),
+        run, signal));
+  };
+  const Ending killed = run_with_signal("KILL");
+  CAPTURE(killed.output);
+  CHECK(killed.exit_code == 128 + 9);
+  const Ending stopped = run_with_signal("STOP");
+  CAPTURE(stopped.output);
+  CHECK(stopped.exit_code == 4);
+  CHECK(contains(stopped.output, "meshwork: nothing got on for "));
+}
+
+TEST_CASE("a GPU, or an exchange, that fails on one device ends a job by NCCL") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const auto mine = [&](const char* run) {
+    return program() + fit(config, directory.file(run), "fit.epochs=100000");
+  };
+  const auto check_ends = [](const std::string& command, const std::string& text) {
+    const Ending ending = run_job(command);
+    CAPTURE(ending.output);
+    CHECK(ending.exit_code == 4);
+    CHECK(contains(ending.output, text));
+  };
+  const auto ranks = [&](const char* environment, const char* run) {
+    return fmt::format("mpirun --oversubscribe -n 1 env {} {} : -n 1 {}", environment, mine(run),
+                       mine(run));
+  };
+  const std::string illegal = "CUDA_ERROR_ILLEGAL_ADDRESS", told = "(a member was told to fail)";
+  check_ends(ranks("EMULATED_GPU_FAIL_LAUNCH=300", "lost"), illegal);
+  check_ends(ranks("EMULATED_GPU_FAIL_NCCL=40", "failed"), told);
+  check_ends("EMULATED_GPU_FAIL_LAUNCH=300 " + mine("lost_thread"), illegal);
+  check_ends("EMULATED_GPU_FAIL_NCCL=40 " + mine("failed_thread"), told);
+}
