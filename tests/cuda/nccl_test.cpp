@@ -66,13 +66,17 @@ struct Member {
   std::shared_ptr<Communicator> devices;
 };
 
-/// A sum of `count` floats, in place.
+/// A sum of `count` floats, in place; its memory stays until nothing of it is on the stream.
 struct Sum {
   Sum(Member& member, std::int64_t count) : Sum(member, *member.devices, count) {}
   Sum(Member& member, Communicator& group, std::int64_t count)
-      : memory(member.bring(std::vector<float>(static_cast<std::size_t>(count), 1.0F))),
-        call(group.prepare({.send = memory.get(), .recv = memory.get(), .count = count},
-                           *member.stream)) {}
+      : stream(*member.stream),
+        memory(member.bring(std::vector<float>(static_cast<std::size_t>(count), 1.0F))),
+        call(group.prepare({.send = memory.get(), .recv = memory.get(), .count = count}, stream)) {}
+  ~Sum() { stream.drain(); }
+  Sum(const Sum&) = delete;
+  Sum& operator=(const Sum&) = delete;
+  Stream& stream;
   std::shared_ptr<std::byte> memory;
   std::unique_ptr<PreparedCall> call;
 };

@@ -4,15 +4,17 @@
 
 namespace meshwork::cuda {
 
-void Halt::set(std::exception_ptr reason) {
+void Halt::set(std::exception_ptr reason, const std::function<void()>& break_off) {
   const std::lock_guard lock(mutex_);
-  if (is_set_) return;
-  reason_ = std::move(reason);
-  for (Followed& followed : followed_) {
-    const auto mark = followed.mark.lock();
-    if (mark != nullptr) followed.kept = *static_cast<const volatile std::int32_t*>(mark.get());
+  if (!is_set_) {
+    reason_ = std::move(reason);
+    for (Followed& followed : followed_) {
+      const auto mark = followed.mark.lock();
+      if (mark != nullptr) followed.kept = *static_cast<const volatile std::int32_t*>(mark.get());
+    }
+    is_set_ = true;
   }
-  is_set_ = true;
+  break_off();
 }
 
 void Halt::clear() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,13 +11,13 @@
 
 namespace meshwork::cuda {
 
-/// Whether what a GPU computes is worth anything. Who breaks off work that it does halts it first:
-/// the work then ends as if it were done, and whoever waits for it learns why from here. For any
-/// thread.
+/// Whether what a GPU computes is worth anything. Work that is broken off ends as if it were done,
+/// and whoever waits for it learns why from here. For any thread.
 class Halt {
  public:
-  /// Of several reasons the first counts.
-  void set(std::exception_ptr reason);
+  /// Of several the first counts. `break_off` does not throw; who checks meanwhile waits for it, so
+  /// that nothing is enqueued any more behind an Error.
+  void set(std::exception_ptr reason, const std::function<void()>& break_off);
   /// Whoever set it has gone, and all work with it.
   void clear();
   /// Throws the reason, if there is one.

@@ -35,8 +35,7 @@ void NcclGuard::look() {
     for (NcclConnection* connection : connections_) connection->check_health();
   } catch (...) {
     is_halted_ = true;
-    gpu_.halt().set(std::current_exception());
-    abort_all();
+    gpu_.halt().set(std::current_exception(), [this] { abort_all(); });
   }
 }
 
