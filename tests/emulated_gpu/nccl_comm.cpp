@@ -89,7 +89,7 @@ ncclResult_t NcclComm::find_wrong_members() {
 }
 
 ncclResult_t NcclComm::state() {
-  if (has_failed_) return ncclRemoteError;
+  if (failure_ != ncclSuccess) return failure_;
   if (is_late_) return ncclInProgress;
   if (is_finalized_) {
     return member_.board->leaving == size() ? ncclSuccess : ncclInProgress;
@@ -127,8 +127,8 @@ CUresult NcclComm::submit(CUstream stream, const std::vector<NcclCall>& calls) {
 ncclResult_t NcclComm::enqueue(CUstream stream, std::vector<NcclCall> calls) {
   join();
   if (fails_now()) {
-    has_failed_ = true;
     last_error_ = "a member was told to fail";
+    failure_ = ncclRemoteError;
     // On the device it never ends.
     const auto hang = [self = shared_from_this(), held = work_] {
       while (!self->is_aborted_) std::this_thread::sleep_for(microseconds(50));
@@ -144,7 +144,7 @@ ncclResult_t NcclComm::enqueue(CUstream stream, std::vector<NcclCall> calls) {
   late_ = std::thread([this, stream, calls = std::move(calls)] {
     current_context() = context_;
     std::this_thread::sleep_for(microseconds(200));
-    if (submit(stream, calls) != CUDA_SUCCESS) has_failed_ = true;
+    if (submit(stream, calls) != CUDA_SUCCESS) failure_ = ncclUnhandledCudaError;
     is_late_ = false;
   });
   return ncclInProgress;

@@ -64,8 +64,8 @@ class NcclComm : public std::enable_shared_from_this<NcclComm> {
   bool is_started_ = false;
   bool is_finalized_ = false;
   std::atomic<bool> is_aborted_{false};
-  std::atomic<bool> is_late_{false};  ///< what was asked for last is not enqueued yet
-  std::atomic<bool> has_failed_{false};
+  std::atomic<bool> is_late_{false};                ///< what was asked for last is not enqueued yet
+  std::atomic<ncclResult_t> failure_{ncclSuccess};  ///< told late
   std::shared_ptr<int> work_ = std::make_shared<int>();  ///< all that is enqueued has it
   std::thread late_;
   std::uint64_t luck_;

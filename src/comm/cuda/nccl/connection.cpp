@@ -65,12 +65,20 @@ NcclConnection::~NcclConnection() {
 void NcclConnection::start() {
   gpu_.make_current();
   const Invitation invitation = invite(*hosts_);
-  check(static_cast<ncclResult_t>(invitation.result), nullptr, "inviting the members of a group");
+  check(static_cast<ncclResult_t>(invitation.result), "inviting the members of a group");
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const auto id = std::bit_cast<ncclUniqueId>(invitation.id);
   complete(nccl().ncclCommInitRankConfig(&comm_, hosts_->size(), id, hosts_->rank(), &config),
            "connecting the members of a group");
+}
+
+void NcclConnection::check(ncclResult_t result, std::string_view what) const {
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  gpu_.make_current();
+  std::size_t available = 0, all = 0;
+  cuda::check(driver().cuMemGetInfo(&available, &all), fmt::format("GPU {} failed", gpu_.number()));
+  cuda::check(result, comm_, what);
 }
 
 ncclResult_t NcclConnection::state(ncclResult_t result) const {
@@ -86,7 +94,7 @@ void NcclConnection::complete(ncclResult_t result, std::string_view what) {
     const auto failed = std::find_if(results.begin(), results.end(), [](std::int64_t other) {
       return other != ncclSuccess && other != ncclInProgress;
     });
-    check(result, comm_, what);
+    check(result, what);
     if (failed != results.end()) {
       fail(ExitCode::kCommunication, "collectives: nccl: {} failed on member {} of it", what,
            failed - results.begin());
@@ -115,13 +123,13 @@ void NcclConnection::enqueue(const NcclCalls& calls, std::string_view what) {
     const std::lock_guard lock(mutex_);
     if (comm_ == nullptr) return;  // halted just now
     question();
-    check(result, comm_, what);
+    check(result, what);
   };
   ask([&] {
-    check(nccl().ncclGroupStart(), comm_, what);
+    check(nccl().ncclGroupStart(), what);
     const ncclResult_t asked = calls(comm_);
     result = nccl().ncclGroupEnd();
-    check(asked, comm_, what);
+    check(asked, what);
   });
   Spin spin{kSpinTime};
   while (result == ncclInProgress) {
@@ -133,7 +141,7 @@ void NcclConnection::enqueue(const NcclCalls& calls, std::string_view what) {
 void NcclConnection::check_health() {
   {
     const std::lock_guard lock(mutex_);
-    if (comm_ != nullptr) check(state(ncclInProgress), comm_, "an exchange failed");
+    if (comm_ != nullptr) check(state(ncclInProgress), "an exchange failed");
   }
   hosts_->communicator().check_members();
 }

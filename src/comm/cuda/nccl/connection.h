@@ -38,6 +38,8 @@ class NcclConnection {
 
  private:
   void start();
+  /// Throws what NCCL says, or of a GPU that has failed what the driver says.
+  void check(ncclResult_t result, std::string_view what) const;
   /// Until no member is at it any more; an Error on all alike where one has failed.
   void complete(ncclResult_t result, std::string_view what);
   void close() noexcept;
