@@ -58,9 +58,10 @@ std::string show_mesh(const Mesh& mesh) {
 }
 
 std::string show_collectives(bool by_nccl) {
-  if (!by_nccl) return "canonical: sums have one order, on every mesh";
-  return "nccl: sums have an order of NCCL's own: results depend on the mesh, and are the same "
-         "from run to run on the same machines";
+  if (!by_nccl)
+    return "canonical: sums have one order, whatever the devices and the links between them";
+  return "nccl: sums have an order of NCCL's own: results depend on the mesh and on the machines, "
+         "and are the same from run to run on the same ones";
 }
 
 std::string describe(ValueKind kind) {

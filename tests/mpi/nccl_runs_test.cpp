@@ -85,11 +85,12 @@ TEST_CASE("devices and explain say what exchanges") {
                  "collectives: canonical; for 'collectives: nccl', NCCL 2."));
   CHECK(contains(output(program() + " devices --json"), "\"nccl\": \"NCCL 2."));
   const std::string explain = program() + " explain " + config;
-  CHECK(contains(output(explain),
-                 "\ncollectives: nccl: sums have an order of NCCL's own: results "
-                 "depend on the mesh, and are the same from run to run"));
+  CHECK(
+      contains(output(explain),
+               "\ncollectives: nccl: sums have an order of NCCL's own: results depend on the mesh "
+               "and on the machines, and are the same from run to run on the same ones\n"));
   CHECK(contains(output(explain + " a/kernel collectives=canonical"),
-                 "\ncollectives: canonical: sums have one order, on every mesh\n"));
+                 "\ncollectives: canonical: sums have one order, whatever the devices"));
   CHECK(contains(output(explain + " a/kernel --json"), "\"collectives\": \"nccl\""));
   CHECK(contains(output(explain + " --device cpu"),
                  "note: collectives: nccl has no effect on a CPU"));
