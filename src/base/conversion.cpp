@@ -12,24 +12,11 @@
 
 #include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/float16.h"
 #include "base/simd.h"
 
 namespace meshwork {
 namespace {
-
-/// IEEE 754 binary16.
-struct Half {
-  std::uint16_t bits;
-
-  explicit operator double() const {
-    const std::uint64_t sign = std::uint64_t{bits} >> 15U << 63U;
-    const std::uint64_t exponent = (bits >> 10U) & 0x1FU;
-    const std::uint64_t fraction = bits & 0x3FFU;
-    if (exponent == 0) return (sign != 0 ? -1.0 : 1.0) * static_cast<double>(fraction) / 16777216.0;
-    const std::uint64_t wide = exponent == 31 ? 2047 : exponent + 1023 - 15;
-    return std::bit_cast<double>(sign | wide << 52U | fraction << 42U);
-  }
-};
 
 template <class T>
 [[gnu::always_inline]] inline T load(const std::byte* raw) {
@@ -143,7 +130,7 @@ auto with_type(DType dtype, const F& f) {
     case DType::kInt64:
       return f(std::int64_t{});
     case DType::kFloat16:
-      return f(Half{});
+      return f(Float16{});
     case DType::kFloat32:
       return f(float{});
     case DType::kFloat64:
@@ -186,6 +173,27 @@ std::int64_t convert_elements(const std::byte* raw, DType from, std::int64_t cou
 double value_at(const std::byte* raw, DType dtype) {
   return with_type(dtype,
                    [&](auto value) { return static_cast<double>(load<decltype(value)>(raw)); });
+}
+
+namespace {
+
+template <class T>
+void round_as(const float* numbers, std::int64_t count, void* out) {
+  for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = T(numbers[i]);
+}
+
+}  // namespace
+
+void round_elements(const float* numbers, std::int64_t count, DType to, void* out) {
+  MW_CHECK(is_narrow_float(to), "{}", to_string(to));
+  to == DType::kBFloat16 ? round_as<BFloat16>(numbers, count, out)
+                         : round_as<Float16>(numbers, count, out);
+}
+
+float rounded_to(DType dtype, float number) {
+  std::byte bits[sizeof(float)];
+  round_elements(&number, 1, dtype, bits);
+  return static_cast<float>(value_at(bits, dtype));
 }
 
 void normalize(const Normalization& normalization, std::int64_t start, std::span<float> values) {

@@ -28,6 +28,10 @@ std::int64_t convert_elements(const std::byte* raw, DType from, std::int64_t cou
 /// One element, before scale and offset.
 double value_at(const std::byte* raw, DType dtype);
 
+/// Numbers of float32 as the nearest ones of bfloat16 or float16.
+void round_elements(const float* numbers, std::int64_t count, DType to, void* out);
+float rounded_to(DType dtype, float number);
+
 /// (value - mean) / std in float32, channel by channel; a channel is a place in the last dimension.
 /// Both are empty for no normalization, or have one number for all channels, or one for each.
 struct Normalization {

@@ -43,13 +43,12 @@ std::string_view to_string(DType dtype) { return info(dtype).name; }
 
 std::size_t size_of(DType dtype) { return info(dtype).size; }
 
-DType sum_dtype(DType dtype) {
-  return dtype == DType::kBFloat16 || dtype == DType::kFloat16 ? DType::kFloat32 : dtype;
-}
+bool is_narrow_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
+
+DType sum_dtype(DType dtype) { return is_narrow_float(dtype) ? DType::kFloat32 : dtype; }
 
 bool is_floating(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16 ||
-         dtype == DType::kFloat64;
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || is_narrow_float(dtype);
 }
 
 DType dtype_from_string(std::string_view name) {

@@ -6,8 +6,8 @@
 
 namespace meshwork {
 
-/// Types of elements. Programs compute with the first five; in the others data are stored, until an
-/// op converts them.
+/// Types of elements. Programs compute with the first five and float16; in the others data are
+/// stored, until an op converts them.
 enum class DType {
   kFloat32,
   kInt32,
@@ -32,7 +32,12 @@ DType dtype_from_string(std::string_view name);
 /// Bytes of one element.
 std::size_t size_of(DType dtype);
 
-/// The dtype in which numbers are added up before the sum is rounded: float32 for bfloat16.
+/// Whether numbers are floats of 16 bits, bfloat16 or float16: they are stored and moved as such,
+/// and computed with in float32.
+bool is_narrow_float(DType dtype);
+
+/// The dtype in which numbers are added up before the sum is rounded: float32 for floats of 16
+/// bits.
 DType sum_dtype(DType dtype);
 
 /// Whether a dtype holds fractions.

@@ -300,6 +300,7 @@ MPI_Datatype mpi_type(DType dtype) {
     case DType::kUInt8:
       return MPI_UINT8_T;
     case DType::kBFloat16:
+    case DType::kFloat16:
       return MPI_UINT16_T;  // moved, never added up
     default:
       break;  // no values of programs

@@ -31,9 +31,9 @@ namespace meshwork::elementwise {
 
 /// Of what an op takes and gives; with numpy broadcasting.
 enum class Types {
-  kReal,    ///< float32 or bfloat16 of the same
+  kReal,    ///< float32, bfloat16 or float16 of the same
   kNumber,  ///< int32 and int64 too
-  kTruth,   ///< 0 or 1 of two numbers: bfloat16 of bfloat16, float32 of all else
+  kTruth,   ///< 0 or 1 of two numbers: of floats of 16 bits the same, float32 of all else
   kChoice,  ///< (condition, a, b): a condition that is floating, a and b of any one type
 };
 

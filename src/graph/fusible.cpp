@@ -8,7 +8,7 @@ namespace meshwork {
 namespace {
 
 bool is_float32(DType dtype) { return dtype == DType::kFloat32; }
-bool is_one_of_two(DType dtype) { return is_float32(dtype) || dtype == DType::kBFloat16; }
+bool is_computable(DType dtype) { return is_float32(dtype) || is_narrow_float(dtype); }
 
 }  // namespace
 
@@ -18,7 +18,7 @@ bool is_fusible(const Graph& program, ValueId id) {
   const DType to = node.type.dtype;
   if (node.inputs.size() == 1) {
     const DType from = program.type(node.inputs[0]).dtype;
-    if (from != to) return is_one_of_two(from) && is_one_of_two(to);
+    if (from != to) return is_computable(from) && is_computable(to);
   }
   return is_float32(to) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
            return is_float32(program.type(input).dtype);

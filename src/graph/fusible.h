@@ -5,7 +5,7 @@
 namespace meshwork {
 
 /// Whether a node may be computed with others in one pass over their elements: it is elementwise of
-/// float32, or casts between this and bfloat16.
+/// float32, or casts between this and floats of 16 bits.
 bool is_fusible(const Graph& program, ValueId id);
 
 /// Whether a node adds up each row of a value of float32: its elements along the last dimension,

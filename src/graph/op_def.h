@@ -73,7 +73,7 @@ struct OpDef {
   Reduction reduction = Reduction::kSum;  ///< how factors missing on the right of the rule combine
   /// Several ops read the result: a partial one is reduced at once instead of by each of them.
   bool reduce_eagerly = false;
-  /// The attribute `dtype` may ask for a float32 result of bfloat16 operands.
+  /// The attribute `dtype` may ask for a float32 result of operands of 16 bits.
   bool wide_result = false;
   bool in_place = false;  ///< the result may take the place of an operand of its type
   /// An element of the result depends on one element of each operand, broadcast as in numpy or

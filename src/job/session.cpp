@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/conversion.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "job/gpu_memory.h"
@@ -145,16 +145,14 @@ void Session::check_variables_agree() const {
 
 namespace {
 
-/// Files have weights of bfloat16 as float32.
-DType dtype_in_files(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
+/// Files have weights of 16 bits as float32.
+DType dtype_in_files(DType dtype) { return sum_dtype(dtype); }
 
-std::vector<BFloat16> rounded(const std::vector<std::byte>& floats) {
-  std::vector<BFloat16> result(floats.size() / sizeof(float));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    float value = 0;
-    std::memcpy(&value, floats.data() + i * sizeof(float), sizeof value);
-    result[i] = BFloat16(value);
-  }
+std::vector<std::byte> rounded(const std::vector<std::byte>& floats, DType to) {
+  const std::size_t count = floats.size() / sizeof(float);
+  std::vector<std::byte> result(count * size_of(to));
+  round_elements(reinterpret_cast<const float*>(floats.data()), static_cast<std::int64_t>(count),
+                 to, result.data());
   return result;
 }
 
@@ -230,7 +228,8 @@ void Session::load(const Held& held, const Stored& stored) {
     const DType dtype = held.tensors[i].dtype;
     buffer.resize(static_cast<std::size_t>(num_bytes({dtype, view.type.shape})));
     stored.read(held.tensors[i], view.region, view.type.shape, buffer.data());
-    dtype == view.type.dtype ? upload(view, buffer.data()) : upload(view, rounded(buffer).data());
+    const bool rounds = dtype != view.type.dtype;
+    upload(view, rounds ? rounded(buffer, view.type.dtype).data() : buffer.data());
   }
 }
 

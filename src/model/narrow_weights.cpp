@@ -1,6 +1,7 @@
 #include "model/narrow_weights.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "graph/op_def.h"
@@ -11,7 +12,14 @@ namespace meshwork {
 namespace {
 
 bool narrows(const Node& node) {
-  return node.op == &ops::kCast && node.type.dtype == DType::kBFloat16;
+  return node.op == &ops::kCast && is_narrow_float(node.type.dtype);
+}
+
+/// Whether all of a variable's readers take it in the same 16 bits.
+bool is_read_narrow(const Graph& graph, std::span<const ValueId> readers) {
+  return std::ranges::all_of(readers, [&](ValueId reader) {
+    return narrows(graph.node(reader)) && graph.type(reader) == graph.type(readers.front());
+  });
 }
 
 ValueMap<bool> find_narrow(const Graph& graph) {
@@ -22,8 +30,7 @@ ValueMap<bool> find_narrow(const Graph& graph) {
     const std::vector<ValueId>& by = readers[variable.value];
     narrow[variable.value] =
         !variable.is_cache && graph.type(variable.value).dtype == DType::kFloat32 && !by.empty() &&
-        reads[variable.value] == static_cast<int>(by.size()) &&
-        std::ranges::all_of(by, [&](ValueId reader) { return narrows(graph.node(reader)); });
+        reads[variable.value] == static_cast<int>(by.size()) && is_read_narrow(graph, by);
   }
   return narrow;
 }
@@ -32,6 +39,7 @@ ValueMap<bool> find_narrow(const Graph& graph) {
 
 void keep_narrow_weights(Graph& graph) {
   const ValueMap<bool> narrow = find_narrow(graph);
+  const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph);
   Graph result;
   Renaming renamed;
   for (const ValueId id : graph.ids()) {
@@ -43,8 +51,8 @@ void keep_narrow_weights(Graph& graph) {
     renamed.push_back(result.nodes.append(remap(node, renamed)));
     if (!narrow[id]) continue;
     Node& weight = result.node(renamed[id]);
-    weight.type.dtype = DType::kBFloat16;
-    weight.attrs.set("dtype", std::string(to_string(DType::kBFloat16)));
+    weight.type.dtype = graph.type(readers[id].front()).dtype;
+    weight.attrs.set("dtype", std::string(to_string(weight.type.dtype)));
   }
   remap_names(graph, renamed, result);
   graph = std::move(result);

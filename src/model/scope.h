@@ -74,8 +74,8 @@ class Scope {
 
   /// A new float32 variable `<path>/<name>` (in a part `<path>/<part>/<name>`), trained if the
   /// layer is, in the dtype in which the layer takes its variables: a layer that computes in
-  /// bfloat16 sees all of them rounded to it. Its initial value is an op of its own and no part of
-  /// the program. Throws Error if the initializer is not for such a shape. A layer that is built
+  /// floats of 16 bits sees all of them rounded. Its initial value is an op of its own and no part
+  /// of the program. Throws Error if the initializer is not for such a shape. A layer that is built
   /// once more under its path (a shared one) gets its variable again.
   ValueId variable(const std::string& name, const Shape& shape, const Initializer& initializer);
 

@@ -52,7 +52,7 @@ TensorType infer(const OpArgs& args) {
              to_string(result));
   }
   result.shape = broadcast_shapes(inputs);
-  const bool is_truth = kTypes == elementwise::Types::kTruth && result.dtype != DType::kBFloat16;
+  const bool is_truth = kTypes == elementwise::Types::kTruth && !is_narrow_float(result.dtype);
   if (is_truth) result.dtype = DType::kFloat32;
   return result;
 }

@@ -5,7 +5,7 @@
 
 namespace meshwork::ops {
 
-/// Type of an op of one operand: that of the operand, of float32 or bfloat16.
+/// Type of an op of one operand: that of the operand, of float32 or a float of 16 bits.
 TensorType infer_unary(const OpArgs& args);
 
 /// The shape to which all broadcast; throws Error if they do not.

@@ -1,11 +1,11 @@
-// elementwise nodes of bfloat16 -> the same of float32 between casts, to be computed in one pass:
-// where one is made of another of its layer nothing is rounded in between. What a layer gives, and
-// what is kept for the backward pass, stays rounded.
+// elementwise nodes of floats of 16 bits -> the same of float32 between casts, to be computed in
+// one pass: where one is made of another of its layer nothing is rounded in between. What a layer
+// gives, and what is kept for the backward pass, stays rounded.
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "base/bfloat16.h"
+#include "base/conversion.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
 #include "rewrite/insertions.h"
@@ -28,7 +28,7 @@ class Widening {
 
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
-  bool is_narrow(ValueId id) const { return program_.type(id).dtype == DType::kBFloat16; }
+  bool is_narrow(ValueId id) const { return is_narrow_float(program_.type(id).dtype); }
 
   bool can_widen(ValueId id) const {
     const std::vector<ValueId>& inputs = node(id).inputs;
@@ -45,7 +45,7 @@ class Widening {
     Node& rounded = program_.node(id);
     rounded.op = &ops::kCast;
     rounded.inputs = {wide_[id]};
-    rounded.attrs = {{"dtype", std::string(to_string(DType::kBFloat16))}};
+    rounded.attrs = {{"dtype", std::string(to_string(rounded.type.dtype))}};
   }
 
   bool in_one_pass(ValueId reader, ValueId input) const {
@@ -63,7 +63,8 @@ class Widening {
     Node cast = node(reader);
     cast.type = {DType::kFloat32, program_.type(input).shape};
     if (node(input).op == &ops::kConstant) {
-      const BFloat16 value(static_cast<float>(node(input).attrs.real("value")));
+      const float value = rounded_to(program_.type(input).dtype,
+                                     static_cast<float>(node(input).attrs.real("value")));
       cast.op = &ops::kConstant;
       cast.inputs = {};
       cast.attrs = node(input).attrs;

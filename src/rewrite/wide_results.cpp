@@ -1,5 +1,5 @@
-// cast(product of bfloat16, float32) -> product that gives float32, where it is a gradient or added
-// up across devices; cast(cast(x, bfloat16), float32) -> x, where it is a gradient: no digits are
+// cast(product of 16 bits, float32) -> product that gives float32, where it is a gradient or added
+// up across devices; cast(cast(x, 16 bits), float32) -> x, where it is a gradient: no digits are
 // lost on the way, and passes over the result are saved. What layers give in the forward pass stays
 // rounded.
 #include <utility>
@@ -32,12 +32,12 @@ bool is_forward(const Node& node) {
 }
 
 bool is_rounding(const Graph& program, const Node& node) {
-  return node.op == &ops::kCast && node.type.dtype == DType::kBFloat16 &&
+  return node.op == &ops::kCast && is_narrow_float(node.type.dtype) &&
          program.type(node.inputs[0]).dtype == DType::kFloat32;
 }
 
 bool can_widen(const Node& node) {
-  return node.op->wide_result && node.type.dtype == DType::kBFloat16;
+  return node.op->wide_result && is_narrow_float(node.type.dtype);
 }
 
 void run(Graph& program, const Target& /*target*/) {

@@ -101,6 +101,9 @@ HostTensor draw(const OpCase& op_case, std::size_t index) {
     case DType::kBFloat16:
       store<BFloat16>(tensor, elements);
       break;
+    case DType::kFloat16:
+      store<Float16>(tensor, elements);
+      break;
     default:
       MW_CHECK(false, "a case of {}", to_string(input.type.dtype));
   }
@@ -173,48 +176,55 @@ const std::vector<OpCase>& op_cases() {
 OpCase in_float32(const OpCase& op_case) {
   OpCase wide = op_case;
   for (CaseInput& input : wide.inputs) {
-    if (input.type.dtype == DType::kBFloat16) input.type.dtype = DType::kFloat32;
+    if (is_narrow_float(input.type.dtype)) input.type.dtype = DType::kFloat32;
   }
-  if (wide.output.dtype == DType::kBFloat16) wide.output.dtype = DType::kFloat32;
+  if (is_narrow_float(wide.output.dtype)) wide.output.dtype = DType::kFloat32;
   return wide;
 }
 
-const std::vector<OpCase>& bfloat16_cases() {
-  static const std::vector<OpCase> cases = [] {
-    std::vector<OpCase> all;
-    for (const OpCase& op_case : op_cases()) {
-      // Losses are computed in float32.
-      const bool is_loss =
-          op_case.op == &ops::kCrossentropy || op_case.op == &ops::kCrossentropyGradient;
-      const bool is_conversion =
-          op_case.op == &ops::kConvert || op_case.op == &ops::kTakeRows;  // nothing stores bfloat16
-      if (op_case.op == &ops::kCast || op_case.op == &ops::kSamples || is_conversion || is_loss)
-        continue;
-      OpCase narrow = op_case;
-      const std::size_t operands = std::min(narrow.inputs.size(), narrow_operands(*op_case.op));
-      int changed = 0;
-      for (std::size_t i = 0; i < operands; ++i) {
-        TensorType& type = narrow.inputs[i].type;
-        if (type.dtype != DType::kFloat32) continue;
-        type.dtype = DType::kBFloat16;
-        ++changed;
-      }
-      if (changed == 0) continue;
-      narrow.name += " of bfloat16";
-      std::vector<TensorType> types;
-      for (const CaseInput& input : narrow.inputs) types.push_back(input.type);
-      narrow.output = inferred(narrow, types);
-      all.push_back(narrow);
-      if (!op_case.op->wide_result) continue;
-      narrow.name += " to float32";
-      narrow.attrs.set("dtype", "float32");
-      narrow.output.dtype = DType::kFloat32;
-      narrow.differentiable.clear();
-      all.push_back(narrow);
+namespace {
+
+std::vector<OpCase> make_narrow_cases(DType narrow_dtype) {
+  std::vector<OpCase> all;
+  for (const OpCase& op_case : op_cases()) {
+    // Losses are computed in float32.
+    const bool is_loss =
+        op_case.op == &ops::kCrossentropy || op_case.op == &ops::kCrossentropyGradient;
+    const bool is_conversion =
+        op_case.op == &ops::kConvert || op_case.op == &ops::kTakeRows;  // nothing stores 16 bits
+    if (op_case.op == &ops::kCast || op_case.op == &ops::kSamples || is_conversion || is_loss)
+      continue;
+    OpCase narrow = op_case;
+    const std::size_t operands = std::min(narrow.inputs.size(), narrow_operands(*op_case.op));
+    int changed = 0;
+    for (std::size_t i = 0; i < operands; ++i) {
+      TensorType& type = narrow.inputs[i].type;
+      if (type.dtype != DType::kFloat32) continue;
+      type.dtype = narrow_dtype;
+      ++changed;
     }
-    return all;
-  }();
-  return cases;
+    if (changed == 0) continue;
+    narrow.name += fmt::format(" of {}", to_string(narrow_dtype));
+    std::vector<TensorType> types;
+    for (const CaseInput& input : narrow.inputs) types.push_back(input.type);
+    narrow.output = inferred(narrow, types);
+    all.push_back(narrow);
+    if (!op_case.op->wide_result) continue;
+    narrow.name += " to float32";
+    narrow.attrs.set("dtype", "float32");
+    narrow.output.dtype = DType::kFloat32;
+    narrow.differentiable.clear();
+    all.push_back(narrow);
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<OpCase>& narrow_cases(DType narrow) {
+  static const std::vector<OpCase> bfloat16 = make_narrow_cases(DType::kBFloat16);
+  static const std::vector<OpCase> float16 = make_narrow_cases(DType::kFloat16);
+  return narrow == DType::kBFloat16 ? bfloat16 : float16;
 }
 
 }  // namespace meshwork

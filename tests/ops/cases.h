@@ -40,9 +40,10 @@ struct OpCase {
 /// All cases, in a fixed order; every op of the registry has at least one.
 const std::vector<OpCase>& op_cases();
 
-/// Those that can be, with their float32 operands in bfloat16, but for the statistics of channels,
-/// and float32 results asked for where an op can give them.
-const std::vector<OpCase>& bfloat16_cases();
+/// Those that can be, with their float32 operands in a float of 16 bits, but for the statistics of
+/// channels, and float32 results asked for where an op can give them.
+const std::vector<OpCase>& narrow_cases(DType narrow);
+inline const std::vector<OpCase>& bfloat16_cases() { return narrow_cases(DType::kBFloat16); }
 
 /// Appends the use of the op with these operands; its type is what the op infers.
 ValueId append(GraphBuilder& b, const OpCase& op_case, std::vector<ValueId> inputs);

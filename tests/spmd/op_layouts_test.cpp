@@ -185,7 +185,7 @@ void check_all_layouts(const OpCase& op_case, const Mesh& mesh, int axis) {
     for (const Layout& layout : layouts[k]) text += " " + to_string(layout, mesh);
     CAPTURE(text);
     // Sums in another order, which may be rounded the other way.
-    const bool rounded = op_case.output.dtype == DType::kBFloat16;
+    const bool rounded = is_narrow_float(op_case.output.dtype);
     const double tolerance = std::max(op_case.tolerance, rounded ? 1.0 / 64 : 2e-5);
     CHECK(difference(runs[k].outputs.at("y"), expected, tolerance) == "");
     check_collectives(program, layouts[k], mesh, runs[k].collectives);
@@ -218,5 +218,8 @@ TEST_CASE("every op in every layout over the second axis of 4 x 2 devices") {
 }
 TEST_CASE("every op of bfloat16 in every layout over 3 devices") {
   check_on({{"a"}, {3}}, 0, bfloat16_cases());
+}
+TEST_CASE("every op of float16 in every layout over 3 devices") {
+  check_on({{"a"}, {3}}, 0, narrow_cases(DType::kFloat16));
 }
 TEST_CASE("every op in every layout over 8 devices") { check_on({{"a"}, {8}}, 0); }

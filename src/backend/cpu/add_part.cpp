@@ -3,6 +3,7 @@
 
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/types.h"
 #include "backend/cpu/views.h"
 #include "base/parallel.h"
 #include "base/simd.h"
@@ -41,7 +42,7 @@ Launch launch(const KernelArgs& args) {
 }  // namespace
 
 Launch add_part(const KernelArgs& args) {
-  return args.output.type.dtype == DType::kBFloat16 ? launch<BFloat16>(args) : launch<float>(args);
+  return with_float(args.output.type.dtype, [&](auto x) { return launch<decltype(x)>(args); });
 }
 
 }  // namespace meshwork::cpu

@@ -54,7 +54,8 @@ struct SettleLoop {
 }  // namespace
 
 bool multiplies_narrow(const SiblingArgs& args) {
-  return args.inputs[0].type.dtype == DType::kBFloat16 && multiplies_bfloat16();
+  const DType dtype = args.inputs[0].type.dtype;
+  return dtype == DType::kBFloat16 && multiplies(dtype);
 }
 
 const BFloat16* as_operand(const float* from, std::int64_t count, BFloat16* to) {

@@ -51,7 +51,7 @@ class TileProduct<float> {
   float factor_;
 };
 
-/// Primitives of oneDNN, made once for all shapes of tiles: multiplies_bfloat16() is true.
+/// Primitives of oneDNN, made once for all shapes of tiles: multiplies(DType::kBFloat16) is true.
 template <>
 class TileProduct<BFloat16> {
  public:

@@ -7,6 +7,7 @@
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/types.h"
 #include "backend/cpu/views.h"
 #include "base/check.h"
 #include "base/parallel.h"
@@ -225,8 +226,8 @@ Launch bind_sums_of(const KernelArgs& args) {
 template <class Terms>
 Launch bind_sums(const KernelArgs& args) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
-  const bool narrow = args.inputs[0].type.dtype == DType::kBFloat16;
-  return narrow ? bind_sums_of<Terms, BFloat16>(args) : bind_sums_of<Terms, float>(args);
+  return with_float(args.inputs[0].type.dtype,
+                    [&](auto x) { return bind_sums_of<Terms, decltype(x)>(args); });
 }
 
 /// y = x scale + offset, of rows of contiguous elements.
@@ -318,8 +319,7 @@ std::int64_t channel_sums_workspace(const KernelArgs& args) {
 }
 
 Launch scale_offset(const KernelArgs& args) {
-  const bool narrow = args.output.type.dtype == DType::kBFloat16;
-  return narrow ? bind_scale<BFloat16>(args) : bind_scale<float>(args);
+  return with_float(args.output.type.dtype, [&](auto x) { return bind_scale<decltype(x)>(args); });
 }
 
 }  // namespace meshwork::cpu

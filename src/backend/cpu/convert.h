@@ -5,12 +5,16 @@
 #include <type_traits>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 
 namespace meshwork::cpu {
 
+template <class T>
+inline constexpr bool kIsNarrow = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
+
 /// The type in which numbers of type T are computed with, and a number in it.
 template <class T>
-using Computed = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+using Computed = std::conditional_t<kIsNarrow<T>, float, T>;
 
 template <class T>
 [[gnu::always_inline]] inline Computed<T> computed(T x) {
@@ -21,7 +25,7 @@ template <class T>
 /// gives the end of the range and NaN gives 0; whole numbers that do not fit wrap around.
 template <class To, class From>
 [[gnu::always_inline]] inline To convert(From x) {
-  if constexpr (std::is_same_v<From, BFloat16> || std::is_same_v<To, BFloat16>) {
+  if constexpr (kIsNarrow<From> || kIsNarrow<To>) {
     return static_cast<To>(convert<Computed<To>>(computed(x)));
   } else if constexpr (std::is_same_v<From, float> && !std::is_same_v<To, float>) {
     // 2^bits is a float, the greatest To often is not.
@@ -39,7 +43,7 @@ template <class To, class From>
 /// bits does not.
 template <class To, class From>
 [[gnu::always_inline]] inline void store(To& to, From value) {
-  if constexpr (std::is_same_v<To, BFloat16>) {
+  if constexpr (kIsNarrow<To>) {
     to.bits = convert<To>(value).bits;
   } else {
     to = convert<To>(value);

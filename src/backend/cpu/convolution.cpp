@@ -242,11 +242,11 @@ std::int64_t workspace_w(const KernelArgs& args) {
 }
 
 std::int64_t workspace(const KernelArgs& args, WorkspaceBytes bytes) {
-  return multiplies_bfloat16() ? bytes(args) : widened_workspace(args, bytes);
+  return multiplies(args.inputs[0].type.dtype) ? bytes(args) : widened_workspace(args, bytes);
 }
 
 Launch launch(const KernelArgs& args, Bind bind) {
-  return multiplies_bfloat16() ? bind(args) : bind_widened(args, bind);
+  return multiplies(args.inputs[0].type.dtype) ? bind(args) : bind_widened(args, bind);
 }
 
 }  // namespace

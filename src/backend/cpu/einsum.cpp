@@ -239,8 +239,8 @@ Launch bind(const KernelArgs& args) {
 std::int64_t einsum_workspace(const KernelArgs& args) {
   std::int64_t bytes = 0;
   if (by_few_rows(args, [&](const FewRows& rows) { bytes = rows.workspace_bytes(); })) return bytes;
-  return multiplies_bfloat16() ? product_workspace(args)
-                               : widened_workspace(args, product_workspace);
+  return multiplies(types_of(args).operands) ? product_workspace(args)
+                                             : widened_workspace(args, product_workspace);
 }
 
 Launch einsum(const KernelArgs& args) {
@@ -249,7 +249,7 @@ Launch einsum(const KernelArgs& args) {
     launch = rows.bind(args.inputs[0].data, args.inputs[1].data, args.output.data, args.workspace);
   });
   if (by_rows) return launch;
-  return multiplies_bfloat16() ? bind(args) : bind_widened(args, bind);
+  return multiplies(types_of(args).operands) ? bind(args) : bind_widened(args, bind);
 }
 
 }  // namespace meshwork::cpu

@@ -10,18 +10,20 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/reference/kernels.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-template <class Entry>
-ElementwiseStep<BFloat16> bfloat16_step() {
+/// Of floats of 16 bits.
+template <class Entry, class T>
+ElementwiseStep<T> narrow_step() {
   if constexpr (Entry::kTraits.types == elementwise::Types::kChoice) {
     using Bits = std::uint16_t;  // the choices are only moved
-    return vectorized<StepLoop<Entry, BFloat16, Bits, BFloat16, Bits, Bits>>();
+    return vectorized<StepLoop<Entry, T, Bits, T, Bits, Bits>>();
   } else {
-    return elementwise_step<Entry, BFloat16>();
+    return elementwise_step<Entry, T>();
   }
 }
 
@@ -61,7 +63,13 @@ Launch bind(const KernelArgs& args) {
   if (all_are(DType::kFloat32)) {
     return bind_rows<float>(args, find_fusion_step(Entry::kTraits.name));
   }
-  if (all_are(DType::kBFloat16)) return bind_rows<BFloat16>(args, bfloat16_step<Entry>());
+  const DType dtype = args.output.type.dtype;
+  if (is_narrow_float(dtype) && all_are(dtype)) {
+    return with_narrow(dtype, [&](auto number) {
+      using T = decltype(number);
+      return bind_rows<T>(args, narrow_step<Entry, T>());
+    });
+  }
   constexpr std::size_t kNumber = elementwise::index_in<Entry>(elementwise::All{});
   return reference::elementwise_kernels()[kNumber].bind(args);
 }

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/row_blocks.h"
-#include "base/bfloat16.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -141,9 +141,9 @@ RowBlocks embedding_gradient_rows(const FusionGroup& args, const FusionGroup::Me
                                   std::int64_t block) {
   const TensorView& dy = args.inputs.at(member.operands[0]);
   const TensorView& index = args.inputs.at(member.operands[1]);
-  return dy.type.dtype == DType::kBFloat16
-             ? rows_of_gradient<BFloat16>(member.output, dy, index, block)
-             : rows_of_gradient<float>(member.output, dy, index, block);
+  return with_float(dy.type.dtype, [&](auto number) {
+    return rows_of_gradient<decltype(number)>(member.output, dy, index, block);
+  });
 }
 
 }  // namespace meshwork::cpu

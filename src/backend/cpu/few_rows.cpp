@@ -7,7 +7,7 @@
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "base/bfloat16.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -32,6 +32,12 @@ using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
   std::memcpy(&halves, from, sizeof halves);
   const Words words = __builtin_convertvector(halves, Words) << 16;
   std::memcpy(&to, &words, sizeof to);
+}
+[[gnu::always_inline]] inline void load(Vector& to, const Float16* from) {
+  float numbers[kLanes];
+#pragma omp simd
+  for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = from[lane];
+  load(to, numbers);
 }
 [[gnu::always_inline]] inline void store(float* to, const Vector& from) {
   std::memcpy(to, &from, sizeof from);
@@ -210,27 +216,28 @@ std::int64_t room(std::int64_t numbers) {
   return whole_lines(numbers * static_cast<std::int64_t>(sizeof(float)));
 }
 
-/// Of bfloat16: rows of x are widened into the workspace, those of y rounded out of it.
+/// Of floats of 16 bits: rows of x are widened into the workspace, those of y rounded out of it.
+template <class T>
 struct NarrowRows {
   std::int64_t rows;
-  const BFloat16* x;
+  const T* x;
   std::int64_t x_stride;
   float* wide_x;
-  BFloat16* y;  ///< null: the result is float32
+  T* y;  ///< null: the result is float32
   std::int64_t y_stride;
-  Part<BFloat16> all;
-  Loop<BFloat16> loop;
+  Part<T> all;
+  Loop<T> loop;
 
   NarrowRows(const EinsumPlan& plan, const std::byte* x, const std::byte* w, std::byte* y,
              bool rounds, std::byte* workspace)
       : rows(plan.m),
-        x(reinterpret_cast<const BFloat16*>(x)),
+        x(reinterpret_cast<const T*>(x)),
         x_stride(plan.x.rows),
         wide_x(reinterpret_cast<float*>(workspace)),
-        y(rounds ? reinterpret_cast<BFloat16*>(y) : nullptr),
+        y(rounds ? reinterpret_cast<T*>(y) : nullptr),
         y_stride(plan.y.rows),
-        all(part_of<BFloat16>(plan, wide_x, w, reinterpret_cast<float*>(y))),
-        loop(loop_for<BFloat16>(plan)) {
+        all(part_of<T>(plan, wide_x, w, reinterpret_cast<float*>(y))),
+        loop(loop_for<T>(plan)) {
     all.x_stride = plan.k;
     if (!rounds) return;
     all.y = reinterpret_cast<float*>(workspace + room(plan.m * plan.k));
@@ -239,13 +246,12 @@ struct NarrowRows {
 
   void operator()() const {
     for (std::int64_t i = 0; i < rows; ++i) {
-      vectorized<ConvertLoop<BFloat16, float>>()(x + i * x_stride, wide_x + i * all.k, all.k);
+      vectorized<ConvertLoop<T, float>>()(x + i * x_stride, wide_x + i * all.k, all.k);
     }
-    compute(all, loop, [&](const Part<BFloat16>& part) {
+    compute(all, loop, [&](const Part<T>& part) {
       for (std::int64_t i = 0; i < rows && y != nullptr; ++i) {
-        vectorized<ConvertLoop<float, BFloat16>>()(part.y + i * part.y_stride + part.begin,
-                                                   y + i * y_stride + part.begin,
-                                                   part.end - part.begin);
+        vectorized<ConvertLoop<float, T>>()(part.y + i * part.y_stride + part.begin,
+                                            y + i * y_stride + part.begin, part.end - part.begin);
       }
     });
   }
@@ -261,13 +267,15 @@ bool FewRows::pays(const EinsumPlan& plan) {
 
 std::int64_t FewRows::workspace_bytes() const {
   if (operands == DType::kFloat32) return 0;
-  return room(plan.m * plan.k) + (result == DType::kBFloat16 ? room(plan.m * plan.n) : 0);
+  return room(plan.m * plan.k) + (is_narrow_float(result) ? room(plan.m * plan.n) : 0);
 }
 
 Launch FewRows::bind(const std::byte* x, const std::byte* w, std::byte* y,
                      std::byte* workspace) const {
-  if (operands == DType::kBFloat16) {
-    return NarrowRows(plan, x, w, y, result == DType::kBFloat16, workspace);
+  if (is_narrow_float(operands)) {
+    return with_narrow(operands, [&](auto number) -> Launch {
+      return NarrowRows<decltype(number)>(plan, x, w, y, is_narrow_float(result), workspace);
+    });
   }
   const auto all =
       part_of<float>(plan, reinterpret_cast<const float*>(x), w, reinterpret_cast<float*>(y));

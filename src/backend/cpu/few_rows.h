@@ -9,14 +9,14 @@
 namespace meshwork::cpu {
 
 /// y = x w where y has few rows, as when one token is generated: w is read once, as it lies, and
-/// nothing is packed. Of bfloat16 sums are float32, and rounded once if y is bfloat16. No bit
+/// nothing is packed. Of floats of 16 bits sums are float32, and rounded once if y is such. No bit
 /// depends on the number of threads.
 struct FewRows {
   /// Whether the product of a plan is one for which this pays.
   static bool pays(const EinsumPlan& plan);
 
   const EinsumPlan& plan;
-  DType operands;  ///< float32 or bfloat16
+  DType operands;  ///< float32, bfloat16 or float16
   DType result;
 
   std::int64_t workspace_bytes() const;

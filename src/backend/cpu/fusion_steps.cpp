@@ -5,6 +5,7 @@
 
 #include "backend/cpu/elementwise_loop.h"
 #include "backend/cpu/lanes.h"
+#include "backend/cpu/types.h"
 #include "elementwise/all.h"
 
 namespace meshwork::cpu {
@@ -59,8 +60,14 @@ RowSums find_row_sums() { return vectorized<RowSumsLoop>(); }
 FusionStep find_fusion_step(std::string_view op, DType from, DType to) {
   if (from == to && from == DType::kFloat32) return find_step(op, elementwise::All{});
   if (op != "cast") return nullptr;
-  if (from == DType::kBFloat16) return vectorized<StepLoop<Cast, float, float, BFloat16>>();
-  if (to == DType::kBFloat16) return vectorized<StepLoop<Cast, float, BFloat16, float>>();
+  if (is_narrow_float(from) && to == DType::kFloat32) {
+    return with_narrow(
+        from, [](auto x) { return vectorized<StepLoop<Cast, float, float, decltype(x)>>(); });
+  }
+  if (is_narrow_float(to) && from == DType::kFloat32) {
+    return with_narrow(
+        to, [](auto y) { return vectorized<StepLoop<Cast, float, decltype(y), float>>(); });
+  }
   return nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/slide.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -172,9 +173,8 @@ Launch bind_parts(const KernelArgs& args, Bind bind, WorkspaceBytes workspace) {
 }  // namespace
 
 Launch bind_kernel_parts(const KernelArgs& args, Bind bind, WorkspaceBytes workspace) {
-  const bool narrow = args.output.type.dtype == DType::kBFloat16;
-  return narrow ? bind_parts<BFloat16>(args, bind, workspace)
-                : bind_parts<float>(args, bind, workspace);
+  return with_float(args.output.type.dtype,
+                    [&](auto y) { return bind_parts<decltype(y)>(args, bind, workspace); });
 }
 
 std::int64_t kernel_parts_workspace(const KernelArgs& args, WorkspaceBytes workspace) {

@@ -23,8 +23,10 @@ inline dnnl::memory::data_type data_type_of(DType dtype) {
   return dtype == DType::kBFloat16 ? Type::bf16 : Type::f32;
 }
 
-/// Whether oneDNN computes with bfloat16 on this machine.
-inline bool multiplies_bfloat16() {
+/// Whether operands of this dtype are given to oneDNN, or widened before. Few machines have
+/// instructions for float16, and on those without oneDNN has no product of it.
+inline bool multiplies(DType dtype) {
+  if (dtype != DType::kBFloat16) return dtype != DType::kFloat16;
   const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
   const unsigned needed = bits(dnnl::cpu_isa::avx512_core);
   static const unsigned there = bits(dnnl::get_effective_cpu_isa());

@@ -152,15 +152,20 @@ Launch bind(const KernelArgs& args, Computed<From> nothing) {
 
 Launch sum(const KernelArgs& args) {
   const DType dtype = args.inputs[0].type.dtype;
-  if (dtype == DType::kBFloat16) return bind<elementwise::Add, BFloat16>(args, 0);
+  if (is_narrow_float(dtype)) {
+    return with_narrow(dtype, [&](auto x) { return bind<elementwise::Add, decltype(x)>(args, 0); });
+  }
   return with_number(dtype,
                      [&](auto zero) { return bind<elementwise::Add, decltype(zero)>(args, zero); });
 }
 
 Launch max(const KernelArgs& args) {
   const DType dtype = args.inputs[0].type.dtype;
-  if (dtype == DType::kBFloat16) {
-    return bind<elementwise::Maximum, BFloat16>(args, -std::numeric_limits<float>::infinity());
+  if (is_narrow_float(dtype)) {
+    return with_narrow(dtype, [&](auto x) {
+      constexpr float kNothing = -std::numeric_limits<float>::infinity();
+      return bind<elementwise::Maximum, decltype(x)>(args, kNothing);
+    });
   }
   return with_number(dtype, [&](auto number) {
     using T = decltype(number);

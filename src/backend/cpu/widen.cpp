@@ -5,12 +5,13 @@
 #include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-bool is_narrow(const TensorView& view) { return view.type.dtype == DType::kBFloat16; }
+bool is_narrow(const TensorView& view) { return is_narrow_float(view.type.dtype); }
 
 /// visit(view) for each result.
 template <class Visit>
@@ -55,6 +56,14 @@ void copy(const TensorView& from, const TensorView& to) {
   });
 }
 
+void widen(const TensorView& narrow, const TensorView& wide) {
+  with_narrow(narrow.type.dtype, [&](auto from) { copy<decltype(from), float>(narrow, wide); });
+}
+
+void round(const TensorView& wide, const TensorView& narrow) {
+  with_narrow(narrow.type.dtype, [&](auto to) { copy<float, decltype(to)>(wide, narrow); });
+}
+
 /// `args` with wide views of what is narrow, operands only if `operands`, in its workspace, which
 /// then begins behind them.
 template <class Args>
@@ -82,11 +91,11 @@ Launch bind_around(const Args& args, BindArgs bind, const Widened<Args>& wide) {
   return [narrow = args.inputs, wide = wide.args.inputs, results = outputs_of(args),
           wide_results = outputs_of(wide.args), run = bind(wide.args)] {
     for (std::size_t i = 0; i < narrow.size(); ++i) {
-      if (wide[i].type.dtype != narrow[i].type.dtype) copy<BFloat16, float>(narrow[i], wide[i]);
+      if (wide[i].type.dtype != narrow[i].type.dtype) widen(narrow[i], wide[i]);
     }
     run();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (is_narrow(results[i])) copy<float, BFloat16>(wide_results[i], results[i]);
+      if (is_narrow(results[i])) round(wide_results[i], results[i]);
     }
   };
 }

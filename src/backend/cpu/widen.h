@@ -2,9 +2,9 @@
 
 #include "backend/cpu/siblings.h"
 
-/// bfloat16 for kernels that know float32: operands are widened into the workspace, and the result
-/// is rounded out of it. What such a kernel gives is what it gives of the same numbers in float32,
-/// rounded once.
+/// Floats of 16 bits for kernels that know float32: operands are widened into the workspace, and
+/// the result is rounded out of it. What such a kernel gives is what it gives of the same numbers
+/// in float32, rounded once.
 namespace meshwork::cpu {
 
 using Bind = Launch (*)(const KernelArgs& args);
@@ -14,7 +14,7 @@ using WorkspaceBytes = std::int64_t (*)(const KernelArgs& args);
 Launch bind_widened(const KernelArgs& args, Bind bind);
 std::int64_t widened_workspace(const KernelArgs& args, WorkspaceBytes workspace);
 
-/// A kernel that takes bfloat16, but gives float32.
+/// A kernel that takes floats of 16 bits, but gives float32.
 Launch bind_wide_result(const KernelArgs& args, Bind bind);
 std::int64_t wide_result_workspace(const KernelArgs& args, WorkspaceBytes workspace);
 

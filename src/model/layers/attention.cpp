@@ -10,7 +10,8 @@
 namespace meshwork::layers {
 namespace {
 
-constexpr double kHidden = 1e9;  // what Keras takes off hidden scores
+/// What Keras takes off hidden scores.
+double hidden_by(DType dtype) { return dtype == DType::kFloat16 ? 65504 : 1e9; }
 
 /// [batch, steps, features] each.
 struct Attended {
@@ -81,7 +82,8 @@ ValueId attend(Scope& scope, const Attended& x, ValueId scores, const Options& o
   GraphBuilder& b = scope.builder();
   const ValueId mask = score_mask(scope, x, options.is_causal);
   if (mask != kNoValue) {
-    scores = b.add(ops::kSelect, {mask, scores, ops::shift(b, scores, -kHidden)});
+    scores = b.add(ops::kSelect,
+                   {mask, scores, ops::shift(b, scores, -hidden_by(b.type(scores).dtype))});
   }
   ValueId weights = b.add(ops::kSoftmax, {scores}, {{"axis", 2}});
   weights = drop(scope, weights, options.dropout, options.stream, b.shape(weights));

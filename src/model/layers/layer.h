@@ -10,8 +10,8 @@
 
 namespace meshwork {
 
-/// What a layer of bfloat16 computes in: bfloat16; in it but for its variables, rounded as they
-/// are; or float32 altogether, where sums of bfloat16 would be too coarse. It gives bfloat16.
+/// What a layer of floats of 16 bits computes in: these; in them but for its variables, rounded as
+/// they are; or float32 altogether, where sums of 16 bits would be too coarse. It gives 16 bits.
 enum class Inside { kLayerDtype, kFloat32Variables, kFloat32 };
 
 struct LayerDef;

@@ -16,8 +16,9 @@ struct Reverse {
 
 Reverse read_reverse(Scope& scope, config::Reader& args) {
   Reverse reverse;
-  reverse.dtype = args.choose("reverse_dtype", scope.output_dtype(),
-                              {{"float32", DType::kFloat32}, {"bfloat16", DType::kBFloat16}});
+  reverse.dtype = args.choose(
+      "reverse_dtype", scope.output_dtype(),
+      {{"float32", DType::kFloat32}, {"bfloat16", DType::kBFloat16}, {"float16", DType::kFloat16}});
   reverse.soft_cap = args.get_real("logit_soft_cap", config::more_than(0));
   return reverse;
 }

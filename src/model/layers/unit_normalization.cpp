@@ -19,7 +19,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kUnitNormalization{
-    .names = {"UnitNormalization"}, .build = build, .passes_mask = true};
+const LayerDef kUnitNormalization{.names = {"UnitNormalization"},
+                                  .build = build,
+                                  .inside = Inside::kFloat32,
+                                  .passes_mask = true};
 
 }  // namespace meshwork::layers
