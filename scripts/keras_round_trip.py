@@ -306,6 +306,16 @@ CASES = {
         {"RMSprop": {"learning_rate": 0.01, "momentum": 0.5, "centered": True}},
     ),
     "accumulate": (BRANCHES, {"Adam": {"learning_rate": 0.01, "gradient_accumulation_steps": 3}}),
+    "scaled": (
+        BRANCHES,
+        {
+            "LossScaleOptimizer": {
+                "inner_optimizer": {"Adam": {"learning_rate": 0.01}},
+                "initial_scale": 1024.0,
+                "dynamic_growth_steps": 4,
+            }
+        },
+    ),
     "schedule": (
         BRANCHES,
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
@@ -370,6 +380,8 @@ def make_model(model):
 
 def make_optimizer(optimizer):
     name, args = parts(optimizer)
+    if "inner_optimizer" in args:
+        args["inner_optimizer"] = make_optimizer(args["inner_optimizer"])
     rate = args.get("learning_rate")
     if isinstance(rate, dict):
         schedule, numbers = parts(rate)

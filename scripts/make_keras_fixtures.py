@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records ten training steps of Keras 3 for small models: tests/fixtures/<case>.{yaml,npz}, and for
-networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}; some of both under Keras's policy
-mixed_bfloat16: tests/fixtures/mixed_bfloat16/<case>.{yaml,npz}.
+networks of many layers: tests/fixtures/networks/<case>.{yaml,npz}; some of both under Keras's policies
+mixed_bfloat16 and mixed_float16: tests/fixtures/mixed_bfloat16/<case>.{yaml,npz} and so on.
 
 Each case is one configuration file, as Meshwork reads it, and the arrays
 
@@ -13,6 +13,7 @@ Each case is one configuration file, as Meshwork reads it, and the arrays
     metric/<name>     of each step, over its batch, before its update
     final/<path>      variables after the last step
     slot/<path>       state of the optimizer after the last step (not of networks)
+    scales            under a LossScaleOptimizer: of the loss, after each step
     prediction        of the final weights for all of x
 
 Needs keras, keras-hub, jax (CPU) and PyYAML. Usage: make_keras_fixtures.py [tests/fixtures]
@@ -37,6 +38,7 @@ import yaml
 
 from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
 from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
+from keras_optimizers import OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
 
 SEED = 20240607
 STEPS = 10
@@ -113,95 +115,7 @@ GATE_LOGITS = {
     ],
 }
 
-# ------------------------------------------------------------- optimizers and losses
-
-OPTIMIZERS = {
-    "sgd": {"SGD": {"learning_rate": 0.1}},
-    "sgd_momentum": {"SGD": {"learning_rate": 0.05, "momentum": 0.9}},
-    "sgd_nesterov": {"SGD": {"learning_rate": 0.05, "momentum": 0.9, "nesterov": True}},
-    "sgd_decay": {"SGD": {"learning_rate": 0.1, "weight_decay": 0.05}},
-    "sgd_accumulate_average": {
-        "SGD": {
-            "learning_rate": 0.1,
-            "momentum": 0.9,
-            "weight_decay": 0.05,
-            "gradient_accumulation_steps": 2,
-            "use_ema": True,
-            "ema_momentum": 0.6,
-            "ema_overwrite_frequency": 2,
-        }
-    },
-    "sgd_global_clipnorm": {"SGD": {"learning_rate": 0.1, "global_clipnorm": 0.3}},
-    "rmsprop": {"RMSprop": {"learning_rate": 0.01}},
-    "rmsprop_full": {
-        "RMSprop": {"learning_rate": 0.005, "rho": 0.8, "momentum": 0.9, "centered": True}
-    },
-    "adam": {"Adam": {"learning_rate": 0.02}},
-    "adam_amsgrad": {"Adam": {"learning_rate": 0.02, "beta_2": 0.5, "amsgrad": True}},
-    "adam_clipnorm": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipnorm": 0.1}},
-    "adam_clipvalue": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipvalue": 0.02}},
-    "adam_accumulate": {
-        "Adam": {"learning_rate": 0.02, "clipnorm": 0.1, "gradient_accumulation_steps": 4}
-    },
-    "adam_average": {
-        "Adam": {
-            "learning_rate": 0.02,
-            "use_ema": True,
-            "ema_momentum": 0.8,
-            "ema_overwrite_frequency": 3,
-        }
-    },
-    "adamw": {"AdamW": {"learning_rate": 0.02}},
-    "adamw_exclude": {
-        "AdamW": {
-            "learning_rate": 0.02,
-            "weight_decay": 0.5,
-            "exclude_from_weight_decay": ["bias"],
-        }
-    },
-}
-
-SCHEDULED = {
-    "exponential": {
-        "ExponentialDecay": {
-            "initial_learning_rate": 0.1,
-            "decay_steps": 3,
-            "decay_rate": 0.6,
-            "staircase": True,
-        }
-    },
-    "piecewise": {"PiecewiseConstantDecay": {"boundaries": [2, 6], "values": [0.2, 0.1, 0.02]}},
-    "polynomial": {
-        "PolynomialDecay": {
-            "initial_learning_rate": 0.2,
-            "decay_steps": 4,
-            "end_learning_rate": 0.01,
-            "power": 2.0,
-            "cycle": True,
-        }
-    },
-    "cosine": {
-        "CosineDecay": {
-            "initial_learning_rate": 0.0,
-            "decay_steps": 6,
-            "alpha": 0.1,
-            "warmup_target": 0.2,
-            "warmup_steps": 3,
-        }
-    },
-    "inverse_time": {
-        "InverseTimeDecay": {"initial_learning_rate": 0.2, "decay_steps": 2, "decay_rate": 0.5}
-    },
-    "restarts": {
-        "CosineDecayRestarts": {
-            "initial_learning_rate": 0.2,
-            "first_decay_steps": 3,
-            "t_mul": 1.5,
-            "m_mul": 0.8,
-            "alpha": 0.05,
-        }
-    },
-}
+# ----------------------------------------------------------------------------- losses
 
 SCCE = "SparseCategoricalCrossentropy"
 LOSSES = {
@@ -300,6 +214,17 @@ def make_cases():
         metrics = weights.get("weighted_metrics", [])
         optimizer = {"Adam": {"learning_rate": 0.02}}
         cases[f"weights_{name}"] = (model, optimizer, loss, metrics, samples, weights)
+    for name, inner in SCALED.items():
+        optimizer = {"LossScaleOptimizer": {"inner_optimizer": inner, **SCALE}}
+        loss = {SCCE: {"from_logits": True}}
+        weights = {"overflows": True}
+        cases[f"scaled_{name}__classifier"] = (CLASSIFIER, optimizer, loss, [], samples, weights)
+        cases[f"scaled_{name}__regressor"] = (REGRESSOR, optimizer, "mse", [], samples, weights)
+    for name, schedule in SCHEDULED.items():
+        inner = {"SGD": {"learning_rate": schedule, "momentum": 0.5}}
+        optimizer = {"LossScaleOptimizer": {"inner_optimizer": inner, **SCALE}}
+        weights = {"overflows": True}
+        cases[f"scaled_schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples, weights)
     # The last batch has 5 samples.
     short = samples - 3
     loss = {SCCE: {"from_logits": True}}
@@ -332,6 +257,17 @@ def make_mixed():
     return cases
 
 
+def make_mixed_float16():
+    """The same, and one whose gradients overflow until the scale is small enough."""
+    cases = make_mixed()
+    inner = {"Adam": {"learning_rate": 0.02, "epsilon": 0.1}}
+    scale = {"initial_scale": 2.0**22, "dynamic_growth_steps": 2}
+    optimizer = {"LossScaleOptimizer": {"inner_optimizer": inner, **scale}}
+    loss = {SCCE: {"from_logits": True}}
+    cases["overflow"] = (CLASSIFIER, optimizer, loss, ["accuracy"], STEPS * BATCH, {})
+    return cases
+
+
 # ------------------------------------------------------------------------ Keras side
 
 
@@ -345,6 +281,9 @@ def parts(spec):
 
 def make_optimizer(spec):
     name, args = parts(spec)
+    if name == "LossScaleOptimizer":
+        inner = make_optimizer(args.pop("inner_optimizer"))
+        return keras.optimizers.LossScaleOptimizer(inner, **args, name="loss_scale_optimizer")
     exclude = args.pop("exclude_from_weight_decay", None)
     rate = args.get("learning_rate")
     if isinstance(rate, dict):
@@ -419,11 +358,28 @@ def weights_of(rng, y, weights):
 
 
 def make_data(rng, case):
-    model, _, loss, _, samples, _ = case
+    model, _, loss, _, samples, weights = case
     x = rng.normal(size=(samples, *model["input"])).astype(np.float32)
     if model in NETWORKS.values():
         x = np.round(8 * x) / 8  # compresses to a fifth
-    return x, make_labels(rng, samples, model, loss)
+    y = make_labels(rng, samples, model, loss)
+    for batch in OVERFLOWING if "overflows" in weights else []:
+        (y if y.dtype == np.float32 else x)[batch * BATCH : (batch + 1) * BATCH] *= 1e4
+    return x, y
+
+
+def scale_of(optimizer):
+    """Of the loss, where it is scaled and has been"""
+    scales = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    return float(np.asarray(optimizer.dynamic_scale.value)) if scales else None
+
+
+def is_slot(optimizer, variable):
+    """The number of steps is one where some are left out."""
+    owner, _, name = variable.path.rpartition("/")
+    if name == "iteration":
+        return scale_of(optimizer) is not None and owner != optimizer.name
+    return name != "learning_rate"
 
 
 def run(name, case, precision, data_of, slots):
@@ -451,7 +407,7 @@ def run(name, case, precision, data_of, slots):
             make_scorer(m, keras.metrics) for m in weights.get("weighted_metrics", [])
         ],
     )
-    logs = []
+    logs, scales = [], []
     for begin in range(0, samples, BATCH):
         model.reset_metrics()
         rows = slice(begin, begin + BATCH)
@@ -465,6 +421,7 @@ def run(name, case, precision, data_of, slots):
         test = model.test_on_batch(x[rows], y[rows], return_dict=True, **given) if masked else {}
         model.reset_metrics()
         logs.append({**model.train_on_batch(x[rows], y[rows], return_dict=True, **given), **test})
+        scales.append(scale_of(model.optimizer))
     arrays["losses"] = np.array([log["loss"] for log in logs], np.float32)
     for key in logs[0]:
         if key != "loss":
@@ -472,8 +429,10 @@ def run(name, case, precision, data_of, slots):
     for variable in model.weights:
         arrays[f"final/{variable.path}"] = np.asarray(variable.value)
     for variable in model.optimizer.variables if slots and name not in NETWORKS else []:
-        if variable.path.rpartition("/")[2] not in ("iteration", "learning_rate"):
+        if is_slot(model.optimizer, variable):
             arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
+    if scales[0] is not None:
+        arrays["scales"] = np.array(scales, np.float32)
     arrays["prediction"] = np.asarray(model(x)).astype(np.float32)
     for key, array in arrays.items():
         assert np.all(np.isfinite(array)), f"{name}: {key} is not finite"
@@ -508,7 +467,7 @@ def write_npz(path, arrays):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for key, array in arrays.items():
             text = io.BytesIO()
-            np.lib.format.write_array(text, np.ascontiguousarray(array), allow_pickle=False)
+            np.lib.format.write_array(text, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(key + ".npy"), text.getvalue(), zipfile.ZIP_DEFLATED)
 
 
@@ -522,11 +481,12 @@ of {batch} samples. {count} cases.
 - `schedule_<schedule>`: every learning rate schedule
 - `loss_<loss>`: every loss, with every metric at least once
 - `weights_<what>`: class and sample weights, with weighted metrics
+- `scaled_<optimizer>__<model>`, `scaled_schedule_<schedule>`: under a LossScaleOptimizer; of two batches the gradients overflow
 - `short_batch`: the last batch has {last} samples
 
 `networks/`: {networks} networks of convolutions, pools and normalizations, in the same form.
 
-`mixed_bfloat16/`: {mixed} of both under Keras's policy of this name, in the same form.
+`mixed_bfloat16/`, `mixed_float16/`: {mixed} and {mixed_float16} of both under Keras's policies of these names, in the same form.
 
 `layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
 
@@ -553,10 +513,11 @@ def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures"
     cases = make_cases()
     networks = make_networks()
-    mixed = make_mixed()
+    mixed, mixed_float16 = make_mixed(), make_mixed_float16()
     write_cases(folder, cases)
     write_cases(os.path.join(folder, "networks"), networks)
     write_cases(os.path.join(folder, "mixed_bfloat16"), mixed, "mixed_bfloat16")
+    write_cases(os.path.join(folder, "mixed_float16"), mixed_float16, "mixed_float16")
     with open(os.path.join(folder, "README.md"), "w") as file:
         file.write(
             README.format(
@@ -571,6 +532,7 @@ def main():
                 last=BATCH - 3,
                 networks=len(networks),
                 mixed=len(mixed),
+                mixed_float16=len(mixed_float16),
             )
         )
 

@@ -120,7 +120,7 @@ void forward(Compilation& c) {
 
 void backward(Compilation& c) {
   if (mode_of(c.kind) != Mode::kTrain) return;
-  add_gradients(c.graph);
+  add_gradients(c.graph, loss_scale(c.graph, c.config.compile->optimizer));
   if (!c.graph.gradients.empty()) return;
   config::fail_at(c.config.model.at,
                   "model: the loss depends on no trainable variable; add a layer "

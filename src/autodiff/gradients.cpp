@@ -28,7 +28,8 @@ void note_gradient(GraphBuilder& b, ValueId gradient, ValueId of) {
 
 }  // namespace
 
-std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const ValueId> wrt) {
+std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const ValueId> wrt,
+                               ValueId scale) {
   MW_CHECK(b.shape(loss).empty(), "the loss is {}", to_string(b.type(loss)));
   const ValueMap<bool> depends = dependents(b.graph(), wrt);
   const std::string saved_path = b.path();
@@ -36,7 +37,7 @@ std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const Va
   b.set_phase(Phase::kBackward);
 
   ValueMap<ValueId> gradient(b.graph().nodes.size(), kNoValue);
-  gradient[loss] = ops::constant(b, 1.0);
+  gradient[loss] = scale == kNoValue ? ops::constant(b, 1.0) : scale;
   for (ValueId id = loss; id >= 0; --id) {
     if (gradient[id] == kNoValue || !depends[id]) continue;
     const Node node = b.node(id);
@@ -63,13 +64,13 @@ std::vector<ValueId> gradients(GraphBuilder& b, ValueId loss, std::span<const Va
   return result;
 }
 
-void add_gradients(Graph& graph) {
+void add_gradients(Graph& graph, ValueId scale) {
   std::vector<ValueId> weights;
   for (const Variable& variable : graph.variables) {
     if (variable.trainable) weights.push_back(variable.value);
   }
   GraphBuilder b(graph);
-  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights);
+  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights, scale);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] != kNoValue) graph.gradients.push_back({weights[i], found[i]});
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cctype>
+
 #include "config/config.h"
 
 namespace meshwork::config {
@@ -23,6 +26,11 @@ ClassSpec read_class(const Value& value, std::string_view what) {
             describe(entry.value));
   }
   return {entry.key, entry.value, entry.at};
+}
+
+bool same_class(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 }  // namespace meshwork::config

@@ -125,9 +125,20 @@ void read_labels(const Value* labels, const std::vector<std::string>& outputs, C
   }
 }
 
+/// What Keras's compile() does under mixed_float16, whose small gradients would round to 0.
+ClassSpec with_scaled_loss(const ClassSpec& optimizer) {
+  if (same_class(optimizer.name, kLossScaleOptimizer)) return optimizer;
+  ClassSpec scaled{std::string(kLossScaleOptimizer), {}, optimizer.at};
+  scaled.args.at = optimizer.at;
+  Value& inner = scaled.args.insert("inner_optimizer", optimizer.at).value;
+  inner.at = optimizer.at;
+  inner.insert(optimizer.name, optimizer.at).value = optimizer.args;
+  return scaled;
+}
+
 }  // namespace
 
-CompileSpec read_compile(const Value& compile, const ModelSpec& model) {
+CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision precision) {
   Reader reader(compile, "compile");
   CompileSpec spec;
   spec.at = compile.at;
@@ -135,6 +146,10 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model) {
   spec.optimizer.at = spec.optimizer.args.at = compile.at;
   if (const Value* optimizer = reader.find("optimizer")) {
     spec.optimizer = read_class(*optimizer, "optimizer");
+  }
+  const bool scales_loss = reader.get("auto_scale_loss", true);
+  if (scales_loss && precision == Precision::kMixedFloat16) {
+    spec.optimizer = with_scaled_loss(spec.optimizer);
   }
   const Value* metrics = reader.find("metrics");
   const Value* weighted_metrics = reader.find("weighted_metrics");

@@ -126,9 +126,20 @@ std::string resolved_text(Value root, const MeshSpec& mesh) {
 }  // namespace
 
 Precision read_precision(const Value& value, std::string_view what) {
-  return choose<Precision>(
-      value, what,
-      {{"float32", Precision::kFloat32}, {"mixed_bfloat16", Precision::kMixedBFloat16}});
+  return choose<Precision>(value, what,
+                           {{"float32", Precision::kFloat32},
+                            {"mixed_bfloat16", Precision::kMixedBFloat16},
+                            {"mixed_float16", Precision::kMixedFloat16}});
+}
+
+DType compute_dtype(Precision precision) {
+  if (precision == Precision::kMixedBFloat16) return DType::kBFloat16;
+  return precision == Precision::kMixedFloat16 ? DType::kFloat16 : DType::kFloat32;
+}
+
+std::string to_string(Precision precision) {
+  const std::string_view dtype = meshwork::to_string(compute_dtype(precision));
+  return (precision == Precision::kFloat32 ? "" : "mixed_") + std::string(dtype);
 }
 
 namespace {
@@ -190,7 +201,7 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   config.model =
       read_model(model != nullptr ? *model : reader.require("model"), blocks, config.mesh);
   read_parallelism(reader, config);
-  if (compile != nullptr) config.compile = read_compile(*compile, config.model);
+  if (compile != nullptr) config.compile = read_compile(*compile, config.model, config.precision);
   config.fit = read_fit(fit, whole);
   config.checkpoint = read_checkpoint(checkpoint, resume, whole);
   if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);

@@ -19,16 +19,29 @@ struct ClassSpec {
   Location at;
 };
 
+/// Whether two names of a class are the same: Keras looks up optimizers without regard to case.
+bool same_class(std::string_view a, std::string_view b);
+
+/// The class of optimizers that mixed_float16 puts around others.
+constexpr std::string_view kLossScaleOptimizer = "LossScaleOptimizer";
+
 /// Reads a ClassSpec from a scalar or from a map of one key; `what` names it in errors:
 /// "optimizer".
 ClassSpec read_class(const Value& value, std::string_view what);
 
-/// Keras's dtype policies: float32 throughout, or layers that compute in bfloat16, with variables,
-/// losses, metrics and the optimizer in float32.
-enum class Precision { kFloat32, kMixedBFloat16 };
+/// Keras's dtype policies: float32 throughout, or layers that compute in floats of 16 bits, with
+/// variables, losses, metrics and the optimizer in float32.
+enum class Precision { kFloat32, kMixedBFloat16, kMixedFloat16 };
 
-/// Reads "float32" or "mixed_bfloat16"; `what` names the value in errors: "precision".
+/// Reads "float32", "mixed_bfloat16" or "mixed_float16"; `what` names the value in errors:
+/// "precision".
 Precision read_precision(const Value& value, std::string_view what);
+
+/// In which layers compute.
+DType compute_dtype(Precision precision);
+
+/// Keras's name: "mixed_float16".
+std::string to_string(Precision precision);
 
 /// What computes: processors, GPUs of NVIDIA, or these where there are any.
 enum class DeviceKind { kCpu, kCuda, kAuto };

@@ -54,7 +54,7 @@ ModelSpec read_model(const Value& model, const Value* blocks, const MeshSpec& me
 /// `loss`, `metrics`, `loss_weights` and `labels` may be given for all outputs of the model: as
 /// maps by the names of the outputs, or as lists in their order. One loss alone is that of every
 /// output.
-CompileSpec read_compile(const Value& compile, const ModelSpec& model);
+CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision precision);
 FitSpec read_fit(const Value* fit, const Location& file);
 
 /// `checkpoint: false`, or a map: {every: 1 epoch, keep: 2, best: val_accuracy, async: true}.

@@ -196,7 +196,11 @@ class Explainer {
     value.rule = trace_.pinned.variables[static_cast<std::size_t>(named.variable)].rule;
     value.optimizer_rule =
         value.kind == ValueKind::kSlot && value.rule && is_optimizer_rule(*value.rule);
-    if (value.kind == ValueKind::kSlot && !value.optimizer_rule) value.like = variable.slot_of;
+    const bool is_of_weight =
+        std::any_of(variables.begin(), variables.end(),
+                    [&](const Variable& v) { return v.path == variable.slot_of; });
+    const bool is_slot = value.kind == ValueKind::kSlot && is_of_weight;
+    if (is_slot && !value.optimizer_rule) value.like = variable.slot_of;
   }
 
   void pin_of_output(const Named& named, ValueExplanation& value) const {

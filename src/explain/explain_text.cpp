@@ -102,7 +102,9 @@ class Writer {
       field("rule", (value.optimizer_rule ? "optimizer_layout: " : "") + show_rule(*value.rule));
       return;
     }
-    if (value.kind == ValueKind::kSlot) {
+    if (value.kind == ValueKind::kSlot && value.like.empty()) {
+      field("rule", "none: a number of no weight, which every device has");
+    } else if (value.kind == ValueKind::kSlot) {
       field("rule", "none of its own: as its weight " + value.like +
                         (value.rule ? ", by rule " + show_rule(*value.rule) : ""));
     } else if (value.kind == ValueKind::kGradient) {

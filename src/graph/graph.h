@@ -56,7 +56,9 @@ struct Variable {
   ValueId value = kNoValue;
   std::string path;
   bool trainable = true;
-  std::string slot_of;  ///< path of the weight whose optimizer state this is; "" for a weight
+  /// Path of the weight whose optimizer state this is, the optimizer's name for a scalar that it
+  /// keeps of none, "" for a weight.
+  std::string slot_of;
   const OpDef* init = nullptr;  ///< an op without inputs that gives the initial value
   Attrs init_attrs;
   /// Its update writes rows into it. It is not saved, and what it holds before the first step is

@@ -14,6 +14,7 @@
 #include "model/layers/layer.h"
 #include "model/losses/loss.h"
 #include "model/metrics/metric.h"
+#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/schedules/schedule.h"
 #include "state/keras_names.h"
@@ -233,8 +234,9 @@ class Layers {
     // Layers without variables have no word for it.
     const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
     if (!is_trained && with_variables_.contains(spec.path)) arguments["trainable"] = false;
-    if (config_.precision == config::Precision::kMixedBFloat16) {
-      arguments["dtype"] = object_of("keras", "DTypePolicy", {{"name", "mixed_bfloat16"}});
+    if (config_.precision != config::Precision::kFloat32) {
+      const std::string name = config::to_string(config_.precision);
+      arguments["dtype"] = object_of("keras", "DTypePolicy", {{"name", name}});
     }
     arguments.update(layer_arguments(spec));
     return arguments;
@@ -273,6 +275,11 @@ class Layers {
 
 Json optimizer_of(const config::ClassSpec& spec) {
   Json arguments = arguments_of(spec);
+  if (scales_losses(spec)) {
+    const LossScaling scaling = read_loss_scaling(spec);
+    arguments["inner_optimizer"] = optimizer_of(scaling.inner);
+    return object_of("keras.optimizers", config::kLossScaleOptimizer, std::move(arguments));
+  }
   if (const std::optional<config::ClassSpec> schedule = schedule_of(spec)) {
     arguments["learning_rate"] =
         object_of("keras.optimizers.schedules", schedule_registry(), *schedule, "schedule");

@@ -194,7 +194,7 @@ class Layers {
     const config::Precision precision =
         given == nullptr ? precision_
                          : config::read_precision(*given, fmt::format("{}: dtype", args.what()));
-    return precision == config::Precision::kFloat32 ? DType::kFloat32 : DType::kBFloat16;
+    return config::compute_dtype(precision);
   }
 
   Scope& scope_;

@@ -18,12 +18,6 @@ void read_average(config::Reader& args, CommonArguments& common) {
   common.ema_overwrites = frequency;
 }
 
-void refuse_unsupported(config::Reader& args) {
-  if (const config::Value* value = args.find("loss_scale_factor")) {
-    fail_at(value->at, "{}: loss_scale_factor is not supported yet; leave it out", args.what());
-  }
-}
-
 ValueId sum_of_squares(GraphBuilder& b, ValueId x) {
   std::vector<std::int64_t> axes(b.shape(x).size());
   std::iota(axes.begin(), axes.end(), 0);
@@ -74,10 +68,7 @@ void decay_weight(WeightUpdate& update, double decay) {
 
 CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   CommonArguments common;
-  common.name = args.get("name", std::string(def.path));
-  if (common.name.empty() || common.name.find('/') != std::string::npos) {
-    fail_at(args.at(), "{}: name '{}' is empty or contains '/'", args.what(), common.name);
-  }
+  common.name = read_optimizer_name(args, def.path);
   common.weight_decay = args.get_real("weight_decay", config::at_least(0));
   if (!common.weight_decay) common.weight_decay = def.weight_decay;
   if (const config::Value* patterns = args.find("exclude_from_weight_decay")) {
@@ -97,7 +88,7 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   common.steps_per_update =
       args.get_integer("gradient_accumulation_steps", config::at_least(2)).value_or(1);
   read_average(args, common);
-  refuse_unsupported(args);
+  common.loss_scale_factor = args.get_real("loss_scale_factor", config::more_than(0));
   return common;
 }
 

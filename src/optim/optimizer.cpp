@@ -1,11 +1,12 @@
 #include "optim/optimizer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "base/nearest.h"
+#include "ops/ops.h"
 #include "optim/common.h"
+#include "optim/loss_scale.h"
 #include "optim/rule.h"
 #include "optim/schedules/schedule.h"
 #include "optim/several_steps.h"
@@ -23,63 +24,92 @@ const std::vector<const OptimizerDef*>& registry() {
   return registry;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 const OptimizerDef& find_optimizer(const config::ClassSpec& spec) {
   std::vector<std::string> known;
   for (const OptimizerDef* def : registry()) {
     for (const std::string_view name : def->names) {
-      if (lower(name) == lower(spec.name)) return *def;
+      if (config::same_class(name, spec.name)) return *def;
       known.emplace_back(name);
     }
   }
+  known.emplace_back(config::kLossScaleOptimizer);
   fail_at(spec.at, "there is no optimizer '{}'{}", spec.name, suggestion(spec.name, known));
 }
 
 /// An optimizer with its arguments.
 struct Optimizer {
+  std::optional<LossScaling> scaling;  ///< around it
   CommonArguments common;
   Schedule learning_rate;
+  bool has_schedule = false;
   UpdateRule rule;
 };
 
+/// The optimizer that updates weights: what a LossScaleOptimizer is around, or itself.
+config::ClassSpec updating(const config::ClassSpec& spec) {
+  return scales_losses(spec) ? read_loss_scaling(spec).inner : spec;
+}
+
 Optimizer read_optimizer(const config::ClassSpec& spec) {
-  const OptimizerDef& def = find_optimizer(spec);
-  config::Reader args(spec.args, fmt::format("optimizer {}", spec.name));
   Optimizer optimizer;
-  optimizer.learning_rate = read_schedule(args.find("learning_rate"), def.learning_rate);
+  if (scales_losses(spec)) optimizer.scaling = read_loss_scaling(spec);
+  const config::ClassSpec inner = updating(spec);
+  const OptimizerDef& def = find_optimizer(inner);
+  config::Reader args(inner.args, fmt::format("optimizer {}", inner.name));
+  const config::Value* rate = args.find("learning_rate");
+  optimizer.has_schedule = rate != nullptr && !rate->is_real();
+  optimizer.learning_rate = read_schedule(rate, def.learning_rate);
   optimizer.common = read_common(args, def);
+  if (optimizer.scaling) optimizer.common.loss_scale_factor.reset();  // as Keras does
   optimizer.rule = def.read(args);
   args.finish();
   return optimizer;
 }
 
-/// Enters the update phase with all weights that have a gradient.
+/// Those that the host gives.
+StepNumbers given_numbers(GraphBuilder& b) {
+  return {[&b] {
+            return ops::input(b, "learning_rate", {DType::kFloat32, {}});
+          },
+          [&b] {
+            return ops::cast(b, ops::input(b, "iteration", {DType::kInt64, {}}), DType::kFloat32);
+          }};
+}
+
+/// Of an optimizer that counts its steps itself, with what `given` has beside.
+StepNumbers counted_numbers(GraphBuilder& b, const Optimizer& optimizer, ValueId steps) {
+  StepNumbers numbers = given_numbers(b);
+  numbers.iteration = [&b, steps] { return ops::cast(b, steps, DType::kFloat32); };
+  if (!optimizer.has_schedule) return numbers;
+  numbers.learning_rate = [&b, rate = optimizer.learning_rate, iteration = numbers.iteration] {
+    return rate.append(b, iteration());
+  };
+  return numbers;
+}
+
+/// An update for each weight that has a gradient; all gradients are divided by `scale`, if any.
 std::vector<WeightUpdate> begin_updates(GraphBuilder& b, const CommonArguments& common,
-                                        std::span<const Gradient> gradients) {
-  b.set_phase(Phase::kUpdate);
-  b.set_path(common.name);
+                                        std::span<const Gradient> gradients,
+                                        const StepNumbers& numbers, ValueId scale) {
   std::vector<WeightUpdate> updates;
-  for (const Gradient& gradient : gradients) {
-    if (gradient.value == kNoValue) continue;
-    updates.emplace_back(b, common.name, gradient.variable, gradient.value,
-                         common.steps_per_update);
+  for (const auto& [variable, value] : gradients) {
+    if (value == kNoValue) continue;
+    const ValueId gradient = scale == kNoValue ? value : ops::divide(b, value, scale);
+    updates.emplace_back(b, common.name, variable, gradient, numbers, common.steps_per_update);
   }
   return updates;
 }
 
-}  // namespace
+/// Those of the static loss_scale_factor.
+std::vector<WeightUpdate> begin_plain_updates(GraphBuilder& b, const CommonArguments& common,
+                                              std::span<const Gradient> gradients) {
+  const std::optional<double> factor = common.loss_scale_factor;
+  const ValueId scale = factor ? ops::constant(b, *factor) : kNoValue;
+  return begin_updates(b, common, gradients, given_numbers(b), scale);
+}
 
-void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
-                   std::span<const Gradient> gradients) {
-  const Optimizer optimizer = read_optimizer(spec);
-  std::vector<WeightUpdate> updates = begin_updates(b, optimizer.common, gradients);
-  const SeveralSteps slots = add_slots(updates, optimizer.common);
+void update_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots,
+                    const Optimizer& optimizer) {
   take_mean_gradients(updates, slots, optimizer.common);
   prepare(updates, optimizer.common);
   for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -91,11 +121,8 @@ void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
   }
 }
 
-void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
-                      std::span<const Gradient> gradients) {
-  const CommonArguments common = read_optimizer(spec).common;
-  std::vector<WeightUpdate> updates = begin_updates(b, common, gradients);
-  const SeveralSteps slots = add_slots(updates, common);
+void keep_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots,
+                  const CommonArguments& common) {
   accumulate(updates, slots);
   for (std::size_t i = 0; i < slots.averages.size(); ++i) {
     const ValueId variable = updates[i].variable();
@@ -104,8 +131,76 @@ void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
   }
 }
 
+/// Where it depends on the program which step is an update: one that does either.
+void update_or_keep(GraphBuilder& b, std::vector<WeightUpdate> updates, const Optimizer& optimizer,
+                    ValueId steps) {
+  const SeveralSteps slots = add_slots(updates, optimizer.common);
+  const std::int64_t per_update = optimizer.common.steps_per_update;
+  if (per_update == 1) return update_weights(std::move(updates), slots, optimizer);
+  auto& all = b.graph().updates;
+  const auto begin = static_cast<std::ptrdiff_t>(all.size());
+  keep_weights(updates, slots, optimizer.common);
+  std::map<ValueId, ValueId> kept;
+  for (auto update = all.begin() + begin; update != all.end(); ++update) {
+    kept.emplace(update->variable, update->value);
+  }
+  all.erase(all.begin() + begin, all.end());
+  update_weights(std::move(updates), slots, optimizer);
+  const ValueId number = ops::shift(b, ops::cast(b, steps, DType::kFloat32), 1.0);
+  const ValueId updates_now = is_multiple(b, number, per_update);
+  for (auto update = all.begin() + begin; update != all.end(); ++update) {
+    const auto otherwise = kept.find(update->variable);
+    const ValueId old = otherwise == kept.end() ? update->variable : otherwise->second;
+    update->value = b.add(ops::kSelect, {updates_now, update->value, old});
+  }
+}
+
+void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Gradient> gradients) {
+  const ValueId scale = scale_of_loss(b, *optimizer.scaling);
+  const ValueId steps = counted_steps(b, optimizer.common.name);
+  const ValueId finite = are_finite(b, gradients);
+  const std::size_t first = b.graph().updates.size();
+  const StepNumbers numbers = counted_numbers(b, optimizer, steps);
+  update_or_keep(b, begin_updates(b, optimizer.common, gradients, numbers, scale), optimizer,
+                 steps);
+  update_where(b, finite, first);
+  update_scale(b, *optimizer.scaling, finite, steps);
+}
+
+}  // namespace
+
+void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
+                   std::span<const Gradient> gradients) {
+  const Optimizer optimizer = read_optimizer(spec);
+  b.set_phase(Phase::kUpdate);
+  b.set_path(optimizer.common.name);
+  if (optimizer.scaling) return add_scaled(b, optimizer, gradients);
+  std::vector<WeightUpdate> updates = begin_plain_updates(b, optimizer.common, gradients);
+  const SeveralSteps slots = add_slots(updates, optimizer.common);
+  update_weights(std::move(updates), slots, optimizer);
+}
+
+void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
+                      std::span<const Gradient> gradients) {
+  const CommonArguments common = read_optimizer(spec).common;
+  b.set_phase(Phase::kUpdate);
+  b.set_path(common.name);
+  std::vector<WeightUpdate> updates = begin_plain_updates(b, common, gradients);
+  const SeveralSteps slots = add_slots(updates, common);
+  keep_weights(std::move(updates), slots, common);
+}
+
+ValueId loss_scale(GraphBuilder& b, const config::ClassSpec& spec) {
+  const Optimizer optimizer = read_optimizer(spec);
+  const PathScope path(b, optimizer.common.name);
+  if (optimizer.scaling) return scale_of_loss(b, *optimizer.scaling);
+  const std::optional<double> factor = optimizer.common.loss_scale_factor;
+  return factor ? ops::constant(b, *factor) : kNoValue;
+}
+
 std::int64_t steps_per_update(const config::ClassSpec& spec) {
-  return read_optimizer(spec).common.steps_per_update;
+  const Optimizer optimizer = read_optimizer(spec);
+  return optimizer.scaling ? 1 : optimizer.common.steps_per_update;
 }
 
 bool averages_weights(const config::ClassSpec& spec) {
@@ -129,11 +224,16 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
 }
 
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights) {
-  OptimizerState state{
-      read_optimizer(spec).common.name, std::string(find_optimizer(spec).names.front()), {}};
+  const Optimizer optimizer = read_optimizer(spec);
+  const OptimizerDef& def = find_optimizer(updating(spec));
+  OptimizerState state{optimizer.common.name, std::string(def.names.front()), {}, {}, {}};
+  if (optimizer.scaling) {
+    state.scaled_by = optimizer.scaling->name;
+    state.counters = loss_scale_paths(*optimizer.scaling);
+    state.counters.push_back(iteration_path(state.name));
+  }
   std::vector<std::vector<std::string_view>> lists{{"average"}, {"gradient_accumulator"}};
-  const auto& own = find_optimizer(spec).slots;
-  lists.insert(lists.end(), own.begin(), own.end());
+  lists.insert(lists.end(), def.slots.begin(), def.slots.end());
   for (const auto& list : lists) {
     for (const std::string& weight : weights) {
       for (const std::string_view slot : list) {
@@ -151,7 +251,8 @@ Schedule learning_rate_of(const config::ClassSpec& spec) {
 }
 
 std::optional<config::ClassSpec> schedule_of(const config::ClassSpec& spec) {
-  config::Reader args(spec.args, fmt::format("optimizer {}", spec.name));
+  const config::ClassSpec inner = updating(spec);
+  config::Reader args(inner.args, fmt::format("optimizer {}", inner.name));
   const config::Value* rate = args.find("learning_rate");
   if (rate == nullptr || rate->is_real()) return std::nullopt;
   return config::read_class(*rate, "learning_rate");

@@ -25,7 +25,9 @@ struct Gradient {
 ///
 /// Makes the slots, variables such as `adam/d1_kernel_momentum` that start from 0, and the updates
 /// of weights and slots: clip the gradients, decay the weights, then the optimizer's rule. Its
-/// inputs are the scalars "learning_rate" (float32) and "iteration" (int64, 0 in the first step).
+/// inputs are the scalars "learning_rate" (float32) and "iteration" (int64, 0 in the first step);
+/// a LossScaleOptimizer counts steps itself, computes schedules of that number, and leaves all but
+/// the scale as it is in steps whose gradients are not finite.
 /// Numbers are Keras's. Throws Error for arguments that Keras or Meshwork do not have.
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
                    std::span<const Gradient> gradients);
@@ -36,7 +38,13 @@ void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
 void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
                       std::span<const Gradient> gradients);
 
-/// Of how many steps one is an update, the last of them: gradient_accumulation_steps, or 1.
+/// What the loss is multiplied by before gradients are taken, a float32 scalar, by which
+/// add_optimizer() divides them: the variable of a LossScaleOptimizer, new where the program has
+/// none, or the constant loss_scale_factor; kNoValue: nothing.
+ValueId loss_scale(GraphBuilder& b, const config::ClassSpec& spec);
+
+/// Of how many steps one is an update, the last of them: gradient_accumulation_steps, or 1. Also 1
+/// under a LossScaleOptimizer, whose program counts the steps: add_optimizer() then does either.
 std::int64_t steps_per_update(const config::ClassSpec& spec);
 
 /// Whether the optimizer keeps an average of the weights (use_ema), and the updates that put it in
@@ -49,6 +57,9 @@ struct OptimizerState {
   std::string name;                ///< of the optimizer: "rm_sprop"
   std::string class_name;          ///< "RMSprop"
   std::vector<std::string> slots;  ///< paths of all that it may have, for weights in this order
+  std::string scaled_by;           ///< the name of the LossScaleOptimizer around it; "": none
+  /// Then: paths of the latter's step counter and scale, and of this one's number of steps.
+  std::vector<std::string> counters;
 };
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights);
 
@@ -56,7 +67,23 @@ OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::st
 void check_optimizer(const config::ClassSpec& spec);
 
 /// Learning rate of a step, counted from 0: a float32 number, computed in float32 as Keras does.
-using Schedule = std::function<double(std::int64_t step)>;
+class Schedule {
+ public:
+  using OnHost = std::function<float(float step)>;
+  using InProgram = std::function<ValueId(GraphBuilder& b, ValueId step)>;
+
+  Schedule() = default;
+  Schedule(OnHost on_host, InProgram in_program)
+      : on_host_(std::move(on_host)), in_program_(std::move(in_program)) {}
+
+  double operator()(std::int64_t step) const { return on_host_(static_cast<float>(step)); }
+  /// Appends the same for a float32 scalar; the last bits may differ.
+  ValueId append(GraphBuilder& b, ValueId step) const { return in_program_(b, step); }
+
+ private:
+  OnHost on_host_;
+  InProgram in_program_;
+};
 
 /// The learning rate that the optimizer's arguments, or its defaults, say.
 Schedule learning_rate_of(const config::ClassSpec& spec);

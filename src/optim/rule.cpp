@@ -7,24 +7,17 @@
 namespace meshwork {
 
 WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
-                           ValueId gradient, std::int64_t steps_per_update)
+                           ValueId gradient, StepNumbers numbers, std::int64_t steps_per_update)
     : b_(builder),
       optimizer_(std::move(optimizer)),
       gradient_(gradient),
+      numbers_(std::move(numbers)),
       steps_per_update_(steps_per_update) {
   const Variable& weight = b_.graph().variables.at(variable);
   path_ = weight.path;
   variable_ = weight.value;
   weight_ = weight.value;
   type_ = b_.type(weight.value);
-}
-
-ValueId WeightUpdate::learning_rate() {
-  return ops::input(b_, "learning_rate", {DType::kFloat32, {}});
-}
-
-ValueId WeightUpdate::iteration() {
-  return ops::cast(b_, ops::input(b_, "iteration", {DType::kInt64, {}}), DType::kFloat32);
 }
 
 ValueId WeightUpdate::step() {
@@ -58,6 +51,14 @@ void WeightUpdate::update_slot(ValueId slot, ValueId value) {
 }
 
 void WeightUpdate::finish(ValueId value) { b_.graph().updates.push_back({variable_, value}); }
+
+std::string read_optimizer_name(config::Reader& args, std::string_view fallback) {
+  const std::string name = args.get("name", std::string(fallback));
+  if (name.empty() || name.find('/') != std::string::npos) {
+    fail_at(args.at(), "{}: name '{}' is empty or contains '/'", args.what(), name);
+  }
+  return name;
+}
 
 std::string slot_path(const std::string& optimizer, const std::string& path,
                       const std::string& name) {

@@ -11,6 +11,12 @@
 
 namespace meshwork {
 
+/// The numbers of a step, float32 scalars that are appended when they are asked for.
+struct StepNumbers {
+  std::function<ValueId()> learning_rate;
+  std::function<ValueId()> iteration;  ///< from 0
+};
+
 /// One weight while its update is being written. Scalars that several weights ask for are computed
 /// once, as the builder shares equal nodes in the update phase.
 class WeightUpdate {
@@ -18,7 +24,7 @@ class WeightUpdate {
   /// `optimizer`: its name, the first part of the paths of slots. `steps_per_update`: of so many
   /// steps one is an update, the last.
   WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable, ValueId gradient,
-               std::int64_t steps_per_update = 1);
+               StepNumbers numbers, std::int64_t steps_per_update = 1);
 
   GraphBuilder& builder() { return b_; }
   ValueId gradient() const { return gradient_; }
@@ -31,9 +37,9 @@ class WeightUpdate {
   /// What the weight is before the step.
   ValueId variable() const { return variable_; }
 
-  ValueId learning_rate();
+  ValueId learning_rate() { return numbers_.learning_rate(); }
   /// Number of this step from 0, as float32.
-  ValueId iteration();
+  ValueId iteration() { return numbers_.iteration(); }
   /// Number of this update from 1, as float32.
   ValueId step();
 
@@ -51,12 +57,16 @@ class WeightUpdate {
   ValueId variable_;
   ValueId weight_;
   ValueId gradient_;
+  StepNumbers numbers_;
   std::int64_t steps_per_update_;
 };
 
 /// "adam/d1_kernel_momentum": where the slot `name` of the weight `path` is kept.
 std::string slot_path(const std::string& optimizer, const std::string& path,
                       const std::string& name);
+
+/// Reads the name of an optimizer, the first part of the paths of what it keeps.
+std::string read_optimizer_name(config::Reader& args, std::string_view fallback);
 
 /// Gives the new value of a weight, and of its slots.
 using UpdateRule = std::function<ValueId(WeightUpdate&)>;

@@ -19,13 +19,16 @@ ValueId is_every(WeightUpdate& update, std::int64_t n, std::int64_t steps_per_up
   if (steps_per_update > 1) {
     updates = b.add(ops::kFloor, {ops::divide(b, updates, constant(b, steps_per_update))});
   }
-  const ValueId number = ops::shift(b, updates, 1.0);
+  return is_multiple(b, ops::shift(b, updates, 1.0), n);
+}
+
+}  // namespace
+
+ValueId is_multiple(GraphBuilder& b, ValueId number, std::int64_t n) {
   const ValueId times = b.add(ops::kFloor, {ops::divide(b, number, constant(b, n))});
   const ValueId whole = ops::multiply(b, times, constant(b, n));
   return b.add(ops::kEqual, {number, whole});
 }
-
-}  // namespace
 
 SeveralSteps add_slots(std::span<WeightUpdate> updates, const CommonArguments& common) {
   SeveralSteps slots;

@@ -15,6 +15,9 @@ struct SeveralSteps {
   std::vector<ValueId> accumulators;  ///< of gradients; empty without gradient_accumulation_steps
 };
 
+/// 1 where a number from 0, a float32 scalar, is a multiple of n, else 0.
+ValueId is_multiple(GraphBuilder& b, ValueId number, std::int64_t n);
+
 /// Makes the slots, in Keras's order: all averages, then all accumulators.
 SeveralSteps add_slots(std::span<WeightUpdate> updates, const CommonArguments& common);
 

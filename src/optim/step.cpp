@@ -22,6 +22,11 @@ Graph only_variables(const Graph& step) {
 
 }  // namespace
 
+ValueId loss_scale(Graph& graph, const config::ClassSpec& optimizer) {
+  GraphBuilder b(graph);
+  return loss_scale(b, optimizer);
+}
+
 void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulates) {
   GraphBuilder b(graph);
   std::vector<Gradient> given;

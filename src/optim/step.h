@@ -5,6 +5,9 @@
 
 namespace meshwork {
 
+/// What the optimizer wants the loss multiplied by before gradients are taken; kNoValue: nothing.
+ValueId loss_scale(Graph& graph, const config::ClassSpec& optimizer);
+
 /// Appends to a program with gradients what the optimizer makes of them: an update, or a sum of
 /// gradients for the next one. See add_optimizer() and add_accumulation().
 void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulates);

@@ -179,13 +179,17 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
       weights.push_back(variable.path);
       continue;
     }
+    const auto owner = std::find(weights.begin(), weights.end(), variable.slot_of);
+    if (owner == weights.end()) {
+      MW_CHECK(shape.empty(), "slot '{}' of no weight", variable.path);
+      pinned.variables.push_back({{}, replicated(0)});
+      continue;
+    }
     const LayoutMatch match = slots.find(variable.slot_of, shape.size(), mesh);
     if (match.rule) {
       pinned.variables.push_back({match.rule, without_empty_parts(match.layout, shape, mesh)});
       continue;
     }
-    const auto owner = std::find(weights.begin(), weights.end(), variable.slot_of);
-    MW_CHECK(owner != weights.end(), "slot '{}' of no weight", variable.path);
     pinned.variables.push_back(pinned.variables[static_cast<std::size_t>(owner - weights.begin())]);
   }
   pin_gradients(graph, pinned);

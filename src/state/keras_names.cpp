@@ -109,7 +109,9 @@ std::map<std::string, std::string> keras_group_names(const KerasModel& model) {
       if (!part.empty()) names[part_group(layer, group, part)] = part;
     }
   });
-  if (!model.optimizer.empty()) names["optimizer"] = model.optimizer;
+  const bool is_scaled = !model.scaled_by.empty();
+  if (is_scaled) names["optimizer/inner_optimizer"] = model.optimizer;
+  if (!model.optimizer.empty()) names["optimizer"] = is_scaled ? model.scaled_by : model.optimizer;
   return names;
 }
 
@@ -128,6 +130,10 @@ Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile
 
 std::string keras_optimizer_place(std::size_t number) {
   return variable_place("optimizer", number);
+}
+
+std::string keras_inner_optimizer_place(std::size_t number) {
+  return variable_place("optimizer/inner_optimizer", number);
 }
 
 std::size_t count_keras_optimizer_variables(const TensorFile& file) {

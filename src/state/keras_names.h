@@ -30,6 +30,9 @@ struct KerasModel {
   std::string optimizer;           ///< its name, "adam"; "" without one
   bool has_learning_rate = false;  ///< as a variable: no schedule sets it
   std::vector<std::string> slots;  ///< paths of all that it may have, in Keras's order
+  std::string scaled_by = {};      ///< the name of the LossScaleOptimizer around it; "": none
+  /// Then: paths of the latter's step counter and scale, and of the optimizer's number of steps.
+  std::vector<std::string> counters = {};
 };
 
 /// What a model without blocks calls a layer: "stage_2/d1" -> "stage_2_d1".
@@ -49,8 +52,13 @@ std::map<std::string, std::string> keras_group_names(const KerasModel& model);
 /// be put together; where none fits, the places are those of the first.
 Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file);
 
-/// Variables of the optimizer: their places by number.
+/// Variables of the optimizer: their places by number. Those of a LossScaleOptimizer are its own
+/// number of steps and learning rate, which it does not use, its counter and scale, then those of
+/// the optimizer in it, which stand at places of their own once more.
 std::string keras_optimizer_place(std::size_t number);
+std::string keras_inner_optimizer_place(std::size_t number);
+constexpr std::size_t kFirstCounter = 2;  ///< where its counter and scale begin
+constexpr std::size_t kInnerBegin = 4;    ///< where those of the inner optimizer do
 std::size_t count_keras_optimizer_variables(const TensorFile& file);
 
 }  // namespace meshwork

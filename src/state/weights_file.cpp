@@ -86,31 +86,40 @@ bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {
   if (models_.empty()) return false;
   const KerasModel& model = models_.front();
   const std::size_t found = count_keras_optimizer_variables(*file_);
-  if (found <= 2 && !slots.empty()) return false;  // compiled, and not trained yet
+  const std::size_t before = model.counters.empty() ? 0 : kInnerBegin;
+  // Compiled, and not trained yet: steps and learning rates alone.
+  if (found <= (before == 0 ? 2 : 4) && !slots.empty()) return false;
   if (found == 0) return false;
-  const bool is_known = found == slots.size() + 1 || found == slots.size() + 2;
+  const std::size_t own = slots.size() - model.counters.size();
+  const bool is_known = found == before + own + 1 || found == before + own + 2;
   if (!is_known) {
     fail(ExitCode::kFile,
          "{}: its optimizer has {} variables, {} of the configuration {}; take the weights alone "
          "with --weights-only, or configure the optimizer of the file",
-         file_->name(), found, model.optimizer, slots.size() + 1 + int{model.has_learning_rate});
+         file_->name(), found, before == 0 ? model.optimizer : model.scaled_by,
+         before + own + 1 + std::size_t{model.has_learning_rate});
   }
-  std::size_t number = found - slots.size();
   std::vector<GlobalTensor> in_order;
-  for (const std::string& path : model.slots) {
-    const auto slot = std::find_if(slots.begin(), slots.end(),
-                                   [&](const GlobalTensor& s) { return s.path == path; });
-    if (slot == slots.end()) continue;
-    places_[path] = keras_optimizer_place(number++);
-    in_order.push_back(*slot);
-  }
+  const auto place = [&](const std::vector<std::string>& paths, std::size_t number) {
+    for (const std::string& path : paths) {
+      const auto slot = std::find_if(slots.begin(), slots.end(),
+                                     [&](const GlobalTensor& s) { return s.path == path; });
+      if (slot == slots.end()) continue;
+      places_[path] = keras_optimizer_place(number++);
+      in_order.push_back(*slot);
+    }
+  };
+  place(model.counters, kFirstCounter);
+  place(model.slots, found - own);
   MW_CHECK(in_order.size() == slots.size(), "{} of {} slots", in_order.size(), slots.size());
   check_stored_tensors(file_->name(), file_->tensors(), in_order, true, places_);
   return true;
 }
 
 std::int64_t WeightsFile::iteration() const {
-  const StoredTensor* stored = find_stored(file_->tensors(), keras_optimizer_place(0));
+  const bool is_scaled = !models_.empty() && !models_.front().scaled_by.empty();
+  const std::string place = keras_optimizer_place(is_scaled ? kInnerBegin : 0);
+  const StoredTensor* stored = find_stored(file_->tensors(), place);
   const auto read_as = [&](auto number) {
     file_->read(*stored, whole_region({}), {}, reinterpret_cast<std::byte*>(&number));
     return static_cast<std::int64_t>(number);
@@ -122,7 +131,7 @@ std::int64_t WeightsFile::iteration() const {
   }
   if (steps >= 0) return steps;
   fail(ExitCode::kFile, "{}: '{}' is not the number of steps that an optimizer has done",
-       file_->name(), keras_optimizer_place(0));
+       file_->name(), place);
 }
 
 void WeightsFile::read(const GlobalTensor& tensor, const Region& region, const Shape& local,

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "base/bfloat16.h"
+#include "base/conversion.h"
 #include "base/join.h"
 #include "comm/collectively.h"
 #include "graph/op_def.h"
+#include "optim/loss_scale.h"
 #include "train/logs.h"
 
 namespace meshwork {
@@ -19,18 +19,6 @@ struct Finding {
   std::size_t step = 0;  ///< of the executable, from 1; 0: it was there before
   std::string text;
 };
-
-/// Floating-point numbers as they lie in memory.
-double number_at(const std::byte* data, DType dtype) {
-  if (dtype == DType::kBFloat16) {
-    BFloat16 number;
-    std::memcpy(&number, data, sizeof number);
-    return static_cast<double>(static_cast<float>(number));
-  }
-  float number = 0;
-  std::memcpy(&number, data, sizeof number);
-  return static_cast<double>(number);
-}
 
 /// Where an element of a part is in the global tensor.
 Shape global_place(const TensorView& view, std::int64_t element) {
@@ -52,13 +40,18 @@ std::string describe(const Node& node) {
 class Checker {
  public:
   Checker(const Session& session, const Executable& executable)
-      : session_(session), executable_(executable) {}
+      : session_(session), executable_(executable) {
+    const auto& compile = session.job().config.compile;
+    may_overflow_ = compile && scales_losses(compile->optimizer);
+  }
 
   void check(ValueId id, std::size_t step) {
     if (found_) return;
+    const Phase phase = executable_.plan().program.node(id).phase;
+    if (may_overflow_ && (phase == Phase::kBackward || phase == Phase::kUpdate)) return;
     const TensorView view = executable_.view(id);
     const DType dtype = view.type.dtype;
-    if (view.data == nullptr || (dtype != DType::kFloat32 && dtype != DType::kBFloat16)) return;
+    if (view.data == nullptr || !is_floating(dtype)) return;
     copy_.resize(static_cast<std::size_t>(num_bytes(view.type)));
     session_.download(copy_.data(), view);
     const std::int64_t elements = num_elements(view.type.shape);
@@ -80,11 +73,12 @@ class Checker {
 
  private:
   double at(std::int64_t element, DType dtype) const {
-    return number_at(copy_.data() + element * static_cast<std::int64_t>(size_of(dtype)), dtype);
+    return value_at(copy_.data() + element * static_cast<std::int64_t>(size_of(dtype)), dtype);
   }
 
   const Session& session_;
   const Executable& executable_;
+  bool may_overflow_ = false;  ///< gradients, of a loss whose scale follows them
   std::vector<std::byte> copy_;
   std::optional<Finding> found_;
 };

@@ -41,6 +41,26 @@ TEST_CASE("a GPU is cuda, or what Keras calls it") {
         DeviceKind::kCuda);
 }
 
+TEST_CASE("mixed_float16 scales losses, unless it is told not to or does so already") {
+  const std::string adam = "compile: {loss: mse, optimizer: {Adam: {beta_1: 0.5}}";
+  const Config config = parse(kModel + "precision: mixed_float16\n" + adam + "}");
+  CHECK(config.precision == Precision::kMixedFloat16);
+  CHECK(config.compile->optimizer.name == "LossScaleOptimizer");
+  const Value& inner = config.compile->optimizer.args.find("inner_optimizer")->value;
+  CHECK(read_class(inner, "optimizer").name == "Adam");
+  CHECK(inner.find("Adam")->value.find("beta_1")->value.as_real("x") == 0.5);
+  const auto name_of = [](const std::string& precision, const std::string& compile) {
+    const std::string text = kModel + "precision: " + precision + "\ncompile: {loss: mse" + compile;
+    return parse(text + "}").compile->optimizer.name;
+  };
+  CHECK(name_of("mixed_float16", "") == "LossScaleOptimizer");
+  CHECK(name_of("mixed_float16", ", auto_scale_loss: false") == "rmsprop");
+  CHECK(name_of("mixed_float16", ", optimizer: {lossscaleoptimizer: {inner_optimizer: sgd}}") ==
+        "lossscaleoptimizer");
+  CHECK(name_of("mixed_bfloat16", "") == "rmsprop");
+  CHECK(name_of("float32", ", auto_scale_loss: true") == "rmsprop");
+}
+
 TEST_CASE("every key of the file arrives") {
   const Config config = parse(kModel + R"(
 seed: 18446744073709551615

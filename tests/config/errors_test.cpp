@@ -63,7 +63,8 @@ TEST_CASE("errors of single keys") {
        "c.yaml:5:7: seed must be an integer from 0 to 2^64 - 1, not '18446744073709551616'"},
       {"seed: \"7\"", "c.yaml:5:7: seed must be an integer from 0 to 2^64 - 1, not '7'"},
       {"precision: mixed_bfloat",
-       "c.yaml:5:12: precision 'mixed_bfloat' is unknown; nearest: 'mixed_bfloat16'"},
+       "c.yaml:5:12: precision 'mixed_bfloat' is unknown; nearest: 'mixed_bfloat16', "
+       "'mixed_float16'"},
       {"precision: [float32]", "c.yaml:5:12: precision must be a word, not a list"},
       {"device: cudda", "c.yaml:5:9: device 'cudda' is unknown; nearest: 'cuda'"},
       {"device: [cuda]", "c.yaml:5:9: device must be a word, not a list"},

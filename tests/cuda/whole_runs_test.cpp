@@ -93,6 +93,42 @@ fit: {batch_size: 16}
   CHECK(on("cuda").digest == gpu.digest);
 }
 
+TEST_CASE("float16 trains on a GPU as on the CPU, steps that overflow included") {
+  const std::string text = R"(
+device: DEVICE
+precision: mixed_float16
+mesh: {data: 1}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [64, 8, 16]}, y: {normal: [64, 8, 16]}}}
+model:
+  input: [8, 16]
+  layers:
+    - MultiHeadAttention: {name: m, num_heads: 2, key_dim: 8, inputs: [input, input], use_causal_mask: true}
+    - LayerNormalization: {name: n}
+    - Dense: {name: d, units: 16, activation: relu}
+    - Dense: {name: e, units: 16}
+compile:
+  optimizer:
+    LossScaleOptimizer:
+      inner_optimizer: {SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}}}
+      initial_scale: 16777216
+      dynamic_growth_steps: 2
+  loss: mse
+fit: {batch_size: 16}
+)";
+  const auto on = [&](const std::string& device, const std::string& mesh) {
+    std::string mine = text;
+    mine.replace(mine.find("DEVICE"), 6, device);
+    return train(mine, {.mesh = mesh, .steps = 8});
+  };
+  const Trajectory cpu = on("cpu", "1"), gpu = on("cuda", "1");
+  CHECK(loss_difference(gpu, cpu) < 0.002);
+  CHECK(on("cuda", "1").digest == gpu.digest);
+  CHECK(loss_difference(on("cuda", "2"), cpu) < 0.002);
+}
+
 TEST_CASE("TensorFloat-32 trains on a GPU near float32, with its own bits each time") {
   const std::string text = R"(
 device: cuda

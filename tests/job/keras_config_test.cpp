@@ -170,6 +170,18 @@ compile: {loss: {SparseCategoricalCrossentropy: {from_logits: true}}, optimizer:
   CHECK(metric.at("registered_name") == "keras_hub>Perplexity");
 }
 
+TEST_CASE("what scales losses stands around the optimizer") {
+  const Json model = config_of("precision: mixed_float16\n" + kOneOutput +
+                               "compile: {loss: mse, optimizer: {SGD: {momentum: 0.5}}}\n");
+  const Json& dtype = layer(model, "d").at("config").at("dtype");
+  CHECK(dtype.at("config").at("name") == "mixed_float16");
+  const Json& optimizer = model.at("compile_config").at("optimizer");
+  CHECK(optimizer.at("class_name") == "LossScaleOptimizer");
+  const Json& inner = optimizer.at("config").at("inner_optimizer");
+  CHECK(inner.at("class_name") == "SGD");
+  CHECK(inner.at("config") == Json({{"momentum", 0.5}}));
+}
+
 TEST_CASE("a file of Keras has no place for the factors of LoRA") {
   const config::Config config = config::parse_config(
       "model: {input: [6], layers: [Dense: {name: d, units: 4, lora_rank: 2}]}", "c.yaml", {});

@@ -160,7 +160,7 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "c.yaml:3:12: there is no layer 'Dence'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dense: {units: 2, dtype: float16}") ==
         "c.yaml:3:37: layer 'dense' (Dense): dtype 'float16' is unknown; nearest: "
-        "'float32', 'mixed_bfloat16'");
+        "'float32', 'mixed_float16'");
   CHECK(layers_error("[6]", "Softmax: {axis: 2}") ==
         "c.yaml:3:28: axis is 2, but there are 2 dimensions; give -2 to 1");
   CHECK(layers_error("[3]", "Activation: {activation: glu}") ==

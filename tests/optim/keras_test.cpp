@@ -51,7 +51,8 @@ Graph training_step(const config::Config& config, const Signature& signature, st
   GraphBuilder b(graph);
   std::vector<ValueId> weights;
   for (const Variable& variable : graph.variables) weights.push_back(variable.value);
-  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights);
+  const ValueId scale = loss_scale(b, config.compile->optimizer);
+  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights, scale);
   std::vector<Gradient> list;
   for (std::size_t i = 0; i < found.size(); ++i) list.push_back({i, found[i]});
   (updates ? add_optimizer : add_accumulation)(b, config.compile->optimizer, list);
@@ -62,6 +63,7 @@ Graph training_step(const config::Config& config, const Signature& signature, st
 struct Training {
   std::map<std::string, HostTensor> variables;
   std::map<std::string, std::vector<double>> logs;  ///< "loss" and metrics by step
+  std::vector<double> scales;                       ///< of the loss, after each step
 };
 
 void feed_number(Interpreter& run, const Graph& graph, const std::string& name, double value) {
@@ -102,6 +104,10 @@ void train_step(const Graph& graph, std::span<const LoggedValue> metrics, Backen
   run.update();
   for (const Variable& variable : graph.variables) {
     training.variables[variable.path] = run.read(variable.value);
+  }
+  const auto scale = training.variables.find("loss_scale_optimizer/dynamic_scale");
+  if (scale != training.variables.end()) {
+    training.scales.push_back(to_doubles(scale->second)[0]);
   }
 }
 
@@ -150,6 +156,8 @@ void check_numbers(const std::vector<double>& found, const std::vector<double>& 
 void check_case(const std::string& name, const Training& training) {
   const std::string npz = kFolder + name + ".npz";
   check_numbers(training.logs.at("loss"), to_doubles(read_npz(npz, "losses")));
+  CHECK(npz_names(npz, "scales").size() == (training.scales.empty() ? 0 : 1));
+  if (!training.scales.empty()) check_numbers(training.scales, to_doubles(read_npz(npz, "scales")));
   for (const std::string& array : npz_names(npz, "metric/")) {
     INFO(array);
     check_numbers(training.logs.at(array.substr(7)), to_doubles(read_npz(npz, array)));

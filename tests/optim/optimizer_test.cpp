@@ -302,8 +302,6 @@ TEST_CASE("errors of optimizers") {
   CHECK(error_of("SGD: {gradient_accumulation_steps: 1}") ==
         "c.yaml:1:36: optimizer SGD: gradient_accumulation_steps is 1; give 2 or more, or leave it "
         "out");
-  CHECK(error_of("SGD: {loss_scale_factor: 2}") ==
-        "c.yaml:1:26: optimizer SGD: loss_scale_factor is not supported yet; leave it out");
   CHECK(error_of("SGD: {exclude_from_weight_decay: [\"(\"]}") ==
         "c.yaml:1:35: exclude_from_weight_decay: '(' is not a regular expression: missing closing "
         "parenthesis at "

@@ -170,3 +170,18 @@ TEST_CASE("after a loss that is no number the best weights are kept, if they wer
     CHECK(read_text(run + "/final.safetensors") == read_text(run + "/2.safetensors"));
   }
 }
+
+TEST_CASE("steps whose gradients overflow are left out alike on every mesh") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& inner) {
+    return text_of(fmt::format("{{LossScaleOptimizer: {{inner_optimizer: {}, initial_scale: "
+                               "3.0e+38, dynamic_growth_steps: 2}}}}",
+                               inner),
+                   "epochs: 4, batch_size: 8");
+  };
+  check_every_mesh(text("{Adam: {learning_rate: 0.05, global_clipnorm: 0.3}}"), directory);
+  check_every_mesh(
+      text("{SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}, "
+           "momentum: 0.9, gradient_accumulation_steps: 2, use_ema: true, ema_momentum: 0.7}}"),
+      directory);
+}

@@ -123,12 +123,17 @@ TEST_CASE("a run that is done goes on for more epochs, or not at all") {
   CHECK(read_log(run + "/metrics.csv") == read_log(directory.file("four/metrics.csv")));
 }
 
-TEST_CASE("averages and accumulated gradients go on, too") {
+TEST_CASE("averages, accumulated gradients and scales of losses go on, too") {
   const TempDirectory directory;
   const std::string full = directory.file("full"), cut = directory.file("cut");
-  for (const char* more : {"use_ema: true, ema_momentum: 0.7", "gradient_accumulation_steps: 2"}) {
-    const std::string text = text_of(fmt::format("{{Adam: {{learning_rate: 0.05, {}}}}}", more),
-                                     "batch_size: 8, epochs: 2") +
+  const std::string ema = "{Adam: {learning_rate: 0.05, use_ema: true, ema_momentum: 0.7}}";
+  const std::string sums = "{Adam: {learning_rate: 0.05, gradient_accumulation_steps: 2}}";
+  const std::string scaled = fmt::format(
+      "{{LossScaleOptimizer: {{inner_optimizer: {}, initial_scale: 3.0e+38, dynamic_growth_steps: "
+      "2}}}}",
+      sums);
+  for (const std::string& optimizer : {ema, sums, scaled}) {
+    const std::string text = text_of(optimizer, "batch_size: 8, epochs: 3") +
                              "checkpoint: {every: 1 step, keep: 100, async: false}\n";
     const Outcome whole = fit_on(text, "2x2", full);
     REQUIRE(whole.error == "");

@@ -133,27 +133,55 @@ class Export {
   std::vector<std::function<void(std::byte*)>> reads_;
 };
 
+using PlaceOf = std::function<std::string(std::size_t number)>;
+
+/// What a checkpoint has of these variables, in their order.
+void add_stored(Export& out, const Checkpoint& checkpoint, const std::vector<std::string>& paths,
+                const PlaceOf& place, std::size_t number) {
+  for (const std::string& path : paths) {
+    const StoredTensor* stored = find_stored(checkpoint.index().tensors, path);
+    if (stored == nullptr) continue;
+    out.add_from(checkpoint, place(number++), {path, *dtype_of(*stored), stored->shape});
+  }
+}
+
 /// Keras's variables of an optimizer: its steps, its learning rate unless a schedule gives it, its
 /// slots.
-void add_optimizer_state(Export& out, const Checkpoint& checkpoint, const KerasModel& model) {
+void add_optimizer_state(Export& out, const Checkpoint& checkpoint, const KerasModel& model,
+                         const PlaceOf& place) {
   const Position position = position_of(checkpoint);
   if (position.iteration > std::numeric_limits<std::int32_t>::max()) {
     fail("{}: {} steps are more than Keras counts; export with --weights-only",
          checkpoint.directory(), position.iteration);
   }
   std::size_t number = 0;
-  const auto steps = static_cast<std::int32_t>(position.iteration);
-  out.add_number(keras_optimizer_place(number++), DType::kInt32, steps);
+  if (model.counters.empty()) {
+    const auto steps = static_cast<std::int32_t>(position.iteration);
+    out.add_number(place(number++), DType::kInt32, steps);
+  } else {
+    add_stored(out, checkpoint, {model.counters.back()}, place, number++);
+  }
   if (model.has_learning_rate) {
     const auto rate = static_cast<float>(position.learning_rate);
-    out.add_number(keras_optimizer_place(number++), DType::kFloat32, rate);
+    out.add_number(place(number++), DType::kFloat32, rate);
   }
-  for (const std::string& path : model.slots) {
-    const StoredTensor* slot = find_stored(checkpoint.index().tensors, path);
-    if (slot == nullptr) continue;
-    out.add_from(checkpoint, keras_optimizer_place(number++),
-                 {path, *dtype_of(*slot), slot->shape});
+  add_stored(out, checkpoint, model.slots, place, number);
+}
+
+/// The same of one that may have a LossScaleOptimizer around it.
+void add_state(Export& out, const Checkpoint& checkpoint, const KerasModel& model) {
+  if (model.scaled_by.empty()) {
+    return add_optimizer_state(out, checkpoint, model, keras_optimizer_place);
   }
+  out.add_number(keras_optimizer_place(0), DType::kInt32, std::int32_t{0});
+  out.add_number(keras_optimizer_place(1), DType::kFloat32, 0.0F);
+  const std::vector<std::string> own{model.counters.begin(), model.counters.end() - 1};
+  add_stored(out, checkpoint, own, keras_optimizer_place, kFirstCounter);
+  const auto among_all = [](std::size_t number) {
+    return keras_optimizer_place(kInnerBegin + number);
+  };
+  add_optimizer_state(out, checkpoint, model, among_all);
+  add_optimizer_state(out, checkpoint, model, keras_inner_optimizer_place);
 }
 
 /// Adds the weights, as `stored` has them, and names them for the format.
@@ -227,7 +255,7 @@ ExitCode run(const Arguments& arguments) {
     from.checkpoint->check_tensors(weights, true);
     add_weights(out, *from.checkpoint, weights, format, model);
     const bool has_optimizer = model && !model->optimizer.empty() && !arguments.weights_only;
-    if (has_optimizer) add_optimizer_state(out, *from.checkpoint, *model);
+    if (has_optimizer) add_state(out, *from.checkpoint, *model);
     out.write(format, arguments.output);
   } else {
     const WeightsFile stored = open_weights(*from.config, from.path, weights, false);

@@ -1,11 +1,9 @@
 // from ((1 - alpha) (1 + cos(pi p)) / 2 + alpha) with p = step / decay_steps up to 1; with a
 // warmup_target first a straight line to it, and the cosine begins there
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <optional>
 
-#include "optim/schedules/schedule.h"
+#include "optim/schedules/formula.h"
 
 namespace meshwork::schedules {
 namespace {
@@ -18,16 +16,18 @@ struct Arguments {
   float warmup_steps = 0;
 };
 
-float cosine(float step, float from, const Arguments& a) {
-  const float half = 0.5F * (1.0F + std::cos(std::numbers::pi_v<float> * (step / a.steps)));
+template <class Number>
+Number cosine(Number step, float from, const Arguments& a) {
+  const Number half = 0.5F * (1.0F + cos(std::numbers::pi_v<float> * (step / a.steps)));
   return from * ((1.0F - a.alpha) * half + a.alpha);
 }
 
-float learning_rate(std::int64_t number, const Arguments& a) {
-  const auto step = static_cast<float>(number);
-  if (!a.target) return cosine(std::min(step, a.steps), a.initial, a);
-  if (step < a.warmup_steps) return (*a.target - a.initial) * (step / a.warmup_steps) + a.initial;
-  return cosine(std::min(step - a.warmup_steps, a.steps), *a.target, a);
+template <class Number>
+Number learning_rate(Number step, const Arguments& a) {
+  if (!a.target) return cosine(least(step, a.steps), a.initial, a);
+  const Number warm = (*a.target - a.initial) * (step / a.warmup_steps) + a.initial;
+  const Number decayed = cosine(least(step - a.warmup_steps, a.steps), *a.target, a);
+  return choose(a.warmup_steps > step, warm, decayed);
 }
 
 Schedule read(config::Reader& args) {
@@ -38,7 +38,7 @@ Schedule read(config::Reader& args) {
   if (args.find("warmup_target") != nullptr)
     a.target = read_float(args, "warmup_target", config::at_least(0));
   a.warmup_steps = static_cast<float>(args.get("warmup_steps", 0.0, config::at_least(0)));
-  return [a](std::int64_t step) -> double { return learning_rate(step, a); };
+  return schedule([a](auto step) { return learning_rate(step, a); });
 }
 
 }  // namespace

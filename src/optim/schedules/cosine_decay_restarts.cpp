@@ -1,9 +1,8 @@
 // lr0 ((1 - alpha) m_mul^i (1 + cos(pi p)) / 2 + alpha): in period i, each t_mul times as long as
 // the one before, p goes from 0 to 1
-#include <cmath>
 #include <numbers>
 
-#include "optim/schedules/schedule.h"
+#include "optim/schedules/formula.h"
 
 namespace meshwork::schedules {
 namespace {
@@ -16,20 +15,25 @@ struct Arguments {
   float alpha = 0;
 };
 
-float learning_rate(std::int64_t step, const Arguments& a) {
-  float p = static_cast<float>(step) / a.first_steps;
-  float period = 0;
-  if (a.t_mul == 1.0F) {
-    period = std::floor(p);
-    p -= period;
-  } else {
-    period = std::floor(std::log(1.0F - p * (1.0F - a.t_mul)) / std::log(a.t_mul));
-    const float growth = std::pow(a.t_mul, period);
-    const float start = (1.0F - growth) / (1.0F - a.t_mul);
-    p = (p - start) / growth;
-  }
-  const float half =
-      0.5F * std::pow(a.m_mul, period) * (1.0F + std::cos(std::numbers::pi_v<float> * p));
+/// A period, and the share of it that is over.
+template <class Number>
+struct Place {
+  Number period, share;
+};
+
+template <class Number>
+Place<Number> place_of(Number p, float t_mul) {
+  if (t_mul == 1.0F) return {floor(p), p - floor(p)};
+  const Number period = floor(log(1.0F - p * (1.0F - t_mul)) / log(constant(t_mul, p)));
+  const Number growth = pow(t_mul, period);
+  const Number start = (1.0F - growth) / (1.0F - t_mul);
+  return {period, (p - start) / growth};
+}
+
+template <class Number>
+Number learning_rate(Number step, const Arguments& a) {
+  const auto [period, share] = place_of(step / a.first_steps, a.t_mul);
+  const Number half = 0.5F * pow(a.m_mul, period) * (1.0F + cos(std::numbers::pi_v<float> * share));
   return a.initial * ((1.0F - a.alpha) * half + a.alpha);
 }
 
@@ -40,7 +44,7 @@ Schedule read(config::Reader& args) {
   a.t_mul = static_cast<float>(args.get("t_mul", 2.0, config::at_least(1)));
   a.m_mul = static_cast<float>(args.get("m_mul", 1.0, config::at_least(0)));
   a.alpha = static_cast<float>(args.get("alpha", 0.0, config::at_least(0)));
-  return [a](std::int64_t step) -> double { return learning_rate(step, a); };
+  return schedule([a](auto step) { return learning_rate(step, a); });
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // values[i] for the first boundaries[i] >= step, values.back() after all of them
-#include <algorithm>
-
-#include "optim/schedules/schedule.h"
+#include "optim/schedules/formula.h"
 
 namespace meshwork::schedules {
 namespace {
@@ -33,11 +31,14 @@ Schedule read(config::Reader& args) {
     fail_at(levels.at, "{}: {} values for {} boundaries; give one more value than boundaries",
             args.what(), values.size(), boundaries.size());
   }
-  return [=](std::int64_t step) -> double {
-    const auto edge =
-        std::lower_bound(boundaries.begin(), boundaries.end(), static_cast<double>(step));
-    return values[static_cast<std::size_t>(edge - boundaries.begin())];
-  };
+  return schedule([=](auto step) {
+    auto rate = constant(values.front(), step);
+    for (std::size_t i = 0; i < boundaries.size(); ++i) {
+      const auto edge = static_cast<float>(boundaries[i]);
+      rate = choose(step > edge, constant(values[i + 1], step), rate);
+    }
+    return rate;
+  });
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 // (lr0 - end) (1 - p)^power + end with p = min(step, steps) / steps; with `cycle` steps grow to the
 // next multiple instead
-#include <algorithm>
-#include <cmath>
-
-#include "optim/schedules/schedule.h"
+#include "optim/schedules/formula.h"
 
 namespace meshwork::schedules {
 namespace {
@@ -14,16 +11,16 @@ Schedule read(config::Reader& args) {
   const auto end = static_cast<float>(args.get("end_learning_rate", 0.0001, config::at_least(0)));
   const auto power = static_cast<float>(args.get("power", 1.0, config::at_least(0)));
   const bool cycle = args.get("cycle", false);
-  return [=](std::int64_t number) -> double {
-    float step = static_cast<float>(number);
-    float length = steps;
+  return schedule([=](auto step) {
+    auto length = constant(steps, step);
     if (cycle) {
-      length *= number == 0 ? 1.0F : std::ceil(step / steps);
+      const auto one = constant(1.0F, step);
+      length = steps * choose(step > 0.0F, ceiling(step / steps), one);
     } else {
-      step = std::min(step, steps);
+      step = least(step, steps);
     }
-    return (initial - end) * std::pow(1.0F - step / length, power) + end;
-  };
+    return (initial - end) * pow(1.0F - step / length, power) + end;
+  });
 }
 
 }  // namespace

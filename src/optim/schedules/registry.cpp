@@ -1,5 +1,5 @@
 #include "config/lookup.h"
-#include "optim/schedules/schedule.h"
+#include "optim/schedules/formula.h"
 
 namespace meshwork {
 
@@ -19,7 +19,8 @@ Schedule read_schedule(const config::Value* value, double fallback) {
   if (value == nullptr || value->is_real()) {
     const double number = value == nullptr ? fallback : value->as_real("learning_rate");
     if (number < 0) fail_at(value->at, "learning_rate is {}; give 0 or more", number);
-    return [rate = static_cast<float>(number)](std::int64_t) -> double { return rate; };
+    return schedules::schedule(
+        [rate = static_cast<float>(number)](auto step) { return schedules::constant(rate, step); });
   }
   const config::ClassSpec spec = config::read_class(*value, "learning_rate");
   const ScheduleDef& def = config::look_up(schedule_registry(), spec, "learning rate schedule");

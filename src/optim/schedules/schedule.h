@@ -8,7 +8,8 @@
 
 namespace meshwork {
 
-/// One schedule, in the list of registry.cpp. Computes in float32, in Keras's order.
+/// One schedule, in the list of registry.cpp: it reads a formula (formula.h), which is computed in
+/// float32, in Keras's order.
 struct ScheduleDef {
   std::vector<std::string_view> names;
   Schedule (*read)(config::Reader& args);

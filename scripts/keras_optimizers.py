@@ -1,0 +1,101 @@
+"""The optimizers of make_keras_fixtures.py, as Meshwork's files say them."""
+
+OPTIMIZERS = {
+    "sgd": {"SGD": {"learning_rate": 0.1}},
+    "sgd_momentum": {"SGD": {"learning_rate": 0.05, "momentum": 0.9}},
+    "sgd_nesterov": {"SGD": {"learning_rate": 0.05, "momentum": 0.9, "nesterov": True}},
+    "sgd_decay": {"SGD": {"learning_rate": 0.1, "weight_decay": 0.05}},
+    "sgd_accumulate_average": {
+        "SGD": {
+            "learning_rate": 0.1,
+            "momentum": 0.9,
+            "weight_decay": 0.05,
+            "gradient_accumulation_steps": 2,
+            "use_ema": True,
+            "ema_momentum": 0.6,
+            "ema_overwrite_frequency": 2,
+        }
+    },
+    "sgd_loss_scale_factor": {"SGD": {"learning_rate": 0.1, "loss_scale_factor": 1000.0}},
+    "sgd_global_clipnorm": {"SGD": {"learning_rate": 0.1, "global_clipnorm": 0.3}},
+    "rmsprop": {"RMSprop": {"learning_rate": 0.01}},
+    "rmsprop_full": {
+        "RMSprop": {"learning_rate": 0.005, "rho": 0.8, "momentum": 0.9, "centered": True}
+    },
+    "adam": {"Adam": {"learning_rate": 0.02}},
+    "adam_amsgrad": {"Adam": {"learning_rate": 0.02, "beta_2": 0.5, "amsgrad": True}},
+    "adam_clipnorm": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipnorm": 0.1}},
+    "adam_clipvalue": {"Adam": {"learning_rate": 0.02, "epsilon": 0.1, "clipvalue": 0.02}},
+    "adam_accumulate": {
+        "Adam": {"learning_rate": 0.02, "clipnorm": 0.1, "gradient_accumulation_steps": 4}
+    },
+    "adam_average": {
+        "Adam": {
+            "learning_rate": 0.02,
+            "use_ema": True,
+            "ema_momentum": 0.8,
+            "ema_overwrite_frequency": 3,
+        }
+    },
+    "adamw": {"AdamW": {"learning_rate": 0.02}},
+    "adamw_exclude": {
+        "AdamW": {
+            "learning_rate": 0.02,
+            "weight_decay": 0.5,
+            "exclude_from_weight_decay": ["bias"],
+        }
+    },
+}
+
+# Around others, in whose data two batches have gradients that overflow.
+SCALED = {
+    "adam": {"Adam": {"learning_rate": 0.02}},
+    "adamw_clipnorm": {"AdamW": {"learning_rate": 0.02, "clipnorm": 0.1}},
+    "accumulate_average": OPTIMIZERS["sgd_accumulate_average"],
+}
+
+SCHEDULED = {
+    "exponential": {
+        "ExponentialDecay": {
+            "initial_learning_rate": 0.1,
+            "decay_steps": 3,
+            "decay_rate": 0.6,
+            "staircase": True,
+        }
+    },
+    "piecewise": {"PiecewiseConstantDecay": {"boundaries": [2, 6], "values": [0.2, 0.1, 0.02]}},
+    "polynomial": {
+        "PolynomialDecay": {
+            "initial_learning_rate": 0.2,
+            "decay_steps": 4,
+            "end_learning_rate": 0.01,
+            "power": 2.0,
+            "cycle": True,
+        }
+    },
+    "cosine": {
+        "CosineDecay": {
+            "initial_learning_rate": 0.0,
+            "decay_steps": 6,
+            "alpha": 0.1,
+            "warmup_target": 0.2,
+            "warmup_steps": 3,
+        }
+    },
+    "inverse_time": {
+        "InverseTimeDecay": {"initial_learning_rate": 0.2, "decay_steps": 2, "decay_rate": 0.5}
+    },
+    "restarts": {
+        "CosineDecayRestarts": {
+            "initial_learning_rate": 0.2,
+            "first_decay_steps": 3,
+            "t_mul": 1.5,
+            "m_mul": 0.8,
+            "alpha": 0.05,
+        }
+    },
+}
+
+# Gradients of the batches that do not overflow end two doublings below.
+SCALE = {"initial_scale": 2.0**118, "dynamic_growth_steps": 3}
+OVERFLOWING = [3, 6]
