@@ -6,7 +6,7 @@
 
 #include <regex>
 
-#include "base/bfloat16.h"
+#include "base/conversion.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
 #include "train/language_models.h"
@@ -32,7 +32,7 @@ std::string weights_of(const std::string& text, const test::TempDirectory& direc
     for (std::vector<std::byte>& bytes : weights) {
       auto* const floats = reinterpret_cast<float*>(bytes.data());
       for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-        if (dtype == DType::kBFloat16) floats[i] = BFloat16(floats[i]);
+        if (is_narrow_float(dtype)) floats[i] = rounded_to(dtype, floats[i]);
       }
     }
     session.restore_weights(weights);
@@ -118,18 +118,23 @@ TEST_CASE("no mesh and no batch changes what is generated") {
   }
 }
 
-TEST_CASE("weights of float32 are read as bfloat16 where all that reads them does") {
+TEST_CASE("weights of float32 are read in 16 bits where all that reads them does") {
   const test::TempDirectory directory;
-  for (const Model& model : models()) {
+  const auto check = [&](const Model& model, const std::string& dtype) {
     CAPTURE(model.name);
-    const std::string text = text_of(model, model.heads) + "precision: mixed_bfloat16\n";
+    CAPTURE(dtype);
+    const std::string text = text_of(model, model.heads) + "precision: mixed_" + dtype + "\n";
     const std::string weights = weights_of(text, directory);
-    const std::string rounded = weights_of(text, directory, DType::kBFloat16);
+    const std::string rounded = weights_of(text, directory, dtype_from_string(dtype));
     for (const char* mesh : {"1x1", "2x3"}) {
       CAPTURE(mesh);
       const auto found = generated(text, mesh, weights, some_generation());
       CHECK(found == generated(text, mesh, rounded, some_generation()));
     }
+  };
+  for (const Model& model : models()) {
+    check(model, "bfloat16");
+    check(model, "float16");
   }
 }
 
