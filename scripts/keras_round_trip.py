@@ -321,7 +321,7 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
-FIXTURES = ["images_2d", "branches", "blocks"]
+FIXTURES = ["images_2d", "branches", "blocks", "scaled"]
 
 
 def parts(layer):

@@ -61,7 +61,7 @@ void check_near(const std::vector<float>& values, const std::vector<float>& expe
 }  // namespace
 
 TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format") {
-  for (const char* name : {"images_2d", "branches", "blocks"}) {
+  for (const char* name : {"images_2d", "branches", "blocks", "scaled"}) {
     CAPTURE(name);
     const Fixture folder(name);
     const std::vector<float> values = predicted(folder, "theirs.weights.h5");
@@ -89,6 +89,25 @@ TEST_CASE("the state of the optimizer goes out and comes back") {
       3);
   CHECK(other.find("its optimizer has 32 variables, sgd of the configuration 2; take") !=
         std::string::npos);
+}
+
+TEST_CASE("scale and counter of losses go out and come back with the state of the optimizer") {
+  const Fixture folder("scaled");
+  const std::string first = train(folder, "--from theirs.weights.h5 run_directory=a");
+  CHECK(first != train(folder, "--from theirs.weights.h5 --weights-only run_directory=b"));
+  output(folder, "export a/checkpoints/step-3 --output ours.weights.h5");
+  train(folder, "--from ours.weights.h5 run_directory=c");
+  train(folder, "--from a/checkpoints/step-3 run_directory=d");
+  CHECK(output(folder, "checkpoint diff c/checkpoints/step-3 d/checkpoints/step-3") ==
+        "0 of 33 tensors differ\n");
+  const std::string differ =
+      folder.run("checkpoint diff a/checkpoints/step-3 d/checkpoints/step-3").out;
+  CHECK(differ.find("adam/iteration: differs by at most 3\n") != std::string::npos);
+  CHECK(differ.find("loss_scale_optimizer/dynamic_scale: differs by") != std::string::npos);
+  const std::string other = complaint(
+      folder, "fit c.yaml --verbose 0 --from ours.weights.h5 run_directory=e compile.optimizer=sgd",
+      3);
+  CHECK(other.find("of the configuration 2; take") != std::string::npos);
 }
 
 TEST_CASE("export of a run takes its final weights, and says what it needs") {

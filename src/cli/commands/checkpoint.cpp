@@ -109,10 +109,10 @@ std::string difference_of(const Checkpoint& a, const Checkpoint& b, const Stored
   const GlobalTensor global{tensor.path, *dtype_of(tensor), tensor.shape};
   const std::vector<std::byte> left = read_whole(a, global), right = read_whole(b, global);
   if (left == right) return {};
-  const double greatest = global.dtype == DType::kFloat32 ? greatest_difference<float>(left, right)
-                          : global.dtype == DType::kInt64
-                              ? greatest_difference<std::int64_t>(left, right)
-                              : NAN;
+  double greatest = NAN;
+  if (global.dtype == DType::kFloat32) greatest = greatest_difference<float>(left, right);
+  if (global.dtype == DType::kInt32) greatest = greatest_difference<std::int32_t>(left, right);
+  if (global.dtype == DType::kInt64) greatest = greatest_difference<std::int64_t>(left, right);
   return fmt::format("by at most {:.6g}", greatest);
 }
 
