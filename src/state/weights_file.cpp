@@ -1,6 +1,7 @@
 #include "state/weights_file.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "base/check.h"
@@ -29,6 +30,11 @@ std::optional<std::string> common_prefix(const TensorFile& file,
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? std::nullopt : std::optional(most->first);
+}
+
+/// A number of steps.
+bool is_count(const GlobalTensor& tensor) {
+  return tensor.dtype == DType::kInt32 && tensor.shape.empty();
 }
 
 }  // namespace
@@ -112,23 +118,31 @@ bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {
   place(model.counters, kFirstCounter);
   place(model.slots, found - own);
   MW_CHECK(in_order.size() == slots.size(), "{} of {} slots", in_order.size(), slots.size());
+  std::erase_if(in_order, [&](const GlobalTensor& slot) {
+    const StoredTensor* stored = find_stored(file_->tensors(), places_.at(slot.path));
+    return is_count(slot) && stored != nullptr && count_in(*stored);
+  });
   check_stored_tensors(file_->name(), file_->tensors(), in_order, true, places_);
   return true;
+}
+
+/// The scalar of whole numbers: Keras's are int32 on JAX and int64 on TensorFlow.
+std::optional<std::int64_t> WeightsFile::count_in(const StoredTensor& stored) const {
+  const auto read_as = [&](auto number) {
+    file_->read(stored, whole_region({}), {}, reinterpret_cast<std::byte*>(&number));
+    return static_cast<std::int64_t>(number);
+  };
+  if (!stored.shape.empty()) return std::nullopt;
+  if (stored.dtype == stored_dtype(DType::kInt32)) return read_as(std::int32_t{});
+  if (stored.dtype == stored_dtype(DType::kInt64)) return read_as(std::int64_t{});
+  return std::nullopt;
 }
 
 std::int64_t WeightsFile::iteration() const {
   const bool is_scaled = !models_.empty() && !models_.front().scaled_by.empty();
   const std::string place = keras_optimizer_place(is_scaled ? kInnerBegin : 0);
   const StoredTensor* stored = find_stored(file_->tensors(), place);
-  const auto read_as = [&](auto number) {
-    file_->read(*stored, whole_region({}), {}, reinterpret_cast<std::byte*>(&number));
-    return static_cast<std::int64_t>(number);
-  };
-  std::int64_t steps = -1;
-  if (stored != nullptr && stored->shape.empty()) {
-    if (stored->dtype == stored_dtype(DType::kInt32)) steps = read_as(std::int32_t{});
-    if (stored->dtype == stored_dtype(DType::kInt64)) steps = read_as(std::int64_t{});
-  }
+  const std::int64_t steps = stored == nullptr ? -1 : count_in(*stored).value_or(-1);
   if (steps >= 0) return steps;
   fail(ExitCode::kFile, "{}: '{}' is not the number of steps that an optimizer has done",
        file_->name(), place);
@@ -137,6 +151,11 @@ std::int64_t WeightsFile::iteration() const {
 void WeightsFile::read(const GlobalTensor& tensor, const Region& region, const Shape& local,
                        std::byte* to) const {
   const StoredTensor* stored = find_stored(file_->tensors(), places_.at(tensor.path));
+  if (stored != nullptr && is_count(tensor) && count_in(*stored)) {
+    const auto count = static_cast<std::int32_t>(*count_in(*stored));
+    std::memcpy(to, &count, sizeof count);
+    return;
+  }
   MW_CHECK(stored != nullptr && is_same_type(*stored, tensor), "{}", tensor.path);
   file_->read(*stored, region, local, to);
 }

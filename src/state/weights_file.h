@@ -43,6 +43,7 @@ class WeightsFile {
             std::byte* to) const;
 
  private:
+  std::optional<std::int64_t> count_in(const StoredTensor& stored) const;
   void find_by_path(const std::vector<GlobalTensor>& weights);
   void find_by_layer(const std::vector<GlobalTensor>& weights);
   void check(const std::vector<GlobalTensor>& expected, bool allow_extra) const;

@@ -43,8 +43,8 @@ void write_file(const std::string& file, const std::vector<GlobalTensor>& tensor
     if (tensors[i].dtype == DType::kFloat32) {
       std::memcpy(to, values.data(), values.size() * sizeof(float));
     } else {
-      const std::int32_t steps = 5;
-      std::memcpy(to, &steps, sizeof steps);
+      const std::int64_t steps = 5;  // its first half is an int32
+      std::memcpy(to, &steps, size_of(tensors[i].dtype));
     }
   };
   format_by_suffix(file)->write(file, {tensors, read, names});
@@ -152,6 +152,48 @@ TEST_CASE("the optimizer's state comes with its steps, or is refused by numbers"
         "3: " + file +
             ": its optimizer has 6 variables, sgd of the configuration 5; take the weights alone "
             "with --weights-only, or configure the optimizer of the file");
+}
+
+TEST_CASE("what scales losses counts in int32 or int64") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const auto scaled = [] {
+    KerasModel scaled = model();
+    scaled.scaled_by = "loss_scale_optimizer";
+    scaled.counters = {"s/step_counter", "s/dynamic_scale", "sgd/iteration"};
+    return std::vector<KerasModel>{scaled};
+  };
+  std::vector<GlobalTensor> slots{{"s/step_counter", DType::kInt32, {}},
+                                  {"s/dynamic_scale", DType::kFloat32, {}},
+                                  {"sgd/iteration", DType::kInt32, {}}};
+  slots.insert(slots.end(), kSlots.begin(), kSlots.end());
+  for (const DType count : {DType::kInt32, DType::kInt64}) {
+    std::vector<GlobalTensor> tensors{
+        renamed(kWeights[0], "layers/dense/vars/0"), renamed(kWeights[1], "layers/dense/vars/1"),
+        renamed(kWeights[2], "layers/sequential/layers/dense/vars/0")};
+    const auto add = [&](DType dtype, const Shape& shape) {
+      tensors.push_back({keras_optimizer_place(tensors.size() - 3), dtype, shape});
+    };
+    for (const DType dtype : {count, DType::kFloat32, count, DType::kFloat32, count})
+      add(dtype, {});
+    add(DType::kFloat32, {});  // the learning rate
+    for (const GlobalTensor& slot : kSlots) add(slot.dtype, slot.shape);
+    write_file(file, tensors);
+    WeightsFile weights(file, kWeights, scaled);
+    REQUIRE(weights.find_slots(slots));
+    CHECK(weights.iteration() == 5);
+    for (const std::size_t i : {0, 2}) {
+      std::int32_t found = 0;
+      weights.read(slots[i], whole_region({}), {}, reinterpret_cast<std::byte*>(&found));
+      CHECK(found == 5);
+    }
+    CHECK(first_of(weights, slots[1]) == 6.0F);
+    CHECK(first_of(weights, kSlots[0]) == 9.0F);
+    tensors[5] = {keras_optimizer_place(2), DType::kFloat32, {}};
+    write_file(file, tensors);
+    WeightsFile other(file, kWeights, scaled);
+    CHECK(test::contains(test::error_of([&] { other.find_slots(slots); }), "'s/step_counter'"));
+  }
 }
 
 }  // namespace
