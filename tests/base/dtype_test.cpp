@@ -7,6 +7,7 @@
 
 #include "base/bfloat16.h"
 #include "base/error.h"
+#include "base/float16.h"
 
 using namespace meshwork;
 
@@ -14,8 +15,9 @@ namespace {
 
 std::uint16_t rounded(float x) { return BFloat16(x).bits; }
 
-BFloat16 of_bits(std::uint16_t bits) {
-  BFloat16 x;
+template <class Number = BFloat16>
+Number of_bits(std::uint16_t bits) {
+  Number x;
   x.bits = bits;
   return x;
 }
@@ -60,4 +62,38 @@ TEST_CASE("float32 goes to the nearest bfloat16, half way to the even one") {
   CHECK(static_cast<float>(BFloat16(1e-40F)) > 0);  // subnormal numbers stay
   // NaN whose upper half alone would be infinity
   CHECK(std::isnan(static_cast<float>(BFloat16(std::bit_cast<float>(0x7F800001U)))));
+}
+
+TEST_CASE("float16 is IEEE's, numbers below 2^-14 included") {
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    const auto x = of_bits<Float16>(static_cast<std::uint16_t>(bits));
+    const float wide = x;
+    const int exponent = bits >> 10 & 0x1F, fraction = bits & 0x3FF;
+    if (exponent == 31) {
+      CHECK((fraction == 0 ? std::isinf(wide) : std::isnan(wide)));
+    } else {
+      const double size =
+          exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+      CHECK(static_cast<double>(std::abs(wide)) == size);
+    }
+    CHECK(std::signbit(wide) == (bits >> 15 == 1));
+    if (!std::isnan(wide)) CHECK(Float16(wide).bits == x.bits);
+  }
+}
+
+TEST_CASE("float32 goes to the nearest float16, half way to the even one") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto nearest = [](float x) { return static_cast<float>(Float16(x)); };
+  CHECK(nearest(2049) == 2048);
+  CHECK(nearest(2051) == 2052);
+  CHECK(nearest(-2049.5F) == -2050);
+  CHECK(nearest(std::nextafter(65520.0F, 0.0F)) == 65504);
+  CHECK(nearest(65520) == infinity);
+  CHECK(nearest(-1e30F) == -infinity);
+  CHECK(nearest(infinity) == infinity);
+  CHECK(std::isnan(nearest(std::bit_cast<float>(0x7F800001U))));
+  CHECK(nearest(0x1p-25F) == 0);
+  CHECK(nearest(std::nextafter(0x1p-25F, 1.0F)) == 0x1p-24F);
+  CHECK(nearest(0x3p-25F) == 0x1p-23F);
+  CHECK(nearest(std::nextafter(0x1p-14F, 0.0F)) == 0x1p-14F);
 }
