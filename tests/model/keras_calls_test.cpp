@@ -46,11 +46,12 @@ struct Call {
   }
 };
 
-Call make_call(const std::string& name, const std::string& model) {
+/// `more`: keys of the configuration beside.
+Call make_call(const std::string& name, const std::string& model, const std::string& more = "") {
   Call call{.name = name, .graph = {}, .y = kNoValue, .gradients = {}};
   const Shape shape = call.array("y").type.shape;
   const bool training = name.starts_with("training");
-  const std::string text = "model: " + model + "\ncompile: {loss: mse}\n";
+  const std::string text = more + "model: " + model + "\ncompile: {loss: mse}\n";
   const Field label{"label", DType::kFloat32, {shape.begin() + 1, shape.end()}};
   call.graph = build(text, training ? Mode::kTrain : Mode::kPredict, shape[0], {label});
   GraphBuilder b(call.graph);
@@ -125,5 +126,25 @@ TEST_CASE("layers give Keras's outputs, gradients and updates") {
     CAPTURE(name);
     const Call call = make_call(name, entry.value.scalar);
     for (Backend* backend : {naive.get(), fast.get()}) check_call(call, *backend);
+  }
+}
+
+TEST_CASE("layers give the same in 16 bits, but for rounding") {
+  const config::Value texts = call_texts();
+  const auto fast = make_cpu_backend(1);
+  for (const std::string policy : {"mixed_bfloat16", "mixed_float16"}) {
+    const double tolerance = policy == "mixed_bfloat16" ? 0.05 : 0.01;
+    CAPTURE(policy);
+    for (const config::Value::Entry& entry : texts.map) {
+      CAPTURE(entry.key);
+      const Call call = make_call(entry.key, entry.value.scalar, "precision: " + policy + "\n");
+      Interpreter run(call.graph, *fast);
+      run.feed("input", call.array("x"));
+      for (const Variable& variable : call.graph.variables) {
+        run.feed(variable.path, call.array("initial", variable));
+      }
+      run.run();
+      CHECK(difference(run.read(call.y), call.array("y"), tolerance) == "");
+    }
   }
 }
