@@ -7,10 +7,15 @@
 namespace meshwork {
 namespace {
 
-/// Whether the rest of what a part is taken of stays as long as the part.
-bool keeps_rest(const Graph& program, const Node& part) {
-  return part.attrs.find("read_at_once") != nullptr ||
-         program.node(viewed(program, part.inputs[0])).op->leaf == Leaf::kVariable;
+/// Bytes of which all may stay for the sake of a part: to copy the part costs more.
+constexpr std::int64_t kSmall = std::int64_t{64} << 10U;
+
+/// Whether the rest of what a part is taken of may stay as long as the part.
+bool may_keep_rest(const Graph& program, const Node& part) {
+  const ValueId whole = viewed(program, part.inputs[0]);
+  const Leaf leaf = program.node(whole).op->leaf;
+  const bool is_small = leaf == Leaf::kNone && num_bytes(program.type(whole)) <= kSmall;
+  return is_small || leaf == Leaf::kVariable || part.attrs.find("read_at_once") != nullptr;
 }
 
 }  // namespace
@@ -23,7 +28,7 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
   const std::optional<std::int64_t> offset = node.op->view_offset(args);
   if (!offset) return std::nullopt;
   const bool is_whole = num_bytes(node.type) == num_bytes(operand);
-  if (!is_whole && !keeps_rest(program, node)) return std::nullopt;
+  if (!is_whole && !may_keep_rest(program, node)) return std::nullopt;
   return *offset * static_cast<std::int64_t>(size_of(node.type.dtype));
 }
 

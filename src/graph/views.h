@@ -8,8 +8,9 @@
 namespace meshwork {
 
 /// Bytes into its operand at which the result of a node stands, where it need not be computed:
-/// OpDef::view_offset. A part is shown in place only of what is kept anyway, a variable, or read at
-/// the same time, as the part says (`together`); of anything else it would keep the rest.
+/// OpDef::view_offset. A part is shown in place only of what is small, or kept anyway, a variable,
+/// or read at the same time, as the part says (`read_at_once`); of anything else it would keep the
+/// rest.
 std::optional<std::int64_t> view_offset(const Graph& program, ValueId id);
 
 inline bool is_view(const Graph& program, ValueId id) {

@@ -134,10 +134,9 @@ class Memory {
   /// block stands in the old one, if it can be.
   void place_block(ValueId value, ValueId variable) {
     if (graph_.node(value).op->collective != Collective::kAllGather) return;
-    const ValueId block = root_[graph_.node(value).inputs[0]];
+    const ValueId block = made_for(value, finish_of_[slot(made_by_[value])]);
     const std::int64_t begin = block_begin(graph_, value);
-    const bool alone = is_only_for(block, finish_of_[slot(made_by_[value])]);
-    if (!alone || !may_overwrite(block, variable, begin)) return;
+    if (block == kNoValue || !may_overwrite(block, variable, begin)) return;
     fixed_[block] = {place_[variable].buffer, begin};
   }
 
@@ -219,15 +218,14 @@ class Memory {
     Place place{new_buffer(bytes, start), 0};
     for (const ValueId id : nodes) {
       fixed_[id] = place;
-      const ValueId operand = root_[graph_.node(id).inputs[0]];
-      if (is_only_for(operand, start)) fix(operand, place);
+      if (const ValueId operand = made_for(id, start); operand != kNoValue) fix(operand, place);
       place.within += target_.aligned(num_bytes(graph_.type(id)));
     }
   }
 
   void place_gathered(ValueId id, int start) {
-    const ValueId operand = root_[graph_.node(id).inputs[0]];
-    if (!gives_all(id) || !is_only_for(operand, finish_of_[slot(start)])) return;
+    const ValueId operand = made_for(id, finish_of_[slot(start)]);
+    if (!gives_all(id) || operand == kNoValue) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
     fix(operand, {whole.buffer, block_begin(graph_, id)});
@@ -247,10 +245,13 @@ class Memory {
     buffer.first = std::min(buffer.first, made_by_[id]);
   }
 
-  /// Whether a value is computed for a collective that reads it until instruction i, and for
-  /// nothing else.
-  bool is_only_for(ValueId id, int i) const {
-    return made_by_[id] >= 0 && last_use_[id] == i && !fixed_.contains(id);
+  /// What is computed for a collective, which reads all of it until instruction i, and for nothing
+  /// else; or none.
+  ValueId made_for(ValueId collective, int i) const {
+    const ValueId operand = graph_.node(collective).inputs[0], root = root_[operand];
+    const bool is_whole = num_bytes(graph_.type(operand)) == num_bytes(graph_.type(root));
+    const bool is_alone = made_by_[root] >= 0 && last_use_[root] == i && !fixed_.contains(root);
+    return is_whole && is_alone ? root : kNoValue;
   }
 
   void assign(ValueId id, int i) {
@@ -284,12 +285,14 @@ class Memory {
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
         if (!transient || buffer.last != i || made_by_[input] == i) continue;
-        const auto overlaps = [&, mine = place_[input]](ValueId other) {
+        const Place mine = place_[input];
+        const auto overlaps = [&](ValueId other) {
           const Place& place = place_[other];
           return place.buffer == mine.buffer && place.within < mine.within + num_bytes(node.type) &&
                  mine.within < place.within + num_bytes(graph_.type(other));
         };
-        if (may_replace(id, i, overlaps, [](ValueId) { return true; })) return input;
+        const auto is_same = [&](ValueId other) { return place_[other].within == mine.within; };
+        if (may_replace(id, i, overlaps, is_same)) return input;
       }
     }
     return kNoValue;

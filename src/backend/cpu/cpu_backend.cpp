@@ -61,7 +61,7 @@ Target target_of(int threads, const KernelLists& lists) {
       .flops_per_byte = 20,
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
-      .fusions = {"attention_blocks", "elementwise", "crossentropy", "fold_constants",
+      .fusions = {"attention_blocks", "elementwise", "crossentropy", "fold_constants", "join_parts",
                   "overlap_halo", "recompute", "split_k", "wide_passes", "wide_results"},
       .kernels = {},
   };
