@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "gpu_config.h"
 #include "program.h"
 #include "support/log_text.h"
 #include "support/temp_directory.h"
@@ -14,32 +15,8 @@ using namespace meshwork::test;
 
 /// Calls of all kinds, large ones and small ones.
 std::string write_config(const TempDirectory& directory) {
-  const std::string file = directory.file("c.yaml");
-  write_text(file, R"(
-device: cuda
-mesh: {data: 2, model: 2}
-layout_map: {'a/kernel': [null, model], 'a/bias': [model], 'b/kernel': [model, null]}
-optimizer_layout: {'a/kernel': [data, null]}
-dataset:
-  name: t
-  format: synthetic
-  splits:
-    train: {x: {normal: [160, 30]}, y: {normal: [160, 3]}}
-    test: {x: {normal: [50, 30]}, y: {normal: [50, 3]}}
-model:
-  input: [30]
-  layers:
-    - Dense: {name: a, units: 1400, activation: tanh}
-    - Dropout: {rate: 0.2}
-    - Dense: {name: b, units: 3}
-compile: {optimizer: {Adam: {learning_rate: 0.01}}, loss: mse, metrics: [mae]}
-fit: {batch_size: 16, epochs: 2, validation: true}
-)");
-  return file;
-}
-
-std::string fit(const std::string& config, const std::string& run, const std::string& more = "") {
-  return fmt::format(" fit {} --verbose 0 run_directory={} {}", config, run, more);
+  return write_gpu_config(
+      directory, "mesh: {data: 2, model: 2}\noptimizer_layout: {'a/kernel': [data, null]}", 1400);
 }
 
 /// A run that goes on for long, in which a rank gets a signal once there is a checkpoint.
