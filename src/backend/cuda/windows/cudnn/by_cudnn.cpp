@@ -4,10 +4,9 @@
 // which reads and writes stay in the cache.
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 
-#include <array>
-
+#include "backend/cuda/cudnn/call.h"
 #include "backend/cuda/movement/strided_copy.h"
-#include "backend/cuda/windows/cudnn/session.h"
+#include "backend/cuda/windows/cudnn/describe.h"
 #include "backend/cuda/windows/cudnn/task.h"
 
 namespace meshwork::cuda::windows {
@@ -24,55 +23,43 @@ Launch transpose(CudaStream& stream, const Task& task, const std::byte* from, st
                   static_cast<std::int64_t>(size_of(task.w.type.dtype)));
 }
 
-/// A plan with its pointers, ready to be enqueued.
-struct Call {
-  Gpu& gpu;
-  Session& session;
-  const Plan& plan;
-  Descriptor pointers;
-
-  Call(Gpu& the_gpu, Session& the_session, const Plan& the_plan, std::array<std::byte*, 3> places,
-       std::byte* workspace)
-      : gpu(the_gpu),
-        session(the_session),
-        plan(the_plan),
-        pointers(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
-    const std::array<std::int64_t, 3> ids{1, 2, 3};  // x, w, y
-    pointers.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
-    pointers.set_all(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, places.data());
-    pointers.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
-    pointers.finalize();
-  }
-
-  void operator()() const {
-    gpu.make_current();
-    check(cudnn().cudnnBackendExecute(session.handle(), plan.plan().get(), pointers.get()),
-          "enqueuing a convolution");
-  }
-};
+cudnn::TensorCores tensor_cores(const Problem& problem) {
+  // Of float32 they take 10 bits of the mantissa; of narrow dtypes all, and without them our own
+  // kernels are no slower.
+  if (problem.operand().dtype != DType::kFloat32) return cudnn::TensorCores::kMust;
+  return problem.tensor_float32 ? cudnn::TensorCores::kMay : cudnn::TensorCores::kNever;
+}
 
 }  // namespace
 
 std::optional<Launch> launch_by_cudnn(CudaStream& stream, const Task& task, std::byte* workspace) {
   if (!cudnn_takes(task)) return std::nullopt;
-  Session* const session = Session::of(stream);
+  cudnn::Session* const session = cudnn::Session::of(stream);
   if (session == nullptr) return std::nullopt;
   stream.gpu().make_current();
-  const Plan* const plan = session->plan(problem_of(task));
+  const Problem problem = problem_of(task);
+  const cudnn::Plan* const plan = session->plan({
+      .text = text_of(problem),
+      .describe = [&](cudnnHandle_t handle) { return describe(handle, problem); },
+      .workspace = problem.workspace,
+      .tensor_cores = tensor_cores(problem),
+  });
   if (plan == nullptr) return std::nullopt;
   std::byte* const filter = workspace;
-  const auto call = std::make_shared<const Call>(stream.gpu(), *session, *plan,
-                                                 std::array{task.x.data, filter, task.y.data},
-                                                 workspace + filter_bytes(task));
+  const Launch call = cudnn::call(stream, *session, *plan,
+                                  {.in_memory = {{1, task.x.data}, {2, filter}, {3, task.y.data}},
+                                   .by_value = {},
+                                   .workspace = workspace + filter_bytes(task)},
+                                  "a convolution");
   if (task.sought == Sought::kW) {
     return [call, transposed = transpose(stream, task, filter, task.w.data)] {
-      (*call)();
+      call();
       transposed();
     };
   }
   return [call, transposed = transpose(stream, task, task.w.data, filter)] {
     transposed();
-    (*call)();
+    call();
   };
 }
 

@@ -55,8 +55,9 @@ Problem problem_of(const Task& task) {
 }
 
 std::string text_of(const Problem& p) {
-  return fmt::format("{} of\n{}{}{}tensor_float32={} workspace={}\n", static_cast<int>(p.sought),
-                     text_of(p.x), text_of(p.w), text_of(p.y), p.tensor_float32, p.workspace) +
+  return fmt::format("convolution {} of\n{}{}{}tensor_float32={} workspace={}\n",
+                     static_cast<int>(p.sought), text_of(p.x), text_of(p.w), text_of(p.y),
+                     p.tensor_float32, p.workspace) +
          fmt::format("strides={} dilations={} padding={} behind={}\n", text_of(p.strides),
                      text_of(p.dilations), text_of(p.padding), text_of(p.padding_behind));
 }

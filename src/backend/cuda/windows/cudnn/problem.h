@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +14,6 @@ struct Tensor {
   DType dtype;
   std::vector<std::int64_t> dims;
   std::int64_t alignment = 1;  ///< of its address, bytes: at most 16
-  auto operator<=>(const Tensor&) const = default;
 };
 
 /// A task in cuDNN's words: all that decides on its algorithm.
@@ -30,7 +27,6 @@ struct Problem {
 
   const Tensor& result() const { return sought == Sought::kY ? y : sought == Sought::kX ? x : w; }
   const Tensor& operand() const { return sought == Sought::kX ? y : x; }
-  auto operator<=>(const Problem&) const = default;
 };
 
 Problem problem_of(const Task& task);

@@ -1,15 +1,10 @@
-#include <cstdlib>
-#include <string_view>
-
-#include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/cudnn/task.h"
-#include "base/error.h"
+
+#include "backend/cuda/cudnn/library.h"
+#include "backend/cuda/windows/cudnn/by_cudnn.h"
 
 namespace meshwork::cuda::windows {
 namespace {
-
-/// Of fewer operations a launch is most of the time that a convolution takes.
-constexpr double kFewFlops = 1 << 26;
 
 /// For sums in parts and little tables; small tasks have small ones.
 constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
@@ -25,17 +20,6 @@ constexpr std::int64_t kFilterParts = 4;
 
 /// Channels are copied to lines of so many bytes where they have others.
 constexpr std::int64_t kLineBytes = 16;
-
-enum class Choice { kWhatPays, kAlways, kNever };
-
-Choice choice() {
-  const char* const value = std::getenv("MESHWORK_CUDNN");
-  const std::string_view text = value == nullptr ? "" : value;
-  if (text.empty()) return Choice::kWhatPays;
-  if (text == "always") return Choice::kAlways;
-  if (text != "never") fail("MESHWORK_CUDNN: '{}' is none of always, never", text);
-  return Choice::kNever;
-}
 
 std::int64_t filled_up(std::int64_t bytes, std::int64_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -60,7 +44,7 @@ double flops(const Task& task) {
 }
 
 bool pays(const Task& task) {
-  if (has_small_groups(task.c) || flops(task) < kFewFlops) return false;
+  if (has_small_groups(task.c) || flops(task) < cudnn::kFewFlops) return false;
   if (takes_tensor_cores(task)) return true;
   const auto bytes = static_cast<double>(num_bytes(task.x.type) + num_bytes(task.y.type));
   return flops(task) >= kFlopsPerByte * bytes;
@@ -100,14 +84,15 @@ bool cudnn_takes(const Task& task) {
 }
 
 bool is_for_cudnn(const Task& task) {
-  if (choice() == Choice::kNever || !cudnn_takes(task)) return false;
-  return choice() == Choice::kAlways || pays(task);
+  const cudnn::Choice choice = cudnn::choice();
+  if (choice == cudnn::Choice::kNever || !cudnn_takes(task)) return false;
+  return choice == cudnn::Choice::kAlways || pays(task);
 }
 
 std::int64_t filter_bytes(const Task& task) { return filled_up(num_bytes(task.w.type), 256); }
 
 std::int64_t algorithm_workspace(const Task& task) {
-  std::int64_t bytes = flops(task) < kFewFlops ? kSmallWorkspace : kLargeWorkspace;
+  std::int64_t bytes = flops(task) < cudnn::kFewFlops ? kSmallWorkspace : kLargeWorkspace;
   if (operand_dtype(task) == DType::kFloat32 || !has_whole_lines(task)) {
     bytes += copy_bytes(task.x, task.c.channels()) + copy_bytes(task.y, task.c.filters()) +
              copy_bytes(task.w, task.c.in);

@@ -1,11 +1,11 @@
-#include "backend/cuda/windows/cudnn/session.h"
+#include "backend/cuda/cudnn/session.h"
 
 #include <mutex>
 
 #include "base/error.h"
 #include "device/cuda/cache.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 namespace {
 
 constexpr const char* kEnding = ".cudnn";
@@ -14,10 +14,10 @@ constexpr const char* kEnding = ".cudnn";
 std::string key_of(const Gpu& gpu, const Problem& problem) {
   int driver_version = 0;
   driver().cuDriverGetVersion(&driver_version);
-  return fmt::format("cuDNN {}, driver {}\n{} {} {} {}\n", cudnn().cudnnGetVersion(),
+  return fmt::format("cuDNN {}, driver {}\n{} {} {} {}\n", functions().cudnnGetVersion(),
                      driver_version, gpu.name(), gpu.capability(), gpu.multiprocessors(),
                      gpu.memory()) +
-         text_of(problem);
+         problem.text;
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Session* Session::of(CudaStream& stream) {
   // Never given back: at the end of the process cuDNN may be gone before.
   static auto& sessions = *new std::map<std::pair<int, CUstream>, std::unique_ptr<Session>>;
   static std::mutex mutex;
-  if (!has_cudnn()) return nullptr;
+  if (!is_there()) return nullptr;
   const std::lock_guard lock(mutex);
   std::unique_ptr<Session>& session = sessions[{stream.gpu().number(), stream.handle()}];
   try {
@@ -40,16 +40,16 @@ Session* Session::of(CudaStream& stream) {
 }
 
 Session::Session(const Gpu& gpu) : gpu_(gpu) {
-  check(cudnn().cudnnCreate(&handle_), "starting cuDNN");
+  check(functions().cudnnCreate(&handle_), "starting cuDNN");
 }
 
 void Session::turn_to(CudaStream& stream) {
-  check(cudnn().cudnnSetStream(handle_, stream.handle()), "starting cuDNN");
+  check(functions().cudnnSetStream(handle_, stream.handle()), "starting cuDNN");
 }
 
 const Plan* Session::plan(const Problem& problem) {
-  auto place = plans_.find(problem);
-  if (place == plans_.end()) place = plans_.emplace(problem, make_plan(problem)).first;
+  auto place = plans_.find(problem.text);
+  if (place == plans_.end()) place = plans_.emplace(problem.text, make_plan(problem)).first;
   return place->second ? &*place->second : nullptr;
 }
 
@@ -69,4 +69,4 @@ std::optional<Plan> Session::make_plan(const Problem& problem) const {
   return plan;
 }
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn

@@ -1,19 +1,31 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backend/cuda/windows/cudnn/descriptor.h"
-#include "backend/cuda/windows/cudnn/problem.h"
+#include "backend/cuda/cudnn/descriptor.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
+
+/// Whether they multiply; they round operands of float32.
+enum class TensorCores { kNever, kMay, kMust };
+
+/// What is to be computed, and how.
+struct Problem {
+  std::string text;  ///< all that decides on the algorithm: of two that are the same one is made
+  std::function<std::vector<Descriptor>(cudnnHandle_t)>
+      describe;                ///< as Graph::finish() gives them
+  std::int64_t workspace = 0;  ///< bytes that the algorithm may take
+  TensorCores tensor_cores = TensorCores::kNever;
+};
 
 /// A problem with the algorithm that computes it.
 class Plan {
  public:
   /// With the first of cuDNN's algorithms, the fastest by its estimate, that gives the same bits
-  /// each time, rounds nothing but the result, and fits into the scratch of the problem; nothing
+  /// each time, rounds nothing that the problem does not, and fits into its workspace; nothing
   /// where there is none.
   static std::optional<Plan> choose(cudnnHandle_t handle, const Problem& problem);
 
@@ -37,4 +49,4 @@ class Plan {
   bool is_compiled_;
 };
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/windows/cudnn/library.h"
+#include "backend/cuda/cudnn/library.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 
 /// A description that cuDNN keeps, given back in the end. What cuDNN does not take throws an Error.
 class Descriptor {
@@ -32,8 +32,8 @@ class Descriptor {
   void set(cudnnBackendAttributeName_t name, std::span<const std::int64_t> values) {
     set_all(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
   }
-  void set(cudnnBackendAttributeName_t name, const Descriptor& other) {
-    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
+  void set(cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t other) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other);
   }
   void set_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                std::int64_t count, const void* values);
@@ -50,4 +50,4 @@ class Descriptor {
   cudnnBackendDescriptor_t handle_ = nullptr;
 };
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn

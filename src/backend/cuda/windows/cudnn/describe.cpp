@@ -1,27 +1,15 @@
-#include "backend/cuda/windows/cudnn/graph.h"
+#include "backend/cuda/windows/cudnn/describe.h"
 
-#include <array>
-
-#include "base/check.h"
+#include "backend/cuda/cudnn/graph.h"
 
 namespace meshwork::cuda::windows {
 namespace {
 
+using cudnn::Descriptor;
+using Handle = cudnn::Graph::Handle;
+
 /// Of a sum in float32 that is not in memory.
 constexpr std::int64_t kSumId = 4;
-
-cudnnDataType_t data_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return CUDNN_DATA_FLOAT;
-    case DType::kBFloat16:
-      return CUDNN_DATA_BFLOAT16;
-    case DType::kFloat16:
-      return CUDNN_DATA_HALF;
-    default:
-      MW_CHECK(false, "a convolution of {}", to_string(dtype));
-  }
-}
 
 std::vector<std::int64_t> channels_last_strides(const std::vector<std::int64_t>& dims) {
   std::vector<std::int64_t> strides(dims.size(), 1);
@@ -34,16 +22,13 @@ std::vector<std::int64_t> channels_last_strides(const std::vector<std::int64_t>&
   return strides;
 }
 
-Descriptor describe_tensor(const Tensor& tensor, bool is_in_memory) {
-  Descriptor described(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  described.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, data_type_of(tensor.dtype));
-  described.set(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.dims);
-  described.set(CUDNN_ATTR_TENSOR_STRIDES, channels_last_strides(tensor.dims));
-  described.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, tensor.id);
-  described.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, tensor.alignment);
-  described.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, !is_in_memory);
-  described.finalize();
-  return described;
+Handle describe_tensor(cudnn::Graph& graph, const Tensor& tensor, cudnn::Place place) {
+  return graph.tensor({.id = tensor.id,
+                       .type = cudnn::data_type_of(tensor.dtype),
+                       .dims = tensor.dims,
+                       .strides = channels_last_strides(tensor.dims),
+                       .place = place,
+                       .alignment = tensor.alignment});
 }
 
 Descriptor describe_windows(const Problem& problem) {
@@ -57,7 +42,6 @@ Descriptor describe_windows(const Problem& problem) {
   windows.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, problem.dilations);
   windows.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, problem.padding);
   windows.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, problem.padding_behind);
-  windows.finalize();
   return windows;
 }
 
@@ -97,9 +81,8 @@ Operation operation_of(Sought sought) {
           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
-Descriptor describe_operation(const Problem& problem, const Descriptor& windows,
-                              const Descriptor& x, const Descriptor& w, const Descriptor& y) {
-  const Operation names = operation_of(problem.sought);
+Descriptor describe_operation(Sought sought, Handle windows, Handle x, Handle w, Handle y) {
+  const Operation names = operation_of(sought);
   Descriptor operation(names.type);
   operation.set(names.windows, windows);
   operation.set(names.x, x);
@@ -107,26 +90,7 @@ Descriptor describe_operation(const Problem& problem, const Descriptor& windows,
   operation.set(names.y, y);
   operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1.0F);
   operation.set(names.beta, CUDNN_TYPE_FLOAT, 0.0F);
-  operation.finalize();
   return operation;
-}
-
-/// y = x, in another dtype.
-Descriptor describe_identity() {
-  Descriptor identity(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  identity.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_IDENTITY);
-  identity.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  identity.finalize();
-  return identity;
-}
-
-Descriptor describe_copy(const Descriptor& identity, const Descriptor& from, const Descriptor& to) {
-  Descriptor copy(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  copy.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, identity);
-  copy.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
-  copy.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
-  copy.finalize();
-  return copy;
 }
 
 }  // namespace
@@ -137,31 +101,21 @@ std::vector<Descriptor> describe(cudnnHandle_t handle, const Problem& problem) {
   const bool widens = problem.result().dtype != problem.operand().dtype;
   Tensor sums = problem.result();
   sums.id = kSumId;
+  cudnn::Graph graph;
   const auto described = [&](const Tensor& tensor) {
     const bool is_sum = widens && tensor.id == problem.result().id;
-    return describe_tensor(is_sum ? sums : tensor, !is_sum);
+    return describe_tensor(graph, is_sum ? sums : tensor,
+                           is_sum ? cudnn::Place::kNowhere : cudnn::Place::kMemory);
   };
-  std::vector<Descriptor> all;
-  all.push_back(described(problem.x));
-  all.push_back(described(problem.w));
-  all.push_back(described(problem.y));
-  all.push_back(describe_windows(problem));
-  all.push_back(describe_operation(problem, all[3], all[0], all[1], all[2]));
-  std::vector<cudnnBackendDescriptor_t> operations{all.back().get()};
+  const Handle x = described(problem.x), w = described(problem.w), y = described(problem.y);
+  const Handle windows = graph.keep(describe_windows(problem));
+  graph.operation(describe_operation(problem.sought, windows, x, w, y));
   if (widens) {
-    const auto result = static_cast<std::size_t>(problem.result().id - 1);
-    all.push_back(describe_identity());
-    all.push_back(describe_tensor(problem.result(), true));
-    all.push_back(describe_copy(all[all.size() - 2], all[result], all.back()));
-    operations.push_back(all.back().get());
+    const Handle sum = problem.sought == Sought::kY ? y : problem.sought == Sought::kX ? x : w;
+    graph.pointwise(CUDNN_POINTWISE_IDENTITY, {sum},
+                    describe_tensor(graph, problem.result(), cudnn::Place::kMemory));
   }
-  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
-  graph.set_all(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                static_cast<std::int64_t>(operations.size()), operations.data());
-  graph.finalize();
-  all.push_back(std::move(graph));
-  return all;
+  return std::move(graph).finish(handle);
 }
 
 }  // namespace meshwork::cuda::windows

@@ -1,28 +1,28 @@
-#include "backend/cuda/windows/cudnn/descriptor.h"
+#include "backend/cuda/cudnn/descriptor.h"
 
 #include <algorithm>
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 namespace {
 
-constexpr std::string_view kWhat = "describing a convolution";
+constexpr std::string_view kWhat = "describing operations";
 
 }  // namespace
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
-  check(cudnn().cudnnBackendCreateDescriptor(type, &handle_), kWhat);
+  check(functions().cudnnBackendCreateDescriptor(type, &handle_), kWhat);
 }
 
 Descriptor::~Descriptor() {
-  if (handle_ != nullptr) static_cast<void>(cudnn().cudnnBackendDestroyDescriptor(handle_));
+  if (handle_ != nullptr) static_cast<void>(functions().cudnnBackendDestroyDescriptor(handle_));
 }
 
 void Descriptor::set_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                          std::int64_t count, const void* values) {
-  check(cudnn().cudnnBackendSetAttribute(handle_, name, type, count, values), kWhat);
+  check(functions().cudnnBackendSetAttribute(handle_, name, type, count, values), kWhat);
 }
 
-void Descriptor::finalize() { check(cudnn().cudnnBackendFinalize(handle_), kWhat); }
+void Descriptor::finalize() { check(functions().cudnnBackendFinalize(handle_), kWhat); }
 
 std::int64_t Descriptor::integer(cudnnBackendAttributeName_t name) const {
   std::int64_t value = 0;
@@ -33,15 +33,15 @@ std::int64_t Descriptor::integer(cudnnBackendAttributeName_t name) const {
 std::int64_t Descriptor::count(cudnnBackendAttributeName_t name,
                                cudnnBackendAttributeType_t type) const {
   std::int64_t count = 0;
-  check(cudnn().cudnnBackendGetAttribute(handle_, name, type, 0, &count, nullptr), kWhat);
+  check(functions().cudnnBackendGetAttribute(handle_, name, type, 0, &count, nullptr), kWhat);
   return count;
 }
 
 std::int64_t Descriptor::get_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                                  std::int64_t count, void* values) const {
   std::int64_t number = 0;
-  check(cudnn().cudnnBackendGetAttribute(handle_, name, type, count, &number, values), kWhat);
+  check(functions().cudnnBackendGetAttribute(handle_, name, type, count, &number, values), kWhat);
   return std::min(number, count);
 }
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn

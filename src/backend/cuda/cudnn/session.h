@@ -3,10 +3,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
-#include "backend/cuda/windows/cudnn/plan.h"
+#include "backend/cuda/cudnn/plan.h"
+#include "device/cuda/stream.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 
 /// The state of cuDNN on a stream, on which all enqueues, and the plans of its problems: of one
 /// thread, since not every plan bears more.
@@ -34,7 +36,7 @@ class Session {
 
   const Gpu& gpu_;
   cudnnHandle_t handle_ = nullptr;
-  std::map<Problem, std::optional<Plan>> plans_;
+  std::map<std::string, std::optional<Plan>> plans_;  ///< by the texts of problems
 };
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn

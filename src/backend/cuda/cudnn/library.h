@@ -4,7 +4,8 @@
 
 #include <string_view>
 
-namespace meshwork::cuda::windows {
+/// cuDNN's graphs of operations: how they are described, planned and enqueued.
+namespace meshwork::cuda::cudnn {
 
 /// Functions of cuDNN that are called here.
 // clang-format off
@@ -23,20 +24,29 @@ namespace meshwork::cuda::windows {
 // clang-format on
 
 /// The same as a table, each under its name.
-struct Cudnn {
+struct Functions {
 #define MW_MEMBER(name) decltype(&::name) name;
   MW_CUDNN_FUNCTIONS(MW_MEMBER)
 #undef MW_MEMBER
 };
 
 /// Whether cuDNN is on this machine; it is opened by the first call.
-bool has_cudnn();
+bool is_there();
 
 /// Its functions, where it is there.
-const Cudnn& cudnn();
+const Functions& functions();
 
 /// Throws an Error with cuDNN's words, of ExitCode::kCommunication. `what` says what was tried:
-/// "describing a convolution".
+/// "describing operations".
 void check(cudnnStatus_t status, std::string_view what);
 
-}  // namespace meshwork::cuda::windows
+/// Which of the tasks that it can do are cuDNN's.
+enum class Choice { kWhatPays, kAlways, kNever };
+
+/// What MESHWORK_CUDNN says: always, never, or nothing; anything else throws an Error.
+Choice choice();
+
+/// Of fewer operations a launch is most of the time that a task takes.
+inline constexpr double kFewFlops = 1 << 26;
+
+}  // namespace meshwork::cuda::cudnn

@@ -1,5 +1,6 @@
-#include "backend/cuda/windows/cudnn/library.h"
+#include "backend/cuda/cudnn/library.h"
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -8,11 +9,11 @@
 #include "base/error.h"
 #include "device/cuda/library.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 namespace {
 
 struct Opened {
-  std::optional<Cudnn> library;
+  std::optional<Functions> functions;
   std::string missing;  ///< why there is none
 };
 
@@ -20,11 +21,11 @@ Opened open_cudnn() {
   constexpr const char* kName = "libcudnn.so.9";
   try {
     const Library library(kName, usual_folders(), "");
-    Cudnn cudnn{};
-#define MW_LOAD(name) library.load(#name, cudnn.name);
+    Functions functions{};
+#define MW_LOAD(name) library.load(#name, functions.name);
     MW_CUDNN_FUNCTIONS(MW_LOAD)
 #undef MW_LOAD
-    return {cudnn, ""};
+    return {functions, ""};
   } catch (const Error&) {
     return {std::nullopt, fmt::format("{} is not there, or is damaged", kName)};
   }
@@ -37,11 +38,11 @@ const Opened& opened() {
 
 }  // namespace
 
-bool has_cudnn() { return opened().library.has_value(); }
+bool is_there() { return opened().functions.has_value(); }
 
-const Cudnn& cudnn() {
-  MW_CHECK(has_cudnn());
-  return *opened().library;
+const Functions& functions() {
+  MW_CHECK(is_there());
+  return *opened().functions;
 }
 
 void check(cudnnStatus_t status, std::string_view what) {
@@ -49,17 +50,26 @@ void check(cudnnStatus_t status, std::string_view what) {
   fail(ExitCode::kCommunication,
        "device cuda: {}: {} (cudnnStatus_t {}); see what nvidia-smi says, or say "
        "MESHWORK_CUDNN=never",
-       what, cudnn().cudnnGetErrorString(status), static_cast<int>(status));
+       what, functions().cudnnGetErrorString(status), static_cast<int>(status));
 }
 
-}  // namespace meshwork::cuda::windows
+Choice choice() {
+  const char* const value = std::getenv("MESHWORK_CUDNN");
+  const std::string_view text = value == nullptr ? "" : value;
+  if (text.empty()) return Choice::kWhatPays;
+  if (text == "always") return Choice::kAlways;
+  if (text != "never") fail("MESHWORK_CUDNN: '{}' is none of always, never", text);
+  return Choice::kNever;
+}
+
+}  // namespace meshwork::cuda::cudnn
 
 namespace meshwork {
 
 std::string convolution_library() {
-  using namespace cuda::windows;
-  if (!has_cudnn()) return "of its own: " + opened().missing;
-  const std::size_t version = cudnn().cudnnGetVersion();  // 91900
+  using namespace cuda::cudnn;
+  if (!is_there()) return "of its own: " + opened().missing;
+  const std::size_t version = functions().cudnnGetVersion();  // 91900
   return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 

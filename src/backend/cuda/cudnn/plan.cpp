@@ -1,11 +1,10 @@
-#include "backend/cuda/windows/cudnn/plan.h"
+#include "backend/cuda/cudnn/plan.h"
 
 #include <algorithm>
 
-#include "backend/cuda/windows/cudnn/graph.h"
 #include "base/error.h"
 
-namespace meshwork::cuda::windows {
+namespace meshwork::cuda::cudnn {
 namespace {
 
 /// More notes than any version has.
@@ -13,7 +12,7 @@ constexpr std::int64_t kMostNotes = 64;
 
 std::vector<Descriptor> algorithms_of(const Descriptor& graph) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.get());
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
   heuristic.finalize();
   const std::int64_t count =
@@ -57,10 +56,7 @@ bool is_exact(const Descriptor& engine, const Problem& problem) {
     if (note != CUDNN_NUMERICAL_NOTE_TENSOR_CORE) return false;
     tensor_cores = true;
   }
-  // Of float32 tensor cores take 10 bits of the mantissa; of narrow dtypes all, and without them
-  // our own kernels are no slower.
-  const bool narrow = problem.operand().dtype != DType::kFloat32;
-  return narrow ? tensor_cores : !tensor_cores || problem.tensor_float32;
+  return problem.tensor_cores != (tensor_cores ? TensorCores::kNever : TensorCores::kMust);
 }
 
 bool compiles(const Descriptor& engine) {
@@ -80,7 +76,7 @@ std::optional<Descriptor> plan_with(cudnnHandle_t handle, const Descriptor& algo
   try {
     Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, algorithm);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, algorithm.get());
     plan.finalize();
     if (!fits(plan, problem)) return std::nullopt;
     return plan;
@@ -93,7 +89,7 @@ std::optional<Descriptor> plan_with(cudnnHandle_t handle, const Descriptor& algo
 
 std::optional<Plan> Plan::choose(cudnnHandle_t handle, const Problem& problem) {
   try {
-    std::vector<Descriptor> descriptions = describe(handle, problem);
+    std::vector<Descriptor> descriptions = problem.describe(handle);
     for (Descriptor& algorithm : algorithms_of(descriptions.back())) {
       const Descriptor engine = engine_of(algorithm);
       if (!is_exact(engine, problem)) continue;
@@ -136,4 +132,4 @@ std::string Plan::text() const {
   }
 }
 
-}  // namespace meshwork::cuda::windows
+}  // namespace meshwork::cuda::cudnn
