@@ -1,17 +1,18 @@
-// The emulated cuDNN: what graphs of one convolution need, checked as cuDNN 9.19 checks it, and
-// computed in the order of the driver's streams.
+// The emulated cuDNN: what graphs of one convolution or of attention need, checked as cuDNN 9.19
+// checks it, and computed in the order of the driver's streams.
 #include <cudnn_graph.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "emulated_gpu/context.h"
-#include "emulated_gpu/cudnn_convolution.h"
 #include "emulated_gpu/cudnn_engines.h"
+#include "emulated_gpu/cudnn_numbers.h"
+#include "emulated_gpu/cudnn_work.h"
 #include "emulated_gpu/memory.h"
 #include "emulated_gpu/real_cudnn.h"
 #include "emulated_gpu/region.h"
@@ -26,6 +27,7 @@ namespace {
 using emulated_gpu::cudnn::Descriptor;
 using emulated_gpu::cudnn::Engine;
 using emulated_gpu::cudnn::of;
+using emulated_gpu::cudnn::Tensor;
 using emulated_gpu::cudnn::Work;
 
 bool fails() { return std::getenv("EMULATED_GPU_FAIL_CUDNN") != nullptr; }
@@ -129,36 +131,43 @@ cudnnStatus_t get_value(const Descriptor& descriptor, int name, cudnnBackendAttr
   return CUDNN_STATUS_BAD_PARAM;
 }
 
-/// Where a tensor lies, which the pack says by its number; false where it does not, or not so
-/// aligned.
-bool place(const Descriptor& pack, Work::Tensor& tensor) {
+/// Where a tensor lies, or which number it is, which the pack says by its number; false where it
+/// does not, or not so aligned.
+bool place(const Descriptor& pack, Tensor& tensor) {
   const auto ids = pack.integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = pack.all<std::byte*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   const auto found = std::find(ids.begin(), ids.end(), tensor.id);
   if (found == ids.end()) return false;
-  tensor.data = pointers[static_cast<std::size_t>(found - ids.begin())];
-  return tensor.data != nullptr && reinterpret_cast<std::uintptr_t>(tensor.data) %
-                                           static_cast<std::uintptr_t>(tensor.alignment) ==
-                                       0;
-}
-
-bool is_reachable(const Work::Tensor& tensor) {
-  std::int64_t last = 1;
-  for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
-    last += (tensor.dims[d] - 1) * tensor.strides[d];
+  std::byte* const given = pointers[static_cast<std::size_t>(found - ids.begin())];
+  if (given == nullptr ||
+      reinterpret_cast<std::uintptr_t>(given) % static_cast<std::uintptr_t>(tensor.alignment) !=
+          0) {
+    return false;
   }
-  const auto bytes = static_cast<std::size_t>(last) * emulated_gpu::cudnn::size_of(tensor.type);
-  return emulated_gpu::is_device_memory(reinterpret_cast<CUdeviceptr>(tensor.data), bytes);
+  if (tensor.is_by_value) {
+    tensor.value = emulated_gpu::cudnn::read(given, tensor.type, 0);
+  } else {
+    tensor.data = given;
+  }
+  return true;
 }
 
-CUresult run(const Work& work) {
+bool is_reachable(const Tensor& tensor) {
+  const auto bytes =
+      static_cast<std::size_t>(tensor.span()) * emulated_gpu::cudnn::size_of(tensor.type);
+  return tensor.is_by_value ||
+         emulated_gpu::is_device_memory(reinterpret_cast<CUdeviceptr>(tensor.data), bytes);
+}
+
+CUresult run(Work& work) {
   const bool has_workspace =
+      work.engine.workspace == 0 ||
       emulated_gpu::is_device_memory(reinterpret_cast<CUdeviceptr>(work.workspace),
                                      static_cast<std::size_t>(work.engine.workspace));
-  if (!is_reachable(work.x) || !is_reachable(work.w) || !is_reachable(work.y) ||
-      (work.engine.workspace > 0 && !has_workspace)) {
-    return CUDA_ERROR_ILLEGAL_ADDRESS;
-  }
+  const auto tensors = work.tensors();
+  const bool has_tensors = std::all_of(tensors.begin(), tensors.end(),
+                                       [](const Tensor* tensor) { return is_reachable(*tensor); });
+  if (!has_workspace || !has_tensors) return CUDA_ERROR_ILLEGAL_ADDRESS;
   const emulated_gpu::Access access;
   work.compute();
   return CUDA_SUCCESS;
@@ -166,12 +175,14 @@ CUresult run(const Work& work) {
 
 bool prepare(const Descriptor& pack, Work& work) {
   work.workspace = pack.one<std::byte*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  return place(pack, work.x) && place(pack, work.w) && place(pack, work.y) &&
+  const auto tensors = work.tensors();
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](Tensor* tensor) { return place(pack, *tensor); }) &&
          (work.engine.workspace == 0 || work.workspace != nullptr);
 }
 
 /// Of a plan with its algorithm, or with the text of another.
-std::optional<Work> work_of(const Descriptor& plan) {
+std::unique_ptr<Work> work_of(const Descriptor& plan) {
   if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
     const Descriptor& chosen = *plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
     return Work::of(*chosen.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH), chosen.engine);
@@ -182,14 +193,14 @@ std::optional<Work> work_of(const Descriptor& plan) {
 
 /// A plan that fits together; of the real cuDNN's algorithms it says how much scratch they take.
 cudnnStatus_t finish_plan(Descriptor& plan) {
-  std::optional<Work> work = work_of(plan);
-  if (!work) return CUDNN_STATUS_BAD_PARAM;
+  std::unique_ptr<Work> work = work_of(plan);
+  if (work == nullptr) return CUDNN_STATUS_BAD_PARAM;
   if (work->engine.is_real) {
     const cudnnStatus_t status = emulated_gpu::cudnn::real::finalize(plan);
     if (status != CUDNN_STATUS_SUCCESS) return status;
     work->engine.workspace = emulated_gpu::cudnn::real::workspace(plan);
   }
-  plan.work = std::make_shared<const Work>(std::move(*work));
+  plan.work = std::move(work);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -304,13 +315,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
       of(pack)->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  Work work = *of(plan)->work;
-  if (!prepare(*of(pack), work)) return CUDNN_STATUS_BAD_PARAM;
+  const std::shared_ptr<Work> work = of(plan)->work->copy();
+  if (!prepare(*of(pack), *work)) return CUDNN_STATUS_BAD_PARAM;
   if (emulated_gpu::check_context() != CUDA_SUCCESS ||
       emulated_gpu::current_context() != handle->context) {
     return CUDNN_STATUS_EXECUTION_FAILED;
   }
-  const CUresult result =
-      emulated_gpu::enqueue(handle->stream, [work = std::move(work)] { return run(work); });
+  const CUresult result = emulated_gpu::enqueue(handle->stream, [work] { return run(*work); });
   return result == CUDA_SUCCESS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }

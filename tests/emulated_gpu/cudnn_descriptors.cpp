@@ -2,84 +2,10 @@
 
 #include <algorithm>
 
+#include "emulated_gpu/cudnn_operands.h"
+
 namespace emulated_gpu::cudnn {
 namespace {
-
-struct Attribute {
-  cudnnBackendDescriptorType_t of;
-  int name;
-  cudnnBackendAttributeType_t type;
-  std::int64_t most = 1;
-};
-
-constexpr std::int64_t kMany = CUDNN_DIM_MAX;
-constexpr std::int64_t kLongestText = std::int64_t{1} << 30;
-
-const std::vector<Attribute>& attributes() {
-  static const std::vector<Attribute> list = {
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE},
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, kMany},
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, kMany},
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64},
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64},
-      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
-       CUDNN_TYPE_DATA_TYPE},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
-       CUDNN_TYPE_CONVOLUTION_MODE},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
-       CUDNN_TYPE_INT64, kMany},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64,
-       kMany},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64,
-       kMany},
-      {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64,
-       kMany},
-#define OPERATION(type, prefix, x, w, y)                                                      \
-  {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##x, CUDNN_TYPE_BACKEND_DESCRIPTOR},     \
-      {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##w, CUDNN_TYPE_BACKEND_DESCRIPTOR}, \
-      {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##y, CUDNN_TYPE_BACKEND_DESCRIPTOR}, \
-      {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_CONV_DESC,                           \
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},                                                        \
-      {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_ALPHA, CUDNN_TYPE_FLOAT},            \
-      {type, CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_BETA, CUDNN_TYPE_FLOAT},
-      OPERATION(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, FORWARD, X, W, Y) OPERATION(
-          CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, BWD_DATA, DX, W, DY)
-          OPERATION(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, BWD_FILTER, X,
-                    DW, DY)
-#undef OPERATION
-              {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MODE,
-               CUDNN_TYPE_POINTWISE_MODE},
-      {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE},
-      {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},
-      {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},
-      {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_YDESC,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},
-      {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE,
-       CUDNN_TYPE_HANDLE},
-      {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR, kMany},
-      {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},
-      {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE},
-      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
-       CUDNN_TYPE_HANDLE},
-      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-       CUDNN_TYPE_BACKEND_DESCRIPTOR},
-      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-       CUDNN_TYPE_CHAR, kLongestText},
-      {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-       kMany},
-      {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-       CUDNN_TYPE_VOID_PTR, kMany},
-      {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
-       CUDNN_TYPE_VOID_PTR},
-  };
-  return list;
-}
 
 cudnnStatus_t verdict(bool good) { return good ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM; }
 
@@ -96,7 +22,11 @@ bool is_good_tensor(const Descriptor& tensor) {
   const auto dims = tensor.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
   const auto alignment = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
   const auto type = tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+  const bool by_value = tensor.one<bool>(CUDNN_ATTR_TENSOR_IS_BY_VALUE);
   if (size_of(type) == 0) return false;
+  if (by_value && (tensor.one<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL) || elements(dims) != 1)) {
+    return false;
+  }
   return !dims.empty() && dims.size() == tensor.integers(CUDNN_ATTR_TENSOR_STRIDES).size() &&
          all_at_least(dims, 0) && alignment > 0 &&
          alignment % static_cast<std::int64_t>(size_of(type)) == 0;
@@ -195,14 +125,6 @@ bool is_good_operation(const Descriptor& operation) {
   return is_final(c.x) && is_final(c.w) && is_final(c.y) && is_final(c.windows) && fits(c);
 }
 
-bool is_good_copy(const Descriptor& copy) {
-  const Descriptor* const x = copy.other(CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-  const Descriptor* const y = copy.other(CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-  return is_final(copy.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)) && is_final(x) &&
-         is_final(y) &&
-         x->integers(CUDNN_ATTR_TENSOR_DIMENSIONS) == y->integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
-}
-
 bool is_good_graph(const Descriptor& graph) {
   const auto operations = graph.all<const Descriptor*>(CUDNN_ATTR_OPERATIONGRAPH_OPS);
   return !operations.empty() && std::all_of(operations.begin(), operations.end(), is_final);
@@ -210,34 +132,16 @@ bool is_good_graph(const Descriptor& graph) {
 
 }  // namespace
 
-std::size_t bytes_of(cudnnBackendAttributeType_t type) {
-  switch (type) {
-    case CUDNN_TYPE_BOOLEAN:
-    case CUDNN_TYPE_CHAR:
-      return 1;
-    case CUDNN_TYPE_DATA_TYPE:
-    case CUDNN_TYPE_FLOAT:
-    case CUDNN_TYPE_CONVOLUTION_MODE:
-    case CUDNN_TYPE_HEUR_MODE:
-    case CUDNN_TYPE_POINTWISE_MODE:
-      return 4;
-    case CUDNN_TYPE_INT64:
-    case CUDNN_TYPE_HANDLE:
-    case CUDNN_TYPE_VOID_PTR:
-    case CUDNN_TYPE_BACKEND_DESCRIPTOR:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
 std::size_t size_of(cudnnDataType_t type) {
   switch (type) {
     case CUDNN_DATA_FLOAT:
+    case CUDNN_DATA_INT32:
       return 4;
     case CUDNN_DATA_HALF:
     case CUDNN_DATA_BFLOAT16:
       return 2;
+    case CUDNN_DATA_BOOLEAN:
+      return 1;
     default:
       return 0;
   }
@@ -249,16 +153,6 @@ std::int64_t elements(const std::vector<std::int64_t>& dims) {
   return count;
 }
 
-cudnnStatus_t check_attribute(const Descriptor& descriptor, int name,
-                              cudnnBackendAttributeType_t type, std::int64_t count) {
-  for (const Attribute& attribute : attributes()) {
-    if (attribute.of != descriptor.type || attribute.name != name) continue;
-    if (attribute.type != type) return CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE;
-    return verdict(count >= 1 && count <= attribute.most);
-  }
-  return CUDNN_STATUS_BAD_PARAM;
-}
-
 cudnnStatus_t check_whole(const Descriptor& descriptor) {
   switch (descriptor.type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
@@ -267,8 +161,19 @@ cudnnStatus_t check_whole(const Descriptor& descriptor) {
       return verdict(are_good_windows(descriptor));
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
       return verdict(descriptor.has(CUDNN_ATTR_POINTWISE_MODE));
+    case CUDNN_BACKEND_MATMUL_DESCRIPTOR:
+      return verdict(descriptor.has(CUDNN_ATTR_MATMUL_COMP_TYPE));
+    case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
+      return verdict(descriptor.has(CUDNN_ATTR_REDUCTION_OPERATOR) &&
+                     descriptor.has(CUDNN_ATTR_REDUCTION_COMP_TYPE));
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-      return verdict(is_good_copy(descriptor));
+      return verdict(is_good_pointwise(descriptor));
+    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+      return verdict(is_good_product(descriptor));
+    case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+      return verdict(is_good_reduction(descriptor));
+    case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+      return verdict(is_good_reshape(descriptor));
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
       return verdict(is_good_graph(descriptor));
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {

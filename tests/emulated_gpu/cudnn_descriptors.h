@@ -28,7 +28,7 @@ struct Engine {
   bool is_real = false;        ///< one of the real cuDNN (real_cudnn.h)
 };
 
-struct Work;
+class Work;
 
 /// Any description; what is set is kept by name.
 struct Descriptor {

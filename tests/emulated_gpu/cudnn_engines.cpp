@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emulated_gpu/cudnn_attention.h"
+
 namespace emulated_gpu::cudnn {
 namespace {
 
@@ -63,7 +65,7 @@ std::vector<Engine> narrow_engines() {
 
 std::vector<Engine> engines_for(const Descriptor& graph) {
   const Convolution c = convolution_of(graph);
-  if (c.operation == nullptr) return {};
+  if (c.operation == nullptr) return attention_engines_for(graph);
   const bool by_x =
       c.operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
   const cudnnDataType_t operands = type_of(by_x ? *c.y : *c.x);

@@ -1,55 +1,14 @@
 // What the emulated cuDNN refuses, as the real one does.
-#include <cudnn_graph.h>
-
 #include <array>
-#include <vector>
 
-#include "emulated_gpu/library.h"
+#include "emulated_gpu/cudnn_test_graph.h"
 
 namespace emulated_gpu::testing {
 namespace {
 
-#define CUDNN(name) (*::emulated_gpu::testing::find<decltype(name)>("libcudnn.so.9", #name))
-
-using Integers = std::vector<std::int64_t>;
-
-cudnnBackendDescriptor_t create(cudnnBackendDescriptorType_t type) {
-  cudnnBackendDescriptor_t made = nullptr;
-  REQUIRE(CUDNN(cudnnBackendCreateDescriptor)(type, &made) == CUDNN_STATUS_SUCCESS);
-  at_end([destroy = &CUDNN(cudnnBackendDestroyDescriptor), made] { destroy(made); });
-  return made;
-}
-
-cudnnStatus_t set(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
-                  const Integers& values) {
-  return CUDNN(cudnnBackendSetAttribute)(of, name, CUDNN_TYPE_INT64,
-                                         static_cast<std::int64_t>(values.size()), values.data());
-}
-
-template <class Value>
-cudnnStatus_t set(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
-                  cudnnBackendAttributeType_t type, Value value) {
-  return CUDNN(cudnnBackendSetAttribute)(of, name, type, 1, &value);
-}
-
-cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
-  return CUDNN(cudnnBackendFinalize)(descriptor);
-}
-
-cudnnBackendDescriptor_t tensor(std::int64_t id, const Integers& dims, const Integers& strides,
-                                std::int64_t alignment = 16) {
-  const cudnnBackendDescriptor_t made = create(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  set(made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  set(made, CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
-  set(made, CUDNN_ATTR_TENSOR_STRIDES, strides);
-  set(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, Integers{id});
-  set(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, Integers{alignment});
-  return made;
-}
-
 /// Windows with so much padding in front, none behind.
-cudnnBackendDescriptor_t windows(std::int64_t rank, std::int64_t padding) {
-  const cudnnBackendDescriptor_t made = create(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+Description windows(std::int64_t rank, std::int64_t padding) {
+  const Description made = create(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const auto all = [&](std::int64_t value) {
     return Integers(static_cast<std::size_t>(rank), value);
   };
@@ -65,11 +24,9 @@ cudnnBackendDescriptor_t windows(std::int64_t rank, std::int64_t padding) {
 
 /// A convolution of x [1, 4, 5, 5] with a filter of these strides and windows of this rank to y
 /// [1, 6, extent, 3].
-cudnnBackendDescriptor_t operation(const Integers& filter_strides, std::int64_t rank,
-                                   std::int64_t extent) {
-  const cudnnBackendDescriptor_t made =
-      create(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-  const auto describe = [&](cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t part) {
+Description operation(const Integers& filter_strides, std::int64_t rank, std::int64_t extent) {
+  const Description made = create(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+  const auto describe = [&](cudnnBackendAttributeName_t name, Description part) {
     REQUIRE(finalize(part) == CUDNN_STATUS_SUCCESS);
     REQUIRE(set(made, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, part) == CUDNN_STATUS_SUCCESS);
   };
@@ -88,7 +45,7 @@ const Integers kChannelsLast{36, 1, 12, 4};
 }  // namespace
 
 TEST_CASE("cuDNN refuses attributes of other types, counts and descriptions") {
-  const cudnnBackendDescriptor_t made = tensor(1, {1, 4, 5, 5}, {100, 1, 20, 4});
+  const Description made = tensor(1, {1, 4, 5, 5}, {100, 1, 20, 4});
   CHECK(set(made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_INT64, std::int64_t{0}) ==
         CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
   CHECK(set(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, Integers{1, 2}) == CUDNN_STATUS_BAD_PARAM);
@@ -121,11 +78,9 @@ TEST_CASE("cuDNN refuses tensors that do not fit together") {
 
 TEST_CASE("cuDNN enqueues nothing without a plan, or on a stream of nobody") {
   start();
-  cudnnHandle_t handle = nullptr;
-  REQUIRE(CUDNN(cudnnCreate)(&handle) == CUDNN_STATUS_SUCCESS);
-  at_end([destroy = &CUDNN(cudnnDestroy), handle] { destroy(handle); });
-  const cudnnBackendDescriptor_t plan = create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  const cudnnBackendDescriptor_t pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  cudnnHandle_t const handle = create_handle();
+  const Description plan = create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  const Description pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   CHECK(CUDNN(cudnnBackendExecute)(handle, plan, pack) == CUDNN_STATUS_BAD_PARAM);
   const std::array<void*, 2> pointers{};
   REQUIRE(set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, Integers{1, 2, 3}) == CUDNN_STATUS_SUCCESS);
