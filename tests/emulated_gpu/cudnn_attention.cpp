@@ -58,27 +58,36 @@ bool takes(const OperationsWork& work) {
   return type != CUDNN_DATA_FLOAT;
 }
 
+bool has_step(const OperationsWork& work, Kind kind, std::int64_t mode) {
+  return std::any_of(work.operations.begin(), work.operations.end(),
+                     [&](const Operation& step) { return step.kind == kind && step.mode == mode; });
+}
+
+/// Kernels know a softmax by all of its steps, the logarithm of its sums among them, whether or not
+/// it goes to memory.
+bool has_whole_softmax(const OperationsWork& work) {
+  return !has_step(work, Kind::kReduction, CUDNN_REDUCE_TENSOR_MAX) ||
+         has_step(work, Kind::kPointwise, CUDNN_POINTWISE_LOG);
+}
+
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 /// Bytes: of gradients, which transpose scores, sums of the query's in 16 bits, and of each line a
 /// number.
 std::int64_t workspace_of(const OperationsWork& work, const Operation& product) {
   constexpr std::int64_t kLeast = 256;
-  const bool is_gradient =
-      std::any_of(work.operations.begin(), work.operations.end(),
-                  [](const Operation& step) { return step.kind == Kind::kReshape; });
-  if (!is_gradient) return kLeast;
+  if (!has_step(work, Kind::kReshape, 0)) return kLeast;
   const std::vector<std::int64_t>& scores = work.all[product.to].dims;
   const std::int64_t heads = scores[0] * scores[1];
-  return heads * round_up(scores[2], 64) * round_up(scores[3], 128) * 2 + heads * scores[2] * 4 +
-         kLeast;
+  return heads * round_up(scores[2], 64) * round_up(scores[3], 128) * 2 +
+         round_up(heads * scores[2] * 4, 128) + kLeast;
 }
 
 }  // namespace
 
 std::vector<Engine> attention_engines_for(const Descriptor& graph) {
   const auto work = OperationsWork::of(graph);
-  if (work == nullptr || !takes(*work)) return {};
+  if (work == nullptr || !takes(*work) || !has_whole_softmax(*work)) return {};
   const auto product =
       std::find_if(work->operations.begin(), work->operations.end(),
                    [](const Operation& step) { return step.kind == Kind::kProduct; });

@@ -9,7 +9,8 @@ class Attention {
   explicit Attention(const Problem& problem) : p_(problem) {}
 
   Description operand(Id id, const Integers& dims) {
-    return graph_.in_memory(id, p_.type, dims, p_.strides(dims), p_.alignment);
+    return graph_.in_memory(id, id == kV ? p_.values : p_.type, dims, p_.strides(dims),
+                            p_.alignment);
   }
   /// With channels as the dim before the last.
   Description transposed(Id id) {
@@ -66,9 +67,9 @@ Description forward(const Problem& p, cudnnHandle_t handle) {
   const Description e = g.pointwise(
       CUDNN_POINTWISE_EXP, {g.pointwise(CUDNN_POINTWISE_SUB, {x, most}, a.scores())}, a.scores());
   const Description sum = g.reduction(CUDNN_REDUCE_TENSOR_ADD, e, a.line());
-  if (p.statistics) {
+  if (p.whole) {
     g.pointwise(CUDNN_POINTWISE_ADD, {g.pointwise(CUDNN_POINTWISE_LOG, {sum}, a.line()), most},
-                a.statistics());
+                p.statistics ? a.statistics() : a.line());
   }
   const Description shares = g.pointwise(CUDNN_POINTWISE_DIV, {e, sum}, a.scores(p.type));
   g.product(shares, a.operand(kV, p.others()), a.operand(kO, p.queries()));

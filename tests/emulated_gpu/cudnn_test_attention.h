@@ -11,7 +11,9 @@ struct Problem {
   std::int64_t b = 2, h = 4, keys = 4, t = 5, s = 5, d = 16;
   bool causal = false, statistics = false;
   bool interleaved = false;  ///< statistics: heads beside each other
-  std::int64_t stride = 1;   ///< of channels in memory
+  bool whole = true;         ///< with statistics, be they virtual
+  cudnnDataType_t values = type;
+  std::int64_t stride = 1;  ///< of channels in memory
   std::int64_t alignment = 16;
   float scale = 0.25F;
 

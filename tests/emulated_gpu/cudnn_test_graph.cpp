@@ -1,7 +1,6 @@
 #include "emulated_gpu/cudnn_test_graph.h"
 
 #include <algorithm>
-#include <memory>
 
 namespace emulated_gpu::testing {
 namespace {
@@ -58,10 +57,11 @@ Choice choice_of(Description configuration) {
 
 /// Kept to the end of the process: work may be on its way.
 void* scratch(std::int64_t bytes) {
-  const auto array =
-      std::make_shared<Array<std::byte>>(static_cast<std::size_t>(std::max(bytes, kLeast)));
-  at_end([array] {});
-  return reinterpret_cast<void*>(array->address());
+  CUdeviceptr address = 0;
+  REQUIRE(DRIVER(cuMemAlloc)(&address, static_cast<std::size_t>(std::max(bytes, kLeast))) ==
+          CUDA_SUCCESS);
+  at_end([free = &DRIVER(cuMemFree), address] { free(address); });
+  return reinterpret_cast<void*>(address);
 }
 
 }  // namespace

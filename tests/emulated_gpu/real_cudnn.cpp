@@ -2,8 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace emulated_gpu::cudnn::real {
@@ -37,15 +40,36 @@ void load(void* handle, const char* name, Function& function) {
   std::abort();
 }
 
+/// A library in the namespace; a line on stderr, and the end of the process, where it is not there.
+void* open(Lmid_t& names, const std::string& path) {
+  void* const handle = dlmopen(names, path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr || dlinfo(handle, RTLD_DI_LMID, &names) != 0) {
+    std::fprintf(stderr, "emulated GPU: EMULATED_GPU_CUDNN: %s\n", dlerror());
+    std::abort();
+  }
+  return handle;
+}
+
+/// Of a file beside this library.
+std::string beside(const char* file) {
+  Dl_info info{};
+  dladdr(reinterpret_cast<const void*>(&is_there), &info);
+  return std::filesystem::path(info.dli_fname).replace_filename(file);
+}
+
+/// In a namespace of its own, where the names of the emulated libraries are those of real ones,
+/// which lie beside it, and of a driver that launches nothing.
 Library open_library() {
   Library library;
   const char* const path = std::getenv("EMULATED_GPU_CUDNN");
   if (path == nullptr) return library;
-  void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    std::fprintf(stderr, "emulated GPU: EMULATED_GPU_CUDNN: %s\n", dlerror());
-    std::abort();
+  Lmid_t names = LM_ID_NEWLM;
+  open(names, beside("libreal_cudnn_driver.so"));
+  for (const char* const other : {"libcublasLt.so.13", "libnvrtc.so.13"}) {
+    const auto place = std::filesystem::path(path).replace_filename(other);
+    if (std::filesystem::exists(place)) open(names, place);
   }
+  void* const handle = open(names, path);
   load(handle, "cudnnBackendCreateDescriptor", library.create);
   load(handle, "cudnnBackendDestroyDescriptor", library.destroy);
   load(handle, "cudnnBackendFinalize", library.finalize);
@@ -94,6 +118,12 @@ Engine engine_of(cudnnBackendDescriptor_t configuration) {
   library().get(made, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, engine.notes.data());
   engine.notes.resize(static_cast<std::size_t>(count));
+  std::vector<cudnnBackendBehaviorNote_t> ways(CUDNN_BEHAVIOR_NOTE_TYPE_COUNT);
+  library().get(made, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, ways.data());
+  ways.resize(static_cast<std::size_t>(count));
+  engine.is_compiled =
+      std::find(ways.begin(), ways.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != ways.end();
   destroy(made);
   return engine;
 }
