@@ -253,6 +253,37 @@ TEST_CASE("a plan of cuDNN for attention is made from its text") {
   }
 }
 
+TEST_CASE("cuDNN rounds what tensor cores multiply, and no float32 between operations") {
+  if (is_judged()) return;  // no attention
+  start();
+  cudnnHandle_t const handle = create_handle();
+  const Integers dims{1, 1, 8, 8};
+  enum : std::int64_t { kX, kC, kOnes, kProduct, kRest };
+  Graph g;
+  const auto in_memory = [&](std::int64_t id) {
+    return g.in_memory(id, CUDNN_DATA_BFLOAT16, dims, packed(dims));
+  };
+  const Description x = in_memory(kX);
+  const Description sum = g.pointwise(CUDNN_POINTWISE_ADD, {x, g.by_value(kC)}, g.between(dims));
+  g.product(sum, in_memory(kOnes), in_memory(kProduct));
+  g.pointwise(CUDNN_POINTWISE_SUB, {sum, x}, in_memory(kRest));
+  // In bfloat16 x + c is x, 1 or -1 in turn.
+  Narrow turns(64, to_bfloat16(1.0F));
+  for (std::size_t i = 1; i < turns.size(); i += 2) turns[i] = to_bfloat16(-1.0F);
+  const Array<unsigned short> places(turns), ones(Narrow(64, to_bfloat16(1.0F))), product(64),
+      rest(64);
+  float c = 0x1p-9F;
+  const auto at = [](const auto& array) { return reinterpret_cast<void*>(array.address()); };
+  REQUIRE(execute(handle, exact_plan(handle, g.finish(handle)),
+                  {{kX, at(places)},
+                   {kC, &c},
+                   {kOnes, at(ones)},
+                   {kProduct, at(product)},
+                   {kRest, at(rest)}}) == CUDNN_STATUS_SUCCESS);
+  CHECK(product.values() == Narrow(64, to_bfloat16(0.0F)));
+  CHECK(rest.values() == Narrow(64, to_bfloat16(c)));
+}
+
 TEST_CASE("cuDNN has no kernel for attention that is laid out otherwise") {
   if (is_judged()) return;  // the real one takes some, and ends with a fault for others
   start();
