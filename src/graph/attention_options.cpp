@@ -4,14 +4,23 @@
 
 namespace meshwork {
 
+namespace {
+
+bool is_set(const Attrs& attrs, std::string_view name) {
+  return attrs.find(name) != nullptr && attrs.flag(name);
+}
+
+}  // namespace
+
 AttentionOptions attention_options(const Attrs& attrs) {
   return {.scale = attrs.real("scale"),
           .causal = attrs.flag("causal"),
           .window = attrs.integer("window"),
           .rate = attrs.real("rate"),
           .key = attrs.integer("key"),
-          .shifted = attrs.find("shifted") != nullptr && attrs.flag("shifted"),
-          .segmented = attrs.find("segmented") != nullptr && attrs.flag("segmented")};
+          .shifted = is_set(attrs, "shifted"),
+          .segmented = is_set(attrs, "segmented"),
+          .with_result = is_set(attrs, "with_result")};
 }
 
 Attrs attention_attrs(const AttentionOptions& options) {
@@ -22,12 +31,14 @@ Attrs attention_attrs(const AttentionOptions& options) {
               {"key", options.key}};
   if (options.shifted) attrs.set("shifted", true);
   if (options.segmented) attrs.set("segmented", true);
+  if (options.with_result) attrs.set("with_result", true);
   return attrs;
 }
 
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
   AttentionExtras extras;
   const AttentionOptions options = attention_options(attrs);
+  if (options.with_result) extras.result = --operands;
   if (options.segmented) {
     extras.key_segments = --operands;
     extras.query_segments = --operands;

@@ -18,6 +18,7 @@ namespace meshwork {
 //   step int64                                           of dropout
 //   shift int32 [b]                                      if `shifted`
 //   segments int32 of queries [b, t] and keys [b, s]     if `segmented`
+//   y [b, t, g, r, e]                                    of gradients, if `with_result`
 //
 // A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
 // none. log_sum is the logarithm of what that softmax divides by, and kNoKeys if the query sees no
@@ -40,6 +41,8 @@ struct AttentionOptions {
   bool shifted = false;
   /// A query sees keys of its own segment alone: of several texts in one sequence its own.
   bool segmented = false;
+  /// Of gradients: the result is an operand, for kernels that compute delta on their way.
+  bool with_result = false;
 
   /// Whether masks and segments aside the query at a place sees the key at another.
   bool sees(std::int64_t query, std::int64_t other) const {
@@ -57,6 +60,7 @@ struct AttentionExtras {
   std::optional<std::size_t> step;
   std::optional<std::size_t> shift;
   std::optional<std::size_t> query_segments, key_segments;  ///< both or none
+  std::optional<std::size_t> result;
 };
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
 

@@ -67,6 +67,7 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
     expect(args, *extras.query_segments, DType::kInt32, {q[0], q[1]});
     expect(args, *extras.key_segments, DType::kInt32, {q[0], k[1]});
   }
+  if (extras.result) expect(args, *extras.result, dtype, with_last(q, v.back()));
 }
 
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
@@ -87,6 +88,7 @@ std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::str
   if (extras.step) text += ",";
   if (extras.shift) text += ", b";
   if (extras.key_segments) text += ", b t, b " + keys;
+  if (extras.result) text += ", b t g r [e]";
   return text + " -> " + result;
 }
 

@@ -5,8 +5,9 @@ namespace meshwork {
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants, &rewriting::kJoinParts,       &rewriting::kCrossentropy,
-      &rewriting::kWideResults,   &rewriting::kAttentionBlocks, &rewriting::kWidePasses,
-      &rewriting::kOverlapHalo,   &rewriting::kSplitK,          &rewriting::kRecompute,
+      &rewriting::kWideResults,   &rewriting::kAttentionBlocks, &rewriting::kAttentionResults,
+      &rewriting::kWidePasses,    &rewriting::kOverlapHalo,     &rewriting::kSplitK,
+      &rewriting::kRecompute,
   };
   return kRewrites;
 }

@@ -25,6 +25,7 @@ const std::vector<const RewriteDef*>& rewrites();
 
 namespace rewriting {
 extern const RewriteDef kAttentionBlocks;
+extern const RewriteDef kAttentionResults;
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kJoinParts;
