@@ -1,16 +1,12 @@
 // Attention on GPUs against the naive one, where queries and keys fill several tiles.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "base/bfloat16.h"
-#include "base/float16.h"
-#include "base/rng.h"
+#include "cuda/attention_use.h"
 #include "cuda/case_runs.h"
-#include "graph/attention_options.h"
 #include "ops/ops.h"
 #include "support/shared_case.h"
 
@@ -18,106 +14,6 @@ using namespace meshwork;
 using namespace meshwork::testing;
 
 namespace {
-
-/// A weight is rounded by 2^-9, by which a sum of values of some units differs, and the result; of
-/// float16 by 2^-12.
-constexpr double kRounded = 1.0 / 64;
-constexpr double kRoundedToFloat16 = 1.0 / 256;
-
-struct Sizes {
-  std::int64_t b, t, g, r, d, s, e;
-};
-
-/// Element i is value(i).
-template <class Value>
-HostTensor filled(DType dtype, const Shape& shape, const Value& value) {
-  HostTensor result = host_tensor(TensorType{dtype, shape});
-  const auto fill = [&](auto elements) {
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      elements[i] = static_cast<std::decay_t<decltype(elements[0])>>(value(i));
-    }
-  };
-  if (dtype == DType::kFloat32) fill(result.as<float>());
-  if (dtype == DType::kBFloat16) fill(result.as<BFloat16>());
-  if (dtype == DType::kFloat16) fill(result.as<Float16>());
-  if (dtype == DType::kInt32) fill(result.as<std::int32_t>());
-  if (dtype == DType::kInt64) fill(result.as<std::int64_t>());
-  return result;
-}
-
-HostTensor normals(DType dtype, const Shape& shape, std::uint64_t key) {
-  return filled(dtype, shape, [&](std::size_t i) { return normal_at(key, 0, i); });
-}
-
-/// Operands of all ops; log_sum is that of the queries and keys.
-struct Attention {
-  Attrs attrs;
-  Part q, k, v, dy, log_sum, delta;
-  std::vector<Part> extras;
-
-  Attention(const Sizes& x, const AttentionOptions& options, const Shape& mask = {},
-            DType dtype = DType::kFloat32)
-      : attrs(attention_attrs(options)),
-        q(whole_part(normals(dtype, {x.b, x.t, x.g, x.r, x.d}, 1))),
-        k(whole_part(normals(dtype, {x.b, x.s, x.g, x.d}, 2))),
-        v(whole_part(normals(dtype, {x.b, x.s, x.g, x.e}, 3))),
-        dy(whole_part(normals(dtype, {x.b, x.t, x.g, x.r, x.e}, 4))),
-        delta(whole_part(normals(DType::kFloat32, {x.b, x.t, x.g, x.r}, 5))) {
-    const auto add = [&](HostTensor extra) { extras.push_back(whole_part(std::move(extra))); };
-    if (!mask.empty()) {
-      add(filled(DType::kFloat32, mask,
-                 [](std::size_t i) { return normal_at(6, 0, i) > -0.5F ? 1 : 0; }));
-    }
-    if (options.rate != 0) add(filled(DType::kInt64, {}, [](std::size_t) { return 12; }));
-    if (options.shifted) {
-      add(filled(DType::kInt32, {x.b}, [](std::size_t i) { return 40 * i + 3; }));
-    }
-    for (const std::int64_t places : {x.t, x.s}) {
-      if (!options.segmented) continue;
-      // Of 37 and more places each.
-      add(filled(DType::kInt32, {x.b, places}, [&](std::size_t i) {
-        const auto sample = static_cast<std::int64_t>(i) / places;
-        return (static_cast<std::int64_t>(i) - sample * places) / (37 + 20 * sample);
-      }));
-    }
-    know_log_sum();
-  }
-
-  void know_log_sum() {
-    Shape lines = q.tensor.type.shape;
-    lines.pop_back();
-    log_sum = whole_part(call_kernel(*make_reference_backend(), ops::kAttentionLogSum,
-                                     in_float32().operands(ops::kAttention), attrs,
-                                     {DType::kFloat32, lines}, whole_region(lines)));
-  }
-
-  std::vector<Part> operands(const OpDef& op) const {
-    std::vector<Part> result{q, k, v};
-    if (op.name.ends_with("gradient")) result = {q, k, v, dy, log_sum, delta};
-    result.insert(result.end(), extras.begin(), extras.end());
-    return result;
-  }
-
-  /// The same numbers in float32.
-  Attention in_float32() const {
-    Attention wide = *this;
-    for (Part* const part : {&wide.q, &wide.k, &wide.v, &wide.dy}) {
-      part->tensor = in_dtype(part->tensor, DType::kFloat32);
-    }
-    return wide;
-  }
-
-  /// The operand that the result is like.
-  const Part& like(const OpDef& op) const {
-    if (&op == &ops::kAttention) return dy;
-    if (&op == &ops::kAttentionLogSum) return log_sum;
-    return &op == &ops::kAttentionQueryGradient ? q : &op == &ops::kAttentionKeyGradient ? k : v;
-  }
-
-  HostTensor run(Backend& backend, const OpDef& op) const {
-    return call_kernel(backend, op, operands(op), attrs, like(op).tensor.type, like(op).region);
-  }
-};
 
 const std::vector<const OpDef*>& all_ops() {
   static const std::vector<const OpDef*> list{
@@ -147,42 +43,11 @@ void check_all(const Sizes& sizes, const AttentionOptions& options, const Shape&
   check_all(Attention(sizes, options, mask, DType::kBFloat16), kRounded);
 }
 
-/// What the ops give as one fusion group.
-std::vector<HostTensor> run_together(const Attention& x,
-                                     const std::vector<const OpDef*>& together) {
-  Backend& backend = gpu_backend();
-  const std::unique_ptr<Stream> stream = backend.device().make_stream();
-  std::vector<std::shared_ptr<std::byte>> memory;
-  const auto view_of = [&](const Part& part) {
-    memory.push_back(backend.device().allocate(num_bytes(part.tensor.type) + 1));
-    return TensorView{part.tensor.type, part.region, memory.back().get()};
-  };
-  FusionGroup group;
-  std::vector<std::size_t> operands;
-  for (const Part& part : x.operands(*together.front())) {
-    operands.push_back(operands.size());
-    group.inputs.push_back(view_of(part));
-    upload(backend.device(), *stream, group.inputs.back().data, part.tensor.bytes.data(),
-           num_bytes(part.tensor.type));
-  }
-  for (const OpDef* const op : together) {
-    group.members.push_back({op->name, x.attrs, operands, view_of(x.like(*op)), true});
-  }
-  memory.push_back(backend.device().allocate(backend.fusion_workspace(group) + 1));
-  group.workspace = memory.back().get();
-  backend.bind_fusion(group, *stream)();
-  std::vector<HostTensor> results;
-  for (const FusionGroup::Member& member : group.members) {
-    HostTensor& result = results.emplace_back(host_tensor(member.output.type));
-    download(backend.device(), *stream, result.bytes.data(), member.output.data,
-             num_bytes(member.output.type));
-  }
-  return results;
-}
-
 /// CHECKs that ops give together the bits that each gives alone.
 void check_together(const Attention& x, const std::vector<const OpDef*>& together) {
-  const std::vector<HostTensor> results = run_together(x, together);
+  const Together group(gpu_backend(), x, together);
+  gpu_backend().bind_fusion(group.group, *group.stream)();
+  const std::vector<HostTensor> results = group.results(gpu_backend());
   for (std::size_t i = 0; i < together.size(); ++i) {
     CAPTURE(together[i]->name);
     CHECK(results[i] == x.run(gpu_backend(), *together[i]));

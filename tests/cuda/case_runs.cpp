@@ -72,6 +72,11 @@ void check_cases(const std::set<std::string, std::less<>>& ops) {
   }
 }
 
+bool has_emulated_cudnn() {
+  return std::getenv("EMULATED_GPU_CACHE") != nullptr &&
+         std::getenv("EMULATED_GPU_CUDNN") == nullptr;
+}
+
 Backend& gpu_backend() {
   static const auto backend = make_cuda_backend(0);
   return *backend;

@@ -18,6 +18,10 @@ bool is_asked_for(std::string_view op);
 /// float32 and of bfloat16, whole and as two devices share it, and the same bits each time.
 void check_cases(const std::set<std::string, std::less<>>& ops);
 
+/// Whether cuDNN's algorithms are those of tests/emulated_gpu: a real one has others for each GPU,
+/// and may have none.
+bool has_emulated_cudnn();
+
 /// The backend of GPU 0.
 Backend& gpu_backend();
 

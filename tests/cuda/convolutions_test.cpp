@@ -19,6 +19,7 @@
 #include "cuda/case_runs.h"
 #include "cuda/window_uses.h"
 #include "ops/ops.h"
+#include "support/environment_variable.h"
 #include "support/training.h"
 
 using namespace meshwork;
@@ -43,13 +44,6 @@ Task task_of(const KernelArgs& args) {
   return task;
 }
 
-/// Whether algorithms are those of tests/emulated_gpu: a real cuDNN has others for each GPU, and
-/// may have none.
-bool is_emulated() {
-  return std::getenv("EMULATED_GPU_CACHE") != nullptr &&
-         std::getenv("EMULATED_GPU_CUDNN") == nullptr;
-}
-
 const KernelDef& usual_kernel(Sought sought) {
   return *gpu_backend().find(sought == Sought::kY   ? "convolution"
                              : sought == Sought::kX ? "convolution_backward_data"
@@ -61,7 +55,7 @@ Launch bind(const KernelArgs& args) {
   const auto launch = cuda::windows::launch_by_cudnn(
       cuda::stream_of(args), task_of<kSought, kTensorFloat32>(args), args.workspace);
   if (launch) return *launch;
-  REQUIRE_MESSAGE(!is_emulated(), "cuDNN does not take it");
+  REQUIRE_MESSAGE(!has_emulated_cudnn(), "cuDNN does not take it");
   return usual_kernel(kSought).bind(args);
 }
 
@@ -100,28 +94,6 @@ Use with_fine_numbers(Use use) {
   return use;
 }
 
-/// A variable of the environment, as long as it lives.
-class EnvironmentVariable {
- public:
-  EnvironmentVariable(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    setenv(name, value, 1);
-  }
-  EnvironmentVariable(const Variable&) = delete;
-  EnvironmentVariable& operator=(const Variable&) = delete;
-  ~EnvironmentVariable() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 const Geometry kPlain{{2, 9, 8, 16}, {3, 3, 16, 24}, {1, 1}, {1, 1}, {1, 1}};
 
 }  // namespace
@@ -153,7 +125,7 @@ TEST_CASE("cuDNN rounds operands of float32 where that is asked for alone") {
       const HostTensor result = on_gpu(use, is_asked_for ? rounding : exact, 0);
       const bool is_exact = difference(result, naive(use), 0) == "";
       if (!is_asked_for) CHECK(is_exact);
-      if (is_asked_for && is_emulated()) CHECK(!is_exact);
+      if (is_asked_for && has_emulated_cudnn()) CHECK(!is_exact);
       CHECK(difference(result, naive(use), 1e-2) == "");
     };
     check(convolution(kPlain, kFloat32, kFloat32), by_cudnn<Sought::kY>(),
@@ -176,7 +148,7 @@ TEST_CASE("large convolutions go to cuDNN where that pays") {
                           .attrs = use.attrs};
     return cuda::windows::is_for_cudnn(task_of<Sought::kY, false>(args));
   };
-  if (is_emulated()) CHECK(convolution_library().rfind("cuDNN 9.", 0) == 0);
+  if (has_emulated_cudnn()) CHECK(convolution_library().rfind("cuDNN 9.", 0) == 0);
   const Geometry large{{8, 32, 32, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}};
   CHECK(is_for_cudnn(large, kFloat32));
   CHECK(is_for_cudnn(large, kBFloat16));
@@ -285,9 +257,8 @@ fit: {batch_size: 8}
     CHECK(loss_difference(gpu, cpu) < 1e-5);
     CHECK(weight_difference(gpu, cpu) < 1e-4);
     CHECK(on_gpu().digest == gpu.digest);
-    setenv("MESHWORK_CUDNN", "never", 1);
-    if (is_emulated()) CHECK(on_gpu().digest != gpu.digest);  // sums in another order
-    setenv("MESHWORK_CUDNN", "always", 1);
+    const EnvironmentVariable other("MESHWORK_CUDNN", "never");
+    if (has_emulated_cudnn()) CHECK(on_gpu().digest != gpu.digest);  // sums in another order
   }
   const std::string narrow = with("precision: mixed_bfloat16", "");
   const Trajectory cpu = train(narrow, {.steps = 4});
@@ -309,7 +280,7 @@ TEST_CASE("our own kernels take over where cuDNN does not start") {
 }
 
 TEST_CASE("plans of cuDNN that were compiled are kept for other streams, unless they are damaged") {
-  if (!is_emulated()) return;  // a real one compiles others
+  if (!has_emulated_cudnn()) return;  // a real one compiles others
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / fmt::format("cudnn_plans.{}", getpid());
   const EnvironmentVariable place("MESHWORK_CUDA_CACHE", folder.c_str());

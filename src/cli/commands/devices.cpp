@@ -143,7 +143,7 @@ void print_gpus(const Gpus& gpus) {
         gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
   }
   if (gpus.list.empty()) return;
-  fmt::print("             convolutions: {}\n", gpu_convolutions());
+  fmt::print("             convolutions, attention: {}\n", gpu_convolutions());
   fmt::print("             collectives: canonical; for 'collectives: nccl', {}\n",
              gpu_collectives());
 }

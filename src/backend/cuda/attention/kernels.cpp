@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/cuda/attention/cudnn/by_cudnn.h"
 #include "backend/cuda/attention/kernels.h"
 #include "base/check.h"
 
@@ -11,14 +12,29 @@ namespace {
 
 using attention::Request;
 
+Launch forward(const Request& request) {
+  if (auto launch = attention::forward_by_cudnn(request)) return *launch;
+  return attention::forward(request);
+}
+
+std::int64_t forward_workspace(const Request& request) {
+  return std::max(attention::forward_workspace(request),
+                  attention::cudnn_forward_workspace(request));
+}
+
 /// Ops that read the same operands, and what computes those that are asked for.
 struct Siblings {
   std::array<std::string_view, 3> ops;
   Launch (*bind)(const Request& request);
   std::int64_t (*workspace)(const Request& request);
+
+  std::size_t count() const {
+    return static_cast<std::size_t>(std::find(ops.begin(), ops.end(), "") - ops.begin());
+  }
 };
 
 Launch gradients(const Request& request) {
+  if (auto launch = attention::gradients_by_cudnn(request)) return *launch;
   Request of_queries = request, of_keys = request;
   of_queries.outputs = {request.outputs[0]};
   of_keys.outputs = {request.outputs[1], request.outputs[2]};
@@ -32,14 +48,11 @@ Launch gradients(const Request& request) {
   };
 }
 
-std::int64_t no_workspace(const Request& /*request*/) { return 0; }
-
-constexpr Siblings kForward{
-    {"attention", "attention_log_sum"}, attention::forward, attention::forward_workspace};
+constexpr Siblings kForward{{"attention", "attention_log_sum"}, forward, forward_workspace};
 constexpr Siblings kGradients{
     {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
     gradients,
-    no_workspace};
+    attention::cudnn_gradients_workspace};
 constexpr std::array kAll{kForward, kGradients};
 
 std::size_t place_of(const Siblings& siblings, std::string_view op) {
@@ -55,37 +68,50 @@ const Siblings* find(const FusionGroup& group) {
   return nullptr;
 }
 
-/// But for the results.
-Request request_of(const FusionGroup& group) {
+/// But for places in memory and the stream.
+Request request_of(const Siblings& siblings, const FusionGroup& group) {
   const FusionGroup::Member& first = group.members.front();
-  Request request{.inputs = {}, .outputs = {}, .attrs = first.attrs, .workspace = group.workspace};
+  Request request{.inputs = {},
+                  .asked = std::vector<bool>(siblings.count()),
+                  .outputs = {},
+                  .attrs = first.attrs,
+                  .workspace = group.workspace};
   for (const std::size_t operand : first.operands) {
     request.inputs.push_back(group.inputs.at(operand));
   }
   for (const FusionGroup::Member& member : group.members) {
     MW_CHECK(member.operands == first.operands, "'{}' beside '{}'", member.op, first.op);
+    request.asked.at(place_of(siblings, member.op)) = true;
   }
   return request;
 }
 
-/// The kernel of one of them alone.
+/// Of one of them alone.
+Request request_of(const Siblings& siblings, std::size_t place, const KernelArgs& args) {
+  Request request{.inputs = args.inputs,
+                  .asked = std::vector<bool>(siblings.count()),
+                  .outputs = {},
+                  .attrs = args.attrs,
+                  .workspace = args.workspace};
+  request.asked.at(place) = true;
+  return request;
+}
+
 template <const Siblings& kSiblings, std::size_t kPlace>
 Launch alone(const KernelArgs& args) {
-  Request request{.inputs = args.inputs,
-                  .outputs = std::vector<std::byte*>(kSiblings.ops.size()),
-                  .attrs = args.attrs,
-                  .workspace = args.workspace,
-                  .stream = &stream_of(args)};
+  Request request = request_of(kSiblings, kPlace, args);
+  request.stream = &stream_of(args);
+  request.outputs.resize(kSiblings.count());
   request.outputs[kPlace] = args.output.data;
   return kSiblings.bind(request);
 }
-template <const Siblings& kSiblings>
+template <const Siblings& kSiblings, std::size_t kPlace>
 std::int64_t workspace_alone(const KernelArgs& args) {
-  return kSiblings.workspace({.inputs = args.inputs, .outputs = {}, .attrs = args.attrs});
+  return kSiblings.workspace(request_of(kSiblings, kPlace, args));
 }
 template <const Siblings& kSiblings, std::size_t kPlace>
 constexpr KernelDef one_of() {
-  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings>};
+  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings, kPlace>};
 }
 
 }  // namespace
@@ -115,9 +141,9 @@ std::vector<std::string> sibling_kernels() {
 std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream) {
   const Siblings* const siblings = find(group);
   if (siblings == nullptr) return std::nullopt;
-  Request request = request_of(group);
+  Request request = request_of(*siblings, group);
   request.stream = &stream;
-  request.outputs.resize(siblings->ops.size());
+  request.outputs.resize(siblings->count());
   for (const FusionGroup::Member& member : group.members) {
     if (member.is_read) request.outputs.at(place_of(*siblings, member.op)) = member.output.data;
   }
@@ -127,7 +153,7 @@ std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream
 std::optional<std::int64_t> siblings_workspace(const FusionGroup& group) {
   const Siblings* const siblings = find(group);
   if (siblings == nullptr) return std::nullopt;
-  return siblings->workspace(request_of(group));
+  return siblings->workspace(request_of(*siblings, group));
 }
 
 }  // namespace meshwork::cuda

@@ -5,7 +5,7 @@
 namespace meshwork::cuda::attention {
 
 // Kernels of ops of attention that are computed together; at least one of their results is asked
-// for. Of each they give the same bits, whatever else is.
+// for. Of each they give the same bits, whatever else is asked for.
 
 /// y, log_sum.
 Launch forward(const Request& request);

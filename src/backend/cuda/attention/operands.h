@@ -51,7 +51,8 @@ MW_FOR_BOTH(
 /// that the kernel says.
 struct Request {
   std::vector<TensorView> inputs;
-  std::vector<std::byte*> outputs;  ///< null: not asked for
+  std::vector<bool> asked;          ///< which of the results
+  std::vector<std::byte*> outputs;  ///< their places, null of what is not asked for
   Attrs attrs;
   std::byte* workspace = nullptr;
   CudaStream* stream = nullptr;

@@ -10,13 +10,16 @@ namespace {
 
 constexpr const char* kEnding = ".cudnn";
 
+/// Of what is described for a problem: raised where the same text comes to mean another graph.
+constexpr int kRevision = 1;
+
 /// All that the choice of a plan depends on.
 std::string key_of(const Gpu& gpu, const Problem& problem) {
   int driver_version = 0;
   driver().cuDriverGetVersion(&driver_version);
-  return fmt::format("cuDNN {}, driver {}\n{} {} {} {}\n", functions().cudnnGetVersion(),
-                     driver_version, gpu.name(), gpu.capability(), gpu.multiprocessors(),
-                     gpu.memory()) +
+  return fmt::format("cuDNN {}, driver {}, revision {}\n{} {} {} {}\n",
+                     functions().cudnnGetVersion(), driver_version, kRevision, gpu.name(),
+                     gpu.capability(), gpu.multiprocessors(), gpu.memory()) +
          problem.text;
 }
 

@@ -1,0 +1,163 @@
+// Scratch: log_sums as cuDNN has them, then what an algorithm takes.
+#include "backend/cuda/attention/cudnn/by_cudnn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "backend/cuda/attention/cudnn/describe.h"
+#include "backend/cuda/cudnn/call.h"
+#include "backend/cuda/movement/strided_copy.h"
+#include "base/parallel.h"
+#include "graph/attention_options.h"
+
+namespace meshwork::cuda::attention {
+namespace {
+
+constexpr double kForwardProducts = 2, kGradientProducts = 5;
+
+/// For little tables.
+constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
+
+/// Keys for each feature from which on gradients of all weights are not worth their place: they are
+/// as many times larger than the queries.
+constexpr std::int64_t kMostKeysForFeature = 32;
+
+std::int64_t rounded_up(std::int64_t x, std::int64_t unit) { return ceil_divide(x, unit) * unit; }
+
+std::int64_t log_sum_bytes(const Task& task) {
+  return rounded_up(task.b * task.heads * task.t * static_cast<std::int64_t>(sizeof(float)), 256);
+}
+
+/// Of the gradients, as cuDNN 9.19 takes it on sm_80 to sm_120: those of weights in tiles of
+/// 64 x 128, and a delta for each query.
+std::int64_t gradient_workspace(const Task& task) {
+  const std::int64_t weights = rounded_up(task.t, 64) * rounded_up(task.s, 128);
+  return task.b * task.heads * weights * static_cast<std::int64_t>(size_of(task.dtype)) +
+         log_sum_bytes(task) + kSmallWorkspace;
+}
+
+bool asks_for_all(const Request& request) {
+  return std::all_of(request.asked.begin(), request.asked.end(), [](bool asked) { return asked; });
+}
+
+/// y, or y and the log_sum.
+std::optional<Task> forward_task(const Request& request) {
+  const std::optional<Task> task = task_of(request, kAttentionOperands);
+  return task && request.asked[0] && is_for_cudnn(*task, kForwardProducts) ? task : std::nullopt;
+}
+
+std::optional<std::size_t> result_operand(const Request& request) {
+  return attention_extras(kAttentionGradientOperands, request.inputs.size(), request.attrs).result;
+}
+
+std::optional<Task> gradient_task(const Request& request) {
+  const std::optional<Task> task = task_of(request, kAttentionGradientOperands);
+  const bool is_theirs = task && asks_for_all(request) && result_operand(request) &&
+                         task->heads == task->groups &&  // sums over heads would be rounded first
+                         task->s <= kMostKeysForFeature * task->d &&
+                         is_for_cudnn(*task, kGradientProducts);
+  return is_theirs ? task : std::nullopt;
+}
+
+/// Between log_sums as we have them, [b, t, heads], and as cuDNN does.
+Launch transpose(const Request& request, const Task& task, const std::byte* from, std::byte* to,
+                 bool is_ours) {
+  std::vector<CopyDim> dims{{task.b, task.t * task.heads, task.t * task.heads}};
+  if (is_ours) {
+    dims.push_back({task.heads, 1, task.t});
+    dims.push_back({task.t, task.heads, 1});
+  } else {
+    dims.push_back({task.t, 1, task.heads});
+    dims.push_back({task.heads, task.t, 1});
+  }
+  return copy_all(*request.stream, {{dims, from, to}}, sizeof(float));
+}
+
+using Describe = std::function<std::vector<cudnn::Descriptor>(cudnnHandle_t)>;
+
+std::optional<Launch> launch(const Request& request, std::string text, Describe describe,
+                             std::int64_t workspace, cudnn::Places places) {
+  cudnn::Session* const session = cudnn::Session::of(*request.stream);
+  if (session == nullptr) return std::nullopt;
+  request.stream->gpu().make_current();
+  const cudnn::Plan* const plan = session->plan({.text = std::move(text),
+                                                 .describe = std::move(describe),
+                                                 .workspace = workspace,
+                                                 .tensor_cores = cudnn::TensorCores::kMust});
+  if (plan == nullptr) return std::nullopt;
+  return cudnn::call(*request.stream, *session, *plan, std::move(places), "attention");
+}
+
+}  // namespace
+
+std::int64_t cudnn_forward_workspace(const Request& request) {
+  const std::optional<Task> task = forward_task(request);
+  return task ? log_sum_bytes(*task) + kSmallWorkspace : 0;
+}
+
+std::int64_t cudnn_gradients_workspace(const Request& request) {
+  const std::optional<Task> task = gradient_task(request);
+  return task ? log_sum_bytes(*task) + gradient_workspace(*task) : 0;
+}
+
+std::optional<Launch> forward_by_cudnn(const Request& request) {
+  const std::optional<Task> task = forward_task(request);
+  if (!task) return std::nullopt;
+  const auto [y, log_sum] = addresses<2>(request.outputs);
+  const auto [q, k, v] = addresses<kAttentionOperands>(request.inputs);
+  const bool with_log_sum = log_sum != nullptr;
+  std::byte* const theirs = request.workspace;
+  cudnn::Places places{
+      .in_memory = {{kQ, q}, {kK, k}, {kV, v}, {kY, y}},
+      .by_value = {{kScale, task->scale}},
+      .workspace = request.workspace + log_sum_bytes(*task),
+  };
+  if (with_log_sum) places.in_memory.push_back({kLogSum, theirs});
+  if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
+  const auto attend = launch(
+      request, fmt::format("attention, log_sum={}, ", with_log_sum) + text_of(*task),
+      [&](cudnnHandle_t handle) { return describe_forward(handle, *task, with_log_sum); },
+      kSmallWorkspace, std::move(places));
+  if (!attend || !with_log_sum) return attend;
+  return [attend = *attend, transposed = transpose(request, *task, theirs, log_sum, false)] {
+    attend();
+    transposed();
+  };
+}
+
+std::optional<Launch> gradients_by_cudnn(const Request& request) {
+  const std::optional<Task> task = gradient_task(request);
+  if (!task) return std::nullopt;
+  const auto [q, k, v, dy, log_sum] = addresses<5>(request.inputs);
+  const auto [dq, dk, dv] = addresses<3>(request.outputs);
+  std::byte* const theirs = request.workspace;
+  cudnn::Places places{
+      .in_memory = {{kQ, q},
+                    {kK, k},
+                    {kV, v},
+                    {kY, request.inputs[*result_operand(request)].data},
+                    {kLogSum, theirs},
+                    {kDy, dy},
+                    {kDq, dq},
+                    {kDk, dk},
+                    {kDv, dv}},
+      .by_value = {{kScale, task->scale}, {kOne, 1.0F}},
+      .workspace = request.workspace + log_sum_bytes(*task),
+  };
+  if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
+  const auto differentiate = launch(
+      request, "gradients of attention, " + text_of(*task),
+      [&](cudnnHandle_t handle) { return describe_gradients(handle, *task); },
+      gradient_workspace(*task), std::move(places));
+  if (!differentiate) return std::nullopt;
+  return [differentiate = *differentiate,
+          transposed = transpose(request, *task, log_sum, theirs, true)] {
+    transposed();
+    differentiate();
+  };
+}
+
+}  // namespace meshwork::cuda::attention
