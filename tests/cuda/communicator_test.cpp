@@ -18,6 +18,7 @@
 #include "comm/cuda/staged_call.h"
 #include "comm/hosted_communicator.h"
 #include "comm/thread.h"
+#include "cuda/gpu_member.h"
 #include "device/cuda_device.h"
 #include "device/tree_sum.h"
 #include "support/errors.h"
@@ -45,37 +46,10 @@ void check_contract(int devices, int gpus) {
   });
 }
 
-/// One device's GPU, its stream, and some memory there.
-struct Member {
+struct Member : test::GpuMember {
   explicit Member(World& world) : Member(world, world.devices) {}
   Member(World& world, std::shared_ptr<Communicator> hosts)
-      : rank(world.hosts->rank()),
-        device(make_cuda_device(gpu_of(world), {})),
-        stream(device->make_stream()),
-        devices(cuda_communicator(std::move(hosts), gpu_of(world))) {}
-  ~Member() { stream->drain(); }
-  Member(const Member&) = delete;
-  Member& operator=(const Member&) = delete;
-
-  template <class T>
-  std::shared_ptr<std::byte> bring(const std::vector<T>& values) {
-    auto memory = device->allocate(bytes_of(values));
-    upload(*device, *stream, memory.get(), values.data(), bytes_of(values));
-    return memory;
-  }
-  template <class T>
-  void fetch(std::vector<T>& values, const std::shared_ptr<std::byte>& memory) {
-    download(*device, *stream, values.data(), memory.get(), bytes_of(values));
-  }
-  template <class T>
-  static std::int64_t bytes_of(const std::vector<T>& values) {
-    return static_cast<std::int64_t>(values.size() * sizeof(T));
-  }
-
-  int rank;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
-  std::shared_ptr<Communicator> devices;
+      : GpuMember(gpu_of(world), cuda_communicator(std::move(hosts), gpu_of(world))) {}
 };
 
 /// All data through staging memory, also where GPUs reach each other.
@@ -178,14 +152,14 @@ void check_any_floats(Member& member, std::int64_t count, Reduction reduction) {
   std::vector<const void*> inputs;
   for (int rank = 0; rank < size; ++rank) all.push_back(any_floats(rank, count));
   for (const auto& values : all) inputs.push_back(values.data());
-  std::vector<float> right(static_cast<std::size_t>(count)), mine = right;
+  std::vector<float> right(static_cast<std::size_t>(count));
   tree_reduce(inputs, right.data(), count, DType::kFloat32, reduction);
   const auto memory = member.bring(all[static_cast<std::size_t>(member.rank)]);
   const auto call = member.devices->prepare(
       {.send = memory.get(), .recv = memory.get(), .reduction = reduction, .count = count},
       *member.stream);
   call->start();
-  member.fetch(mine, memory);
+  const std::vector<float> mine = member.fetch(memory, count);
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < mine.size(); ++i)
     wrong += bits_of(mine[i]) != bits_of(right[i]) ? 1 : 0;
@@ -252,13 +226,15 @@ TEST_CASE("GPU devices: blocks that engines copy") {
     const std::vector<std::int64_t> counts{1250000, 0, 250000};
     const auto mine = test::values<std::int32_t>(member.rank, 0,
                                                  counts[static_cast<std::size_t>(member.rank)], 1);
-    std::vector<std::int32_t> all(1500000), right;
+    std::vector<std::int32_t> right;
     for (int rank = 0; rank < 3; ++rank) {
       const auto block =
           test::values<std::int32_t>(rank, 0, counts[static_cast<std::size_t>(rank)], 1);
       right.insert(right.end(), block.begin(), block.end());
     }
-    const auto send = member.bring(mine), recv = member.bring(all);
+    const std::int64_t all = std::ssize(right);
+    const auto send = member.bring(mine);
+    const auto recv = member.device->allocate(all * std::int64_t{sizeof(std::int32_t)});
     const auto call = member.devices->prepare({.kind = Kind::kAllGather,
                                                .send = send.get(),
                                                .recv = recv.get(),
@@ -266,8 +242,7 @@ TEST_CASE("GPU devices: blocks that engines copy") {
                                                .counts = counts},
                                               *member.stream);
     call->start();
-    member.fetch(all, recv);
-    CHECK(all == right);
+    CHECK(member.fetch<std::int32_t>(recv, all) == right);
   });
 }
 
@@ -277,9 +252,8 @@ TEST_CASE("GPU devices: a call that is started again and again, unwatched") {
     for (const std::int64_t count : {100, 20000}) {
       Sum sum(member, count);
       for (int round = 0; round < 12; ++round) sum.call->start();
-      std::vector<float> result(static_cast<std::size_t>(count));
-      member.fetch(result, sum.memory);
-      CHECK(result == std::vector<float>(result.size(), static_cast<float>(1 << 24)));
+      const std::vector<float> right(static_cast<std::size_t>(count), static_cast<float>(1 << 24));
+      CHECK(member.fetch(sum.memory, count) == right);
     }
   });
 }
@@ -377,11 +351,10 @@ TEST_CASE("GPU devices: a GPU that fails ends the calls of all" * doctest::skip(
     run_devices(4, [](World& world) {
       Member member(world);
       Sum small(member, 10), large(member, 20000);
-      std::vector<float> result(20000);
       for (;;) {
         small.call->start();
         large.call->start();
-        member.fetch(result, large.memory);
+        member.fetch(large.memory, 20000);
       }
     });
   });

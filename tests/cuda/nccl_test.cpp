@@ -18,6 +18,7 @@
 #include "comm/contract_case.h"
 #include "comm/hosted_communicator.h"
 #include "comm/thread.h"
+#include "cuda/gpu_member.h"
 #include "device/cuda_device.h"
 #include "support/errors.h"
 #include "support/training.h"
@@ -35,35 +36,9 @@ std::vector<int> sizes(std::vector<int> wanted) {
   return wanted;
 }
 
-/// One device's GPU, its stream, and some memory there.
-struct Member {
+struct Member : test::GpuMember {
   explicit Member(World& world)
-      : rank(world.hosts->rank()),
-        device(make_cuda_device(rank, {})),
-        stream(device->make_stream()),
-        devices(nccl_communicator(world.devices, rank)) {}
-  ~Member() { stream->drain(); }
-  Member(const Member&) = delete;
-  Member& operator=(const Member&) = delete;
-
-  std::shared_ptr<std::byte> bring(const std::vector<float>& values) {
-    auto memory = device->allocate(bytes_of(values));
-    upload(*device, *stream, memory.get(), values.data(), bytes_of(values));
-    return memory;
-  }
-  std::vector<float> fetch(const std::shared_ptr<std::byte>& memory, std::int64_t count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    download(*device, *stream, values.data(), memory.get(), bytes_of(values));
-    return values;
-  }
-  static std::int64_t bytes_of(const std::vector<float>& values) {
-    return static_cast<std::int64_t>(values.size() * sizeof(float));
-  }
-
-  int rank;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
-  std::shared_ptr<Communicator> devices;
+      : GpuMember(world.hosts->rank(), nccl_communicator(world.devices, world.hosts->rank())) {}
 };
 
 /// A sum of `count` floats, in place; its memory stays until nothing of it is on the stream.
