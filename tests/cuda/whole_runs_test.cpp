@@ -25,6 +25,28 @@ void check_same(const std::string& text, const std::string& mesh, std::int64_t s
   CHECK(on_gpu().digest == gpu.digest);
 }
 
+/// A small transformer in floats of 16 bits, which `compile` says how to train.
+Trajectory train_narrow(const std::string& precision, const std::string& compile,
+                        const std::string& device, const std::string& mesh) {
+  const std::string text =
+      fmt::format("device: {}\nprecision: {}\ncompile: {}\n", device, precision, compile) + R"(
+mesh: {data: 1}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [64, 8, 16]}, y: {normal: [64, 8, 16]}}}
+model:
+  input: [8, 16]
+  layers:
+    - MultiHeadAttention: {name: m, num_heads: 2, key_dim: 8, inputs: [input, input], use_causal_mask: true}
+    - LayerNormalization: {name: n}
+    - Dense: {name: d, units: 16, activation: relu}
+    - Dense: {name: e, units: 16}
+fit: {batch_size: 16}
+)";
+  return train(text, {.mesh = mesh, .steps = 8});
+}
+
 }  // namespace
 
 TEST_CASE("random models train on a GPU as on the CPU") {
@@ -65,28 +87,9 @@ fit: {batch_size: 16}
 }
 
 TEST_CASE("bfloat16 trains on a GPU as on the CPU, within its eight digits") {
-  const std::string text = R"(
-device: DEVICE
-precision: mixed_bfloat16
-mesh: {data: 1}
-dataset:
-  name: t
-  format: synthetic
-  splits: {train: {x: {normal: [64, 8, 16]}, y: {normal: [64, 8, 16]}}}
-model:
-  input: [8, 16]
-  layers:
-    - MultiHeadAttention: {name: m, num_heads: 2, key_dim: 8, inputs: [input, input], use_causal_mask: true}
-    - LayerNormalization: {name: n}
-    - Dense: {name: d, units: 16, activation: relu}
-    - Dense: {name: e, units: 16}
-compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
-fit: {batch_size: 16}
-)";
-  const auto on = [&](const std::string& device) {
-    std::string mine = text;
-    mine.replace(mine.find("DEVICE"), 6, device);
-    return train(mine, {.steps = 8});
+  const auto on = [](const std::string& device) {
+    return train_narrow("mixed_bfloat16", "{optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}",
+                        device, "1");
   };
   const Trajectory cpu = on("cpu"), gpu = on("cuda");
   CHECK(loss_difference(gpu, cpu) < 0.01);
@@ -94,34 +97,15 @@ fit: {batch_size: 16}
 }
 
 TEST_CASE("float16 trains on a GPU as on the CPU, steps that overflow included") {
-  const std::string text = R"(
-device: DEVICE
-precision: mixed_float16
-mesh: {data: 1}
-dataset:
-  name: t
-  format: synthetic
-  splits: {train: {x: {normal: [64, 8, 16]}, y: {normal: [64, 8, 16]}}}
-model:
-  input: [8, 16]
-  layers:
-    - MultiHeadAttention: {name: m, num_heads: 2, key_dim: 8, inputs: [input, input], use_causal_mask: true}
-    - LayerNormalization: {name: n}
-    - Dense: {name: d, units: 16, activation: relu}
-    - Dense: {name: e, units: 16}
-compile:
+  const std::string compile = R"(
   optimizer:
     LossScaleOptimizer:
       inner_optimizer: {SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}}}
       initial_scale: 16777216
       dynamic_growth_steps: 2
-  loss: mse
-fit: {batch_size: 16}
-)";
+  loss: mse)";
   const auto on = [&](const std::string& device, const std::string& mesh) {
-    std::string mine = text;
-    mine.replace(mine.find("DEVICE"), 6, device);
-    return train(mine, {.mesh = mesh, .steps = 8});
+    return train_narrow("mixed_float16", compile, device, mesh);
   };
   const Trajectory cpu = on("cpu", "1"), gpu = on("cuda", "1");
   CHECK(loss_difference(gpu, cpu) < 0.002);
