@@ -95,9 +95,7 @@ class CudaCommunicator final : public Communicator {
   }
 
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
-    CudaStream& mine = cuda::cuda_stream(stream);
-    MW_CHECK(&mine.gpu() == &gpu_, "a stream of GPU {} on GPU {}", mine.gpu().number(),
-             gpu_.number());
+    CudaStream& mine = cuda::cuda_stream(stream, gpu_);
     check_call(call, size());
     if (size() == 1) return cuda::own_copy(call, mine);
     if (auto peers = find_peers(call)) {

@@ -191,4 +191,10 @@ CudaStream& cuda_stream(Stream& stream) {
   return *mine;
 }
 
+CudaStream& cuda_stream(Stream& stream, const Gpu& gpu) {
+  CudaStream& mine = cuda_stream(stream);
+  MW_CHECK(&mine.gpu() == &gpu, "a stream of GPU {} on GPU {}", mine.gpu().number(), gpu.number());
+  return mine;
+}
+
 }  // namespace meshwork::cuda

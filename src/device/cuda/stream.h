@@ -66,6 +66,8 @@ class CudaStream final : public Stream {
 
 /// The stream of a CUDA device.
 CudaStream& cuda_stream(Stream& stream);
+/// The same; breaks where it is not of this GPU.
+CudaStream& cuda_stream(Stream& stream, const Gpu& gpu);
 
 /// Enqueues a kernel of `source`, compiled now. The arguments have the types of its parameters.
 ///
