@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/error.h"
 
 namespace meshwork::cuda {
 
@@ -28,5 +31,18 @@ class Library {
 
 /// Where CUDA 13 usually is.
 std::vector<std::string> usual_folders();
+
+/// The functions of a library that a program may do without, as load(library, functions) sets them;
+/// nothing where it is not there, or is so old that it lacks one.
+template <class Functions, class Load>
+std::optional<Functions> open_if_there(const std::string& name, const Load& load) {
+  try {
+    Functions functions{};
+    load(Library(name, usual_folders(), ""), functions);
+    return functions;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace meshwork::cuda

@@ -11,22 +11,12 @@ namespace {
 
 constexpr const char* kName = "libnccl.so.2";
 
-/// Nothing where it is not there, or is so old that it lacks a function.
-std::optional<Nccl> open_nccl() {
-  try {
-    const Library library(kName, usual_folders(), "");
-    Nccl functions{};
-#define MW_LOAD(name) library.load(#name, functions.name);
+const std::optional<Nccl>& opened() {
+  static const auto kOpened = open_if_there<Nccl>(kName, [](const Library& library, Nccl& nccl) {
+#define MW_LOAD(name) library.load(#name, nccl.name);
     MW_NCCL_FUNCTIONS(MW_LOAD)
 #undef MW_LOAD
-    return functions;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-const std::optional<Nccl>& opened() {
-  static const std::optional<Nccl> kOpened = open_nccl();
+  });
   return kOpened;
 }
 
