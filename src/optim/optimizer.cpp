@@ -56,9 +56,8 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
   const config::ClassSpec inner = updating(spec);
   const OptimizerDef& def = find_optimizer(inner);
   config::Reader args(inner.args, fmt::format("optimizer {}", inner.name));
-  const config::Value* rate = args.find("learning_rate");
-  optimizer.has_schedule = rate != nullptr && !rate->is_real();
-  optimizer.learning_rate = read_schedule(rate, def.learning_rate);
+  optimizer.has_schedule = schedule_of(spec).has_value();
+  optimizer.learning_rate = read_schedule(args.find("learning_rate"), def.learning_rate);
   optimizer.common = read_common(args, def);
   if (optimizer.scaling) optimizer.common.loss_scale_factor.reset();  // as Keras does
   optimizer.rule = def.read(args);
