@@ -25,6 +25,11 @@ bool is_fusible(const Graph& program, ValueId id) {
          });
 }
 
+bool is_number(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  return node.op->is_constant && is_float32(node.type.dtype);
+}
+
 bool is_row_sum(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
   if (!node.op->sums) return false;

@@ -8,6 +8,9 @@ namespace meshwork {
 /// float32, or casts between this and floats of 16 bits.
 bool is_fusible(const Graph& program, ValueId id);
 
+/// Whether a node is one number of float32, whatever its shape is: a pass that reads it knows it.
+bool is_number(const Graph& program, ValueId id);
+
 /// Whether a node adds up each row of a value of float32: its elements along the last dimension,
 /// which stays as an extent of 1.
 bool is_row_sum(const Graph& program, ValueId id);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "graph/fusible.h"
-#include "graph/op_def.h"
 #include "graph/readers.h"
 
 namespace meshwork {
@@ -33,11 +32,6 @@ class ConstantsOfPasses {
     return next;
   }
 
-  bool is_number(ValueId id) const {
-    const Node& node = program_.node(id);
-    return node.op->is_constant && node.type.dtype == DType::kFloat32;
-  }
-
   /// Has the nodes of a pass read constants that stand right before them.
   void take_in(ValueId begin, ValueId end) {
     std::map<ValueId, ValueId> own;
@@ -45,7 +39,7 @@ class ConstantsOfPasses {
       if (!is_fusible(program_, id)) continue;
       for (std::size_t i = 0; i < program_.node(id).inputs.size(); ++i) {
         const ValueId input = program_.node(id).inputs[i];
-        if (!is_number(input)) continue;
+        if (!is_number(program_, input)) continue;
         const auto [known, is_new] = own.try_emplace(input, kNoValue);
         if (is_new) known->second = copy(input, fusion_[begin]);
         program_.node(id).inputs[i] = known->second;
@@ -66,7 +60,7 @@ class ConstantsOfPasses {
     Fused result;
     std::vector<ValueId> kept;
     for (const ValueId id : order_) {
-      if (is_number(id) && readers[id] == 0) continue;
+      if (is_number(program_, id) && readers[id] == 0) continue;
       kept.push_back(id);
       result.fusion.push_back(fusion_[id]);
     }
@@ -86,7 +80,7 @@ Fused take_constants_in(Fused fused) { return ConstantsOfPasses(std::move(fused)
 ValueId first_result(const Graph& program, const Instruction& instruction) {
   const std::vector<ValueId>& nodes = instruction.nodes;
   const auto found =
-      std::ranges::find_if(nodes, [&](ValueId id) { return !program.node(id).op->is_constant; });
+      std::ranges::find_if(nodes, [&](ValueId id) { return !is_number(program, id); });
   return found == nodes.end() ? nodes.front() : *found;
 }
 

@@ -38,12 +38,10 @@ PassForms::PassForms(const Graph& program)
   for (const Update& update : program.updates) is_named_[update.value] = true;
 }
 
-bool PassForms::is_number(ValueId id) const { return program_.node(id).op->is_constant; }
-
 bool PassForms::is_pass(const Instruction& instruction) const {
   if (instruction.kind != Instruction::Kind::kKernel) return false;
   const auto in_pass = [&](ValueId id) {
-    return is_fusible(program_, id) || (is_number(id) && instruction.nodes.size() > 1);
+    return is_fusible(program_, id) || (is_number(program_, id) && instruction.nodes.size() > 1);
   };
   return std::ranges::all_of(instruction.nodes, in_pass);
 }
@@ -62,7 +60,7 @@ std::string PassForms::form_of(const Instruction& pass) const {
     }
     text += fmt::format("{}={} {}", number.try_emplace(id, number.size()).first->second,
                         node.op->name, to_string(node.type.dtype));
-    if (!is_number(id)) text += to_string(node.attrs);
+    if (!is_number(program_, id)) text += to_string(node.attrs);
     text += is_read(pass, id) ? " read; " : "; ";
   }
   return text;

@@ -24,8 +24,6 @@ class PassForms {
   bool is_read(const Instruction& instruction, ValueId id) const;
 
  private:
-  bool is_number(ValueId id) const;
-
   const Graph& program_;
   ValueMap<std::vector<ValueId>> readers_;
   ValueMap<bool> is_named_;  ///< an output, or the new value of a variable
