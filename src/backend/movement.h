@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -23,5 +25,28 @@ std::vector<Copy> pack(const KernelArgs& args);
 std::vector<Copy> slice(const KernelArgs& args);
 std::vector<Copy> transpose(const KernelArgs& args);
 std::vector<Copy> unpack(const KernelArgs& args);
+
+/// A kernel by what its device does with the copies.
+template <Launch (*run)(const KernelArgs&, const std::vector<Copy>&),
+          std::vector<Copy> (*copies)(const KernelArgs&)>
+Launch bind(const KernelArgs& args) {
+  return run(args, copies(args));
+}
+
+/// The kernels of all of these ops.
+template <Launch (*run)(const KernelArgs&, const std::vector<Copy>&)>
+std::span<const KernelDef> kernels() {
+  static const auto list = std::to_array<KernelDef>({
+      {"broadcast_to", bind<run, broadcast_to>},
+      {"concatenate", bind<run, concatenate>},
+      {"halo_pack", bind<run, halo_pack>},
+      {"halo_unpack", bind<run, halo_unpack>},
+      {"pack", bind<run, pack>},
+      {"slice", bind<run, slice>},
+      {"transpose", bind<run, transpose>},
+      {"unpack", bind<run, unpack>},
+  });
+  return list;
+}
 
 }  // namespace meshwork::movement

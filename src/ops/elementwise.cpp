@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "elementwise/each.h"
 #include "graph/dim_rule.h"
 #include "ops/ops.h"
 
@@ -139,17 +140,12 @@ constexpr OpDef define() {
   return op;
 }
 
-template <class... Entries>
-constexpr std::array<OpDef, sizeof...(Entries)> define_all(elementwise::List<Entries...>) {
-  return {define<Entries>()...};
-}
-
 }  // namespace
 }  // namespace meshwork::ops
 
 namespace meshwork::elementwise {
 
-const std::array<OpDef, All::kSize> kOps = ops::define_all(All{});
+const std::array<OpDef, All::kSize> kOps = each([]<class Entry>() { return ops::define<Entry>(); });
 
 }  // namespace meshwork::elementwise
 

@@ -43,8 +43,8 @@ KernelLists naive_kernels() { return {reference::elementwise_kernels(), referenc
 
 /// The fast kernels, with the naive ones for what they leave out.
 KernelLists fast_kernels() {
-  return {cpu::elementwise_kernels(), cpu::kernels(), reference::elementwise_kernels(),
-          reference::kernels()};
+  return {cpu::elementwise_kernels(), cpu::movement_kernels(), cpu::kernels(),
+          reference::elementwise_kernels(), reference::kernels()};
 }
 
 Target target_of(int threads, const KernelLists& lists) {

@@ -12,6 +12,7 @@
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/types.h"
 #include "base/parallel.h"
+#include "elementwise/each.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -74,14 +75,13 @@ Launch bind(const KernelArgs& args) {
   return reference::elementwise_kernels()[kNumber].bind(args);
 }
 
-template <class... Entries>
-std::span<const KernelDef> bind_all(elementwise::List<Entries...>) {
-  static const auto list = std::to_array<KernelDef>({{Entries::kTraits.name, bind<Entries>}...});
-  return list;
-}
-
 }  // namespace
 
-std::span<const KernelDef> elementwise_kernels() { return bind_all(elementwise::All{}); }
+std::span<const KernelDef> elementwise_kernels() {
+  static const auto list = elementwise::each([]<class Entry>() {
+    return KernelDef{Entry::kTraits.name, bind<Entry>};
+  });
+  return list;
+}
 
 }  // namespace meshwork::cpu

@@ -22,9 +22,7 @@ Launch attention_forward(const SiblingArgs& args);
 std::int64_t attention_forward_workspace(const SiblingArgs& args);
 Launch attention_gradients(const SiblingArgs& args);
 std::int64_t attention_gradients_workspace(const SiblingArgs& args);
-Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
-Launch concatenate(const KernelArgs& args);
 Launch convert_stored(const KernelArgs& args);
 Launch convolution(const KernelArgs& args);
 std::int64_t convolution_workspace(const KernelArgs& args);
@@ -38,13 +36,10 @@ Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);
 Launch embedding_gradient(const KernelArgs& args);
-Launch halo_pack(const KernelArgs& args);
-Launch halo_unpack(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);
 Launch max_pool(const KernelArgs& args);
 Launch max_pool_input(const KernelArgs& args);
 Launch shifted_sums(const KernelArgs& args);
-Launch pack(const KernelArgs& args);
 Launch pad(const KernelArgs& args);
 Launch random_normal(const KernelArgs& args);
 Launch random_uniform(const KernelArgs& args);
@@ -54,18 +49,16 @@ std::int64_t reduce_workspace(const KernelArgs& args);
 Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);
-Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sum_pool(const KernelArgs& args);
 Launch sum_pool_input(const KernelArgs& args);
 Launch take_rows(const KernelArgs& args);
-Launch transpose(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
-Launch unpack(const KernelArgs& args);
 Launch write_rows(const KernelArgs& args);
 
-/// The ops that have a fast kernel; those of elementwise/ and all others.
+/// The ops that have a fast kernel: those of elementwise/, of movement.h, and all others.
 std::span<const KernelDef> elementwise_kernels();
+std::span<const KernelDef> movement_kernels();
 std::span<const KernelDef> kernels();
 
 }  // namespace meshwork::cpu

@@ -1,5 +1,4 @@
-// Ops that only move elements: broadcast_to, concatenate, halo_pack, halo_unpack, pack, slice,
-// transpose, unpack
+// Ops that only move elements.
 #include "backend/movement.h"
 
 #include "backend/cpu/kernels.h"
@@ -25,13 +24,6 @@ Launch run_all(const KernelArgs& args, const std::vector<movement::Copy>& copies
 
 }  // namespace
 
-Launch broadcast_to(const KernelArgs& args) { return run_all(args, movement::broadcast_to(args)); }
-Launch concatenate(const KernelArgs& args) { return run_all(args, movement::concatenate(args)); }
-Launch halo_pack(const KernelArgs& args) { return run_all(args, movement::halo_pack(args)); }
-Launch halo_unpack(const KernelArgs& args) { return run_all(args, movement::halo_unpack(args)); }
-Launch pack(const KernelArgs& args) { return run_all(args, movement::pack(args)); }
-Launch slice(const KernelArgs& args) { return run_all(args, movement::slice(args)); }
-Launch transpose(const KernelArgs& args) { return run_all(args, movement::transpose(args)); }
-Launch unpack(const KernelArgs& args) { return run_all(args, movement::unpack(args)); }
+std::span<const KernelDef> movement_kernels() { return movement::kernels<run_all>(); }
 
 }  // namespace meshwork::cpu

@@ -14,10 +14,10 @@ namespace {
 using KernelList = std::span<const KernelDef>;
 
 auto kernel_lists() {
-  return std::to_array<KernelList>({cuda::attention_kernels(), cuda::elementwise_kernels(),
-                                    cuda::movement_kernels(), cuda::product_kernels(),
-                                    cuda::random_kernels(), cuda::reduction_kernels(),
-                                    cuda::table_kernels(), cuda::window_kernels()});
+  return std::to_array<KernelList>(
+      {cuda::attention_kernels(), cuda::copy_kernels(), cuda::elementwise_kernels(),
+       cuda::movement_kernels(), cuda::product_kernels(), cuda::random_kernels(),
+       cuda::reduction_kernels(), cuda::table_kernels(), cuda::window_kernels()});
 }
 
 class CudaBackend final : public Backend {

@@ -9,8 +9,9 @@
 
 namespace meshwork::cuda {
 
-// The kernels of each folder.
+// The kernels of each folder; those of movement.h.
 std::span<const KernelDef> attention_kernels();
+std::span<const KernelDef> copy_kernels();
 std::span<const KernelDef> elementwise_kernels();
 std::span<const KernelDef> movement_kernels();
 std::span<const KernelDef> product_kernels();

@@ -9,6 +9,7 @@
 #include "backend/cpu/types.h"
 #include "backend/cpu/views.h"
 #include "backend/cpu/widen.h"
+#include "elementwise/each.h"
 
 namespace meshwork::reference {
 namespace {
@@ -85,14 +86,11 @@ KernelDef define() {
   return cpu::widened<bind<Entry>>(kTraits.name);
 }
 
-template <class... Entries>
-std::span<const KernelDef> define_all(elementwise::List<Entries...>) {
-  static const std::array list{define<Entries>()...};
-  return list;
-}
-
 }  // namespace
 
-std::span<const KernelDef> elementwise_kernels() { return define_all(elementwise::All{}); }
+std::span<const KernelDef> elementwise_kernels() {
+  static const auto list = elementwise::each([]<class Entry>() { return define<Entry>(); });
+  return list;
+}
 
 }  // namespace meshwork::reference

@@ -1,9 +1,9 @@
 #include "backend/cuda/kernels.h"
 
-#include <array>
 #include <numeric>
 
 #include "elementwise/all.h"
+#include "elementwise/each.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -18,14 +18,13 @@ Launch bind(const KernelArgs& args) {
   return bind_fusions({&group, 1}, stream_of(args));
 }
 
-template <class... Entries>
-std::span<const KernelDef> bind_all(elementwise::List<Entries...>) {
-  static const auto list = std::to_array<KernelDef>({{Entries::kTraits.name, bind<Entries>}...});
-  return list;
-}
-
 }  // namespace
 
-std::span<const KernelDef> elementwise_kernels() { return bind_all(elementwise::All{}); }
+std::span<const KernelDef> elementwise_kernels() {
+  static const auto list = elementwise::each([]<class Entry>() {
+    return KernelDef{Entry::kTraits.name, bind<Entry>};
+  });
+  return list;
+}
 
 }  // namespace meshwork::cuda

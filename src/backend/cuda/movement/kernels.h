@@ -5,19 +5,11 @@
 namespace meshwork::cuda {
 
 Launch add_part(const KernelArgs& args);
-Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
-Launch concatenate(const KernelArgs& args);
 Launch constant(const KernelArgs& args);
-Launch halo_pack(const KernelArgs& args);
-Launch halo_unpack(const KernelArgs& args);
 Launch identity_matrix(const KernelArgs& args);
 Launch iota(const KernelArgs& args);
-Launch pack(const KernelArgs& args);
 Launch pad(const KernelArgs& args);
 Launch reshape(const KernelArgs& args);
-Launch slice(const KernelArgs& args);
-Launch transpose(const KernelArgs& args);
-Launch unpack(const KernelArgs& args);
 
 }  // namespace meshwork::cuda
