@@ -64,6 +64,7 @@ const std::vector<const OpDef*>& registry() {
       &kSlice,
       &kSoftmax,
       &kSparsemax,
+      &kSumOfSquares,
       &kSumPool,
       &kSumPoolInput,
       &kTakeAlongAxis,

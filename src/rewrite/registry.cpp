@@ -7,7 +7,7 @@ const std::vector<const RewriteDef*>& rewrites() {
       &rewriting::kFoldConstants, &rewriting::kJoinParts,       &rewriting::kCrossentropy,
       &rewriting::kWideResults,   &rewriting::kAttentionBlocks, &rewriting::kAttentionResults,
       &rewriting::kWidePasses,    &rewriting::kOverlapHalo,     &rewriting::kSplitK,
-      &rewriting::kRecompute,
+      &rewriting::kRecompute,     &rewriting::kSumOfSquares,
   };
   return kRewrites;
 }

@@ -32,6 +32,7 @@ extern const RewriteDef kJoinParts;
 extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kRecompute;
 extern const RewriteDef kSplitK;
+extern const RewriteDef kSumOfSquares;
 extern const RewriteDef kWidePasses;
 extern const RewriteDef kWideResults;
 }  // namespace rewriting

@@ -125,6 +125,7 @@ void time_elementwise(Backend& backend, std::int64_t rows, std::int64_t columns)
   time_kernel(backend, "reduce_sum", {matrix}, row, axes({0}));
   time_kernel(backend, "reduce_sum", {matrix}, {rows}, axes({1}));
   time_kernel(backend, "reduce_sum", {matrix}, {}, axes({0, 1}));
+  time_kernel(backend, "sum_of_squares", {matrix}, {}, axes({0, 1}));
   time_kernel(backend, "reduce_max", {matrix}, {rows}, axes({1}));
   time_kernel(backend, "transpose", {matrix}, {columns, rows},
               {{"perm", std::vector<std::int64_t>{1, 0}}});

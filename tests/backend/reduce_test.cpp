@@ -91,6 +91,20 @@ TEST_CASE("fast sums lose little and do not depend on the number of threads") {
   }
 }
 
+TEST_CASE("sums of squares have the bits of squares that are added up") {
+  for (const Case& c : kCases) {
+    CAPTURE(to_string(c.x));
+    const Attrs attrs{{"axes", c.axes}, {"keepdims", false}};
+    const TensorType result = reduced_type(DType::kFloat32, c, false);
+    const Tensor x = some_floats(c.x, 5);
+    for (const auto& backend : {make_cpu_backend(2), make_reference_backend()}) {
+      const Tensor squares = run(*backend, "square", {x}, {DType::kFloat32, c.x}, {});
+      CHECK(run(*backend, "sum_of_squares", {x}, result, attrs).values ==
+            run(*backend, "reduce_sum", {squares}, result, attrs).values);
+    }
+  }
+}
+
 TEST_CASE("a fast maximum passes NaN through wherever it stands") {
   for (const std::int64_t place : {0, 63, 64, 100, 9999, 299999}) {
     Tensor x = some_floats({300000}, 4);

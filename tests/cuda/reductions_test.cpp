@@ -97,6 +97,18 @@ TEST_CASE("sums of bfloat16 in float32 keep what rounding would lose") {
   }
 }
 
+TEST_CASE("sums of squares have the bits of squares that are added up") {
+  for (const Reduced& reduced : many_reductions()) {
+    CAPTURE(to_string(reduced.shape));
+    const TensorType whole{DType::kFloat32, reduced.shape};
+    const TensorType result = result_of(reduced, DType::kFloat32);
+    const HostTensor x = noise(whole, 7);
+    const HostTensor squares = call_placed(ops::kSquare, {x}, {}, whole);
+    CHECK(check_close(ops::kSumOfSquares, {x}, attrs_of(reduced), result, 3e-6).bytes ==
+          call_placed(ops::kReduceSum, {squares}, attrs_of(reduced), result).bytes);
+  }
+}
+
 TEST_CASE("the sum of nothing is 0, its maximum the least number") {
   for (const Reduced& reduced : {Reduced{{0, 5}, {0}}, Reduced{{5, 0}, {1}}, Reduced{{0}, {0}},
                                  Reduced{{4, 0, 3, 2}, {1, 3}}, Reduced{{0, 3}, {1}}}) {

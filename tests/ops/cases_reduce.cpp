@@ -33,9 +33,12 @@ void add_reductions(std::vector<OpCase>& cases) {
     const Attrs attrs{{"axes", r.axes}, {"keepdims", r.keepdims}};
     cases.push_back(make_case(ops::kReduceSum, {uniform(r.shape)}, attrs, float32(r.result), {0}));
     cases.push_back(make_case(ops::kReduceMax, {distinct(r.shape)}, attrs, float32(r.result), {0}));
+    cases.push_back(
+        make_case(ops::kSumOfSquares, {uniform(r.shape)}, attrs, float32(r.result), {0}));
   }
   const Attrs last{{"axes", Axes{1}}, {"keepdims", false}};
   cases.push_back(make_case(ops::kReduceSum, {uniform({3, 0})}, last, float32({3}), {0}));
+  cases.push_back(make_case(ops::kSumOfSquares, {uniform({3, 0})}, last, float32({3}), {0}));
   cases.push_back(make_case(ops::kReduceMax, {uniform({0, 3})}, last, float32({0}), {0}));
   cases.push_back(make_case(ops::kReduceMax, {integers(DType::kInt32, {3, 5}, -9, 9)}, last,
                             {DType::kInt32, {3}}));

@@ -14,7 +14,7 @@ inline constexpr bool kIsNarrow = std::is_same_v<T, BFloat16> || std::is_same_v<
 
 /// The type in which numbers of type T are computed with, and a number in it.
 template <class T>
-using Computed = std::conditional_t<kIsNarrow<T>, float, T>;
+using Computed = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
 template <class T>
 [[gnu::always_inline]] inline Computed<T> computed(T x) {

@@ -62,7 +62,8 @@ Target target_of(int threads, const KernelLists& lists) {
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
       .fusions = {"attention_blocks", "elementwise", "crossentropy", "fold_constants", "join_parts",
-                  "overlap_halo", "recompute", "split_k", "wide_passes", "wide_results"},
+                  "overlap_halo", "recompute", "split_k", "sum_of_squares", "wide_passes",
+                  "wide_results"},
       .kernels = {},
   };
   for (const auto& list : lists) {

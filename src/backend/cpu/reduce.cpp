@@ -1,4 +1,4 @@
-// y = the sum or the maximum of x over `axes`
+// y = the sum, the sum of squares or the maximum of x over `axes`
 #include <algorithm>
 #include <limits>
 
@@ -14,6 +14,12 @@
 
 namespace meshwork::cpu {
 namespace {
+
+/// A float32 that is read as its square.
+struct Squared {
+  explicit operator float() const { return elementwise::Square::apply(x); }
+  float x;
+};
 
 /// y[c] = fold of x[c], x[stride + c], .., `rows` >= 1 of them.
 template <class Op, class From, class T>
@@ -191,6 +197,10 @@ std::int64_t reduce_workspace(const KernelArgs& args) {
 }
 
 Launch reduce_sum(const KernelArgs& args) { return bind_wide_result(args, sum); }
+
+std::int64_t sum_of_squares_workspace(const KernelArgs& args) { return fold_workspace(args); }
+
+Launch sum_of_squares(const KernelArgs& args) { return bind<elementwise::Add, Squared>(args, 0); }
 
 Launch reduce_max(const KernelArgs& args) { return bind_wide_result(args, max); }
 

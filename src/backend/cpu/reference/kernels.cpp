@@ -50,6 +50,7 @@ std::span<const KernelDef> kernels() {
       {"slice", slice},
       cpu::widened<softmax>("softmax"),
       cpu::widened<sparsemax, sparsemax_workspace>("sparsemax"),
+      cpu::widened<sum_of_squares>("sum_of_squares"),
       cpu::widened<sum_pool>("sum_pool"),
       cpu::widened<sum_pool_input>("sum_pool_input"),
       {"take_along_axis", take_along_axis},

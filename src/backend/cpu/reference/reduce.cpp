@@ -1,4 +1,5 @@
-// y = the sum or the maximum of x over `axes`; 0 or -inf (for whole numbers: the least) of nothing
+// y = the sum, the sum of squares or the maximum of x over `axes`; 0 or -inf (for whole numbers:
+// the least) of nothing
 #include <algorithm>
 #include <limits>
 
@@ -23,8 +24,9 @@ Shape result_strides(const Shape& shape, const std::vector<std::int64_t>& axes) 
   return strides;
 }
 
-/// Folds x into y with Op, beginning at `start`; Wide is the type that adds up.
-template <class Op, class T, class Wide>
+/// Folds x into y with Op, beginning at `start`; Wide is the type that adds up, and From what x is
+/// read as.
+template <class Op, class T, class Wide, class From = T>
 void fold(const KernelArgs& args, Wide start) {
   const Shape& shape = args.inputs[0].type.shape;
   const Shape strides = result_strides(shape, args.attrs.integers("axes"));
@@ -32,7 +34,7 @@ void fold(const KernelArgs& args, Wide start) {
   std::int64_t i = 0;
   for_each_index(shape, [&](const Shape& index) {
     Wide& y = folded[static_cast<std::size_t>(offset_of(index, strides))];
-    y = Op::apply(y, static_cast<Wide>(args.inputs[0].as<T>()[i++]));
+    y = Op::apply(y, static_cast<Wide>(args.inputs[0].as<From>()[i++]));
   });
   std::transform(folded.begin(), folded.end(), args.output.as<T>(),
                  [](Wide y) { return static_cast<T>(y); });
@@ -40,6 +42,11 @@ void fold(const KernelArgs& args, Wide start) {
 
 struct AddDouble {
   static double apply(double a, double b) { return a + b; }
+};
+
+struct Squared {
+  explicit operator double() const { return elementwise::Square::apply(x); }
+  float x;
 };
 
 }  // namespace
@@ -50,6 +57,10 @@ Launch reduce_sum(const KernelArgs& args) {
     cpu::with_number(args.output.type.dtype,
                      [&](auto number) { fold<elementwise::Add, decltype(number)>(args, number); });
   };
+}
+
+Launch sum_of_squares(const KernelArgs& args) {
+  return [args] { fold<AddDouble, float, double, Squared>(args, 0); };
 }
 
 Launch reduce_max(const KernelArgs& args) {

@@ -19,6 +19,7 @@ std::span<const KernelDef> reduction_kernels() {
       {"shifted_sums", shifted_sums, channel_sums_workspace},
       {"softmax", softmax},
       {"sparsemax", sparsemax},
+      {"sum_of_squares", sum_of_squares, reduce_workspace},
   });
   return list;
 }

@@ -1,5 +1,5 @@
-// y = the sum or the maximum of x over `axes`; floats of 16 bits are added up in float32 and
-// rounded once
+// y = the sum, the sum of squares or the maximum of x over `axes`; floats of 16 bits are added up
+// in float32 and rounded once
 #include <fmt/format.h>
 
 #include <string>
@@ -23,6 +23,9 @@ DEVICE float added(float a, float b) { return a + b; }
 DEVICE int32 added(int32 a, int32 b) { return (int32)((uint32)a + (uint32)b); }
 DEVICE int64 added(int64 a, int64 b) { return (int64)((uint64)a + (uint64)b); }
 
+template <class Number>
+DEVICE Number squared(Number a) { return a * a; }
+
 // NaN if either is.
 DEVICE SUM greatest(SUM a, SUM b) { return a != a || a > b ? a : b; }
 
@@ -44,7 +47,7 @@ struct Op {
 DEVICE Numbers numbers_at(const X* x) {
   const Pack<X, V> pack = load<V>(x);
   Numbers y;
-  for (int32 i = 0; i < V; ++i) y.at[i] = computed(pack.at[i]);
+  for (int32 i = 0; i < V; ++i) y.at[i] = READ(computed(pack.at[i]));
   return y;
 }
 
@@ -77,16 +80,21 @@ KERNEL(fold_lines, Y* y, const X* x, Plan plan) {
 
 struct Fold {
   const char* name;
-  std::string defines;  ///< FOLD and NOTHING
+  std::string defines;  ///< FOLD and NOTHING; READ: what is folded for each element
 };
 
-Fold sum_of() { return {"reduce_sum", "#define FOLD added\n#define NOTHING 0\n"}; }
+Fold sum_of() { return {"reduce_sum", "#define READ\n#define FOLD added\n#define NOTHING 0\n"}; }
+
+Fold sum_of_squares_of() {
+  return {"sum_of_squares", "#define READ squared\n#define FOLD added\n#define NOTHING 0\n"};
+}
 
 Fold max_of(DType dtype) {
   const char* const least = dtype == DType::kInt32   ? "(-2147483647 - 1)"
                             : dtype == DType::kInt64 ? "(-9223372036854775807LL - 1)"
                                                      : "-MW_INFINITY";
-  return {"reduce_max", fmt::format("#define FOLD greatest\n#define NOTHING {}\n", least)};
+  return {"reduce_max",
+          fmt::format("#define READ\n#define FOLD greatest\n#define NOTHING {}\n", least)};
 }
 
 /// One pass over x, of a dtype, to y.
@@ -112,7 +120,8 @@ TensorView parts_of(const KernelArgs& args, const Reduction& reduction) {
   return parts;
 }
 
-Launch reduce(const KernelArgs& args, const Fold& fold) {
+/// `of_parts` folds the results of parts.
+Launch reduce(const KernelArgs& args, const Fold& fold, const Fold& of_parts) {
   if (num_elements(args.output.type.shape) == 0) return [] {};
   const TensorView &x = args.inputs[0], &y = args.output;
   const auto& axes = args.attrs.integers("axes");
@@ -124,10 +133,11 @@ Launch reduce(const KernelArgs& args, const Fold& fold) {
   const TensorView middle = parts_of(args, whole);
   const int narrow = pack_width(middle.type.shape.back(), {&middle, &y});
   const Reduction last = plan_reduction(middle.type.shape, {1}, narrow, 1);
-  return [first = pass(args, fold, whole, x, middle), second = pass(args, fold, last, middle, y)] {
-    first();
-    second();
-  };
+  return
+      [first = pass(args, fold, whole, x, middle), second = pass(args, of_parts, last, middle, y)] {
+        first();
+        second();
+      };
 }
 
 }  // namespace
@@ -140,10 +150,15 @@ std::int64_t reduce_workspace(const KernelArgs& args) {
   return parts == 1 ? 0 : parts * num_elements(args.output.type.shape) * size;
 }
 
-Launch reduce_sum(const KernelArgs& args) { return reduce(args, sum_of()); }
+Launch reduce_sum(const KernelArgs& args) { return reduce(args, sum_of(), sum_of()); }
+
+Launch sum_of_squares(const KernelArgs& args) {
+  return reduce(args, sum_of_squares_of(), sum_of());
+}
 
 Launch reduce_max(const KernelArgs& args) {
-  return reduce(args, max_of(args.inputs[0].type.dtype));
+  const Fold max = max_of(args.inputs[0].type.dtype);
+  return reduce(args, max, max);
 }
 
 }  // namespace meshwork::cuda
