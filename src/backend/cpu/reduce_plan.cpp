@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/merged_dims.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -10,30 +11,6 @@ namespace {
 constexpr std::int64_t kReducedPart = 8192;  ///< reduced columns that are folded in one go
 constexpr std::int64_t kBlockElements = 65536;
 constexpr std::int64_t kBlockRows = 64;  ///< at least, so that results of blocks weigh little
-
-struct Dim {
-  std::int64_t extent;
-  std::int64_t stride;
-  bool reduced;
-};
-
-/// Dimensions of x without those of one, neighbours of a kind merged.
-std::vector<Dim> merged_dims(const Shape& x, const std::vector<std::int64_t>& axes) {
-  const Shape strides = row_major_strides(x);
-  std::vector<Dim> dims;
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    if (x[d] == 1) continue;
-    const bool reduced =
-        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(d)) != axes.end();
-    if (!dims.empty() && dims.back().reduced == reduced) {
-      dims.back().extent *= x[d];
-      dims.back().stride = strides[d];
-    } else {
-      dims.push_back({x[d], strides[d], reduced});
-    }
-  }
-  return dims;
-}
 
 std::int64_t offset(std::int64_t place, const Shape& extents, const Shape& strides) {
   std::int64_t result = 0;
@@ -60,14 +37,14 @@ std::int64_t ReducePlan::row(std::int64_t p, std::int64_t q) const {
 }
 
 ReducePlan plan_reduce(const Shape& x, const std::vector<std::int64_t>& axes) {
-  std::vector<Dim> dims = merged_dims(x, axes);
+  std::vector<MergedDim> dims = merged_dims(x, axes);
   ReducePlan plan;
   if (!dims.empty()) {
     plan.columns = dims.back().extent;
     plan.reduces_columns = dims.back().reduced;
     dims.pop_back();
   }
-  for (const Dim& dim : dims) {
+  for (const MergedDim& dim : dims) {
     (dim.reduced ? plan.reduced : plan.kept) *= dim.extent;
     (dim.reduced ? plan.reduced_extents : plan.kept_extents).push_back(dim.extent);
     (dim.reduced ? plan.reduced_strides : plan.kept_strides).push_back(dim.stride);

@@ -9,9 +9,10 @@
 
 namespace meshwork::cpu {
 
-/// body(T{}) with the C++ type of `dtype`.
+/// body(T{}) with the C++ type of `dtype`, for kernels that do arithmetic: there is none on uint8,
+/// and that on floats of 16 bits is done in float32.
 template <class Body>
-auto with_type(DType dtype, const Body& body) {
+auto with_number(DType dtype, const Body& body) {
   switch (dtype) {
     case DType::kFloat32:
       return body(float{});
@@ -19,6 +20,15 @@ auto with_type(DType dtype, const Body& body) {
       return body(std::int32_t{});
     case DType::kInt64:
       return body(std::int64_t{});
+    default:
+      check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));
+  }
+}
+
+/// As with_number, of any dtype of programs.
+template <class Body>
+auto with_type(DType dtype, const Body& body) {
+  switch (dtype) {
     case DType::kUInt8:
       return body(std::uint8_t{});
     case DType::kBFloat16:
@@ -26,7 +36,7 @@ auto with_type(DType dtype, const Body& body) {
     case DType::kFloat16:
       return body(Float16{});
     default:
-      check_failed(__FILE__, __LINE__, "a dtype of programs", std::string(to_string(dtype)));
+      return with_number(dtype, body);
   }
 }
 
@@ -41,22 +51,6 @@ auto with_narrow(DType dtype, const Body& body) {
 template <class Body>
 auto with_float(DType dtype, const Body& body) {
   return is_narrow_float(dtype) ? with_narrow(dtype, body) : body(float{});
-}
-
-/// As with_type, for kernels that do arithmetic: there is none on uint8, and
-/// that on floats of 16 bits is done in float32.
-template <class Body>
-auto with_number(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return body(float{});
-    case DType::kInt32:
-      return body(std::int32_t{});
-    case DType::kInt64:
-      return body(std::int64_t{});
-    default:
-      check_failed(__FILE__, __LINE__, "a dtype to compute with", std::string(to_string(dtype)));
-  }
 }
 
 }  // namespace meshwork::cpu

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backend/cuda/reductions/pack.h"
+#include "backend/merged_dims.h"
 #include "base/check.h"
 #include "base/parallel.h"
 
@@ -33,28 +34,6 @@ struct Rows {
   std::int64_t columns = 1;
   bool keeps_columns = true;
 };
-
-struct MergedDim {
-  std::int64_t extent, stride;
-  bool reduced;
-};
-
-std::vector<MergedDim> merged_dims(const Shape& shape, const std::vector<std::int64_t>& axes) {
-  const Shape strides = row_major_strides(shape);
-  std::vector<MergedDim> dims;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    const bool reduced =
-        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(d)) != axes.end();
-    if (!dims.empty() && dims.back().reduced == reduced) {
-      dims.back().extent *= shape[d];
-      dims.back().stride = strides[d];
-    } else {
-      dims.push_back({shape[d], strides[d], reduced});
-    }
-  }
-  return dims;
-}
 
 void append(ReduceDims& dims, std::int64_t extent, std::int64_t stride) {
   MW_CHECK(dims.count < ReduceDims::kMost, "a sum over more than {} separate axes",
