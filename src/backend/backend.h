@@ -42,7 +42,8 @@ struct KernelArgs {
 /// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
 /// pass comes to them. Numbers that they read (constant, of float32) are members of any shape,
 /// which no others read. Or nodes that read the same operands, of ops that the target says it
-/// computes together. Memory for scratch is asked for with members whose outputs have no data.
+/// computes together; or one node of an op of which it says it computes several at once, for
+/// bind_passes. Memory for scratch is asked for with members whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;
@@ -87,8 +88,8 @@ class Backend {
   /// The same of a fusion group. The output of a member may stand where an input of its type stands
   /// that no later member reads.
   virtual Launch bind_fusion(const FusionGroup& args, Stream& stream) const = 0;
-  /// Elementwise passes of which none reads what another writes: in any order, or at once. Here one
-  /// follows the other, and they share their scratch.
+  /// Elementwise passes, or nodes of one op, of which none reads what another writes: in any order,
+  /// or at once. Each has scratch of its own. Here one follows the other.
   virtual Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const;
   /// Bytes of scratch for it.
   virtual std::int64_t fusion_workspace(const FusionGroup& args) const = 0;

@@ -59,6 +59,20 @@ std::vector<FusionGroup> groups_of(const Graph& program, const Instruction& inst
   return groups;
 }
 
+/// Where the scratch of each pass of an instruction begins, for they may run at once; and behind
+/// them where that of the last one ends.
+std::vector<std::int64_t> scratch_of(const Backend& backend, const Graph& program,
+                                     const Instruction& instruction) {
+  constexpr std::int64_t kAlignment = 256;  // for any device
+  const auto view = [&](ValueId id) { return unplaced(program, id); };
+  std::vector<std::int64_t> begins{0};
+  for (const FusionGroup& group : groups_of(program, instruction, view)) {
+    begins.back() = (begins.back() + kAlignment - 1) / kAlignment * kAlignment;
+    begins.push_back(begins.back() + backend.fusion_workspace(group));
+  }
+  return begins;
+}
+
 }  // namespace
 
 Communicator& CommunicatorGroups::of(const std::vector<std::int64_t>& members) {
@@ -142,11 +156,12 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
 Launch Executable::fusion(const Instruction& instruction) const {
   std::vector<FusionGroup> groups =
       groups_of(plan_.program, instruction, [this](ValueId id) { return view(id); });
-  for (FusionGroup& group : groups) {
-    for (FusionGroup::Member& member : group.members) {
+  const auto scratch = scratch_of(backend_, plan_.program, instruction);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (FusionGroup::Member& member : groups[i].members) {
       member.is_read = member.output.data != nullptr;
     }
-    group.workspace = arena_ + instruction.workspace;
+    groups[i].workspace = arena_ + instruction.workspace + scratch[i];
   }
   if (groups.size() > 1) return backend_.bind_passes(groups, *streams_.compute);
   return backend_.bind_fusion(groups.front(), *streams_.compute);
@@ -207,11 +222,7 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
   if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
-    std::int64_t bytes = 0;
-    for (const FusionGroup& group : groups_of(program, instruction, view)) {
-      bytes = std::max(bytes, backend.fusion_workspace(group));
-    }
-    return bytes;
+    return scratch_of(backend, program, instruction).back();
   }
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);

@@ -21,7 +21,7 @@ class Joining {
       : plan_(plan),
         target_(target),
         program_(plan.program),
-        forms_(plan.program),
+        forms_(plan.program, target),
         before_(predecessors(plan.program)),
         waits_(plan.program.nodes.size(), false),
         block_(plan.program.nodes.size()),

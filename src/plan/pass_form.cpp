@@ -32,14 +32,23 @@ std::string spread(const Shape& operand, const Shape& elements) {
 
 }  // namespace
 
-PassForms::PassForms(const Graph& program)
-    : program_(program), readers_(reading_nodes(program)), is_named_(program.nodes.size(), false) {
+PassForms::PassForms(const Graph& program, const Target& target)
+    : program_(program),
+      target_(target),
+      readers_(reading_nodes(program)),
+      is_named_(program.nodes.size(), false) {
   for (const NamedValue& output : program.outputs) is_named_[output.value] = true;
   for (const Update& update : program.updates) is_named_[update.value] = true;
 }
 
+bool PassForms::is_beside_others(const Instruction& instruction) const {
+  const std::string_view op = program_.node(instruction.nodes.front()).op->name;
+  return instruction.nodes.size() == 1 && target_.kernels.contains(fmt::format("{0}+{0}", op));
+}
+
 bool PassForms::is_pass(const Instruction& instruction) const {
   if (instruction.kind != Instruction::Kind::kKernel) return false;
+  if (is_beside_others(instruction)) return true;
   const auto in_pass = [&](ValueId id) {
     return is_fusible(program_, id) || (is_number(program_, id) && instruction.nodes.size() > 1);
   };
@@ -47,6 +56,11 @@ bool PassForms::is_pass(const Instruction& instruction) const {
 }
 
 std::string PassForms::form_of(const Instruction& pass) const {
+  if (is_beside_others(pass)) {
+    const Node& node = program_.node(pass.nodes.front());
+    const DType from = program_.type(node.inputs[0]).dtype;
+    return fmt::format("{} {} {}", node.op->name, to_string(from), to_string(node.type.dtype));
+  }
   const Shape& elements = program_.type(pass.nodes.back()).shape;
   std::map<ValueId, std::size_t> number;  // of operands and members, as they are met
   std::string text;

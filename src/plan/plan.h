@@ -99,9 +99,10 @@ Graph update_early(const Graph& program);
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
 /// Joins passes that the device computes in one launch: those that differ in shapes and numbers
-/// alone, and need nothing of each other. A pass waits for others until something reads what it
-/// gives, a collective ends, or what waits would keep more than Target::launch_bytes from being
-/// freed while anything else takes memory; so much more than without it a plan takes at most.
+/// alone, and need nothing of each other; so are nodes of an op of which the target computes
+/// several at once. A pass waits for others until something reads what it gives, a collective ends,
+/// or what waits would keep more than Target::launch_bytes from being freed while anything else
+/// takes memory; so much more than without it a plan takes at most.
 void join_alike(Plan& plan, const Target& target);
 
 /// Asks for the memory of every instruction and of stored samples.

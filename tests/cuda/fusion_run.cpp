@@ -139,7 +139,10 @@ std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup
   const std::unique_ptr<Stream> stream = backend.device().make_stream();
   Mirror mirror(backend, *stream, shifted);
   std::vector<FusionGroup> placed;
-  for (const FusionGroup& pass : passes) placed.push_back(mirror.placed(pass));
+  for (const FusionGroup& pass : passes) {
+    placed.push_back(mirror.placed(pass));
+    placed.back().workspace = mirror.allocate(backend.fusion_workspace(pass));
+  }
   backend.bind_passes(placed, *stream)();
   std::vector<HostTensor> results;
   for (const FusionGroup& pass : passes) mirror.read(pass, results);

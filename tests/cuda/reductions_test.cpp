@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "cuda/case_runs.h"
+#include "cuda/fusion_run.h"
 #include "cuda/placed_call.h"
 #include "cuda/values.h"
 #include "ops/ops.h"
@@ -106,6 +107,36 @@ TEST_CASE("sums of squares have the bits of squares that are added up") {
     const HostTensor squares = call_placed(ops::kSquare, {x}, {}, whole);
     CHECK(check_close(ops::kSumOfSquares, {x}, attrs_of(reduced), result, 3e-6).bytes ==
           call_placed(ops::kReduceSum, {squares}, attrs_of(reduced), result).bytes);
+  }
+}
+
+TEST_CASE("sums of squares side by side have the bits that each has alone") {
+  for (const bool shifted : {false, true}) {
+    std::vector<HostTensor> x, y, alone;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {  // more than one launch takes
+      for (const Reduced& reduced : many_reductions()) {
+        const TensorType result = result_of(reduced, DType::kFloat32);
+        x.push_back(noise({DType::kFloat32, reduced.shape}, seed));
+        y.push_back(host_tensor(result));
+        alone.push_back(call_placed(ops::kSumOfSquares, {x.back()}, attrs_of(reduced), result,
+                                    {.shift = shifted ? 1 : 0}));
+      }
+    }
+    const auto view_of = [](HostTensor& tensor) {
+      return TensorView{tensor.type, whole_region(tensor.type.shape), tensor.bytes.data()};
+    };
+    std::vector<FusionGroup> passes;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Reduced& reduced = many_reductions()[i % many_reductions().size()];
+      FusionGroup& pass = passes.emplace_back();
+      pass.inputs = {view_of(x[i])};
+      pass.members = {{"sum_of_squares", attrs_of(reduced), {0}, view_of(y[i]), true}};
+    }
+    const std::vector<HostTensor> results = run_passes(gpu_backend(), passes, shifted);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(to_string(x[i].type.shape));
+      CHECK(results.at(i).bytes == alone[i].bytes);
+    }
   }
 }
 

@@ -58,9 +58,11 @@ class CudaBackend final : public Backend {
     return cuda::bind_fusions({&args, 1}, cuda::cuda_stream(stream));
   }
   Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
+    if (auto sums = cuda::bind_sums(passes, cuda::cuda_stream(stream))) return *sums;
     return cuda::bind_fusions(passes, cuda::cuda_stream(stream));
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    if (const auto bytes = cuda::sums_workspace(args)) return *bytes;
     return cuda::siblings_workspace(args).value_or(0);
   }
 
@@ -94,6 +96,7 @@ Target cuda_target() {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
   }
   for (const std::string& ops : cuda::sibling_kernels()) target.kernels.emplace(ops);
+  target.kernels.emplace(fmt::format("{0}+{0}", cuda::kSumOfSquares));
   return target;
 }
 

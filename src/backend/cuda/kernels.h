@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/cuda/kernel.h"
@@ -23,6 +24,12 @@ std::span<const KernelDef> window_kernels();
 /// Groups of elementwise nodes that do not depend on each other; those whose kernels differ in
 /// extents alone are one launch. They need no scratch.
 Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream);
+
+/// Sums of squares that do not depend on each other, and the bytes of scratch of each; nothing if
+/// they are other groups.
+inline constexpr std::string_view kSumOfSquares = "sum_of_squares";
+std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream);
+std::optional<std::int64_t> sums_workspace(const FusionGroup& group);
 
 /// Ops that are computed together where they read the same operands, joined by '+'.
 std::vector<std::string> sibling_kernels();

@@ -89,7 +89,7 @@ typedef X Beside;
 
 // sums [parts, channels]; channels side by side
 KERNEL(fold_columns, Pair* sums, const X* x, const Beside* beside, Plan plan) {
-  const Place place = place_in_columns(plan);
+  const Place place = place_in_columns(plan, blockIdx.x);
   const int64 channel = place.column * V;
   Pairs pairs{};
   if (place.mine) {
@@ -103,7 +103,7 @@ KERNEL(fold_columns, Pair* sums, const X* x, const Beside* beside, Plan plan) {
 
 // The same; the elements of a channel side by side
 KERNEL(fold_lines, Pair* sums, const X* x, const Beside* beside, Plan plan) {
-  const Place place = place_in_lines(plan);
+  const Place place = place_in_lines(plan, blockIdx.x);
   const int64 channel = place.mine ? place.result : 0;
   const Pairs pairs = walk_line<Op>(plan, place, Terms::of(x, beside, channel, 0));
   Pair pair{};

@@ -47,12 +47,12 @@ DEVICE void set_rows(const Plan& plan, int32 lane, int32 lanes, Place& place) {
   place.step = lanes;
 }
 
-DEVICE Place place_in_columns(const Plan& plan) {
+DEVICE Place place_in_columns(const Plan& plan, int64 block) {
   Place place;
   place.team = side_by_side(plan.lanes, plan.width);
   const int64 tiles = (plan.results + plan.width - 1) / plan.width;
-  place.part = blockIdx.x / tiles;
-  place.result = (blockIdx.x - place.part * tiles) * plan.width + place.team.slot;
+  place.part = block / tiles;
+  place.result = (block - place.part * tiles) * plan.width + place.team.slot;
   place.mine = place.result < plan.results;
   place.outer = place.result / plan.columns;
   place.column = place.result - place.outer * plan.columns;
@@ -60,10 +60,10 @@ DEVICE Place place_in_columns(const Plan& plan) {
   return place;
 }
 
-DEVICE Place place_in_lines(const Plan& plan) {
+DEVICE Place place_in_lines(const Plan& plan, int64 block) {
   Place place;
   place.team = neighbours(plan.lanes);
-  const int64 line = (int64)blockIdx.x * (blockDim.x / plan.lanes) + place.team.slot;
+  const int64 line = block * (blockDim.x / plan.lanes) + place.team.slot;
   place.result = place.outer = line / plan.parts;
   place.part = line - place.result * plan.parts;
   place.mine = place.result < plan.results;
