@@ -19,6 +19,7 @@ void check_folder(std::span<const meshwork::KernelDef> kernels) {
 }  // namespace
 
 TEST_CASE("kernels of attention") { check_folder(meshwork::cuda::attention_kernels()); }
+TEST_CASE("kernels that copy") { check_folder(meshwork::cuda::copy_kernels()); }
 TEST_CASE("kernels of elementwise ops") { check_folder(meshwork::cuda::elementwise_kernels()); }
 TEST_CASE("kernels of movement") { check_folder(meshwork::cuda::movement_kernels()); }
 TEST_CASE("kernels of products") { check_folder(meshwork::cuda::product_kernels()); }
