@@ -17,6 +17,9 @@ std::string define(const std::string& name, std::int64_t value);
 /// The stream that a kernel is bound to.
 CudaStream& stream_of(const KernelArgs& args);
 
+/// Bytes of parameters that a kernel takes from compute capability 7.0 on, in whole words.
+constexpr std::size_t kParameterBytes = 32760;
+
 /// Whether operands of float32 may be rounded to TensorFloat-32.
 bool allows_tensor_float32(const KernelArgs& args);
 

@@ -12,37 +12,25 @@
 namespace meshwork::cuda::cudnn {
 namespace {
 
-struct Opened {
-  std::optional<Functions> functions;
-  std::string missing;  ///< why there is none
-};
+constexpr const char* kName = "libcudnn.so.9";
 
-Opened open_cudnn() {
-  constexpr const char* kName = "libcudnn.so.9";
-  try {
-    const Library library(kName, usual_folders(), "");
-    Functions functions{};
+const std::optional<Functions>& opened() {
+  static const auto kOpened =
+      open_if_there<Functions>(kName, [](const Library& library, Functions& functions) {
 #define MW_LOAD(name) library.load(#name, functions.name);
-    MW_CUDNN_FUNCTIONS(MW_LOAD)
+        MW_CUDNN_FUNCTIONS(MW_LOAD)
 #undef MW_LOAD
-    return {functions, ""};
-  } catch (const Error&) {
-    return {std::nullopt, fmt::format("{} is not there, or is damaged", kName)};
-  }
-}
-
-const Opened& opened() {
-  static const Opened kOpened = open_cudnn();
+      });
   return kOpened;
 }
 
 }  // namespace
 
-bool is_there() { return opened().functions.has_value(); }
+bool is_there() { return opened().has_value(); }
 
 const Functions& functions() {
   MW_CHECK(is_there());
-  return *opened().functions;
+  return *opened();
 }
 
 void check(cudnnStatus_t status, std::string_view what) {
@@ -68,7 +56,7 @@ namespace meshwork {
 
 std::string convolution_library() {
   using namespace cuda::cudnn;
-  if (!is_there()) return "of its own: " + opened().missing;
+  if (!is_there()) return fmt::format("of its own: {} is not there, or is damaged", kName);
   const std::size_t version = functions().cudnnGetVersion();  // 91900
   return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }

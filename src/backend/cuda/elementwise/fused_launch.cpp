@@ -13,9 +13,6 @@
 namespace meshwork::cuda {
 namespace {
 
-/// Bytes of parameters that a kernel takes from compute capability 7.0 on, in whole words.
-constexpr std::size_t kParameterBytes = 32760;
-
 /// The bytes of the source's Pass, and of its Passes.
 class Parameters {
  public:

@@ -106,9 +106,6 @@ KERNEL(fold_calls, const __grid_constant__ Calls calls) {
 }
 )cuda";
 
-/// Bytes of parameters that a kernel takes from compute capability 7.0 on, in whole words.
-constexpr std::size_t kParameterBytes = 32760;
-
 /// One pass over x to y.
 struct Pass {
   struct Call {  ///< the kernels have the same
