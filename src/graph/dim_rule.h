@@ -54,7 +54,10 @@ DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
 /// The parsed rule of a node.
 DimRule rule_of(const Graph& graph, const Node& node);
 
-/// "a b c" for rank 3: names for rules of ops of any rank.
+/// A name of a factor, for rules of ops of any rank: "a", "b", .. "z", "a26".
+std::string factor_name(std::size_t index);
+
+/// "a b c" for rank 3.
 std::string factor_names(std::size_t rank);
 
 /// Rule of an elementwise op with numpy broadcasting: [4, 1, 3], [3] -> [4, 2, 3] gives

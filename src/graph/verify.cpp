@@ -37,6 +37,7 @@ Interval interval_of(const Graph& graph, ValueId id, std::size_t dim) {
 bool fits_windows(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   std::vector<TensorType> inputs;
+  inputs.reserve(node.inputs.size());
   for (const ValueId input : node.inputs) {
     inputs.push_back({graph.type(input).dtype, graph.global_shape(input)});
   }

@@ -1,21 +1,12 @@
 #include "ops/rule_text.h"
 
-#include <fmt/format.h>
-
-#include "graph/dim_rule.h"
-
 namespace meshwork::ops {
-
-std::string factor_name(std::size_t index) {
-  const std::string names = factor_names(index + 1);
-  return names.substr(names.rfind(' ') + 1);
-}
 
 std::string whole_axis(std::size_t rank, std::size_t axis, std::size_t index) {
   std::string text;
   for (std::size_t d = 0; d < rank; ++d) {
     if (d > 0) text += ' ';
-    text += d == axis ? fmt::format("[{}]", factor_name(index)) : factor_name(d);
+    text += d == axis ? "[" + factor_name(index) + "]" : factor_name(d);
   }
   return text;
 }
@@ -33,7 +24,7 @@ std::string whole_rule(const OpArgs& args) {
   const auto operand = [&](const Shape& shape) {
     std::string text;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      text += fmt::format("{}[{}]", d > 0 ? " " : "", factor_name(next++));
+      text += (d > 0 ? " [" : "[") + factor_name(next++) + "]";
     }
     return text;
   };

@@ -3,12 +3,9 @@
 #include <cstddef>
 #include <string>
 
-#include "graph/op_def.h"
+#include "graph/dim_rule.h"
 
 namespace meshwork::ops {
-
-/// One name of factor_names: "a", "b", .. "z", "a26".
-std::string factor_name(std::size_t index);
 
 /// "a [b] c" for axis 1 of rank 3: `axis` is whole and has the name of factor `index`.
 std::string whole_axis(std::size_t rank, std::size_t axis, std::size_t index);

@@ -40,15 +40,14 @@ void check_factors(const Partitioned& program, const Node& node, ValueId id, con
     FactorAxes axes(rule.factors.size());
     for (std::size_t d = 0; d < operand.size(); ++d) {
       add_axes(rule, operand[d], layout.dims[d], mesh, axes);
-      const std::string text = to_string(layout, mesh);
       MW_CHECK(axes_of(operand[d], axes) == layout.dims[d], "%{} = {}: {} at {}", id, node.op->name,
-               text, d);
+               to_string(layout, mesh), d);
       for (const int factor : operand[d]) {
         const auto f = static_cast<std::size_t>(factor);
         MW_CHECK(!rule.factors[f].whole || axes[f].empty(), "%{} = {}: {} must be whole at {}", id,
-                 node.op->name, text, d);
+                 node.op->name, to_string(layout, mesh), d);
         MW_CHECK(!known[f] || *known[f] == axes[f], "%{} = {}: {} disagrees at {}", id,
-                 node.op->name, text, d);
+                 node.op->name, to_string(layout, mesh), d);
         known[f] = axes[f];
       }
     }

@@ -2,7 +2,6 @@
 
 #include "graph/dim_rule.h"
 #include "ops/ops.h"
-#include "ops/rule_text.h"
 
 namespace meshwork::layers {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 std::string product(std::size_t rank) {
   const std::string all = factor_names(rank);
   const std::string leading = factor_names(rank - 1);
-  const std::string last = ops::factor_name(rank - 1);
+  const std::string last = factor_name(rank - 1);
   return fmt::format("{} rank, rank {} -> {}", leading, last, all);
 }
 

@@ -4,7 +4,6 @@
 #include "model/arguments.h"
 #include "model/layers/embedding.h"
 #include "ops/ops.h"
-#include "ops/rule_text.h"
 
 namespace meshwork::layers {
 namespace {
@@ -27,7 +26,7 @@ Reverse read_reverse(Scope& scope, config::Reader& args) {
 std::string projection(std::size_t rank, bool is_tied) {
   const std::string all = factor_names(rank);
   const std::string leading = factor_names(rank - 1);
-  const std::string last = ops::factor_name(rank - 1);
+  const std::string last = factor_name(rank - 1);
   return fmt::format("{}, {} -> {} v", all, is_tied ? "v " + last : last + " v", leading);
 }
 
