@@ -79,7 +79,7 @@ Graph prune(const Graph& graph) {
   for (const ValueId id : graph.ids()) {
     if (needed[id]) order.push_back(id);
   }
-  return in_order(graph, order);
+  return order.size() == graph.nodes.size() ? graph : in_order(graph, order);
 }
 
 Graph in_order(const Graph& graph, std::span<const ValueId> order) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/check.h"
@@ -31,10 +33,33 @@ Interval interval_of(const Graph& graph, ValueId id, std::size_t dim) {
   return {begin, begin + graph.type(id).shape[dim]};
 }
 
+/// Rules as nodes before had them: most nodes of a program are like some other.
+class KnownRules {
+ public:
+  const DimRule& of(const std::string& text, const std::vector<TensorType>& inputs,
+                    const TensorType& output) {
+    std::vector<Known>& alike = known_[text];
+    const auto known = std::find_if(alike.begin(), alike.end(), [&](const Known& k) {
+      return k.output == output && k.inputs == inputs;
+    });
+    if (known != alike.end()) return known->rule;
+    alike.push_back({inputs, output, parse_rule(text, inputs, output)});
+    return alike.back().rule;
+  }
+
+ private:
+  struct Known {
+    std::vector<TensorType> inputs;
+    TensorType output;
+    DimRule rule;
+  };
+  std::map<std::string, std::vector<Known>> known_;
+};
+
 /// Whether the operands and the result of a node are parts of global tensors that belong together:
 /// the op takes the global ones, and a factor of its rule goes over the same interval wherever it
 /// stands. A dimension that is read by regions (`~`), or merged of several, may differ.
-bool fits_windows(const Graph& graph, ValueId id) {
+bool fits_windows(const Graph& graph, ValueId id, KnownRules& rules) {
   const Node& node = graph.node(id);
   std::vector<TensorType> inputs;
   inputs.reserve(node.inputs.size());
@@ -44,7 +69,7 @@ bool fits_windows(const Graph& graph, ValueId id) {
   const TensorType output{node.type.dtype, graph.global_shape(id)};
   if (node.op->rule == nullptr || infer(node, inputs) != output) return false;
   const OpArgs args{.inputs = inputs, .attrs = node.attrs, .output = output};
-  const DimRule rule = parse_rule(node.op->rule(args), inputs, output);
+  const DimRule& rule = rules.of(node.op->rule(args), inputs, output);
 
   std::vector<std::optional<Interval>> intervals(rule.factors.size());
   const auto agrees = [&](ValueId value, const DimRule::Operand& dims,
@@ -87,7 +112,7 @@ void check_window(const Graph& graph, ValueId id) {
            to_string(region.global), to_string(region.offset));
 }
 
-void check_node(const Graph& graph, ValueId id) {
+void check_node(const Graph& graph, ValueId id, KnownRules& rules) {
   const Node& node = graph.node(id);
   MW_CHECK(node.op != nullptr, "%{} has no op", id);
   for (const ValueId input : node.inputs) {
@@ -98,7 +123,7 @@ void check_node(const Graph& graph, ValueId id) {
            "%{} = {}: whose collective is it?", id, node.op->name);
   if (!graph.regions.empty()) {
     check_window(graph, id);
-    if (fits_windows(graph, id)) return;
+    if (fits_windows(graph, id, rules)) return;
   }
   const std::optional<TensorType> inferred = infer(node, input_types(graph, node));
   MW_CHECK(is_inferred(node, inferred), "%{} = {} is {}, but infers {}", id, node.op->name,
@@ -109,7 +134,8 @@ void check_node(const Graph& graph, ValueId id) {
 
 void verify(const Graph& graph) {
   MW_CHECK(graph.regions.empty() || graph.regions.size() == graph.nodes.size());
-  for (const ValueId id : graph.ids()) check_node(graph, id);
+  KnownRules rules;
+  for (const ValueId id : graph.ids()) check_node(graph, id, rules);
   const auto check_value = [&](ValueId id, const char* what) {
     MW_CHECK(id >= 0 && id < graph.end(), "{} names %{} of {} values", what, id, graph.end());
   };

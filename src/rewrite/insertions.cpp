@@ -21,6 +21,7 @@ ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> in
 }
 
 void Insertions::finish() {
+  if (before_.empty()) return;
   std::vector<ValueId> order;
   for (const ValueId id : ValueRange(0, end_)) {
     const auto before = before_.find(id);
