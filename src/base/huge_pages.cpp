@@ -5,11 +5,25 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 namespace meshwork {
 namespace {
 
+constexpr std::size_t kFewBytes = std::size_t{64} << 10U;
+
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+/// Pages of the heap, which need no call of the system, or no new ones.
+std::shared_ptr<std::byte> zeroed_few(std::size_t bytes) {
+  const std::size_t page = page_size();
+  const std::size_t whole = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
+  void* memory = std::aligned_alloc(page, whole);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0, whole);
+  return {static_cast<std::byte*>(memory), std::free};
+}
 
 }  // namespace
 
@@ -40,6 +54,7 @@ void take_huge_pages(void* begin, std::size_t bytes) {
 }
 
 std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes) {
+  if (bytes <= kFewBytes) return zeroed_few(bytes);
   const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;  // to begin with a huge page
   const std::size_t mapped = std::max<std::size_t>(bytes, 1) + slack;
   if (mapped < bytes) return nullptr;

@@ -18,8 +18,8 @@ void prefer_huge_pages(void* begin, std::size_t bytes);
 /// as the system can; they take resident memory from then on. Changes no results.
 void take_huge_pages(void* begin, std::size_t bytes);
 
-/// Zeroed memory at the start of a page, of huge ones if it is large, which takes no resident
-/// memory before it is touched. Null if there is none; never null for 0 bytes.
+/// Zeroed memory at the start of a page, of huge ones if it is large. More than 64 KiB take no
+/// resident memory before they are touched. Null if there is none; never null for 0 bytes.
 std::shared_ptr<std::byte> zeroed_pages(std::size_t bytes);
 
 }  // namespace meshwork
