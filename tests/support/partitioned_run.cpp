@@ -40,12 +40,13 @@ std::vector<std::string> collectives_of(const Plan& plan) {
 
 namespace {
 
-Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh) {
+Partitioned partition(const Graph& graph, const PinnedLayouts& pinned, const Job& job) {
   const Partitioned agreed = insert_reshards(
-      propagate(graph, pinned, mesh, {.keep_gathered = false, .target = cpu_target(1)}), mesh, {});
-  verify(agreed, mesh);
-  Partitioned program = choose_collectives(agreed, mesh);
-  verify(program, mesh);
+      propagate(graph, pinned, job.mesh, {.keep_gathered = false, .target = job.target}), job.mesh,
+      {});
+  verify(agreed, job.mesh);
+  Partitioned program = choose_collectives(agreed, job.mesh);
+  verify(program, job.mesh);
   return program;
 }
 
@@ -113,19 +114,19 @@ std::vector<PartitionedRun> run_partitioned(const Graph& graph,
                                             const Mesh& mesh,
                                             const std::map<std::string, HostTensor>& inputs,
                                             const DeviceFactory& make) {
+  Job job;
+  job.mesh = mesh;
+  job.target = cpu_target(1);
+  job.device_factory = make;
   std::vector<Partitioned> programs;
   std::vector<PartitionedRun> results;
   for (const PinnedLayouts& pinned : layouts) {
-    programs.push_back(partition(graph, pinned, mesh));
+    programs.push_back(partition(graph, pinned, job));
     PartitionedRun& result = results.emplace_back();
     for (const NamedValue& output : graph.outputs) {
       result.outputs[output.name] = host_tensor(graph.type(output.value));
     }
   }
-  Job job;
-  job.mesh = mesh;
-  job.target = cpu_target(1);
-  job.device_factory = make;
   std::mutex mutex;
   run_devices(mesh.num_devices(), [&](const World& world) {
     Member member(world, job);
