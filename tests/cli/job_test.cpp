@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <regex>
 
 #include "cli/job_folder.h"
 #include "support/log_text.h"
+#include "support/patterns.h"
 
 using namespace meshwork::cli;
+using meshwork::testing::first_match;
+using meshwork::testing::matches;
+using meshwork::testing::whole_match;
 
 namespace {
 
@@ -24,10 +27,9 @@ TEST_CASE("fit prints plain lines into a pipe, and a last line for scripts") {
   const std::string logs = " - accuracy: " + number + " - loss: " + number +
                            " - val_accuracy: " + number + " - val_loss: " + number;
   const std::string epoch = "3/3 - " + number + "s - " + number + "[mu]?s/step" + logs + "\n";
-  CHECK_MESSAGE(std::regex_match(out, std::regex("Epoch 1/2\n" + epoch + "Epoch 2/2\n" + epoch +
-                                                 "final loss=" + number + " accuracy=" + number +
-                                                 " val_accuracy=" + number + " val_loss=" + number +
-                                                 " digest=[0-9a-f]{16}\n")),
+  CHECK_MESSAGE(matches(out, "Epoch 1/2\n" + epoch + "Epoch 2/2\n" + epoch + "final loss=" +
+                                 number + " accuracy=" + number + " val_accuracy=" + number +
+                                 " val_loss=" + number + " digest=[0-9a-f]{16}\n"),
                 out);
   CHECK(output(folder, "fit c.yaml --verbose 2 run_directory=again").find("final ") !=
         std::string::npos);
@@ -43,12 +45,10 @@ TEST_CASE("fit writes the configuration, the metrics and the weights") {
       "epoch,accuracy,loss,val_accuracy,val_loss,seconds,samples_per_second\n0,"));
   const std::string csv = meshwork::test::without_times(table);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
-  const std::regex last(
-      R"(final loss=(\S+) accuracy=(\S+) val_accuracy=(\S+) val_loss=(\S+) .*\n)");
-  std::smatch found;
-  REQUIRE(std::regex_match(line, found, last));
-  CHECK(csv.ends_with("\n2," + found.str(2) + "," + found.str(1) + "," + found.str(3) + "," +
-                      found.str(4) + "\n"));
+  const auto found = whole_match(
+      line, R"(final loss=(\S+) accuracy=(\S+) val_accuracy=(\S+) val_loss=(\S+) .*\n)");
+  REQUIRE(!found.empty());
+  CHECK(csv.ends_with("\n2," + found[2] + "," + found[1] + "," + found[3] + "," + found[4] + "\n"));
   const std::string steps = folder.read("run/steps.csv");
   CHECK(steps.starts_with("step,loss,seconds,samples_per_second\n0,"));
   CHECK(std::count(steps.begin(), steps.end(), '\n') == 10);
@@ -75,10 +75,10 @@ TEST_CASE("weights of any layout are read on any mesh") {
 TEST_CASE("evaluate shows what fit saw at its end") {
   const JobFolder folder;
   const std::string line = train(folder);
-  std::smatch found;
-  REQUIRE(std::regex_search(line, found, std::regex("val_accuracy=(\\S+) val_loss=(\\S+)")));
+  const auto found = first_match(line, "val_accuracy=(\\S+) val_loss=(\\S+)");
+  REQUIRE(!found.empty());
   CHECK(output(folder, "evaluate c.yaml --from run --verbose 0") ==
-        "final loss=" + found.str(2) + " accuracy=" + found.str(1) + " " + digest_of(line));
+        "final loss=" + found[2] + " accuracy=" + found[1] + " " + digest_of(line));
   CHECK(output(folder, "evaluate c.yaml --from run/final.safetensors --verbose 0 --split test") ==
         output(folder, "evaluate c.yaml --from run --verbose 0"));
 }

@@ -2,11 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "cli/job_folder.h"
+#include "support/patterns.h"
 
 using namespace meshwork::cli;
+using meshwork::testing::has_match;
 
 namespace {
 
@@ -182,7 +183,7 @@ TEST_CASE(
   const std::string order = " 'mesh={axes: {data: 2, model: 2}, devices: [3, 1, 0, 2]}'";
   const std::string picture = folder.run("explain c.yaml d1/kernel --ascii" + order).out;
   CHECK(picture.starts_with("mesh data=2,model=2: 4 devices, in this order: 3, 1, 0, 2\n"));
-  CHECK(std::regex_search(picture, std::regex("\\| +0,3 +\\| +1,2 +\\|")));
+  CHECK(has_match(picture, "\\| +0,3 +\\| +1,2 +\\|"));
   const auto json =
       nlohmann::json::parse(folder.run("explain c.yaml d2/kernel --json" + order).out);
   CHECK(json.at("mesh_devices") == nlohmann::json({3, 1, 0, 2}));

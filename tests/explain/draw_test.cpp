@@ -6,17 +6,18 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <regex>
 
 #include "base/byte_size.h"
 #include "cli/program.h"
 #include "explain/draw/devices.h"
 #include "explain/draw/table.h"
 #include "explain/draw/tensor.h"
+#include "support/patterns.h"
 #include "support/text/layouts.h"
 
 using namespace meshwork;
 using namespace meshwork::cli;
+using meshwork::testing::has_match;
 using meshwork::testing::parse_layout;
 
 namespace {
@@ -173,7 +174,7 @@ TEST_CASE("boxes have room for the longest numbers of a mesh in another order") 
   const Mesh mesh = ordered(mesh_of({"model"}, {12}), {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
   const std::string text =
       draw_tensor({{24}, parse_layout("[model]", mesh), {"elements"}}, mesh, {.ascii = true});
-  CHECK(std::regex_search(text, std::regex("\\| +11 +\\| +10 +\\| +9 +\\|")));
+  CHECK(has_match(text, "\\| +11 +\\| +10 +\\| +9 +\\|"));
 }
 
 TEST_CASE("which dimensions a picture shows") {

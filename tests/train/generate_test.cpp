@@ -4,10 +4,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <regex>
-
 #include "base/conversion.h"
 #include "support/errors.h"
+#include "support/patterns.h"
 #include "support/temp_directory.h"
 #include "train/language_models.h"
 
@@ -171,8 +170,8 @@ TEST_CASE("tokens to choose from, and tokens of prompts, are those of the model"
 TEST_CASE("weights that have gone wrong end the run, on every device") {
   const test::TempDirectory directory;
   const std::string text =
-      std::regex_replace(text_of(models()[4]), std::regex("output_dim: 6"),
-                         "output_dim: 6, embeddings_initializer: {Constant: {value: 3.0e38}}");
+      replace_all(text_of(models()[4]), "output_dim: 6",
+                  "output_dim: 6, embeddings_initializer: {Constant: {value: 3.0e38}}");
   const std::string weights = weights_of(text, directory);
   const std::string error = test::error_of(
       [&] { generated(text, "2x1", weights, {.prompts = {{1}}, .most_tokens = 3}); });

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <regex>
 #include <sstream>
 
+#include "support/patterns.h"
 #include "support/training.h"
 
 using namespace meshwork;
@@ -26,10 +26,9 @@ std::string without_files(const std::string& file) {
   const std::string samples =
       "\ndataset: {name: t, format: synthetic, splits: {train: {x: {normal: [40, 28, 28]}, "
       "y: {integers: [40], below: 10}}}}\n";
-  std::string text =
-      std::regex_replace(text_of(file), std::regex("\ndataset: [^\n]*mnist[^\n]*\n"), samples);
-  text = std::regex_replace(text, std::regex("validation: true"), "validation: false");
-  return std::regex_replace(text, std::regex("batch_size: \\d+"), "batch_size: 16");
+  std::string text = replace_all(text_of(file), "\ndataset: [^\n]*mnist[^\n]*\n", samples);
+  text = replace_all(text, "validation: true", "validation: false");
+  return replace_all(text, "batch_size: \\d+", "batch_size: 16");
 }
 
 /// Every step of a program; gives the losses on one device. Weights are compared where no gradient
@@ -64,19 +63,17 @@ TEST_CASE("the guide's losses are the same in every step on every mesh") {
 }
 
 TEST_CASE("so are those of the guide's DataParallel, which has one axis") {
-  const std::string text =
-      std::regex_replace(text_of("configs/keras_guide.yaml"),
-                         std::regex("strategy: model_parallel\n|layout_map:\n(  .*\n)*"), "");
+  const std::string text = replace_all(text_of("configs/keras_guide.yaml"),
+                                       "strategy: model_parallel\n|layout_map:\n(  .*\n)*", "");
   check_text_against_one_device(text, 8, {"data=8"}, "data=1", true);
 }
 
 TEST_CASE("so are those of DTensor's tutorial, replicated or with other layouts") {
   const std::string text = without_files("configs/dtensor_mnist.yaml");
   check_text_against_one_device(text, 4, {"batch=8", "batch=2,model=4"}, "batch=1");
-  const std::string parallel = std::regex_replace(
-      text, std::regex("kernel_layout: \\[null, null\\], bias_layout: \\[null\\]\\}\n"),
-      "kernel_layout: [null, model], bias_layout: [model]}\n",
-      std::regex_constants::format_first_only);
+  const std::string parallel =
+      replace_first(text, "kernel_layout: \\[null, null\\], bias_layout: \\[null\\]\\}\n",
+                    "kernel_layout: [null, model], bias_layout: [model]}\n");
   CHECK(parallel != text);
   check_text_against_one_device(parallel, 4, {"batch=2,model=4", "batch=1,model=8"},
                                 "batch=1,model=1");
@@ -94,7 +91,7 @@ TEST_CASE("an order of the devices of a mesh changes no bit") {
   const std::string guide = text_of("configs/keras_guide.yaml");
   const std::string tiles = text_of("configs/tiles.yaml");
   const auto in_order = [](const std::string& text, const std::string& mesh) {
-    return std::regex_replace(text, std::regex("\nmesh: [^\n]*\n"), "\nmesh: " + mesh + "\n");
+    return replace_all(text, "\nmesh: [^\n]*\n", "\nmesh: " + mesh + "\n");
   };
   struct Case {
     const std::string& text;

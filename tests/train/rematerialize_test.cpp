@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "base/error.h"
 #include "compile.h"
 #include "support/dice.h"
+#include "support/patterns.h"
 #include "support/random_model.h"
 #include "support/sent.h"
 #include "support/training.h"
@@ -94,12 +94,10 @@ std::string shipped(const std::string& name) {
   const std::string synthetic =
       "dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [40, 28, 28]}, y: "
       "{integers: [40], below: 10}}}}\n";
-  text = std::regex_replace(text, std::regex("\ndataset: (\\{name: |fashion_)?mnist[^\n]*\n"),
-                            "\n" + synthetic);
-  text = std::regex_replace(text, std::regex("\ndataset:\n  name: fashion_mnist\n(  .*\n)*"),
-                            "\n" + synthetic);
-  text = std::regex_replace(text, std::regex("validation: true"), "validation: false");
-  return std::regex_replace(text, std::regex("batch_size: \\d+"), "batch_size: 16");
+  text = replace_all(text, "\ndataset: (\\{name: |fashion_)?mnist[^\n]*\n", "\n" + synthetic);
+  text = replace_all(text, "\ndataset:\n  name: fashion_mnist\n(  .*\n)*", "\n" + synthetic);
+  text = replace_all(text, "validation: true", "validation: false");
+  return replace_all(text, "batch_size: \\d+", "batch_size: 16");
 }
 
 }  // namespace
@@ -180,8 +178,7 @@ TEST_CASE("random models of all kinds: the same bits, whatever is computed again
       const std::string text = model.layouts + "mesh: {data: 1}\n" + model.text;
       std::string again = text + "rematerialize: " + dice.one_of(modes) + "\n";
       // A pattern that this model has no layer for is an error, and no case.
-      if (again.find("list_of") != std::string::npos &&
-          !std::regex_search(text, std::regex("name: \\w*[1357][,}]"))) {
+      if (again.find("list_of") != std::string::npos && !has_match(text, "name: \\w*[1357][,}]")) {
         again = text + "rematerialize: full\n";
       }
       check_same_bits(text, again, model.mesh);
@@ -242,13 +239,13 @@ TEST_CASE("a limit that nothing meets says what the smallest plan is made of") {
   };
   const std::string said = message(text);
   CAPTURE(said);
-  CHECK(std::regex_match(
-      said, std::regex(".*:2:15: memory_limit is 20480 bytes, but a training step with a batch of "
-                       "6 takes at least [0-9]+ on device 0: [0-9]+ for weights, [0-9]+ for the "
-                       "state of the optimizer and [0-9]+ for the step; lower fit.batch_size .*")));
+  CHECK(matches(said,
+                ".*:2:15: memory_limit is 20480 bytes, but a training step with a batch of 6 takes "
+                "at least [0-9]+ on device 0: [0-9]+ for weights, [0-9]+ for the state of the "
+                "optimizer and [0-9]+ for the step; lower fit.batch_size .*"));
   // What it names as the least is enough, and one byte less is not.
-  std::smatch least;
-  REQUIRE(std::regex_search(said, least, std::regex("at least ([0-9]+)")));
+  const std::vector<std::string> least = first_match(said, "at least ([0-9]+)");
+  REQUIRE(!least.empty());
   const std::int64_t bytes = std::stoll(least[1]);
   const auto limited = [&](std::int64_t limit) {
     return "mesh: {data: 1}\nmemory_limit: " + std::to_string(limit) + kResidual;

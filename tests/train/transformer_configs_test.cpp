@@ -2,8 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <regex>
-
+#include "support/patterns.h"
 #include "support/temp_directory.h"
 #include "support/training.h"
 
@@ -51,7 +50,7 @@ std::string text_of(const Small& model, const TempDirectory& directory) {
   std::string text = read_text(fmt::format("configs/{}.yaml", model.name));
   const auto replace = [&](const char* pattern, const std::string& by) {
     const std::string before = text;
-    text = std::regex_replace(text, std::regex(pattern), by);
+    text = replace_all(text, pattern, by);
     CHECK_MESSAGE(text != before, pattern);
   };
   replace("\n  params: \\{[^\n]*\\}", fmt::format("\n  params: {}", model.params));
@@ -65,7 +64,7 @@ std::string text_of(const Small& model, const TempDirectory& directory) {
   if (text.find("gradient_accumulation_steps") != std::string::npos) {
     replace("\n      gradient_accumulation_steps: 8", "");
   }
-  return std::regex_replace(text, std::regex(", validation: true|, validation_steps: [0-9]+"), "");
+  return replace_all(text, ", validation: true|, validation_steps: [0-9]+", "");
 }
 
 }  // namespace
