@@ -110,16 +110,16 @@ TEST_CASE("sums of squares have the bits of squares that are added up") {
   }
 }
 
-TEST_CASE("sums of squares side by side have the bits that each has alone") {
-  for (const bool shifted : {false, true}) {
+TEST_CASE("sums side by side have the bits that each has alone") {
+  const auto check = [](const OpDef& op, bool shifted) {
     std::vector<HostTensor> x, y, alone;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {  // more than one launch takes
       for (const Reduced& reduced : many_reductions()) {
         const TensorType result = result_of(reduced, DType::kFloat32);
         x.push_back(noise({DType::kFloat32, reduced.shape}, seed));
         y.push_back(host_tensor(result));
-        alone.push_back(call_placed(ops::kSumOfSquares, {x.back()}, attrs_of(reduced), result,
-                                    {.shift = shifted ? 1 : 0}));
+        alone.push_back(
+            call_placed(op, {x.back()}, attrs_of(reduced), result, {.shift = shifted ? 1 : 0}));
       }
     }
     const auto view_of = [](HostTensor& tensor) {
@@ -130,13 +130,17 @@ TEST_CASE("sums of squares side by side have the bits that each has alone") {
       const Reduced& reduced = many_reductions()[i % many_reductions().size()];
       FusionGroup& pass = passes.emplace_back();
       pass.inputs = {view_of(x[i])};
-      pass.members = {{"sum_of_squares", attrs_of(reduced), {0}, view_of(y[i]), true}};
+      pass.members = {{op.name, attrs_of(reduced), {0}, view_of(y[i]), true}};
     }
     const std::vector<HostTensor> results = run_passes(gpu_backend(), passes, shifted);
     for (std::size_t i = 0; i < x.size(); ++i) {
       CAPTURE(to_string(x[i].type.shape));
       CHECK(results.at(i).bytes == alone[i].bytes);
     }
+  };
+  for (const bool shifted : {false, true}) {
+    check(ops::kSumOfSquares, shifted);
+    check(ops::kReduceSum, shifted);
   }
 }
 

@@ -96,7 +96,9 @@ Target cuda_target() {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
   }
   for (const std::string& ops : cuda::sibling_kernels()) target.kernels.emplace(ops);
-  target.kernels.emplace(fmt::format("{0}+{0}", cuda::kSumOfSquares));
+  for (const std::string_view op : cuda::sums_beside_others()) {
+    target.kernels.emplace(fmt::format("{0}+{0}", op));
+  }
   return target;
 }
 

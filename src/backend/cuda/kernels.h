@@ -25,9 +25,10 @@ std::span<const KernelDef> window_kernels();
 /// extents alone are one launch. They need no scratch.
 Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream);
 
-/// Sums of squares that do not depend on each other, and the bytes of scratch of each; nothing if
+/// Ops of which several nodes are computed at once, each with the bits that it has alone: sums.
+std::vector<std::string_view> sums_beside_others();
+/// Nodes of these that do not depend on each other, and the bytes of scratch of each; nothing if
 /// they are other groups.
-inline constexpr std::string_view kSumOfSquares = "sum_of_squares";
 std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream);
 std::optional<std::int64_t> sums_workspace(const FusionGroup& group);
 

@@ -2,6 +2,9 @@
 // in float32 and rounded once
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/reductions/fold.h"
 #include "backend/cuda/reductions/kernels.h"
@@ -29,8 +32,18 @@ Launch reduce(const KernelArgs& args, const Fold& fold, const Fold& of_parts) {
   return bind_folds({&call, 1}, stream_of(args));
 }
 
-bool is_sum_of_squares(const FusionGroup& group) {
-  return group.members.size() == 1 && group.members.front().op == kSumOfSquares;
+struct Sum {
+  std::string_view op;
+  Fold (*fold)();
+};
+constexpr std::array kSums{Sum{"reduce_sum", sum}, Sum{"sum_of_squares", squares}};
+
+/// nullptr if the group is not one of these alone.
+const Sum* find_sum(const FusionGroup& group) {
+  const auto* const found = std::find_if(kSums.begin(), kSums.end(), [&](const Sum& each) {
+    return each.op == group.members.front().op;
+  });
+  return group.members.size() == 1 && found != kSums.end() ? found : nullptr;
 }
 
 }  // namespace
@@ -49,19 +62,26 @@ Launch reduce_max(const KernelArgs& args) {
   return reduce(args, max, max);
 }
 
+std::vector<std::string_view> sums_beside_others() {
+  std::vector<std::string_view> ops;
+  for (const Sum& each : kSums) ops.push_back(each.op);
+  return ops;
+}
+
 std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream) {
   std::vector<FoldCall> calls;
   for (const FusionGroup& group : groups) {
-    if (!is_sum_of_squares(group)) return std::nullopt;
+    const Sum* const found = find_sum(group);
+    if (found == nullptr) return std::nullopt;
     const FusionGroup::Member& member = group.members.front();
-    calls.push_back({group.inputs.front(), member.output, member.attrs.integers("axes"), squares(),
-                     sum(), group.workspace});
+    calls.push_back({group.inputs.front(), member.output, member.attrs.integers("axes"),
+                     found->fold(), sum(), group.workspace});
   }
   return bind_folds(calls, stream);
 }
 
 std::optional<std::int64_t> sums_workspace(const FusionGroup& group) {
-  if (!is_sum_of_squares(group)) return std::nullopt;
+  if (find_sum(group) == nullptr) return std::nullopt;
   const FusionGroup::Member& member = group.members.front();
   return fold_scratch(group.inputs.front(), member.attrs.integers("axes"),
                       num_elements(member.output.type.shape));
