@@ -51,10 +51,15 @@ class Call {
 
 }  // namespace
 
-Launch call(CudaStream& stream, const Session& session, const Plan& plan, Places places,
-            std::string_view what) {
+std::optional<Launch> launch(CudaStream& stream, const Problem& problem, Places places,
+                             std::string_view what) {
+  Session* const session = Session::of(stream);
+  if (session == nullptr) return std::nullopt;
+  stream.gpu().make_current();
+  const Plan* const plan = session->plan(problem);
+  if (plan == nullptr) return std::nullopt;
   const auto call =
-      std::make_shared<const Call>(stream.gpu(), session, plan, std::move(places), what);
+      std::make_shared<const Call>(stream.gpu(), *session, *plan, std::move(places), what);
   return [call] { call->enqueue(); };
 }
 

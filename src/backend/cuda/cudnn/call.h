@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backend/cuda/cudnn/session.h"
@@ -23,8 +25,9 @@ struct Places {
   std::byte* workspace = nullptr;
 };
 
-/// Enqueues the plan of a session on its stream. `what` names it in errors: "a convolution".
-Launch call(CudaStream& stream, const Session& session, const Plan& plan, Places places,
-            std::string_view what);
+/// The problem by cuDNN; nothing where cuDNN is missing, or has no algorithm for it. `what` names
+/// it in errors: "a convolution".
+std::optional<Launch> launch(CudaStream& stream, const Problem& problem, Places places,
+                             std::string_view what);
 
 }  // namespace meshwork::cuda::cudnn

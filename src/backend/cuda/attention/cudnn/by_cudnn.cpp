@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "backend/cuda/attention/cudnn/describe.h"
@@ -76,21 +75,6 @@ Launch transpose(const Request& request, const Task& task, const std::byte* from
   return copy_all(*request.stream, {{dims, from, to}}, sizeof(float));
 }
 
-using Describe = std::function<std::vector<cudnn::Descriptor>(cudnnHandle_t)>;
-
-std::optional<Launch> launch(const Request& request, std::string text, Describe describe,
-                             std::int64_t workspace, cudnn::Places places) {
-  cudnn::Session* const session = cudnn::Session::of(*request.stream);
-  if (session == nullptr) return std::nullopt;
-  request.stream->gpu().make_current();
-  const cudnn::Plan* const plan = session->plan({.text = std::move(text),
-                                                 .describe = std::move(describe),
-                                                 .workspace = workspace,
-                                                 .tensor_cores = cudnn::TensorCores::kMust});
-  if (plan == nullptr) return std::nullopt;
-  return cudnn::call(*request.stream, *session, *plan, std::move(places), "attention");
-}
-
 }  // namespace
 
 std::int64_t cudnn_forward_workspace(const Request& request) {
@@ -117,10 +101,14 @@ std::optional<Launch> forward_by_cudnn(const Request& request) {
   };
   if (with_log_sum) places.in_memory.push_back({kLogSum, theirs});
   if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
-  const auto attend = launch(
-      request, fmt::format("attention, log_sum={}, ", with_log_sum) + text_of(*task),
-      [&](cudnnHandle_t handle) { return describe_forward(handle, *task, with_log_sum); },
-      kSmallWorkspace, std::move(places));
+  const auto attend = cudnn::launch(
+      *request.stream,
+      {.text = fmt::format("attention, log_sum={}, ", with_log_sum) + text_of(*task),
+       .describe =
+           [&](cudnnHandle_t handle) { return describe_forward(handle, *task, with_log_sum); },
+       .workspace = kSmallWorkspace,
+       .tensor_cores = cudnn::TensorCores::kMust},
+      std::move(places), "attention");
   if (!attend || !with_log_sum) return attend;
   return [attend = *attend, transposed = transpose(request, *task, theirs, log_sum, false)] {
     attend();
@@ -148,10 +136,13 @@ std::optional<Launch> gradients_by_cudnn(const Request& request) {
       .workspace = request.workspace + log_sum_bytes(*task),
   };
   if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
-  const auto differentiate = launch(
-      request, "gradients of attention, " + text_of(*task),
-      [&](cudnnHandle_t handle) { return describe_gradients(handle, *task); },
-      gradient_workspace(*task), std::move(places));
+  const auto differentiate = cudnn::launch(
+      *request.stream,
+      {.text = "gradients of attention, " + text_of(*task),
+       .describe = [&](cudnnHandle_t handle) { return describe_gradients(handle, *task); },
+       .workspace = gradient_workspace(*task),
+       .tensor_cores = cudnn::TensorCores::kMust},
+      std::move(places), "gradients of attention");
   if (!differentiate) return std::nullopt;
   return [differentiate = *differentiate,
           transposed = transpose(request, *task, log_sum, theirs, true)] {

@@ -34,30 +34,26 @@ cudnn::TensorCores tensor_cores(const Problem& problem) {
 
 std::optional<Launch> launch_by_cudnn(CudaStream& stream, const Task& task, std::byte* workspace) {
   if (!cudnn_takes(task)) return std::nullopt;
-  cudnn::Session* const session = cudnn::Session::of(stream);
-  if (session == nullptr) return std::nullopt;
-  stream.gpu().make_current();
   const Problem problem = problem_of(task);
-  const cudnn::Plan* const plan = session->plan({
-      .text = text_of(problem),
-      .describe = [&](cudnnHandle_t handle) { return describe(handle, problem); },
-      .workspace = problem.workspace,
-      .tensor_cores = tensor_cores(problem),
-  });
-  if (plan == nullptr) return std::nullopt;
   std::byte* const filter = workspace;
-  const Launch call = cudnn::call(stream, *session, *plan,
-                                  {.in_memory = {{1, task.x.data}, {2, filter}, {3, task.y.data}},
-                                   .by_value = {},
-                                   .workspace = workspace + filter_bytes(task)},
-                                  "a convolution");
+  const auto call =
+      cudnn::launch(stream,
+                    {.text = text_of(problem),
+                     .describe = [&](cudnnHandle_t handle) { return describe(handle, problem); },
+                     .workspace = problem.workspace,
+                     .tensor_cores = tensor_cores(problem)},
+                    {.in_memory = {{1, task.x.data}, {2, filter}, {3, task.y.data}},
+                     .by_value = {},
+                     .workspace = workspace + filter_bytes(task)},
+                    "a convolution");
+  if (!call) return std::nullopt;
   if (task.sought == Sought::kW) {
-    return [call, transposed = transpose(stream, task, filter, task.w.data)] {
+    return [call = *call, transposed = transpose(stream, task, filter, task.w.data)] {
       call();
       transposed();
     };
   }
-  return [call, transposed = transpose(stream, task, task.w.data, filter)] {
+  return [call = *call, transposed = transpose(stream, task, task.w.data, filter)] {
     transposed();
     call();
   };
