@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/cuda/beside.h"
 #include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
 
@@ -21,15 +22,6 @@ struct Passes {
   Pass at[PASSES];
   uint32 ends[PASSES];  // of the blocks of each, one pass behind the other
 };
-
-// Which pass the block belongs to.
-DEVICE uint32 find_pass(const Passes& passes) {
-  uint32 pass = 0;
-  _Pragma("unroll") for (uint32 half = PASSES / 2; half > 0; half /= 2) {
-    if (blockIdx.x >= passes.ends[pass + half - 1]) pass += half;
-  }
-  return pass;
-}
 )cuda";
 
 /// The names of values: inputs lie at x0, x1, .. and are a0, a1, ..; results lie at y0, y1, .. and
@@ -42,7 +34,7 @@ class FusedText {
   std::string kernel(const std::string& name) const {
     std::string text = fmt::format("KERNEL({}, const __grid_constant__ Passes passes) {{", name);
     text += R"cuda(
-const uint32 number = find_pass(passes);
+const uint32 number = find_task(passes.ends);
 const Pass& pass = passes.at[number];
 const uint32 first_block = number == 0 ? 0 : passes.ends[number - 1];
 const Index block = blockIdx.x - first_block, blocks = passes.ends[number] - first_block;
@@ -185,7 +177,8 @@ const bool whole = i < (Index)pass.wide;
 std::string fused_text(const FusionGroup& group, const FusedOperands& operands,
                        const std::string& name) {
   const FusedText text(group, operands);
-  return std::string(kFusedHelpers) + kPasses + text.offsets() + text.kernel(name);
+  return std::string(kFusedHelpers).append(kBesideText) + kPasses + text.offsets() +
+         text.kernel(name);
 }
 
 }  // namespace meshwork::cuda

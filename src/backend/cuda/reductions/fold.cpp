@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/cuda/beside.h"
 #include "backend/cuda/reductions/pack.h"
 #include "backend/cuda/reductions/reduce_plan.h"
 #include "backend/cuda/reductions/walk.h"
@@ -62,16 +63,6 @@ struct Calls {
   uint32 ends[CALLS];  // of the blocks of each, one call behind the other
 };
 
-// Which call the block belongs to.
-DEVICE uint32 find_call(const Calls& calls) {
-  uint32 call = 0;
-#pragma unroll
-  for (uint32 half = CALLS / 2; half > 0; half /= 2) {
-    if (blockIdx.x >= calls.ends[call + half - 1]) call += half;
-  }
-  return call;
-}
-
 // y [kept, parts, columns]
 DEVICE void fold_columns(Y* y, const X* x, const Plan& plan, int64 block) {
   const Place place = place_in_columns(plan, block);
@@ -99,7 +90,7 @@ DEVICE void fold_lines(Y* y, const X* x, const Plan& plan, int64 block) {
 }
 
 KERNEL(fold_calls, const __grid_constant__ Calls calls) {
-  const uint32 number = find_call(calls);
+  const uint32 number = find_task(calls.ends);
   const Call& call = calls.at[number];
   const int64 block = blockIdx.x - (number == 0 ? 0 : calls.ends[number - 1]);
   WAY(call.y, call.x, call.plan, block);
@@ -125,7 +116,7 @@ Pass pass_of(const TensorView& x, const TensorView& y, const Fold& fold,
                               define("SUM", sum_dtype(x.type.dtype)) + define("V", reduction.pack) +
                               "#define WAY " + std::string(reduction.name) + "\n" + fold.defines;
   std::string text(kTeamText);
-  text.append(kStoreText).append(kWalkText).append(kText);
+  text.append(kStoreText).append(kWalkText).append(kBesideText).append(kText);
   return {{x.data, y.data, reduction.plan}, {fold.name, text, defines}, reduction.grid};
 }
 
