@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "backend/cuda/products/description.h"
+
+namespace meshwork::cuda::products {
+
+/// The algorithm of a problem, chosen once for a GPU: of those that give the same bits each time.
+/// `text` names the product in the Error that is thrown where there is none.
+cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem, const Description& description,
+                                  const std::string& text);
+
+}  // namespace meshwork::cuda::products
