@@ -72,6 +72,7 @@ extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
 extern const OpDef kBroadcastTo;        // {shape}
 extern const OpDef kConcatenate;        // {axis}
 extern const OpDef kEinsum;             // {equation = "m k, k n -> m n"} (dtype)
+extern const OpDef kEinsumBias;         // (x, w, bias) {equation, relu}: as kEinsum, + bias
 extern const OpDef kEmbedding;          // (table [r, d], index [..]) -> [.., d]; 0 if out of range
 extern const OpDef kEmbeddingGradient;  // (dy, index) {rows} -> [rows, d] (dtype)
 extern const OpDef kOneHot;             // {depth}: int32 [..] -> float32 [.., depth]

@@ -37,6 +37,7 @@ const std::vector<const OpDef*>& registry() {
       &kCrossentropy,
       &kCrossentropyGradient,
       &kEinsum,
+      &kEinsumBias,
       &kEmbedding,
       &kEmbeddingGradient,
       &kHaloPack,

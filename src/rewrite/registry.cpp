@@ -6,8 +6,8 @@ const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants, &rewriting::kJoinParts,       &rewriting::kCrossentropy,
       &rewriting::kWideResults,   &rewriting::kAttentionBlocks, &rewriting::kAttentionResults,
-      &rewriting::kWidePasses,    &rewriting::kOverlapHalo,     &rewriting::kSplitK,
-      &rewriting::kRecompute,     &rewriting::kSumOfSquares,
+      &rewriting::kEinsumBias,    &rewriting::kWidePasses,      &rewriting::kOverlapHalo,
+      &rewriting::kSplitK,        &rewriting::kRecompute,       &rewriting::kSumOfSquares,
   };
   return kRewrites;
 }

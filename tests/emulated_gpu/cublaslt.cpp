@@ -107,6 +107,11 @@ cublasStatus_t check_types(const Operation& operation, const Layouts& layouts) {
   }
   const auto bias_type = static_cast<std::uint32_t>(operation.bias_type);
   const bool as_output = operation.bias_type < 0 || bias_type == out;
+  // Heuristics look at where the bias is, too.
+  constexpr std::uintptr_t kBiasAlignment = 16;
+  if (reinterpret_cast<std::uintptr_t>(operation.bias) % kBiasAlignment != 0) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   return as_output ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 

@@ -107,6 +107,38 @@ void add_einsums(std::vector<OpCase>& cases) {
   }
 }
 
+struct Biased {
+  Contraction product;
+  Shape bias;
+};
+
+void add_biased_einsums(std::vector<OpCase>& cases) {
+  const std::vector<Biased> list{
+      {{"m k, k n -> m n", {3, 4}, {4, 5}, {3, 5}}, {5}},
+      {{"m k, n k -> m n", {33, 29}, {17, 29}, {33, 17}}, {17}},
+      {{"m k, k n -> m n", {33, 24}, {24, 1}, {33, 1}}, {1}},
+      {{"m k, k n -> m n", {2, 70}, {70, 40}, {2, 40}}, {40}},
+      {{"m k, k n -> m n", {0, 4}, {4, 5}, {0, 5}}, {5}},
+      {{"m k, k n -> m n", {3, 0}, {0, 5}, {3, 5}}, {5}},
+      {{"k, k n -> n", {90}, {90, 20}, {20}}, {20}},
+      {{"a b k, k n -> a b n", {5, 6, 20}, {20, 18}, {5, 6, 18}}, {18}},
+      {{"b k a, k n -> a b n", {5, 6, 20}, {6, 18}, {20, 5, 18}}, {18}},
+      {{"a b k, k h d -> a b h d", {3, 7, 24}, {24, 4, 6}, {3, 7, 4, 6}}, {4, 6}},
+      {{"a b h d, h d n -> a b n", {4, 5, 3, 8}, {3, 8, 20}, {4, 5, 20}}, {20}},
+  };
+  for (const auto& [product, bias] : list) {
+    const auto add = [&](bool relu, std::vector<CaseInput> inputs) {
+      cases.push_back(make_case(ops::kEinsumBias, std::move(inputs),
+                                {{"equation", product.equation}, {"relu", relu}},
+                                float32(product.result), {0, 1, 2}));
+    };
+    add(false, {uniform(product.x), uniform(product.w), uniform(bias)});
+    // Whole numbers and a half: never near 0, where relu has no gradient.
+    add(true, {integers(DType::kFloat32, product.x, -2, 2),
+               integers(DType::kFloat32, product.w, -2, 2), uniform(bias, 0.3, 0.7)});
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> reduce_cases() {
@@ -114,6 +146,7 @@ std::vector<OpCase> reduce_cases() {
   add_reductions(cases);
   add_along_axis(cases);
   add_einsums(cases);
+  add_biased_einsums(cases);
   return cases;
 }
 

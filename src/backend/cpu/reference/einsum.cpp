@@ -3,6 +3,7 @@
 #include "backend/cpu/reference/kernels.h"
 #include "backend/equation.h"
 #include "base/check.h"
+#include "elementwise/all.h"
 
 namespace meshwork::reference {
 
@@ -37,6 +38,21 @@ Launch einsum(const KernelArgs& args) {
       });
       y.as<float>()[offset_of(place, y_outer)] = static_cast<float>(sum);
     });
+  };
+}
+
+Launch einsum_bias(const KernelArgs& args) {
+  KernelArgs product = args;
+  product.inputs.pop_back();
+  return [sums = einsum(product), bias = args.inputs[2], y = args.output,
+          relu = args.attrs.flag("relu")] {
+    sums();
+    const std::int64_t count = num_elements(bias.type.shape);
+    for (std::int64_t i = 0; i < num_elements(y.type.shape); ++i) {
+      float& place = y.as<float>()[i];
+      place += bias.as<float>()[i % count];
+      if (relu) place = elementwise::Relu::apply(place);
+    }
   };
 }
 

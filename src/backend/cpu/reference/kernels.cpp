@@ -26,6 +26,7 @@ std::span<const KernelDef> kernels() {
       {"crossentropy", crossentropy},
       {"crossentropy_gradient", crossentropy_gradient},
       cpu::widened<einsum>("einsum"),
+      cpu::widened<einsum_bias>("einsum_bias"),
       cpu::widened<embedding>("embedding"),
       cpu::widened<embedding_gradient>("embedding_gradient"),
       {"halo_pack", halo_pack},

@@ -25,6 +25,7 @@ Launch convolution_backward_filter(const KernelArgs& args);
 Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
+Launch einsum_bias(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);
 Launch embedding_gradient(const KernelArgs& args);
 Launch halo_pack(const KernelArgs& args);

@@ -43,9 +43,10 @@ Owned<cublasLtMatmulPreference_t> describe_choice(const Problem& problem) {
                   : "update cuBLAS");
 }
 
-cublasLtMatmulAlgo_t choose_algorithm(const Gpu& gpu, cublasLtHandle_t handle,
-                                      const Problem& problem, const Description& description,
-                                      const std::string& text) {
+std::optional<cublasLtMatmulAlgo_t> choose_algorithm(const Gpu& gpu, cublasLtHandle_t handle,
+                                                     const Problem& problem,
+                                                     const Description& description,
+                                                     const std::string& text) {
   const Owned<cublasLtMatmulPreference_t> choice = describe_choice(problem);
   cublasLtMatmulHeuristicResult_t result{};
   int count = 0;
@@ -54,6 +55,7 @@ cublasLtMatmulAlgo_t choose_algorithm(const Gpu& gpu, cublasLtHandle_t handle,
       description.y.get(), description.y.get(), choice.get(), 1, &result, &count);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = count > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED && problem.bias) return std::nullopt;
   if (status != CUBLAS_STATUS_SUCCESS) {
     fail_without_algorithm(gpu, problem.operands, text, status);
   }
@@ -62,10 +64,11 @@ cublasLtMatmulAlgo_t choose_algorithm(const Gpu& gpu, cublasLtHandle_t handle,
 
 }  // namespace
 
-cublasLtMatmulAlgo_t algorithm_of(Gpu& gpu, const Problem& problem, const Description& description,
-                                  const std::string& text) {
+std::optional<cublasLtMatmulAlgo_t> algorithm_of(Gpu& gpu, const Problem& problem,
+                                                 const Description& description,
+                                                 const std::string& text) {
   static std::mutex mutex;
-  static std::map<std::pair<int, Problem>, cublasLtMatmulAlgo_t> chosen;
+  static std::map<std::pair<int, Problem>, std::optional<cublasLtMatmulAlgo_t>> chosen;
   gpu.make_current();
   cublasLtHandle_t handle = cublaslt_handle(gpu);
   const std::lock_guard lock(mutex);

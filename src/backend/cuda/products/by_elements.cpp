@@ -20,7 +20,8 @@ constexpr std::int64_t kPart = 4;
 // neighbouring threads touch neighbouring elements.
 constexpr char kText[] = R"cuda(
 KERNEL(by_elements, R* y, const T* x, const T* w, Walk rows, int64 row_count, Walk summed,
-       int64 depth, int64 column_count, int64 x_column, int64 w_column) {
+       int64 depth, int64 column_count, int64 x_column, int64 w_column, const R* bias,
+       int64 bias_columns) {
   const Index columns = (Index)column_count;
   const Index threads = (columns + PART - 1) / PART;
   FOR_EACH(i, row_count * threads) {
@@ -44,7 +45,10 @@ KERNEL(by_elements, R* y, const T* x, const T* w, Walk rows, int64 row_count, Wa
 #pragma unroll
     for (int32 part = 0; part < PART; ++part) {
       const Index column = first + part * threads;
-      if (column < columns) y[(int64)row * columns + column] = from_float<R>(sums[part]);
+      if (column < columns) {
+        const int64 place = (int64)row * columns + column;
+        y[place] = from_float<R>(finish(sums[part], bias, bias_columns, place));
+      }
     }
   }
 }
@@ -56,7 +60,8 @@ bool ByElements::pays(const EinsumPlan& plan) {
   return plan.k == 1 || (plan.m <= kTinyMatrix && plan.n <= kTinyMatrix && plan.k <= kShortSum);
 }
 
-Launch ByElements::bind(const KernelArgs& args, const Equation& equation) {
+Launch ByElements::bind(const KernelArgs& args, const Equation& equation,
+                        const Epilogue& epilogue) {
   Walk rows, summed;
   for (const Factor& f : equation.factors) {
     (f.y_stride > 0 ? rows : summed).add(f.extent, f.x_stride, f.w_stride, f.y_stride);
@@ -71,13 +76,14 @@ Launch ByElements::bind(const KernelArgs& args, const Equation& equation) {
     x_column = rows.x[last];
     w_column = rows.w[last];
   }
-  const Source source{"by_elements", std::string(kWalk) + kText,
+  const Source source{"by_elements", std::string(kWalk) + kEpilogue + kText,
                       define("T", args.inputs[0].type.dtype) + define("R", args.output.type.dtype) +
-                          define("PART", kPart) + define_index(largest)};
+                          define("PART", kPart) + define_index(largest) +
+                          define_epilogue(epilogue)};
   const std::int64_t threads = rows.size() * ((columns + kPart - 1) / kPart);
   return launch_over(args, source, threads, args.output.data, args.inputs[0].data,
                      args.inputs[1].data, rows, rows.size(), summed, depth, columns, x_column,
-                     w_column);
+                     w_column, epilogue.bias, epilogue.columns);
 }
 
 }  // namespace meshwork::cuda::products

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/cuda/products/epilogue.h"
 #include "backend/einsum_plan.h"
 
 namespace meshwork::cuda::products {
@@ -10,7 +11,7 @@ namespace meshwork::cuda::products {
 struct ByElements {
   static bool pays(const EinsumPlan& plan);
 
-  static Launch bind(const KernelArgs& args, const Equation& equation);
+  static Launch bind(const KernelArgs& args, const Equation& equation, const Epilogue& epilogue);
 };
 
 }  // namespace meshwork::cuda::products

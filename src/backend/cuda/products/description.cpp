@@ -19,7 +19,7 @@ cudaDataType_t data_type_of(DType dtype) {
   }
 }
 
-Owned<cublasLtMatmulDesc_t> describe_operation(const Problem& problem) {
+Owned<cublasLtMatmulDesc_t> describe_operation(const Problem& problem, const std::byte* bias) {
   cublasLtMatmulDesc_t made = nullptr;
   const cublasComputeType_t compute =
       problem.tensor_float32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
@@ -32,6 +32,12 @@ Owned<cublasLtMatmulDesc_t> describe_operation(const Problem& problem) {
   };
   set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, problem.a.is_transposed);
   set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, problem.b.is_transposed);
+  if (problem.bias) {
+    const auto set_attribute = cublaslt().cublasLtMatmulDescSetAttribute;
+    set(set_attribute, operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+        problem.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS);
+    set(set_attribute, operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  }
   return operation;
 }
 
@@ -56,8 +62,8 @@ Owned<cublasLtMatrixLayout_t> describe_matrix(const Operand& operand, DType dtyp
 
 }  // namespace
 
-Description::Description(const Problem& p)
-    : operation(describe_operation(p)),
+Description::Description(const Problem& p, const std::byte* bias)
+    : operation(describe_operation(p, bias)),
       a(describe_matrix(p.a, p.operands, p.rows, p.depth, p.stack)),
       b(describe_matrix(p.b, p.operands, p.depth, p.columns, p.stack)),
       y(describe_matrix(p.y, p.result, p.rows, p.columns, p.stack)) {}

@@ -18,12 +18,12 @@ void set(cublasStatus_t (*function)(Handle, Attribute, const void*, std::size_t)
   check(function(owner.get(), attribute, &value, sizeof value), "describing a product");
 }
 
-/// A problem in cuBLASLt's words.
+/// A problem in cuBLASLt's words. The bias is where the call reads it.
 struct Description {
   Owned<cublasLtMatmulDesc_t> operation;
   Owned<cublasLtMatrixLayout_t> a, b, y;
 
-  explicit Description(const Problem& problem);
+  Description(const Problem& problem, const std::byte* bias);
 };
 
 }  // namespace meshwork::cuda::products

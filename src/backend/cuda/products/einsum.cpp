@@ -1,10 +1,11 @@
-// y = sum over the factors of x and w that are not in y of x * w, as products of cuBLASLt, or of
-// kernels of our own where these are too thin for it
+// y = sum over the factors of x and w that are not in y of x * w, plus a bias, as products of
+// cuBLASLt, or of kernels of our own where these are too thin for it
 #include <algorithm>
 
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/movement/strided_copy.h"
 #include "backend/cuda/products/by_elements.h"
+#include "backend/cuda/products/epilogue.h"
 #include "backend/cuda/products/few_rows.h"
 #include "backend/cuda/products/kernels.h"
 #include "backend/cuda/products/product.h"
@@ -90,17 +91,17 @@ MatrixStack matrices_at(std::byte* data, DType dtype, const MatrixView& view, co
 }
 
 /// Products of cuBLASLt: a launch for each place in all dimensions of the stack but one.
-Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
-                     std::byte* workspace) {
+std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
+                                 const Epilogue& epilogue) {
   const std::size_t along = longest(plan.stack);
   Shape others = plan.stack;
   if (!others.empty()) others[along] = 1;
-  std::vector<Launch> launches;
+  std::vector<Product> products;
   for (std::int64_t i = 0; i < num_elements(others); ++i) {
     Shape place(others.size());
     std::int64_t rest = i;
     for (std::size_t d = others.size(); d-- > 0; rest /= others[d]) place[d] = rest % others[d];
-    const Product product{
+    products.push_back({
         .stack = plan.stack.empty() ? 1 : plan.stack[along],
         .m = plan.m,
         .n = plan.n,
@@ -111,7 +112,25 @@ Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& 
         .w = matrices_at(tensors.w, tensors.operands, plan.w, place, along),
         .y = matrices_at(tensors.y, tensors.result, plan.y, place, along),
         .tensor_float32 = tensors.tensor_float32,
-    };
+        .epilogue = epilogue,
+    });
+  }
+  return products;
+}
+
+/// Whether cuBLASLt can add the bias on its way.
+bool takes_epilogue(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
+                    const Epilogue& epilogue) {
+  if (plan.copy_y || plan.swapped || plan.n != epilogue.columns) return false;
+  const std::vector<Product> products = products_of(plan, tensors, epilogue);
+  return std::all_of(products.begin(), products.end(),
+                     [&](const Product& product) { return has_epilogue(stream, product); });
+}
+
+Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
+                     std::byte* workspace, const Epilogue& epilogue) {
+  std::vector<Launch> launches;
+  for (const Product& product : products_of(plan, tensors, epilogue)) {
     launches.push_back(product_launch(stream, product, workspace));
   }
   return in_turn(std::move(launches));
@@ -120,6 +139,11 @@ Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& 
 Launch copy_launch(CudaStream& stream, const std::vector<CopyDim>& dims, DType dtype,
                    const std::byte* from, std::byte* to) {
   return copy_all(stream, {{dims, from, to}}, static_cast<std::int64_t>(size_of(dtype)));
+}
+
+Launch finish(const KernelArgs& args, const Epilogue& epilogue) {
+  return epilogue_launch(stream_of(args), epilogue, args.output.type.dtype, args.output.data,
+                         num_elements(args.output.type.shape));
 }
 
 Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
@@ -137,14 +161,19 @@ Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
   copy_operand(plan.copy_w, tensors.w, workspace.w);
   if (plan.copy_y) tensors.y = args.workspace + workspace.y;
   std::byte* const scratch = args.workspace + workspace.scratch;
-  launches.push_back(FewRows::pays(plan)
-                         ? FewRows::bind(stream, plan, tensors.operands, tensors.result, tensors.x,
-                                         tensors.w, tensors.y, scratch)
-                         : bind_products(stream, plan, tensors, scratch));
+  const Epilogue epilogue = epilogue_of(args);
+  const bool by_few_rows = FewRows::pays(plan);
+  const bool finishes =
+      by_few_rows ? !plan.copy_y : takes_epilogue(stream, plan, tensors, epilogue);
+  const Epilogue at_once = finishes ? epilogue : Epilogue{};
+  launches.push_back(by_few_rows ? FewRows::bind(stream, plan, tensors.operands, tensors.result,
+                                                 tensors.x, tensors.w, tensors.y, scratch, at_once)
+                                 : bind_products(stream, plan, tensors, scratch, at_once));
   if (plan.copy_y) {
     launches.push_back(
         copy_launch(stream, *plan.copy_y, tensors.result, tensors.y, args.output.data));
   }
+  if (epilogue.bias != nullptr && !finishes) launches.push_back(finish(args, epilogue));
   return in_turn(std::move(launches));
 }
 
@@ -160,13 +189,16 @@ std::int64_t einsum_workspace(const KernelArgs& args) {
 
 Launch einsum(const KernelArgs& args) {
   const Equation equation = equation_of(args);
+  const Epilogue epilogue = epilogue_of(args);
   if (is_empty(equation)) {
-    return [&stream = stream_of(args), y = args.output.data, bytes = num_bytes(args.output.type)] {
-      stream.fill_zero(y, bytes);
-    };
+    const Launch zero = [&stream = stream_of(args), y = args.output.data,
+                         bytes = num_bytes(args.output.type)] { stream.fill_zero(y, bytes); };
+    if (epilogue.bias == nullptr || num_bytes(args.output.type) == 0) return zero;
+    return in_turn({zero, finish(args, epilogue)});
   }
   const EinsumPlan plan = plan_for(equation);
-  return ByElements::pays(plan) ? ByElements::bind(args, equation) : bind_plan(args, plan);
+  return ByElements::pays(plan) ? ByElements::bind(args, equation, epilogue)
+                                : bind_plan(args, plan);
 }
 
 }  // namespace meshwork::cuda::products

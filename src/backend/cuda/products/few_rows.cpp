@@ -24,7 +24,7 @@ struct Pointers {
 
 /// The kernel that computes y, or sums of parts of it.
 Launch bind_sums(CudaStream& stream, const Sides& sides, const std::string& dtypes,
-                 const Pointers& pointers) {
+                 const Pointers& pointers, const Epilogue& epilogue) {
   Walk stack;
   for (std::size_t d = 0; d < sides.stack.size(); ++d) {
     stack.add(sides.stack[d], sides.matrix_stack[d], sides.few_stack[d], sides.y_stack[d]);
@@ -37,13 +37,14 @@ Launch bind_sums(CudaStream& stream, const Sides& sides, const std::string& dtyp
   const std::int64_t above = num_elements(sides.stack) * sides.sizes.parts;
   const std::int64_t count = above * (sides.by_dots ? sides.sizes.lines : sides.tiles(width));
   const std::string defines = dtypes + define("WIDTH", width) + define("FEW_WIDTH", few_width) +
-                              define("ROWS", sides.rows) + define_index(count);
+                              define("ROWS", sides.rows) + define_index(count) +
+                              define_epilogue(epilogue);
   const auto launch = [&](const char* kernel, const char* text, std::int64_t blocks,
                           auto... arguments) {
-    const Source source{kernel, std::string(kWalk) + kFewRows + text, defines};
+    const Source source{kernel, std::string(kWalk) + kEpilogue + kFewRows + text, defines};
     return kernel_launch(stream, source, kernel, {blocks, kFewRowsThreads}, pointers.y,
                          pointers.matrix, pointers.few, stack, sides.sizes, sides.strides,
-                         arguments...);
+                         epilogue.bias, epilogue.columns, arguments...);
   };
   if (!sides.by_dots) return launch("few_rows_columns", kFewRowsColumns, count, count / above);
   // Two loads of a lane, and more of a long sum.
@@ -55,7 +56,7 @@ Launch bind_sums(CudaStream& stream, const Sides& sides, const std::string& dtyp
 
 /// The kernel that adds up sums of parts.
 Launch bind_parts(CudaStream& stream, const Sides& sides, const std::string& dtypes,
-                  const std::byte* sums, std::byte* y) {
+                  const std::byte* sums, std::byte* y, const Epilogue& epilogue) {
   Walk results;
   for (std::size_t d = 0; d < sides.stack.size(); ++d) {
     results.add(sides.stack[d], 0, 0, sides.y_stack[d]);
@@ -63,11 +64,11 @@ Launch bind_parts(CudaStream& stream, const Sides& sides, const std::string& dty
   results.add(sides.rows, 0, 0, sides.strides.y_row);
   results.add(sides.sizes.lines, 0, 0, sides.strides.y_line);
   const std::int64_t count = sides.results();
-  const Source source{"few_rows_parts", std::string(kWalk) + kFewRowsParts,
-                      dtypes + define_index(count)};
+  const Source source{"few_rows_parts", std::string(kWalk) + kEpilogue + kFewRowsParts,
+                      dtypes + define_index(count) + define_epilogue(epilogue)};
   return kernel_launch(stream, source, source.name,
                        {ceil_divide(count, kFewRowsWarps), kFewRowsThreads}, y, sums, results,
-                       count, sides.sizes.parts);
+                       epilogue.bias, epilogue.columns, count, sides.sizes.parts);
 }
 
 /// The sides of a product whose result are dense sums of parts.
@@ -91,18 +92,20 @@ std::int64_t FewRows::workspace(const EinsumPlan& plan, DType operands) {
 }
 
 Launch FewRows::bind(CudaStream& stream, const EinsumPlan& plan, DType operands, DType result,
-                     const std::byte* x, const std::byte* w, std::byte* y, std::byte* workspace) {
+                     const std::byte* x, const std::byte* w, std::byte* y, std::byte* workspace,
+                     const Epilogue& epilogue) {
   const Sides sides(plan, operands);
   Pointers pointers{w, x, y};
   if (sides.swapped) std::swap(pointers.matrix, pointers.few);
   const std::string read = define("T", operands), written = define("R", result);
-  if (sides.sizes.parts == 1) return bind_sums(stream, sides, read + written, pointers);
+  if (sides.sizes.parts == 1) return bind_sums(stream, sides, read + written, pointers, epilogue);
   pointers.y = workspace;
-  return [sums = bind_sums(stream, in_parts(sides), read + define("R", DType::kFloat32), pointers),
-          parts = bind_parts(stream, sides, written, workspace, y)] {
-    sums();
-    parts();
-  };
+  return
+      [sums = bind_sums(stream, in_parts(sides), read + define("R", DType::kFloat32), pointers, {}),
+       parts = bind_parts(stream, sides, written, workspace, y, epilogue)] {
+        sums();
+        parts();
+      };
 }
 
 }  // namespace meshwork::cuda::products

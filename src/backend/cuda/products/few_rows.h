@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cuda/products/epilogue.h"
 #include "backend/einsum_plan.h"
 #include "base/dtype.h"
 #include "device/cuda/stream.h"
@@ -19,9 +20,10 @@ struct FewRows {
   /// Bytes of scratch; by the plan alone.
   static std::int64_t workspace(const EinsumPlan& plan, DType operands);
 
-  /// `x`, `w` and `y` lie as the plan says, behind its copies.
+  /// `x`, `w` and `y` lie as the plan says, behind its copies. With an epilogue `y` is dense.
   static Launch bind(CudaStream& stream, const EinsumPlan& plan, DType operands, DType result,
-                     const std::byte* x, const std::byte* w, std::byte* y, std::byte* workspace);
+                     const std::byte* x, const std::byte* w, std::byte* y, std::byte* workspace,
+                     const Epilogue& epilogue);
 };
 
 }  // namespace meshwork::cuda::products

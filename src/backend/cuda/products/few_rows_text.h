@@ -24,7 +24,7 @@ DEVICE float sum_of_lanes(float x, int32 lanes) {
 // Lines in which k is contiguous: so many lanes of a warp share one.
 inline constexpr char kFewRowsDots[] = R"cuda(
 KERNEL(few_rows_dots, R* y, const T* matrix, const T* few, Walk stack, Sizes sizes, Strides s,
-       int64 count, int32 log_lanes) {
+       const R* bias, int64 columns, int64 count, int32 log_lanes) {
   // All lanes of a warp exchange sums; those behind the end compute what is there already.
   const int64 mine = ((int64)blockIdx.x * blockDim.x + threadIdx.x) >> log_lanes;
   const Index item = (Index)(mine < count ? mine : count - 1);
@@ -59,7 +59,8 @@ KERNEL(few_rows_dots, R* y, const T* matrix, const T* few, Walk stack, Sizes siz
   for (int32 row = 0; row < ROWS; ++row) {
     const float sum = sum_of_lanes(sums[row], lanes);
     if (lane == 0 && mine < count) {
-      y[at.y + part * s.y_part + row * s.y_row + line * s.y_line] = from_float<R>(sum);
+      const int64 place = at.y + part * s.y_part + row * s.y_row + line * s.y_line;
+      y[place] = from_float<R>(finish(sum, bias, columns, place));
     }
   }
 }
@@ -69,7 +70,7 @@ KERNEL(few_rows_dots, R* y, const T* matrix, const T* few, Walk stack, Sizes siz
 // warps of a block take k in turn.
 inline constexpr char kFewRowsColumns[] = R"cuda(
 KERNEL(few_rows_columns, R* y, const T* matrix, const T* few, Walk stack, Sizes sizes, Strides s,
-       int64 tiles) {
+       const R* bias, int64 columns, int64 tiles) {
   constexpr int32 kWarps = 8, kLines = 32 * WIDTH;
   __shared__ float warp_sums[kWarps][kLines];
   const int32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -98,7 +99,7 @@ KERNEL(few_rows_columns, R* y, const T* matrix, const T* few, Walk stack, Sizes 
       }
     }
   }
-  R* y_begin = y + at.y + part * s.y_part;
+  const int64 y_begin = at.y + part * s.y_part;
 #pragma unroll
   for (int32 row = 0; row < ROWS; ++row) {
     // Element i of all lanes, then i + 1: no two lanes write to one bank.
@@ -106,10 +107,11 @@ KERNEL(few_rows_columns, R* y, const T* matrix, const T* few, Walk stack, Sizes 
     for (int32 i = 0; i < WIDTH; ++i) warp_sums[warp][i * 32 + lane] = sums[row][i];
     __syncthreads();
     if (threadIdx.x < kLines && first + threadIdx.x < sizes.lines) {
-      const int32 place = threadIdx.x % WIDTH * 32 + threadIdx.x / WIDTH;
+      const int32 bank = threadIdx.x % WIDTH * 32 + threadIdx.x / WIDTH;
       float sum = 0;
-      for (int32 i = 0; i < kWarps; ++i) sum += warp_sums[i][place];
-      y_begin[row * s.y_row + (first + threadIdx.x) * s.y_line] = from_float<R>(sum);
+      for (int32 i = 0; i < kWarps; ++i) sum += warp_sums[i][bank];
+      const int64 place = y_begin + row * s.y_row + (first + threadIdx.x) * s.y_line;
+      y[place] = from_float<R>(finish(sum, bias, columns, place));
     }
     __syncthreads();
   }
@@ -118,7 +120,8 @@ KERNEL(few_rows_columns, R* y, const T* matrix, const T* few, Walk stack, Sizes 
 
 // A warp for each result.
 inline constexpr char kFewRowsParts[] = R"cuda(
-KERNEL(few_rows_parts, R* y, const float* sums, Walk results, int64 count, int64 parts) {
+KERNEL(few_rows_parts, R* y, const float* sums, Walk results, const R* bias, int64 columns,
+       int64 count, int64 parts) {
   const int64 mine = ((int64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const int64 item = mine < count ? mine : count - 1;
   const int32 lane = threadIdx.x % 32;
@@ -127,7 +130,10 @@ KERNEL(few_rows_parts, R* y, const float* sums, Walk results, int64 count, int64
   for (int32 distance = 16; distance > 0; distance /= 2) {
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   }
-  if (lane == 0 && mine < count) y[places_of(results, (Index)item).y] = from_float<R>(sum);
+  if (lane == 0 && mine < count) {
+    const int64 place = places_of(results, (Index)item).y;
+    y[place] = from_float<R>(finish(sum, bias, columns, place));
+  }
 }
 )cuda";
 

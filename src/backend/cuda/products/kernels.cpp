@@ -9,6 +9,7 @@ namespace meshwork::cuda {
 std::span<const KernelDef> product_kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"einsum", products::einsum, products::einsum_workspace},
+      {"einsum_bias", products::einsum, products::einsum_workspace},
   });
   return list;
 }

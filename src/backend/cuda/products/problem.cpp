@@ -14,6 +14,13 @@ constexpr std::int64_t kSmallWorkspace = std::int64_t{4} << 20;
 constexpr std::int64_t kLargeWorkspace = std::int64_t{32}
                                          << 20;  ///< what kernels of Hopper ask for
 
+/// Bytes that divide an address, and those so far apart, 256 at most.
+std::int64_t alignment_of(const std::byte* data, std::uintptr_t stride) {
+  constexpr std::uintptr_t kMost = 256;
+  const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(data) | stride | kMost;
+  return static_cast<std::int64_t>(places & (~places + 1));
+}
+
 Operand operand(const MatrixStack& matrices, std::int64_t stack, DType dtype, std::int64_t rows,
                 std::int64_t columns) {
   MW_CHECK(matrices.rows == 1 || matrices.columns == 1, "strides {} and {}", matrices.rows,
@@ -23,13 +30,12 @@ Operand operand(const MatrixStack& matrices, std::int64_t stack, DType dtype, st
   // A single column has any stride.
   operand.leading =
       operand.is_transposed ? std::max(matrices.rows, columns) : std::max(matrices.columns, rows);
-  constexpr std::uintptr_t kMostAlignment = 256;
-  auto places = reinterpret_cast<std::uintptr_t>(matrices.data) | kMostAlignment;
+  std::uintptr_t stride = 0;
   if (stack > 1) {
     operand.stack = matrices.stack;
-    places |= static_cast<std::uintptr_t>(matrices.stack) * size_of(dtype);
+    stride = static_cast<std::uintptr_t>(matrices.stack) * size_of(dtype);
   }
-  operand.alignment = static_cast<std::int64_t>(places & (~places + 1));
+  operand.alignment = alignment_of(matrices.data, stride);
   return operand;
 }
 
@@ -40,7 +46,10 @@ std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t 
 }
 
 Product by_columns(Product product) {
-  if (product.y.columns != 1) return product;
+  if (product.y.columns != 1) {
+    MW_CHECK(product.epilogue.bias == nullptr, "a bias for rows of y that lie apart");
+    return product;
+  }
   std::swap(product.m, product.n);
   std::swap(product.x, product.w);
   for (MatrixStack* matrices : {&product.x, &product.w, &product.y}) {
@@ -61,7 +70,10 @@ Problem problem_of(const Product& p) {
           .b = operand(p.w, p.stack, p.operands, p.k, p.n),
           .y = operand(p.y, p.stack, p.result, p.m, p.n),
           .workspace = product_workspace(p.stack, p.m, p.n, p.k),
-          .tensor_float32 = p.tensor_float32 && p.operands == DType::kFloat32};
+          .tensor_float32 = p.tensor_float32 && p.operands == DType::kFloat32,
+          .bias = p.epilogue.bias != nullptr,
+          .relu = p.epilogue.relu,
+          .bias_alignment = alignment_of(p.epilogue.bias, 0)};
 }
 
 }  // namespace meshwork::cuda::products

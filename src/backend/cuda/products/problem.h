@@ -23,6 +23,8 @@ struct Problem {
   Operand a, b, y;
   std::int64_t workspace;
   bool tensor_float32;
+  bool bias, relu;              ///< of the epilogue: y = a b + bias [rows], or relu of that
+  std::int64_t bias_alignment;  ///< bytes
   auto operator<=>(const Problem&) const = default;
 };
 

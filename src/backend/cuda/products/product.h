@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cuda/products/epilogue.h"
 #include "base/dtype.h"
 #include "device/cuda/stream.h"
 
@@ -24,6 +25,7 @@ struct Product {
   DType result;    ///< float32, or that of the operands
   MatrixStack x, w, y;
   bool tensor_float32 = false;  ///< operands of float32 may be rounded to 10 bits of fraction
+  Epilogue epilogue = {};       ///< of rows of y whose elements are neighbours
 };
 
 /// Bytes of scratch for a product; by its extents alone.
@@ -32,5 +34,8 @@ std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t 
 /// The product by cuBLASLt, whose algorithm is chosen now: of those that give the same bits each
 /// time. Throws an Error that names the product where there is none.
 Launch product_launch(CudaStream& stream, const Product& product, std::byte* workspace);
+
+/// Whether cuBLASLt has an algorithm for a product with its epilogue.
+bool has_epilogue(CudaStream& stream, const Product& product);
 
 }  // namespace meshwork::cuda::products
