@@ -1,7 +1,7 @@
 // horizontal fusion: passes of one form, such as the updates of all weights, are launched as one
 #include <algorithm>
+#include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -23,7 +23,7 @@ class Joining {
         program_(plan.program),
         forms_(plan.program, target),
         before_(predecessors(plan.program)),
-        waits_(plan.program.nodes.size(), false),
+        waits_in_(plan.program.nodes.size(), kNone),
         block_(plan.program.nodes.size()),
         bytes_(plan.program.nodes.size(), 0),
         unread_(plan.program.nodes.size(), 0),
@@ -51,28 +51,64 @@ class Joining {
   }
 
  private:
+  static constexpr int kNone = -1;
+
   /// Passes of one form that wait for more of them.
   struct Batch {
     std::string form;
-    std::vector<Instruction> passes;
+    std::vector<Instruction> passes = {};
+    std::set<int> needed = {};  ///< numbers of batches, some of which may have run
   };
 
   void visit(Instruction& instruction, std::size_t number) {
-    const bool is_finish = instruction.kind == Instruction::Kind::kFinish;
-    is_finish ? emit_all() : emit_needed_by(instruction);
+    if (instruction.kind == Instruction::Kind::kFinish) emit_all();
+    const bool is_pass = forms_.is_pass(instruction);
+    if (!is_pass) emit(needed_by(instruction));
     if (takes_memory(instruction)) emit_what_holds_much();
     for (const ValueId block : blocks_read_by(instruction)) --unread_[block];
-    if (forms_.is_pass(instruction)) return wait(std::move(instruction));
+    if (is_pass) return wait(std::move(instruction));
     number_[number] = static_cast<int>(plan_.instructions.size());
     plan_.instructions.push_back(std::move(instruction));
   }
 
+  /// It waits with those of its form, unless it needs them.
   void wait(Instruction pass) {
-    for (const ValueId id : pass.nodes) waits_[id] = true;
-    std::string form = forms_.form_of(pass);
-    const auto open = std::ranges::find(open_, form, &Batch::form);
-    if (open != open_.end()) return open->passes.push_back(std::move(pass));
-    open_.push_back({std::move(form), {std::move(pass)}});
+    const std::string form = forms_.form_of(pass);
+    const auto has_form = [&](const auto& entry) { return entry.second.form == form; };
+    auto open = std::ranges::find_if(open_, has_form);
+    if (open != open_.end() && needed_by(pass).contains(open->first)) {
+      emit({open->first});
+      open = open_.end();
+    }
+    if (open == open_.end()) open = open_.emplace(batches_++, Batch{form}).first;
+    open->second.needed.merge(needed_by(pass));
+    for (const ValueId id : pass.nodes) waits_in_[id] = open->first;
+    open->second.passes.push_back(std::move(pass));
+  }
+
+  /// The batches that an instruction needs, and what those need.
+  std::set<int> needed_by(const Instruction& instruction) const {
+    std::set<int> needed;
+    for (const ValueId id : instruction.nodes) {
+      for (const ValueId before : before_[id]) add(waits_in_[before], needed);
+    }
+    return needed;
+  }
+
+  void add(int number, std::set<int>& needed) const {
+    const auto batch = open_.find(number);
+    if (batch == open_.end() || !needed.insert(number).second) return;
+    for (const int other : batch->second.needed) add(other, needed);
+  }
+
+  /// Each behind what it needs.
+  void emit(const std::set<int>& numbers) {
+    for (const int number : numbers) {
+      auto batch = open_.extract(number);
+      if (batch.empty()) continue;
+      emit(batch.mapped().needed);
+      emit(batch.mapped());
+    }
   }
 
   void emit(Batch& batch) {
@@ -81,31 +117,12 @@ class Joining {
     for (const Instruction& pass : batch.passes) {
       joined.nodes.insert(joined.nodes.end(), pass.nodes.begin(), pass.nodes.end());
     }
-    for (const ValueId id : joined.nodes) waits_[id] = false;
+    for (const ValueId id : joined.nodes) waits_in_[id] = kNone;
     plan_.instructions.push_back(std::move(joined));
   }
 
   void emit_all() {
-    for (Batch& batch : open_) emit(batch);
-    open_.clear();
-  }
-
-  /// What waits needs nothing of what else waits.
-  void emit_needed_by(const Instruction& instruction) {
-    std::set<ValueId> needed;
-    for (const ValueId id : instruction.nodes) {
-      for (const ValueId before : before_[id]) {
-        if (waits_[before]) needed.insert(before);
-      }
-    }
-    if (needed.empty()) return;
-    std::erase_if(open_, [&](Batch& batch) {
-      const bool is_needed = std::ranges::any_of(batch.passes, [&](const Instruction& pass) {
-        return std::ranges::any_of(pass.nodes, [&](ValueId id) { return needed.contains(id); });
-      });
-      if (is_needed) emit(batch);
-      return is_needed;
-    });
+    while (!open_.empty()) emit({open_.begin()->first});
   }
 
   /// Values that share one piece of memory: views with what they show, and the results of
@@ -143,24 +160,24 @@ class Joining {
   }
 
   void emit_what_holds_much() {
-    while (held_bytes(open_) > target_.launch_bytes) {
-      const auto most = std::ranges::max_element(open_, {}, [&](const Batch& batch) {
-        return held_bytes({&batch, 1});
-      });
-      emit(*most);
-      open_.erase(most);
+    const auto bytes_of = [&](const auto& entry) { return held_bytes({&entry.second}); };
+    for (;;) {
+      std::vector<const Batch*> all;
+      for (const auto& entry : open_) all.push_back(&entry.second);
+      if (held_bytes(all) <= target_.launch_bytes) return;
+      emit({std::ranges::max_element(open_, {}, bytes_of)->first});
     }
   }
 
-  /// What is kept for nothing but passes that wait.
-  std::int64_t held_bytes(std::span<const Batch> batches) const {
+  /// What is there, and kept for nothing but passes that wait.
+  std::int64_t held_bytes(const std::vector<const Batch*>& batches) const {
     std::set<ValueId> held;
-    for (const Batch& batch : batches) {
-      for (const Instruction& pass : batch.passes) held.merge(blocks_read_by(pass));
+    for (const Batch* batch : batches) {
+      for (const Instruction& pass : batch->passes) held.merge(blocks_read_by(pass));
     }
     std::int64_t bytes = 0;
     for (const ValueId block : held) {
-      if (unread_[block] == 0) bytes += target_.aligned(bytes_[block]);
+      if (unread_[block] == 0 && waits_in_[block] == kNone) bytes += target_.aligned(bytes_[block]);
     }
     return bytes;
   }
@@ -178,12 +195,13 @@ class Joining {
   const Graph& program_;
   PassForms forms_;
   ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
-  ValueMap<bool> waits_;
+  ValueMap<int> waits_in_;                 ///< the number of a batch, or kNone
   ValueMap<ValueId> block_;
   ValueMap<std::int64_t> bytes_;  ///< of blocks that are freed
   ValueMap<int> unread_;          ///< instructions to come, and names, that read a block
   ValueMap<bool> is_updated_;     ///< the new value of a variable
-  std::vector<Batch> open_;
+  std::map<int, Batch> open_;     ///< by number
+  int batches_ = 0;
   std::vector<int> number_;  ///< of instructions that do not wait: where they stand now
 };
 
