@@ -8,7 +8,13 @@ namespace meshwork {
 namespace {
 
 bool is_float32(DType dtype) { return dtype == DType::kFloat32; }
-bool is_computable(DType dtype) { return is_float32(dtype) || is_narrow_float(dtype); }
+bool is_whole_number(DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64; }
+
+/// Whether passes, which compute in float32, cast so.
+bool is_cast(DType from, DType to) {
+  return (is_float32(from) && is_narrow_float(to)) ||
+         (is_float32(to) && (is_narrow_float(from) || is_whole_number(from)));
+}
 
 }  // namespace
 
@@ -18,7 +24,7 @@ bool is_fusible(const Graph& program, ValueId id) {
   const DType to = node.type.dtype;
   if (node.inputs.size() == 1) {
     const DType from = program.type(node.inputs[0]).dtype;
-    if (from != to) return is_computable(from) && is_computable(to);
+    if (from != to) return is_cast(from, to);
   }
   return is_float32(to) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
            return is_float32(program.type(input).dtype);

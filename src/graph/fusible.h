@@ -5,7 +5,7 @@
 namespace meshwork {
 
 /// Whether a node may be computed with others in one pass over their elements: it is elementwise of
-/// float32, or casts between this and floats of 16 bits.
+/// float32, or casts from whole numbers to this, or between this and floats of 16 bits.
 bool is_fusible(const Graph& program, ValueId id);
 
 /// Whether a node is one number of float32, whatever its shape is: a pass that reads it knows it.

@@ -56,8 +56,9 @@ TEST_CASE("every elementwise op has a step in fusions") {
     const bool found = cpu::find_fusion_step(op->name) != nullptr;
     CHECK(found);
   }
-  for (const auto& [from, to] : {std::pair(DType::kFloat32, DType::kBFloat16),
-                                 std::pair(DType::kBFloat16, DType::kFloat32)}) {
+  for (const auto& [from, to] :
+       {std::pair(DType::kFloat32, DType::kBFloat16), std::pair(DType::kBFloat16, DType::kFloat32),
+        std::pair(DType::kInt32, DType::kFloat32), std::pair(DType::kInt64, DType::kFloat32)}) {
     const bool casts = cpu::find_fusion_step("cast", from, to) != nullptr;
     const bool adds = cpu::find_fusion_step("add", from, to) != nullptr;
     CHECK(casts);

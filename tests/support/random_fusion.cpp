@@ -26,7 +26,8 @@ std::size_t operands_of(const OpDef& op) {
   return op.name == "scale_offset" ? 3 : 1;
 }
 
-/// x + (a as float32) as bfloat16 as float32: an input, number `narrow`, and members of bfloat16.
+/// x + (a as float32) + (n as float32) as bfloat16 as float32: a is input number `narrow`, of
+/// bfloat16, n the one behind it, of whole numbers.
 void add_casts(BoundFusion& fusion, const Shape& shape, std::size_t narrow, Dice& dice) {
   const auto member = [&](std::string_view op, std::vector<std::size_t> operands, DType dtype) {
     const TensorView output =
@@ -38,7 +39,9 @@ void add_casts(BoundFusion& fusion, const Shape& shape, std::size_t narrow, Dice
   };
   const std::size_t last = fusion.args.inputs.size() + fusion.args.members.size() - 1;
   const std::size_t widened = member("cast", {narrow}, DType::kFloat32);
-  const std::size_t sum = member("add", {last, widened}, DType::kFloat32);
+  const std::size_t counted = member("cast", {narrow + 1}, DType::kFloat32);
+  const std::size_t both = member("add", {widened, counted}, DType::kFloat32);
+  const std::size_t sum = member("add", {last, both}, DType::kFloat32);
   const std::size_t rounded = member("cast", {sum}, DType::kBFloat16);
   member("cast", {rounded}, DType::kFloat32);
   fusion.args.members.back().is_read = true;
@@ -89,6 +92,24 @@ TensorView BoundFusion::add_narrow(const Shape& shape, Dice& dice) {
   std::transform(wide.begin(), wide.end(), view.as<BFloat16>(),
                  [](float x) { return BFloat16(x); });
   view.type.dtype = DType::kBFloat16;
+  return view;
+}
+
+TensorView BoundFusion::add_whole(const Shape& shape, Dice& dice) {
+  const auto count = static_cast<std::size_t>(num_elements(shape));
+  const DType dtype = dice.chance(50) ? DType::kInt32 : DType::kInt64;
+  memory.emplace_back(2 * count + 2);
+  const TensorView view{.type = {dtype, shape},
+                        .region = whole_region(shape),
+                        .data = reinterpret_cast<std::byte*>(memory.back().data())};
+  for (std::size_t i = 0; i < count; ++i) {
+    const int number = dice.between(-40'000'000, 40'000'000);
+    if (dtype == DType::kInt32) {
+      view.as<std::int32_t>()[i] = number;
+    } else {
+      view.as<std::int64_t>()[i] = std::int64_t{number} * (1 << 20);
+    }
+  }
   return view;
 }
 
@@ -149,8 +170,11 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
     members.push_back(std::move(member));
   }
   const bool casts = dice.chance(50) && !members.empty();
-  if (casts) fusion.args.inputs.push_back(fusion.add_narrow(shape, dice));
-  const std::size_t narrow = fusion.args.inputs.size() - 1;
+  const std::size_t narrow = fusion.args.inputs.size();
+  if (casts) {
+    fusion.args.inputs.push_back(fusion.add_narrow(shape, dice));
+    fusion.args.inputs.push_back(fusion.add_whole(shape, dice));
+  }
   if (rows) {
     Shape row = shape, column(shape.size(), 1);
     row.back() = 1;

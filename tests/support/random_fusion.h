@@ -16,13 +16,16 @@ struct BoundFusion {
   /// Multiples of 1/8 in [-5, 5], of float32 or of bfloat16.
   TensorView add(const Shape& shape, Dice& dice);
   TensorView add_narrow(const Shape& shape, Dice& dice);
+  /// Whole numbers, of int32 or int64, of which float32 does not hold all.
+  TensorView add_whole(const Shape& shape, Dice& dice);
 };
 
 /// The elementwise ops, but for casts.
 std::vector<const OpDef*> fusion_ops();
 
 /// Members of random ops of `known` over random operands: results of earlier members, numbers and
-/// inputs of all kinds; half of the time with casts from and to bfloat16 behind them.
+/// inputs of all kinds; half of the time with casts from and to bfloat16, and from whole numbers,
+/// behind them.
 BoundFusion random_chain(Dice& dice, const Shape& shape, int length,
                          const std::vector<const OpDef*>& known);
 

@@ -60,6 +60,10 @@ RowSums find_row_sums() { return vectorized<RowSumsLoop>(); }
 FusionStep find_fusion_step(std::string_view op, DType from, DType to) {
   if (from == to && from == DType::kFloat32) return find_step(op, elementwise::All{});
   if (op != "cast") return nullptr;
+  if ((from == DType::kInt32 || from == DType::kInt64) && to == DType::kFloat32) {
+    return with_number(
+        from, [](auto x) { return vectorized<StepLoop<Cast, float, float, decltype(x)>>(); });
+  }
   if (is_narrow_float(from) && to == DType::kFloat32) {
     return with_narrow(
         from, [](auto x) { return vectorized<StepLoop<Cast, float, float, decltype(x)>>(); });

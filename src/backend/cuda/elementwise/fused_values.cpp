@@ -27,7 +27,12 @@ FusedValue computed(Writer& writer, const FusionGroup::Member& member,
   MW_CHECK(formula != nullptr && !operands.empty(), "'{}' in a fusion group", member.op);
   std::vector<std::string> numbers;
   for (const FusedValue& operand : operands) numbers.push_back(operand.number);
-  const DType from = sum_dtype(operands.back().dtype), to = member.output.type.dtype;
+  DType from = sum_dtype(operands.back().dtype);
+  const DType to = member.output.type.dtype;
+  if (member.op == "cast" && !is_floating(from)) {
+    numbers = {writer.let("to_float(" + numbers.front() + ")")};
+    from = DType::kFloat32;
+  }
   MW_CHECK(from == sum_dtype(to) || (to == DType::kFloat32 && member.op != "cast"),
            "'{}' from {} to {} in a fusion group", member.op, to_string(from), to_string(to));
   const std::string result = formula(writer, from, numbers);
