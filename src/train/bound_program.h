@@ -11,8 +11,8 @@ struct BoundProgram {
   const Executable* executable = nullptr;
   std::vector<TensorView> fields;  ///< of the split
   TensorView iteration, learning_rate;
-  std::vector<TensorView> results;  ///< scalars: the loss, if there is one, then of each metric two
-  bool has_loss = false;
+  /// Scalars: the loss and whether the step was taken, if the program says so; of each metric two.
+  std::vector<TensorView> results;
 };
 
 }  // namespace meshwork

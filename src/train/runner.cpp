@@ -1,9 +1,11 @@
 #include "train/runner.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "state/json_integer.h"
 #include "train/numerics.h"
@@ -20,17 +22,18 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
   if (kind == ProgramKind::kTrain) {
     steps_per_update_ = steps_per_update(session.job().config.compile->optimizer);
   }
-  name_metrics();
+  name_results();
   for (const auto& [key, program] : session.job().programs) {
     const bool accumulates = kind == ProgramKind::kTrain && key.kind == ProgramKind::kAccumulate;
     if (key.kind == kind || accumulates) {
-      bound_.emplace(key, bind(key, session.executable(key)));
+      bound_.emplace(key, bind(session.executable(key)));
     }
   }
 }
 
-/// All programs of a kind put out the same metrics.
-void Runner::name_metrics() {
+/// All programs of a kind put out the same numbers, but for metrics where gradients are
+/// accumulated.
+void Runner::name_results() {
   constexpr std::string_view kTotal = "/total";
   const config::Config& config = session_.job().config;
   std::map<std::string, LoggedValue> logged;
@@ -40,6 +43,8 @@ void Runner::name_metrics() {
   for (const auto& [key, program] : session_.job().programs) {
     if (key.kind != kind_) continue;
     for (const NamedValue& output : program.partitioned.graph.outputs) {
+      has_loss_ = has_loss_ || output.name == "loss";
+      tells_taken_ = tells_taken_ || output.name == kStepTaken;
       if (!output.name.ends_with(kTotal)) continue;
       means_.push_back({logged.at(output.name.substr(0, output.name.size() - kTotal.size()))});
     }
@@ -47,7 +52,7 @@ void Runner::name_metrics() {
   }
 }
 
-BoundProgram Runner::bind(const ProgramKey& key, const Executable& executable) const {
+BoundProgram Runner::bind(const Executable& executable) const {
   BoundProgram bound;
   bound.executable = &executable;
   for (const data::Field& field : fields_) {
@@ -55,10 +60,8 @@ BoundProgram Runner::bind(const ProgramKey& key, const Executable& executable) c
   }
   bound.iteration = bound.executable->input("iteration");
   bound.learning_rate = bound.executable->input("learning_rate");
-  for (const NamedValue& output : session_.job().programs.at(key).partitioned.graph.outputs) {
-    bound.has_loss = bound.has_loss || output.name == "loss";
-  }
-  if (bound.has_loss) bound.results.push_back(executable.output("loss"));
+  if (has_loss_) bound.results.push_back(executable.output("loss"));
+  if (tells_taken_) bound.results.push_back(executable.output(kStepTaken));
   for (const Mean& mean : means_) {
     bound.results.push_back(executable.output(mean.logged.name + "/total"));
     bound.results.push_back(executable.output(mean.logged.name + "/count"));
@@ -126,17 +129,31 @@ void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t ite
 void Runner::add_results(std::int64_t batch, std::span<const float> results) {
   const auto samples = static_cast<double>(batch);
   ++steps_;
-  if (results.size() % 2 == 1) {
+  if (has_loss_) {
     loss_ = results[0];
+    results = results.subspan(1);
+    if (tells_taken_) {
+      const bool counts = !is_left_out(results[0] != 0);
+      results = results.subspan(1);
+      if (!counts) return;
+    }
     loss_mean_.total += loss_ * samples;
     loss_mean_.count += samples;
     if (!bad_step_ && !std::isfinite(loss_)) bad_step_ = steps_;
-    results = results.subspan(1);
   }
   for (std::size_t i = 0; i < means_.size(); ++i) {
     means_[i].total += results[2 * i];
     means_[i].count += results[2 * i + 1];
   }
+}
+
+/// Whether the last step is to have no part in the means.
+bool Runner::is_left_out(bool taken) {
+  if (taken) return false;
+  ++left_out_.all;
+  if (std::isfinite(loss_)) return false;
+  if (left_out_.without_loss++ == 0) left_out_.first = steps_;
+  return true;
 }
 
 double Runner::loss() {
@@ -149,13 +166,22 @@ std::optional<std::int64_t> Runner::bad_step() {
   return bad_step_;
 }
 
+StepsLeftOut Runner::left_out() {
+  ring_.drain();
+  return left_out_;
+}
+
 Logs Runner::logs() {
   ring_.drain();
   Logs logs;
   const auto add = [&](const Mean& mean) {
     logs[mean.logged.name] = mean.logged.of(mean.total, mean.count);
   };
-  if (loss_mean_.count > 0) add(loss_mean_);
+  if (loss_mean_.count > 0) {
+    add(loss_mean_);
+  } else if (left_out_.without_loss > 0) {
+    logs["loss"] = loss_;
+  }
   for (const Mean& mean : means_) add(mean);
   return logs;
 }
@@ -164,6 +190,7 @@ void Runner::reset() {
   ring_.drain();
   steps_ = 0;
   bad_step_.reset();
+  left_out_ = {};
   loss_mean_ = {{"loss"}};
   for (Mean& mean : means_) mean = {mean.logged};
 }
@@ -176,7 +203,10 @@ Json Runner::state() {
   };
   add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
-  return {{"steps", steps_}, {"bad_step", bad_step_.value_or(0)}, {"means", means}};
+  return {{"steps", steps_},
+          {"bad_step", bad_step_.value_or(0)},
+          {"left_out", {left_out_.all, left_out_.without_loss, left_out_.first}},
+          {"means", means}};
 }
 
 void Runner::restore(const Json& state) {
@@ -184,6 +214,10 @@ void Runner::restore(const Json& state) {
   steps_ = integer_of(state.at("steps"));
   const auto bad_step = integer_of(state.at("bad_step"));
   if (bad_step > 0) bad_step_ = bad_step;
+  if (const auto all = state.find("left_out"); all != state.end()) {
+    left_out_ = {integer_of(all->at(0)), integer_of(all->at(1)), integer_of(all->at(2))};
+  }
+  if (left_out_.without_loss > 0) loss_ = std::numeric_limits<double>::quiet_NaN();
   const auto read = [&](Mean& mean) {
     const Json& sums = state.at("means").at(mean.logged.name);
     mean.total = number_of(sums.at(0));

@@ -18,6 +18,14 @@
 
 namespace meshwork {
 
+/// Steps that have changed no weight, because the optimizer scales the loss and their gradients
+/// were not all finite.
+struct StepsLeftOut {
+  std::int64_t all = 0;
+  std::int64_t without_loss = 0;  ///< those of them whose loss was no number
+  std::int64_t first = 0;         ///< of these, from 1
+};
+
 /// Runs the programs of one kind over the batches of one split, and keeps Keras's running means of
 /// what they put out: the loss weighted by the size of the batch, metrics by their counts. A step
 /// is enqueued; whoever asks for numbers waits for them.
@@ -40,10 +48,13 @@ class Runner {
 
   /// The loss of the last step.
   double loss();
-  /// The means since reset(); a metric without samples is 0.
+  /// The means since reset(), without the steps that left_out() counts as without a loss; if there
+  /// are no others, the loss of the last. A metric without samples is 0.
   Logs logs();
-  /// The first step since reset(), from 1, whose loss was no number.
+  /// The first step since reset(), from 1, whose loss was no number and that was not left out.
   std::optional<std::int64_t> bad_step();
+  /// Since reset().
+  StepsLeftOut left_out();
   void reset();
   /// The sums behind these means, and back: an epoch that goes on in another run.
   Json state();
@@ -68,14 +79,15 @@ class Runner {
     double count = 0;
   };
 
-  BoundProgram bind(const ProgramKey& key, const Executable& executable) const;
+  BoundProgram bind(const Executable& executable) const;
   const BoundProgram& bound(const ProgramKey& key) const;
   const BoundProgram& bound_for(std::int64_t batch, std::int64_t iteration) const;
   void upload(const BoundProgram& bound, const data::Batch& batch);
   void run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
            double learning_rate);
   void add_results(std::int64_t batch, std::span<const float> results);
-  void name_metrics();
+  bool is_left_out(bool taken);
+  void name_results();
 
   const Session& session_;
   ProgramKind kind_;
@@ -87,7 +99,9 @@ class Runner {
   std::size_t next_upload_ = 0;
   StepRing ring_;
   const BoundProgram* last_ = nullptr;
-  std::int64_t steps_ = 0;  ///< finished since reset()
+  bool has_loss_ = false, tells_taken_ = false;  ///< the programs
+  std::int64_t steps_ = 0;                       ///< finished since reset()
+  StepsLeftOut left_out_;
   std::optional<std::int64_t> bad_step_;
   double loss_ = 0;
   Mean loss_mean_{{"loss"}};

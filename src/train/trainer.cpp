@@ -65,6 +65,22 @@ std::string describe_failure(double loss, std::int64_t epoch, std::int64_t step)
       epoch + 1, step, without_nan_sign(loss));
 }
 
+/// What to say of an epoch of so many steps; "" if nothing.
+std::string describe_left_out(const StepsLeftOut& left_out, std::int64_t epoch,
+                              std::int64_t steps) {
+  if (left_out.without_loss > 0) {
+    return fmt::format(
+        "epoch {}: warning: the loss of {} of {} steps is no number, first of step {}; the loss "
+        "scale leaves them out, and so do the means",
+        epoch + 1, left_out.without_loss, steps, left_out.first);
+  }
+  if (steps == 0 || left_out.all < steps) return "";
+  return fmt::format(
+      "epoch {}: warning: the loss scale leaves out all {} steps, for their gradients are not "
+      "finite; it is halved until they are",
+      epoch + 1, steps);
+}
+
 }  // namespace
 
 data::LoaderOptions training_options(const Job& job, const data::StagingMemory& memory,
@@ -204,6 +220,8 @@ bool Trainer::run_epoch() {
   if (evaluator_ && is_validated(config_.fit, epoch_)) validate(logs_);
   if (logs_learning_rate()) logs_["learning_rate"] = static_cast<double>(training_.learning_rate);
   share(logs_, session_.hosts());
+  const std::string warning = describe_left_out(runner_.left_out(), epoch_, step_);
+  if (!warning.empty()) training_.say(warning);
   for (const auto& callback : callbacks_) callback->end_epoch(epoch_, logs_, training_);
   bar_.finish(logs_);
   if (files_) files_->add_epoch(epoch_, logs_, pace_);
@@ -245,6 +263,8 @@ void Trainer::run_step() {
   ++step_;
   if (has_batch_callbacks_) {
     Logs logs = runner_.logs();
+    const double loss = runner_.loss();
+    if (!std::isfinite(loss)) logs["loss"] = loss;  // the means may be without it
     share(logs, session_.hosts());
     for (const auto& callback : callbacks_) {
       if (callback->wants_batches()) callback->end_batch(epoch_, step_ - 1, logs, training_);
