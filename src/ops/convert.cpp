@@ -19,7 +19,12 @@ DType converted_dtype(const OpArgs& args) {
   const bool normalizes = args.attrs.find("mean") != nullptr;
   MW_CHECK(dtype == DType::kFloat32 || (dtype == DType::kInt32 && !normalizes),
            "a conversion to {}", to_string(dtype));
-  MW_CHECK(!normalizes || args.attrs.reals("mean").size() == args.attrs.reals("std").size());
+  if (!normalizes) return dtype;
+  const std::size_t channels = args.attrs.reals("mean").size();
+  MW_CHECK(args.attrs.reals("std").size() == channels);
+  const Shape& stored = args.inputs[0].shape;
+  MW_CHECK(channels == 1 || stored.size() > 1, "{} means of samples without channels, {}", channels,
+           to_string(stored));
   return dtype;
 }
 

@@ -1,7 +1,9 @@
 // Stored numbers to those of training, on any number of threads.
 #include <doctest/doctest.h>
 
+#include "base/check.h"
 #include "kernel_runner.h"
+#include "ops/ops.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -36,6 +38,20 @@ TEST_CASE("threads that convert together convert like one, and like the naive ke
     check_threads("convert", {samples}, whole, attrs);
     check_fast("convert", {samples}, whole, attrs);
   }
+}
+
+TEST_CASE("scalar samples have one mean for all") {
+  const Tensor samples = some_tensor(DType::kUInt8, {300}, 5);
+  check_fast("take_rows", {samples, rows(200)}, {DType::kFloat32, {200}},
+             conversion(0.1, {0.5}, {0.25}));
+  const Attrs attrs = conversion(0.1, {0.5, 1}, {0.25, 1});
+  const std::vector<TensorType> inputs{samples.type, {DType::kInt32, {200}}};
+  const OpArgs taken{.inputs = inputs, .attrs = attrs, .output = {}};
+  CHECK_THROWS_WITH_AS(ops::kTakeRows.infer(taken), doctest::Contains("2 means of samples without"),
+                       CheckFailure);
+  const OpArgs whole{.inputs = {inputs.data(), 1}, .attrs = attrs, .output = {}};
+  CHECK_THROWS_WITH_AS(ops::kConvert.infer(whole), doctest::Contains("2 means of samples without"),
+                       CheckFailure);
 }
 
 TEST_CASE("a device takes its part of every row") {

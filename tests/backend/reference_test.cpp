@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "base/check.h"
+#include "graph/attention_options.h"
 #include "kernel_runner.h"
 
 using namespace meshwork;
@@ -157,6 +159,32 @@ TEST_CASE("naive softmax, log_softmax and sparsemax") {
                {1.0F / 3, 1.0F / 3, 1.0F / 3});
   check_values(reference("sparsemax", {floats({1, 2}, {kNan, 0})}, f32({1, 2}), last),
                {kNan, kNan});
+  // Numbers beside which a one is nothing.
+  for (const double large : {1e10, 1e30, -1e30}) {
+    CAPTURE(large);
+    const Tensor far = floats({2, 3}, {large, large, -2e30, 3e30, large, 1});
+    check_values(reference("sparsemax", {far}, f32({2, 3}), last), {0.5, 0.5, 0, 1, 0, 0});
+  }
+}
+
+TEST_CASE("naive crossentropy of many classes takes a moment") {
+  const std::int64_t classes = 20000;
+  const Values zeros(static_cast<std::size_t>(classes), 0);
+  const Tensor x = floats({1, classes}, zeros), label = tensor(DType::kInt32, {1}, {7});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto slopes =
+      reference("crossentropy_gradient", {x, label, floats({1}, {1})}, f32({1, classes}));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(slopes[7] == doctest::Approx(1 - 1.0 / 20000));
+  CHECK(slopes[8] == doctest::Approx(-1.0 / 20000));
+}
+
+TEST_CASE("naive attention: the log_sum of scores that are no numbers is none") {
+  const auto line = [](double x) { return floats({1, 1, 1, 1, 1}, {x}); };
+  const auto keys = floats({1, 2, 1, 1}, {kNan, kNan});
+  check_values(reference("attention_log_sum", {line(1), keys, keys}, f32({1, 1, 1, 1}),
+                         attention_attrs({.scale = 1})),
+               {kNan});
 }
 
 TEST_CASE("naive einsum") {

@@ -137,6 +137,17 @@ TEST_CASE("naive convolutions multiply what they should") {
   CHECK(checked > 60);
 }
 
+TEST_CASE("naive convolutions do not multiply by padding") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = floats({1, 2, 1}, {1, 2}), w = floats({3, 1, 1}, {nan, 10, 100});
+  const std::vector<std::int64_t> one{1};
+  const Attrs attrs{{"strides", one}, {"padding", one}, {"dilations", one}, {"groups", 1}};
+  const Tensor y =
+      run(*make_reference_backend(), "convolution", {x, w}, {DType::kFloat32, {1, 2, 1}}, attrs);
+  CHECK(y.values[0] == 210);
+  CHECK(std::isnan(y.values[1]));
+}
+
 TEST_CASE("naive pools take what they should") {
   int checked = 0;
   for (const OpCase& op_case : window_cases()) {

@@ -12,6 +12,7 @@
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "base/rng.h"
+#include "elementwise/comparison.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::reference {
@@ -133,7 +134,7 @@ class Operands {
 /// log of the sum of exp(score); kNoKeys if none counts.
 double log_sum(const Line& scores) {
   double max = -std::numeric_limits<double>::infinity();
-  for (const double score : scores) max = std::max(max, score);
+  for (const double score : scores) max = elementwise::Maximum::apply(max, score);
   if (std::isinf(max) && max < 0) return kNoKeys;
   double sum = 0;
   for (const double score : scores) sum += std::exp(score - max);

@@ -27,8 +27,7 @@ std::int32_t whole(double value) {
                                                             : static_cast<std::int32_t>(nearest);
 }
 
-/// Writes element i of y, which stands at `index` in the whole tensor and is stored at `raw`;
-/// nullptr: nowhere.
+/// Writes element i of y, which stands at `index` in y and is stored at `raw`; nullptr: nowhere.
 void write(const KernelArgs& args, std::int64_t i, const Shape& index, const std::byte* raw) {
   const TensorView& y = args.output;
   double value = 0;
@@ -41,14 +40,9 @@ void write(const KernelArgs& args, std::int64_t i, const Shape& index, const std
   } else if (raw == nullptr) {
     y.as<float>()[i] = 0;
   } else {
-    y.as<float>()[i] =
-        normalized(args.attrs, static_cast<float>(value), index.empty() ? 0 : index.back());
+    const std::int64_t channel = index.empty() ? 0 : index.back() + y.region.offset.back();
+    y.as<float>()[i] = normalized(args.attrs, static_cast<float>(value), channel);
   }
-}
-
-Shape global_index(const TensorView& y, Shape index) {
-  for (std::size_t d = 0; d < index.size(); ++d) index[d] += y.region.offset[d];
-  return index;
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ Launch convert_stored(const KernelArgs& args) {
     const auto size = static_cast<std::int64_t>(size_of(x.type.dtype));
     std::int64_t i = 0;
     for_each_index(args.output.type.shape, [&](const Shape& index) {
-      write(args, i, global_index(args.output, index), x.data + i * size);
+      write(args, i, index, x.data + i * size);
       ++i;
     });
   };
@@ -73,10 +67,13 @@ Launch take_rows(const KernelArgs& args) {
     const Shape strides = row_major_strides(samples.type.shape);
     std::int64_t i = 0;
     for_each_index(args.output.type.shape, [&](const Shape& index) {
-      Shape place = global_index(args.output, index);
-      place[0] = args.inputs[1].as<std::int32_t>()[index[0]];
-      const bool is_there = place[0] >= 0 && place[0] < samples.type.shape[0];
-      write(args, i++, place, is_there ? samples.data + offset_of(place, strides) * size : nullptr);
+      const std::int64_t row = args.inputs[1].as<std::int32_t>()[index[0]];
+      const bool is_there = row >= 0 && row < samples.type.shape[0];
+      std::int64_t place = row * strides[0];
+      for (std::size_t d = 1; d < index.size(); ++d) {
+        place += (index[d] + args.output.region.offset[d]) * strides[d];
+      }
+      write(args, i++, index, is_there ? samples.data + place * size : nullptr);
     });
   };
 }

@@ -1,7 +1,8 @@
-// convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k, c,
-// f] convolution_backward_data:  x[i, c] = sum over the o, k of which i is read, and f, of y[o, f]
-// w[k, c, f] convolution_backward_filter: w[k, c, f] = sum over o of x[o * stride - padding + k *
-// dilation, c] y[o, f]
+// With i = o * stride - padding + k * dilation, as far as x has it:
+//
+// convolution:                 y[o, f] = sum over k, c of x[i, c] w[k, c, f]
+// convolution_backward_data:   x[i, c] = sum over o, k, f of y[o, f] w[k, c, f]
+// convolution_backward_filter: w[k, c, f] = sum over o of x[i, c] y[o, f]
 #include <algorithm>
 
 #include "backend/cpu/reference/kernels.h"

@@ -16,21 +16,22 @@ struct Line {
   std::int64_t classes;
   std::int64_t label;
 
+  double max, log_sum;  ///< of x, and of exp(x - max)
+
   bool is_hit() const { return label >= 0 && label < classes; }
 
   /// ln of the softmax at `c`.
-  double log_share(std::int64_t c) const {
-    float max = -std::numeric_limits<float>::infinity();
-    for (std::int64_t i = 0; i < classes; ++i) max = elementwise::Maximum::apply(max, x[i]);
-    double sum = 0;
-    for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(static_cast<double>(x[i]) - max);
-    return static_cast<double>(x[c]) - max - std::log(sum);
-  }
+  double log_share(std::int64_t c) const { return x[c] - max - log_sum; }
 };
 
-Line line_of(const TensorView& x, const TensorView& labels, std::int64_t row) {
-  const std::int64_t classes = x.type.shape.back();
-  return {x.as<float>() + row * classes, classes, labels.as<std::int32_t>()[row]};
+Line line_of(const TensorView& view, const TensorView& labels, std::int64_t row) {
+  const std::int64_t classes = view.type.shape.back();
+  const float* x = view.as<float>() + row * classes;
+  float max = -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; i < classes; ++i) max = elementwise::Maximum::apply(max, x[i]);
+  double sum = 0;
+  for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(static_cast<double>(x[i]) - max);
+  return {x, classes, labels.as<std::int32_t>()[row], max, std::log(sum)};
 }
 
 }  // namespace

@@ -12,13 +12,15 @@
 namespace meshwork::reference {
 namespace {
 
-/// tau of a line that has been sorted in falling order, and is not empty.
+/// tau of x - max, for a line that has been sorted in falling order, and is not empty. Of numbers
+/// as large as 1e17 a one would be lost.
 double threshold(const float* sorted, std::int64_t extent) {
   double sum = 0;
   double tau = 0;
   for (std::int64_t k = 1; k <= extent; ++k) {
-    sum += sorted[k - 1];
-    if (1 + static_cast<double>(k) * sorted[k - 1] <= sum) break;
+    const double shifted = static_cast<double>(sorted[k - 1]) - sorted[0];
+    sum += shifted;
+    if (1 + static_cast<double>(k) * shifted <= sum) break;
     tau = (sum - 1) / static_cast<double>(k);
   }
   return tau;
@@ -31,13 +33,15 @@ void project_line(const float* x, float* y, float* sorted, std::int64_t extent,
     sorted[i] = x[i * stride];
     finite = finite && std::isfinite(sorted[i]);
   }
+  double max = 0;
   double tau = std::numeric_limits<double>::quiet_NaN();
-  if (finite) {
+  if (finite && extent > 0) {
     std::sort(sorted, sorted + extent, std::greater<>());
+    max = sorted[0];
     tau = threshold(sorted, extent);
   }
   for (std::int64_t i = 0; i < extent; ++i) {
-    const auto shifted = static_cast<float>(x[i * stride] - tau);
+    const auto shifted = static_cast<float>(x[i * stride] - max - tau);
     y[i * stride] = shifted < 0 ? 0 : shifted;
   }
 }
