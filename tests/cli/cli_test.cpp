@@ -143,6 +143,15 @@ TEST_CASE("a GPU that is not there is one line, before anything starts") {
   CHECK(run_program("paths configs/keras_guide.yaml --device auto", hidden).exit_code == 0);
   CHECK(run_program("paths configs/keras_guide.yaml --device cuda", hidden).exit_code ==
         (is_built ? 0 : 2));
+  if (!is_built) return;
+  // Sums that are launched side by side have scratch, of which the kernels know.
+  const Finished plan =
+      run_program("fit configs/uneven.yaml --mesh 2x2 --dump plan --device cuda", hidden);
+  CHECK(plan.exit_code == 0);
+  const std::size_t beside = plan.out.find(" beside %");
+  REQUIRE(beside != std::string::npos);
+  CHECK(plan.out.substr(beside, plan.out.find('\n', beside) - beside).find("= reduce_sum(") !=
+        std::string::npos);
 }
 
 TEST_CASE("devices --json is for programs") {
