@@ -117,6 +117,33 @@ def machine(build):
     return " ".join([onednn, *caches[:1], *(name for name in INSTRUCTIONS if name in flags)])
 
 
+def differences(there, here):
+    """How this machine is not that of the list.
+
+    >>> differences("libdnnl.so.2.6 2048K avx2 amx_bf16", "libdnnl.so.3.1 1024K avx2 avx512f")
+    'oneDNN is libdnnl.so.3.1, not libdnnl.so.2.6; the second-level cache 1024K, not 2048K; \
+the processor has avx512f; it has no amx_bf16'
+    >>> differences("libdnnl.so.2.6 avx2 avx512f", "libdnnl.so.2.6 512K avx2")
+    'the second-level cache 512K, not unknown; the processor has no avx512f'
+    """
+    def parts(machine):
+        onednn, *words = machine.split()
+        caches = [word for word in words if word not in INSTRUCTIONS]
+        return onednn, " ".join(caches) or "unknown", set(words) - set(caches)
+
+    (onednn, cache, flags), (my_onednn, my_cache, my_flags) = parts(there), parts(here)
+    found = []
+    if my_onednn != onednn:
+        found.append(f"oneDNN is {my_onednn}, not {onednn}")
+    if my_cache != cache:
+        found.append(f"the second-level cache {my_cache}, not {cache}")
+    for verb, names in ("has", my_flags - flags), ("has no", flags - my_flags):
+        if names:
+            subject = "it" if found and found[-1].startswith("the processor") else "the processor"
+            found.append(f"{subject} {verb} {', '.join(sorted(names))}")
+    return "; ".join(found)
+
+
 def stored():
     """(machine, digest and loss by name)"""
     lines = LIST.read_text(encoding="utf-8").splitlines()
@@ -154,7 +181,8 @@ def main():
     if not arguments.update:
         on, expected = stored()
         if on != here:
-            print(f"skipped: digests are known on {on}, and this is {here}")
+            print("skipped, nothing is compared: sums have other bits here than where the list was "
+                  f"made; {differences(on, here)}")
             sys.exit(SKIPPED)
     results = {name: run(build, words) for name, words in wanted(arguments)}
     if not arguments.update:
