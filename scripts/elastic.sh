@@ -18,7 +18,7 @@
 # signal to this script end it: another start would change nothing. Its exit code is that of the last
 # start.
 #
-#   scripts/elastic.sh -n 8 --step 2 build/src/meshwork fit configs/guide.yaml --mesh data=-1,model=2
+#   scripts/elastic.sh -n 8 --step 2 build/src/meshwork fit configs/keras_guide.yaml --mesh data=-1,model=2
 set -uo pipefail
 
 usage() {

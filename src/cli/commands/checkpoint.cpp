@@ -16,15 +16,15 @@ namespace meshwork::cli {
 namespace {
 
 constexpr const char* kDetails = R"(Examples:
-  meshwork checkpoint list runs/guide
+  meshwork checkpoint list runs/keras_guide
       the checkpoints of a run, the oldest first: how far it was, its last epoch's logs
-  meshwork checkpoint show runs/guide/checkpoints/step-469
+  meshwork checkpoint show runs/keras_guide/checkpoints/step-24
       where the run stood, and every tensor; of a run its newest checkpoint
-  meshwork checkpoint verify runs/guide
+  meshwork checkpoint verify runs/keras_guide
       reads every byte and compares the checksums; exit code 3 and the place where one differs
   meshwork checkpoint diff runs/a runs/b
       tensors that differ, by how much; exit code 1 if any does
-  meshwork checkpoint prune runs/guide --keep 1
+  meshwork checkpoint prune runs/keras_guide --keep 1
       removes all but the newest ones, and the best)";
 
 struct Arguments {

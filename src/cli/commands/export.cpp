@@ -20,15 +20,15 @@ namespace meshwork::cli {
 namespace {
 
 constexpr const char* kDetails = R"(Examples:
-  meshwork export runs/guide --output guide.weights.h5
+  meshwork export runs/keras_guide --output guide.weights.h5
       for Keras 3: model.load_weights('guide.weights.h5')
-  meshwork export runs/guide/checkpoints/step-469 --output guide.weights.h5
+  meshwork export runs/keras_guide/checkpoints/step-24 --output guide.weights.h5
       with the state of the optimizer, for a model that is compiled
-  meshwork export runs/guide --output guide.keras
+  meshwork export runs/keras_guide --output guide.keras
       for Keras 3: model = keras.models.load_model('guide.keras'), layers and all
-  meshwork export runs/guide --output guide.npz
+  meshwork export runs/keras_guide --output guide.npz
       for NumPy: an array for each variable, by its path
-  meshwork export theirs.weights.h5 --config configs/guide.yaml --output ours.safetensors
+  meshwork export theirs.weights.h5 --config configs/keras_guide.yaml --output ours.safetensors
   meshwork export model.safetensors --config configs/gpt2.yaml --output gpt2.weights.h5
       of Hugging Face, by the weights_map of the configuration
 

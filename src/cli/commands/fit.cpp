@@ -125,7 +125,8 @@ Run add(Options& options) {
                    arguments->resume);
   options.add_flag("--overwrite", "remove what a run has left in the run directory",
                    arguments->overwrite);
-  options.add_flag("--new", "take the next free name, such as runs/guide-2, for the run directory",
+  options.add_flag("--new",
+                   "take the next free name, such as runs/keras_guide-2, for the run directory",
                    arguments->takes_new);
   options.add_flag("--json", "print nothing but what run.json says, on one line", arguments->json);
   return [arguments] { return run(*arguments); };
