@@ -31,8 +31,7 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
   }
 }
 
-/// All programs of a kind put out the same numbers, but for metrics where gradients are
-/// accumulated.
+/// All programs of a kind, and those that accumulate gradients, put out the same numbers.
 void Runner::name_results() {
   constexpr std::string_view kTotal = "/total";
   const config::Config& config = session_.job().config;
@@ -125,7 +124,6 @@ void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t ite
   last_ = &bound;
 }
 
-/// All programs of a kind but those that accumulate gradients give the same results.
 void Runner::add_results(std::int64_t batch, std::span<const float> results) {
   const auto samples = static_cast<double>(batch);
   ++steps_;
