@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -13,6 +15,9 @@
 
 namespace meshwork {
 namespace {
+
+/// Bytes of an input that is copied to the device with others.
+constexpr std::int64_t kSmallInput = std::int64_t{16} << 10U;
 
 /// Where a value stands: bytes into a buffer.
 struct Place {
@@ -34,6 +39,7 @@ class Memory {
     place_variables();
     place_inputs();
     place_joined();
+    place_results();
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) assign(id, i);
     }
@@ -54,6 +60,13 @@ class Memory {
   static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
   int end() const { return static_cast<int>(plan_.instructions.size()); }
   Instruction& instruction(int i) { return plan_.instructions[slot(i)]; }
+
+  /// With what aligns the next one.
+  std::int64_t bytes_of(ValueId id) const { return target_.aligned(num_bytes(graph_.type(id))); }
+  std::int64_t bytes_of(const std::vector<ValueId>& values) const {
+    return std::transform_reduce(values.begin(), values.end(), std::int64_t{0}, std::plus<>(),
+                                 [&](ValueId id) { return bytes_of(id); });
+  }
 
   int new_buffer(std::int64_t bytes, int first) {
     buffers_.push_back({.bytes = target_.aligned(bytes), .first = first, .last = first});
@@ -189,11 +202,43 @@ class Memory {
            last_use_[id] == i;
   }
 
+  /// Small ones stand side by side, so that one copy fills them all.
   void place_inputs() {
+    std::vector<ValueId> small;
     for (const ValueId v : graph_.ids()) {
       if (graph_.node(v).op->leaf != Leaf::kInput) continue;
-      place_[v] = {new_buffer(num_bytes(graph_.type(v)), -1), 0};
-      buffers_[slot(place_[v].buffer)].last = last_use_[v];
+      if (bytes_of(v) <= kSmallInput) {
+        small.push_back(v);
+      } else {
+        place_[v] = {new_buffer(bytes_of(v), -1), 0};
+        buffers_[slot(place_[v].buffer)].last = last_use_[v];
+      }
+    }
+    if (small.empty()) return;
+    Place place{new_buffer(bytes_of(small), -1), 0};
+    for (const ValueId v : small) {
+      place_[v] = place;
+      place.within += bytes_of(v);
+      int& last = buffers_[slot(place.buffer)].last;
+      last = std::max(last, last_use_[v]);
+    }
+  }
+
+  /// Scalars that kernels compute stand side by side, so that one copy reads them all.
+  void place_results() {
+    std::vector<ValueId> scalars;
+    for (const NamedValue& output : graph_.outputs) {
+      const ValueId id = output.value;
+      const bool is_own = root_[id] == id && made_by_[id] >= 0 && !fixed_.contains(id);
+      const bool is_computed = graph_.node(id).op->collective == Collective::kNone;
+      if (!is_own || !is_computed || num_elements(graph_.type(id).shape) != 1) continue;
+      if (std::ranges::find(scalars, id) == scalars.end()) scalars.push_back(id);
+    }
+    if (scalars.empty()) return;
+    Place place{new_buffer(bytes_of(scalars), end()), 0};
+    for (const ValueId id : scalars) {
+      fix(id, place);
+      place.within += bytes_of(id);
     }
   }
 
@@ -213,13 +258,11 @@ class Memory {
   }
 
   void place_reduced(const std::vector<ValueId>& nodes, int start) {
-    std::int64_t bytes = 0;
-    for (const ValueId id : nodes) bytes += target_.aligned(num_bytes(graph_.type(id)));
-    Place place{new_buffer(bytes, start), 0};
+    Place place{new_buffer(bytes_of(nodes), start), 0};
     for (const ValueId id : nodes) {
       fixed_[id] = place;
       if (const ValueId operand = made_for(id, start); operand != kNoValue) fix(operand, place);
-      place.within += target_.aligned(num_bytes(graph_.type(id)));
+      place.within += bytes_of(id);
     }
   }
 

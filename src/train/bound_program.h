@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "exec/executable.h"
+#include "train/packed_copy.h"
 
 namespace meshwork {
 
@@ -10,9 +11,10 @@ namespace meshwork {
 struct BoundProgram {
   const Executable* executable = nullptr;
   std::vector<TensorView> fields;  ///< of the split
-  TensorView iteration, learning_rate;
+  /// The fields, if they are small, the iteration and the learning rate.
+  PackedCopy given;
   /// Scalars: the loss and whether the step was taken, if the program says so; of each metric two.
-  std::vector<TensorView> results;
+  PackedCopy results;
 };
 
 }  // namespace meshwork

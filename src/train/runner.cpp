@@ -1,6 +1,8 @@
 #include "train/runner.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,14 +13,23 @@
 #include "train/numerics.h"
 
 namespace meshwork {
+namespace {
+
+/// Bytes that are worth a copy on the host so as to go to the device with others.
+constexpr std::int64_t kSmall = std::int64_t{16} << 10U;
+
+/// Bytes between two results that are read along.
+constexpr std::int64_t kReadAlong = std::int64_t{4} << 10U;
+
+bool is_small(const TensorView& field) { return num_bytes(field.type) <= kSmall; }
+
+}  // namespace
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
     : session_(session),
       kind_(kind),
       fields_(split.fields),
-      uploaded_{session.device().make_event(), session.device().make_event()},
-      ring_(session.device(), session.stream(),
-            [this](std::int64_t batch, auto results) { add_results(batch, results); }) {
+      uploaded_{session.device().make_event(), session.device().make_event()} {
   if (kind == ProgramKind::kTrain) {
     steps_per_update_ = steps_per_update(session.job().config.compile->optimizer);
   }
@@ -29,6 +40,13 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
       bound_.emplace(key, bind(session.executable(key)));
     }
   }
+  std::int64_t given = 0, left = 0;
+  for (const auto& [key, bound] : bound_) {
+    given = std::max(given, bound.given.bytes);
+    left = std::max(left, bound.results.bytes);
+  }
+  ring_.emplace(session.device(), session.stream(), given, left,
+                [this](std::int64_t batch, auto results) { add_results(batch, results); });
 }
 
 /// All programs of a kind, and those that accumulate gradients, put out the same numbers.
@@ -54,17 +72,21 @@ void Runner::name_results() {
 BoundProgram Runner::bind(const Executable& executable) const {
   BoundProgram bound;
   bound.executable = &executable;
+  std::vector<TensorView> given, results;
   for (const data::Field& field : fields_) {
-    bound.fields.push_back(bound.executable->input(field.name));
+    bound.fields.push_back(executable.input(field.name));
+    given.push_back(is_small(bound.fields.back()) ? bound.fields.back() : TensorView{});
   }
-  bound.iteration = bound.executable->input("iteration");
-  bound.learning_rate = bound.executable->input("learning_rate");
-  if (has_loss_) bound.results.push_back(executable.output("loss"));
-  if (tells_taken_) bound.results.push_back(executable.output(kStepTaken));
+  given.push_back(executable.input("iteration"));
+  given.push_back(executable.input("learning_rate"));
+  if (has_loss_) results.push_back(executable.output("loss"));
+  if (tells_taken_) results.push_back(executable.output(kStepTaken));
   for (const Mean& mean : means_) {
-    bound.results.push_back(executable.output(mean.logged.name + "/total"));
-    bound.results.push_back(executable.output(mean.logged.name + "/count"));
+    results.push_back(executable.output(mean.logged.name + "/total"));
+    results.push_back(executable.output(mean.logged.name + "/count"));
   }
+  bound.given = PackedCopy(given, session_.device().target().alignment);
+  bound.results = PackedCopy(results, kReadAlong);
   return bound;
 }
 
@@ -81,46 +103,61 @@ const BoundProgram& Runner::bound_for(std::int64_t batch, std::int64_t iteration
 
 void Runner::upload(const BoundProgram& bound, const data::Batch& batch) {
   MW_CHECK(bound.fields.size() == batch.fields.size());
+  bool uploads = false;
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
     const TensorView& to = bound.fields[i];
-    if (to.data == nullptr) continue;
+    if (to.data == nullptr || is_small(to)) continue;
     session_.stream().copy_to_device(to.data, batch.fields[i].data, num_bytes(to.type));
+    uploads = true;
   }
-  session_.stream().record(*uploaded_[next_upload_]);
+  if (uploads) session_.stream().record(*uploaded_[next_upload_]);
   next_upload_ = 1 - next_upload_;
 }
 
-std::int64_t Runner::fill(data::Loader& loader, std::int64_t iteration) {
+const data::Batch& Runner::fill(data::Loader& loader, std::int64_t iteration) {
   uploaded_[next_upload_]->wait();  // the loader takes back the batch before the last
   const data::Batch& batch = loader.next();
   upload(bound_for(batch.size, iteration), batch);
-  return batch.size;
-}
-
-std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
-  const std::int64_t batch = fill(loader, iteration);
-  run(bound_for(batch, iteration), batch, iteration, learning_rate);
   return batch;
 }
 
-void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
-  const BoundProgram& bound = bound_for(batch.size, iteration);
-  upload(bound, batch);
-  run(bound, batch.size, iteration, learning_rate);
+std::int64_t Runner::step(data::Loader& loader, std::int64_t iteration, double learning_rate) {
+  const data::Batch& batch = fill(loader, iteration);
+  run(batch, iteration, learning_rate);
+  return batch.size;
 }
 
-void Runner::run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
-                 double learning_rate) {
-  const auto rate = static_cast<float>(learning_rate);
-  ring_.begin(batch);
-  ring_.upload(bound.iteration, &iteration);
-  ring_.upload(bound.learning_rate, &rate);
+void Runner::step(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
+  upload(bound_for(batch.size, iteration), batch);
+  run(batch, iteration, learning_rate);
+}
+
+void Runner::give(const BoundProgram& bound, const data::Batch& batch, std::int64_t iteration,
+                  float learning_rate) {
+  std::byte* const staged = ring_->begin(batch.size);
+  const auto put = [&](std::size_t i, const void* from, std::int64_t bytes) {
+    const std::int64_t place = bound.given.places[i];
+    if (place == PackedCopy::kNowhere) return;
+    std::memcpy(staged + place, from, static_cast<std::size_t>(bytes));
+  };
+  const std::size_t fields = bound.fields.size();
+  for (std::size_t i = 0; i < fields; ++i) {
+    put(i, batch.fields[i].data, num_bytes(bound.fields[i].type));
+  }
+  put(fields, &iteration, sizeof iteration);
+  put(fields + 1, &learning_rate, sizeof learning_rate);
+  ring_->give(bound.given);
+}
+
+void Runner::run(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
+  const BoundProgram& bound = bound_for(batch.size, iteration);
+  give(bound, batch, iteration, static_cast<float>(learning_rate));
   if (session_.job().config.debug.check_numerics) {
     run_checked(session_, *bound.executable);
   } else {
     bound.executable->run();
   }
-  ring_.end(bound.results);
+  ring_->end(bound.results);
   last_ = &bound;
 }
 
@@ -155,22 +192,22 @@ bool Runner::is_left_out(bool taken) {
 }
 
 double Runner::loss() {
-  ring_.drain();
+  ring_->drain();
   return loss_;
 }
 
 std::optional<std::int64_t> Runner::bad_step() {
-  ring_.drain();
+  ring_->drain();
   return bad_step_;
 }
 
 StepsLeftOut Runner::left_out() {
-  ring_.drain();
+  ring_->drain();
   return left_out_;
 }
 
 Logs Runner::logs() {
-  ring_.drain();
+  ring_->drain();
   Logs logs;
   const auto add = [&](const Mean& mean) {
     logs[mean.logged.name] = mean.logged.of(mean.total, mean.count);
@@ -185,7 +222,7 @@ Logs Runner::logs() {
 }
 
 void Runner::reset() {
-  ring_.drain();
+  ring_->drain();
   steps_ = 0;
   bad_step_.reset();
   left_out_ = {};
@@ -194,7 +231,7 @@ void Runner::reset() {
 }
 
 Json Runner::state() {
-  ring_.drain();
+  ring_->drain();
   Json means = Json::object();
   const auto add = [&](const Mean& mean) {
     means[mean.logged.name] = {number_to_json(mean.total), number_to_json(mean.count)};

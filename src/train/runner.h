@@ -41,8 +41,9 @@ class Runner {
   /// from 0 over the whole run: where the optimizer accumulates gradients over several, it says
   /// whether this one is an update.
   std::int64_t step(data::Loader& loader, std::int64_t iteration = 0, double learning_rate = 0);
-  /// The first part of it: the next batch of the loader to where the program reads it.
-  std::int64_t fill(data::Loader& loader, std::int64_t iteration = 0);
+  /// The first part of it: the next batch of the loader, and copies of its large fields to where
+  /// the program reads them.
+  const data::Batch& fill(data::Loader& loader, std::int64_t iteration = 0);
   /// A step on a batch in staging memory, which stays until the loss is asked for.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
 
@@ -83,8 +84,9 @@ class Runner {
   const BoundProgram& bound(const ProgramKey& key) const;
   const BoundProgram& bound_for(std::int64_t batch, std::int64_t iteration) const;
   void upload(const BoundProgram& bound, const data::Batch& batch);
-  void run(const BoundProgram& bound, std::int64_t batch, std::int64_t iteration,
-           double learning_rate);
+  void give(const BoundProgram& bound, const data::Batch& batch, std::int64_t iteration,
+            float learning_rate);
+  void run(const data::Batch& batch, std::int64_t iteration, double learning_rate);
   void add_results(std::int64_t batch, std::span<const float> results);
   bool is_left_out(bool taken);
   void name_results();
@@ -97,7 +99,7 @@ class Runner {
   /// Of the copies of the last two batches: while one is under way the host has the next read.
   std::array<std::unique_ptr<Event>, 2> uploaded_;
   std::size_t next_upload_ = 0;
-  StepRing ring_;
+  std::optional<StepRing> ring_;
   const BoundProgram* last_ = nullptr;
   bool has_loss_ = false, tells_taken_ = false;  ///< the programs
   std::int64_t steps_ = 0;                       ///< finished since reset()

@@ -1,5 +1,6 @@
 #include "train/step_ring.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,57 +10,56 @@ namespace meshwork {
 namespace {
 
 constexpr std::size_t kBlocks = 8;
-/// Of a block: scalars to the device, each on 8 bytes, and behind them the results.
-constexpr std::int64_t kGivenBytes = 64;
-constexpr std::size_t kMostResults = 1000;
-constexpr std::int64_t kBlockBytes =
-    kGivenBytes + static_cast<std::int64_t>(kMostResults * sizeof(float));
 
 }  // namespace
 
-StepRing::StepRing(Device& device, Stream& stream, Finished finished)
-    : stream_(stream), finished_(std::move(finished)), blocks_(kBlocks) {
+StepRing::StepRing(Device& device, Stream& stream, std::int64_t given, std::int64_t left,
+                   Finished finished)
+    : stream_(stream),
+      given_(given),
+      left_(left),
+      finished_(std::move(finished)),
+      blocks_(kBlocks) {
   for (Block& block : blocks_) {
-    block.memory = device.allocate_staging(kBlockBytes);
+    block.memory = device.allocate_staging(std::max<std::int64_t>(given + left, 1));
     block.copied = device.make_event();
   }
 }
 
-void StepRing::begin(std::int64_t batch) {
+std::byte* StepRing::begin(std::int64_t batch) {
   if (begun_ - done_ == std::ssize(blocks_)) finish_first();
   Block& mine = block(begun_++);
   mine.batch = batch;
-  mine.given = 0;
+  return mine.memory.get();
 }
 
-void StepRing::upload(const TensorView& to, const void* value) {
-  if (to.data == nullptr) return;
-  const std::int64_t bytes = num_bytes(to.type);
-  Block& mine = block(begun_ - 1);
-  MW_CHECK(bytes <= 8 && mine.given < kGivenBytes);
-  std::byte* staged = mine.memory.get() + mine.given;
-  std::memcpy(staged, value, static_cast<std::size_t>(bytes));
-  stream_.copy_to_device(to.data, staged, bytes);
-  mine.given += 8;
-}
-
-void StepRing::end(const std::vector<TensorView>& results) {
-  Block& mine = block(begun_ - 1);
-  MW_CHECK(results.size() <= kMostResults, "{} results of a step", results.size());
-  std::byte* to = mine.memory.get() + kGivenBytes;
-  for (const TensorView& result : results) {
-    stream_.copy_to_host(to, result.data, sizeof(float));
-    to += sizeof(float);
+void StepRing::give(const PackedCopy& given) {
+  MW_CHECK(given.bytes <= given_, "{} bytes for a step", given.bytes);
+  const std::byte* const staged = block(begun_ - 1).memory.get();
+  for (const PackedCopy::Range& range : given.ranges) {
+    stream_.copy_to_device(range.device, staged + range.staged, range.bytes);
   }
-  mine.results = results.size();
+}
+
+void StepRing::end(const PackedCopy& results) {
+  MW_CHECK(results.bytes <= left_, "{} bytes of a step", results.bytes);
+  Block& mine = block(begun_ - 1);
+  std::byte* const staged = mine.memory.get() + given_;
+  for (const PackedCopy::Range& range : results.ranges) {
+    stream_.copy_to_host(staged + range.staged, range.device, range.bytes);
+  }
+  mine.results = results.places;
   stream_.record(*mine.copied);
 }
 
 void StepRing::finish_first() {
   const Block& first = block(done_++);
   first.copied->wait();
-  const auto* results = reinterpret_cast<const float*>(first.memory.get() + kGivenBytes);
-  finished_(first.batch, {results, first.results});
+  std::vector<float> results(first.results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::memcpy(&results[i], first.memory.get() + given_ + first.results[i], sizeof(float));
+  }
+  finished_(first.batch, results);
 }
 
 void StepRing::drain() {

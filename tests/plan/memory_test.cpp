@@ -370,3 +370,29 @@ TEST_CASE("an arena has few holes") {
     CHECK(static_cast<double>(plan.arena_bytes) < 1.1 * static_cast<double>(plan.live_bytes));
   }
 }
+
+TEST_CASE("what the host gives and takes in a step stands side by side") {
+  std::string text = perceptron("mesh: {data: 1}", 8, 30);
+  text.replace(text.find("loss: mse"), 9, "loss: mse, metrics: [mae, mse]");
+  const Plan plan = plan_of(text, ProgramKind::kTrain);
+  const auto places_of = [&](const auto& values) {
+    std::map<std::int64_t, std::int64_t> ends;
+    for (const ValueId id : values) {
+      const std::int64_t begin = plan.offsets[static_cast<std::size_t>(id)];
+      ends[begin] = begin + cpu_target(1).aligned(num_bytes(plan.program.type(id)));
+    }
+    return ends;
+  };
+  std::vector<ValueId> inputs, results;
+  for (const ValueId id : plan.program.ids()) {
+    if (plan.program.node(id).op->leaf == Leaf::kInput) inputs.push_back(id);
+  }
+  for (const NamedValue& output : plan.program.outputs) results.push_back(output.value);
+  CHECK(inputs.size() == 4);  // two fields, the iteration, the learning rate
+  CHECK(results.size() == 5);
+  for (const auto& ends : {places_of(inputs), places_of(results)}) {
+    for (auto place = ends.begin(); std::next(place) != ends.end(); ++place) {
+      CHECK(place->second == std::next(place)->first);
+    }
+  }
+}

@@ -14,8 +14,9 @@ using ElementwiseStep = void (*)(const T* const* operands, unsigned repeats, T* 
                                  std::int64_t count);
 using FusionStep = ElementwiseStep<float>;
 
-/// The step of an elementwise op of float32, or of a cast from whole numbers or from or to floats of
-/// 16 bits, whose operand or result is then taken as what it is; for this machine. nullptr: there is none.
+/// The step of an elementwise op of float32, or of a cast from whole numbers or from or to floats
+/// of 16 bits, whose operand or result is then taken as what it is; for this machine. nullptr:
+/// there is none.
 FusionStep find_fusion_step(std::string_view op, DType from = DType::kFloat32,
                             DType to = DType::kFloat32);
 
