@@ -41,9 +41,11 @@ struct KernelArgs {
 /// nodes of the shape of these; or at most one product of two matrices (einsum) or gradient of a
 /// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
 /// pass comes to them. Numbers that they read (constant, of float32) are members of any shape,
-/// which no others read. Or nodes that read the same operands, of ops that the target says it
-/// computes together; or one node of an op of which it says it computes several at once, for
-/// bind_passes. Memory for scratch is asked for with members whose outputs have no data.
+/// which no others read. Or nodes that read the same operands, but for the last ones of some, of
+/// ops that the target says it computes together: a result that may take the place of an operand
+/// (in_place) is written when all of this has been read. Or one node of an op of which it says it
+/// computes several at once, for bind_passes. Memory for scratch is asked for with members whose
+/// outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

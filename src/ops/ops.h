@@ -39,8 +39,9 @@ extern const OpDef kSoftmax;
 extern const OpDef kSparsemax;
 
 // Of logits x [.., c] and labels int32 [..], with softmax: what losses become (rewrite/).
-extern const OpDef kCrossentropy;          // (x, labels) -> [..]; 0 if out of range
-extern const OpDef kCrossentropyGradient;  // (x, labels, d [.., 1]) -> [.., c]; d: of its negative
+extern const OpDef kCrossentropy;  // (x, labels) -> [..]; 0 if out of range
+extern const OpDef
+    kCrossentropyGradient;  // (x, labels, d [.., 1] or {d}) -> [.., c] (dtype); d: of its negative
 
 // Attention and what its gradients need: graph/attention_options.h.
 extern const OpDef kAttention;        // (q, k, v, (mask), (step), (shift)) -> [b, t, g, r, e]

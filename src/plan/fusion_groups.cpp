@@ -184,20 +184,39 @@ class FusionFinder {
 
   /// Joins nodes of different ops of `names` ("+a+b+") that read the same.
   void join_siblings(const std::string& names) {
-    std::map<std::pair<std::vector<ValueId>, std::string>, ValueId> known;
+    std::map<ValueId, std::vector<ValueId>> by_operand;
     for (const ValueId id : program_.ids()) {
       const Node& node = program_.node(id);
       if (names.find("+" + std::string(node.op->name) + "+") == std::string::npos) continue;
-      const auto [first, is_new] = known.try_emplace({node.inputs, to_string(node.attrs)}, id);
-      const std::vector<ValueId>& others = units_[slot(unit_of_[first->second])];
-      const bool is_twin = std::any_of(others.begin(), others.end(), [&](ValueId other) {
-        return program_.node(other).op == node.op;
-      });
-      if (is_new || is_twin) continue;
-      const int one = unit_of_[first->second], other = unit_of_[id];
+      std::vector<ValueId>& known = by_operand[node.inputs.front()];
+      const auto found =
+          std::ranges::find_if(known, [&](ValueId other) { return are_siblings(other, id); });
+      if (found == known.end()) {
+        known.push_back(id);
+        continue;
+      }
+      const int one = unit_of_[*found], other = unit_of_[id];
       const bool is_before = position_[slot(one)] < position_[slot(other)];
       is_before ? join(one, other) : join(other, one);
     }
+  }
+
+  /// Whether a node reads what another does, of which it may leave out the last, the attributes
+  /// that both have are equal, and no node of its op is with that one.
+  bool are_siblings(ValueId first, ValueId id) const {
+    const Node &one = program_.node(first), &other = program_.node(id);
+    const std::size_t common = std::min(one.inputs.size(), other.inputs.size());
+    const bool reads_same =
+        std::equal(one.inputs.begin(), one.inputs.begin() + static_cast<std::ptrdiff_t>(common),
+                   other.inputs.begin());
+    const bool is_alike = std::ranges::all_of(one.attrs.entries(), [&](const auto& entry) {
+      const Attr* const same = other.attrs.find(entry.first);
+      return same == nullptr || *same == entry.second;
+    });
+    const std::vector<ValueId>& joined = units_[slot(unit_of_[first])];
+    const bool is_twin = std::ranges::any_of(
+        joined, [&](ValueId known) { return program_.node(known).op == other.op; });
+    return reads_same && is_alike && !is_twin;
   }
 
   /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands

@@ -170,9 +170,13 @@ class Memory {
   /// Whether `id` may be written over the operands of instruction `i` that it overlaps: they stand
   /// where it will, it reads them, if at all, element by element, and nothing in the instruction
   /// reads them later, in another pass, or otherwise than by the element or the row.
+  /// Ops that the target computes together read all before they write.
   template <class Overlaps, class IsSame>
   bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
     if (!graph_.node(id).op->in_place) return false;
+    const OpDef& op = *graph_.node(id).op;
+    const bool is_one = op.elementwise || op.collective != Collective::kNone;
+    const bool together = instruction_size(i) > 1 && !is_one;
     const TensorType& type = graph_.type(id);
     const Instruction& instruction = plan_.instructions[slot(i)];
     for (const ValueId reader : instruction.nodes) {
@@ -181,8 +185,8 @@ class Memory {
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
         if (pass_of(instruction, reader) != pass_of(instruction, id)) return false;
-        if (!by_element || reader > id || graph_.type(input) != type || !is_same(input))
-          return false;
+        const bool in_turn = together || (by_element && reader <= id);
+        if (!in_turn || graph_.type(input) != type || !is_same(input)) return false;
       }
     }
     return true;

@@ -1,5 +1,6 @@
-// negate(take_along_axis(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise: no
-// value of the size of x stands between
+// negate(take_along_axis(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise,
+// which is rounded to 16 bits at once where that is what is read: no value of the size of x stands
+// between
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -17,6 +18,7 @@ struct Replacement {
   ValueId id;
   const OpDef* op;
   std::vector<ValueId> inputs;
+  Attrs attrs = {};
 };
 
 class Finder {
@@ -79,9 +81,19 @@ class Finder {
     }
     const auto operands = on_labels(target);
     if (!operands || global(target) != global(log)) return std::nullopt;
-    return Replacement{result,
-                       &ops::kCrossentropyGradient,
-                       {node(log).inputs[0], operands->first, operands->second}};
+    const auto& [labels, d] = *operands;
+    Replacement found{result, &ops::kCrossentropyGradient, {node(log).inputs[0], labels}};
+    if (node(d).op->is_constant) {
+      found.attrs.set("d", node(d).attrs.real("value"));
+    } else {
+      found.inputs.push_back(d);
+    }
+    const ValueId rounded = only_reader(result, ops::kCast);
+    if (rounded != kNoValue && is_narrow_float(node(rounded).type.dtype)) {
+      found.id = rounded;
+      found.attrs.set("dtype", std::string(to_string(node(rounded).type.dtype)));
+    }
+    return found;
   }
 
   /// Whether `id` is the sum of `x` along its last dimension, which stays.
@@ -121,7 +133,7 @@ void run(Graph& program, const Target& /*target*/) {
     Node& node = program.node(replacement.id);
     node.op = replacement.op;
     node.inputs = std::move(replacement.inputs);
-    node.attrs = {};
+    node.attrs = std::move(replacement.attrs);
   }
 }
 

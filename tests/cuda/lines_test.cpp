@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "cuda/case_runs.h"
+#include "cuda/fusion_run.h"
 #include "cuda/placed_call.h"
 #include "cuda/values.h"
 #include "ops/ops.h"
@@ -130,6 +131,67 @@ TEST_CASE("crossentropy and its gradient, with labels that are no class") {
       CHECK(difference(mine, dx, 1e-6) == "");
       CHECK(gradient({.shift = shift, .in_place = 0}) == mine);
       if (shape == column) CHECK(gradient({.shift = shift, .in_place = 2}) == mine);
+    }
+  }
+}
+
+namespace {
+
+/// Values of a fusion group in memory of the host.
+struct HostGroup {
+  std::vector<HostTensor> memory;
+  FusionGroup group;
+
+  TensorView view(HostTensor tensor) {
+    memory.push_back(std::move(tensor));
+    HostTensor& mine = memory.back();
+    return {mine.type, whole_region(mine.type.shape), mine.bytes.data()};
+  }
+  void add(const OpDef& op, Attrs attrs, std::vector<std::size_t> operands,
+           const TensorType& output) {
+    group.members.push_back(
+        {op.name, std::move(attrs), std::move(operands), view(host_tensor(output)), true});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("crossentropy, its gradient and the greatest logit are one kernel, with the same bits") {
+  for (const Shape& shape : {Shape{70, 10}, Shape{3, 4, 77}, Shape{2, 9000}, Shape{9, 1000},
+                             Shape{900, 1}, Shape{0, 3}}) {
+    const TensorType rows{DType::kInt32, Shape(shape.begin(), shape.end() - 1)};
+    const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+    const HostTensor x = noise({DType::kFloat32, shape}, 5, 4);
+    const HostTensor labels = filled(
+        rows, [&](std::int64_t i) { return static_cast<double>(i * 7 % (shape.back() + 2)) - 1; });
+    const TensorType losses{DType::kFloat32, rows.shape};
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (const bool in_place : {false, true}) {
+        if (in_place && dtype != DType::kFloat32) continue;
+        CAPTURE(to_string(shape));
+        CAPTURE(to_string(dtype));
+        CAPTURE(in_place);
+        const Attrs of_gradient{{"d", -0.125}, {"dtype", std::string(to_string(dtype))}};
+        HostGroup host;
+        host.memory.reserve(8);
+        host.group.inputs = {host.view(x), host.view(labels)};
+        host.add(ops::kCrossentropy, {}, {0, 1}, losses);
+        host.add(ops::kCrossentropyGradient, of_gradient, {0, 1}, {dtype, shape});
+        host.add(ops::kArgMax, {{"axis", last}}, {0}, rows);
+        if (in_place) host.group.members[1].output = host.group.inputs[0];
+        for (const bool shifted : {false, true}) {
+          const std::vector<HostTensor> found = run_fusion(gpu_backend(), host.group, shifted);
+          const auto alone = [&](const OpDef& op, const std::vector<HostTensor>& inputs,
+                                 const Attrs& attrs, const TensorType& output) {
+            return call_placed(op, inputs, attrs, output, {.shift = shifted ? 1 : 0});
+          };
+          REQUIRE(found.size() == 3);
+          CHECK(found[0] == alone(ops::kCrossentropy, {x, labels}, {}, losses));
+          CHECK(found[1] ==
+                alone(ops::kCrossentropyGradient, {x, labels}, of_gradient, {dtype, shape}));
+          CHECK(found[2] == alone(ops::kArgMax, {x}, {{"axis", last}}, rows));
+        }
+      }
     }
   }
 }

@@ -208,6 +208,11 @@ void add_indexed(std::vector<OpCase>& cases) {
     column.push_back(1);
     cases.push_back(make_case(ops::kCrossentropyGradient, {uniform(deep), index, uniform(column)},
                               {}, float32(deep)));
+    cases.push_back(make_case(ops::kCrossentropyGradient, {uniform(deep), index}, {{"d", -0.25}},
+                              float32(deep)));
+    cases.push_back(make_case(ops::kCrossentropyGradient, {uniform(deep), index, uniform(column)},
+                              {{"dtype", std::string("bfloat16")}}, {DType::kBFloat16, deep}));
+    cases.back().tolerance = 1.0 / 128;
   }
 }
 

@@ -126,16 +126,17 @@ void add_biased_einsums(std::vector<OpCase>& cases) {
       {{"a b k, k h d -> a b h d", {3, 7, 24}, {24, 4, 6}, {3, 7, 4, 6}}, {4, 6}},
       {{"a b h d, h d n -> a b n", {4, 5, 3, 8}, {3, 8, 20}, {4, 5, 20}}, {20}},
   };
-  for (const auto& [product, bias] : list) {
+  for (const Biased& biased : list) {
+    const Contraction& product = biased.product;
     const auto add = [&](bool relu, std::vector<CaseInput> inputs) {
       cases.push_back(make_case(ops::kEinsumBias, std::move(inputs),
                                 {{"equation", product.equation}, {"relu", relu}},
                                 float32(product.result), {0, 1, 2}));
     };
-    add(false, {uniform(product.x), uniform(product.w), uniform(bias)});
+    add(false, {uniform(product.x), uniform(product.w), uniform(biased.bias)});
     // Whole numbers and a half: never near 0, where relu has no gradient.
     add(true, {integers(DType::kFloat32, product.x, -2, 2),
-               integers(DType::kFloat32, product.w, -2, 2), uniform(bias, 0.3, 0.7)});
+               integers(DType::kFloat32, product.w, -2, 2), uniform(biased.bias, 0.3, 0.7)});
   }
 }
 

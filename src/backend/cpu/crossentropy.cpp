@@ -5,9 +5,11 @@
 // gradient of both: the same bits.
 #include <algorithm>
 
+#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
+#include "backend/cpu/types.h"
 #include "base/parallel.h"
 #include "elementwise/arithmetic.h"
 
@@ -76,19 +78,33 @@ struct Loss {
   }
 };
 
+/// d of each line, or one number for all.
+struct Slopes {
+  const float* d;
+  float number;
+
+  [[gnu::always_inline]] float operator[](std::int64_t row) const {
+    return d == nullptr ? number : d[row];
+  }
+  Slopes from(std::int64_t row) const { return {d == nullptr ? nullptr : d + row, number}; }
+};
+
 /// y may be x, and d where lines have one element.
+template <class Y>
 struct Gradient {
-  [[gnu::always_inline]] static void run(Lines lines, const float* d, float* y) {
+  [[gnu::always_inline]] static void run(Lines lines, Slopes d, Y* y) {
     const std::int64_t extent = lines.extent;
     if (extent > kCached) {
       const float max = fold_lanes<elementwise::Maximum>(lines.x, extent);
       const float log = long_log(lines.x, max, extent);
-      const float factor = lines.is_hit(0) ? *d : 0.0F;
+      const float slope = d[0], factor = lines.is_hit(0) ? slope : 0.0F;
+      const auto part = [&](float x) {
+        return -(elementwise::Exp::apply((x - max) - log) * factor);
+      };
+      const float hit = lines.is_hit(0) ? part(lines.x[*lines.labels]) + slope : 0.0F;
 #pragma omp simd
-      for (std::int64_t i = 0; i < extent; ++i) {
-        y[i] = -(elementwise::Exp::apply((lines.x[i] - max) - log) * factor);
-      }
-      if (lines.is_hit(0)) y[*lines.labels] += *d;
+      for (std::int64_t i = 0; i < extent; ++i) store(y[i], part(lines.x[i]));
+      if (lines.is_hit(0)) store(y[*lines.labels], hit);
       return;
     }
     Cached cached;
@@ -104,10 +120,12 @@ struct Gradient {
       const float target = d[r];
       const float factor = lines.is_hit(r) ? target : 0.0F;
       const float* shares = cached.exponentials + r * extent;
-      float* line = y + r * extent;
+      Y* line = y + r * extent;
 #pragma omp simd
-      for (std::int64_t i = 0; i < extent; ++i) line[i] = -(shares[i] * factor);
-      if (lines.is_hit(r)) line[lines.labels[r]] += target;
+      for (std::int64_t i = 0; i < extent; ++i) store(line[i], -(shares[i] * factor));
+      if (!lines.is_hit(r)) continue;
+      const std::int32_t label = lines.labels[r];
+      store(line[label], -(shares[label] * factor) + target);
     }
   }
 };
@@ -143,13 +161,17 @@ Launch crossentropy(const KernelArgs& args) {
 }
 
 Launch crossentropy_gradient(const KernelArgs& args) {
-  const auto* d = args.inputs[2].as<float>();
-  auto* y = args.output.as<float>();
   if (num_elements(args.output.type.shape) == 0) return [] {};
-  return for_each_group(args,
-                        [d, y, run = vectorized<Gradient>()](const Lines& lines, std::int64_t row) {
-                          run(lines, d + row, y + row * lines.extent);
-                        });
+  const bool is_number = args.inputs.size() == 2;
+  const Slopes d{is_number ? nullptr : args.inputs[2].as<float>(),
+                 is_number ? static_cast<float>(args.attrs.real("d")) : 0};
+  return with_float(args.output.type.dtype, [&](auto number) {
+    using Y = decltype(number);
+    return for_each_group(args, [d, y = args.output.as<Y>(), run = vectorized<Gradient<Y>>()](
+                                    const Lines& lines, std::int64_t row) {
+      run(lines, d.from(row), y + row * lines.extent);
+    });
+  });
 }
 
 }  // namespace meshwork::cpu

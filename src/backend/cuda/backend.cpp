@@ -20,6 +20,12 @@ auto kernel_lists() {
        cuda::reduction_kernels(), cuda::table_kernels(), cuda::window_kernels()});
 }
 
+const std::vector<cuda::SiblingKernels>& sibling_kernels() {
+  static const std::vector<cuda::SiblingKernels> kAll{cuda::attention_siblings(),
+                                                      cuda::crossentropy_siblings()};
+  return kAll;
+}
+
 class CudaBackend final : public Backend {
  public:
   CudaBackend(std::optional<int> gpu, Target target) : target_(std::move(target)) {
@@ -54,7 +60,9 @@ class CudaBackend final : public Backend {
     return Backend::workspace(kernel, mine);
   }
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
-    if (auto siblings = cuda::bind_siblings(args, cuda::cuda_stream(stream))) return *siblings;
+    for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
+      if (auto launch = siblings.bind(args, cuda::cuda_stream(stream))) return *launch;
+    }
     return cuda::bind_fusions({&args, 1}, cuda::cuda_stream(stream));
   }
   Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
@@ -63,7 +71,10 @@ class CudaBackend final : public Backend {
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
     if (const auto bytes = cuda::sums_workspace(args)) return *bytes;
-    return cuda::siblings_workspace(args).value_or(0);
+    for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
+      if (const auto bytes = siblings.workspace(args)) return *bytes;
+    }
+    return 0;
   }
 
  private:
@@ -95,7 +106,9 @@ Target cuda_target() {
   for (const KernelList& list : kernel_lists()) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
   }
-  for (const std::string& ops : cuda::sibling_kernels()) target.kernels.emplace(ops);
+  for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
+    target.kernels.insert(siblings.ops.begin(), siblings.ops.end());
+  }
   for (const std::string_view op : cuda::sums_beside_others()) {
     target.kernels.emplace(fmt::format("{0}+{0}", op));
   }

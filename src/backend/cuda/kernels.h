@@ -32,10 +32,15 @@ std::vector<std::string_view> sums_beside_others();
 std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream);
 std::optional<std::int64_t> sums_workspace(const FusionGroup& group);
 
-/// Ops that are computed together where they read the same operands, joined by '+'.
-std::vector<std::string> sibling_kernels();
-/// The kernel of a group of such ops and the bytes of its scratch; nothing if it is none.
-std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream);
-std::optional<std::int64_t> siblings_workspace(const FusionGroup& group);
+/// Ops that are computed together where they read the same operands, those of each kernel joined by
+/// '+'; the kernel of a group of such ops, and the bytes of its scratch, nothing if it is of
+/// others.
+struct SiblingKernels {
+  std::vector<std::string> ops;
+  std::optional<Launch> (*bind)(const FusionGroup& group, CudaStream& stream);
+  std::optional<std::int64_t> (*workspace)(const FusionGroup& group);
+};
+SiblingKernels attention_siblings();
+SiblingKernels crossentropy_siblings();
 
 }  // namespace meshwork::cuda

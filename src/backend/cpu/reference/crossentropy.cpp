@@ -46,14 +46,18 @@ Launch crossentropy(const KernelArgs& args) {
 }
 
 Launch crossentropy_gradient(const KernelArgs& args) {
-  return [x = args.inputs[0], labels = args.inputs[1], d = args.inputs[2], y = args.output] {
+  const bool is_number = args.inputs.size() == 2;
+  const double number = is_number ? static_cast<float>(args.attrs.real("d")) : 0;
+  const float* const column = is_number ? nullptr : args.inputs[2].as<float>();
+  return [x = args.inputs[0], labels = args.inputs[1], number, column, y = args.output] {
     std::vector<float> result(static_cast<std::size_t>(x.type.shape.back()));
     for (std::int64_t r = 0; r < num_elements(labels.type.shape); ++r) {
       const Line line = line_of(x, labels, r);
+      const double d = column == nullptr ? number : static_cast<double>(column[r]);
       for (std::int64_t c = 0; c < line.classes; ++c) {
         const double target = c == line.label ? 1 : 0;
         const double slope = line.is_hit() ? target - std::exp(line.log_share(c)) : 0;
-        result[static_cast<std::size_t>(c)] = static_cast<float>(d.as<float>()[r] * slope);
+        result[static_cast<std::size_t>(c)] = static_cast<float>(d * slope);
       }
       std::copy(result.begin(), result.end(), y.as<float>() + r * line.classes);
     }

@@ -114,20 +114,7 @@ constexpr KernelDef one_of() {
   return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings, kPlace>};
 }
 
-}  // namespace
-
-std::span<const KernelDef> attention_kernels() {
-  static const auto list = std::to_array<KernelDef>({
-      one_of<kForward, 0>(),
-      one_of<kGradients, 1>(),
-      one_of<kForward, 1>(),
-      one_of<kGradients, 0>(),
-      one_of<kGradients, 2>(),
-  });
-  return list;
-}
-
-std::vector<std::string> sibling_kernels() {
+std::vector<std::string> sibling_ops() {
   std::vector<std::string> names;
   for (const Siblings& siblings : kAll) {
     std::string& name = names.emplace_back();
@@ -155,5 +142,20 @@ std::optional<std::int64_t> siblings_workspace(const FusionGroup& group) {
   if (siblings == nullptr) return std::nullopt;
   return siblings->workspace(request_of(*siblings, group));
 }
+
+}  // namespace
+
+std::span<const KernelDef> attention_kernels() {
+  static const auto list = std::to_array<KernelDef>({
+      one_of<kForward, 0>(),
+      one_of<kGradients, 1>(),
+      one_of<kForward, 1>(),
+      one_of<kGradients, 0>(),
+      one_of<kGradients, 2>(),
+  });
+  return list;
+}
+
+SiblingKernels attention_siblings() { return {sibling_ops(), bind_siblings, siblings_workspace}; }
 
 }  // namespace meshwork::cuda

@@ -1,6 +1,10 @@
 // crossentropy:          y[..] = log sum exp x - x[.., label[..]]
 // crossentropy_gradient: dx[.., c] = d (1 where c = label[..], else 0, minus softmax x[.., c])
-// 0 for a label that is no class
+// 0 for a label that is no class. Both, and argmax, are one kernel where they read the same.
+#include <algorithm>
+#include <array>
+
+#include "backend/cuda/kernels.h"
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/lines.h"
 #include "backend/cuda/reductions/softmax.h"
@@ -8,57 +12,161 @@
 namespace meshwork::cuda {
 namespace {
 
-constexpr std::string_view kLoss = R"cuda(
-KERNEL(crossentropy, float* y, const T* x, const int32* labels, Lines lines) {
+constexpr std::string_view kText = R"cuda(
+// Writes what is asked for: losses (LOSS), gradients (GRADIENT), of which one may stand where x
+// does, or d where lines have one element, and the places of the greatest x, counted from `first`
+// (PLACE). d is a number where there is no tensor of it.
+KERNEL(crossentropy, float* losses, R* gradients, int32* places, const T* x, const int32* labels,
+       const float* d, float number, int32 first, Lines lines) {
   const Line line = line_of(lines);
-  float e[E];
-  const Moments moments = moments_of(e, x, line);
-  if (line.team.lane != 0 || line.number >= lines.count) return;
-  const int32 label = labels[line.number];
-  const bool is_hit = label >= 0 && label < line.extent;
-  y[line.number] = is_hit ? logf(moments.sum) - (x[line.begin + label] - moments.max) : 0.0f;
-}
-)cuda";
-
-constexpr std::string_view kGradient = R"cuda(
-// y may be x, and d where lines have one element.
-KERNEL(crossentropy_gradient, T* y, const T* x, const int32* labels, const float* d, Lines lines) {
-  const Line line = line_of(lines);
-  const bool mine = line.number < lines.count;
+  const bool mine = line.number < lines.count, leads = mine && line.team.lane == 0;
   const int32 label = mine ? labels[line.number] : 0;
-  const float factor = mine ? d[line.number] : 0.0f;
-  float e[E];
-  const Moments moments = moments_of(e, x, line);
   const bool is_hit = label >= 0 && label < line.extent;
+  const float factor = GRADIENT && d != nullptr && mine ? d[line.number] : number;
+  float e[E];
+#if PLACE
+  Candidate best = no_candidate();
+  const Moments moments =
+      moments_of(e, x, line, [&](int32 chunk) { add_chunk(best, e, line, chunk); });
+  best = fold_team<Better>(line.team, best);
+  if (leads) places[line.number] = first + (line.extent > 0 ? best.place : 0);
+#else
+  const Moments moments = moments_of(e, x, line);
+#endif
+#if LOSS
+  // With gradients, which stand where x does, the thread that has the label's x adds it.
+  if (leads && (!GRADIENT || !is_hit)) {
+    losses[line.number] =
+        is_hit ? logf(moments.sum) - (computed(x[line.begin + label]) - moments.max) : 0.0f;
+  }
+#endif
+#if GRADIENT
   const float scale = 1.0f / moments.sum;
   for_each_chunk_back(e, x, line, [&](int32 chunk) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
-      const float target = place_of(line, chunk, k) == label ? 1.0f : 0.0f;
+      const bool is_label = is_hit && place_of(line, chunk, k) == label;
+#if LOSS
+      if (is_label) losses[line.number] = logf(moments.sum) - (e[k] - moments.max);
+#endif
       const float share = expf(e[k] - moments.max) * scale;
-      e[k] = factor * (is_hit ? target - share : 0.0f);
+      e[k] = factor * (is_hit ? (is_label ? 1.0f : 0.0f) - share : 0.0f);
     }
-    save(e, y, line, chunk);
+    save(e, gradients, line, chunk);
   });
+#endif
 }
 )cuda";
 
-}  // namespace
+/// What is computed of logits and labels: what is null is not asked for.
+struct Request {
+  const TensorView *logits = nullptr, *labels = nullptr;
+  const TensorView *loss = nullptr, *gradient = nullptr, *place = nullptr;
+  const float* d = nullptr;  ///< for each line; null: a number
+  float number = 0;
+};
 
-Launch crossentropy(const KernelArgs& args) {
-  const TensorView &x = args.inputs[0], &labels = args.inputs[1];
-  const auto axis = static_cast<std::int64_t>(labels.type.shape.size());
-  return launch_lines(args, "crossentropy", std::string(kMomentsText).append(kLoss),
-                      plan_lines(args, axis, {&x}), args.output.data, x.data, labels.data);
+Launch bind(const Request& request, const KernelArgs& args) {
+  const TensorView& x = *request.logits;
+  if (request.gradient != nullptr && num_elements(x.type.shape) == 0 && request.loss == nullptr) {
+    return [] {};
+  }
+  const auto axis = static_cast<std::int64_t>(request.labels->type.shape.size());
+  const auto data = [](const TensorView* view) { return view == nullptr ? nullptr : view->data; };
+  const LinePlan plan = request.gradient == nullptr
+                            ? plan_lines(args, axis, {&x})
+                            : plan_lines(args, axis, {&x, request.gradient});
+  Source source = lines_source(args, "crossentropy",
+                               std::string(kMomentsText).append(kGreatestText).append(kText), plan);
+  const DType result = request.gradient == nullptr ? x.type.dtype : request.gradient->type.dtype;
+  source.defines += define("R", result) + define("LOSS", request.loss != nullptr) +
+                    define("GRADIENT", request.gradient != nullptr) +
+                    define("PLACE", request.place != nullptr);
+  const auto first = static_cast<std::int32_t>(x.region.offset[static_cast<std::size_t>(axis)]);
+  return kernel_launch(stream_of(args), source, source.name, plan.grid, data(request.loss),
+                       data(request.gradient), data(request.place), x.data, request.labels->data,
+                       request.d, request.number, first, plan.lines);
 }
 
-Launch crossentropy_gradient(const KernelArgs& args) {
-  const TensorView &x = args.inputs[0], &labels = args.inputs[1], &y = args.output;
-  if (num_elements(y.type.shape) == 0) return [] {};
-  const auto axis = static_cast<std::int64_t>(labels.type.shape.size());
-  return launch_lines(args, "crossentropy_gradient", std::string(kMomentsText).append(kGradient),
-                      plan_lines(args, axis, {&x, &y}), y.data, x.data, labels.data,
-                      args.inputs[2].data);
+constexpr std::string_view kLoss = "crossentropy", kGradient = "crossentropy_gradient",
+                           kPlace = "argmax";
+
+/// Adds what a node asks for.
+void add(std::string_view op, const KernelArgs& args, Request& request) {
+  if (op == kPlace) {
+    request.place = &args.output;
+    return;
+  }
+  request.labels = &args.inputs[1];
+  if (op == kLoss) {
+    request.loss = &args.output;
+    return;
+  }
+  request.gradient = &args.output;
+  if (args.inputs.size() > 2) {
+    request.d = args.inputs[2].as<float>();
+  } else {
+    request.number = static_cast<float>(args.attrs.real("d"));
+  }
+}
+
+Launch bind_alone(std::string_view op, const KernelArgs& args) {
+  Request request{.logits = &args.inputs[0]};
+  add(op, args, request);
+  return bind(request, args);
+}
+
+KernelArgs args_of(const FusionGroup& group, const FusionGroup::Member& member,
+                   CudaStream& stream) {
+  KernelArgs args{.inputs = {}, .output = member.output, .attrs = member.attrs};
+  args.stream = &stream;
+  for (const std::size_t operand : member.operands) args.inputs.push_back(group.inputs.at(operand));
+  return args;
+}
+
+bool is_one_of(const FusionGroup& group) {
+  const auto ops = std::to_array({kLoss, kGradient, kPlace});
+  return std::ranges::all_of(group.members, [&](const FusionGroup::Member& member) {
+    return std::ranges::find(ops, member.op) != ops.end();
+  });
+}
+
+std::optional<Launch> bind_group(const FusionGroup& group, CudaStream& stream) {
+  if (!is_one_of(group)) return std::nullopt;
+  std::vector<KernelArgs> all;
+  for (const FusionGroup::Member& member : group.members) {
+    all.push_back(args_of(group, member, stream));
+  }
+  Request request{.logits = &all.front().inputs[0]};
+  std::optional<Launch> apart;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view op = group.members[i].op;
+    const auto last = static_cast<std::int64_t>(all[i].inputs[0].type.shape.size()) - 1;
+    if (op == kPlace && all[i].attrs.integer("axis") != last) {
+      apart = argmax(all[i]);
+    } else if (group.members[i].is_read) {
+      add(op, all[i], request);
+    }
+  }
+  const Launch together = bind(request, all.front());
+  if (!apart) return together;
+  return [first = *apart, together] {
+    first();
+    together();
+  };
+}
+
+std::optional<std::int64_t> workspace_of_group(const FusionGroup& group) {
+  return is_one_of(group) ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
+}  // namespace
+
+Launch crossentropy(const KernelArgs& args) { return bind_alone(kLoss, args); }
+Launch crossentropy_gradient(const KernelArgs& args) { return bind_alone(kGradient, args); }
+
+SiblingKernels crossentropy_siblings() {
+  return {{"argmax+crossentropy+crossentropy_gradient"}, bind_group, workspace_of_group};
 }
 
 }  // namespace meshwork::cuda

@@ -69,13 +69,14 @@ DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
   }
 }
 
-DEVICE void save(const float (&e)[E], T* y, const Line& line, int32 chunk) {
-  T* const to = y + first_of(line, chunk);
+template <class Y>
+DEVICE void save(const float (&e)[E], Y* y, const Line& line, int32 chunk) {
+  Y* const to = y + first_of(line, chunk);
   const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
     if (place_of(line, chunk, k) >= line.extent) continue;
-    Pack<T, V> pack;
+    Pack<Y, V> pack;
     for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
     store(to + k / V * step, pack);
   }

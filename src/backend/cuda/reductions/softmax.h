@@ -35,16 +35,54 @@ DEVICE Moments moments_of_chunk(const float (&e)[E]) {
   return {max, sum};
 }
 
-// Of a whole line, to each of its threads, which hold its last chunk then.
-DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line) {
+// Of a whole line, to each of its threads, which hold its last chunk then. visit(chunk) is called
+// for each chunk, when `e` holds it.
+template <class Visit>
+DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line, const Visit& visit) {
   Moments moments{-MW_INFINITY, 0};
   for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
     load(e, x, line, chunk);
+    visit(chunk);
     moments = Join::fold(moments, moments_of_chunk(e));
   }
   moments = fold_team<Join>(line.team, moments);
   if (moments.max == MW_INFINITY) moments.sum = MW_NAN;
   return moments;
+}
+DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line) {
+  return moments_of(e, x, line, [](int32) {});
+}
+)cuda";
+
+/// Of those that need the place of the greatest x: the lowest among equals, the first NaN if there
+/// is one.
+inline constexpr std::string_view kGreatestText = R"cuda(
+// A number and where it stands.
+struct Candidate {
+  float x;
+  int32 place;
+};
+
+struct Better {
+  DEVICE Candidate fold(const Candidate& a, const Candidate& b) {
+    const bool equal = a.x == b.x || (a.x != a.x && b.x != b.x);
+    const bool greater = a.x != a.x || a.x > b.x;
+    return (equal ? a.place < b.place : greater) ? a : b;
+  }
+};
+
+DEVICE Candidate from_lane(const Candidate& a, int32 distance) {
+  return {from_lane(a.x, distance), from_lane(a.place, distance)};
+}
+
+DEVICE Candidate no_candidate() { return {-MW_INFINITY, 0x7fffffff}; }
+
+DEVICE void add_chunk(Candidate& best, const float (&e)[E], const Line& line, int32 chunk) {
+#pragma unroll
+  for (int32 k = 0; k < E; ++k) {
+    const int32 place = place_of(line, chunk, k);
+    if (place < line.extent) best = Better::fold(best, {e[k], place});
+  }
 }
 )cuda";
 
