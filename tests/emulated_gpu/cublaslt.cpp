@@ -6,6 +6,7 @@
 #include <new>
 
 #include "emulated_gpu/context.h"
+#include "emulated_gpu/cublaslt_algorithms.h"
 #include "emulated_gpu/cublaslt_descriptors.h"
 #include "emulated_gpu/gemm.h"
 #include "emulated_gpu/memory.h"
@@ -18,6 +19,7 @@ struct cublasLtContext {
 
 namespace {
 
+using emulated_gpu::Algorithm;
 using emulated_gpu::is_device_memory;
 using emulated_gpu::Layout;
 using emulated_gpu::Matrix;
@@ -26,17 +28,6 @@ using emulated_gpu::of;
 using emulated_gpu::Operation;
 using emulated_gpu::Preference;
 using emulated_gpu::Product;
-
-constexpr std::uint64_t kWorkspace = 4096;  ///< of the algorithm that takes one, bytes
-
-/// What an opaque algorithm holds.
-struct Algorithm {
-  std::uint64_t mark, workspace;
-  std::uint32_t alignment_a, alignment_b, alignment_c, alignment_d;
-
-  static constexpr std::uint64_t kMark = 0x656D756C61746564;
-};
-static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 struct Layouts {
   const Layout *a, *b, *c, *d;
@@ -156,18 +147,20 @@ struct Work {
   Layout a, b, c, d;
   std::int64_t bias_offset = 0;
   void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
+  Algorithm algorithm = {};
 
   CUresult operator()() const {
+    algorithm.take_time();
     const bool reads_c = first.beta != 0.0F;
     if (!is_reachable(a, first.a.data) || !is_reachable(b, first.b.data) ||
         !is_reachable(d, first.d.data) || (reads_c && !is_reachable(c, first.c.data))) {
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     const emulated_gpu::Access access;
-    if (workspace_bytes > 0) std::memset(workspace, 0xCD, workspace_bytes);
+    if (algorithm.workspace > 0) std::memset(workspace, 0xCD, algorithm.workspace);
     for (std::int64_t i = 0; i < d.batches; ++i) {
       Product product = first;
+      product.split = algorithm.split(product.k);
       product.a = first.a.at(i * a.batch_offset);
       product.b = first.b.at(i * b.batch_offset);
       if (reads_c) product.c = first.c.at(i * c.batch_offset);
@@ -179,12 +172,6 @@ struct Work {
   }
 };
 
-Algorithm algorithm_for(const Preference& preference) {
-  return {Algorithm::kMark,       std::min(preference.workspace, kWorkspace),
-          preference.alignment_a, preference.alignment_b,
-          preference.alignment_c, preference.alignment_d};
-}
-
 /// The algorithm that the caller has chosen, or one without a workspace.
 Algorithm algorithm_of(const cublasLtMatmulAlgo_t* chosen, const Layouts& layouts) {
   Preference preference;
@@ -192,7 +179,7 @@ Algorithm algorithm_of(const cublasLtMatmulAlgo_t* chosen, const Layouts& layout
       static_cast<std::uint32_t>(element_bytes(*layouts.a));
   preference.alignment_c = preference.alignment_d =
       static_cast<std::uint32_t>(element_bytes(*layouts.d));
-  Algorithm result = algorithm_for(preference);
+  Algorithm result = emulated_gpu::algorithm_for(preference, Algorithm::Kind::kInOrder);
   if (chosen != nullptr) std::memcpy(&result, chosen, sizeof result);
   return result;
 }
@@ -202,11 +189,16 @@ struct Operands {
   void* d;
 };
 
+bool computes(const Algorithm& algorithm) {
+  return algorithm.kind != Algorithm::Kind::kRefused && algorithm.kind != Algorithm::Kind::kUnable;
+}
+
 cublasStatus_t check_pointers(const Algorithm& algorithm, const Operands& operands,
                               const void* workspace, std::size_t workspace_bytes) {
-  if (algorithm.mark != Algorithm::kMark || algorithm.workspace > workspace_bytes) {
+  if (!algorithm.is_one() || algorithm.workspace > workspace_bytes) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
+  if (!computes(algorithm)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (algorithm.workspace > 0 && (workspace == nullptr || !is_aligned(workspace, 16))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
@@ -305,14 +297,39 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   *count = 0;
   const cublasStatus_t status = check(of(operation), {&of(a), &of(b), &of(c), &of(d)});
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  const Algorithm algorithm = algorithm_for(of(preference));
-  results[0] = {};
-  std::memcpy(&results[0].algo, &algorithm, sizeof algorithm);
-  results[0].workspaceSize = algorithm.workspace;
-  results[0].state = CUBLAS_STATUS_SUCCESS;
-  results[0].wavesCount = 1.0F;
-  *count = 1;
-  return CUBLAS_STATUS_SUCCESS;
+  for (const Algorithm& algorithm : emulated_gpu::algorithms_for(of(preference))) {
+    if (*count == requested) break;
+    cublasLtMatmulHeuristicResult_t& result = results[(*count)++];
+    result = {};
+    std::memcpy(&result.algo, &algorithm, sizeof algorithm);
+    result.workspaceSize = algorithm.workspace;
+    result.state = algorithm.kind == Algorithm::Kind::kRefused ? CUBLAS_STATUS_NOT_SUPPORTED
+                                                               : CUBLAS_STATUS_SUCCESS;
+    result.wavesCount = 1.0F;
+  }
+  return *count > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t* chosen,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (operation == nullptr || a == nullptr || b == nullptr || c == nullptr || d == nullptr ||
+      chosen == nullptr || result == nullptr) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const Layouts layouts = {&of(a), &of(b), &of(c), &of(d)};
+  const cublasStatus_t status = check(of(operation), layouts);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const Algorithm algorithm = algorithm_of(chosen, layouts);
+  if (!algorithm.is_one()) return CUBLAS_STATUS_INVALID_VALUE;
+  *result = {};
+  result->algo = *chosen;
+  result->workspaceSize = algorithm.workspace;
+  result->state = computes(algorithm) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+  return result->state;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
@@ -346,7 +363,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (c == nullptr && work.first.beta != 0.0F) return CUBLAS_STATUS_INVALID_VALUE;
   work.bias_offset = operation.bias_offset;
   work.workspace = workspace;
-  work.workspace_bytes = algorithm.workspace;
+  work.algorithm = algorithm;
   if (emulated_gpu::check_context() != CUDA_SUCCESS ||
       emulated_gpu::current_context() != handle->context) {
     return CUBLAS_STATUS_EXECUTION_FAILED;

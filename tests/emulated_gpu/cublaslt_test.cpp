@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "emulated_gpu/library.h"
 #include "emulated_gpu/narrow_floats.h"
@@ -173,22 +176,29 @@ cublasLtMatmulDesc_t operation_of(const Setup& setup, const void* bias) {
 
 constexpr std::uint64_t kWorkspace = 1 << 16;
 
-cublasLtMatmulAlgo_t algorithm_for(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
-                                   cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                   cublasLtMatrixLayout_t d) {
+/// What heuristics name first to those who want sums in one order.
+std::vector<cublasLtMatmulHeuristicResult_t> algorithms_for(
+    cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d, int most,
+    std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
   cublasLtMatmulPreference_t preference = nullptr;
   REQUIRE(CUBLASLT(cublasLtMatmulPreferenceCreate)(&preference) == CUBLAS_STATUS_SUCCESS);
   REQUIRE(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
               preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
               sizeof kWorkspace) == CUBLAS_STATUS_SUCCESS);
-  cublasLtMatmulHeuristicResult_t found = {};
+  REQUIRE(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
+              preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes) ==
+          CUBLAS_STATUS_SUCCESS);
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
   int count = 0;
-  REQUIRE(CUBLASLT(cublasLtMatmulAlgoGetHeuristic)(handle, operation, a, b, d, d, preference, 1,
-                                                   &found, &count) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(CUBLASLT(cublasLtMatmulAlgoGetHeuristic)(handle, operation, a, b, d, d, preference, most,
+                                                   found.data(), &count) == CUBLAS_STATUS_SUCCESS);
   CHECK(CUBLASLT(cublasLtMatmulPreferenceDestroy)(preference) == CUBLAS_STATUS_SUCCESS);
-  REQUIRE(count == 1);
-  REQUIRE(found.workspaceSize <= kWorkspace);
-  return found.algo;
+  REQUIRE(count > 0);
+  REQUIRE(count <= most);
+  found.resize(static_cast<std::size_t>(count));
+  for (const auto& result : found) REQUIRE(result.workspaceSize <= kWorkspace);
+  return found;
 }
 
 cublasLtHandle_t create_handle() {
@@ -211,7 +221,7 @@ void check_product(const Setup& setup) {
   const cublasLtMatrixLayout_t b_layout = layout_of(operands.b, setup.in, setup.batches);
   const cublasLtMatrixLayout_t d_layout = layout_of(operands.d, setup.out, setup.batches);
   const cublasLtMatmulAlgo_t algorithm =
-      algorithm_for(handle, operation, a_layout, b_layout, d_layout);
+      algorithms_for(handle, operation, a_layout, b_layout, d_layout, 1).at(0).algo;
   const CUstream stream = create_stream();
   if (setup.launches > 0) {
     REQUIRE(DRIVER(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
@@ -278,15 +288,78 @@ TEST_CASE("a captured product is computed at every launch of the graph") {
   check_product(setup);
 }
 
+cublasLtMatrixLayout_t create(std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  REQUIRE(CUBLASLT(cublasLtMatrixLayoutCreate)(&layout, CUDA_R_32F, rows, columns, leading) ==
+          CUBLAS_STATUS_SUCCESS);
+  at_end([destroy = &CUBLASLT(cublasLtMatrixLayoutDestroy), layout] { destroy(layout); });
+  return layout;
+}
+
+/// 1e8 + 1 - 1e8 + 1 by an algorithm, one product after the other in float32; or what it is refused
+/// for.
+std::pair<cublasStatus_t, float> sum_by(const cublasLtMatmulAlgo_t& algorithm) {
+  const Array<float> a(std::vector<float>{1e8F, 1, -1e8F, 1});
+  const Array<float> b(std::vector<float>{1, 1, 1, 1}), d(1);
+  const Array<std::byte> workspace(kWorkspace);
+  const auto at = [](const auto& array) { return reinterpret_cast<void*>(array.address()); };
+  const float one = 1.0F, zero = 0.0F;
+  const cublasLtHandle_t handle = create_handle();
+  const cublasLtMatmulDesc_t operation = operation_of(Setup(), nullptr);
+  const cublasLtMatrixLayout_t row = create(1, 4, 1), column = create(4, 1, 4);
+  const cublasLtMatrixLayout_t number = create(1, 1, 1);
+  cublasLtMatmulHeuristicResult_t checked = {};
+  const cublasStatus_t known = CUBLASLT(cublasLtMatmulAlgoCheck)(
+      handle, operation, row, column, number, number, &algorithm, &checked);
+  const CUstream stream = create_stream();
+  const cublasStatus_t status = CUBLASLT(cublasLtMatmul)(
+      handle, operation, &one, at(a), row, at(b), column, &zero, at(d), number, at(d), number,
+      &algorithm, at(workspace), kWorkspace, stream);
+  CHECK(status == known);
+  REQUIRE(DRIVER(cuStreamSynchronize)(stream) == CUDA_SUCCESS);
+  return {status, d.values()[0]};
+}
+
+TEST_CASE("heuristics name algorithms of several orders of sums, and some that compute nothing") {
+  start();
+  const auto named = [](std::uint32_t schemes) {
+    return algorithms_for(create_handle(), operation_of(Setup(), nullptr), create(1, 4, 1),
+                          create(4, 1, 4), create(1, 1, 1), 16, schemes);
+  };
+  const auto in_order = named(CUBLASLT_REDUCTION_SCHEME_NONE);
+  const auto in_parts = named(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  CHECK(in_parts.size() == in_order.size() + 1);
+  std::multiset<float> sums;
+  int refused = 0, unable = 0;
+  for (const auto& result : in_parts) {
+    const auto [status, sum] = sum_by(result.algo);
+    if (result.state != CUBLAS_STATUS_SUCCESS) {
+      ++refused;
+      CHECK(status == result.state);
+    } else if (status != CUBLAS_STATUS_SUCCESS) {
+      ++unable;
+    } else {
+      sums.insert(sum);
+    }
+  }
+  CHECK(refused == 1);
+  CHECK(unable == 1);
+  CHECK(sums == std::multiset<float>{0, 1, 1});  // (1e8 + 1) + (-1e8 + 1) is 0
+  CHECK(sum_by({}).first == CUBLAS_STATUS_INVALID_VALUE);
+}
+
+TEST_CASE("an algorithm that adds up where the result stands gives other bits each time") {
+  start();
+  const auto named =
+      algorithms_for(create_handle(), operation_of(Setup(), nullptr), create(1, 4, 1),
+                     create(4, 1, 4), create(1, 1, 1), 2, CUBLASLT_REDUCTION_SCHEME_INPLACE);
+  std::set<float> sums;
+  for (int i = 0; i < 8; ++i) sums.insert(sum_by(named.at(1).algo).second);
+  CHECK(sums.size() > 1);
+}
+
 TEST_CASE("products that do not fit are refused") {
   start();
-  const auto create = [](std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
-    cublasLtMatrixLayout_t layout = nullptr;
-    REQUIRE(CUBLASLT(cublasLtMatrixLayoutCreate)(&layout, CUDA_R_32F, rows, columns, leading) ==
-            CUBLAS_STATUS_SUCCESS);
-    at_end([destroy = &CUBLASLT(cublasLtMatrixLayoutDestroy), layout] { destroy(layout); });
-    return layout;
-  };
   const cublasLtHandle_t handle = create_handle();
   const cublasLtMatmulDesc_t operation = operation_of(Setup(), nullptr);
   const Array<float> data(100);

@@ -67,14 +67,17 @@ void multiply(const Product& product) {
     for (std::size_t j = 0; j < n; ++j)
       row[j] = operand(product.b, k, static_cast<std::int64_t>(j));
   }
-  std::vector<float> sums(n);
+  std::vector<float> sums(n), others(n);
   for (std::int64_t i = 0; i < product.m; ++i) {
     sums.assign(n, 0.0F);
+    others.assign(n, 0.0F);
     for (std::int64_t k = 0; k < product.k; ++k) {
       const float left = operand(product.a, i, k);
       const float* const right = &rows[static_cast<std::size_t>(k) * n];
-      for (std::size_t j = 0; j < n; ++j) sums[j] += left * right[j];
+      std::vector<float>& part = k < product.split ? sums : others;
+      for (std::size_t j = 0; j < n; ++j) part[j] += left * right[j];
     }
+    for (std::size_t j = 0; j < n; ++j) sums[j] += others[j];
     const float bias = product.bias.data == nullptr ? 0.0F : read(product.bias, i, 0);
     for (std::int64_t j = 0; j < product.n; ++j) {
       float value = product.alpha * sums[static_cast<std::size_t>(j)];

@@ -25,10 +25,11 @@ struct Product {
   Matrix a, b, c, d;
   Matrix bias;  ///< without data: none
   bool relu = false;
+  std::int64_t split = 0;  ///< each sum is that of the products before it and of those behind it
   bool tensor_float32 = false;  ///< A and B are rounded to 10 bits of fraction
 };
 
-/// In float32; each sum in the order of k.
+/// In float32; each sum, or each of its two parts, in the order of k.
 void multiply(const Product& product);
 
 }  // namespace emulated_gpu
