@@ -36,6 +36,9 @@ std::vector<GpuInfo> gpus();
 /// How many there are, without opening them.
 int gpu_count();
 
+/// Devices of a machine take its GPUs in turn: ranks by their number on it, else devices by theirs.
+int gpu_of_device(int device);
+
 /// Number `gpu` of them as a device; several devices may share one.
 std::unique_ptr<Device> make_cuda_device(int gpu, Target target);
 

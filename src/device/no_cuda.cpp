@@ -14,6 +14,8 @@ namespace {
 
 int gpu_count() { fail_without_cuda(); }
 
+int gpu_of_device(int /*device*/) { fail_without_cuda(); }
+
 std::vector<GpuInfo> gpus() { fail_without_cuda(); }
 
 std::unique_ptr<Device> make_cuda_device(int /*gpu*/, Target /*target*/) { fail_without_cuda(); }

@@ -7,19 +7,13 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "exec/collective_call.h"
+#include "exec/kernel_args.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "plan/pass_constants.h"
 
 namespace meshwork {
 namespace {
-
-/// A value without its place.
-TensorView unplaced(const Graph& program, ValueId id) {
-  return {.type = program.type(id),
-          .region = program.regions[static_cast<std::size_t>(id)],
-          .data = nullptr};
-}
 
 /// Nodes of a fusion group as its members; which of them others read is not yet said.
 template <class View>
@@ -145,11 +139,8 @@ TensorView Executable::output(std::string_view name) const {
 
 Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
   const Node& node = plan_.program.node(id);
-  KernelArgs args{.inputs = {},
-                  .output = view(id),
-                  .attrs = node.attrs,
-                  .workspace = arena_ + instruction.workspace};
-  for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
+  KernelArgs args = kernel_args(plan_.program, id, [this](ValueId value) { return view(value); });
+  args.workspace = arena_ + instruction.workspace;
   return backend_.bind(find_kernel(backend_, node.op->name, node.path), args, *streams_.compute);
 }
 
@@ -227,9 +218,7 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);
   const KernelDef& kernel = find_kernel(backend, node.op->name, node.path);
-  KernelArgs args{.inputs = {}, .output = view(id), .attrs = node.attrs, .workspace = nullptr};
-  for (const ValueId input : node.inputs) args.inputs.push_back(view(input));
-  return backend.workspace(kernel, args);
+  return backend.workspace(kernel, kernel_args(program, id, view));
 }
 
 }  // namespace meshwork

@@ -52,6 +52,22 @@ DevicePlans plan_device(const Job& job, int device, const MemoryQuery& query) {
   return result;
 }
 
+std::vector<int> different_devices(const Job& job) {
+  std::vector<DeviceKinds> kinds;
+  for (const auto& [key, program] : job.programs) kinds.emplace_back(program.partitioned, job.mesh);
+  std::set<std::vector<std::int64_t>> known;
+  std::vector<int> devices;
+  for (int device = 0; device < job.mesh.num_devices(); ++device) {
+    std::vector<std::int64_t> kind;
+    for (const DeviceKinds& of : kinds) {
+      const std::vector<std::int64_t> part = of.kind_of(device);
+      kind.insert(kind.end(), part.begin(), part.end());
+    }
+    if (known.insert(kind).second) devices.push_back(device);
+  }
+  return devices;
+}
+
 void check_memory_limit(const Job& job, const DevicePlans& plans, int device) {
   for (const auto& [key, plan] : plans.plans) {
     MemoryUse use = memory_use(plan);

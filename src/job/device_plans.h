@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "job/job.h"
 
@@ -21,6 +22,9 @@ struct DevicePlans {
 
 /// `query`: of the backend that the plans are for.
 DevicePlans plan_device(const Job& job, int device, const MemoryQuery& query);
+
+/// A device of each kind: the plans of any other one are as those of one of these.
+std::vector<int> different_devices(const Job& job);
 
 /// Throws the configuration Error of a plan that takes more than the file allows.
 void check_memory_limit(const Job& job, const DevicePlans& plans, int device);

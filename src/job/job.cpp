@@ -332,11 +332,9 @@ void check_launch(const Job& job, const std::string& command) {
 
 namespace {
 
-/// Devices of a node take its GPUs in turn: ranks by their number on it, else devices by theirs.
 DeviceParts make_cuda_device_parts(const Target& target, std::shared_ptr<Communicator> hosts) {
   if (hosts == nullptr) return {make_cuda_backend(std::nullopt, target), nullptr};
-  const JobLaunch launch = launch_from_environment();
-  const int gpu = (launch.by_mpirun ? launch.local_rank : hosts->rank()) % gpu_count();
+  const int gpu = gpu_of_device(hosts->rank());
   const bool by_nccl = target.nccl && hosts->size() > 1;
   return {make_cuda_backend(gpu, target), by_nccl ? nccl_communicator(std::move(hosts), gpu)
                                                   : cuda_communicator(std::move(hosts), gpu)};

@@ -34,17 +34,8 @@ PlannedMemory planned_memory(const Job& job) {
   PlannedMemory memory;
   memory.data = kept_data_bytes(job);
   const MemoryQuery query = memory_query(job);
-  std::vector<DeviceKinds> kinds;
-  for (const auto& [key, program] : job.programs) kinds.emplace_back(program.partitioned, job.mesh);
-  std::set<std::vector<std::int64_t>> planned;
   std::int64_t most = -1;
-  for (int device = 0; device < job.mesh.num_devices(); ++device) {
-    std::vector<std::int64_t> kind;
-    for (const DeviceKinds& of : kinds) {
-      const std::vector<std::int64_t> part = of.kind_of(device);
-      kind.insert(kind.end(), part.begin(), part.end());
-    }
-    if (!planned.insert(kind).second) continue;
+  for (const int device : different_devices(job)) {
     const DevicePlans plans = plan_device(job, device, query);
     check_memory_limit(job, plans, device);
     const MemoryUse use = memory_use(plans);

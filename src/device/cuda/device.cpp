@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "device/cuda/stream.h"
 #include "device/cuda_device.h"
+#include "machine/launch.h"
 
 namespace meshwork {
 namespace {
@@ -87,6 +88,11 @@ class CudaDevice final : public Device {
 }  // namespace
 
 int gpu_count() { return Gpu::count(); }
+
+int gpu_of_device(int device) {
+  const JobLaunch launch = launch_from_environment();
+  return (launch.by_mpirun ? launch.local_rank : device) % gpu_count();
+}
 
 std::vector<GpuInfo> gpus() {
   std::vector<GpuInfo> list;
