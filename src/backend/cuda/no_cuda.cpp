@@ -1,5 +1,6 @@
 #include "backend/backend.h"
 #include "backend/cuda_libraries.h"
+#include "backend/tuned_products.h"
 #include "device/cuda_device.h"
 
 namespace meshwork {
@@ -14,6 +15,17 @@ std::string convolution_library() { return "of its own: this program was built w
 std::unique_ptr<Backend> make_cuda_backend(std::optional<int> /*gpu*/, Target /*target*/) {
   gpu_count();
   return nullptr;
+}
+
+std::optional<TunedProducts> tuned_products(int /*gpu*/) {
+  gpu_count();
+  return std::nullopt;
+}
+
+Tuning tune_products(int /*gpu*/, const Target& /*target*/, std::span<const KernelUse> /*kernels*/,
+                     const TuningWatch& /*watch*/) {
+  gpu_count();
+  return {};
 }
 
 }  // namespace meshwork

@@ -10,22 +10,23 @@
 #include <sstream>
 
 namespace meshwork::cuda {
-namespace {
 
-std::filesystem::path cache_folder() {
+std::string cache_folder() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);
-    return std::filesystem::path(value == nullptr ? "" : value);
+    return std::string(value == nullptr ? "" : value);
   };
   if (const auto own = variable("MESHWORK_CUDA_CACHE"); !own.empty()) return own;
-  if (const auto all = variable("XDG_CACHE_HOME"); !all.empty()) return all / "meshwork/cuda";
+  if (const auto all = variable("XDG_CACHE_HOME"); !all.empty()) return all + "/meshwork/cuda";
   const auto home = variable("HOME");
-  return home.empty() ? home : home / ".cache/meshwork/cuda";
+  return home.empty() ? "" : home + "/.cache/meshwork/cuda";
 }
+
+namespace {
 
 /// Empty: nowhere.
 std::filesystem::path place_of(const std::string& key, const std::string& ending) {
-  const std::filesystem::path folder = cache_folder();
+  const std::filesystem::path folder(cache_folder());
   if (folder.empty()) return folder;
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
   return folder / fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, ending);

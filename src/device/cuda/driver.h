@@ -23,6 +23,7 @@ namespace meshwork::cuda {
   MW_FUNCTION(cuDriverGetVersion) \
   MW_FUNCTION(cuEventCreate) \
   MW_FUNCTION(cuEventDestroy) \
+  MW_FUNCTION(cuEventElapsedTime) \
   MW_FUNCTION(cuEventRecord) \
   MW_FUNCTION(cuEventSynchronize) \
   MW_FUNCTION(cuGetErrorName) \

@@ -13,7 +13,9 @@ namespace meshwork::cuda::products {
 #define MW_CUBLASLT_FUNCTIONS(MW_FUNCTION) \
   MW_FUNCTION(cublasLtCreate) \
   MW_FUNCTION(cublasLtGetStatusString) \
+  MW_FUNCTION(cublasLtGetVersion) \
   MW_FUNCTION(cublasLtMatmul) \
+  MW_FUNCTION(cublasLtMatmulAlgoCheck) \
   MW_FUNCTION(cublasLtMatmulAlgoGetHeuristic) \
   MW_FUNCTION(cublasLtMatmulDescCreate) \
   MW_FUNCTION(cublasLtMatmulDescDestroy) \

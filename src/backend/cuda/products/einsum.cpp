@@ -79,6 +79,14 @@ struct Tensors {
   std::byte *x, *w, *y;
   DType operands, result;
   bool tensor_float32;
+
+  Tensors(const KernelArgs& args, const EinsumPlan& plan, const Workspace& workspace)
+      : x(plan.copy_x ? args.workspace + workspace.x : args.inputs[0].data),
+        w(plan.copy_w ? args.workspace + workspace.w : args.inputs[1].data),
+        y(plan.copy_y ? args.workspace + workspace.y : args.output.data),
+        operands(operands_of(args)),
+        result(args.output.type.dtype),
+        tensor_float32(allows_tensor_float32(args)) {}
 };
 
 /// The matrices at `place` in the stack, and those that follow in dimension `along`.
@@ -90,7 +98,7 @@ MatrixStack matrices_at(std::byte* data, DType dtype, const MatrixView& view, co
           place.empty() ? 0 : view.stack[along]};
 }
 
-/// Products of cuBLASLt: a launch for each place in all dimensions of the stack but one.
+/// Products of cuBLASLt: one for each place in all dimensions of the stack but one.
 std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
                                  const Epilogue& epilogue) {
   const std::size_t along = longest(plan.stack);
@@ -127,10 +135,10 @@ bool takes_epilogue(CudaStream& stream, const EinsumPlan& plan, const Tensors& t
                      [&](const Product& product) { return has_epilogue(stream, product); });
 }
 
-Launch bind_products(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
-                     std::byte* workspace, const Epilogue& epilogue) {
+Launch bind_products(CudaStream& stream, const std::vector<Product>& products,
+                     std::byte* workspace) {
   std::vector<Launch> launches;
-  for (const Product& product : products_of(plan, tensors, epilogue)) {
+  for (const Product& product : products) {
     launches.push_back(product_launch(stream, product, workspace));
   }
   return in_turn(std::move(launches));
@@ -141,6 +149,10 @@ Launch copy_launch(CudaStream& stream, const std::vector<CopyDim>& dims, DType d
   return copy_all(stream, {{dims, from, to}}, static_cast<std::int64_t>(size_of(dtype)));
 }
 
+Workspace workspace_of(const KernelArgs& args, const EinsumPlan& plan) {
+  return {plan, operands_of(args), args.output.type.dtype};
+}
+
 Launch finish(const KernelArgs& args, const Epilogue& epilogue) {
   return epilogue_launch(stream_of(args), epilogue, args.output.type.dtype, args.output.data,
                          num_elements(args.output.type.shape));
@@ -148,31 +160,25 @@ Launch finish(const KernelArgs& args, const Epilogue& epilogue) {
 
 Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
   CudaStream& stream = stream_of(args);
-  Tensors tensors{args.inputs[0].data, args.inputs[1].data,    args.output.data,
-                  operands_of(args),   args.output.type.dtype, allows_tensor_float32(args)};
-  const Workspace workspace(plan, tensors.operands, tensors.result);
+  const Workspace workspace = workspace_of(args, plan);
+  const Tensors tensors(args, plan, workspace);
   std::vector<Launch> launches;
-  const auto copy_operand = [&](const auto& dims, std::byte*& data, std::int64_t to) {
-    if (!dims) return;
-    launches.push_back(copy_launch(stream, *dims, tensors.operands, data, args.workspace + to));
-    data = args.workspace + to;
+  const auto copy = [&](const auto& dims, DType dtype, const std::byte* from, std::byte* to) {
+    if (dims) launches.push_back(copy_launch(stream, *dims, dtype, from, to));
   };
-  copy_operand(plan.copy_x, tensors.x, workspace.x);
-  copy_operand(plan.copy_w, tensors.w, workspace.w);
-  if (plan.copy_y) tensors.y = args.workspace + workspace.y;
+  copy(plan.copy_x, tensors.operands, args.inputs[0].data, tensors.x);
+  copy(plan.copy_w, tensors.operands, args.inputs[1].data, tensors.w);
   std::byte* const scratch = args.workspace + workspace.scratch;
   const Epilogue epilogue = epilogue_of(args);
   const bool by_few_rows = FewRows::pays(plan);
   const bool finishes =
       by_few_rows ? !plan.copy_y : takes_epilogue(stream, plan, tensors, epilogue);
   const Epilogue at_once = finishes ? epilogue : Epilogue{};
-  launches.push_back(by_few_rows ? FewRows::bind(stream, plan, tensors.operands, tensors.result,
-                                                 tensors.x, tensors.w, tensors.y, scratch, at_once)
-                                 : bind_products(stream, plan, tensors, scratch, at_once));
-  if (plan.copy_y) {
-    launches.push_back(
-        copy_launch(stream, *plan.copy_y, tensors.result, tensors.y, args.output.data));
-  }
+  launches.push_back(by_few_rows
+                         ? FewRows::bind(stream, plan, tensors.operands, tensors.result, tensors.x,
+                                         tensors.w, tensors.y, scratch, at_once)
+                         : bind_products(stream, products_of(plan, tensors, at_once), scratch));
+  copy(plan.copy_y, tensors.result, tensors.y, args.output.data);
   if (epilogue.bias != nullptr && !finishes) launches.push_back(finish(args, epilogue));
   return in_turn(std::move(launches));
 }
@@ -184,7 +190,18 @@ std::int64_t einsum_workspace(const KernelArgs& args) {
   if (is_empty(equation)) return 0;
   const EinsumPlan plan = plan_for(equation);
   if (ByElements::pays(plan)) return 0;
-  return Workspace(plan, operands_of(args), args.output.type.dtype).end;
+  return workspace_of(args, plan).end;
+}
+
+std::vector<Product> einsum_products(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) return {};
+  const EinsumPlan plan = plan_for(equation);
+  if (ByElements::pays(plan) || FewRows::pays(plan)) return {};
+  const Tensors tensors(args, plan, workspace_of(args, plan));
+  const Epilogue epilogue = epilogue_of(args);
+  const bool finishes = takes_epilogue(stream_of(args), plan, tensors, epilogue);
+  return products_of(plan, tensors, finishes ? epilogue : Epilogue{});
 }
 
 Launch einsum(const KernelArgs& args) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace meshwork::cuda::products {
 namespace {
@@ -43,6 +44,20 @@ Operand operand(const MatrixStack& matrices, std::int64_t stack, DType dtype, st
 
 std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t n, std::int64_t k) {
   return stack * m * n * k < kLargeProduct ? kSmallWorkspace : kLargeWorkspace;
+}
+
+std::string text_of(const Problem& p) {
+  // Row by row it is the product of the transposes, in the other order.
+  const bool first = p.b.is_transposed, second = p.a.is_transposed;
+  const char* const transposed = first && second ? ", both transposed"
+                                 : first         ? ", the first transposed"
+                                 : second        ? ", the second transposed"
+                                                 : "";
+  const char* const ending = p.relu ? ", with a bias and relu" : p.bias ? ", with a bias" : "";
+  return fmt::format("{} of {} [{}, {}] and [{}, {}] to {}{}{}",
+                     p.stack == 1 ? "a product" : fmt::format("{} products", p.stack),
+                     to_string(p.operands), p.columns, p.depth, p.depth, p.rows,
+                     to_string(p.result), transposed, ending);
 }
 
 Product by_columns(Product product) {

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 
 #include "backend/cuda/products/product.h"
 
@@ -27,6 +28,9 @@ struct Problem {
   std::int64_t bias_alignment;  ///< bytes
   auto operator<=>(const Problem&) const = default;
 };
+
+/// "12 products of bfloat16 [3, 4] and [4, 5] to float32, the first transposed": row by row.
+std::string text_of(const Problem& problem);
 
 /// The product whose result has columns that lie one after the other: that of the transposes, in
 /// the other order, where its rows do.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "backend/cuda/products/epilogue.h"
 #include "base/dtype.h"
@@ -30,6 +31,9 @@ struct Product {
 
 /// Bytes of scratch for a product; by its extents alone.
 std::int64_t product_workspace(std::int64_t stack, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// The products of which cuBLASLt computes one at a time: it, or parts of a very high stack.
+std::vector<Product> launched_products(const Product& product);
 
 /// The product by cuBLASLt, whose algorithm is chosen now: of those that give the same bits each
 /// time. Throws an Error that names the product where there is none.

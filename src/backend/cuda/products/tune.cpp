@@ -1,0 +1,114 @@
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backend/cuda/products/kernels.h"
+#include "backend/cuda/products/measure.h"
+#include "backend/cuda/products/problem.h"
+#include "backend/cuda/products/table.h"
+#include "backend/tuned_products.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "device/cuda_device.h"
+
+namespace meshwork {
+namespace {
+
+using namespace cuda::products;
+
+/// A problem that programs have.
+struct Wanted {
+  Product product;
+  std::int64_t in_step = 0;  ///< how often
+};
+
+/// `stream`: of the GPU, which says what products it takes.
+std::map<Problem, Wanted> wanted_products(std::span<const KernelUse> kernels, const Target& target,
+                                          Stream& stream) {
+  std::map<Problem, Wanted> wanted;
+  for (const KernelUse& kernel : kernels) {
+    if (kernel.op != "einsum" && kernel.op != "einsum_bias") continue;
+    KernelArgs args = kernel.args;
+    args.target = &target;
+    args.stream = &stream;
+    for (const Product& whole : einsum_products(args)) {
+      for (const Product& product : launched_products(whole)) {
+        Wanted& found = wanted[problem_of(by_columns(product))];
+        found.product = product;
+        found.in_step += kernel.is_in_step ? 1 : 0;
+      }
+    }
+  }
+  return wanted;
+}
+
+/// The right to write a file, which one process has at a time.
+class Writing {
+ public:
+  Writing(const std::string& file, const TuningWatch& watch)
+      : lock_(File::open_to_append(file + ".lock")) {
+    for (bool has_waited = false; !lock_.lock(); has_waited = true) {
+      if (!has_waited) watch.waits(file);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+
+ private:
+  File lock_;
+};
+
+TunedProducts described(const std::string& file, const Table& table) {
+  return {file, static_cast<std::int64_t>(table.products.size()), digest(table)};
+}
+
+/// Where the table of a GPU may be written.
+std::string place_of_table(const cuda::Gpu& gpu) {
+  const std::string file = table_file(gpu);
+  if (file.empty()) {
+    fail(ExitCode::kFile,
+         "there is no folder to keep the products in; name one with MESHWORK_CUDA_CACHE");
+  }
+  create_parent_directory(file, "; name another folder with MESHWORK_CUDA_CACHE");
+  return file;
+}
+
+}  // namespace
+
+std::optional<TunedProducts> tuned_products(int gpu) {
+  const TableInUse* const used = table_in_use(cuda::Gpu::open(gpu));
+  if (used == nullptr) return std::nullopt;
+  return described(used->file, used->table);
+}
+
+Tuning tune_products(int number, const Target& target, std::span<const KernelUse> kernels,
+                     const TuningWatch& watch) {
+  const std::unique_ptr<Device> device = make_cuda_device(number, target);
+  const cuda::Gpu& gpu = cuda::Gpu::open(number);
+  const std::unique_ptr<Stream> stream = device->make_stream();
+  const std::map<Problem, Wanted> wanted = wanted_products(kernels, device->target(), *stream);
+  const std::string file = place_of_table(gpu);
+  const Writing writing(file, watch);
+  Table table = read_table(gpu, file);
+  Tuning tuning;
+  for (const auto& [problem, use] : wanted)
+    tuning.known += table.products.contains(problem) ? 1 : 0;
+  const std::int64_t missing = static_cast<std::int64_t>(wanted.size()) - tuning.known;
+  for (const auto& [problem, use] : wanted) {
+    if (!table.products.contains(problem)) {
+      const Tuned tuned = fastest_algorithm(*device, use.product);
+      table.products[problem] = tuned;
+      write_table(table, file);
+      watch.measured({text_of(problem), tuned.tried, tuned.before, tuned.microseconds,
+                      ++tuning.measured, missing});
+    }
+    const Tuned& tuned = table.products.at(problem);
+    tuning.step_before += static_cast<double>(use.in_step) * tuned.before;
+    tuning.step_after += static_cast<double>(use.in_step) * tuned.microseconds;
+  }
+  tuning.table = described(file, table);
+  return tuning;
+}
+
+}  // namespace meshwork
