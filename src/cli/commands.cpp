@@ -11,12 +11,13 @@ extern const Command kFit;
 extern const Command kGenerate;
 extern const Command kPaths;
 extern const Command kPredict;
+extern const Command kTune;
 extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,     &kEvaluate, &kPredict,    &kGenerate, &kPaths,
-      &kExplain, &kValidate, &kCheckpoint, &kExport,   &kDevices,
+      &kFit,      &kEvaluate,   &kPredict, &kGenerate, &kPaths,   &kExplain,
+      &kValidate, &kCheckpoint, &kExport,  &kTune,     &kDevices,
   };
   return list;
 }

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "base/error.h"
+#include "base/join.h"
+#include "comm/collectively.h"
 #include "config/yaml.h"
 #include "data/fingerprint.h"
+#include "job/tuned_products.h"
 #include "job/versions.h"
 
 namespace meshwork {
@@ -25,6 +31,8 @@ constexpr std::array kParts{
     Part{"versions", "other versions", "install the same on all machines"},
     Part{"configuration", "another configuration", "see that all ranks read the same files"},
     Part{"data", "other data", "see that all ranks read the same files"},
+    Part{"products", "other tuned products",
+         "copy the file that 'meshwork devices' names to all machines, or remove it from all"},
     Part{"programs", "another program", "see that all ranks run the same meshwork"},
 };
 
@@ -44,12 +52,19 @@ std::string describe_data(const data::Split& split) {
   }
 }
 
-std::string describe(const Job& job) {
+/// By what algorithms a device computes products.
+std::string describe_products(const Job& job, int device) {
+  const std::optional<TunedProducts> tuned = tuned_products(job, device);
+  return tuned ? fmt::format("{} of them, digest {:016x}", tuned->count, tuned->digest) : "none";
+}
+
+std::string describe(const Job& job, const std::string& products) {
   std::string data;
   for (const auto& [kind, split] : job.splits) data += describe_data(split);
   const Json json{{"versions", describe_versions()},
                   {"configuration", job.config.text + to_yaml(job.config.dataset)},
                   {"data", data},
+                  {"products", products},
                   {"programs", fmt::format("{:016x}", programs_hash(job))}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -72,20 +87,37 @@ std::string difference(const std::string& theirs, const std::string& mine) {
   return fmt::format("'{}' there, '{}' here", trimmed(their_line), trimmed(my_line));
 }
 
+/// "rank 2 has", "ranks 1, 2 have".
+std::string subject(const std::vector<int>& ranks) {
+  constexpr std::size_t kMost = 8;
+  const std::span<const int> first = std::span(ranks).first(std::min(ranks.size(), kMost));
+  const std::string others =
+      ranks.size() > kMost ? fmt::format(" and {} more", ranks.size() - kMost) : "";
+  return fmt::format("rank{} {}{} {}", ranks.size() == 1 ? "" : "s", join(first, ", "), others,
+                     ranks.size() == 1 ? "has" : "have");
+}
+
 }  // namespace
 
 void check_same_job(const Job& job, HostGroup& hosts) {
+  std::string products;
+  collectively(hosts, [&] { products = describe_products(job, hosts.rank()); });
   if (hosts.size() == 1) return;
-  const std::vector<std::string> all = gather_texts(hosts, describe(job));
-  const auto other =
-      std::find_if(all.begin(), all.end(), [&](const std::string& text) { return text != all[0]; });
-  if (other == all.end()) return;
-  const Json theirs = Json::parse(*other), mine = Json::parse(all[0]);
+  const std::vector<std::string> all = gather_texts(hosts, describe(job, products));
+  if (std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; })) return;
+  std::vector<Json> jobs;
+  for (const std::string& text : all) jobs.push_back(Json::parse(text));
   for (const auto& [key, name, way_out] : kParts) {
-    const std::string their_text = theirs.value(key, ""), my_text = mine.value(key, "");
-    if (their_text == my_text) continue;
-    fail(ExitCode::kCommunication, "rank {} has {} than rank 0: {}; {}", other - all.begin(), name,
-         difference(their_text, my_text), way_out);
+    const auto part = [&, key = key](int rank) {
+      return jobs[static_cast<std::size_t>(rank)].value(key, "");
+    };
+    std::vector<int> others;
+    for (int rank = 1; rank < hosts.size(); ++rank) {
+      if (part(rank) != part(0)) others.push_back(rank);
+    }
+    if (others.empty()) continue;
+    fail(ExitCode::kCommunication, "{} {} than rank 0: {}; {}", subject(others), name,
+         difference(part(others.front()), part(0)), way_out);
   }
 }
 

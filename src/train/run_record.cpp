@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "job/tuned_products.h"
 #include "job/versions.h"
 #include "machine/topology.h"
 #include "train/json_numbers.h"
@@ -33,6 +34,15 @@ OrderedJson describe_mesh(const Mesh& mesh) {
   OrderedJson axes = OrderedJson::object();
   for (const auto& [name, size] : stated_axes(mesh)) axes[name] = size;
   return axes;
+}
+
+/// Of the first device; null where heuristics choose algorithms, and on a CPU.
+OrderedJson describe_products(const Job& job) {
+  const std::optional<TunedProducts> tuned = tuned_products(job, 0);
+  if (!tuned) return nullptr;
+  return {{"file", tuned->file},
+          {"count", tuned->count},
+          {"digest", fmt::format("{:016x}", tuned->digest)}};
 }
 
 OrderedJson describe(const StepTimes& times) {
@@ -60,6 +70,7 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
   json["mesh"] = describe_mesh(job.mesh);
   json["devices"] = job.mesh.num_devices();
   json["device"] = job.target.name;
+  json["tuned_products"] = describe_products(job);
   json["threads_per_device"] = job.target.threads;
   json["launch"] = by_mpirun ? "ranks" : "threads";
   json["batch_size"] = job.config.fit.batch_size;

@@ -12,6 +12,7 @@
 #include "base/join.h"
 #include "cli/command.h"
 #include "device/cuda_device.h"
+#include "job/tuned_products.h"
 #include "job/versions.h"
 #include "machine/topology.h"
 
@@ -91,7 +92,7 @@ std::vector<int> reached(const GpuInfo& gpu) {
 
 using Json = nlohmann::ordered_json;
 
-Json gpu_json(const GpuInfo& gpu) {
+Json gpu_json(const GpuInfo& gpu, const std::string& products) {
   return {{"name", gpu.name},
           {"compute_capability", fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10)},
           {"multiprocessors", gpu.multiprocessors},
@@ -100,7 +101,8 @@ Json gpu_json(const GpuInfo& gpu) {
           {"float32_flops", gpu.flops},
           {"tensor_float_32", gpu.has_tensor_float32},
           {"reaches", reached(gpu)},
-          {"shared_by_processes", gpu.is_shared_by_processes}};
+          {"shared_by_processes", gpu.is_shared_by_processes},
+          {"products", products}};
 }
 
 /// Sizes in bytes; null where there is no limit, and no launcher.
@@ -121,7 +123,10 @@ Json machine_json(const DeviceDescription& machine, const Gpus& gpus) {
             {"threads_per_device", machine.threads_per_device}};
   for (const auto& [name, size] : cache_sizes()) json["caches"][name] = size;
   json["gpus"] = Json::array();
-  for (const GpuInfo& gpu : gpus.list) json["gpus"].push_back(gpu_json(gpu));
+  for (const GpuInfo& gpu : gpus.list) {
+    const auto number = static_cast<int>(json["gpus"].size());
+    json["gpus"].push_back(gpu_json(gpu, show_products(number)));
+  }
   json["gpu_convolutions"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_convolutions());
   json["nccl"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_collectives());
   json["no_gpus"] = gpus.missing.empty() ? Json(nullptr) : Json(gpus.missing);
@@ -141,6 +146,7 @@ void print_gpus(const Gpus& gpus) {
         show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
         gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "),
         gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
+    fmt::print("             products: {}\n", show_products(static_cast<int>(number)));
   }
   if (gpus.list.empty()) return;
   fmt::print("             convolutions, attention: {}\n", gpu_convolutions());

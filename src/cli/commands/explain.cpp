@@ -9,6 +9,7 @@
 #include "cli/rank.h"
 #include "explain/explain_text.h"
 #include "explain/words.h"
+#include "job/tuned_products.h"
 #include "train/fit.h"
 
 namespace meshwork::cli {
@@ -86,6 +87,7 @@ ExitCode run(const ExplainArguments& arguments) {
   if (arguments.json) return ExitCode::kOk;
   if (is_on_gpus(job)) {
     fmt::print("\ncollectives: {}\n", show_collectives(job.target.nccl));
+    fmt::print("products: {}\n", show_products(0));
   }
   for (const std::string& note : notes_of(job)) fmt::print("\nnote: {}\n", note);
   if (!missing.empty()) {
