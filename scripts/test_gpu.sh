@@ -69,6 +69,15 @@ for mesh in 1x1 2x1 2x4; do
   check "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda --mesh $mesh \
     run_directory="$work/guide$mesh" fit.epochs=1 --new --verbose 0
 done
+# Of a product that is tuned, too, the bits are the same each time.
+tuned="env MESHWORK_CUDA_CACHE=$work/tuned $build/src/meshwork"
+check $tuned tune configs/keras_guide.yaml --device cuda --mesh 1x1
+cat "$work/log"
+for run in first second; do
+  check $tuned fit configs/keras_guide.yaml --device cuda --mesh 1x1 run_directory="$work/tuned_$run" fit.epochs=1 \
+    --new --verbose 0
+done
+check cmp "$work/tuned_first/final.safetensors" "$work/tuned_second/final.safetensors"
 if [ -n "$mpirun" ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   cases "$mpirun" --oversubscribe -n 2 "$build/tests/mpi/cuda_mpi_test" -nc

@@ -178,6 +178,14 @@ TEST_CASE("a table of another GPU or version is an error that says of which") {
   CHECK(other.find(": products of Another\\x1BGPU with cuBLASLt ") != std::string::npos);
 }
 
+TEST_CASE("an algorithm is taken for faster than those before it from 2 % on") {
+  const auto place = [](std::vector<double> times) { return place_of_least(times); };
+  CHECK(place({5}) == 0);
+  CHECK(place({1.0, 0.99}) == 0);
+  CHECK(place({1.0, 0.97}) == 1);
+  CHECK(place({2.0, 1.01, 1.0, 3.0}) == 1);
+}
+
 TEST_CASE("the fastest algorithm of a product is one of those that compute it") {
   const std::unique_ptr<Device> device = make_cuda_device(0, cuda_target());
   for (const Product& product : {product_of(1, 40, 50, 60), product_of(3, 20, 30, 40),

@@ -132,6 +132,13 @@ void measure(Timer& timer, std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+std::size_t place_of_least(std::span<const double> microseconds) {
+  const double least = *std::ranges::min_element(microseconds);
+  const auto first =
+      std::ranges::find_if(microseconds, [&](double mine) { return mine <= least * (1 + kNoise); });
+  return static_cast<std::size_t>(first - microseconds.begin());
+}
+
 Tuned fastest_algorithm(Device& device, const Product& product) {
   const Bench bench(device, product);
   const Problem problem = problem_of(by_columns(bench.product()));
@@ -149,13 +156,12 @@ Tuned fastest_algorithm(Device& device, const Product& product) {
         text);
   }
   measure(timer, candidates);
-  const auto time = [](const Candidate& candidate) { return candidate.microseconds; };
-  const double least = std::ranges::min(candidates, {}, time).microseconds;
-  const auto fastest = std::ranges::find_if(
-      candidates, [&](double mine) { return mine <= least * (1 + kNoise); }, time);
-  return {.algorithm = fastest->algorithm,
-          .microseconds = fastest->microseconds,
-          .before = candidates.front().microseconds,
+  std::vector<double> times;
+  for (const Candidate& candidate : candidates) times.push_back(candidate.microseconds);
+  const std::size_t least = place_of_least(times);
+  return {.algorithm = candidates[least].algorithm,
+          .microseconds = times[least],
+          .before = times.front(),
           .tried = static_cast<int>(candidates.size())};
 }
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <utility>
 
 #include "backend/cuda/products/problem_fields.h"
 #include "base/error.h"
@@ -150,7 +150,9 @@ const TableInUse* table_in_use(const Gpu& gpu) {
   auto found = used.find(gpu.number());
   if (found == used.end()) {
     const std::string file = table_file(gpu);
-    found = used.emplace(gpu.number(), TableInUse{file, read_table(gpu, file)}).first;
+    Table table = read_table(gpu, file);
+    const std::uint64_t number = digest(table);
+    found = used.emplace(gpu.number(), TableInUse{file, std::move(table), number}).first;
   }
   return found->second.table.products.empty() ? nullptr : &found->second;
 }

@@ -51,6 +51,7 @@ std::uint64_t digest(const Table& table);
 struct TableInUse {
   std::string file;
   Table table;
+  std::uint64_t digest = 0;
 };
 const TableInUse* table_in_use(const Gpu& gpu);
 

@@ -59,9 +59,7 @@ class Writing {
   File lock_;
 };
 
-TunedProducts described(const std::string& file, const Table& table) {
-  return {file, static_cast<std::int64_t>(table.products.size()), digest(table)};
-}
+std::int64_t count(const Table& table) { return static_cast<std::int64_t>(table.products.size()); }
 
 /// Where the table of a GPU may be written.
 std::string place_of_table(const cuda::Gpu& gpu) {
@@ -79,7 +77,7 @@ std::string place_of_table(const cuda::Gpu& gpu) {
 std::optional<TunedProducts> tuned_products(int gpu) {
   const TableInUse* const used = table_in_use(cuda::Gpu::open(gpu));
   if (used == nullptr) return std::nullopt;
-  return described(used->file, used->table);
+  return TunedProducts{used->file, count(used->table), used->digest};
 }
 
 Tuning tune_products(int number, const Target& target, std::span<const KernelUse> kernels,
@@ -107,7 +105,7 @@ Tuning tune_products(int number, const Target& target, std::span<const KernelUse
     tuning.step_before += static_cast<double>(use.in_step) * tuned.before;
     tuning.step_after += static_cast<double>(use.in_step) * tuned.microseconds;
   }
-  tuning.table = described(file, table);
+  tuning.table = {file, count(table), digest(table)};
   return tuning;
 }
 
