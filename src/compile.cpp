@@ -6,6 +6,7 @@
 #include "autodiff/gradients.h"
 #include "base/nearest.h"
 #include "graph/text.h"
+#include "graph/verifier.h"
 #include "optim/step.h"
 #include "plan/fit_memory.h"
 #include "plan/fusion_groups.h"
@@ -28,6 +29,7 @@ struct Compilation {
   ModelFacts facts;
   CompileTrace trace;
   GlobalProgram program;
+  Verifier verifier;
 
   const Target& target() const { return program.target; }
   PropagateOptions options() const {
@@ -44,6 +46,7 @@ struct DeviceCompilation {
   std::int64_t reserved;
   ValueMap<int> fusion;
   Plan plan;
+  Verifier verifier;
 };
 
 void forward(Compilation&);
@@ -54,8 +57,8 @@ void rematerialize(Compilation&);
 void reshards(Compilation&);
 void collectives(Compilation&);
 
-void verify_graph(const Compilation& c) { verify(c.graph); }
-void verify_laid_out(const Compilation& c) { verify(c.trace.laid_out.graph); }
+void verify_graph(Compilation& c) { c.verifier.verify(c.graph); }
+void verify_laid_out(Compilation& c) { c.verifier.verify(c.trace.laid_out.graph); }
 std::string print_graph(const Compilation& c) { return print(c.graph); }
 std::string print_laid_out(const Compilation& c) { return print(c.trace.laid_out, c.mesh); }
 
@@ -71,9 +74,9 @@ const std::vector<Pass<Compilation>>& global_passes() {
          const std::string again = to_string(c.program.segments, c.program.costs);
          return again.empty() ? "nothing is computed again\n" : again + print_laid_out(c);
        }},
-      {"reshards", reshards, [](const C& c) { verify(c.trace.agreed, c.mesh); },
+      {"reshards", reshards, [](C& c) { verify(c.trace.agreed, c.mesh); },
        [](const C& c) { return print(c.trace.agreed, c.mesh); }},
-      {"collectives", collectives, [](const C& c) { verify(c.program.partitioned, c.mesh); },
+      {"collectives", collectives, [](C& c) { verify(c.program.partitioned, c.mesh); },
        [](const C& c) { return print(c.program.partitioned, c.mesh); }},
   };
   return kPasses;
@@ -86,14 +89,14 @@ void schedule(DeviceCompilation&);
 void horizontal(DeviceCompilation&);
 void memory(DeviceCompilation&);
 
-void verify_program(const DeviceCompilation& d) { verify(d.plan.program); }
+void verify_program(DeviceCompilation& d) { d.verifier.verify(d.plan.program); }
 std::string print_program(const DeviceCompilation& d) { return print(d.plan.program); }
 std::string print_plan(const DeviceCompilation& d) { return to_string(d.plan); }
 
 Pass<DeviceCompilation> pass_of(const RewriteDef& rewrite) {
   const auto run = [&rewrite](DeviceCompilation& d) {
     rewrite.run(d.plan.program, d.global.target);
-    d.plan.program = prune(d.plan.program);
+    d.plan.program = prune(std::move(d.plan.program));
   };
   return {std::string(rewrite.name), run, verify_program, print_program, true};
 }
@@ -133,7 +136,7 @@ void step(Compilation& c) {
   }
   if (c.kind == ProgramKind::kInitialize) c.graph = initialization(c.graph);
   if (c.kind == ProgramKind::kAverage) c.graph = averaging(c.graph, c.config.compile->optimizer);
-  c.graph = prune(c.graph);
+  c.graph = prune(std::move(c.graph));
 }
 
 void layouts(Compilation& c) {
@@ -228,7 +231,7 @@ void order(DeviceCompilation& d) {
 }
 
 void fuse_elementwise(DeviceCompilation& d) {
-  Fused found = find_fusion_groups(d.plan.program, d.global.target);
+  Fused found = find_fusion_groups(std::move(d.plan.program), d.global.target);
   d.plan.program = std::move(found.program);
   d.fusion = std::move(found.fusion);
 }
@@ -278,7 +281,7 @@ std::vector<std::string> pass_names() {
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       const Target& target, ProgramKind kind, std::int64_t batch,
                       const Watch& watch, CompileTrace* trace, const MemoryQuery& query) {
-  Compilation c{config, signature, mesh, kind, batch, query, {}, {}, {}, {}};
+  Compilation c{config, signature, mesh, kind, batch, query, {}, {}, {}, {}, {}};
   c.program.target = target;
   c.program.fusions = wanted_fusions(config.fusion, target);
   for (const Pass<Compilation>& pass : global_passes()) run_pass(pass, c, watch);
@@ -288,7 +291,7 @@ GlobalProgram compile(const config::Config& config, const Signature& signature, 
 
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,
                         const MemoryQuery& query, std::int64_t reserved, const Watch& watch) {
-  DeviceCompilation d{program, mesh, device, query, reserved, {}, {}};
+  DeviceCompilation d{program, mesh, device, query, reserved, {}, {}, {}};
   for (const Pass<DeviceCompilation>& pass : device_passes()) {
     if (pass.is_fusion && std::ranges::count(program.fusions, pass.name) == 0) continue;
     run_pass(pass, d, watch);

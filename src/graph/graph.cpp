@@ -64,7 +64,7 @@ void remap_names(const Graph& from, const Renaming& renamed, Graph& to) {
   }
 }
 
-Graph prune(const Graph& graph) {
+Graph prune(Graph graph) {
   ValueMap<bool> needed(graph.nodes.size(), false);
   for (const Variable& variable : graph.variables) needed[variable.value] = true;
   for (const Update& update : graph.updates) needed[update.value] = true;
@@ -79,15 +79,16 @@ Graph prune(const Graph& graph) {
   for (const ValueId id : graph.ids()) {
     if (needed[id]) order.push_back(id);
   }
-  return order.size() == graph.nodes.size() ? graph : in_order(graph, order);
+  if (order.size() < graph.nodes.size()) graph = in_order(std::move(graph), order);
+  return graph;
 }
 
-Graph in_order(const Graph& graph, std::span<const ValueId> order) {
+Graph in_order(Graph graph, std::span<const ValueId> order) {
   Graph result;
   Renaming renamed(graph.nodes.size(), kNoValue);
   for (const ValueId id : order) {
-    renamed[id] = result.nodes.append(remap(graph.node(id), renamed));
-    if (!graph.regions.empty()) result.regions.push_back(graph.regions[id]);
+    renamed[id] = result.nodes.append(remap(std::move(graph.node(id)), renamed));
+    if (!graph.regions.empty()) result.regions.push_back(std::move(graph.regions[id]));
   }
   remap_names(graph, renamed, result);
   return result;

@@ -139,10 +139,10 @@ Node remap(Node node, const Renaming& renamed);
 void remap_names(const Graph& from, const Renaming& renamed, Graph& to);
 
 /// The same graph without the nodes that no output and no update needs. Variables and inputs stay.
-Graph prune(const Graph& graph);
+Graph prune(Graph graph);
 
 /// The same graph with the nodes `order` alone, in that order; inputs stand before their uses.
 /// Names of values that are left out go with them, variables and outputs may not.
-Graph in_order(const Graph& graph, std::span<const ValueId> order);
+Graph in_order(Graph graph, std::span<const ValueId> order);
 
 }  // namespace meshwork

@@ -40,7 +40,7 @@ template <class State>
 struct Pass {
   std::string name;
   std::function<void(State&)> run;
-  void (*verify)(const State&) = nullptr;  ///< throws CheckFailure
+  void (*verify)(State&) = nullptr;  ///< throws CheckFailure
   std::string (*print)(const State&) = nullptr;
   bool is_fusion = false;  ///< `fusion: {NAME: false}` switches it off
 };

@@ -1,27 +1,13 @@
-#include <algorithm>
-#include <map>
+#include "graph/verifier.h"
+
 #include <optional>
 
 #include "base/check.h"
-#include "base/error.h"
 #include "graph/dim_rule.h"
 #include "graph/op_def.h"
 
 namespace meshwork {
 namespace {
-
-/// nullopt: the op does not take these operands.
-std::optional<TensorType> infer(const Node& node, const std::vector<TensorType>& inputs) {
-  try {
-    return node.op->infer({.inputs = inputs,
-                           .attrs = node.attrs,
-                           .output = {},
-                           .collective = node.collective ? &*node.collective : nullptr});
-  } catch (const Error&) {
-  } catch (const CheckFailure&) {
-  }
-  return std::nullopt;
-}
 
 std::string text_of(const std::optional<TensorType>& type) {
   return type ? to_string(*type) : "nothing";
@@ -31,66 +17,6 @@ std::string text_of(const std::optional<TensorType>& type) {
 Interval interval_of(const Graph& graph, ValueId id, std::size_t dim) {
   const std::int64_t begin = graph.regions[id].offset[dim];
   return {begin, begin + graph.type(id).shape[dim]};
-}
-
-/// Rules as nodes before had them: most nodes of a program are like some other.
-class KnownRules {
- public:
-  const DimRule& of(const std::string& text, const std::vector<TensorType>& inputs,
-                    const TensorType& output) {
-    std::vector<Known>& alike = known_[text];
-    const auto known = std::find_if(alike.begin(), alike.end(), [&](const Known& k) {
-      return k.output == output && k.inputs == inputs;
-    });
-    if (known != alike.end()) return known->rule;
-    alike.push_back({inputs, output, parse_rule(text, inputs, output)});
-    return alike.back().rule;
-  }
-
- private:
-  struct Known {
-    std::vector<TensorType> inputs;
-    TensorType output;
-    DimRule rule;
-  };
-  std::map<std::string, std::vector<Known>> known_;
-};
-
-/// Whether the operands and the result of a node are parts of global tensors that belong together:
-/// the op takes the global ones, and a factor of its rule goes over the same interval wherever it
-/// stands. A dimension that is read by regions (`~`), or merged of several, may differ.
-bool fits_windows(const Graph& graph, ValueId id, KnownRules& rules) {
-  const Node& node = graph.node(id);
-  std::vector<TensorType> inputs;
-  inputs.reserve(node.inputs.size());
-  for (const ValueId input : node.inputs) {
-    inputs.push_back({graph.type(input).dtype, graph.global_shape(input)});
-  }
-  const TensorType output{node.type.dtype, graph.global_shape(id)};
-  if (node.op->rule == nullptr || infer(node, inputs) != output) return false;
-  const OpArgs args{.inputs = inputs, .attrs = node.attrs, .output = output};
-  const DimRule& rule = rules.of(node.op->rule(args), inputs, output);
-
-  std::vector<std::optional<Interval>> intervals(rule.factors.size());
-  const auto agrees = [&](ValueId value, const DimRule::Operand& dims,
-                          const DimRule::Marks* marks) {
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      const Interval part = interval_of(graph, value, d);
-      if (dims[d].empty() && part.size() != graph.global_shape(value)[d]) return false;
-      if (dims[d].size() != 1 || (marks != nullptr && (*marks)[d])) continue;
-      auto& interval = intervals[static_cast<std::size_t>(dims[d][0])];
-      // Nothing stands nowhere in particular.
-      const bool same =
-          !interval || *interval == part || (interval->size() == 0 && part.size() == 0);
-      if (!same) return false;
-      interval = part;
-    }
-    return true;
-  };
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!agrees(node.inputs[i], rule.inputs[i], &rule.reaches[i])) return false;
-  }
-  return agrees(id, rule.output, nullptr);
 }
 
 /// A block that a device sends, receives or joins has no dimensions of its own: the number of its
@@ -112,7 +38,44 @@ void check_window(const Graph& graph, ValueId id) {
            to_string(region.global), to_string(region.offset));
 }
 
-void check_node(const Graph& graph, ValueId id, KnownRules& rules) {
+}  // namespace
+
+/// Whether the operands and the result of a node are parts of global tensors that belong together:
+/// the op takes the global ones, and a factor of its rule goes over the same interval wherever it
+/// stands. A dimension that is read by regions (`~`), or merged of several, may differ.
+bool Verifier::fits_windows(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  inputs_.clear();
+  for (const ValueId input : node.inputs) {
+    inputs_.push_back({graph.type(input).dtype, &graph.global_shape(input)});
+  }
+  const DimRule* const rule =
+      KnownNodes::rule(known_.find(node, inputs_, {node.type.dtype, &graph.global_shape(id)}));
+  if (rule == nullptr) return false;
+
+  std::vector<std::optional<Interval>> intervals(rule->factors.size());
+  const auto agrees = [&](ValueId value, const DimRule::Operand& dims,
+                          const DimRule::Marks* marks) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const Interval part = interval_of(graph, value, d);
+      if (dims[d].empty() && part.size() != graph.global_shape(value)[d]) return false;
+      if (dims[d].size() != 1 || (marks != nullptr && (*marks)[d])) continue;
+      auto& interval = intervals[static_cast<std::size_t>(dims[d][0])];
+      // Nothing stands nowhere in particular.
+      const bool same =
+          !interval || *interval == part || (interval->size() == 0 && part.size() == 0);
+      if (!same) return false;
+      interval = part;
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!agrees(node.inputs[i], rule->inputs[i], &rule->reaches[i])) return false;
+  }
+  return agrees(id, rule->output, nullptr);
+}
+
+void Verifier::check_node(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   MW_CHECK(node.op != nullptr, "%{} has no op", id);
   for (const ValueId input : node.inputs) {
@@ -123,19 +86,20 @@ void check_node(const Graph& graph, ValueId id, KnownRules& rules) {
            "%{} = {}: whose collective is it?", id, node.op->name);
   if (!graph.regions.empty()) {
     check_window(graph, id);
-    if (fits_windows(graph, id, rules)) return;
+    if (fits_windows(graph, id)) return;
   }
-  const std::optional<TensorType> inferred = infer(node, input_types(graph, node));
+  inputs_.clear();
+  for (const ValueId input : node.inputs) {
+    inputs_.push_back({graph.type(input).dtype, &graph.type(input).shape});
+  }
+  const auto& inferred = known_.find(node, inputs_, {node.type.dtype, &node.type.shape}).inferred;
   MW_CHECK(is_inferred(node, inferred), "%{} = {} is {}, but infers {}", id, node.op->name,
            to_string(node.type), text_of(inferred));
 }
 
-}  // namespace
-
-void verify(const Graph& graph) {
+void Verifier::verify(const Graph& graph) {
   MW_CHECK(graph.regions.empty() || graph.regions.size() == graph.nodes.size());
-  KnownRules rules;
-  for (const ValueId id : graph.ids()) check_node(graph, id, rules);
+  for (const ValueId id : graph.ids()) check_node(graph, id);
   const auto check_value = [&](ValueId id, const char* what) {
     MW_CHECK(id >= 0 && id < graph.end(), "{} names %{} of {} values", what, id, graph.end());
   };
@@ -155,5 +119,7 @@ void verify(const Graph& graph) {
     MW_CHECK(edge.before < edge.after, "%{} runs before %{}", edge.after, edge.before);
   }
 }
+
+void verify(const Graph& graph) { Verifier().verify(graph); }
 
 }  // namespace meshwork

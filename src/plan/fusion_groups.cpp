@@ -77,6 +77,11 @@ std::optional<Elements> joined(const Elements& a, const Elements& b) {
   return std::nullopt;
 }
 
+struct Order {
+  std::vector<ValueId> nodes;
+  ValueMap<int> fusion;
+};
+
 /// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
 /// which each can run.
 class FusionFinder {
@@ -93,22 +98,21 @@ class FusionFinder {
     seen_.assign(units_.size(), -1);
   }
 
-  Fused run() {
+  /// All nodes, those of a unit after each other, and the unit of each.
+  Order run() {
     join_passes();
     if (near_bytes(target_) > 0) join_by_rows();
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
     }
-    std::vector<ValueId> order;
-    Fused result;
+    Order order;
     for (const int unit : order_) {
       for (const ValueId id : units_[slot(unit)]) {
-        order.push_back(id);
-        result.fusion.push_back(unit);
+        order.nodes.push_back(id);
+        order.fusion.push_back(unit);
       }
     }
-    result.program = in_order(program_, order);
-    return result;
+    return order;
   }
 
  private:
@@ -283,8 +287,9 @@ class FusionFinder {
 
 }  // namespace
 
-Fused find_fusion_groups(const Graph& program, const Target& target) {
-  return take_constants_in(FusionFinder(program, target).run());
+Fused find_fusion_groups(Graph program, const Target& target) {
+  Order order = FusionFinder(program, target).run();
+  return take_constants_in({in_order(std::move(program), order.nodes), std::move(order.fusion)});
 }
 
 }  // namespace meshwork

@@ -22,7 +22,8 @@ struct Fused {
 /// or it joins the sum with another gradient of this. Neither does where the target has no cache.
 /// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
 /// that read the same, but for the last operands of one, and do not differ in attributes are
-/// joined, of whatever phase: the later ones are computed early. Passes take in the constants that they read (plan/pass_constants.h).
-Fused find_fusion_groups(const Graph& program, const Target& target);
+/// joined, of whatever phase: the later ones are computed early. Passes take in the constants that
+/// they read (plan/pass_constants.h).
+Fused find_fusion_groups(Graph program, const Target& target);
 
 }  // namespace meshwork

@@ -112,6 +112,9 @@ class Ordering {
 
 }  // namespace
 
-Graph update_early(const Graph& program) { return in_order(program, Ordering(program).run()); }
+Graph update_early(Graph program) {
+  const std::vector<ValueId> order = Ordering(program).run();
+  return in_order(std::move(program), order);
+}
 
 }  // namespace meshwork

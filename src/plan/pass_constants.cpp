@@ -55,7 +55,7 @@ class ConstantsOfPasses {
     return id;
   }
 
-  Fused without_unread() const {
+  Fused without_unread() {
     const ValueMap<int> readers = count_readers(program_);
     Fused result;
     std::vector<ValueId> kept;
@@ -64,7 +64,7 @@ class ConstantsOfPasses {
       kept.push_back(id);
       result.fusion.push_back(fusion_[id]);
     }
-    result.program = in_order(program_, kept);
+    result.program = in_order(std::move(program_), kept);
     return result;
   }
 

@@ -30,7 +30,7 @@ void Insertions::finish() {
     }
     order.push_back(id);
   }
-  program_ = in_order(program_, order);
+  program_ = in_order(std::move(program_), order);
 }
 
 }  // namespace meshwork

@@ -46,7 +46,7 @@ void run(Graph& program, const Target& /*target*/) {
   Graph result;
   Renaming renamed;
   for (const ValueId id : program.ids()) {
-    result.nodes.push_back(remap(program.node(id), renamed));
+    result.nodes.push_back(remap(std::move(program.node(id)), renamed));
     renamed.push_back(id);
     const Node& node = result.node(id);
     if (!is_widening(node) || (is_forward(node) && !added_up[id])) continue;

@@ -13,7 +13,7 @@ inline Plan make_plan(Graph program, const MemoryQuery& query, bool fusions = tr
   static const Target kTarget = cpu_target(1);
   Plan plan;
   Fused fused{update_early(with_overwrite_edges(std::move(program))), {}};
-  if (fusions) fused = find_fusion_groups(fused.program, kTarget);
+  if (fusions) fused = find_fusion_groups(std::move(fused.program), kTarget);
   plan.program = std::move(fused.program);
   schedule(plan, kTarget, fused.fusion);
   ask_for_memory(plan, query);
