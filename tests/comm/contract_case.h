@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,61 +14,12 @@
 
 #include "comm/communicator.h"
 #include "contract.h"
+#include "contract_values.h"
 
 namespace meshwork::test {
 
 using Counts = std::vector<std::int64_t>;
 using Kind = CollectiveCall::Kind;
-
-/// Any value of member `rank` in round `round`: all members can tell what the others send.
-inline std::uint32_t hash(int rank, std::int64_t index, int round) {
-  auto x = static_cast<std::uint64_t>(index) * 0x9E3779B97F4A7C15U;
-  x ^= (static_cast<std::uint64_t>(rank) + 1) * 0xC2B2AE3D27D4EB4FU;
-  x ^= (static_cast<std::uint64_t>(round) + 1) * 0x165667B19E3779F9U;
-  x ^= x >> 29U;
-  x *= 0xBF58476D1CE4E5B9U;
-  return static_cast<std::uint32_t>(x >> 32U);
-}
-
-/// While one lives, floats are whole numbers so small that their sums are exact in any order: for
-/// communicators that have not the canonical one.
-class ExactSums {
- public:
-  ExactSums() { ++living(); }
-  ~ExactSums() { --living(); }
-  ExactSums(const ExactSums&) = delete;
-  ExactSums& operator=(const ExactSums&) = delete;
-  static bool live() { return living() > 0; }
-
- private:
-  static std::atomic<int>& living() {
-    static std::atomic<int> count{0};
-    return count;
-  }
-};
-
-template <class T>
-T value(int rank, std::int64_t index, int round) {
-  const std::uint32_t bits = hash(rank, index, round);
-  if constexpr (std::is_same_v<T, float>) {
-    if (ExactSums::live()) return static_cast<float>(bits % 65536) - 30000;
-    // Magnitudes whose sums depend on their order.
-    constexpr std::array<float, 8> kScales{1e8F, -1e8F, 1.0F, 0.1F, -3.0F, 1e-3F, 1e4F, -1e4F};
-    return kScales[bits % 8] * (1.0F + static_cast<float>((bits >> 8U) % 3));
-  } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>((std::uint64_t{bits} << 32U) ^ hash(rank, index, round + 77));
-  } else {
-    return static_cast<T>(bits);
-  }
-}
-
-/// `count` values of a member, from element `begin` of what it has.
-template <class T>
-std::vector<T> values(int rank, std::int64_t begin, std::int64_t count, int round) {
-  std::vector<T> result;
-  for (std::int64_t i = 0; i < count; ++i) result.push_back(value<T>(rank, begin + i, round));
-  return result;
-}
 
 template <class T>
 constexpr DType dtype_of() {
@@ -80,46 +28,6 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return DType::kInt64;
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::kUInt8;
   if constexpr (std::is_same_v<T, std::uint16_t>) return DType::kBFloat16;  // only moved
-}
-
-template <class T>
-T combine(T a, T b, Reduction reduction) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (reduction == Reduction::kSum) return a + b;
-    if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
-    return std::max(a, b);
-  } else {
-    if (reduction == Reduction::kMax) return std::max(a, b);
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  }
-}
-
-/// Pairs of neighbours, level by level; an odd one goes up as it is.
-template <class T>
-T reference(std::vector<T>& level, Reduction reduction) {
-  for (std::size_t n = level.size(); n > 1; n = (n + 1) / 2) {
-    for (std::size_t i = 0; i + 1 < n; i += 2) {
-      level[i / 2] = combine(level[i], level[i + 1], reduction);
-    }
-    if (n % 2 != 0) level[n / 2] = level[n - 1];
-  }
-  return level[0];
-}
-
-/// Elements [begin, begin + count) of the reduction over `size` members.
-template <class T>
-std::vector<T> reduced(int size, std::int64_t begin, std::int64_t count, int round,
-                       Reduction reduction) {
-  std::vector<T> result;
-  std::vector<T> level(static_cast<std::size_t>(size));
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (int r = 0; r < size; ++r) {
-      level[static_cast<std::size_t>(r)] = value<T>(r, begin + i, round);
-    }
-    result.push_back(reference(level, reduction));
-  }
-  return result;
 }
 
 inline std::int64_t sum(const Counts& counts) {
