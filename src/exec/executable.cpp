@@ -147,7 +147,8 @@ Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
 Launch Executable::fusion(const Instruction& instruction) const {
   std::vector<FusionGroup> groups =
       groups_of(plan_.program, instruction, [this](ValueId id) { return view(id); });
-  const auto scratch = scratch_of(backend_, plan_.program, instruction);
+  std::vector<std::int64_t> scratch{0};
+  if (groups.size() > 1) scratch = scratch_of(backend_, plan_.program, instruction);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (FusionGroup::Member& member : groups[i].members) {
       member.is_read = member.output.data != nullptr;

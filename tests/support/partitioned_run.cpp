@@ -7,6 +7,7 @@
 #include "comm/thread.h"
 #include "exec/executable.h"
 #include "graph/op_def.h"
+#include "graph/verifier.h"
 #include "spmd/partition.h"
 #include "state/tensor_part.h"
 #include "support/make_plan.h"
@@ -64,6 +65,7 @@ struct Member {
   DeviceParts parts;
   CommunicatorGroups groups;
   ProgramStreams streams;
+  Verifier verifier = {};
 };
 
 /// Runs the device's part of a program and puts its parts of the outputs into `result`.
@@ -78,7 +80,7 @@ void run_on(Member& member, const Partitioned& program,
     return kernel_workspace(backend, local, instruction);
   };
   Graph local = prune(localize(program, member.mesh, member.rank));
-  verify(local);
+  member.verifier.verify(local);
   const Plan plan = make_plan(std::move(local), query);
   const auto arena = device.allocate(plan.arena_bytes);
   const Executable executable(plan, backend, member.streams, member.groups, arena.get());
