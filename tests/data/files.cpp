@@ -15,6 +15,7 @@
 #include "job/job.h"
 #include "model/field_value.h"
 #include "support/interpreter.h"
+#include "support/temp_directory.h"
 
 namespace meshwork::test {
 namespace {
@@ -71,7 +72,7 @@ TempDir::~TempDir() {
 
 std::string TempDir::write(const std::string& name, const std::string& bytes) const {
   std::filesystem::create_directories(std::filesystem::path(file(name)).parent_path());
-  std::ofstream(file(name), std::ios::binary) << bytes;
+  write_text(file(name), bytes);
   return file(name);
 }
 

@@ -43,7 +43,10 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// As a new file: one that is written over waits for the disk on some file systems.
 inline void write_text(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
   std::ofstream(path, std::ios::binary) << text;
 }
 
