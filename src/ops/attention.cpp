@@ -23,7 +23,8 @@ std::string rule(const OpArgs& args) {
 std::vector<ValueId> gradient_operands(GraphBuilder& b, ValueId self, ValueId dy) {
   const Node node = b.node(self);
   const ValueId log_sum = b.add(kAttentionLogSum, node.inputs, node.attrs);
-  const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), cast(b, self, DType::kFloat32));
+  const ValueId y = cast(b, self, DType::kFloat32);
+  const ValueId product = multiply(b, cast(b, dy, DType::kFloat32), y);
   const Shape rows = b.shape(log_sum);
   const ValueId delta = reshape(b, reduce_sum(b, product, {4}, true), rows);
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1], node.inputs[2], dy, log_sum, delta};

@@ -26,7 +26,8 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const ValueId shift = node.inputs[1];
   // dx = dy[0] + dy[1] + 2 (x - shift) dy[2]
   const ValueId scale = ops::scale(b, row(b, dy, 2), 2);
-  const ValueId of_sums = add(b, row(b, dy, 0), row(b, dy, 1));
+  const ValueId of_shifted = row(b, dy, 1);
+  const ValueId of_sums = add(b, row(b, dy, 0), of_shifted);
   const ValueId offset = subtract(b, of_sums, multiply(b, scale, shift));
   return {b.add(kScaleOffset, {node.inputs[0], scale, offset}, node.attrs), kNoValue};
 }

@@ -21,7 +21,8 @@ ValueId corrected_rate(WeightUpdate& u, const Arguments& args) {
     return ops::subtract(b, ops::constant(b, 1.0), power);
   };
   const ValueId root = b.add(ops::kSqrt, {one_minus_power(args.beta_2)});
-  return ops::divide(b, ops::multiply(b, u.learning_rate(), root), one_minus_power(args.beta_1));
+  const ValueId rest = one_minus_power(args.beta_1);
+  return ops::divide(b, ops::multiply(b, u.learning_rate(), root), rest);
 }
 
 /// old' = old + (x - old)(1 - beta), kept in the slot `name`.

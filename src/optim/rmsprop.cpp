@@ -32,7 +32,8 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
     under_root = ops::subtract(b, under_root, b.add(ops::kSquare, {mean}));
   }
   const ValueId root = b.add(ops::kSqrt, {ops::shift(b, under_root, args.epsilon)});
-  ValueId step = ops::divide(b, ops::multiply(b, u.gradient(), u.learning_rate()), root);
+  const ValueId rate = u.learning_rate();
+  ValueId step = ops::divide(b, ops::multiply(b, u.gradient(), rate), root);
   if (args.momentum > 0) {
     const ValueId old = u.slot("momentum");
     step = ops::add(b, ops::scale(b, old, args.momentum), step);

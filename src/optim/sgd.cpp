@@ -7,7 +7,8 @@ namespace {
 
 ValueId update(WeightUpdate& u, double momentum, bool nesterov) {
   GraphBuilder& b = u.builder();
-  const ValueId step = ops::multiply(b, u.gradient(), u.learning_rate());
+  const ValueId rate = u.learning_rate();
+  const ValueId step = ops::multiply(b, u.gradient(), rate);
   if (momentum == 0) return ops::subtract(b, u.weight(), step);
   const ValueId m = u.slot("momentum");
   const ValueId next = ops::subtract(b, ops::scale(b, m, momentum), step);

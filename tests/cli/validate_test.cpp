@@ -92,9 +92,8 @@ TEST_CASE("mistakes end with their place and exit code 2") {
 }
 
 TEST_CASE("every configuration that comes with Meshwork is all right") {
-  const fs::path source = fs::read_symlink("/proc/self/exe").parent_path() / "../..";
   int count = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(source / "configs")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::absolute("configs"))) {
     if (entry.path().extension() != ".yaml") continue;
     const Finished run = run_program("validate '" + entry.path().string() + "'", "cd / &&");
     CHECK(run.exit_code == 0);

@@ -41,8 +41,8 @@ Attended read_inputs(const GraphBuilder& b, const config::Reader& args,
 ValueId joined(GraphBuilder& b, const Attended& x, ValueId scale) {
   const Shape q = b.shape(x.query);
   const Shape k = b.shape(x.key);
-  ValueId sum = ops::add(b, ops::reshape(b, x.query, {q[0], q[1], 1, q[2]}),
-                         ops::reshape(b, x.key, {k[0], 1, k[1], k[2]}));
+  const ValueId keys = ops::reshape(b, x.key, {k[0], 1, k[1], k[2]});
+  ValueId sum = ops::add(b, ops::reshape(b, x.query, {q[0], q[1], 1, q[2]}), keys);
   if (scale != kNoValue) sum = ops::multiply(b, scale, sum);
   return b.add(ops::kTanh, {sum});
 }

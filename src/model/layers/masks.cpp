@@ -6,7 +6,8 @@ namespace meshwork::layers {
 
 ValueId differs(GraphBuilder& b, ValueId x, double value) {
   const ValueId same = b.add(ops::kEqual, {x, ops::constant_like(b, value, x)});
-  return ops::subtract(b, ops::constant(b, 1.0), ops::cast(b, same, DType::kFloat32));
+  const ValueId number = ops::cast(b, same, DType::kFloat32);
+  return ops::subtract(b, ops::constant(b, 1.0), number);
 }
 
 ValueId spread_mask(GraphBuilder& b, ValueId mask, ValueId x) {

@@ -103,7 +103,8 @@ double turning_feature(const Rope& rope, double rotations, double features) {
 
 /// Between 1 / p of fast features and 1 / (factor p) of slow ones.
 ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double features) {
-  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), ops::constant(b, features));
+  const ValueId all = ops::constant(b, features);
+  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), all);
   const ValueId period = b.add(ops::kPower, {ops::constant(b, rope.wavelength), share});
   const ValueId one = ops::constant(b, 1.0);
   const ValueId fast = ops::divide(b, one, period);
@@ -116,12 +117,13 @@ ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double
   }
   low = std::max(low, 0.0);
   high = std::min(high, features - 1);
-  const ValueId ramp =
-      ops::divide(b, ops::shift(b, pair, -low), ops::constant(b, std::max(high - low, 0.001)));
+  const ValueId width = ops::constant(b, std::max(high - low, 0.001));
+  const ValueId ramp = ops::divide(b, ops::shift(b, pair, -low), width);
   const ValueId above = b.add(ops::kMaximum, {ramp, ops::constant(b, 0.0)});
   const ValueId slow_share = b.add(ops::kMinimum, {above, one});
   const ValueId fast_share = ops::subtract(b, one, slow_share);
-  return ops::add(b, ops::multiply(b, slow, slow_share), ops::multiply(b, fast, fast_share));
+  const ValueId of_fast = ops::multiply(b, fast, fast_share);
+  return ops::add(b, ops::multiply(b, slow, slow_share), of_fast);
 }
 
 /// f of features that turn `high` times or more within the original length, f / factor of those
@@ -140,7 +142,8 @@ ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::in
   const ValueId pair = count_along(b, axes.rank, axes.feature, features / 2);
   const auto count = static_cast<double>(features);
   if (rope.stretch == Stretch::kYarn) return yarn_frequencies(b, rope, pair, count);
-  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), ops::constant(b, rope.denominator));
+  const ValueId denominator = ops::constant(b, rope.denominator);
+  const ValueId share = ops::divide(b, ops::scale(b, pair, 2), denominator);
   const ValueId plain =
       b.add(ops::kPower, {ops::constant(b, rope.wavelength), b.add(ops::kNegate, {share})});
   if (rope.stretch == Stretch::kLlama) return llama_frequencies(b, rope, plain);
