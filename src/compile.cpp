@@ -176,8 +176,9 @@ std::vector<std::int64_t> reserved_bytes(const Compilation& c) {
 }
 
 /// The segments that the program states and those that it takes beside them to meet the limit on
-/// every device. An Error if none do.
-std::vector<Segment> segments_within_limit(const Compilation& c) {
+/// every device. An Error if none do. Before anything is computed again, passes do without memory
+/// to wait for others in.
+std::vector<Segment> segments_within_limit(Compilation& c) {
   const std::vector<std::int64_t> reserved = reserved_bytes(c);
   const auto measure = [&](const std::vector<Segment>& segments, const std::vector<int>& devices) {
     Rematerialized again = rematerialize(c.trace.laid_out, segments, c.mesh, c.target());
@@ -199,8 +200,15 @@ std::vector<Segment> segments_within_limit(const Compilation& c) {
     }
     return found;
   };
-  MemoryChoice choice = fit_memory(c.program.segments, segmentations(c.config.model),
-                                   c.config.memory_limit->bytes, c.mesh.num_devices(), measure);
+  const std::int64_t limit = c.config.memory_limit->bytes;
+  const auto fit = [&](const std::vector<std::vector<Segment>>& ways) {
+    return fit_memory(c.program.segments, ways, limit, c.mesh.num_devices(), measure);
+  };
+  MemoryChoice choice = fit({});
+  if (choice.use.bytes() > limit) {
+    c.program.target.launch_bytes = 0;
+    choice = fit(segmentations(c.config.model));
+  }
   check_memory_limit(c.config, describe(c.kind, c.batch), choice.use, choice.device);
   return std::move(choice.segments);
 }
