@@ -204,10 +204,12 @@ std::vector<Segment> segments_within_limit(Compilation& c) {
   const auto fit = [&](const std::vector<std::vector<Segment>>& ways) {
     return fit_memory(c.program.segments, ways, limit, c.mesh.num_devices(), measure);
   };
-  MemoryChoice choice = fit({});
-  if (choice.use.bytes() > limit) {
+  const std::vector<std::vector<Segment>> ways = segmentations(c.config.model);
+  const bool may_wait = c.target().launch_bytes > 0;
+  MemoryChoice choice = may_wait ? fit({}) : fit(ways);
+  if (may_wait && choice.use.bytes() > limit) {
     c.program.target.launch_bytes = 0;
-    choice = fit(segmentations(c.config.model));
+    choice = fit(ways);
   }
   check_memory_limit(c.config, describe(c.kind, c.batch), choice.use, choice.device);
   return std::move(choice.segments);

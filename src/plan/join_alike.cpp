@@ -76,12 +76,13 @@ class Joining {
     const std::string form = forms_.form_of(pass);
     const auto has_form = [&](const auto& entry) { return entry.second.form == form; };
     auto open = std::ranges::find_if(open_, has_form);
-    if (open != open_.end() && needed_by(pass).contains(open->first)) {
+    std::set<int> needed = needed_by(pass);
+    if (open != open_.end() && needed.contains(open->first)) {
       emit({open->first});
       open = open_.end();
     }
     if (open == open_.end()) open = open_.emplace(batches_++, Batch{form}).first;
-    open->second.needed.merge(needed_by(pass));
+    open->second.needed.merge(needed);
     for (const ValueId id : pass.nodes) waits_in_[id] = open->first;
     open->second.passes.push_back(std::move(pass));
   }

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -63,14 +61,23 @@ class Memory {
 
   /// With what aligns the next one.
   std::int64_t bytes_of(ValueId id) const { return target_.aligned(num_bytes(graph_.type(id))); }
-  std::int64_t bytes_of(const std::vector<ValueId>& values) const {
-    return std::transform_reduce(values.begin(), values.end(), std::int64_t{0}, std::plus<>(),
-                                 [&](ValueId id) { return bytes_of(id); });
-  }
 
   int new_buffer(std::int64_t bytes, int first) {
     buffers_.push_back({.bytes = target_.aligned(bytes), .first = first, .last = first});
     return static_cast<int>(buffers_.size()) - 1;
+  }
+
+  /// Calls put(value, place) for places in one buffer, one behind the other.
+  template <class Put>
+  void side_by_side(const std::vector<ValueId>& values, int first, const Put& put) {
+    std::int64_t bytes = 0;
+    for (const ValueId id : values) bytes += bytes_of(id);
+    if (values.empty()) return;
+    Place place{new_buffer(bytes, first), 0};
+    for (const ValueId id : values) {
+      put(id, place);
+      place.within += bytes_of(id);
+    }
   }
 
   /// last_use_[v]: the last instruction that reads v, itself or through a view; end() for results.
@@ -218,14 +225,11 @@ class Memory {
         buffers_[slot(place_[v].buffer)].last = last_use_[v];
       }
     }
-    if (small.empty()) return;
-    Place place{new_buffer(bytes_of(small), -1), 0};
-    for (const ValueId v : small) {
+    side_by_side(small, -1, [&](ValueId v, Place place) {
       place_[v] = place;
-      place.within += bytes_of(v);
       int& last = buffers_[slot(place.buffer)].last;
       last = std::max(last, last_use_[v]);
-    }
+    });
   }
 
   /// Scalars that kernels compute stand side by side, so that one copy reads them all.
@@ -238,12 +242,7 @@ class Memory {
       if (!is_own || !is_computed || num_elements(graph_.type(id).shape) != 1) continue;
       if (std::ranges::find(scalars, id) == scalars.end()) scalars.push_back(id);
     }
-    if (scalars.empty()) return;
-    Place place{new_buffer(bytes_of(scalars), end()), 0};
-    for (const ValueId id : scalars) {
-      fix(id, place);
-      place.within += bytes_of(id);
-    }
+    side_by_side(scalars, end(), [&](ValueId id, Place place) { fix(id, place); });
   }
 
   /// The results of joined all-reduces stand side by side, and what goes into them or into an
@@ -262,12 +261,10 @@ class Memory {
   }
 
   void place_reduced(const std::vector<ValueId>& nodes, int start) {
-    Place place{new_buffer(bytes_of(nodes), start), 0};
-    for (const ValueId id : nodes) {
+    side_by_side(nodes, start, [&](ValueId id, Place place) {
       fixed_[id] = place;
       if (const ValueId operand = made_for(id, start); operand != kNoValue) fix(operand, place);
-      place.within += bytes_of(id);
-    }
+    });
   }
 
   void place_gathered(ValueId id, int start) {
