@@ -126,13 +126,15 @@ std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
   return products;
 }
 
-/// Whether cuBLASLt can add the bias on its way.
-bool takes_epilogue(CudaStream& stream, const EinsumPlan& plan, const Tensors& tensors,
-                    const Epilogue& epilogue) {
-  if (plan.copy_y || plan.swapped || plan.n != epilogue.columns) return false;
-  const std::vector<Product> products = products_of(plan, tensors, epilogue);
-  return std::all_of(products.begin(), products.end(),
-                     [&](const Product& product) { return has_epilogue(stream, product); });
+/// The same with their epilogue if cuBLASLt can add the bias on its way, else without.
+std::vector<Product> products_for(CudaStream& stream, const EinsumPlan& plan,
+                                  const Tensors& tensors, const Epilogue& epilogue) {
+  if (epilogue.bias != nullptr && !plan.copy_y && !plan.swapped && plan.n == epilogue.columns) {
+    std::vector<Product> products = products_of(plan, tensors, epilogue);
+    const auto is_taken = [&](const Product& product) { return has_epilogue(stream, product); };
+    if (std::all_of(products.begin(), products.end(), is_taken)) return products;
+  }
+  return products_of(plan, tensors, {});
 }
 
 Launch bind_products(CudaStream& stream, const std::vector<Product>& products,
@@ -170,14 +172,16 @@ Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
   copy(plan.copy_w, tensors.operands, args.inputs[1].data, tensors.w);
   std::byte* const scratch = args.workspace + workspace.scratch;
   const Epilogue epilogue = epilogue_of(args);
-  const bool by_few_rows = FewRows::pays(plan);
-  const bool finishes =
-      by_few_rows ? !plan.copy_y : takes_epilogue(stream, plan, tensors, epilogue);
-  const Epilogue at_once = finishes ? epilogue : Epilogue{};
-  launches.push_back(by_few_rows
-                         ? FewRows::bind(stream, plan, tensors.operands, tensors.result, tensors.x,
-                                         tensors.w, tensors.y, scratch, at_once)
-                         : bind_products(stream, products_of(plan, tensors, at_once), scratch));
+  bool finishes = !plan.copy_y;
+  if (FewRows::pays(plan)) {
+    launches.push_back(FewRows::bind(stream, plan, tensors.operands, tensors.result, tensors.x,
+                                     tensors.w, tensors.y, scratch,
+                                     finishes ? epilogue : Epilogue{}));
+  } else {
+    const std::vector<Product> products = products_for(stream, plan, tensors, epilogue);
+    finishes = products.front().epilogue.bias != nullptr;
+    launches.push_back(bind_products(stream, products, scratch));
+  }
   copy(plan.copy_y, tensors.result, tensors.y, args.output.data);
   if (epilogue.bias != nullptr && !finishes) launches.push_back(finish(args, epilogue));
   return in_turn(std::move(launches));
@@ -199,9 +203,7 @@ std::vector<Product> einsum_products(const KernelArgs& args) {
   const EinsumPlan plan = plan_for(equation);
   if (ByElements::pays(plan) || FewRows::pays(plan)) return {};
   const Tensors tensors(args, plan, workspace_of(args, plan));
-  const Epilogue epilogue = epilogue_of(args);
-  const bool finishes = takes_epilogue(stream_of(args), plan, tensors, epilogue);
-  return products_of(plan, tensors, finishes ? epilogue : Epilogue{});
+  return products_for(stream_of(args), plan, tensors, epilogue_of(args));
 }
 
 Launch einsum(const KernelArgs& args) {
