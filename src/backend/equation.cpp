@@ -3,20 +3,10 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "graph/equation_text.h"
 
 namespace meshwork {
 namespace {
-
-std::vector<std::string> split_names(std::string_view operand) {
-  std::vector<std::string> names;
-  std::size_t begin = 0;
-  while ((begin = operand.find_first_not_of(' ', begin)) != std::string_view::npos) {
-    const std::size_t end = std::min(operand.find(' ', begin), operand.size());
-    names.emplace_back(operand.substr(begin, end - begin));
-    begin = end;
-  }
-  return names;
-}
 
 Factor& factor_named(std::vector<Factor>& factors, const std::string& name) {
   const auto found = std::find_if(factors.begin(), factors.end(),
@@ -52,16 +42,12 @@ void add_operand(std::vector<Factor>& factors, const std::vector<std::string>& n
 }  // namespace
 
 Equation parse_equation(std::string_view text, const Shape& x, const Shape& w) {
-  const std::size_t comma = text.find(',');
-  const std::size_t arrow = text.find("->");
-  MW_CHECK(comma != std::string_view::npos && arrow != std::string_view::npos && comma < arrow,
-           "equation '{}'", text);
-  const auto y_names = split_names(text.substr(arrow + 2));
+  const EquationText names = split_equation(std::string(text));
+  const auto y_names = factor_names(names.y);
   Equation equation;
   for (const std::string& name : y_names) factor_named(equation.factors, name);
-  add_operand(equation.factors, split_names(text.substr(0, comma)), x, &Factor::x_stride);
-  add_operand(equation.factors, split_names(text.substr(comma + 1, arrow - comma - 1)), w,
-              &Factor::w_stride);
+  add_operand(equation.factors, factor_names(names.x), x, &Factor::x_stride);
+  add_operand(equation.factors, factor_names(names.w), w, &Factor::w_stride);
   MW_CHECK(std::all_of(equation.factors.begin(), equation.factors.end(),
                        [](const Factor& f) { return f.x_stride > 0 || f.w_stride > 0; }),
            "'{}' has a factor in the result only", text);

@@ -1,10 +1,10 @@
-#include "ops/equation.h"
+#include "graph/equation_text.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 
-namespace meshwork::ops {
+namespace meshwork {
 namespace {
 
 std::string trim(const std::string& text) {
@@ -40,4 +40,4 @@ bool has_factor(const std::string& operand, const std::string& name) {
   return std::find(factors.begin(), factors.end(), name) != factors.end();
 }
 
-}  // namespace meshwork::ops
+}  // namespace meshwork

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace meshwork::ops {
+namespace meshwork {
 
 /// The text of an einsum equation, by tensor: "m k, k n -> m n" is {"m k", "k n", "m n"}.
 struct EquationText {
@@ -18,4 +18,4 @@ std::vector<std::string> factor_names(const std::string& operand);
 
 bool has_factor(const std::string& operand, const std::string& name);
 
-}  // namespace meshwork::ops
+}  // namespace meshwork

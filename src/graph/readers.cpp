@@ -21,6 +21,11 @@ ValueMap<std::vector<ValueId>> reading_nodes(const Graph& graph) {
   return readers;
 }
 
+ValueId only_reader(const ValueMap<int>& readers, const ValueMap<std::vector<ValueId>>& nodes,
+                    ValueId id) {
+  return readers[id] == 1 && nodes[id].size() == 1 ? nodes[id].front() : kNoValue;
+}
+
 ValueMap<std::vector<ValueId>> predecessors(const Graph& graph) {
   ValueMap<std::vector<ValueId>> before;
   for (const Node& node : graph.nodes) before.push_back(node.inputs);

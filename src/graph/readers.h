@@ -12,6 +12,11 @@ ValueMap<int> count_readers(const Graph& graph);
 /// Of each value, the nodes that read it, in order, once for each operand.
 ValueMap<std::vector<ValueId>> reading_nodes(const Graph& graph);
 
+/// The node that alone reads a value, once; kNoValue: there is none, or something else does, too.
+/// `readers` and `nodes`: what the two above say.
+ValueId only_reader(const ValueMap<int>& readers, const ValueMap<std::vector<ValueId>>& nodes,
+                    ValueId id);
+
 /// Of each node, those that must run before it: its operands, and what control edges say.
 ValueMap<std::vector<ValueId>> predecessors(const Graph& graph);
 

@@ -2,7 +2,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "graph/dim_rule.h"
-#include "ops/equation.h"
+#include "graph/equation_text.h"
 #include "ops/ops.h"
 #include "ops/result_dtype.h"
 

@@ -1,7 +1,7 @@
 // y = einsum(x, w) + bias, or relu of that: what a layer of products gives, in one kernel. The
 // factors of the bias are the last of y, and of w alone: "m k, k n -> m n" and n
 #include "base/check.h"
-#include "ops/equation.h"
+#include "graph/equation_text.h"
 #include "ops/ops.h"
 
 namespace meshwork::ops {

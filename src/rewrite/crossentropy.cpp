@@ -57,8 +57,8 @@ class Finder {
 
   /// The node of `op` that alone reads `id`, or kNoValue.
   ValueId only_reader(ValueId id, const OpDef& op) const {
-    const bool found = readers_[id] == 1 && by_[id].size() == 1;
-    return found && node(by_[id][0]).op == &op ? by_[id][0] : kNoValue;
+    const ValueId reader = meshwork::only_reader(readers_, by_, id);
+    return reader != kNoValue && node(reader).op == &op ? reader : kNoValue;
   }
 
   std::optional<Replacement> loss(ValueId log, ValueId pick) const {

@@ -133,9 +133,7 @@ class Finder {
     return scatter != kNoValue;
   }
 
-  ValueId only_reader(ValueId id) const {
-    return reads_[id] == 1 && readers_[id].size() == 1 ? readers_[id].front() : kNoValue;
-  }
+  ValueId only_reader(ValueId id) const { return meshwork::only_reader(reads_, readers_, id); }
 
   /// gradient -> cast to float32, if it is not -> pack, if unpack was needed -> reduce_scatter.
   ValueId scatter_of(ValueId gradient, const GatheredSteps& of) const {

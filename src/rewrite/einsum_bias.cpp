@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/equation_text.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
-#include "ops/equation.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -35,7 +35,7 @@ class Joiner {
     if (product == node(sum).inputs.end()) return;
     const ValueId bias = node(sum).inputs[product == node(sum).inputs.begin() ? 1 : 0];
     if (!is_bias(bias, *product)) return;
-    const ValueId relu = only_reader(sum, ops::kRelu);
+    const ValueId relu = relu_of(sum);
     const ValueId result = relu == kNoValue ? sum : relu;
     if (goes_on(result)) return;
     Attrs attrs = node(*product).attrs;
@@ -66,18 +66,18 @@ class Joiner {
         !std::equal(bias.rbegin(), bias.rend(), all.rbegin())) {
       return false;
     }
-    const ops::EquationText e = ops::split_equation(node(product).attrs.text("equation"));
-    const std::vector<std::string> y = ops::factor_names(e.y);
+    const EquationText e = split_equation(node(product).attrs.text("equation"));
+    const std::vector<std::string> y = factor_names(e.y);
     const auto last = y.end() - static_cast<std::ptrdiff_t>(bias.size());
-    return std::all_of(y.begin(), last, [&](auto& name) { return !ops::has_factor(e.w, name); }) &&
-           std::all_of(last, y.end(), [&](auto& name) { return !ops::has_factor(e.x, name); });
+    return std::all_of(y.begin(), last, [&](auto& name) { return !has_factor(e.w, name); }) &&
+           std::all_of(last, y.end(), [&](auto& name) { return !has_factor(e.x, name); });
   }
 
-  /// The node of the op that alone reads the value, in its phase; kNoValue: there is none.
-  ValueId only_reader(ValueId id, const OpDef& op) const {
-    if (counts_[id] != 1 || readers_[id].size() != 1) return kNoValue;
-    const Node& reader = node(readers_[id].front());
-    return reader.op == &op && reader.phase == node(id).phase ? readers_[id].front() : kNoValue;
+  /// The relu that alone reads a value, in its phase; kNoValue: there is none.
+  ValueId relu_of(ValueId id) const {
+    const ValueId reader = only_reader(counts_, readers_, id);
+    if (reader == kNoValue || node(reader).op != &ops::kRelu) return kNoValue;
+    return node(reader).phase == node(id).phase ? reader : kNoValue;
   }
 
   /// Whether a pass over elements follows.
