@@ -16,6 +16,7 @@
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
 #include "comm/mpi_host_group.h"
+#include "comm/mpi_wait.h"
 #include "comm/single.h"
 #include "machine/launch.h"
 #include "machine/mpi_environment.h"
@@ -51,6 +52,9 @@ MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() != exceptions_) return;
   std::optional<Ticker> ticker;
   if (patience_ > 0) ticker.emplace(1, [this](double now) { leave_alone_after(now); });
+  // mpirun may crash where a rank ends while others are in MPI_Finalize: they enter it together.
+  MPI_Request all_here = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(MPI_COMM_WORLD, &all_here) == MPI_SUCCESS) mpi_wait(all_here);
   MPI_Finalize();
 }
 

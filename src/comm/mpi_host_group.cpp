@@ -1,33 +1,14 @@
 #include "comm/mpi_host_group.h"
 
-#include <algorithm>
-#include <chrono>
 #include <climits>
-#include <thread>
 
 #include "base/check.h"
-#include "base/wait.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_ranks.h"
-#include "machine/mpi_environment.h"
+#include "comm/mpi_wait.h"
 
 namespace meshwork {
 namespace {
-
-/// Waits for a request: spins, and then sleeps but for a look now and then. Others may come a
-/// second later, and need the core until then.
-void await(MPI_Request request) {
-  Spin spin(rank_spin_time());
-  std::chrono::microseconds sleep{50};
-  while (true) {
-    int done = 0;
-    MW_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    if (done != 0) return;
-    if (spin.again()) continue;
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min(2 * sleep, std::chrono::microseconds(1000));
-  }
-}
 
 int count_of(std::size_t bytes) {
   MW_CHECK(bytes <= INT_MAX, "{} bytes are for the devices to exchange", bytes);
@@ -45,20 +26,20 @@ class MpiHostGroup final : public HostGroup {
     const int count = count_of(bytes);
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Iallgather(send, count, MPI_BYTE, recv, count, MPI_BYTE, ranks_.comm, &request));
-    await(request);
+    MW_MPI(mpi_wait(request));
   }
 
   void broadcast(void* data, std::size_t bytes, int root) override {
     MW_CHECK(root >= 0 && root < size(), "root {} of {}", root, size());
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Ibcast(data, count_of(bytes), MPI_BYTE, root, ranks_.comm, &request));
-    await(request);
+    MW_MPI(mpi_wait(request));
   }
 
   void barrier() override {
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Ibarrier(ranks_.comm, &request));
-    await(request);
+    MW_MPI(mpi_wait(request));
   }
 
   void abort(int exit_code) noexcept override {
