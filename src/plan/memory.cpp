@@ -14,9 +14,6 @@
 namespace meshwork {
 namespace {
 
-/// Bytes of an input that is copied to the device with others.
-constexpr std::int64_t kSmallInput = std::int64_t{16} << 10U;
-
 /// Where a value stands: bytes into a buffer.
 struct Place {
   int buffer = -1;
@@ -218,7 +215,7 @@ class Memory {
     std::vector<ValueId> small;
     for (const ValueId v : graph_.ids()) {
       if (graph_.node(v).op->leaf != Leaf::kInput) continue;
-      if (bytes_of(v) <= kSmallInput) {
+      if (num_bytes(graph_.type(v)) <= target_.small_copy) {
         small.push_back(v);
       } else {
         place_[v] = {new_buffer(bytes_of(v), -1), 0};

@@ -15,13 +15,8 @@
 namespace meshwork {
 namespace {
 
-/// Bytes that are worth a copy on the host so as to go to the device with others.
-constexpr std::int64_t kSmall = std::int64_t{16} << 10U;
-
 /// Bytes between two results that are read along.
 constexpr std::int64_t kReadAlong = std::int64_t{4} << 10U;
-
-bool is_small(const TensorView& field) { return num_bytes(field.type) <= kSmall; }
 
 }  // namespace
 
@@ -73,9 +68,11 @@ BoundProgram Runner::bind(const Executable& executable) const {
   BoundProgram bound;
   bound.executable = &executable;
   std::vector<TensorView> given, results;
+  const Target& target = session_.device().target();
   for (const data::Field& field : fields_) {
-    bound.fields.push_back(executable.input(field.name));
-    given.push_back(is_small(bound.fields.back()) ? bound.fields.back() : TensorView{});
+    const TensorView input = executable.input(field.name);
+    bound.fields.push_back(input);
+    given.push_back(num_bytes(input.type) <= target.small_copy ? input : TensorView{});
   }
   given.push_back(executable.input("iteration"));
   given.push_back(executable.input("learning_rate"));
@@ -85,7 +82,7 @@ BoundProgram Runner::bind(const Executable& executable) const {
     results.push_back(executable.output(mean.logged.name + "/total"));
     results.push_back(executable.output(mean.logged.name + "/count"));
   }
-  bound.given = PackedCopy(given, session_.device().target().alignment);
+  bound.given = PackedCopy(given, target.alignment);
   bound.results = PackedCopy(results, kReadAlong);
   return bound;
 }
@@ -106,7 +103,7 @@ void Runner::upload(const BoundProgram& bound, const data::Batch& batch) {
   bool uploads = false;
   for (std::size_t i = 0; i < bound.fields.size(); ++i) {
     const TensorView& to = bound.fields[i];
-    if (to.data == nullptr || is_small(to)) continue;
+    if (to.data == nullptr || bound.given.places[i] != PackedCopy::kNowhere) continue;
     session_.stream().copy_to_device(to.data, batch.fields[i].data, num_bytes(to.type));
     uploads = true;
   }

@@ -56,6 +56,7 @@ Target target_of(int threads, const KernelLists& lists) {
       .longest_fusion = 48,
       .longest_row = 4096,
       .launch_bytes = 0,
+      .small_copy = std::int64_t{16} << 10U,
       .split_work = std::int64_t{1} << 22U,
       .light_flops = 8,
       .flops_per_byte = 20,

@@ -93,6 +93,7 @@ Target cuda_target() {
       .longest_fusion = 48,
       .longest_row = 16384,
       .launch_bytes = std::int64_t{4} << 20U,  // 2 us at 2 TB/s
+      .small_copy = std::int64_t{16} << 10U,
       .split_work = 0,
       .light_flops = 16,
       .flops_per_byte = 100,
