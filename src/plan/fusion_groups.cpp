@@ -87,7 +87,10 @@ struct Order {
 class FusionFinder {
  public:
   FusionFinder(const Graph& program, const Target& target)
-      : program_(program), target_(target), before_(predecessors(program)) {
+      : program_(program),
+        target_(target),
+        before_(predecessors(program)),
+        is_output_(program.nodes.size(), false) {
     for (const int i : program.ids()) {
       units_.push_back({i});
       elements_.push_back(elements_of(i));
@@ -96,6 +99,7 @@ class FusionFinder {
       position_.push_back(i);
     }
     seen_.assign(units_.size(), -1);
+    for (const NamedValue& output : program.outputs) is_output_[output.value] = true;
   }
 
   /// All nodes, those of a unit after each other, and the unit of each.
@@ -105,6 +109,7 @@ class FusionFinder {
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
     }
+    if (target_.launch_bytes > 0) join_single_elements();
     Order order;
     for (const int unit : order_) {
       for (const ValueId id : units_[slot(unit)]) {
@@ -223,6 +228,47 @@ class FusionFinder {
     return reads_same && is_alike && !is_twin;
   }
 
+  /// Joins passes over one element with each other, whatever they read.
+  void join_single_elements() {
+    std::vector<int> singles, joined;
+    std::ranges::copy_if(order_, std::back_inserter(singles),
+                         [&](int unit) { return is_single_element(units_[slot(unit)]); });
+    for (const int unit : singles) {
+      const auto open = std::ranges::find_if(
+          joined, [&](int other) { return find_needed(other, unit) && may_meet(other, unit); });
+      if (open == joined.end()) {
+        joined.push_back(unit);
+      } else {
+        join(*open, unit);
+        if (units_[slot(*open)].empty()) *open = unit;
+      }
+    }
+  }
+
+  bool is_single_element(const std::vector<ValueId>& nodes) const {
+    return !nodes.empty() && std::ranges::all_of(nodes, [&](ValueId id) {
+      const bool is_result = is_number(program_, id) && is_output_[id];
+      return program_.global_shape(id).empty() && (is_fusible(program_, id) || is_result);
+    });
+  }
+
+  /// Whether of two units neither has to wait for what stands between them, of which the last
+  /// search has marked what the second one needs: that is nothing, or nothing there reads the
+  /// first.
+  bool may_meet(int first, int second) const {
+    bool is_needed = false, is_read = false;
+    for (int place = position_[slot(first)] + 1; place < position_[slot(second)]; ++place) {
+      const int unit = order_[slot(place)];
+      is_needed = is_needed || seen_[slot(unit)] == search_;
+      for (const ValueId id : units_[slot(unit)]) {
+        is_read = is_read || std::ranges::any_of(before_[id], [&](ValueId before) {
+                    return unit_of_[before] == first;
+                  });
+      }
+    }
+    return !is_needed || !is_read;
+  }
+
   /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands
   /// between.
   void join(int first, int second) {
@@ -275,7 +321,8 @@ class FusionFinder {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<std::vector<ValueId>> before_;    ///< nodes that must run before each
+  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
+  ValueMap<bool> is_output_;
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
   std::vector<Elements> elements_;           ///< of each unit
   ValueMap<int> unit_of_;                    ///< of each node

@@ -22,7 +22,9 @@ struct Fused {
 /// or it joins the sum with another gradient of this. Neither does where the target has no cache.
 /// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
 /// that read the same, but for the last operands of one, and do not differ in attributes are
-/// joined, of whatever phase: the later ones are computed early. Passes take in the constants that
+/// joined, of whatever phase: the later ones are computed early. Where launching costs something
+/// (Target::launch_bytes), so are passes over one element, and constants of one that are outputs,
+/// unless one of them would wait for what another needs. Passes take in the constants that
 /// they read (plan/pass_constants.h).
 Fused find_fusion_groups(Graph program, const Target& target);
 

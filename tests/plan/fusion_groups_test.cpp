@@ -230,6 +230,48 @@ TEST_CASE("what a target without a cache gives by rows stays apart") {
 
 namespace {
 
+/// Half the sum of x, x times the square of s, and a number: passes over one element, of which each
+/// could run at any time.
+struct SingleElements : Program {
+  ValueId x = input("x"), s = input("s", {});
+
+  ValueId sum_of(ValueId id) {
+    return add(ops::kReduceSum, {id}, {{"axes", Shape{0, 1}}, {"keepdims", false}});
+  }
+  SingleElements() {
+    const ValueId half = add(ops::kMultiply, {sum_of(x), ops::constant(builder, 0.5)});
+    const ValueId scaled = add(ops::kMultiply, {x, add(ops::kSquare, {s})});
+    graph.outputs = {{"half", half}, {"scaled", scaled}, {"count", ops::constant(builder, 24)}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("passes over one element run together where it costs something to launch them") {
+  Target target = cpu_target(1);
+  CHECK(groups(SingleElements().graph, target) ==
+        "reduce_sum | constant multiply | square | multiply | constant");
+  target.launch_bytes = 1;
+  CHECK(groups(SingleElements().graph, target) ==
+        "reduce_sum | constant multiply square constant | multiply");
+}
+
+TEST_CASE("but none of them waits for what another needs") {
+  Target target = cpu_target(1);
+  target.launch_bytes = 1;
+  Program p;
+  const ValueId x = p.input("x"), s = p.input("s", {}), t = p.input("t", {});
+  const ValueId early = p.add(ops::kSquare, {s});
+  const ValueId scaled = p.add(ops::kMultiply, {x, early});
+  const ValueId sum = p.add(ops::kReduceSum, {x}, {{"axes", Shape{0, 1}}, {"keepdims", false}});
+  const ValueId late = p.add(ops::kSqrt, {sum});
+  const ValueId other = p.add(ops::kNegate, {t});
+  p.graph.outputs = {{"scaled", scaled}, {"late", late}, {"other", other}};
+  CHECK(groups(p.graph, target) == "square negate | multiply | reduce_sum | sqrt");
+}
+
+namespace {
+
 /// x - (sum of rows of x) s, and the sum itself.
 struct Centering : Program {
   ValueId y;

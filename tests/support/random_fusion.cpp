@@ -123,12 +123,12 @@ std::vector<const OpDef*> fusion_ops() {
 
 namespace {
 
-/// A member that is one number.
-FusionGroup::Member number(Dice& dice) {
+/// A member that is one number, of `shape` where others read it.
+FusionGroup::Member number(Dice& dice, const Shape& shape, bool is_read) {
   const Attrs attrs{{"value", dice.between(-40, 40) / 8.0},
                     {"dtype", std::string("float32")},
-                    {"shape", Shape{}}};
-  return {ops::kConstant.name, attrs, {}, {}, false};
+                    {"shape", is_read ? shape : Shape{}}};
+  return {ops::kConstant.name, attrs, {}, {}, is_read};
 }
 
 /// `rows`: with what add_row_sums() adds.
@@ -156,7 +156,7 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
       const bool is_last = o + 1 == operands_of(op);
       if (!is_last && !scales && dice.chance(30)) {
         member.operands.push_back(1000 + members.size());
-        members.push_back(number(dice));
+        members.push_back(number(dice, shape, !rows && dice.chance(30)));
         continue;
       }
       const bool may_repeat = op.name == "broadcast_to" || !is_last;
@@ -187,7 +187,8 @@ BoundFusion random_group(Dice& dice, const Shape& shape, int length,
     for (std::size_t& operand : member.operands) {
       if (operand >= 1000) operand += fusion.args.inputs.size() - 1000;
     }
-    member.output = fusion.add(member.op == ops::kConstant.name ? Shape{} : shape, dice);
+    const bool is_number = member.op == ops::kConstant.name;
+    member.output = fusion.add(is_number ? member.attrs.integers("shape") : shape, dice);
   }
   for (const std::size_t l : computed) {
     members[l].is_read = l + 1 == members.size() || dice.chance(40);

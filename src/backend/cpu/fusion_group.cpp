@@ -55,6 +55,7 @@ class FusionLoop {
       const FusionGroup::Member& member = args.members[i];
       if (is_number(member)) {
         add_number(member);
+        if (member.is_read) store_number(member);
       } else {
         is_by_rows(member) ? add_rows(args, member) : add_step(args, inputs, i);
       }
@@ -89,11 +90,22 @@ class FusionLoop {
 
  private:
   void add_number(const FusionGroup::Member& member) {
-    MW_CHECK(!member.is_read && member.output.type.dtype == DType::kFloat32);
+    MW_CHECK(member.output.type.dtype == DType::kFloat32);
     float& number = (*numbers_)[results_.size()];
     number = number_of(member);
     results_.push_back(
         {.kind = Place::Kind::kScalar, .data = reinterpret_cast<std::byte*>(&number)});
+  }
+
+  /// Others find it in each of its elements.
+  void store_number(const FusionGroup::Member& member) {
+    MW_CHECK(member.output.type.shape == shape_.elements);
+    constexpr DType kFloat = DType::kFloat32;
+    steps_.push_back({.run = find_fusion_step("broadcast_to", kFloat, kFloat),
+                      .operands = {results_.back()},
+                      .operand_count = 1,
+                      .repeats = 1,
+                      .result = {.data = member.output.data}});
   }
 
   void add_rows(const FusionGroup& args, const FusionGroup::Member& member) {

@@ -150,22 +150,25 @@ const bool whole = i < (Index)pass.wide;
     std::size_t result = 0;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
       const FusionGroup::Member& member = group_.members[m];
-      if (is_number(member)) {
-        values.push_back(number_in(writer, group_, m));
-        continue;
-      }
-      std::vector<FusedValue> x;
-      for (std::size_t o = 0; o < member.operands.size(); ++o) {
-        const std::size_t from = member.operands[o];
-        x.push_back(from < group_.inputs.size()
-                        ? inputs.at(find_operand(operands_.inputs, member, o))
-                        : values.at(from - group_.inputs.size()));
-      }
-      values.push_back(computed(writer, member, x));
+      values.push_back(is_number(member)
+                           ? number_in(writer, group_, m)
+                           : computed(writer, member, operands_of(member, inputs, values)));
       if (member.is_read)
         stores += fmt::format("b{}.at[l] = {};\n", result++, values.back().stored);
     }
     return writer.statements() + stores;
+  }
+
+  std::vector<FusedValue> operands_of(const FusionGroup::Member& member,
+                                      const std::vector<FusedValue>& inputs,
+                                      const std::vector<FusedValue>& values) const {
+    std::vector<FusedValue> x;
+    for (std::size_t o = 0; o < member.operands.size(); ++o) {
+      const std::size_t from = member.operands[o];
+      x.push_back(from < group_.inputs.size() ? inputs.at(find_operand(operands_.inputs, member, o))
+                                              : values.at(from - group_.inputs.size()));
+    }
+    return x;
   }
 
   const FusionGroup& group_;

@@ -44,7 +44,7 @@ std::vector<float> numbers_of(const FusionGroup& group) {
   std::vector<float> numbers;
   for (const FusionGroup::Member& member : group.members) {
     if (!is_number(member)) continue;
-    MW_CHECK(!member.is_read && member.output.type.dtype == DType::kFloat32);
+    MW_CHECK(member.output.type.dtype == DType::kFloat32);
     numbers.push_back(number_of(member));
   }
   return numbers;
