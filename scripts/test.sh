@@ -51,7 +51,7 @@ check_format() {
 
 build=build-test
 options=(--buildtype=release)
-packages=()
+packages=(procps) # pgrep and pkill, by which tests find ranks; small images lack them
 if [ "$compiler" = clang ]; then
   build+=-clang
   packages+=(clang libomp-dev)
