@@ -4,10 +4,11 @@ namespace meshwork {
 
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
-      &rewriting::kFoldConstants, &rewriting::kJoinParts,       &rewriting::kCrossentropy,
-      &rewriting::kWideResults,   &rewriting::kAttentionBlocks, &rewriting::kAttentionResults,
-      &rewriting::kEinsumBias,    &rewriting::kWidePasses,      &rewriting::kOverlapHalo,
-      &rewriting::kSplitK,        &rewriting::kRecompute,       &rewriting::kSumOfSquares,
+      &rewriting::kFoldConstants,    &rewriting::kJoinParts,   &rewriting::kEarlyParts,
+      &rewriting::kCrossentropy,     &rewriting::kWideResults, &rewriting::kAttentionBlocks,
+      &rewriting::kAttentionResults, &rewriting::kEinsumBias,  &rewriting::kWidePasses,
+      &rewriting::kOverlapHalo,      &rewriting::kSplitK,      &rewriting::kRecompute,
+      &rewriting::kSumOfSquares,
   };
   return kRewrites;
 }

@@ -27,6 +27,7 @@ namespace rewriting {
 extern const RewriteDef kAttentionBlocks;
 extern const RewriteDef kAttentionResults;
 extern const RewriteDef kCrossentropy;
+extern const RewriteDef kEarlyParts;
 extern const RewriteDef kEinsumBias;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kJoinParts;

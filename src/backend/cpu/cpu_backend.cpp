@@ -62,9 +62,9 @@ Target target_of(int threads, const KernelLists& lists) {
       .flops_per_byte = 20,
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
-      .fusions = {"attention_blocks", "elementwise", "crossentropy", "fold_constants", "join_parts",
-                  "overlap_halo", "recompute", "split_k", "sum_of_squares", "wide_passes",
-                  "wide_results"},
+      .fusions = {"attention_blocks", "elementwise", "crossentropy", "early_parts",
+                  "fold_constants", "join_parts", "overlap_halo", "recompute", "split_k",
+                  "sum_of_squares", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const auto& list : lists) {
