@@ -58,6 +58,7 @@ extern const OpDef kConvolutionBackwardData;    // (dy, w): extents of x
 extern const OpDef kConvolutionBackwardFilter;  // (x, dy): extents of w
 extern const OpDef kMaxPool;                    // {window, strides, padding, extents}
 extern const OpDef kMaxPoolInput;               // (x, dy)
+extern const OpDef kScaledSum;                  // {axes, keepdims, factor}
 extern const OpDef kSumOfSquares;
 extern const OpDef kSumPool;
 extern const OpDef kSumPoolInput;

@@ -61,6 +61,7 @@ const std::vector<const OpDef*>& registry() {
       &kSamples,
       &kScaleOffset,
       &kScaleOffsetSums,
+      &kScaledSum,
       &kShiftedSums,
       &kSlice,
       &kSoftmax,

@@ -110,6 +110,21 @@ TEST_CASE("sums of squares have the bits of squares that are added up") {
   }
 }
 
+TEST_CASE("scaled sums have the bits of sums times their factor") {
+  for (const Reduced& reduced : many_reductions()) {
+    CAPTURE(to_string(reduced.shape));
+    const TensorType result = result_of(reduced, DType::kFloat32);
+    const HostTensor x = noise({DType::kFloat32, reduced.shape}, 7);
+    const HostTensor sum = call_placed(ops::kReduceSum, {x}, attrs_of(reduced), result);
+    Attrs attrs = attrs_of(reduced);
+    attrs.set("factor", 0.3);
+    HostTensor factor = host_tensor({DType::kFloat32, {}});
+    *reinterpret_cast<float*>(factor.bytes.data()) = 0.3F;
+    CHECK(check_close(ops::kScaledSum, {x}, attrs, result, 3e-6).bytes ==
+          call_placed(ops::kMultiply, {sum, factor}, {}, result).bytes);
+  }
+}
+
 TEST_CASE("sums side by side have the bits that each has alone") {
   const auto check = [](const OpDef& op, bool shifted) {
     std::vector<HostTensor> x, y, alone;

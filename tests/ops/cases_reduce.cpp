@@ -35,6 +35,9 @@ void add_reductions(std::vector<OpCase>& cases) {
     cases.push_back(make_case(ops::kReduceMax, {distinct(r.shape)}, attrs, float32(r.result), {0}));
     cases.push_back(
         make_case(ops::kSumOfSquares, {uniform(r.shape)}, attrs, float32(r.result), {0}));
+    Attrs scaled = attrs;
+    scaled.set("factor", -0.3);
+    cases.push_back(make_case(ops::kScaledSum, {uniform(r.shape)}, scaled, float32(r.result), {0}));
   }
   const Attrs last{{"axes", Axes{1}}, {"keepdims", false}};
   cases.push_back(make_case(ops::kReduceSum, {uniform({3, 0})}, last, float32({3}), {0}));

@@ -100,8 +100,8 @@ Target cuda_target() {
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
       .fusions = {"attention_results", "elementwise", "crossentropy", "early_parts", "einsum_bias",
-                  "fold_constants", "horizontal", "join_parts", "recompute", "sum_of_squares",
-                  "wide_passes", "wide_results"},
+                  "fold_constants", "horizontal", "join_parts", "recompute", "scaled_sum",
+                  "sum_of_squares", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {

@@ -47,6 +47,7 @@ std::span<const KernelDef> kernels() {
       {"reshape", reshape},
       cpu::widened<scale_offset>("scale_offset"),
       cpu::widened<scale_offset_sums>("scale_offset_sums"),
+      cpu::widened<scaled_sum>("scaled_sum"),
       cpu::widened<shifted_sums>("shifted_sums"),
       {"slice", slice},
       cpu::widened<softmax>("softmax"),

@@ -59,6 +59,16 @@ Launch reduce_sum(const KernelArgs& args) {
   };
 }
 
+Launch scaled_sum(const KernelArgs& args) {
+  return [args] {
+    fold<AddDouble, float, double>(args, 0);
+    const auto factor = static_cast<float>(args.attrs.real("factor"));
+    float* const y = args.output.as<float>();
+    std::transform(y, y + num_elements(args.output.type.shape), y,
+                   [&](float sum) { return sum * factor; });
+  };
+}
+
 Launch sum_of_squares(const KernelArgs& args) {
   return [args] { fold<AddDouble, float, double, Squared>(args, 0); };
 }

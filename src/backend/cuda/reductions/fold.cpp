@@ -28,6 +28,10 @@ DEVICE int64 added(int64 a, int64 b) { return (int64)((uint64)a + (uint64)b); }
 template <class Number>
 DEVICE Number squared(Number a) { return a * a; }
 
+DEVICE float scaled(float a, float factor) { return a * factor; }
+DEVICE int32 scaled(int32 a, float factor) { return a; }
+DEVICE int64 scaled(int64 a, float factor) { return a; }
+
 // NaN if either is.
 DEVICE SUM greatest(SUM a, SUM b) { return a != a || a > b ? a : b; }
 
@@ -57,6 +61,7 @@ struct Call {
   const X* x;
   Y* y;
   Plan plan;
+  float factor;
 };
 struct Calls {
   Call at[CALLS];
@@ -64,7 +69,7 @@ struct Calls {
 };
 
 // y [kept, parts, columns]
-DEVICE void fold_columns(Y* y, const X* x, const Plan& plan, int64 block) {
+DEVICE void fold_columns(Y* y, const X* x, const Plan& plan, float factor, int64 block) {
   const Place place = place_in_columns(plan, block);
   Numbers numbers = Op::nothing();
   if (place.mine) {
@@ -73,27 +78,28 @@ DEVICE void fold_columns(Y* y, const X* x, const Plan& plan, int64 block) {
   numbers = fold_side_by_side<Op>(place.team, numbers);
   if (!place.mine || place.team.lane != 0) return;
   Pack<Y, V> pack;
-  for (int32 i = 0; i < V; ++i) store(pack.at[i], numbers.at[i]);
+  for (int32 i = 0; i < V; ++i) store(pack.at[i], scaled(numbers.at[i], factor));
   const int64 row = place.outer * plan.parts + place.part;
   store(y + (row * plan.columns + place.column) * V, pack);
 }
 
 // y [kept, parts]
-DEVICE void fold_lines(Y* y, const X* x, const Plan& plan, int64 block) {
+DEVICE void fold_lines(Y* y, const X* x, const Plan& plan, float factor, int64 block) {
   const Place place = place_in_lines(plan, block);
   const Numbers numbers =
       walk_line<Op>(plan, place, [&](int64 at) { return numbers_at(x + at); });
   SUM number = numbers.at[0];
   for (int32 i = 1; i < V; ++i) number = Op::fold(number, numbers.at[i]);
   number = fold_neighbours<Op>(place.team, number);
-  if (place.mine && place.team.lane == 0) store(y[place.result * plan.parts + place.part], number);
+  if (!place.mine || place.team.lane != 0) return;
+  store(y[place.result * plan.parts + place.part], scaled(number, factor));
 }
 
 KERNEL(fold_calls, const __grid_constant__ Calls calls) {
   const uint32 number = find_task(calls.ends);
   const Call& call = calls.at[number];
   const int64 block = blockIdx.x - (number == 0 ? 0 : calls.ends[number - 1]);
-  WAY(call.y, call.x, call.plan, block);
+  WAY(call.y, call.x, call.plan, call.factor, block);
 }
 )cuda";
 
@@ -103,6 +109,7 @@ struct Pass {
     const std::byte* x;
     std::byte* y;
     ReducePlan plan;
+    float factor;
   } call;
   Source source;
   Grid grid;
@@ -110,14 +117,14 @@ struct Pass {
 constexpr std::size_t kMostCalls =
     std::bit_floor(kParameterBytes / (sizeof(Pass::Call) + sizeof(std::uint32_t)));
 
-Pass pass_of(const TensorView& x, const TensorView& y, const Fold& fold,
-             const Reduction& reduction) {
+Pass pass_of(const TensorView& x, const TensorView& y, const Fold& fold, const Reduction& reduction,
+             float factor) {
   const std::string defines = define("X", x.type.dtype) + define("Y", y.type.dtype) +
                               define("SUM", sum_dtype(x.type.dtype)) + define("V", reduction.pack) +
                               "#define WAY " + std::string(reduction.name) + "\n" + fold.defines;
   std::string text(kTeamText);
   text.append(kStoreText).append(kWalkText).append(kBesideText).append(kText);
-  return {{x.data, y.data, reduction.plan}, {fold.name, text, defines}, reduction.grid};
+  return {{x.data, y.data, reduction.plan, factor}, {fold.name, text, defines}, reduction.grid};
 }
 
 /// A tensor [outer, parts, columns] of results of parts, which are folded over the second axis.
@@ -138,12 +145,14 @@ void add_passes(const FoldCall& call, std::vector<Pass>& first, std::vector<Pass
   const std::int64_t parts = reduction_parts(shape, call.axes, call.x.type.dtype);
   const int pack = pack_width(reduction_columns(shape, call.axes), {&call.x, &call.y});
   const Reduction whole = plan_reduction(shape, call.axes, pack, parts);
-  if (whole.plan.parts == 1) return first.push_back(pass_of(call.x, call.y, call.fold, whole));
+  if (whole.plan.parts == 1) {
+    return first.push_back(pass_of(call.x, call.y, call.fold, whole, call.factor));
+  }
   const TensorView middle = parts_of(call, whole);
   const int narrow = pack_width(middle.type.shape.back(), {&middle, &call.y});
   const Reduction last = plan_reduction(middle.type.shape, {1}, narrow, 1);
-  first.push_back(pass_of(call.x, middle, call.fold, whole));
-  second.push_back(pass_of(middle, call.y, call.of_parts, last));
+  first.push_back(pass_of(call.x, middle, call.fold, whole, 1));
+  second.push_back(pass_of(middle, call.y, call.of_parts, last, call.factor));
 }
 
 /// What the kernels call Calls: passes of one source, and nothing up to a power of two.

@@ -16,13 +16,14 @@ struct Fold {
   std::string defines;  ///< FOLD and NOTHING; READ: what is folded for each element
 };
 
-/// y = fold of x over `axes`. Where each result is folded in parts, their results stand in
-/// `scratch` until they are folded in turn.
+/// y = fold of x over `axes`, times a factor, which is 1 for whole numbers. Where each result is
+/// folded in parts, their results stand in `scratch` until they are folded in turn.
 struct FoldCall {
   TensorView x, y;
   std::vector<std::int64_t> axes;
   Fold fold, of_parts;
   std::byte* scratch = nullptr;
+  float factor = 1;
 };
 
 /// Bytes of scratch for a fold of x with so many results.

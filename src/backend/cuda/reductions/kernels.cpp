@@ -16,6 +16,7 @@ std::span<const KernelDef> reduction_kernels() {
       {"reduce_sum", reduce_sum, reduce_workspace},
       {"scale_offset", scale_offset},
       {"scale_offset_sums", scale_offset_sums, channel_sums_workspace},
+      {"scaled_sum", scaled_sum, reduce_workspace},
       {"shifted_sums", shifted_sums, channel_sums_workspace},
       {"softmax", softmax},
       {"sparsemax", sparsemax},

@@ -17,6 +17,7 @@ Launch shifted_sums(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
+Launch scaled_sum(const KernelArgs& args);
 Launch sum_of_squares(const KernelArgs& args);
 
 }  // namespace meshwork::cuda

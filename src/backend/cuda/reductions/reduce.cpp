@@ -1,5 +1,5 @@
-// y = the sum, the sum of squares or the maximum of x over `axes`; floats of 16 bits are added up
-// in float32 and rounded once
+// y = the sum, a multiple of it, the sum of squares or the maximum of x over `axes`; floats of 16
+// bits are added up in float32 and rounded once
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,9 +26,14 @@ Fold max_of(DType dtype) {
           fmt::format("#define READ\n#define FOLD greatest\n#define NOTHING {}\n", least)};
 }
 
+/// Of a sum's result.
+float factor_of(const Attrs& attrs) {
+  return attrs.find("factor") == nullptr ? 1 : static_cast<float>(attrs.real("factor"));
+}
+
 Launch reduce(const KernelArgs& args, const Fold& fold, const Fold& of_parts) {
-  const FoldCall call{args.inputs[0], args.output, args.attrs.integers("axes"),
-                      fold,           of_parts,    args.workspace};
+  const FoldCall call{args.inputs[0], args.output,    args.attrs.integers("axes"), fold,
+                      of_parts,       args.workspace, factor_of(args.attrs)};
   return bind_folds({&call, 1}, stream_of(args));
 }
 
@@ -36,7 +41,8 @@ struct Sum {
   std::string_view op;
   Fold (*fold)();
 };
-constexpr std::array kSums{Sum{"reduce_sum", sum}, Sum{"sum_of_squares", squares}};
+constexpr std::array kSums{Sum{"reduce_sum", sum}, Sum{"sum_of_squares", squares},
+                           Sum{"scaled_sum", sum}};
 
 /// nullptr if the group is not one of these alone.
 const Sum* find_sum(const FusionGroup& group) {
@@ -54,6 +60,8 @@ std::int64_t reduce_workspace(const KernelArgs& args) {
 }
 
 Launch reduce_sum(const KernelArgs& args) { return reduce(args, sum(), sum()); }
+
+Launch scaled_sum(const KernelArgs& args) { return reduce(args, sum(), sum()); }
 
 Launch sum_of_squares(const KernelArgs& args) { return reduce(args, squares(), sum()); }
 
@@ -75,7 +83,7 @@ std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream&
     if (found == nullptr) return std::nullopt;
     const FusionGroup::Member& member = group.members.front();
     calls.push_back({group.inputs.front(), member.output, member.attrs.integers("axes"),
-                     found->fold(), sum(), group.workspace});
+                     found->fold(), sum(), group.workspace, factor_of(member.attrs)});
   }
   return bind_folds(calls, stream);
 }
