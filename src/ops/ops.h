@@ -33,6 +33,7 @@ extern const OpDef kCast;  // {dtype}
 // Reductions: {axes, keepdims}, of a sum (dtype). Softmax and its kin along {axis}.
 extern const OpDef kReduceMax;
 extern const OpDef kReduceSum;
+extern const OpDef kRotary;  // (x, cos, sin) {axis, inverse}
 extern const OpDef kArgMax;  // {axis}: int32, lowest index among equals
 extern const OpDef kLogSoftmax;
 extern const OpDef kSoftmax;

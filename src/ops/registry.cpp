@@ -58,6 +58,7 @@ const std::vector<const OpDef*>& registry() {
       &kReduceScatter,
       &kReduceSum,
       &kReshape,
+      &kRotary,
       &kSamples,
       &kScaleOffset,
       &kScaleOffsetSums,

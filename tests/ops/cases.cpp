@@ -50,7 +50,9 @@ std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
 
 /// How many of the first operands of an op may be bfloat16; those behind them are float32 always.
 std::size_t narrow_operands(const OpDef& op) {
-  if (&op == &ops::kShiftedSums || &op == &ops::kScaleOffset) return 1;
+  for (const OpDef* one : {&ops::kRotary, &ops::kScaleOffset, &ops::kShiftedSums}) {
+    if (&op == one) return 1;
+  }
   if (&op == &ops::kAttention || &op == &ops::kAttentionLogSum) return 3;
   for (const OpDef* gradient : {&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
                                 &ops::kAttentionValueGradient}) {

@@ -1,6 +1,6 @@
 // Attention: one head and several, groups of heads that share keys, as many keys as queries, fewer
 // and more, causality, windows, masks of every shape, dropout, queries of a part of a
-// sequence, segments in any order, extents of zero.
+// sequence, segments in any order, extents of zero; halves of features that are turned.
 #include "graph/attention_options.h"
 #include "ops/case_lists.h"
 
@@ -126,10 +126,30 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
   add(ops::kAttentionValueGradient, known, v, true);
 }
 
+/// Angles that all samples and heads share, those of each sample, of each element; halves along
+/// other dimensions than the last.
+void add_rotary(std::vector<OpCase>& cases) {
+  struct Turned {
+    Shape x, angles;
+    std::int64_t axis;
+  };
+  const std::vector<Turned> list{
+      {{2, 5, 3, 8}, {1, 5, 1, 4}, 3}, {{3, 4, 1, 6}, {3, 4, 1, 3}, 3}, {{4, 6}, {4, 3}, 1},
+      {{2, 3, 2}, {1, 3, 1}, 2},       {{2, 6, 4, 3}, {1, 3, 4, 1}, 1}, {{6, 2, 3}, {3, 1, 3}, 0},
+      {{0, 3, 4}, {1, 3, 2}, 2},       {{3, 7, 70}, {1, 7, 35}, 2}};
+  for (const auto& [x, angles, axis] : list) {
+    for (const bool inverse : {false, true}) {
+      cases.push_back(make_case(ops::kRotary, {uniform(x), uniform(angles), uniform(angles)},
+                                {{"axis", axis}, {"inverse", inverse}}, float32(x), {0, 1, 2}));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> attention_cases() {
   std::vector<OpCase> cases;
+  add_rotary(cases);
   for (const Geometry& geometry : geometries()) add_cases(geometry, cases);
   return cases;
 }

@@ -48,6 +48,7 @@ std::span<const KernelDef> kernels() {
       {"random_uniform", random_uniform},
       {"reduce_max", reduce_max, reduce_workspace},
       {"reduce_sum", reduce_sum, reduce_workspace},
+      {"rotary", rotary},
       {"scale_offset", scale_offset},
       {"scale_offset_sums", scale_offset_sums, channel_sums_workspace},
       {"shifted_sums", shifted_sums, channel_sums_workspace},

@@ -46,6 +46,7 @@ Launch random_uniform(const KernelArgs& args);
 Launch reduce_max(const KernelArgs& args);
 Launch reduce_sum(const KernelArgs& args);
 std::int64_t reduce_workspace(const KernelArgs& args);
+Launch rotary(const KernelArgs& args);
 Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);

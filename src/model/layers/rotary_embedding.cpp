@@ -163,22 +163,13 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const ValueId step = places_along(scope, args, axes.rank, axes.step, shape[axes.step]);
   const ValueId angle = ops::multiply(b, step, frequencies(b, rope, axes, features));
   const auto turned = [&](const OpDef& op) {
-    const ValueId y = ops::cast(b, b.add(op, {angle}), b.type(x).dtype);
+    const ValueId y = b.add(op, {angle});
     return rope.stretch == Stretch::kYarn ? ops::scale(b, y, 0.1 * std::log(rope.factor) + 1) : y;
   };
   const ValueId cos = turned(ops::kCosine);
   const ValueId sin = turned(ops::kSine);
   const auto axis = static_cast<std::int64_t>(axes.feature);
-  const auto half = [&](std::int64_t start) {
-    return b.add(ops::kSlice, {x}, {{"axis", axis}, {"start", start}, {"size", features / 2}});
-  };
-  const ValueId first = half(0);
-  const ValueId second = half(features / 2);
-  const auto times = [&](ValueId a, ValueId c) { return ops::multiply(b, a, c); };
-  return b.add(ops::kConcatenate,
-               {ops::subtract(b, times(first, cos), times(second, sin)),
-                ops::add(b, times(second, cos), times(first, sin))},
-               {{"axis", axis}});
+  return b.add(ops::kRotary, {x, cos, sin}, {{"axis", axis}, {"inverse", false}});
 }
 
 }  // namespace

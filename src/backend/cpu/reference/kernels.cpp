@@ -45,6 +45,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<reduce_max>("reduce_max"),
       cpu::widened<reduce_sum>("reduce_sum"),
       {"reshape", reshape},
+      cpu::widened<rotary>("rotary"),
       cpu::widened<scale_offset>("scale_offset"),
       cpu::widened<scale_offset_sums>("scale_offset_sums"),
       cpu::widened<scaled_sum>("scaled_sum"),

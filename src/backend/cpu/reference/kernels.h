@@ -53,6 +53,7 @@ Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
 std::int64_t sparsemax_workspace(const KernelArgs& args);
+Launch rotary(const KernelArgs& args);
 Launch scaled_sum(const KernelArgs& args);
 Launch sum_of_squares(const KernelArgs& args);
 Launch sum_pool(const KernelArgs& args);

@@ -152,6 +152,7 @@ std::span<const KernelDef> attention_kernels() {
       one_of<kForward, 1>(),
       one_of<kGradients, 0>(),
       one_of<kGradients, 2>(),
+      {"rotary", attention::rotary},
   });
   return list;
 }

@@ -7,6 +7,9 @@ namespace meshwork::cuda::attention {
 // Kernels of ops of attention that are computed together; at least one of their results is asked
 // for. Of each they give the same bits, whatever else is asked for.
 
+/// A node of rotary.
+Launch rotary(const KernelArgs& args);
+
 /// y, log_sum.
 Launch forward(const Request& request);
 std::int64_t forward_workspace(const Request& request);
