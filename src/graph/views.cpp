@@ -7,14 +7,11 @@
 namespace meshwork {
 namespace {
 
-/// Bytes of which all may stay for the sake of a part: to copy the part costs more.
-constexpr std::int64_t kSmall = std::int64_t{64} << 10U;
-
 /// Whether the rest of what a part is taken of may stay as long as the part.
 bool may_keep_rest(const Graph& program, const Node& part) {
   const ValueId whole = viewed(program, part.inputs[0]);
   const Leaf leaf = program.node(whole).op->leaf;
-  const bool is_small = leaf == Leaf::kNone && num_bytes(program.type(whole)) <= kSmall;
+  const bool is_small = leaf == Leaf::kNone && num_bytes(program.type(whole)) <= kSmallWhole;
   return is_small || leaf == Leaf::kVariable || part.attrs.find("read_at_once") != nullptr;
 }
 

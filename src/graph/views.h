@@ -7,6 +7,9 @@
 
 namespace meshwork {
 
+/// Bytes of which all may stay for the sake of a part: to copy the part costs more.
+constexpr std::int64_t kSmallWhole = std::int64_t{64} << 10U;
+
 /// Bytes into its operand at which the result of a node stands, where it need not be computed:
 /// OpDef::view_offset. A part is shown in place only of what is small, or kept anyway, a variable,
 /// or read at the same time, as the part says (`read_at_once`); of anything else it would keep the

@@ -9,15 +9,13 @@
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
+#include "graph/views.h"
 #include "ops/ops.h"
 #include "rewrite/insertions.h"
 #include "rewrite/rewrite.h"
 
 namespace meshwork {
 namespace {
-
-/// Of more bytes, on all devices together, parts are copies (graph/views.h).
-constexpr std::int64_t kFewBytes = std::int64_t{64} << 10U;
 
 class EarlyParts {
  public:
@@ -35,7 +33,7 @@ class EarlyParts {
 
   void run() {
     for (const ValueId id : ValueRange(0, end_)) {
-      for (ValueId& input : program_.node(id).inputs) input = input < end_ ? same_[input] : input;
+      for (ValueId& input : program_.node(id).inputs) input = same_[input];
       if (was_part_[id]) take_early(id);
     }
     insertions_.finish();
@@ -68,7 +66,7 @@ class EarlyParts {
   }
 
   /// Which operand of an elementwise node has its shape, where all others are numbers, and nothing
-  /// but parts of its phase reads it.
+  /// but parts of its phase reads it. Of more bytes, on all devices together, parts are copies.
   std::optional<std::size_t> computed_of(ValueId id) const {
     const bool is_here = id < end_ && is_fusible(program_, id) &&
                          counts_[id] == static_cast<int>(readers_[id].size()) &&
@@ -76,7 +74,7 @@ class EarlyParts {
                            return was_part_[reader] && node(reader).phase == node(id).phase;
                          });
     const Shape& shape = program_.global_shape(id);
-    if (!is_here || num_bytes({node(id).type.dtype, shape}) > kFewBytes) return std::nullopt;
+    if (!is_here || num_bytes({node(id).type.dtype, shape}) > kSmallWhole) return std::nullopt;
     std::optional<std::size_t> place;
     for (std::size_t i = 0; i < node(id).inputs.size(); ++i) {
       const ValueId input = node(id).inputs[i];

@@ -1,7 +1,5 @@
 // reduce_sum(x) number -> scaled_sum(x): a mean in one kernel. Single numbers stay apart: passes
 // over them are launched together.
-#include <vector>
-
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
@@ -29,7 +27,7 @@ void run(Graph& program, const Target& /*target*/) {
       product.op = &ops::kScaledSum;
       product.attrs = sum.attrs;
       product.attrs.set("factor", factor);
-      product.inputs = std::vector<ValueId>(sum.inputs);
+      product.inputs = sum.inputs;
       break;
     }
   }

@@ -15,24 +15,24 @@ namespace {
 /// A line of x and y: its halves, `apart` elements from each other, and the angles beside one.
 template <class X>
 struct TurnLineLoop {
+  [[gnu::always_inline]] static void turn(const X* x, float cos, float sin, X* y,
+                                          std::int64_t apart) {
+    const float x1 = computed(x[0]), x2 = computed(x[apart]);
+    y[0] = X(x1 * cos - x2 * sin);
+    y[apart] = X(x2 * cos + x1 * sin);
+  }
+
   [[gnu::always_inline]] static void run(const X* x, const float* cos, const float* sin, float sign,
                                          X* y, std::int64_t count, std::int64_t apart,
                                          std::int64_t stride, std::int64_t angle_stride) {
     if (stride == 1 && angle_stride == 1) {
 #pragma omp simd
-      for (std::int64_t i = 0; i < count; ++i) {
-        const float x1 = computed(x[i]), x2 = computed(x[i + apart]);
-        const float c = cos[i], s = sign * sin[i];
-        y[i] = X(x1 * c - x2 * s);
-        y[i + apart] = X(x2 * c + x1 * s);
-      }
+      for (std::int64_t i = 0; i < count; ++i) turn(x + i, cos[i], sign * sin[i], y + i, apart);
       return;
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      const float x1 = computed(x[i * stride]), x2 = computed(x[i * stride + apart]);
-      const float c = cos[i * angle_stride], s = sign * sin[i * angle_stride];
-      y[i * stride] = X(x1 * c - x2 * s);
-      y[i * stride + apart] = X(x2 * c + x1 * s);
+      const std::int64_t at = i * stride, angle = i * angle_stride;
+      turn(x + at, cos[angle], sign * sin[angle], y + at, apart);
     }
   }
 };
