@@ -12,13 +12,9 @@ std::vector<std::string> installed_directories(const std::string& name) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const fs::path folder = program.parent_path();
-    // <prefix>/bin/meshwork
-    result.push_back((folder / "../share/meshwork" / name).lexically_normal());
-    // <source>/<build>/src/meshwork
-    const fs::path source = folder / "../..";
-    const bool is_source = fs::exists(source / "meson.build", error);
-    if (is_source) result.push_back((source / name).lexically_normal());
+    // <prefix>/bin/meshwork, or <build>/src/meshwork
+    const fs::path shared = program.parent_path() / "../share/meshwork";
+    result.push_back((shared / name).lexically_normal());
   }
   const std::string installed = (fs::path(kInstalledData) / name).string();
   if (result.empty() || result[0] != installed) result.push_back(installed);
