@@ -3,7 +3,7 @@
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
-#include "backend/cuda/products/walk.h"
+#include "backend/cuda/walk.h"
 #include "base/shape.h"
 
 namespace meshwork::cuda::attention {
@@ -32,12 +32,12 @@ Launch rotary(const KernelArgs& args) {
   const Shape strides = row_major_strides(args.output.type.shape);
   const Shape& turned = args.inputs[1].type.shape;
   const Shape of_turned = row_major_strides(turned);
-  products::Walk pairs;
+  Walk pairs;
   for (std::size_t d = 0; d < half.size(); ++d) {
     pairs.add(half[d], strides[d], turned[d] == 1 ? 0 : of_turned[d], strides[d]);
   }
   const std::int64_t count = num_elements(half);
-  const Source source{"rotary", std::string(products::kWalk) + kText,
+  const Source source{"rotary", std::string(kWalk) + kText,
                       define("T", args.output.type.dtype) + define_index(count) +
                           define("INVERSE", args.attrs.flag("inverse"))};
   return launch_over(args, source, count, args.output.data, args.inputs[0].data,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/cuda/kernel.h"
-#include "backend/cuda/products/walk.h"
+#include "backend/cuda/walk.h"
 #include "backend/einsum_plan.h"
 
 namespace meshwork::cuda::products {

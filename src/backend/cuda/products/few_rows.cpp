@@ -7,7 +7,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/products/few_rows_sides.h"
 #include "backend/cuda/products/few_rows_text.h"
-#include "backend/cuda/products/walk.h"
+#include "backend/cuda/walk.h"
 #include "base/parallel.h"
 
 namespace meshwork::cuda::products {

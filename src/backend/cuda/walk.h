@@ -5,7 +5,7 @@
 
 #include "backend/cuda/index.h"
 
-namespace meshwork::cuda::products {
+namespace meshwork::cuda {
 
 /// Dimensions in which a kernel walks through what it reads, x and w, and what it writes, y: a
 /// parameter of kernels. Strides in elements.
@@ -53,4 +53,4 @@ DEVICE Places places_of(const Walk& walk, Index index) {
 }
 )cuda";
 
-}  // namespace meshwork::cuda::products
+}  // namespace meshwork::cuda

@@ -1,8 +1,8 @@
-#include "backend/cuda/products/walk.h"
+#include "backend/cuda/walk.h"
 
 #include "base/check.h"
 
-namespace meshwork::cuda::products {
+namespace meshwork::cuda {
 
 void Walk::add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride,
                std::int64_t y_stride) {
@@ -13,7 +13,7 @@ void Walk::add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride
     extent *= extent_of(last);
     --rank;
   }
-  MW_CHECK(rank < kMostDims, "a product of more than {} dimensions", kMostDims);
+  MW_CHECK(rank < kMostDims, "a walk through more than {} dimensions", kMostDims);
   const auto d = static_cast<std::size_t>(rank++);
   extents[d] = divisor_of(extent);
   x[d] = x_stride;
@@ -27,4 +27,4 @@ std::int64_t Walk::size() const {
   return size;
 }
 
-}  // namespace meshwork::cuda::products
+}  // namespace meshwork::cuda
