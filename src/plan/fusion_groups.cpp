@@ -235,12 +235,12 @@ class FusionFinder {
                          [&](int unit) { return is_single_element(units_[slot(unit)]); });
     for (const int unit : singles) {
       const auto open = std::ranges::find_if(
-          joined, [&](int other) { return find_needed(other, unit) && may_meet(other, unit); });
+          joined, [&](int other) { return may_join(other, unit) && may_meet(other, unit); });
       if (open == joined.end()) {
         joined.push_back(unit);
       } else {
-        join(*open, unit);
-        if (units_[slot(*open)].empty()) *open = unit;
+        join_found(*open, unit);
+        *open = unit;
       }
     }
   }
@@ -272,9 +272,17 @@ class FusionFinder {
   /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands
   /// between.
   void join(int first, int second) {
-    if (first == second) return;
+    if (may_join(first, second)) join_found(first, second);
+  }
+
+  bool may_join(int first, int second) {
+    if (first == second) return false;
     const std::size_t nodes = units_[slot(first)].size() + units_[slot(second)].size();
-    if (nodes > slot(target_.longest_fusion) || !find_needed(first, second)) return;
+    return nodes <= slot(target_.longest_fusion) && find_needed(first, second);
+  }
+
+  /// Joins two units that may_join() was asked for last.
+  void join_found(int first, int second) {
     std::vector<ValueId>& joined = units_[slot(second)];
     for (const ValueId id : units_[slot(first)]) {
       unit_of_[id] = second;
