@@ -12,7 +12,7 @@ GraphBuilder::GraphBuilder(Graph& graph) : graph_(graph) {}
 
 ValueId GraphBuilder::add(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs) {
   const bool shareable =
-      inputs.empty() || phase_ != Phase::kForward || op.field != FieldStep::kNone;
+      inputs.empty() || phase_ != Phase::kForward || op.field != FieldStep::kNone || is_shared_;
   std::string key;
   if (shareable) {
     key = fmt::format("{}:{}({}){}", static_cast<int>(phase_), op.name, join(inputs, ","),
@@ -49,5 +49,11 @@ PathScope::PathScope(GraphBuilder& builder, std::string_view name)
 }
 
 PathScope::~PathScope() { builder_.set_path(saved_); }
+
+SharedScope::SharedScope(GraphBuilder& builder) : builder_(builder), saved_(builder.is_shared_) {
+  builder.is_shared_ = true;
+}
+
+SharedScope::~SharedScope() { builder_.is_shared_ = saved_; }
 
 }  // namespace meshwork

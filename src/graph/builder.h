@@ -14,8 +14,8 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(Graph& graph);
 
-  /// Infers the type and appends. In the backward and update phases, and for ops without inputs,
-  /// an equal node of the same phase is returned instead of a second one.
+  /// Infers the type and appends. In the backward and update phases, for ops without inputs and
+  /// within a SharedScope, an equal node of the same phase is returned instead of a second one.
   ValueId add(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs = {});
 
   const Graph& graph() const { return graph_; }
@@ -30,9 +30,12 @@ class GraphBuilder {
   void set_phase(Phase phase) { phase_ = phase; }
 
  private:
+  friend class SharedScope;
+
   Graph& graph_;
   std::string path_;
   Phase phase_ = Phase::kForward;
+  bool is_shared_ = false;
   std::map<std::string, ValueId> known_;
 };
 
@@ -47,6 +50,20 @@ class PathScope {
  private:
   GraphBuilder& builder_;
   std::string saved_;
+};
+
+/// What layers compute in this scope is one node wherever it is equal: tables, say, that each of
+/// many layers makes of its arguments.
+class SharedScope {
+ public:
+  explicit SharedScope(GraphBuilder& builder);
+  ~SharedScope();
+  SharedScope(const SharedScope&) = delete;
+  SharedScope& operator=(const SharedScope&) = delete;
+
+ private:
+  GraphBuilder& builder_;
+  bool saved_;
 };
 
 }  // namespace meshwork

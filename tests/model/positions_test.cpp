@@ -2,6 +2,8 @@
 // keras_calls_test.cpp
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "model/build.h"
 #include "ops/ops.h"
 
@@ -34,6 +36,17 @@ TEST_CASE("layers of positions have keras-hub's variables") {
   CHECK(prediction_type(tokens).shape == Shape{4, 5, 3});
   CHECK(graph_of("[5, 4]", "RotaryEmbedding").variables.empty());
   CHECK(graph_of("[5, 4]", "SinePositionEncoding").variables.empty());
+}
+
+TEST_CASE("layers that turn alike share what they turn by") {
+  const auto tables = [](const std::string& layers) {
+    const Graph graph = graph_of("[5, 4]", layers);
+    return std::ranges::count_if(graph.nodes,
+                                 [](const Node& node) { return node.op == &ops::kCosine; });
+  };
+  CHECK(tables("RotaryEmbedding, Dense: {units: 4}, RotaryEmbedding") == 1);
+  CHECK(tables("RotaryEmbedding, RotaryEmbedding: {max_wavelength: 100}") == 2);
+  CHECK(tables("RotaryEmbedding, Dense: {units: 6}, RotaryEmbedding") == 2);
 }
 
 TEST_CASE("what the layers of positions cannot take says why") {

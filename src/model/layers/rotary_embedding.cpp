@@ -151,6 +151,25 @@ ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::in
   return ops::divide(b, plain, ops::constant(b, std::pow(rope.factor, power)));
 }
 
+struct Turns {
+  ValueId cos, sin;  ///< of each pair of features at each step
+};
+
+/// The same for all layers that turn alike, such as those for queries and keys of all blocks.
+Turns turns(Scope& scope, const config::Reader& args, const Rope& rope, const Axes& axes,
+            const Shape& shape) {
+  GraphBuilder& b = scope.builder();
+  const SharedScope shared(b);
+  const ValueId step = places_along(scope, args, axes.rank, axes.step, shape[axes.step]);
+  const std::int64_t features = shape[axes.feature];
+  const ValueId angle = ops::multiply(b, step, frequencies(b, rope, axes, features));
+  const auto turned = [&](const OpDef& op) {
+    const ValueId y = b.add(op, {angle});
+    return rope.stretch == Stretch::kYarn ? ops::scale(b, y, 0.1 * std::log(rope.factor) + 1) : y;
+  };
+  return {turned(ops::kCosine), turned(ops::kSine)};
+}
+
 template <Rope (*kRead)(config::Reader&, std::int64_t)>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
@@ -158,16 +177,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const Shape shape = b.shape(x);
   check_steps(args, shape);
   const Axes axes = read_axes(args, shape);
-  const std::int64_t features = shape[axes.feature];
-  const Rope rope = kRead(args, features);
-  const ValueId step = places_along(scope, args, axes.rank, axes.step, shape[axes.step]);
-  const ValueId angle = ops::multiply(b, step, frequencies(b, rope, axes, features));
-  const auto turned = [&](const OpDef& op) {
-    const ValueId y = b.add(op, {angle});
-    return rope.stretch == Stretch::kYarn ? ops::scale(b, y, 0.1 * std::log(rope.factor) + 1) : y;
-  };
-  const ValueId cos = turned(ops::kCosine);
-  const ValueId sin = turned(ops::kSine);
+  const Rope rope = kRead(args, shape[axes.feature]);
+  const auto [cos, sin] = turns(scope, args, rope, axes, shape);
   const auto axis = static_cast<std::int64_t>(axes.feature);
   return b.add(ops::kRotary, {x, cos, sin}, {{"axis", axis}, {"inverse", false}});
 }
