@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "base/error.h"
 #include "base/host_name.h"
@@ -73,6 +75,51 @@ std::string next_free(const std::string& path) {
   return name;
 }
 
+/// Whether a file that another machine has made is there. Network file systems show it late.
+bool appears(const std::string& file) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kLatest{3};
+  std::error_code code;
+  for (const auto end = Clock::now() + kLatest; !fs::exists(file, code);) {
+    if (Clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+/// A file in a directory that is there as long as this is.
+struct Mark {
+  std::string file;
+
+  explicit Mark(const std::string& directory) : file(partial_name(directory + "/.shared")) {
+    File::create(file).close();
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+};
+
+/// All members write into the directory, which machines may have each for itself.
+void check_shared(const std::string& path, HostGroup& hosts) {
+  if (hosts.size() == 1) return;
+  std::optional<Mark> mark;
+  collectively(hosts, [&] {
+    if (hosts.rank() == 0) mark.emplace(path);
+  });
+  std::string file = mark ? mark->file : "";
+  broadcast_text(hosts, file, 0);
+  collectively(hosts, [&] {
+    if (mark || appears(file)) return;
+    fail(ExitCode::kFile,
+         "{}: what rank 0 writes there is not to be seen on {}, by rank {}; set run_directory to "
+         "a place that all machines share",
+         path, host_name(), hosts.rank());
+  });
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts) {
@@ -81,6 +128,7 @@ RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& host
   });
   broadcast_text(hosts, path_, 0);
   broadcast_text(hosts, newest_, 0);
+  check_shared(path_, hosts);
 }
 
 void RunDirectory::open(const std::string& path, Rerun rerun) {

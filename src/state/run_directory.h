@@ -22,7 +22,8 @@ enum class Rerun {
 class RunDirectory {
  public:
   /// All members call it, with the same arguments. Throws an Error of ExitCode::kFile on all where
-  /// the directory cannot be written, another run holds it, or `rerun` refuses what is in it.
+  /// the directory cannot be written, another run holds it, `rerun` refuses what is in it, or a
+  /// member does not see it.
   RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts);
 
   const std::string& path() const { return path_; }

@@ -1,11 +1,13 @@
 #include "state/run_directory.h"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "base/host_name.h"
 #include "comm/single.h"
 #include "comm/thread.h"
 #include "support/errors.h"
@@ -139,6 +141,21 @@ TEST_CASE("a place where nothing can be written is refused, on all devices") {
   run_devices(2, [&](World& world) {
     CHECK(error_of([&] { RunDirectory(file, Rerun::kRefuse, *world.hosts); }) == in_place);
   });
+}
+
+TEST_CASE("a place that each machine has for itself is refused, on all devices") {
+  const TempDirectory directory;
+  for (const char* machine : {"0", "1"}) std::filesystem::create_directory(directory.file(machine));
+  run_devices(2, [&](World& world) {
+    // A working directory of this thread alone.
+    REQUIRE(unshare(CLONE_FS) == 0);
+    const int rank = world.hosts->rank();
+    REQUIRE(chdir(directory.file(std::to_string(rank)).c_str()) == 0);
+    CHECK(error_of([&] { RunDirectory("run", Rerun::kRefuse, *world.hosts); }) ==
+          "3: run: what rank 0 writes there is not to be seen on " + host_name() +
+              ", by rank 1; set run_directory to a place that all machines share");
+  });
+  CHECK_FALSE(std::filesystem::exists(directory.file("1/run")));
 }
 
 }  // namespace
