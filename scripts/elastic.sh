@@ -45,6 +45,9 @@ done
 [ $# -gt 0 ] || usage
 # mpirun asks root for these two.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# In these seconds mpirun sees that a host is gone; by default it takes many minutes.
+: "${OMPI_MCA_oob_tcp_keepalive_time:=10}" "${OMPI_MCA_oob_tcp_keepalive_intvl:=5}" "${OMPI_MCA_oob_tcp_keepalive_probes:=3}"
+export "${!OMPI_MCA_oob_tcp_keepalive_@}"
 
 # The hosts that answer, as mpirun's --host takes them; $slots: how many ranks these take.
 reachable() {

@@ -51,7 +51,9 @@ check_format() {
 
 build=build-test
 options=(--buildtype=release)
-packages=(procps) # pgrep and pkill, by which tests find ranks; small images lack them
+# pgrep and pkill, by which tests find ranks, and ip, which makes two machines of one; small images
+# lack them.
+packages=(procps iproute2)
 if [ "$compiler" = clang ]; then
   build+=-clang
   packages+=(clang libomp-dev)
