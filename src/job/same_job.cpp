@@ -10,11 +10,14 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "base/terminal.h"
 #include "comm/collectively.h"
 #include "config/yaml.h"
 #include "data/fingerprint.h"
+#include "device/cuda_device.h"
 #include "job/tuned_products.h"
 #include "job/versions.h"
+#include "machine/topology.h"
 
 namespace meshwork {
 namespace {
@@ -26,6 +29,7 @@ struct Part {
   const char* key;
   const char* name;
   const char* way_out;
+  bool may_differ = false;  ///< a warning is enough
 };
 constexpr std::array kParts{
     Part{"versions", "other versions", "install the same on all machines"},
@@ -34,6 +38,8 @@ constexpr std::array kParts{
     Part{"products", "other tuned products",
          "copy the file that 'meshwork devices' names to all machines, or remove it from all"},
     Part{"programs", "another program", "see that all ranks run the same meshwork"},
+    Part{"processor", "another processor",
+         "the numbers are not to the last bit those of processors that are alike", true},
 };
 
 std::string describe_versions() {
@@ -58,14 +64,21 @@ std::string describe_products(const Job& job, int device) {
   return tuned ? fmt::format("{} of them, digest {:016x}", tuned->count, tuned->digest) : "none";
 }
 
-std::string describe(const Job& job, const std::string& products) {
+/// What decides on the last bits of what a device computes.
+std::string describe_processor(const Job& job, int device) {
+  if (!is_on_gpus(job)) return join(describe_devices().features, " ");
+  return gpus()[static_cast<std::size_t>(gpu_of_device(device))].name;
+}
+
+std::string describe(const Job& job, const std::string& products, const std::string& processor) {
   std::string data;
   for (const auto& [kind, split] : job.splits) data += describe_data(split);
   const Json json{{"versions", describe_versions()},
                   {"configuration", job.config.text + to_yaml(job.config.dataset)},
                   {"data", data},
                   {"products", products},
-                  {"programs", fmt::format("{:016x}", programs_hash(job))}};
+                  {"programs", fmt::format("{:016x}", programs_hash(job))},
+                  {"processor", processor}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -100,14 +113,17 @@ std::string subject(const std::vector<int>& ranks) {
 }  // namespace
 
 void check_same_job(const Job& job, HostGroup& hosts) {
-  std::string products;
-  collectively(hosts, [&] { products = describe_products(job, hosts.rank()); });
+  std::string products, processor;
+  collectively(hosts, [&] {
+    products = describe_products(job, hosts.rank());
+    processor = describe_processor(job, hosts.rank());
+  });
   if (hosts.size() == 1) return;
-  const std::vector<std::string> all = gather_texts(hosts, describe(job, products));
+  const std::vector<std::string> all = gather_texts(hosts, describe(job, products, processor));
   if (std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; })) return;
   std::vector<Json> jobs;
   for (const std::string& text : all) jobs.push_back(Json::parse(text));
-  for (const auto& [key, name, way_out] : kParts) {
+  for (const auto& [key, name, way_out, may_differ] : kParts) {
     const auto part = [&, key = key](int rank) {
       return jobs[static_cast<std::size_t>(rank)].value(key, "");
     };
@@ -116,8 +132,10 @@ void check_same_job(const Job& job, HostGroup& hosts) {
       if (part(rank) != part(0)) others.push_back(rank);
     }
     if (others.empty()) continue;
-    fail(ExitCode::kCommunication, "{} {} than rank 0: {}; {}", subject(others), name,
-         difference(part(others.front()), part(0)), way_out);
+    const std::string what = fmt::format("{} {} than rank 0: {}; {}", subject(others), name,
+                                         difference(part(others.front()), part(0)), way_out);
+    if (!may_differ) throw Error(ExitCode::kCommunication, what);
+    if (hosts.rank() == 0) say("warning: " + what);
   }
 }
 

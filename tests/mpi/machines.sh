@@ -53,6 +53,7 @@ export PATH=$work/bin:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONF
 # Seconds in which mpirun finds out that a machine is gone.
 export OMPI_MCA_oob_tcp_keepalive_{time=1,intvl=1,probes=2}
 
+echo 'flags : sse2 avx2' > "$work/cpuinfo"
 printf '127.0.0.1 localhost\n10.77.0.1 m1\n10.77.0.2 m2\n' > "$work/hosts"
 ip link add cable1 type veth peer name cable2
 for number in 1 2; do
@@ -98,6 +99,11 @@ expect "the bits of one process" 0 "digest=$digest" "${job[@]}" run_directory="$
 
 expect "a run directory of each machine" 3 \
   "what rank 0 writes there is not to be seen on m2, by rank 1; " "${job[@]}" run_directory="$work/own/run"
+
+on m2 mount --bind "$work/cpuinfo" /proc/cpuinfo
+expect "machines of two kinds" 0 \
+  "warning: ranks 1, 3, 5 have another processor than rank 0: 'avx2' there, " "${job[@]}" run_directory="$work/kinds"
+on m2 umount /proc/cpuinfo
 
 long=(fit.epochs=100000 --verbose 0)
 when "$work/lost/checkpoints/*/index.json" pkill -KILL -n -f "$program fit.*$work/lost" &
