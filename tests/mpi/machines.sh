@@ -59,10 +59,12 @@ ip link add cable1 type veth peer name cable2
 for number in 1 2; do
   unshare --net --uts --mount --ipc sleep 1000 &
   echo $! > "$work/m$number"
+  cat /proc/sys/kernel/random/uuid > "$work/boot$number"
   until [ "$(readlink /proc/$!/ns/ipc)" != "$(readlink /proc/self/ns/ipc)" ]; do sleep 0.02; done
   ip link set cable$number netns $! name cable
   on m$number bash -c "hostname m$number
     mount --bind '$work/hosts' /etc/hosts
+    mount --bind '$work/boot$number' /proc/sys/kernel/random/boot_id
     mount -t tmpfs tmpfs /dev/shm
     mount -t tmpfs tmpfs '$work/own'
     ip link set lo up
