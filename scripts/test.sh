@@ -49,6 +49,17 @@ check_format() {
     sed -n 's/: error: .*/: not as clang-format writes it/p'
 }
 
+# A test that no meson.build names would never run.
+check_tests_are_built() {
+  local test missing=0
+  while read -r test; do
+    grep -rqF --include=meson.build "$(basename "$test")" tests && continue
+    echo "$test: no meson.build names it"
+    missing=1
+  done < <(find tests -name '*_test.cpp')
+  return $missing
+}
+
 build=build-test
 options=(--buildtype=release)
 # pgrep and pkill, by which tests find ranks, and ip, which makes two machines of one; small images
@@ -74,6 +85,7 @@ fi
 scripts/setup.sh "${packages[@]}"
 check scripts/check_layers.py
 check scripts/check_size.py
+check check_tests_are_built
 # Other versions of clang-format see some lines otherwise.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   check check_format

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -23,6 +24,14 @@ inline std::int64_t total(std::span<const std::int64_t> counts) {
 /// Elements before block `index`.
 inline std::int64_t offset_of(std::span<const std::int64_t> counts, int index) {
   return total(counts.first(static_cast<std::size_t>(index)));
+}
+
+/// The one member that has anything; -1: several have, or none.
+inline int only_giver(std::span<const std::int64_t> counts) {
+  const auto gives = [](std::int64_t count) { return count > 0; };
+  const auto first = std::find_if(counts.begin(), counts.end(), gives);
+  const bool is_alone = first != counts.end() && std::none_of(first + 1, counts.end(), gives);
+  return is_alone ? static_cast<int>(first - counts.begin()) : -1;
 }
 
 /// `base` moved on by `count` elements.

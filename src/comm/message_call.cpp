@@ -3,16 +3,13 @@
 // all along a binomial tree. All else is one round.
 #include "comm/message_call.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/wait.h"
 #include "comm/blocks.h"
-#include "comm/mpi_check.h"
+#include "comm/chunks.h"
+#include "comm/messages.h"
 #include "device/tree_sum.h"
-#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
@@ -30,23 +27,22 @@ Counts begins_of(const Counts& counts) {
 
 class MessageCall final : public PreparedCall {
  public:
-  MessageCall(MPI_Comm comm, const MpiLimits& limits, int tag, const CollectiveCall& call,
+  MessageCall(const MpiRanks& ranks, const MpiLimits& limits, int tag, const CollectiveCall& call,
               Stream& stream)
-      : comm_(comm),
-        limits_(limits),
-        tag_(tag),
+      : tag_(tag),
         call_(call),
         stream_(stream),
-        type_(mpi_type(call.dtype)) {
-    MW_MPI(MPI_Comm_rank(comm_, &rank_));
-    MW_MPI(MPI_Comm_size(comm_, &size_));
+        rank_(ranks.rank),
+        size_(ranks.size),
+        messages_(ranks.comm, call.dtype, limits.max_count),
+        chunks_(call_, size_, limits.chunk_bytes) {
     const auto size = static_cast<std::size_t>(size_);
     out_ = in_ = {Counts(size), Counts(size)};
     inputs_.resize(size);
-    requests_.reserve(4 * size);
+    messages_.reserve(4 * size);
     if (call_.kind != Kind::kAllReduce) block_begins_ = begins_of(call_.counts);
     if (call_.kind == Kind::kAllToAll) recv_begins_ = begins_of(call_.recv_counts);
-    if (reduces()) scratch_.resize(bytes_of(share() + lines(), call_.dtype) * size);
+    if (reduces()) scratch_.resize(bytes_of(chunks_.most(), call_.dtype) * size);
   }
 
   // Messages under way would be written to the buffers: a job that loses a rank ends as a whole.
@@ -54,10 +50,10 @@ class MessageCall final : public PreparedCall {
 
   void start() override {
     MW_CHECK(state_ == State::kIdle, "started before it was complete");
-    begin_ = 0;
     switch (call_.kind) {
       case Kind::kAllReduce:
       case Kind::kReduceScatter:
+        chunks_.begin();
         return start_chunk();
       case Kind::kAllGather:
         return start_gather();
@@ -68,23 +64,13 @@ class MessageCall final : public PreparedCall {
 
   bool poll() override {
     while (state_ != State::kIdle) {
-      int done = 0;
-      MW_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                         MPI_STATUSES_IGNORE));
-      if (done == 0) return false;
+      if (!messages_.are_done()) return false;
       advance_state();
     }
     return true;
   }
 
-  void wait(std::span<PreparedCall* const> beside) override {
-    Spin spin(rank_spin_time());
-    while (!poll()) {
-      for (PreparedCall* call : beside) call->poll();
-      // MPI wakes nobody, and moves messages on only while it is called.
-      if (!spin.again()) sched_yield();
-    }
-  }
+  void wait(std::span<PreparedCall* const> beside) override { poll_until_complete(*this, beside); }
 
  private:
   enum class State { kIdle, kParts, kResults, kFromParent, kMoves };
@@ -98,33 +84,10 @@ class MessageCall final : public PreparedCall {
   bool reduces() const {
     return call_.kind == Kind::kAllReduce || call_.kind == Kind::kReduceScatter;
   }
-  std::int64_t lines() const { return static_cast<std::int64_t>(64 / size_of(call_.dtype)); }
-  /// The most elements of a chunk that one member reduces.
-  std::int64_t share() const {
-    const auto chunk = limits_.chunk_bytes / size_of(call_.dtype);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(chunk) / size_);
-  }
-  /// Elements of the largest thing that is reduced chunk by chunk.
-  std::int64_t whole() const {
-    if (call_.kind == Kind::kAllReduce) return call_.count;
-    return *std::max_element(call_.counts.begin(), call_.counts.end());
-  }
-  std::int64_t chunk() const { return call_.kind == Kind::kAllReduce ? share() * size_ : share(); }
 
   void start_chunk() {
-    const std::int64_t end = std::min(begin_ + chunk(), whole());
-    for (int j = 0; j < size_; ++j) {
-      const auto i = static_cast<std::size_t>(j);
-      if (call_.kind == Kind::kAllReduce) {
-        const std::int64_t count = end - begin_;
-        out_.begins[i] = begin_ + part_begin(count, j, size_, call_.dtype);
-        out_.counts[i] = begin_ + part_begin(count, j + 1, size_, call_.dtype) - out_.begins[i];
-      } else {
-        const std::int64_t first = std::min(begin_, call_.counts[i]);
-        out_.begins[i] = block_begins_[i] + first;
-        out_.counts[i] = std::min(end, call_.counts[i]) - first;
-      }
-    }
+    out_.begins = chunks_.begins();
+    out_.counts = chunks_.counts();
     const auto me = static_cast<std::size_t>(rank_);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       in_.counts[i] = out_.counts[me];
@@ -140,14 +103,9 @@ class MessageCall final : public PreparedCall {
   void finish_parts() {
     const auto me = static_cast<std::size_t>(rank_);
     const std::int64_t count = out_.counts[me];
-    if (call_.kind == Kind::kReduceScatter) {
-      const std::int64_t done = std::min(begin_, call_.counts[me]);
-      tree_reduce(inputs_, advance(call_.recv, done, call_.dtype), count, call_.dtype,
-                  call_.reduction);
-      return finish_chunk();
-    }
-    std::byte* result = advance(call_.recv, out_.begins[me], call_.dtype);
+    std::byte* const result = advance(call_.recv, chunks_.received(rank_), call_.dtype);
     tree_reduce(inputs_, result, count, call_.dtype, call_.reduction);
+    if (call_.kind == Kind::kReduceScatter) return finish_chunk();
     in_ = out_;
     const std::int64_t mine = out_.begins[me];
     std::fill(out_.begins.begin(), out_.begins.end(), mine);
@@ -157,17 +115,8 @@ class MessageCall final : public PreparedCall {
   }
 
   void finish_chunk() {
-    begin_ += chunk();
-    if (begin_ < whole()) return start_chunk();
+    if (chunks_.next()) return start_chunk();
     state_ = State::kIdle;
-  }
-
-  /// The one member that gives anything to gather; -1: several do, or none.
-  int only_giver() const {
-    const auto gives = [](std::int64_t count) { return count > 0; };
-    const Counts& counts = call_.counts;
-    if (std::count_if(counts.begin(), counts.end(), gives) != 1) return -1;
-    return static_cast<int>(std::find_if(counts.begin(), counts.end(), gives) - counts.begin());
   }
 
   /// Members count from the giver on. All but it receive of the one without their lowest bit.
@@ -202,7 +151,7 @@ class MessageCall final : public PreparedCall {
   }
 
   void start_gather() {
-    if (const int giver = only_giver(); giver >= 0) return start_broadcast(giver);
+    if (const int giver = only_giver(call_.counts); giver >= 0) return start_broadcast(giver);
     const auto me = static_cast<std::size_t>(rank_);
     const std::int64_t mine = call_.counts[me];
     in_ = {block_begins_, call_.counts};
@@ -226,7 +175,6 @@ class MessageCall final : public PreparedCall {
   }
 
   void advance_state() {
-    requests_.clear();
     switch (state_) {
       case State::kParts:
         return finish_parts();
@@ -240,41 +188,27 @@ class MessageCall final : public PreparedCall {
     }
   }
 
-  /// Starts every block of in_ and out_ from and to every other member, in messages that MPI can
-  /// name.
+  /// Starts every block of in_ and out_ from and to every other member.
   void exchange(void* recv, const void* send, int tag) {
-    const auto messages = [&](std::int64_t count, const auto& begin_message) {
-      for (std::int64_t begin = 0; begin < count; begin += limits_.max_count) {
-        begin_message(begin, static_cast<int>(std::min(limits_.max_count, count - begin)),
-                      &requests_.emplace_back(MPI_REQUEST_NULL));
-      }
-    };
     for (int step = 1; step < size_; ++step) {
       const int from = (rank_ - step + size_) % size_;
       const auto i = static_cast<std::size_t>(from);
-      messages(in_.counts[i], [&](std::int64_t begin, int count, MPI_Request* request) {
-        MW_MPI(MPI_Irecv(advance(recv, in_.begins[i] + begin, call_.dtype), count, type_, from, tag,
-                         comm_, request));
-      });
+      messages_.receive(advance(recv, in_.begins[i], call_.dtype), in_.counts[i], from, tag);
     }
     for (int step = 1; step < size_; ++step) {
       const int to = (rank_ + step) % size_;
       const auto i = static_cast<std::size_t>(to);
-      messages(out_.counts[i], [&](std::int64_t begin, int count, MPI_Request* request) {
-        MW_MPI(MPI_Isend(advance(send, out_.begins[i] + begin, call_.dtype), count, type_, to, tag,
-                         comm_, request));
-      });
+      messages_.send(advance(send, out_.begins[i], call_.dtype), out_.counts[i], to, tag);
     }
   }
 
-  MPI_Comm comm_;
-  MpiLimits limits_;
   int tag_;
   CollectiveCall call_;
   Stream& stream_;
-  MPI_Datatype type_;
-  int rank_ = 0;
-  int size_ = 1;
+  int rank_;
+  int size_;
+  Messages messages_;
+  Chunks chunks_;  // of a reduction
   int giver_ = 0;  // of a broadcast
   Counts block_begins_;
   Counts recv_begins_;
@@ -282,35 +216,14 @@ class MessageCall final : public PreparedCall {
   Blocks in_;
   std::vector<std::byte> scratch_;
   std::vector<const void*> inputs_;
-  std::vector<MPI_Request> requests_;
   State state_ = State::kIdle;
-  std::int64_t begin_ = 0;  // of the chunk
 };
 
 }  // namespace
 
-MPI_Datatype mpi_type(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return MPI_FLOAT;
-    case DType::kInt32:
-      return MPI_INT32_T;
-    case DType::kInt64:
-      return MPI_INT64_T;
-    case DType::kUInt8:
-      return MPI_UINT8_T;
-    case DType::kBFloat16:
-    case DType::kFloat16:
-      return MPI_UINT16_T;  // moved, never added up
-    default:
-      break;  // no values of programs
-  }
-  MW_CHECK(false, "dtype {}", to_string(dtype));
-}
-
-std::unique_ptr<PreparedCall> message_call(MPI_Comm comm, const MpiLimits& limits, int tag,
+std::unique_ptr<PreparedCall> message_call(const MpiRanks& ranks, const MpiLimits& limits, int tag,
                                            const CollectiveCall& call, Stream& stream) {
-  return std::make_unique<MessageCall>(comm, limits, tag, call, stream);
+  return std::make_unique<MessageCall>(ranks, limits, tag, call, stream);
 }
 
 }  // namespace meshwork

@@ -57,12 +57,41 @@ void reduce_4(const T* a, const T* b, const T* c, const T* d, T* out, std::int64
   }
 }
 
+/// Leaves of the left half of a tree.
+int left_leaves(int leaves) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaves)) / 2);
+}
+
+/// Leaves of the tree, or what has become of subtrees of it.
+struct Inputs {
+  std::span<const void* const> all;
+  std::span<const Subtree> subtrees;  ///< none: each is a leaf
+
+  Inputs part(std::size_t begin, std::size_t end) const {
+    return {all.subspan(begin, end - begin),
+            subtrees.empty() ? subtrees : subtrees.subspan(begin, end - begin)};
+  }
+
+  /// How many of them are in the left half, of two or more.
+  std::size_t in_left_half() const {
+    if (subtrees.empty()) {
+      return static_cast<std::size_t>(left_leaves(static_cast<int>(all.size())));
+    }
+    const int first = subtrees.front().first;
+    const int end = subtrees.back().first + subtrees.back().leaves;
+    const int middle = first + left_leaves(end - first);
+    std::size_t count = 0;
+    while (subtrees[count].first < middle) ++count;
+    return count;
+  }
+};
+
 /// Elements [begin, begin + count) of all inputs into out[0 .. count); count <= kBlock.
 template <class Op, class T>
-void reduce_block(std::span<const void* const> inputs, std::int64_t begin, std::int64_t count,
-                  T* out) {
-  const auto in = [&](std::size_t j) { return static_cast<const T*>(inputs[j]) + begin; };
-  switch (inputs.size()) {
+void reduce_block(const Inputs& inputs, std::int64_t begin, std::int64_t count, T* out) {
+  const auto in = [&](std::size_t j) { return static_cast<const T*>(inputs.all[j]) + begin; };
+  const std::size_t size = inputs.all.size();
+  switch (size <= 2 || inputs.subtrees.empty() ? size : 0) {
     case 1:
       if (in(0) != out) std::memcpy(out, in(0), static_cast<std::size_t>(count) * sizeof(T));
       return;
@@ -74,25 +103,25 @@ void reduce_block(std::span<const void* const> inputs, std::int64_t begin, std::
       return reduce_4<Op>(in(0), in(1), in(2), in(3), out, count);
     default: {
       // Both halves end before `out` is written, which may be an input of either.
-      const std::size_t half = std::bit_ceil(inputs.size()) / 2;
+      const std::size_t half = inputs.in_left_half();
       std::array<T, kBlock> left;
       std::array<T, kBlock> right;
-      reduce_block<Op>(inputs.first(half), begin, count, left.data());
-      reduce_block<Op>(inputs.subspan(half), begin, count, right.data());
+      reduce_block<Op>(inputs.part(0, half), begin, count, left.data());
+      reduce_block<Op>(inputs.part(half, size), begin, count, right.data());
       reduce_2<Op>(left.data(), right.data(), out, count);
     }
   }
 }
 
 template <class Op, class T>
-void reduce_all(std::span<const void* const> inputs, void* out, std::int64_t count) {
+void reduce_all(const Inputs& inputs, void* out, std::int64_t count) {
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     reduce_block<Op>(inputs, begin, std::min(kBlock, count - begin), static_cast<T*>(out) + begin);
   }
 }
 
 template <class Op>
-void reduce_all(std::span<const void* const> inputs, void* out, std::int64_t count, DType dtype) {
+void reduce_all(const Inputs& inputs, void* out, std::int64_t count, DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return reduce_all<Op, float>(inputs, out, count);
@@ -105,13 +134,41 @@ void reduce_all(std::span<const void* const> inputs, void* out, std::int64_t cou
   }
 }
 
+void reduce_all(const Inputs& inputs, void* out, std::int64_t count, DType dtype,
+                Reduction reduction) {
+  MW_CHECK(!inputs.all.empty());
+  if (reduction == Reduction::kSum) return reduce_all<Sum>(inputs, out, count, dtype);
+  reduce_all<Max>(inputs, out, count, dtype);
+}
+
+void add_whole_subtrees(Subtree tree, const std::function<bool(int)>& has,
+                        std::vector<Subtree>& subtrees) {
+  int count = 0;
+  for (int leaf = tree.first; leaf < tree.first + tree.leaves; ++leaf) count += has(leaf) ? 1 : 0;
+  if (count == 0) return;
+  if (count == tree.leaves) return subtrees.push_back(tree);
+  const int left = left_leaves(tree.leaves);
+  add_whole_subtrees({tree.first, left}, has, subtrees);
+  add_whole_subtrees({tree.first + left, tree.leaves - left}, has, subtrees);
+}
+
 }  // namespace
 
 void tree_reduce(std::span<const void* const> inputs, void* out, std::int64_t count, DType dtype,
                  Reduction reduction) {
-  MW_CHECK(!inputs.empty());
-  if (reduction == Reduction::kSum) return reduce_all<Sum>(inputs, out, count, dtype);
-  reduce_all<Max>(inputs, out, count, dtype);
+  reduce_all({inputs, {}}, out, count, dtype, reduction);
+}
+
+void tree_reduce(std::span<const void* const> inputs, std::span<const Subtree> subtrees, void* out,
+                 std::int64_t count, DType dtype, Reduction reduction) {
+  MW_CHECK(inputs.size() == subtrees.size());
+  reduce_all({inputs, subtrees}, out, count, dtype, reduction);
+}
+
+std::vector<Subtree> whole_subtrees(int leaves, const std::function<bool(int)>& has) {
+  std::vector<Subtree> subtrees;
+  add_whole_subtrees({0, leaves}, has, subtrees);
+  return subtrees;
 }
 
 }  // namespace meshwork

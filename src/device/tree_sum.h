@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/reduction.h"
@@ -16,5 +18,20 @@ namespace meshwork {
 ///     tree_reduce({a, b, c, d, e}, out, ...)   // out = ((a + b) + (c + d)) + e
 void tree_reduce(std::span<const void* const> inputs, void* out, std::int64_t count, DType dtype,
                  Reduction reduction);
+
+/// A part of the canonical tree that is reduced by itself: so many leaves from one on.
+struct Subtree {
+  int first = 0;
+  int leaves = 1;
+};
+
+/// The largest subtrees of a tree of so many leaves that have none but leaves for which `has` is
+/// true, from left to right: all of these leaves.
+std::vector<Subtree> whole_subtrees(int leaves, const std::function<bool(int)>& has);
+
+/// The same where input j is what has become of subtree j: the subtrees are in order and make up
+/// the whole tree.
+void tree_reduce(std::span<const void* const> inputs, std::span<const Subtree> subtrees, void* out,
+                 std::int64_t count, DType dtype, Reduction reduction);
 
 }  // namespace meshwork

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -67,6 +69,58 @@ TEST_CASE("tree_reduce: the order is the one that the contract prints") {
     }
     CHECK_MESSAGE(wrong == 0, n);
   }
+}
+
+TEST_CASE("tree_reduce: subtrees that are reduced by themselves change no bit") {
+  constexpr std::int64_t kCount = 1500;
+  for (int size = 1; size <= 17; ++size) {
+    std::vector<std::vector<float>> leaves;
+    std::vector<const void*> all;
+    for (int i = 0; i < size; ++i) {
+      leaves.emplace_back();
+      for (int e = 0; e < kCount; ++e) leaves.back().push_back(leaf(i, e));
+    }
+    for (const auto& one : leaves) all.push_back(one.data());
+    std::vector<float> right(kCount), out(kCount);
+    tree_reduce(all, right.data(), kCount, DType::kFloat32, Reduction::kSum);
+    for (int near = 1; near <= size; ++near) {  // on a machine, by turns with another
+      CAPTURE(size);
+      CAPTURE(near);
+      std::vector<Subtree> subtrees;
+      for (const bool first : {true, false}) {
+        const auto some = whole_subtrees(size, [&](int i) { return (i / near % 2 == 0) == first; });
+        subtrees.insert(subtrees.end(), some.begin(), some.end());
+      }
+      std::ranges::sort(subtrees, {}, &Subtree::first);
+      std::vector<std::vector<float>> parts;
+      std::vector<const void*> inputs;
+      int end = 0;
+      for (const Subtree& subtree : subtrees) {
+        CHECK(subtree.first == end);
+        end += subtree.leaves;
+        const std::span own = std::span(all).subspan(static_cast<std::size_t>(subtree.first),
+                                                     static_cast<std::size_t>(subtree.leaves));
+        tree_reduce(own, parts.emplace_back(kCount).data(), kCount, DType::kFloat32,
+                    Reduction::kSum);
+      }
+      CHECK(end == size);
+      for (const auto& part : parts) inputs.push_back(part.data());
+      tree_reduce(inputs, subtrees, out.data(), kCount, DType::kFloat32, Reduction::kSum);
+      CHECK(out == right);
+    }
+  }
+}
+
+TEST_CASE("whole subtrees are as few as can be") {
+  const auto count = [](int size, int near) {
+    return whole_subtrees(size, [&](int i) { return i < near; }).size();
+  };
+  CHECK(count(8, 8) == 1);
+  CHECK(count(8, 4) == 1);
+  CHECK(count(8, 3) == 2);  // (0 + 1), 2
+  CHECK(count(6, 6) == 1);
+  CHECK(count(16, 7) == 3);
+  CHECK(count(4, 0) == 0);
 }
 
 TEST_CASE("tree_reduce: the result may stand in any of the inputs") {

@@ -34,6 +34,18 @@ TEST_CASE("ranks keep the contract by messages alone, as on several nodes") {
   test::check_contract(world);
 }
 
+TEST_CASE("ranks keep the contract on machines of several each") {
+  for (const int ranks : {1, 2, 3, 5}) {
+    CAPTURE(ranks);
+    World world = world_with({.ranks_of_machine = ranks, .chunk_bytes = 1 << 18U});
+    test::check_contract(world);
+  }
+  const World world = world_with({.max_count = 777, .ranks_of_machine = 3, .chunk_bytes = 5000});
+  test::check_all_reduce(*world.devices);
+  test::check_reduce_scatter(*world.devices);
+  test::check_all_gather(*world.devices);
+}
+
 TEST_CASE("ranks keep the contract in tiny messages, as huge tensors need") {
   World world = world_with({.max_count = 777, .share_memory = false, .chunk_bytes = 5000});
   test::check_all_reduce(*world.devices);

@@ -94,17 +94,19 @@ when() {
 }
 
 fit=("$program" fit configs/uneven.yaml --new)
-job=(on m1 mpirun --host m1:3,m2:3 --map-by node -n 6 "${fit[@]}")
+job=(on m1 mpirun --host m1:3,m2:3 -n 6 "${fit[@]}")
 
 digest=$("${fit[@]}" run_directory="$work/threads" | sed -n 's/.* digest=//p')
 expect "the bits of one process" 0 "digest=$digest" "${job[@]}" run_directory="$work/ranks"
+expect "the bits of ranks in turn" 0 "digest=$digest" \
+  on m1 mpirun --host m1:3,m2:3 --map-by node -n 6 "${fit[@]}" run_directory="$work/turns"
 
 expect "a run directory of each machine" 3 \
-  "what rank 0 writes there is not to be seen on m2, by rank 1; " "${job[@]}" run_directory="$work/own/run"
+  "what rank 0 writes there is not to be seen on m2, by rank 3; " "${job[@]}" run_directory="$work/own/run"
 
 on m2 mount --bind "$work/cpuinfo" /proc/cpuinfo
 expect "machines of two kinds" 0 \
-  "warning: ranks 1, 3, 5 have another processor than rank 0: 'avx2' there, " "${job[@]}" run_directory="$work/kinds"
+  "warning: ranks 3, 4, 5 have another processor than rank 0: 'avx2' there, " "${job[@]}" run_directory="$work/kinds"
 on m2 umount /proc/cpuinfo
 
 long=(fit.epochs=100000 --verbose 0)
