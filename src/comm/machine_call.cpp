@@ -4,14 +4,18 @@
 // has. The result, like a block, goes to the agents, and on each machine to all by shared memory.
 #include "comm/machine_call.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "base/wait.h"
 #include "comm/blocks.h"
 #include "comm/chunks.h"
 #include "comm/messages.h"
 #include "device/tree_sum.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
@@ -31,13 +35,22 @@ class MachineCall final : public PreparedCall {
         machine_(site_.machines.of(rank_)),
         messages_(ranks.comm, call.dtype, limits.max_count),
         chunks_(call_, size_, limits.chunk_bytes) {
-    for (int member = 0; member < size_; ++member) {
+    for (int places = 1; places < size_; ++places) {
+      const int member = (rank_ + places) % size_;  // not all at the same one first
       const bool is_near = site_.machines.of(member) == machine_;
       if (!is_near && agent(machine_, member) == rank_) wards_.push_back(member);
-      if (call_.kind == Kind::kAllGather) begins_.push_back(offset_of(call_.counts, member));
     }
-    messages_.reserve(2 * (static_cast<std::size_t>(site_.machines.count()) + wards_.size()));
-    if (call_.kind != Kind::kAllGather) plan_reduction();
+    for (int steps = 1; steps < site_.machines.count(); ++steps) {
+      far_.push_back((machine_ + steps) % site_.machines.count());
+    }
+    messages_.reserve(2 * (far_.size() + wards_.size()));
+    if (call_.kind == Kind::kAllGather) {
+      for (int member = 0; member < size_; ++member) {
+        begins_.push_back(offset_of(call_.counts, member));
+      }
+    } else {
+      plan_reduction();
+    }
   }
 
   // Messages under way would be written to the buffers: a job that loses a rank ends as a whole.
@@ -47,7 +60,7 @@ class MachineCall final : public PreparedCall {
     MW_CHECK(state_ == State::kIdle, "started before it was complete");
     target_ += static_cast<std::uint32_t>(near().size());
     state_ = State::kStarted;
-    board().started.value.fetch_add(1);
+    arrive(board().started);
   }
 
   bool poll() override {
@@ -58,7 +71,13 @@ class MachineCall final : public PreparedCall {
     return state_ == State::kIdle;
   }
 
-  void wait(std::span<PreparedCall* const> beside) override { poll_until_complete(*this, beside); }
+  void wait(std::span<PreparedCall* const> beside) override {
+    Spin spin(rank_spin_time());
+    while (!poll()) {
+      for (PreparedCall* call : beside) call->poll();
+      if (!spin.again()) rest(beside.empty() ? kSleepTime : kPollTime);
+    }
+  }
 
  private:
   enum class State { kIdle, kStarted, kParts, kResults, kBlocks, kWorked };
@@ -81,9 +100,24 @@ class MachineCall final : public PreparedCall {
   int agent(int machine, int member) const { return site_.machines.agent(machine, member); }
   const std::vector<int>& near() const { return site_.machines.members(machine_); }
   CallBoard& board() const { return *reinterpret_cast<CallBoard*>(site_.board.get()); }
-  bool is_reached(const WaitWord& counter) const {
-    const std::uint32_t count = counter.value.load(std::memory_order_acquire);
+  bool is_target(std::uint32_t count) const {
     return static_cast<std::int32_t>(count - target_) >= 0;
+  }
+  bool is_reached(const WaitWord& counter) const {
+    return is_target(counter.value.load(std::memory_order_acquire));
+  }
+  void arrive(WaitWord& counter) const {
+    if (counter.value.fetch_add(1) + 1 == target_) counter.wake();
+  }
+
+  /// Leaves the core to others. Those on this machine wake who sleeps, messages wake nobody.
+  void rest(std::chrono::nanoseconds most) const {
+    if (is_under_way()) {
+      sched_yield();
+    } else if (state_ != State::kIdle) {
+      WaitWord& counter = state_ == State::kStarted ? board().started : board().done;
+      counter.sleep([&](std::uint32_t count) { return is_target(count); }, most);
+    }
   }
   bool is_under_way() const {
     return state_ == State::kParts || state_ == State::kResults || state_ == State::kBlocks;
@@ -107,8 +141,7 @@ class MachineCall final : public PreparedCall {
     given_ = subtrees_of(machine_);
     const std::size_t bytes = bytes_of(chunks_.most(), call_.dtype);
     std::size_t pieces = 0;
-    for (int machine = 0; machine < site_.machines.count(); ++machine) {
-      if (machine == machine_) continue;
+    for (const int machine : far_) {
       const std::vector<Subtree> subtrees = subtrees_of(machine);
       for (std::size_t i = 0; i < subtrees.size(); ++i) {
         sources_.push_back({subtrees[i], senders_.size(), static_cast<std::int64_t>(i), false});
@@ -200,8 +233,7 @@ class MachineCall final : public PreparedCall {
     for (const int ward : wards_) {
       messages_.receive(received(begins(ward)), counts(ward), ward, tag_);
     }
-    for (int machine = 0; machine < site_.machines.count(); ++machine) {
-      if (machine == machine_) continue;
+    for (const int machine : far_) {
       messages_.send(call_.send, counts(rank_), agent(machine, rank_), tag_);
     }
     for (const int member : near()) {
@@ -232,7 +264,7 @@ class MachineCall final : public PreparedCall {
   /// Others may still read and write the buffers.
   void leave() {
     state_ = State::kWorked;
-    board().done.value.fetch_add(1);
+    arrive(board().done);
   }
 
   void advance_state() {
@@ -257,6 +289,7 @@ class MachineCall final : public PreparedCall {
   int machine_;
   Messages messages_;
   Chunks chunks_;
+  std::vector<int> far_;              ///< the other machines
   std::vector<int> wards_;            ///< members on other machines whose agent this one is
   std::vector<std::int64_t> begins_;  ///< of the blocks of a gather
   std::vector<Subtree> given_;        ///< what this machine makes of its members' data

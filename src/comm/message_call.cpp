@@ -1,31 +1,14 @@
-// A reduction goes chunk by chunk, in two rounds: each member gathers its part of the chunk and
-// reduces it in the canonical order, then all exchange the parts. What one member alone has goes to
-// all along a binomial tree. All else is one round.
+// What one member alone has goes to all along a binomial tree.
 #include "comm/message_call.h"
-
-#include <algorithm>
 
 #include "base/check.h"
 #include "comm/blocks.h"
-#include "comm/chunks.h"
 #include "comm/messages.h"
-#include "device/tree_sum.h"
 
 namespace meshwork {
 namespace {
 
-using Kind = CollectiveCall::Kind;
-using Counts = std::vector<std::int64_t>;
-
-Counts begins_of(const Counts& counts) {
-  Counts begins;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    begins.push_back(offset_of(counts, static_cast<int>(i)));
-  }
-  return begins;
-}
-
-class MessageCall final : public PreparedCall {
+class MessageCall : public PreparedCall {
  public:
   MessageCall(const MpiRanks& ranks, const MpiLimits& limits, int tag, const CollectiveCall& call,
               Stream& stream)
@@ -34,173 +17,35 @@ class MessageCall final : public PreparedCall {
         stream_(stream),
         rank_(ranks.rank),
         size_(ranks.size),
-        messages_(ranks.comm, call.dtype, limits.max_count),
-        chunks_(call_, size_, limits.chunk_bytes) {
-    const auto size = static_cast<std::size_t>(size_);
-    out_ = in_ = {Counts(size), Counts(size)};
-    inputs_.resize(size);
-    messages_.reserve(4 * size);
-    if (call_.kind != Kind::kAllReduce) block_begins_ = begins_of(call_.counts);
-    if (call_.kind == Kind::kAllToAll) recv_begins_ = begins_of(call_.recv_counts);
-    if (reduces()) scratch_.resize(bytes_of(chunks_.most(), call_.dtype) * size);
+        messages_(ranks.comm, call.dtype, limits.max_count) {
+    messages_.reserve(2 * static_cast<std::size_t>(size_));
   }
 
   // Messages under way would be written to the buffers: a job that loses a rank ends as a whole.
   ~MessageCall() override = default;
 
   void start() override {
-    MW_CHECK(state_ == State::kIdle, "started before it was complete");
-    switch (call_.kind) {
-      case Kind::kAllReduce:
-      case Kind::kReduceScatter:
-        chunks_.begin();
-        return start_chunk();
-      case Kind::kAllGather:
-        return start_gather();
-      case Kind::kAllToAll:
-        return start_exchange();
-    }
+    MW_CHECK(is_idle_, "started before it was complete");
+    is_idle_ = false;
+    begin();
   }
 
   bool poll() override {
-    while (state_ != State::kIdle) {
-      if (!messages_.are_done()) return false;
-      advance_state();
-    }
-    return true;
+    while (!is_idle_ && messages_.are_done()) is_idle_ = !goes_on();
+    return is_idle_;
   }
 
   void wait(std::span<PreparedCall* const> beside) override { poll_until_complete(*this, beside); }
 
- private:
-  enum class State { kIdle, kParts, kResults, kFromParent, kMoves };
+ protected:
+  /// Starts the first messages.
+  virtual void begin() = 0;
+  /// All are done: starts those that follow; false: none do.
+  virtual bool goes_on() = 0;
 
-  /// Block j of counts[j] elements begins at element begins[j].
-  struct Blocks {
-    Counts begins;
-    Counts counts;
-  };
-
-  bool reduces() const {
-    return call_.kind == Kind::kAllReduce || call_.kind == Kind::kReduceScatter;
-  }
-
-  void start_chunk() {
-    out_.begins = chunks_.begins();
-    out_.counts = chunks_.counts();
-    const auto me = static_cast<std::size_t>(rank_);
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      in_.counts[i] = out_.counts[me];
-      in_.begins[i] = static_cast<std::int64_t>(i) * in_.counts[i];
-      inputs_[i] = advance(scratch_.data(), in_.begins[i], call_.dtype);
-    }
-    inputs_[me] = advance(call_.send, out_.begins[me], call_.dtype);
-    exchange(scratch_.data(), call_.send, tag_);
-    state_ = State::kParts;
-  }
-
-  /// The parts of this chunk are here: reduces them and hands the result out.
-  void finish_parts() {
-    const auto me = static_cast<std::size_t>(rank_);
-    const std::int64_t count = out_.counts[me];
-    std::byte* const result = advance(call_.recv, chunks_.received(rank_), call_.dtype);
-    tree_reduce(inputs_, result, count, call_.dtype, call_.reduction);
-    if (call_.kind == Kind::kReduceScatter) return finish_chunk();
-    in_ = out_;
-    const std::int64_t mine = out_.begins[me];
-    std::fill(out_.begins.begin(), out_.begins.end(), mine);
-    std::fill(out_.counts.begin(), out_.counts.end(), count);
-    exchange(call_.recv, call_.recv, tag_ + 1);
-    state_ = State::kResults;
-  }
-
-  void finish_chunk() {
-    if (chunks_.next()) return start_chunk();
-    state_ = State::kIdle;
-  }
-
-  /// Members count from the giver on. All but it receive of the one without their lowest bit.
-  void start_broadcast(int giver) {
-    giver_ = giver;
-    const int place = (rank_ - giver_ + size_) % size_;
-    const std::int64_t count = call_.counts[static_cast<std::size_t>(giver_)];
-    std::fill(in_.counts.begin(), in_.counts.end(), 0);
-    std::fill(out_.counts.begin(), out_.counts.end(), 0);
-    if (place == 0) {
-      copy_elements(stream_, call_.recv, call_.send, count, call_.dtype);
-      return pass_on();
-    }
-    const auto parent = static_cast<std::size_t>(((place & (place - 1)) + giver_) % size_);
-    in_.begins[parent] = 0;
-    in_.counts[parent] = count;
-    exchange(call_.recv, call_.recv, tag_);
-    state_ = State::kFromParent;
-  }
-
-  /// To those with one bit more, below the lowest.
-  void pass_on() {
-    const int place = (rank_ - giver_ + size_) % size_;
-    std::fill(in_.counts.begin(), in_.counts.end(), 0);
-    for (int bit = 1; (place & bit) == 0 && place + bit < size_; bit *= 2) {
-      const auto child = static_cast<std::size_t>((place + bit + giver_) % size_);
-      out_.begins[child] = 0;
-      out_.counts[child] = call_.counts[static_cast<std::size_t>(giver_)];
-    }
-    exchange(call_.recv, call_.recv, tag_);
-    state_ = State::kMoves;
-  }
-
-  void start_gather() {
-    if (const int giver = only_giver(call_.counts); giver >= 0) return start_broadcast(giver);
-    const auto me = static_cast<std::size_t>(rank_);
-    const std::int64_t mine = call_.counts[me];
-    in_ = {block_begins_, call_.counts};
-    std::fill(out_.begins.begin(), out_.begins.end(), 0);
-    std::fill(out_.counts.begin(), out_.counts.end(), mine);
-    exchange(call_.recv, call_.send, tag_);
-    std::byte* own = advance(call_.recv, in_.begins[me], call_.dtype);
-    copy_elements(stream_, own, call_.send, mine, call_.dtype);
-    state_ = State::kMoves;
-  }
-
-  void start_exchange() {
-    const auto me = static_cast<std::size_t>(rank_);
-    in_ = {recv_begins_, call_.recv_counts};
-    out_ = {block_begins_, call_.counts};
-    MW_CHECK(out_.counts[me] == in_.counts[me]);
-    exchange(call_.recv, call_.send, tag_);
-    copy_elements(stream_, advance(call_.recv, in_.begins[me], call_.dtype),
-                  advance(call_.send, out_.begins[me], call_.dtype), in_.counts[me], call_.dtype);
-    state_ = State::kMoves;
-  }
-
-  void advance_state() {
-    switch (state_) {
-      case State::kParts:
-        return finish_parts();
-      case State::kResults:
-        return finish_chunk();
-      case State::kFromParent:
-        return pass_on();
-      case State::kIdle:
-      case State::kMoves:
-        state_ = State::kIdle;
-    }
-  }
-
-  /// Starts every block of in_ and out_ from and to every other member.
-  void exchange(void* recv, const void* send, int tag) {
-    for (int step = 1; step < size_; ++step) {
-      const int from = (rank_ - step + size_) % size_;
-      const auto i = static_cast<std::size_t>(from);
-      messages_.receive(advance(recv, in_.begins[i], call_.dtype), in_.counts[i], from, tag);
-    }
-    for (int step = 1; step < size_; ++step) {
-      const int to = (rank_ + step) % size_;
-      const auto i = static_cast<std::size_t>(to);
-      messages_.send(advance(send, out_.begins[i], call_.dtype), out_.counts[i], to, tag);
-    }
-  }
+  /// The member so many places behind this one, or before it.
+  int behind(int places) const { return (rank_ + places) % size_; }
+  int before(int places) const { return (rank_ - places + size_) % size_; }
 
   int tag_;
   CollectiveCall call_;
@@ -208,22 +53,95 @@ class MessageCall final : public PreparedCall {
   int rank_;
   int size_;
   Messages messages_;
-  Chunks chunks_;  // of a reduction
-  int giver_ = 0;  // of a broadcast
-  Counts block_begins_;
-  Counts recv_begins_;
-  Blocks out_;
-  Blocks in_;
-  std::vector<std::byte> scratch_;
-  std::vector<const void*> inputs_;
-  State state_ = State::kIdle;
+
+ private:
+  bool is_idle_ = true;
+};
+
+class Exchange final : public MessageCall {
+ public:
+  using MessageCall::MessageCall;
+
+ private:
+  void begin() override {
+    for (int places = 1; places < size_; ++places) {
+      const int from = before(places);
+      messages_.receive(received(from), count(call_.recv_counts, from), from, tag_);
+    }
+    for (int places = 1; places < size_; ++places) {
+      const int to = behind(places);
+      messages_.send(sent(to), count(call_.counts, to), to, tag_);
+    }
+    const std::int64_t own = count(call_.counts, rank_);
+    MW_CHECK(own == count(call_.recv_counts, rank_));
+    copy_elements(stream_, received(rank_), sent(rank_), own, call_.dtype);
+  }
+  bool goes_on() override { return false; }
+
+  static std::int64_t count(const std::vector<std::int64_t>& counts, int member) {
+    return counts[static_cast<std::size_t>(member)];
+  }
+  const std::byte* sent(int to) const {
+    return advance(call_.send, offset_of(call_.counts, to), call_.dtype);
+  }
+  std::byte* received(int from) const {
+    return advance(call_.recv, offset_of(call_.recv_counts, from), call_.dtype);
+  }
+};
+
+/// Members count from the giver on. All but it receive of the one without their lowest bit.
+class Broadcast final : public MessageCall {
+ public:
+  Broadcast(const MpiRanks& ranks, const MpiLimits& limits, int tag, const CollectiveCall& call,
+            Stream& stream)
+      : MessageCall(ranks, limits, tag, call, stream),
+        giver_(only_giver(call.counts)),
+        count_(total(call.counts)),
+        place_((rank_ - giver_ + size_) % size_) {
+    MW_CHECK(giver_ >= 0, "a gather of what several members have");
+  }
+
+ private:
+  void begin() override {
+    has_passed_on_ = false;
+    if (place_ > 0) {
+      return messages_.receive(call_.recv, count_, member_at(place_ & (place_ - 1)), tag_);
+    }
+    copy_elements(stream_, call_.recv, call_.send, count_, call_.dtype);
+    pass_on();
+  }
+
+  bool goes_on() override {
+    if (has_passed_on_) return false;
+    pass_on();
+    return true;
+  }
+
+  /// To those with one bit more, below the lowest.
+  void pass_on() {
+    has_passed_on_ = true;
+    for (int bit = 1; (place_ & bit) == 0 && place_ + bit < size_; bit *= 2) {
+      messages_.send(call_.recv, count_, member_at(place_ + bit), tag_);
+    }
+  }
+
+  int member_at(int place) const { return (place + giver_) % size_; }
+
+  int giver_;
+  std::int64_t count_;
+  int place_;
+  bool has_passed_on_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<PreparedCall> message_call(const MpiRanks& ranks, const MpiLimits& limits, int tag,
                                            const CollectiveCall& call, Stream& stream) {
-  return std::make_unique<MessageCall>(ranks, limits, tag, call, stream);
+  if (call.kind == CollectiveCall::Kind::kAllToAll) {
+    return std::make_unique<Exchange>(ranks, limits, tag, call, stream);
+  }
+  MW_CHECK(call.kind == CollectiveCall::Kind::kAllGather, "a reduction by messages alone");
+  return std::make_unique<Broadcast>(ranks, limits, tag, call, stream);
 }
 
 }  // namespace meshwork

@@ -1,12 +1,13 @@
 // Collectives of MPI ranks: in memory that they share on one machine, by that and messages on
-// several, else by messages alone. Reductions are exchanges and local sums in the canonical order:
-// MPI_Allreduce promises none.
+// several. Reductions are exchanges and local sums in the canonical order: MPI_Allreduce promises
+// none.
 #include "comm/mpi_communicator.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -46,10 +47,10 @@ class MpiCommunicator final : public Communicator {
   /// The call in memory that all members share; null, for all alike, where they do not.
   std::unique_ptr<PreparedCall> prepare_direct(const CollectiveCall& call, Stream& stream);
 
-  /// The call on several machines of which members share one; null, for all alike, where messages
-  /// alone are as good, or memory is not shared.
-  std::unique_ptr<PreparedCall> prepare_on_machines(const CollectiveCall& call, int tag,
-                                                    Stream& stream);
+  /// What a reduction or a gather needs, with members that share memory where all can.
+  MachineSite machine_site(const CollectiveCall& call);
+
+  CallBuffers own_buffers(const CollectiveCall& call) const;
 
   /// The buffers of the members on this machine where each reaches the others', for all alike.
   std::optional<CallBuffers> shared_buffers(const CollectiveCall& call) const;
@@ -130,14 +131,18 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare(const CollectiveCall& cal
   check_call(call, size(), stream);
   const int tag = next_tag_;
   next_tag_ += 2;
-  auto prepared = machines_.count() == 1 ? prepare_direct(call, stream)
-                                         : prepare_on_machines(call, tag, stream);
-  return prepared ? std::move(prepared) : message_call(ranks_, limits_, tag, call, stream);
+  if (auto direct = prepare_direct(call, stream)) return direct;
+  const bool is_given_by_one = call.kind == Kind::kAllGather && only_giver(call.counts) >= 0;
+  if (call.kind == Kind::kAllToAll || is_given_by_one) {
+    return message_call(ranks_, limits_, tag, call, stream);
+  }
+  return machine_call(ranks_, limits_, tag, call, machine_site(call), stream);
 }
 
 std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCall& call,
                                                               Stream& stream) {
-  std::optional<CallBuffers> buffers = shared_buffers(call);
+  std::optional<CallBuffers> buffers;
+  if (machines_.count() == 1) buffers = shared_buffers(call);
   if (!buffers) return nullptr;
   if (call.kind == Kind::kAllToAll) {
     const std::vector<std::int64_t> counts = gather(call.counts);
@@ -155,29 +160,39 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCa
   return direct_call(call, *buffers, memory, std::move(peers), stream);
 }
 
-std::unique_ptr<PreparedCall> MpiCommunicator::prepare_on_machines(const CollectiveCall& call,
-                                                                   int tag, Stream& stream) {
-  const bool is_moved_once = call.kind == Kind::kAllToAll ||
-                             (call.kind == Kind::kAllGather && only_giver(call.counts) >= 0);
-  if (!machines_.are_shared() || is_moved_once) return nullptr;
-  std::optional<CallBuffers> buffers = shared_buffers(call);
-  if (!buffers) return nullptr;
-  std::byte* const board = map_shared_memory(near().comm, sizeof(CallBoard));
-  std::shared_ptr<std::byte> kept(board, [](std::byte* mapped) {
-    if (mapped != nullptr) munmap(mapped, sizeof(CallBoard));
-  });
-  if (!all_have(board != nullptr)) return nullptr;
-  return machine_call(ranks_, limits_, tag, call,
-                      {machines_, std::move(*buffers), std::move(kept), arenas_}, stream);
+MachineSite MpiCommunicator::machine_site(const CollectiveCall& call) {
+  if (machines_.are_shared()) {
+    if (std::optional<CallBuffers> buffers = shared_buffers(call)) {
+      std::byte* const board = map_shared_memory(near().comm, sizeof(CallBoard));
+      std::shared_ptr<std::byte> kept(board, [](std::byte* mapped) {
+        if (mapped != nullptr) munmap(mapped, sizeof(CallBoard));
+      });
+      if (all_have(board != nullptr)) {
+        return {machines_, std::move(*buffers), std::move(kept), arenas_};
+      }
+    }
+  }
+  std::vector<int> alone(static_cast<std::size_t>(size()));
+  std::iota(alone.begin(), alone.end(), 0);
+  const auto board = std::make_shared<CallBoard>();
+  return {Machines(std::move(alone)),
+          own_buffers(call),
+          {board, reinterpret_cast<std::byte*>(board.get())},
+          nullptr};
 }
 
-std::optional<CallBuffers> MpiCommunicator::shared_buffers(const CollectiveCall& call) const {
+CallBuffers MpiCommunicator::own_buffers(const CollectiveCall& call) const {
   const auto n = static_cast<std::size_t>(size());
   const auto me = static_cast<std::size_t>(rank());
   CallBuffers buffers{.sends = std::vector<const std::byte*>(n),
                       .recvs = std::vector<std::byte*>(n)};
   buffers.sends[me] = static_cast<const std::byte*>(call.send);
   buffers.recvs[me] = static_cast<std::byte*>(call.recv);
+  return buffers;
+}
+
+std::optional<CallBuffers> MpiCommunicator::shared_buffers(const CollectiveCall& call) const {
+  CallBuffers buffers = own_buffers(call);
   const bool is_one_machine = machines_.count() == 1;
   if (is_one_machine && slot_bytes(call) > 0) return buffers;
   if (!arenas_) return std::nullopt;  // alike in all: they are given together
