@@ -61,6 +61,7 @@ class MachineCall final : public PreparedCall {
     target_ += static_cast<std::uint32_t>(near().size());
     state_ = State::kStarted;
     arrive(board().started);
+    poll();
   }
 
   bool poll() override {
