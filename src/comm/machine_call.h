@@ -4,7 +4,7 @@
 
 #include "comm/direct_call.h"
 #include "comm/machines.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_limits.h"
 #include "comm/mpi_ranks.h"
 
 namespace meshwork {

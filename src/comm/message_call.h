@@ -2,7 +2,8 @@
 
 #include <memory>
 
-#include "comm/mpi_communicator.h"
+#include "comm/communicator.h"
+#include "comm/mpi_limits.h"
 #include "comm/mpi_ranks.h"
 
 namespace meshwork {
