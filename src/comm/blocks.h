@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <vector>
 
 #include "base/dtype.h"
 #include "device/stream.h"
@@ -24,6 +25,13 @@ inline std::int64_t total(std::span<const std::int64_t> counts) {
 /// Elements before block `index`.
 inline std::int64_t offset_of(std::span<const std::int64_t> counts, int index) {
   return total(counts.first(static_cast<std::size_t>(index)));
+}
+
+/// Elements before each block.
+inline std::vector<std::int64_t> begins_of(std::span<const std::int64_t> counts) {
+  std::vector<std::int64_t> begins(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), std::int64_t{0});
+  return begins;
 }
 
 /// The one member that has anything; -1: several have, or none.

@@ -16,7 +16,7 @@ Chunks::Chunks(const CollectiveCall& call, int size, std::size_t bytes)
     return;
   }
   whole_ = *std::ranges::max_element(call.counts);
-  for (int member = 0; member < size; ++member) blocks_.push_back(offset_of(call.counts, member));
+  blocks_ = begins_of(call.counts);
 }
 
 bool Chunks::next() {

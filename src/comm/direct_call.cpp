@@ -19,10 +19,6 @@ using Kind = CollectiveCall::Kind;
 // A result of this size is still in the second-level cache when it is copied to the others.
 constexpr std::size_t kReduceBlockBytes = 65536;
 
-bool reaches(std::uint32_t count, std::uint32_t target) {
-  return static_cast<std::int32_t>(count - target) >= 0;
-}
-
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 class DirectCall final : public PreparedCall {
@@ -61,14 +57,14 @@ class DirectCall final : public PreparedCall {
       copy_elements(stream_, slot(parity_, peers_.rank), send_, own_count_, dtype_);
     }
     state_ = State::kStarted;
-    arrive(board_.started);
+    board_.started.arrive(target_);
   }
 
   bool poll() override {
     // Asked first: a member that has done its part may go, and all it waited for has come by then.
     const bool broken = board_.broken.load() != 0;
-    if (state_ == State::kStarted && is_reached(board_.started)) work();
-    if (state_ == State::kWorked && is_reached(board_.done)) state_ = State::kIdle;
+    if (state_ == State::kStarted && board_.started.has_reached(target_)) work();
+    if (state_ == State::kWorked && board_.done.has_reached(target_)) state_ = State::kIdle;
     if (state_ != State::kIdle && broken) peers_.fail_broken();
     return state_ == State::kIdle;
   }
@@ -151,17 +147,9 @@ class DirectCall final : public PreparedCall {
     }
   }
 
-  bool is_reached(const WaitWord& counter) const {
-    return reaches(counter.value.load(std::memory_order_acquire), target_);
-  }
-
-  void arrive(WaitWord& counter) {
-    if (counter.value.fetch_add(1) + 1 == target_) counter.wake();
-  }
-
   void await(WaitWord& counter, std::span<PreparedCall* const> beside) {
     const auto is_over = [&](std::uint32_t count) {
-      return reaches(count, target_) || board_.broken.load() != 0;
+      return WaitWord::reaches(count, target_) || board_.broken.load() != 0;
     };
     Spin spin(peers_.spin);
     while (!is_over(counter.value.load(std::memory_order_acquire))) {
@@ -186,7 +174,7 @@ class DirectCall final : public PreparedCall {
     board_.working.fetch_sub(1);
     if (broken) peers_.fail_broken();
     state_ = State::kWorked;
-    arrive(board_.done);
+    board_.done.arrive(target_);
   }
 
   void compute() {

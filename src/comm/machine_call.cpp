@@ -10,12 +10,10 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/wait.h"
 #include "comm/blocks.h"
 #include "comm/chunks.h"
 #include "comm/messages.h"
 #include "device/tree_sum.h"
-#include "machine/mpi_environment.h"
 
 namespace meshwork {
 namespace {
@@ -45,9 +43,7 @@ class MachineCall final : public PreparedCall {
     }
     messages_.reserve(2 * (far_.size() + wards_.size()));
     if (call_.kind == Kind::kAllGather) {
-      for (int member = 0; member < size_; ++member) {
-        begins_.push_back(offset_of(call_.counts, member));
-      }
+      begins_ = begins_of(call_.counts);
     } else {
       plan_reduction();
     }
@@ -60,24 +56,20 @@ class MachineCall final : public PreparedCall {
     MW_CHECK(state_ == State::kIdle, "started before it was complete");
     target_ += static_cast<std::uint32_t>(near().size());
     state_ = State::kStarted;
-    arrive(board().started);
+    board().started.arrive(target_);
     poll();
   }
 
   bool poll() override {
-    if (state_ == State::kStarted && is_reached(board().started)) begin();
+    if (state_ == State::kStarted && board().started.has_reached(target_)) begin();
     while (is_under_way() && messages_.are_done()) advance_state();
-    if (state_ == State::kWorked && is_reached(board().done)) state_ = State::kIdle;
+    if (state_ == State::kWorked && board().done.has_reached(target_)) state_ = State::kIdle;
     if (state_ == State::kStarted || state_ == State::kWorked) progress_messages();
     return state_ == State::kIdle;
   }
 
   void wait(std::span<PreparedCall* const> beside) override {
-    Spin spin(rank_spin_time());
-    while (!poll()) {
-      for (PreparedCall* call : beside) call->poll();
-      if (!spin.again()) rest(beside.empty() ? kSleepTime : kPollTime);
-    }
+    poll_until_complete(*this, beside, [&] { rest(beside.empty() ? kSleepTime : kPollTime); });
   }
 
  private:
@@ -93,23 +85,13 @@ class MachineCall final : public PreparedCall {
   /// Of which the own part is reduced: a subtree, and where its elements are.
   struct Source {
     Subtree subtree;
-    std::size_t sender = 0;  ///< of senders_, or none: what a member on this machine sends
-    std::int64_t place = 0;  ///< among the subtrees of the sender
-    bool is_near = true;
+    const Sender* sender = nullptr;  ///< none: what a member on this machine sends
+    std::int64_t place = 0;          ///< among the subtrees of the sender
   };
 
   int agent(int machine, int member) const { return site_.machines.agent(machine, member); }
   const std::vector<int>& near() const { return site_.machines.members(machine_); }
   CallBoard& board() const { return *reinterpret_cast<CallBoard*>(site_.board.get()); }
-  bool is_target(std::uint32_t count) const {
-    return static_cast<std::int32_t>(count - target_) >= 0;
-  }
-  bool is_reached(const WaitWord& counter) const {
-    return is_target(counter.value.load(std::memory_order_acquire));
-  }
-  void arrive(WaitWord& counter) const {
-    if (counter.value.fetch_add(1) + 1 == target_) counter.wake();
-  }
 
   /// Leaves the core to others. Those on this machine wake who sleeps, messages wake nobody.
   void rest(std::chrono::nanoseconds most) const {
@@ -117,7 +99,7 @@ class MachineCall final : public PreparedCall {
       sched_yield();
     } else if (state_ != State::kIdle) {
       WaitWord& counter = state_ == State::kStarted ? board().started : board().done;
-      counter.sleep([&](std::uint32_t count) { return is_target(count); }, most);
+      counter.sleep([&](std::uint32_t count) { return WaitWord::reaches(count, target_); }, most);
     }
   }
   bool is_under_way() const {
@@ -142,12 +124,13 @@ class MachineCall final : public PreparedCall {
     given_ = subtrees_of(machine_);
     const std::size_t bytes = bytes_of(chunks_.most(), call_.dtype);
     std::size_t pieces = 0;
+    senders_.reserve(far_.size());  // sources_ point to them
     for (const int machine : far_) {
       const std::vector<Subtree> subtrees = subtrees_of(machine);
-      for (std::size_t i = 0; i < subtrees.size(); ++i) {
-        sources_.push_back({subtrees[i], senders_.size(), static_cast<std::int64_t>(i), false});
-      }
       senders_.push_back({agent(machine, rank_), std::ssize(subtrees), nullptr});
+      for (std::size_t i = 0; i < subtrees.size(); ++i) {
+        sources_.push_back({subtrees[i], &senders_.back(), static_cast<std::int64_t>(i)});
+      }
       pieces += subtrees.size();
     }
     for (const int member : near()) sources_.push_back({{member, 1}});
@@ -203,9 +186,9 @@ class MachineCall final : public PreparedCall {
     const std::int64_t count = count_of(rank_);
     inputs_.clear();
     for (const Source& source : sources_) {
-      inputs_.push_back(source.is_near ? sent_by_near(source.subtree.first, begin_of(rank_))
-                                       : advance(senders_[source.sender].parts,
-                                                 source.place * count, call_.dtype));
+      inputs_.push_back(source.sender == nullptr
+                            ? sent_by_near(source.subtree.first, begin_of(rank_))
+                            : advance(source.sender->parts, source.place * count, call_.dtype));
     }
     std::byte* const result = received(chunks_.received(rank_));
     tree_reduce(inputs_, tree_, result, count, call_.dtype, call_.reduction);
@@ -265,7 +248,7 @@ class MachineCall final : public PreparedCall {
   /// Others may still read and write the buffers.
   void leave() {
     state_ = State::kWorked;
-    arrive(board().done);
+    board().done.arrive(target_);
   }
 
   void advance_state() {

@@ -19,6 +19,11 @@ Machines::Machines(std::vector<int> of_members) : of_members_(std::move(of_membe
   }
 }
 
+int Machines::place(int member) const {
+  const std::vector<int>& beside = members(of(member));
+  return static_cast<int>(std::ranges::lower_bound(beside, member) - beside.begin());
+}
+
 int Machines::agent(int machine, int other) const {
   const std::vector<int>& mine = members(machine);
   const auto before = std::ranges::lower_bound(mine, other) - mine.begin();

@@ -17,6 +17,8 @@ class Machines {
   const std::vector<int>& members(int machine) const {
     return members_[static_cast<std::size_t>(machine)];
   }
+  /// Where a member stands among those of its machine.
+  int place(int member) const;
   /// Whether any two members share one.
   bool are_shared() const { return members_.size() < of_members_.size(); }
 

@@ -1,6 +1,8 @@
 // What one member alone has goes to all along a binomial tree.
 #include "comm/message_call.h"
 
+#include <sched.h>
+
 #include "base/check.h"
 #include "comm/blocks.h"
 #include "comm/messages.h"
@@ -35,7 +37,9 @@ class MessageCall : public PreparedCall {
     return is_idle_;
   }
 
-  void wait(std::span<PreparedCall* const> beside) override { poll_until_complete(*this, beside); }
+  void wait(std::span<PreparedCall* const> beside) override {
+    poll_until_complete(*this, beside, [] { sched_yield(); });
+  }
 
  protected:
   /// Starts the first messages.
@@ -60,7 +64,11 @@ class MessageCall : public PreparedCall {
 
 class Exchange final : public MessageCall {
  public:
-  using MessageCall::MessageCall;
+  Exchange(const MpiRanks& ranks, const MpiLimits& limits, int tag, const CollectiveCall& call,
+           Stream& stream)
+      : MessageCall(ranks, limits, tag, call, stream),
+        sent_(begins_of(call.counts)),
+        received_(begins_of(call.recv_counts)) {}
 
  private:
   void begin() override {
@@ -82,11 +90,13 @@ class Exchange final : public MessageCall {
     return counts[static_cast<std::size_t>(member)];
   }
   const std::byte* sent(int to) const {
-    return advance(call_.send, offset_of(call_.counts, to), call_.dtype);
+    return advance(call_.send, sent_[static_cast<std::size_t>(to)], call_.dtype);
   }
   std::byte* received(int from) const {
-    return advance(call_.recv, offset_of(call_.recv_counts, from), call_.dtype);
+    return advance(call_.recv, received_[static_cast<std::size_t>(from)], call_.dtype);
   }
+
+  std::vector<std::int64_t> sent_, received_;  ///< where the blocks begin
 };
 
 /// Members count from the giver on. All but it receive of the one without their lowest bit.

@@ -1,10 +1,6 @@
 #include "comm/messages.h"
 
-#include <sched.h>
-
 #include "base/check.h"
-#include "base/wait.h"
-#include "machine/mpi_environment.h"
 
 namespace meshwork {
 
@@ -30,14 +26,6 @@ MPI_Datatype mpi_type(DType dtype) {
 void progress_messages() {
   int found = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
-}
-
-void poll_until_complete(PreparedCall& call, std::span<PreparedCall* const> beside) {
-  Spin spin(rank_spin_time());
-  while (!call.poll()) {
-    for (PreparedCall* other : beside) other->poll();
-    if (!spin.again()) sched_yield();
-  }
 }
 
 }  // namespace meshwork

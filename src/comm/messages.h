@@ -7,9 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "base/wait.h"
 #include "comm/blocks.h"
 #include "comm/communicator.h"
 #include "comm/mpi_check.h"
+#include "machine/mpi_environment.h"
 
 namespace meshwork {
 
@@ -20,8 +22,16 @@ MPI_Datatype mpi_type(DType dtype);
 void progress_messages();
 
 /// Waits for a call that goes on by messages: MPI wakes nobody, and moves messages on only while it
-/// is called. It spins, and then leaves the core to others between two looks.
-void poll_until_complete(PreparedCall& call, std::span<PreparedCall* const> beside);
+/// is called. It spins, and then leaves the core to others between two looks, by `rest`.
+template <class Rest>
+void poll_until_complete(PreparedCall& call, std::span<PreparedCall* const> beside,
+                         const Rest& rest) {
+  Spin spin(rank_spin_time());
+  while (!call.poll()) {
+    for (PreparedCall* other : beside) other->poll();
+    if (!spin.again()) rest();
+  }
+}
 
 /// Messages under way, of elements of one dtype, each of any size.
 class Messages {

@@ -47,8 +47,11 @@ class MpiCommunicator final : public Communicator {
   /// The call in memory that all members share; null, for all alike, where they do not.
   std::unique_ptr<PreparedCall> prepare_direct(const CollectiveCall& call, Stream& stream);
 
-  /// What a reduction or a gather needs, with members that share memory where all can.
-  MachineSite machine_site(const CollectiveCall& call);
+  /// What a reduction or a gather needs on several machines of which members share one; nothing,
+  /// for all alike, where they do not share memory.
+  std::optional<MachineSite> shared_site(const CollectiveCall& call);
+  /// The same where each member is by itself.
+  MachineSite own_site(const CollectiveCall& call) const;
 
   CallBuffers own_buffers(const CollectiveCall& call) const;
 
@@ -103,10 +106,7 @@ std::unique_ptr<Communicator> MpiCommunicator::group(std::span<const int> member
     // Places among those on this machine, of which the group has some.
     std::vector<int> places;
     for (const int member : members) {
-      const auto place = std::ranges::find(near_members(), member);
-      if (place != near_members().end()) {
-        places.push_back(static_cast<int>(place - near_members().begin()));
-      }
+      if (machines_.of(member) == machines_.of(rank())) places.push_back(machines_.place(member));
     }
     arenas = arenas_->of(places);
   }
@@ -136,7 +136,9 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare(const CollectiveCall& cal
   if (call.kind == Kind::kAllToAll || is_given_by_one) {
     return message_call(ranks_, limits_, tag, call, stream);
   }
-  return machine_call(ranks_, limits_, tag, call, machine_site(call), stream);
+  std::optional<MachineSite> shared = shared_site(call);
+  return machine_call(ranks_, limits_, tag, call, shared ? std::move(*shared) : own_site(call),
+                      stream);
 }
 
 std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCall& call,
@@ -160,18 +162,19 @@ std::unique_ptr<PreparedCall> MpiCommunicator::prepare_direct(const CollectiveCa
   return direct_call(call, *buffers, memory, std::move(peers), stream);
 }
 
-MachineSite MpiCommunicator::machine_site(const CollectiveCall& call) {
-  if (machines_.are_shared()) {
-    if (std::optional<CallBuffers> buffers = shared_buffers(call)) {
-      std::byte* const board = map_shared_memory(near().comm, sizeof(CallBoard));
-      std::shared_ptr<std::byte> kept(board, [](std::byte* mapped) {
-        if (mapped != nullptr) munmap(mapped, sizeof(CallBoard));
-      });
-      if (all_have(board != nullptr)) {
-        return {machines_, std::move(*buffers), std::move(kept), arenas_};
-      }
-    }
-  }
+std::optional<MachineSite> MpiCommunicator::shared_site(const CollectiveCall& call) {
+  if (machines_.count() == 1 || !machines_.are_shared()) return std::nullopt;
+  std::optional<CallBuffers> buffers = shared_buffers(call);
+  if (!buffers) return std::nullopt;
+  std::byte* const board = map_shared_memory(near().comm, sizeof(CallBoard));
+  std::shared_ptr<std::byte> kept(board, [](std::byte* mapped) {
+    if (mapped != nullptr) munmap(mapped, sizeof(CallBoard));
+  });
+  if (!all_have(board != nullptr)) return std::nullopt;
+  return MachineSite{machines_, std::move(*buffers), std::move(kept), arenas_};
+}
+
+MachineSite MpiCommunicator::own_site(const CollectiveCall& call) const {
   std::vector<int> alone(static_cast<std::size_t>(size()));
   std::iota(alone.begin(), alone.end(), 0);
   const auto board = std::make_shared<CallBoard>();
@@ -196,10 +199,8 @@ std::optional<CallBuffers> MpiCommunicator::shared_buffers(const CollectiveCall&
   const bool is_one_machine = machines_.count() == 1;
   if (is_one_machine && slot_bytes(call) > 0) return buffers;
   if (!arenas_) return std::nullopt;  // alike in all: they are given together
-  const auto place =
-      static_cast<int>(std::ranges::find(near_members(), rank()) - near_members().begin());
   const auto find = [&](const void* begin, std::int64_t count) {
-    return arenas_->find(place, begin, bytes_of(count, call.dtype)).value_or(-1);
+    return arenas_->find(machines_.place(rank()), begin, bytes_of(count, call.dtype)).value_or(-1);
   };
   // Where others write what this member receives.
   std::int64_t written = call.kind == Kind::kAllReduce ? call.count : 0;

@@ -23,6 +23,18 @@ struct WaitWord {
   std::atomic<std::uint32_t> value;
   std::atomic<std::uint32_t> sleepers;
 
+  /// Whether so many have arrived; counts may wrap around.
+  static bool reaches(std::uint32_t count, std::uint32_t target) {
+    return static_cast<std::int32_t>(count - target) >= 0;
+  }
+  bool has_reached(std::uint32_t target) const {
+    return reaches(value.load(std::memory_order_acquire), target);
+  }
+  /// One more has arrived; the last one wakes who sleeps.
+  void arrive(std::uint32_t target) {
+    if (value.fetch_add(1) + 1 == target) wake();
+  }
+
   void wake() {
     if (sleepers.load() > 0) wake_all();
   }
