@@ -39,6 +39,9 @@ int gpu_count();
 /// Devices of a machine take its GPUs in turn: ranks by their number on it, else devices by theirs.
 int gpu_of_device(int device);
 
+/// Of number `gpu` of them, which alone is opened.
+std::string gpu_name(int gpu);
+
 /// Number `gpu` of them as a device; several devices may share one.
 std::unique_ptr<Device> make_cuda_device(int gpu, Target target);
 

@@ -18,6 +18,8 @@ int gpu_of_device(int /*device*/) { fail_without_cuda(); }
 
 std::vector<GpuInfo> gpus() { fail_without_cuda(); }
 
+std::string gpu_name(int /*gpu*/) { fail_without_cuda(); }
+
 std::unique_ptr<Device> make_cuda_device(int /*gpu*/, Target /*target*/) { fail_without_cuda(); }
 
 std::optional<GpuMemory> gpu_memory(const Device& /*device*/) { return std::nullopt; }

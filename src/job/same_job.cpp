@@ -66,11 +66,10 @@ std::string describe_products(const Job& job, int device) {
 
 /// What decides on the last bits of what a device computes.
 std::string describe_processor(const Job& job, int device) {
-  if (!is_on_gpus(job)) return join(describe_devices().features, " ");
-  return gpus()[static_cast<std::size_t>(gpu_of_device(device))].name;
+  return is_on_gpus(job) ? gpu_name(gpu_of_device(device)) : join(describe_devices().features, " ");
 }
 
-std::string describe(const Job& job, const std::string& products, const std::string& processor) {
+std::string describe(const Job& job, const std::string& products, int device) {
   std::string data;
   for (const auto& [kind, split] : job.splits) data += describe_data(split);
   const Json json{{"versions", describe_versions()},
@@ -78,7 +77,7 @@ std::string describe(const Job& job, const std::string& products, const std::str
                   {"data", data},
                   {"products", products},
                   {"programs", fmt::format("{:016x}", programs_hash(job))},
-                  {"processor", processor}};
+                  {"processor", describe_processor(job, device)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -113,13 +112,10 @@ std::string subject(const std::vector<int>& ranks) {
 }  // namespace
 
 void check_same_job(const Job& job, HostGroup& hosts) {
-  std::string products, processor;
-  collectively(hosts, [&] {
-    products = describe_products(job, hosts.rank());
-    processor = describe_processor(job, hosts.rank());
-  });
+  std::string products;
+  collectively(hosts, [&] { products = describe_products(job, hosts.rank()); });
   if (hosts.size() == 1) return;
-  const std::vector<std::string> all = gather_texts(hosts, describe(job, products, processor));
+  const std::vector<std::string> all = gather_texts(hosts, describe(job, products, hosts.rank()));
   if (std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; })) return;
   std::vector<Json> jobs;
   for (const std::string& text : all) jobs.push_back(Json::parse(text));

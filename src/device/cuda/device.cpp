@@ -115,6 +115,8 @@ std::vector<GpuInfo> gpus() {
   return list;
 }
 
+std::string gpu_name(int gpu) { return Gpu::open(gpu).name(); }
+
 std::unique_ptr<Device> make_cuda_device(int gpu, Target target) {
   return std::make_unique<CudaDevice>(Gpu::open(gpu), std::move(target));
 }
