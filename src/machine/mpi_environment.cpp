@@ -49,6 +49,9 @@ void prepare_mpi_environment(const JobLaunch& launch) {
     const char* temporary = std::getenv("TMPDIR");
     set_default("OMPI_MCA_btl_vader_backing_directory", temporary != nullptr ? temporary : "/tmp");
   }
+  // Send, from where the data are (1 + 8). Put, which Open MPI prefers for large messages over TCP,
+  // holds back its own acknowledgements behind data: two ranks then send by turns.
+  set_default("OMPI_MCA_btl_tcp_flags", "9");
   set_default("OMPI_MCA_mpi_yield_when_idle", "1");
 }
 

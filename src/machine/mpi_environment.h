@@ -9,7 +9,8 @@ namespace meshwork {
 /// Sets Open MPI's parameters (environment variables OMPI_MCA_*, those not yet set) that fit this
 /// machine, before MPI_Init: no warnings that a user can do nothing about, no reading of another
 /// process's memory where a container forbids it, no shared memory in a /dev/shm too small for it,
-/// and waiting that yields to other programs, and to ranks where they outnumber cores.
+/// messages over TCP that go both ways at a time, and waiting that yields to other programs, and to
+/// ranks where they outnumber cores.
 void prepare_mpi_environment(const JobLaunch& launch);
 
 /// How long ranks of this job spin in a wait for each other (base/wait.h).
