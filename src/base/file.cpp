@@ -7,18 +7,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <random>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/local_work.h"
 
 namespace meshwork {
 namespace {
@@ -42,23 +43,11 @@ auto retried(Call call) {
   return result;
 }
 
-std::atomic<std::uint64_t> calls_begun = 0, calls_ended = 0;
-
-/// Counts a call of the system while it lives; one that moves few bytes does not count.
-class CountedCall {
- public:
-  explicit CountedCall(std::size_t bytes) : counts_(bytes >= (std::size_t{64} << 10U)) {
-    if (counts_) ++calls_begun;
-  }
-  CountedCall(const CountedCall&) = delete;
-  CountedCall& operator=(const CountedCall&) = delete;
-  ~CountedCall() {
-    if (counts_) ++calls_ended;
-  }
-
- private:
-  bool counts_;
-};
+/// For a call of the system; one that moves few bytes is none.
+std::optional<LocalWork> work_of(std::size_t bytes) {
+  constexpr std::size_t kMany = std::size_t{64} << 10U;
+  return bytes >= kMany ? std::optional<LocalWork>(std::in_place) : std::nullopt;
+}
 
 /// Negative, with the reason in errno, where it cannot be opened.
 int try_to_open(const std::string& path, int flags) {
@@ -132,7 +121,7 @@ void File::resize(std::uint64_t bytes) {
 
 void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
   auto* to = static_cast<std::byte*>(data);
-  const CountedCall counted(bytes);
+  const std::optional<LocalWork> work = work_of(bytes);
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kMaxTransfer);
     const auto got = retried([&] { return pread(fd_, to, part, static_cast<off_t>(offset)); });
@@ -148,7 +137,7 @@ void File::read_at(void* data, std::size_t bytes, std::uint64_t offset) const {
 
 void File::write_at(const void* data, std::size_t bytes, std::uint64_t offset) {
   const auto* from = static_cast<const std::byte*>(data);
-  const CountedCall counted(bytes);
+  const std::optional<LocalWork> work = work_of(bytes);
   const bool is_of_pages = (reinterpret_cast<std::uintptr_t>(data) | bytes | offset) % kPage == 0;
   if (unbuffered_ && !is_of_pages) go_on_buffered();
   while (bytes > 0) {
@@ -186,7 +175,7 @@ bool File::lock() {
 }
 
 void File::sync() {
-  const CountedCall counted(kMaxTransfer);
+  const LocalWork work;
   // EINVAL: a pipe or device that has nothing to wait for.
   if (retried([&] { return fsync(fd_); }) != 0 && errno != EINVAL) {
     fail_system(path_, "write", errno);
@@ -198,11 +187,6 @@ void File::close() {
   MW_CHECK(fd >= 0, "{}", path_);
   // After EINTR the descriptor is gone all the same.
   if (::close(fd) != 0 && errno != EINTR) fail_system(path_, "write", errno);
-}
-
-FileWork file_work() {
-  const std::uint64_t ended = calls_ended;  // first: what begins meanwhile is under way
-  return {ended, calls_begun != ended};
 }
 
 void create_parent_directory(const std::string& file, std::string_view remedy) {
@@ -217,7 +201,7 @@ void create_parent_directory(const std::string& file, std::string_view remedy) {
 
 void sync_directory(const std::string& directory) {
   const int fd = open_fd(directory, O_RDONLY | O_DIRECTORY, "open");
-  const CountedCall counted(kMaxTransfer);
+  const LocalWork work;
   // File systems without that notion say EINVAL.
   const int code = retried([&] { return fsync(fd); }) == 0 ? 0 : errno;
   ::close(fd);
@@ -228,6 +212,12 @@ void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_system(to, "put in place", errno);
   const auto parent = std::filesystem::path(to).parent_path();
   sync_directory(parent.empty() ? "." : parent.string());
+}
+
+void remove_path(const std::string& path) {
+  std::error_code code;
+  std::filesystem::remove_all(path, code);
+  if (code) fail_system(path, "remove", code.value());
 }
 
 std::int64_t free_space(const std::string& directory) {
@@ -245,6 +235,23 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
+std::string file_to_replace(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;
+  std::error_code code;
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(target, code); ++links) {
+    if (links == kMostLinks) fail_system(path, "write", ELOOP);
+    target = target.parent_path() / fs::read_symlink(target, code);
+  }
+  const fs::file_status status = fs::status(target, code);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    fail(ExitCode::kFile, "{}: not a regular file, which alone can be replaced; name another",
+         path);
+  }
+  return target.string();
+}
+
 std::string partial_name(const std::string& file) {
   std::random_device random;
   return fmt::format("{}.{:08x}{:04x}.partial", file, random(), random() & 0xffff);
@@ -252,13 +259,14 @@ std::string partial_name(const std::string& file) {
 
 void write_in_one_step(const std::string& file,
                        const std::function<void(const std::string& partial)>& write) {
-  const std::string partial = partial_name(file);
+  const std::string target = file_to_replace(file);
+  const std::string partial = partial_name(target);
   try {
     write(partial);
     File written = File::open_to_write(partial);
     written.sync();
     written.close();
-    rename_file(partial, file);
+    rename_file(partial, target);
   } catch (...) {
     ::unlink(partial.c_str());
     throw;

@@ -10,7 +10,7 @@ namespace meshwork {
 
 /// An open file. Reads and writes are whole or an Error of ExitCode::kFile that names the file,
 /// what was tried and the system's reason: "runs/a/steps.csv: cannot write: No space left on
-/// device".
+/// device". What moves 64 KiB or more, or waits for the disk, is LocalWork.
 class File {
  public:
   /// Opens a regular file for reading.
@@ -59,13 +59,6 @@ class File {
   bool unbuffered_ = false;
 };
 
-/// What this process has its files do, for those who watch whether it gets on.
-struct FileWork {
-  std::uint64_t calls = 0;  ///< that have moved 64 KiB or more, or waited for the disk
-  bool under_way = false;   ///< one is on its way now, on any thread
-};
-FileWork file_work();
-
 /// Makes the directory in which `file` is to stand, with its parents. An Error of ExitCode::kFile
 /// ends with `remedy`: "; name another with --output".
 void create_parent_directory(const std::string& file, std::string_view remedy = "");
@@ -76,6 +69,9 @@ void sync_directory(const std::string& directory);
 /// Gives the file `from` the name `to`, in one step, also across a crash.
 void rename_file(const std::string& from, const std::string& to);
 
+/// Removes a file, or a directory with all that is in it; none may be there. Errors as of File.
+void remove_path(const std::string& path);
+
 /// Bytes that may still be written to the disk of a directory; the greatest number where the system
 /// does not tell.
 std::int64_t free_space(const std::string& directory);
@@ -83,12 +79,17 @@ std::int64_t free_space(const std::string& directory);
 /// The text of a regular file.
 std::string read_text_file(const std::string& path);
 
+/// The path of the file that is to be written in the place of what `path` names: behind symbolic
+/// links. An Error of ExitCode::kFile where that is there, and no regular file.
+std::string file_to_replace(const std::string& path);
+
 /// A name beside `file` for what is not whole yet, which no other process and no other call gets:
 /// "FILE.5c1e09ab77d2.partial".
 std::string partial_name(const std::string& file);
 
 /// Writes a file under a partial name and gives it its own when it is on the disk: a reader of
-/// `file` meets the old one or the new, never a part. What an exception leaves is removed.
+/// `file` meets the old one or the new, never a part. What an exception leaves is removed. Errors
+/// of file_to_replace.
 void write_in_one_step(const std::string& file,
                        const std::function<void(const std::string& partial)>& write);
 

@@ -30,9 +30,12 @@ void open_closed_streams() {
   }
 }
 
-void flush_output(bool is_result) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return;
-  if (is_result) fail(ExitCode::kFile, "cannot write to standard output; is the disk full?");
+bool takes_output() {
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+}
+
+void flush_progress() {
+  if (takes_output()) return;
   say("warning: standard output did not take all that was printed; is the disk full, or its "
       "reader gone?");
 }
@@ -42,7 +45,7 @@ ExitCode parse_and_run(int argc, const char* const* argv) {
   const bool prints_progress = task && task->prints_progress;
   if (prints_progress) std::signal(SIGPIPE, SIG_IGN);
   const ExitCode code = task ? task->run() : ExitCode::kOk;
-  flush_output(!prints_progress);
+  prints_progress ? flush_progress() : flush_result();
   return code;
 }
 
@@ -62,6 +65,11 @@ int run_and_report(const std::function<int()>& work) {
 
 }  // namespace
 
+void flush_result() {
+  if (takes_output()) return;
+  fail(ExitCode::kFile, "cannot write to standard output; is the disk full, or its reader gone?");
+}
+
 Ending ending_of(const std::exception_ptr& exception, int rank) {
   try {
     std::rethrow_exception(exception);
@@ -73,6 +81,10 @@ Ending ending_of(const std::exception_ptr& exception, int rank) {
                            "more devices",
                            rank)};
   } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) {
+      return {static_cast<int>(ExitCode::kFile),
+              fmt::format("cannot write to standard output: {}", error.code().message())};
+    }
     // Of the standard library: threads, which take memory, and of which there may be a limit.
     return {1, fmt::format("rank {}: the system refuses a thread or something else: {}; see "
                            "ulimit -u and ulimit -v, or take fewer devices or threads "

@@ -12,6 +12,10 @@ int run(int argc, char** argv);
 /// The same as the main program: makes the process ready before, and says what went wrong there.
 int run_process(int argc, char** argv);
 
+/// What a command has printed is its result: an Error of ExitCode::kFile where standard output did
+/// not take it.
+void flush_result();
+
 /// How the process ends on an exception: its exit code, and what this rank prints to stderr.
 struct Ending {
   int exit_code = 0;

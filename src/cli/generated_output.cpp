@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
+#include "base/json_dump.h"
+#include "base/local_work.h"
 #include "base/quote.h"
 
 namespace meshwork::cli {
@@ -43,8 +45,14 @@ void GeneratedOutput::print(Text& text, const std::string& more) {
   if (form_.json) return;
   text.waiting += form_.is_terminal ? visible(more) : more;
   if (&text != &texts_[turn_]) return;
-  out_ << text.waiting << std::flush;
+  write(text.waiting);
   text.waiting.clear();
+}
+
+/// Who reads it may let it wait.
+void GeneratedOutput::write(const std::string& text) {
+  const LocalWork work;
+  out_ << text << std::flush;
 }
 
 void GeneratedOutput::end(Text& text) {
@@ -52,11 +60,11 @@ void GeneratedOutput::end(Text& text) {
   if (form_.json) text.waiting = json_line(text);
   while (turn_ < texts_.size() && texts_[turn_].has_ended) {
     const bool is_last = turn_ + 1 == texts_.size();
-    out_ << texts_[turn_].waiting << (form_.json || is_last ? "\n" : kBetween) << std::flush;
+    write(texts_[turn_].waiting + (form_.json || is_last ? "\n" : kBetween));
     ++turn_;
   }
   if (turn_ == texts_.size() || form_.json) return;
-  out_ << texts_[turn_].waiting << std::flush;
+  write(texts_[turn_].waiting);
   texts_[turn_].waiting.clear();
 }
 
@@ -69,7 +77,7 @@ std::string GeneratedOutput::json_line(const Text& text) const {
   line["prompt_tokens"] = text.prompt;
   line["tokens"] = text.tokens;
   line["ended_by"] = !text.stream.empty() && text.stream[0].has_stopped() ? "stop" : "length";
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_dump(line);
 }
 
 std::string GeneratedOutput::show(const std::vector<std::int32_t>& tokens) const {

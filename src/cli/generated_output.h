@@ -40,6 +40,7 @@ class GeneratedOutput {
   };
 
   void print(Text& text, const std::string& more);
+  void write(const std::string& text);
   void end(Text& text);
   std::string json_line(const Text& text) const;
   std::string show(const std::vector<std::int32_t>& tokens) const;

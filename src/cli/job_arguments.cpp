@@ -6,6 +6,7 @@
 
 #include "base/join.h"
 #include "base/nearest.h"
+#include "cli/cli.h"
 #include "cli/rank.h"
 
 namespace meshwork::cli {
@@ -112,7 +113,9 @@ void print_stage(const Job& job, ProgramKind kind, const Signature& signature, s
     fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
   }
   const Dump dump = [&](std::string_view name, const std::string& text) {
-    if (name == stage && launched_rank() == 0) fmt::print("{}", text);
+    if (name != stage || launched_rank() != 0) return;
+    fmt::print("{}", text);
+    flush_result();
   };
   const Watch watch{dump, job.pass_times.get()};
   const MemoryQuery query = memory_query(job);

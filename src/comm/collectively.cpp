@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/local_work.h"
 
 namespace meshwork {
 namespace {
@@ -19,6 +20,7 @@ struct Failure {
 
 std::optional<Failure> attempt(const std::function<void()>& work) {
   try {
+    const LocalWork local;
     work();
     return std::nullopt;
   } catch (const Error& error) {

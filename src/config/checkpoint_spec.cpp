@@ -31,7 +31,9 @@ constexpr UnitWord kUnits[] = {
 std::optional<Period> period_of(const std::string& text) {
   Period period;
   const char* end = text.data() + text.size();
-  const char* unit = std::from_chars(text.data(), end, period.count).ptr;
+  const auto [number_end, code] = std::from_chars(text.data(), end, period.count);
+  if (code == std::errc::result_out_of_range) return std::nullopt;
+  const char* unit = number_end;
   while (unit != end && *unit == ' ') ++unit;
   for (const UnitWord& known : kUnits) {
     if (known.word != std::string_view(unit, static_cast<std::size_t>(end - unit))) continue;

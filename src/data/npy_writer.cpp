@@ -30,8 +30,9 @@ NpyWriter::~NpyWriter() {
 }
 
 NpyWriter NpyWriter::create(const std::string& path, DType dtype, const Shape& shape) {
-  NpyWriter writer(partial_name(path), dtype, shape);
-  writer.path_ = path;
+  const std::string target = file_to_replace(path);
+  NpyWriter writer(partial_name(target), dtype, shape);
+  writer.path_ = target;
   writer.file_.emplace(File::create(writer.partial_));
   writer.remove_ = true;
   writer.file_->resize(writer.header_.size() +

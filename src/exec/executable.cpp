@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/local_work.h"
 #include "exec/collective_call.h"
 #include "exec/kernel_args.h"
 #include "graph/op_def.h"
@@ -104,6 +105,7 @@ void Executable::bind(const Instruction& instruction) {
     add(id, start(instruction), {});
     steps_.back().exchanges = true;
   } else if (is_several || !is_view(plan_.program, id)) {
+    const LocalWork work;  // kernels of a GPU are compiled here
     add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes);
   }
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_dump.h"
 #include "explain/explain_text.h"
 #include "explain/words.h"
 
@@ -135,7 +136,7 @@ std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
   for (const std::size_t i : explanation.inside) {
     json["inside"].push_back(transfer_json(explanation.transfers[i], TransferCause::kInside, mesh));
   }
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
@@ -174,7 +175,7 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
                            {"bytes_not_kept_per_device", summary.again_cost.bytes},
                            {"operations_repeated_per_device", summary.again_cost.flops}};
   json["memory"] = summary.memory ? memory_json(*summary.memory) : Json(nullptr);
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 }  // namespace meshwork::cli

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "base/json_dump.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "config/yaml.h"
@@ -78,7 +79,7 @@ std::string describe(const Job& job, const std::string& products, int device) {
                   {"products", products},
                   {"programs", fmt::format("{:016x}", programs_hash(job))},
                   {"processor", describe_processor(job, device)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_dump(json);
 }
 
 /// The first line that differs.

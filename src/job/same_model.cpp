@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_dump.h"
 #include "base/version.h"
 #include "model/layer_prints.h"
 #include "state/checkpoint.h"
@@ -23,7 +24,7 @@ std::string describe(const config::Config& config) {
   for (const auto& [path, print] : layer_prints(config)) {
     layers[path] = {fmt::format("{:016x}", print.hash), print.text};
   }
-  return layers.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_dump(layers);
 }
 
 Metadata metadata_of(const std::string& weights) {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/conversion.h"
+#include "base/local_work.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "job/gpu_memory.h"
@@ -60,7 +61,10 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
       groups_(*devices_),
       streams_(device()) {
   const int rank = hosts().rank();
-  plans_ = plan_device(job, rank, memory_query(job, *backend_));
+  {
+    const LocalWork work;
+    plans_ = plan_device(job, rank, memory_query(job, *backend_));
+  }
   if (job.config.memory_limit) {
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }

@@ -53,6 +53,14 @@ StopSignals::StopSignals() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) set(signal, SIG_IGN);
 }
 
+void StopSignals::ignore_rest() {
+  for (Before& before : before_) {
+    if (before.signal == SIGINT) continue;
+    before.action = {};
+    before.action.sa_handler = SIG_IGN;
+  }
+}
+
 StopSignals::~StopSignals() {
   for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
   noted = 0;

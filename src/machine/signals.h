@@ -16,6 +16,10 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  /// The process ends as it was asked to: what asks again is ignored, also when this is gone. But
+  /// for SIGINT, which ends it at once.
+  void ignore_rest();
+
  private:
   struct Before;
   std::vector<Before> before_;

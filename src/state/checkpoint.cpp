@@ -300,16 +300,18 @@ std::string new_checkpoint(const std::string& directory, std::int64_t steps) {
 }
 
 void remove_checkpoint(const std::string& directory) {
-  std::error_code code;
-  if (fs::remove(directory + "/" + kIndex, code)) sync_directory(directory);
-  fs::remove_all(directory, code);
+  if (is_checkpoint(directory)) {
+    remove_path(directory + "/" + kIndex);
+    sync_directory(directory);
+  }
+  remove_path(directory);
 }
 
 void remove_unfinished(const std::string& directory) {
-  std::error_code code;
+  std::error_code ignored;
   for (const std::string& name : names_in(directory)) {
     const std::string path = directory + "/" + name;
-    if (!is_checkpoint(path)) fs::remove_all(path, code);
+    if (!is_checkpoint(path)) fs::remove_all(path, ignored);
   }
 }
 

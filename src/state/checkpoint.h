@@ -92,10 +92,12 @@ std::vector<std::string> list_checkpoints(const std::string& directory);
 /// A name in `directory` for a checkpoint after so many steps that nothing has.
 std::string new_checkpoint(const std::string& directory, std::int64_t steps);
 
-/// Removes a checkpoint, so that at no moment it is one that is not whole.
+/// Removes a checkpoint, so that at no moment it is one that is not whole. Throws an Error of
+/// ExitCode::kFile where some of it stays.
 void remove_checkpoint(const std::string& directory);
 
 /// Removes what of checkpoints in `directory` is no whole one: a run was killed while it wrote.
+/// What stays does no harm.
 void remove_unfinished(const std::string& directory);
 
 }  // namespace meshwork

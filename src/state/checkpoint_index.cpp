@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_dump.h"
 #include "base/quote.h"
 #include "state/json_integer.h"
 
@@ -18,6 +19,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "meshwork checkpoint";
 constexpr int kVersion = 1;
+constexpr const char* kChecksum = "xxh3";
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxSlices = 1U << 14U;  // of a tensor, each compared with all others
 
@@ -153,6 +155,22 @@ void check_coverage(const CheckpointIndex& index, const std::string& file) {
   }
 }
 
+/// Keys stand in the order of their names, so what was read is written as it was.
+std::string checksum_of(const Json& json) {
+  const std::string text = json_dump(json);
+  return fmt::format("{:016x}", hash_bytes(text.data(), text.size()));
+}
+
+/// Of all but the checksum itself, which the first versions did not write.
+void check_checksum(const Json& json, const std::string& file) {
+  const auto found = json.find(kChecksum);
+  if (found == json.end()) return;
+  Json rest = json;
+  rest.erase(kChecksum);
+  if (*found == checksum_of(rest)) return;
+  refuse(file, "it has another checksum than when it was written: damaged, or edited");
+}
+
 CheckpointIndex read_index(const Json& json, const std::string& file) {
   if (json.at("format") != kFormat) refuse(file, "its format is not '{}'", kFormat);
   if (json.at("version") != kVersion) {
@@ -173,6 +191,7 @@ CheckpointIndex read_index(const Json& json, const std::string& file) {
   index.metadata = json.at("metadata").get<Metadata>();
   index.state = json.at("state").dump();
   index.config = json.at("config").get<std::string>();
+  check_checksum(json, file);
   return index;
 }
 
@@ -206,11 +225,12 @@ std::string to_json(const CheckpointIndex& index) {
     tensors.push_back({{"path", tensor.path}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
   }
   for (const StoredSlice& slice : index.slices) slices.push_back(slice_to_json(slice));
-  const Json json{{"format", kFormat},          {"version", kVersion},
-                  {"metadata", index.metadata}, {"state", Json::parse(index.state)},
-                  {"config", index.config},     {"tensors", std::move(tensors)},
-                  {"slices", std::move(slices)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  Json json{{"format", kFormat},          {"version", kVersion},
+            {"metadata", index.metadata}, {"state", Json::parse(index.state)},
+            {"config", index.config},     {"tensors", std::move(tensors)},
+            {"slices", std::move(slices)}};
+  json[kChecksum] = checksum_of(json);
+  return json_dump(json) + '\n';
 }
 
 CheckpointIndex parse_checkpoint_index(std::string_view json, const std::string& file) {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -18,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWayOut = "; set run_directory to a place that can be written";
+constexpr const char* kNotRemoved = "; set run_directory, or take the next free name with --new";
 
 void create(const std::string& path) {
   if (path.empty()) fail(ExitCode::kFile, "run_directory is empty{}", kWayOut);
@@ -68,10 +71,16 @@ void remove_leftovers(const std::string& path) {
   }
 }
 
-std::string next_free(const std::string& path) {
+/// Makes the first of "PATH", "PATH-2", .. that is free, and gives its name. Another run may be
+/// looking for one.
+std::string create_next_free(const std::string& path) {
+  create_parent_directory(path, kWayOut);
   std::string name = path;
   std::error_code code;
-  for (int number = 2; fs::exists(name, code); ++number) name = fmt::format("{}-{}", path, number);
+  for (int number = 2; !fs::create_directory(name, code); ++number) {
+    if (!fs::exists(name)) return name;  // create() says why
+    name = fmt::format("{}-{}", path, number);
+  }
   return name;
 }
 
@@ -120,7 +129,16 @@ void check_shared(const std::string& path, HostGroup& hosts) {
   });
 }
 
+constexpr std::array<std::string_view, 12> kNames{
+    kFinalWeights, "checkpoints",    "config.yaml",     "memory.csv",
+    "metrics.csv", "metrics.jsonl",  "run.json",        "steps.csv",
+    "steps.jsonl", "tokenizer.json", "vocabulary.json", ".lock"};
+
 }  // namespace
+
+bool is_of_run(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
 
 RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts) {
   collectively(hosts, [&] {
@@ -132,7 +150,7 @@ RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& host
 }
 
 void RunDirectory::open(const std::string& path, Rerun rerun) {
-  path_ = rerun == Rerun::kNew ? next_free(path) : path;
+  path_ = rerun == Rerun::kNew ? create_next_free(path) : path;
   create(path_);
   lock_ = lock(path_);
   remove_leftovers(path_);
@@ -158,11 +176,14 @@ void RunDirectory::open(const std::string& path, Rerun rerun) {
 
 void RunDirectory::remove_old() const {
   if (!overwrites_) return;
-  for (const std::string& checkpoint : list_checkpoints(checkpoints())) {
-    remove_checkpoint(checkpoint);
+  try {
+    for (const std::string& checkpoint : list_checkpoints(checkpoints())) {
+      remove_checkpoint(checkpoint);
+    }
+    remove_path(path_ + "/" + kFinalWeights);
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what() + std::string(kNotRemoved));
   }
-  std::error_code code;
-  fs::remove(path_ + "/" + kFinalWeights, code);
 }
 
 }  // namespace meshwork

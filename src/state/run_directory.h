@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "comm/host_group.h"
@@ -46,5 +47,8 @@ class RunDirectory {
 
 /// Name of the file of final weights in it.
 constexpr const char* kFinalWeights = "final.safetensors";
+
+/// Whether a run itself writes what has this name in its directory.
+bool is_of_run(std::string_view name);
 
 }  // namespace meshwork

@@ -84,7 +84,12 @@ void write_safetensors(const std::string& file, const std::vector<GlobalTensor>&
   check_owners(tensors, parts, hosts);
 
   const bool first = hosts.rank() == 0;
-  std::string partial = partial_name(file);
+  std::string target, partial;
+  collectively(hosts, [&] {
+    if (!first) return;
+    target = file_to_replace(file);
+    partial = partial_name(target);
+  });
   broadcast_text(hosts, partial, 0);
   try {
     collectively(hosts, [&] {
@@ -92,7 +97,7 @@ void write_safetensors(const std::string& file, const std::vector<GlobalTensor>&
     });
     collectively(hosts, [&] { write_parts(partial, plan, tensors, parts); });
     collectively(hosts, [&] {
-      if (first) rename_file(partial, file);
+      if (first) rename_file(partial, target);
     });
   } catch (...) {
     if (first) ::unlink(partial.c_str());

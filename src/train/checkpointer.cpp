@@ -41,21 +41,28 @@ void check_space(const std::string& directory, std::int64_t bytes) {
 
 }  // namespace
 
-std::string fallback_of(const config::Config& config) {
+std::string fallback_of(const config::Config& config, const RunDirectory& directory) {
   const char* temporary = std::getenv("TMPDIR");
   std::string root = config.checkpoint.fallback;
   if (root.empty() && temporary != nullptr) root = temporary;
   if (root.empty()) return "";
-  return root + "/" + fs::path(config.run_directory).filename().string() + ".checkpoints";
+  // Other runs may have a directory of that name elsewhere.
+  std::error_code code;
+  fs::path path = fs::weakly_canonical(fs::absolute(directory.path(), code), code);
+  if (!path.has_filename()) path = path.parent_path();
+  const std::string whole = path.string();
+  return fmt::format("{}/{}-{:08x}.checkpoints", root, path.filename().string(),
+                     hash_bytes(whole.data(), whole.size()) >> 32U);
 }
 
-Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory,
-                           bool async, std::function<void(const std::string&)> say)
+Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
+                           const RunDirectory& directory, bool async,
+                           std::function<void(const std::string&)> say)
     : hosts_(hosts),
       spec_(config.checkpoint),
       async_(async),
-      directory_(std::move(directory)),
-      fallback_(fallback_of(config)),
+      directory_(directory.checkpoints()),
+      fallback_(fallback_of(config, directory)),
       say_(std::move(say)) {
   index_.config = config.text;
   index_.metadata = model_metadata(config);
@@ -93,9 +100,10 @@ std::string Checkpointer::begin(const std::string& directory) {
     std::string path;
     collectively(hosts_, [&] {
       if (hosts_.rank() != 0) return;
+      create_parent_directory(directory + "/");
+      check_space(directory, total_bytes(index_));
       path = new_checkpoint(directory, steps_);
       create_parent_directory(path + "/");
-      check_space(path, total_bytes(index_));
       sync_directory(directory);
     });
     broadcast_text(hosts_, path, 0);

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "job/session.h"
 #include "state/checkpoint.h"
+#include "state/run_directory.h"
 
 namespace meshwork {
 
@@ -25,10 +26,10 @@ struct Snapshot {
 /// goes on. All devices make the same calls.
 class Checkpointer {
  public:
-  /// `directory`: where checkpoints stand. `async`: they are written behind training, from copies
-  /// of what devices hold. `say` shows a line on the first device.
-  Checkpointer(HostGroup& hosts, const config::Config& config, std::string directory, bool async,
-               std::function<void(const std::string&)> say);
+  /// `async`: checkpoints are written behind training, from copies of what devices hold. `say`
+  /// shows a line on the first device.
+  Checkpointer(HostGroup& hosts, const config::Config& config, const RunDirectory& directory,
+               bool async, std::function<void(const std::string&)> say);
   /// Waits for what this device writes; a checkpoint that is not complete by then is none.
   ~Checkpointer() = default;
   Checkpointer(const Checkpointer&) = delete;
@@ -88,6 +89,6 @@ class Checkpointer {
 };
 
 /// Where checkpoints of a run go that its own directory does not take; "" for nowhere.
-std::string fallback_of(const config::Config& config);
+std::string fallback_of(const config::Config& config, const RunDirectory& directory);
 
 }  // namespace meshwork

@@ -98,9 +98,9 @@ void prepare_evaluate(Job& job, const data::Split& split) {
 FitResult evaluate(const Job& job, const World& world, const GivenWeights& weights, int verbose,
                    std::ostream& out) {
   check_same_job(job, *world.hosts);
-  Session session(job, world);
-  load(session, weights);
+  Session session = watched_session(job, world);
   const Watchdog watchdog(session);
+  load(session, weights);
   Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
   result.logs = session.with_place_of_failure([&] { return evaluator.run(out, verbose); });

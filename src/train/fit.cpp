@@ -91,11 +91,11 @@ namespace {
 
 /// Writes the final weights; to the second place where the run directory does not take them, which
 /// is then the Error that the run ends with.
-void save_weights(const Session& session, const std::string& file) {
+void save_weights(const Session& session, const RunDirectory& directory) {
   try {
-    session.save_weights(file);
+    session.save_weights(directory.path() + "/" + kFinalWeights);
   } catch (const Error& error) {
-    const std::string fallback = fallback_of(session.job().config);
+    const std::string fallback = fallback_of(session.job().config, directory);
     if (error.code() != ExitCode::kFile || fallback.empty()) throw;
     const std::string other = fallback + "/" + kFinalWeights;
     collectively(session.hosts(), [&] {
@@ -111,8 +111,6 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
                 RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
   const Start start = begin(session, directory, options, checkpoint);
-  const Watchdog watchdog(session, directory.path());
-  const std::string weights = directory.path() + "/" + kFinalWeights;
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
   if (record != nullptr) record->add(trained);
   FitResult result{.logs = trained.logs};
@@ -121,11 +119,12 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
     if (record != nullptr) record->stop(result.stopped);
     return result;
   }
-  if (trained.is_usable) save_weights(session, weights);
+  if (trained.is_usable) save_weights(session, directory);
   if (!trained.failure.empty()) {
     // The first device has shown everything before another one ends the run.
     session.hosts().barrier();
-    const std::string saved = "; the weights of the best epoch are in " + weights;
+    const std::string saved = fmt::format("; the weights of the best epoch are in {}/{}",
+                                          directory.path(), kFinalWeights);
     fail(ExitCode::kTraining, "{}{}", trained.failure, trained.is_usable ? saved : "");
   }
   const std::vector<DeviceMemory> memory = memory_of_all(session);
@@ -148,7 +147,8 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
   const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
   std::optional<RunRecord> record;
   try {
-    Session session(job, world);
+    Session session = watched_session(job, world, directory.path());
+    const Watchdog watchdog(session, directory.path());
     collectively(session.hosts(), [&] {
       if (!session.is_first()) return;
       keep_vocabulary(job, directory, options);

@@ -236,9 +236,9 @@ void prepare_generate(Job& job, Generation& generation) {
 void generate(const Job& job, const World& world, const GivenWeights& weights,
               const Generation& generation, const TokenListener& listener) {
   check_same_job(job, *world.hosts);
-  Session session(job, world);
-  load(session, weights);
+  Session session = watched_session(job, world);
   const Watchdog watchdog(session);
+  load(session, weights);
   session.with_place_of_failure([&] { Generator(session, generation, listener).run(); });
 }
 

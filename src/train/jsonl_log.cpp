@@ -1,6 +1,7 @@
 // JSON Lines: an object for every row, such as {"epoch":0,"loss":0.4991,"seconds":4.51}
 #include <nlohmann/json.hpp>
 
+#include "base/json_dump.h"
 #include "state/json_integer.h"
 #include "train/csv_log.h"
 
@@ -17,7 +18,7 @@ class JsonLinesLog : public LogFile {
     for (const auto& [name, value] : row.values) {
       if (value) json[name] = number_to_json(without_nan_sign(*value));
     }
-    file_.append(json.dump() + '\n');
+    file_.append(json_dump(json) + '\n');
   }
 
   Json state() const override { return {{"bytes", file_.size()}}; }

@@ -117,9 +117,9 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 void predict(const Job& job, const World& world, const GivenWeights& weights,
              const std::vector<PredictionFile>& files, int verbose, std::ostream& out) {
   check_same_job(job, *world.hosts);
-  Session session(job, world);
-  load(session, weights);
+  Session session = watched_session(job, world);
   const Watchdog watchdog(session);
+  load(session, weights);
   std::vector<data::NpyWriter> writers;
   collectively(session.hosts(), [&] {
     if (!session.is_first()) return;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/local_work.h"
 
 namespace meshwork {
 namespace {
@@ -119,7 +120,13 @@ ProgressBar::ProgressBar(std::ostream& out, int verbose, Terminal terminal,
 }
 
 ProgressBar::~ProgressBar() {
-  if (line_open_) out_ << '\n' << std::flush;
+  if (line_open_) write("\n");
+}
+
+/// Who reads it may let it wait.
+void ProgressBar::write(const std::string& text) {
+  const LocalWork work;
+  out_ << text << std::flush;
 }
 
 void ProgressBar::begin(std::optional<std::int64_t> steps, std::int64_t done) {
@@ -136,9 +143,7 @@ void ProgressBar::begin(std::optional<std::int64_t> steps, std::int64_t done) {
 
 void ProgressBar::begin_epoch(std::int64_t epoch, std::int64_t epochs,
                               std::optional<std::int64_t> steps, std::int64_t done) {
-  if (verbose_ > 0 && epochs > 1) {
-    out_ << fmt::format("Epoch {}/{}\n", epoch + 1, epochs) << std::flush;
-  }
+  if (verbose_ > 0 && epochs > 1) write(fmt::format("Epoch {}/{}\n", epoch + 1, epochs));
   begin(steps, done);
 }
 
@@ -155,8 +160,7 @@ void ProgressBar::update(std::int64_t step, const std::function<Logs()>& logs) {
 }
 
 void ProgressBar::print(const std::string& line) {
-  if (line_open_) out_ << '\n';
-  out_ << line << '\n' << std::flush;
+  write((line_open_ ? "\n" : "") + line + '\n');
   line_open_ = false;
   drawn_width_ = 0;
 }
@@ -222,7 +226,7 @@ void ProgressBar::draw(const Line& whole, bool last) {
   text += '\r' + line.render();
   if (drawn_width_ > width) text.append(drawn_width_ - width, ' ');
   if (last) text += '\n';
-  out_ << text << std::flush;
+  write(text);
   drawn_width_ = width;
   line_open_ = !last;
 }
@@ -234,7 +238,7 @@ void ProgressBar::print_plain(double now) {
   for (const std::string& name : names_) {
     text += show_metric(name, values_.at(name), values_.at(name));
   }
-  out_ << text << '\n' << std::flush;
+  write(text + '\n');
 }
 
 }  // namespace meshwork

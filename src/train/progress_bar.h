@@ -60,6 +60,7 @@ class ProgressBar {
   void remember(const Logs& logs);
   double seconds_per_step(std::int64_t step, double now) const;
   Line compose(std::int64_t step, double now, bool last) const;
+  void write(const std::string& text);
   void draw(const Line& line, bool last);
   void print_plain(double now);
 

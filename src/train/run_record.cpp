@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "base/terminal.h"
 #include "job/tuned_products.h"
 #include "job/versions.h"
@@ -74,7 +75,7 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
   json["threads_per_device"] = job.target.threads;
   json["launch"] = by_mpirun ? "ranks" : "threads";
   json["batch_size"] = job.config.fit.batch_size;
-  replace_file(path_, json.dump(2) + "\n");
+  replace_file(path_, json_dump(json, 2) + "\n");
 }
 
 RunRecord::~RunRecord() = default;
@@ -128,14 +129,12 @@ void RunRecord::end(const char* status, ExitCode code) {
   json["ended"] = now();
   json["seconds"] = steady_seconds() - started_;
   try {
-    replace_file(path_, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+    replace_file(path_, json_dump(json, 2) + "\n");
   } catch (const Error& error) {
     say(fmt::format("warning: {}", error.what()));
   }
 }
 
-std::string RunRecord::line() const {
-  return json_->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
+std::string RunRecord::line() const { return json_dump(*json_); }
 
 }  // namespace meshwork

@@ -126,8 +126,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       std::any_of(callbacks_.begin(), callbacks_.end(),
                   [](const auto& callback) { return callback->wants_batches(); });
   if (config_.checkpoint.wanted) {
-    checkpointer_.emplace(session.hosts(), config_, directory.checkpoints(), copies_checkpoints(),
-                          training_.say);
+    checkpointer_.emplace(session.hosts(), config_, directory, copies_checkpoints(), training_.say);
   }
   if (resumed_ != nullptr) restore(*resumed_);
   open_files(directory, resumed_);

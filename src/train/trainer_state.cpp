@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/error.h"
+#include "base/json_dump.h"
 #include "comm/collectively.h"
 #include "job/node_memory.h"
 #include "machine/signals.h"
@@ -153,7 +154,7 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"files", files_ ? files_->state() : Json::object()},
                    {"data", data_of(session_.job())},
                    {"fingerprint", fingerprint_}};
-  snapshot.state = state.dump();
+  snapshot.state = json_dump(state);
   return snapshot;
 }
 

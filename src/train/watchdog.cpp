@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
+#include "base/local_work.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 
@@ -45,19 +46,32 @@ std::string read_word(const std::string& file, double seconds) {
 }  // namespace
 
 Watchdog::Watchdog(const Session& session, const std::string& run_directory)
-    : session_(session),
-      limit_(session.job().config.stall_timeout),
-      directory_(run_directory + "/.stalled"),
-      remedy_(", --resume goes on from the last checkpoint") {
-  std::error_code ignored;
-  fs::remove(file_of(session.hosts().rank()), ignored);
-  start();
+    : Watchdog(session.hosts(), &session.progress(), session.job().config.stall_timeout) {
+  stay_in(run_directory);
 }
 
 Watchdog::Watchdog(const Session& session)
-    : session_(session), limit_(session.job().config.stall_timeout) {
-  if (session.is_first()) directory_ = directory_for(session.job().config.run_directory);
-  broadcast_text(session.hosts(), directory_, 0);
+    : Watchdog(session.hosts(), &session.progress(), session.job().config.stall_timeout) {
+  stay_beside(session.job().config.run_directory);
+}
+
+Watchdog::Watchdog(const Job& job, HostGroup& hosts,
+                   const std::optional<std::string>& run_directory)
+    : Watchdog(hosts, nullptr, job.config.stall_timeout) {
+  run_directory ? stay_in(*run_directory) : stay_beside(job.config.run_directory);
+}
+
+void Watchdog::stay_in(const std::string& run_directory) {
+  directory_ = run_directory + "/.stalled";
+  remedy_ = ", --resume goes on from the last checkpoint";
+  std::error_code ignored;
+  fs::remove(file_of(hosts_.rank()), ignored);
+  start();
+}
+
+void Watchdog::stay_beside(const std::string& run_directory) {
+  if (hosts_.rank() == 0) directory_ = directory_for(run_directory);
+  broadcast_text(hosts_, directory_, 0);
   start();
 }
 
@@ -69,16 +83,18 @@ void Watchdog::start() {
 Watchdog::~Watchdog() {
   ticker_.reset();
   std::error_code ignored;
-  if (has_file_) fs::remove(file_of(session_.hosts().rank()), ignored);
+  if (has_file_) fs::remove(file_of(hosts_.rank()), ignored);
   fs::remove(directory_, ignored);  // the last one to leave it empty
 }
 
 Watchdog::Sign Watchdog::sign() const {
-  const Progress& progress = session_.progress();
-  return {progress.count, progress.program, progress.step, file_work().calls};
+  const std::uint64_t done = local_work().done;
+  if (progress_ == nullptr) return {.local_work = done};
+  return {progress_->count, progress_->program, progress_->step, done};
 }
 
 std::string Watchdog::describe() const {
+  if (progress_ == nullptr) return "waits for others at the start";
   if (last_.program == nullptr) return "is between two programs";
   return "is in " + last_.program->describe(last_.step);
 }
@@ -90,7 +106,7 @@ std::string Watchdog::file_of(int rank) const {
 /// Files that cannot be written leave a device that says nothing.
 void Watchdog::tell(const std::string& text) {
   try {
-    const std::string path = file_of(session_.hosts().rank());
+    const std::string path = file_of(hosts_.rank());
     create_parent_directory(path);
     File file = File::create(path + ".new");
     file.append(text);
@@ -105,8 +121,8 @@ void Watchdog::tell(const std::string& text) {
 Watchdog::Roll Watchdog::call_roll() const {
   Roll roll;
   std::vector<std::string> words, silent;
-  roll.first = session_.hosts().size();
-  for (int rank = 0; rank < session_.hosts().size(); ++rank) {
+  roll.first = hosts_.size();
+  for (int rank = 0; rank < hosts_.size(); ++rank) {
     const std::string word = read_word(file_of(rank), std::max(5.0, limit_ / 2));
     if (word.empty()) {
       silent.push_back(std::to_string(rank));
@@ -128,7 +144,7 @@ Watchdog::Roll Watchdog::call_roll() const {
 void Watchdog::look(double now) {
   const Sign current = sign();
   std::error_code ignored;
-  if (current != last_ || file_work().under_way) {
+  if (current != last_ || local_work().under_way) {
     last_ = current;
     since_ = now;
     has_warned_ = false;
@@ -146,8 +162,7 @@ void Watchdog::look(double now) {
   if (waited < 0.6 * limit_) return;  // all have had time to say something
   const Roll roll = call_roll();
   // Where no file can be written, each speaks for itself.
-  const bool is_first =
-      roll.first == session_.hosts().rank() || roll.first == session_.hosts().size();
+  const bool is_first = roll.first == hosts_.rank() || roll.first == hosts_.size();
   if (roll.one_gets_on) return;
   if (is_first && !has_warned_) {
     has_warned_ = true;
@@ -163,6 +178,12 @@ void Watchdog::look(double now) {
     std::_Exit(static_cast<int>(ExitCode::kCommunication));
   }
   if (waited > limit_ + 5) std::_Exit(static_cast<int>(ExitCode::kCommunication));
+}
+
+Session watched_session(const Job& job, const World& world,
+                        const std::optional<std::string>& run_directory) {
+  const Watchdog watchdog(job, *world.hosts, run_directory);
+  return Session(job, world);
 }
 
 }  // namespace meshwork

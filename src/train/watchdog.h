@@ -13,7 +13,7 @@ namespace meshwork {
 /// `limit` without any, the first device that waits says on stderr what each waits for, and who
 /// says nothing; after all of it, it says so again and ends the process with
 /// ExitCode::kCommunication, upon which mpirun ends the other ranks. As long as one device gets on,
-/// for which the others may wait, nothing ends; one whose process waits for a disk gets on, too.
+/// for which the others may wait, nothing ends; one whose process does LocalWork gets on, too.
 ///
 /// Devices tell each other in files of a directory, which all must reach.
 class Watchdog {
@@ -22,6 +22,9 @@ class Watchdog {
   Watchdog(const Session& session, const std::string& run_directory);
   /// Over other commands; all devices call it.
   explicit Watchdog(const Session& session);
+  /// Over what comes before there is a session. No directory: of another command than `fit`; all
+  /// devices call it.
+  Watchdog(const Job& job, HostGroup& hosts, const std::optional<std::string>& run_directory);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -32,7 +35,7 @@ class Watchdog {
     std::uint64_t count = 0;
     const Executable* program = nullptr;
     std::size_t step = 0;
-    std::uint64_t file_calls = 0;  ///< of its process
+    std::uint64_t local_work = 0;  ///< of its process
     bool operator==(const Sign&) const = default;
   };
 
@@ -51,9 +54,15 @@ class Watchdog {
   Roll call_roll() const;
   std::string file_of(int rank) const;
 
-  const Session& session_;
-  double limit_;           ///< seconds; 0: nothing is watched
-  std::string directory_;  ///< for the files
+  Watchdog(HostGroup& hosts, const Progress* progress, double limit)
+      : hosts_(hosts), progress_(progress), limit_(limit) {}
+  void stay_in(const std::string& run_directory);
+  void stay_beside(const std::string& run_directory);
+
+  HostGroup& hosts_;
+  const Progress* progress_;  ///< none: there is no session yet
+  double limit_;              ///< seconds; 0: nothing is watched
+  std::string directory_;     ///< for the files
   std::string remedy_;
   Sign last_;
   double since_ = 0;  ///< seconds of the ticker when it was first seen
@@ -61,5 +70,9 @@ class Watchdog {
   bool has_file_ = false;  ///< to tell the others
   std::optional<Ticker> ticker_;
 };
+
+/// A watched start: Session(job, world).
+Session watched_session(const Job& job, const World& world,
+                        const std::optional<std::string>& run_directory = std::nullopt);
 
 }  // namespace meshwork

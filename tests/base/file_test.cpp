@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <vector>
 
+#include "base/local_work.h"
 #include "support/errors.h"
 #include "support/file_size_limit.h"
 #include "support/temp_directory.h"
@@ -54,22 +56,22 @@ TEST_CASE("a write that the system cuts short goes on, and ends in an error when
   CHECK(appended.size() == 100);
 }
 
-TEST_CASE("what moves much, or waits for the disk, counts as work with files") {
+TEST_CASE("what moves much, or waits for the disk, is local work") {
   const test::TempDirectory directory;
   const std::string path = directory.file("work");
   std::string text(std::size_t{1} << 20U, 'x');
-  const std::uint64_t before = file_work().calls;
+  const std::uint64_t before = local_work().done;
   File file = File::create(path);
   file.write_at(text.data(), 100, 0);
-  CHECK(file_work().calls == before);
+  CHECK(local_work().done == before);
   file.write_at(text.data(), text.size(), 0);
-  CHECK(file_work().calls == before + 1);
+  CHECK(local_work().done == before + 1);
   file.sync();
   File::open(path).read_at(text.data(), text.size(), 0);
-  CHECK(file_work().calls == before + 3);
+  CHECK(local_work().done == before + 3);
   CHECK(test::error_of([&] { File::open(path).read_at(text.data(), text.size(), 1); }) != "");
-  CHECK(file_work().calls == before + 4);
-  CHECK_FALSE(file_work().under_way);
+  CHECK(local_work().done == before + 4);
+  CHECK_FALSE(local_work().under_way);
 }
 
 TEST_CASE("only regular files are opened for reading, and a pipe is not waited for") {
@@ -115,7 +117,41 @@ TEST_CASE("replace_file leaves the old text or the new, and nothing beside it") 
   CHECK(test::read_text(path) == "new\n");
   CHECK_FALSE(directory.has_partial_files());
   CHECK(test::contains(test::error_of([&] { replace_file(directory.path(), "x"); }),
-                       "cannot put in place: Is a directory"));
+                       ": not a regular file, which alone can be replaced"));
+}
+
+TEST_CASE("a file is replaced behind symbolic links, and what is none is left alone") {
+  const test::TempDirectory directory;
+  std::filesystem::create_directory(directory.file("far"));
+  std::filesystem::create_symlink("far/next", directory.file("link"));
+  std::filesystem::create_symlink("../file", directory.file("far/next"));
+  for (const char* text : {"first", "second"}) {
+    replace_file(directory.file("link"), text);
+    CHECK(test::read_text(directory.file("file")) == text);
+  }
+  CHECK(std::filesystem::is_symlink(directory.file("link")));
+  CHECK(std::filesystem::is_symlink(directory.file("far/next")));
+  const std::string loop = directory.file("loop"), pipe = directory.file("pipe");
+  std::filesystem::create_symlink("loop", loop);
+  CHECK(test::error_of([&] { replace_file(loop, ""); }) ==
+        "3: " + loop + ": cannot write: Too many levels of symbolic links");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/null")}) {
+    CHECK(test::error_of([&] { replace_file(path, ""); }) ==
+          "3: " + path + ": not a regular file, which alone can be replaced; name another");
+  }
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_CASE("what cannot be removed is an error") {
+  const test::TempDirectory directory;
+  std::filesystem::create_directories(directory.file("a/b"));
+  remove_path(directory.file("a"));
+  CHECK_FALSE(std::filesystem::exists(directory.file("a")));
+  remove_path(directory.file("a"));
+  CHECK(test::error_of([] {
+          remove_path("/proc/self/comm");
+        }).starts_with("3: /proc/self/comm: cannot remove: "));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <regex>
 
 #include "cli/job_folder.h"
 
@@ -54,6 +55,7 @@ TEST_CASE("a position that is no whole number is not gone on from") {
     REQUIRE(at != std::string::npos);
     std::string bad = good;
     bad.insert(at + std::string(key).size(), "1e300,\"it was\":");
+    bad = std::regex_replace(bad, std::regex(",\"xxh3\":\"[0-9a-f]+\"}"), "}");  // as if it fitted
     folder.write(index, bad);
     CAPTURE(key);
     CHECK(complaint(folder, "fit c.yaml run_directory=a --resume", 3)

@@ -110,7 +110,8 @@ TEST_CASE("an Error of a rank that fails alone is printed, too, once rank 0 has 
 TEST_CASE("a full disk is no success") {
   const Finished run = run_program("devices", "sh -c 'exec \"$0\" \"$@\" >/dev/full'");
   CHECK(run.exit_code == 3);
-  CHECK(run.err == "meshwork: cannot write to standard output; is the disk full?\n");
+  CHECK(run.err ==
+        "meshwork: cannot write to standard output; is the disk full, or its reader gone?\n");
 }
 
 TEST_CASE("devices tells cores, memory and ranks") {

@@ -58,8 +58,43 @@ TEST_CASE("a result that cannot be printed is an error") {
   const JobFolder folder;
   const Finished full = shell(folder, "meshwork paths c.yaml > /dev/full");
   CHECK(full.exit_code == 3);
-  CHECK(full.err == "meshwork: cannot write to standard output; is the disk full?\n");
+  const std::string complaint =
+      "meshwork: cannot write to standard output; is the disk full, or its reader gone?\n";
+  CHECK(full.err == complaint);
   CHECK(shell(folder, "meshwork paths no.yaml 2> /dev/full").exit_code == 2);
+  const Finished dump = shell(folder, "meshwork fit c.yaml --dump forward > /dev/full");
+  CHECK(dump.exit_code == 3);
+  CHECK(dump.err == complaint);
+  const Finished large = shell(folder, "meshwork fit c.yaml --dump plan > /dev/full");
+  CHECK(large.exit_code == 3);
+  CHECK(large.err == "meshwork: cannot write to standard output: No space left on device\n");
+}
+
+TEST_CASE("a run whose output nobody reads for long waits for its reader") {
+  const JobFolder folder;
+  const Finished slow = shell(folder,
+                              "meshwork fit c.yaml fit.epochs=3000 'stall_timeout=2 s' "
+                              "checkpoint=false fit.validation=false 2> late | (sleep 6; cat)\n"
+                              "exit ${PIPESTATUS[0]}");
+  CHECK(slow.exit_code == 0);
+  CHECK(folder.read("late") == "");
+  CHECK(slow.out.find("\nfinal loss=") != std::string::npos);
+}
+
+TEST_CASE("names of files may be any bytes") {
+  const JobFolder folder;
+  const std::string name = "b\xff";
+  std::filesystem::create_directory(folder.path / name);
+  folder.write(name + "/c.yaml", kTinyConfig);
+  const std::string config = " 'b\xff/c.yaml' ";
+  for (const std::string mesh : {"2x2", "1x1"}) {
+    CHECK(shell(folder, "meshwork fit" + config + "--overwrite --mesh " + mesh +
+                            " && cp -r run 'b\xff/run'")
+              .exit_code == 0);
+  }
+  CHECK(shell(folder, "meshwork fit --json" + config + "run_directory=r --from 'b\xff/run'")
+            .exit_code == 0);
+  CHECK(shell(folder, "meshwork explain" + config + "d1/kernel --json").exit_code == 0);
 }
 
 TEST_CASE("an environment that cannot be is an error") {

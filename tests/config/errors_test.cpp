@@ -136,6 +136,11 @@ TEST_CASE("errors of checkpoints") {
       {"checkpoint: {every: 1e300 epochs}",
        "c.yaml:5:21: checkpoint: every is '1e300 epochs'; give epochs, steps or a time: 1 epoch, "
        "500 steps, 10 min"},
+      {"checkpoint: {every: 1e400 steps}",
+       "c.yaml:5:21: checkpoint: every is '1e400 steps'; give epochs, steps or a time: 1 epoch, "
+       "500 steps, 10 min"},
+      {"stall_timeout: 1e400 s",
+       "c.yaml:5:16: stall_timeout is '1e400 s'; give a time, such as 120 s or 10 min, or never"},
       {"stall_timeout: 5 epochs",
        "c.yaml:5:16: stall_timeout is '5 epochs'; give a time, such as 120 s or 10 min, or never"},
       {"stall_timeout: 0",

@@ -228,6 +228,22 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
+TEST_CASE("a rank that stands still before the first step ends the job") {
+  const TempDirectory directory;
+  const std::string config = write_config(directory);
+  const std::string run = directory.file("run");
+  const double patience = quick_seconds(4, program() + " --version") / 6;
+  const Ending ending = run_job(
+      fmt::format("/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=100000 checkpoint=false "
+                  "fit.callbacks.EarlyStopping.patience=100000 'stall_timeout={:.0f} s' & P=$!\n"
+                  "{}kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
+                  program() + fit(config, run), patience, wait_for(run + "/run.json")));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 4);
+  CHECK(ending.seconds < 20 + 5 * patience);
+  CHECK(contains(ending.output, "meshwork: nothing got on for "));
+}
+
 TEST_CASE("a prediction that stands still ends, too") {
   const TempDirectory directory;
   const std::string config = write_config(directory);

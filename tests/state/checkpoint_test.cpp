@@ -167,6 +167,11 @@ TEST_CASE("an index that is damaged is refused") {
   CHECK(changed("\"xxh3\":[\"", "\"xxh3\":[\"z").find("is no checksum") != std::string::npos);
   CHECK(changed("\"xxh3\":[\"", "\"xxh3\":[\"0\",\"").find("checksums") != std::string::npos);
   CHECK(changed("\"state\"", "\"stale\"") == "key 'state' not found");
+  for (const auto& [from, to] : {std::pair("{\"steps\":3}", "{\"steps\":2}"),
+                                 std::pair("seed: 1", "seed: 9"), std::pair("a test", "a text")}) {
+    CHECK(changed(from, to) ==
+          "it has another checksum than when it was written: damaged, or edited");
+  }
 }
 
 TEST_CASE("tensors that do not fit are named") {

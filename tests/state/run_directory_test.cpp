@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
+#include <set>
+#include <vector>
 
 #include "base/host_name.h"
 #include "comm/single.h"
@@ -87,6 +90,20 @@ TEST_CASE("what a run has left is not lost by accident") {
   // Final weights without a checkpoint are nothing to go on from.
   write_text(run + "/final.safetensors", "weights");
   CHECK(error_in(run, Rerun::kResumeIfAny) == refusal("final.safetensors"));
+}
+
+TEST_CASE("runs that look for a free name at the same time find different ones") {
+  const TempDirectory directory;
+  const std::string run = directory.file("runs/run");
+  std::vector<std::future<std::string>> paths;
+  for (int i = 0; i < 8; ++i) {
+    paths.push_back(std::async(std::launch::async, [&] { return open(run, Rerun::kNew).path; }));
+  }
+  std::set<std::string> names;
+  for (std::future<std::string>& path : paths) names.insert(path.get());
+  CHECK(names.size() == 8);
+  CHECK(names.contains(run));
+  CHECK(names.contains(run + "-8"));
 }
 
 TEST_CASE("leftovers of killed runs go") {

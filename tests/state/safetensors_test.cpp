@@ -164,7 +164,7 @@ TEST_CASE("what cannot be written is an error on all members, and the old file s
     CHECK(write(absent, "a", *world.hosts)
               .ends_with(".partial: cannot create: No such file or directory"));
     CHECK(write(taken, "a", *world.hosts) ==
-          "3: " + taken + ": cannot put in place: Is a directory");
+          "3: " + taken + ": not a regular file, which alone can be replaced; name another");
     CHECK(write(good, "a", *world.hosts).empty());
     CHECK(write(good, "\xff", *world.hosts) ==
           "3: " + good + ": a path or the metadata is not UTF-8 text");

@@ -116,6 +116,17 @@ debug: {{check_numerics: true}}
   CHECK(contains(outcome.error, " nan at [3, 0] of [8, 2] (1 of "));
 }
 
+/// The only directory in one, of a run that is named `run`.
+std::string second_place(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory))
+    names.push_back(entry.path().string());
+  REQUIRE(names.size() == 1);
+  CHECK(fs::path(names[0]).filename().string().starts_with("run-"));
+  CHECK(names[0].ends_with(".checkpoints"));
+  return names[0];
+}
+
 TEST_CASE("checkpoints and final weights go to a second place") {
   const TempDirectory directory;
   const std::string run = directory.file("run"), other = directory.file("other");
@@ -134,11 +145,12 @@ TEST_CASE("checkpoints and final weights go to a second place") {
     const Outcome outcome = fit_on(text + key, "2x2", run);
     REQUIRE(outcome.error == "");
     CHECK(outcome.result.logs.at("loss") == doctest::Approx(whole.result.logs.at("loss")));
-    const std::string last = other + "/run.checkpoints/step-6";
+    const std::string place_of_run = second_place(other);
+    const std::string last = place_of_run + "/step-6";
     CHECK(
         contains(outcome.out, "warning: no checkpoint after step 6 in " + run + "/checkpoints: "));
     CHECK(contains(outcome.out, "; it is in " + last + "; training goes on\n"));
-    CHECK(list_checkpoints(other + "/run.checkpoints") == std::vector<std::string>{last});
+    CHECK(list_checkpoints(place_of_run) == std::vector<std::string>{last});
     Checkpoint(last).verify();
     fs::remove_all(other);
   }
@@ -147,13 +159,14 @@ TEST_CASE("checkpoints and final weights go to a second place") {
   const Outcome outcome =
       fit_on(text_of(kAdam,
                      "batch_size: 8, epochs: 2, callbacks: [ModelCheckpoint: {filepath: "
-                     "'final.safetensors/{epoch}.safetensors'}]"),
+                     "'" +
+                         run + "/final.safetensors/{epoch}.safetensors'}]"),
              "2x2", run);
   CHECK(outcome.code == ExitCode::kFile);
-  CHECK(outcome.error.ends_with("; the final weights are in " + other +
-                                "/run.checkpoints/final.safetensors"));
-  CHECK(difference(weights_in(other + "/run.checkpoints/final.safetensors"),
-                   weights_in(directory.file("whole/final.safetensors"))) < 1e-5);
+  const std::string weights = second_place(other) + "/final.safetensors";
+  CHECK(outcome.error.ends_with("; the final weights are in " + weights));
+  CHECK(difference(weights_in(weights), weights_in(directory.file("whole/final.safetensors"))) <
+        1e-5);
 }
 
 TEST_CASE("files of callbacks stay in the run directory, or are meant to be elsewhere") {
@@ -169,6 +182,16 @@ TEST_CASE("files of callbacks stay in the run directory, or are meant to be else
         "ModelCheckpoint: {filepath: '../{epoch}.safetensors'}"}) {
     CHECK(contains(with(callback), "' leaves the run directory, where relative paths start; "));
   }
+  for (const char* callback :
+       {"CSVLogger: {filename: metrics.csv}", "CSVLogger: {filename: ./run.json}",
+        "TensorBoard: {log_dir: checkpoints/a}",
+        "ModelCheckpoint: {filepath: final.safetensors}"}) {
+    CHECK(contains(with(callback), ": the run itself writes '"));
+  }
+  CHECK(contains(with("CSVLogger: {filename: a.csv}, CSVLogger: {filename: b/../a.csv}"),
+                 "another one writes 'a.csv', too; name another file"));
+  CHECK(contains(with("ModelCheckpoint: {filepath: '{epoch:0300d}.safetensors'}"),
+                 "':0300d' is wider than 99"));
   CHECK(with("CSVLogger: {filename: 'a/../..log.csv'}") == "");
   CHECK(with("CSVLogger: {filename: '" + directory.file("log.csv") + "'}") == "");
   CHECK(fs::exists(directory.file("run/..log.csv")));

@@ -10,6 +10,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "base/join.h"
+#include "base/json_dump.h"
 #include "cli/command.h"
 #include "device/cuda_device.h"
 #include "job/tuned_products.h"
@@ -184,7 +185,7 @@ Run add(Options& options) {
     if (machine.launch.rank != 0) return ExitCode::kOk;
     const Gpus gpus = find_gpus();
     if (*json) {
-      fmt::print("{}\n", machine_json(machine, gpus).dump(2));
+      fmt::print("{}\n", json_dump(machine_json(machine, gpus), 2));
     } else {
       print_text(machine, gpus);
     }

@@ -94,7 +94,7 @@ ExitCode run(const FitArguments& arguments) {
   prepare_fit(job);
   if (options.verbose > 0) print_notes(job);
   std::atomic<ExitCode> code = ExitCode::kOk;
-  const StopSignals signals;
+  StopSignals signals;
   run_on_devices(job, [&](const World& world) {
     const FitResult result = fit(job, world, options, std::cout);
     if (!result.stopped.empty()) code = ExitCode::kStopped;
@@ -107,6 +107,7 @@ ExitCode run(const FitArguments& arguments) {
     if (!result.stopped.empty()) say(result.stopped);
   });
   print_pass_times(job);
+  if (code == ExitCode::kStopped) signals.ignore_rest();
   return code;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_dump.h"
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/notes.h"
@@ -124,7 +125,7 @@ void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRo
   result["notes"] = notes_of(job);
   result["totals"] = {{"weights", totals_json(rows, false)},
                       {"optimizer_state", totals_json(rows, true)}};
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_dump(result, 2));
 }
 
 ExitCode run(const PathsArguments& arguments) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_dump.h"
 #include "base/nearest.h"
 #include "base/quote.h"
 
@@ -15,8 +16,7 @@ using Json = nlohmann::json;
 constexpr int kDeepest = 8;
 
 [[noreturn]] void fail_kind(const std::string& place, const char* wanted, const Json& value) {
-  fail(ExitCode::kFile, "{}: must be {}, not {}", place, wanted,
-       excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  fail(ExitCode::kFile, "{}: must be {}, not {}", place, wanted, excerpt(json_dump(value)));
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ class Callback {
   virtual void end_training(Training&) {}
 
   virtual bool wants_batches() const { return false; }
+  /// The log that it adds to, which no other may; "" for none.
+  virtual std::string log_file() const { return ""; }
 
   /// What a run that goes on from here has to know of this callback, as JSON; and takes it back,
   /// behind begin_training(). What restore() throws as Json::exception is an index that is damaged.
@@ -93,14 +95,13 @@ void check_callbacks(const config::Config& config);
 /// The same for the number by which checkpoints are compared.
 void check_best(const config::Config& config);
 
-/// Writes to a log of a callback. Where that fails it says so, and that training goes on without
-/// the file, and returns false.
+/// Writes a file of a callback. Where the file fails it says so, and that training goes on without
+/// it, and returns false.
 bool write_or_warn(Training& training, const std::function<void()>& write);
 
-/// Throws an Error with the place for a relative path that leaves the run directory; `what` names
-/// the callback.
-void check_stays_inside(const std::string& path, const config::Location& at,
-                        const std::string& what);
+/// Throws an Error with the place for a relative path that leaves the run directory, or is what the
+/// run itself writes there; `what` names the callback.
+void check_place(const std::string& path, const config::Location& at, const std::string& what);
 
 /// A file that a callback names: relative paths start in the run directory.
 std::string in_run_directory(const Training& training, const std::string& path);

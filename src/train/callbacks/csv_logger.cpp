@@ -1,5 +1,6 @@
 // A row per epoch, byte for byte as Keras writes it through Python's csv module
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -21,11 +22,15 @@ class CsvLogger : public Callback {
     if (filename_.empty()) {
       fail_at(args.at(), "{}: filename is empty; name a file such as log.csv", args.what());
     }
-    check_stays_inside(filename_, args.find("filename")->at, args.what());
+    check_place(filename_, args.find("filename")->at, args.what());
     if (separator_.size() != 1 || separator_.find_first_of("\"\r\n") == 0) {
       fail_at(args.find("separator")->at, "{}: separator '{}' must be one character", args.what(),
               separator_);
     }
+  }
+
+  std::string log_file() const override {
+    return std::filesystem::path(filename_).lexically_normal().string();
   }
 
   void begin_training(Training& training) override {

@@ -22,6 +22,19 @@ std::string show_real(const std::string& spec, double value) {
   return spec.size() <= 1 ? python_text(value) : show(spec, without_nan_sign(value));
 }
 
+constexpr std::int64_t kWidest = 99;
+
+/// Of a format: width and precision. More than kWidest, whatever it is, is kWidest + 1.
+std::int64_t greatest_number(const std::string& spec) {
+  std::int64_t greatest = 0, number = 0;
+  for (const char c : spec) {
+    const bool is_digit = c >= '0' && c <= '9';
+    number = is_digit ? std::min(number * 10 + (c - '0'), kWidest + 1) : 0;
+    greatest = std::max(greatest, number);
+  }
+  return greatest;
+}
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -43,6 +56,9 @@ FileName::FileName(const config::Value& text, const std::string& what,
     if (!contains(known, part.field)) {
       fail_at(text.at, "{}: filepath '{}': there is no '{}' to put in{}", what, text_, part.field,
               suggestion(part.field, known));
+    }
+    if (greatest_number(part.spec) > kWidest) {
+      refuse(fmt::format("'{}' is wider than {}", part.spec, kWidest));
     }
     try {
       contains(counts, part.field) ? show(part.spec, std::int64_t{1}) : show_real(part.spec, 0.5);

@@ -38,7 +38,7 @@ std::vector<std::string> log_names(const CallbackContext& context, bool within_e
 FileName read_path(config::Reader& args, const CallbackContext& context, bool within_epoch) {
   const config::Value& value = args.require("filepath");
   const std::string path = value.as_string("filepath");
-  check_stays_inside(path, value.at, args.what());
+  check_place(path, value.at, args.what());
   constexpr std::string_view kSuffix = ".safetensors";
   if (!path.ends_with(kSuffix)) {
     fail_at(value.at, "{}: filepath '{}' must end in {}, the format that weights are saved in",
@@ -100,8 +100,9 @@ class ModelCheckpoint : public Callback {
     const std::string file = in_run_directory(training, path_.format(counts, logs));
     const std::int64_t epoch = counts.at("epoch");
     if (!should_save(epoch, logs, file, training)) return;
-    training.save_weights(file);
-    if (verbose_) training.say(fmt::format("Epoch {}: finished saving model to {}", epoch, file));
+    const bool is_saved = write_or_warn(training, [&] { training.save_weights(file); });
+    if (verbose_ && is_saved)
+      training.say(fmt::format("Epoch {}: finished saving model to {}", epoch, file));
   }
 
   bool should_save(std::int64_t epoch, const Logs& logs, const std::string& file,

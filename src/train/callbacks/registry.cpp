@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest.h"
 #include "config/lookup.h"
 #include "model/model.h"
 #include "optim/optimizer.h"
+#include "state/run_directory.h"
 #include "train/callbacks/callback.h"
 
 namespace meshwork {
@@ -63,12 +65,18 @@ std::vector<KnownLog> known_logs(const config::Config& config) {
 std::vector<std::unique_ptr<Callback>> make_callbacks(const config::Config& config) {
   const CallbackContext context{config, known_logs(config)};
   std::vector<std::unique_ptr<Callback>> callbacks;
+  std::set<std::string> logs;
   for (const config::ClassSpec& spec : config.fit.callbacks) {
     const CallbackDef& def = find_callback(spec);
     if (def.sets_learning_rate) refuse_schedule(spec, config);
     config::Reader args(spec.args, fmt::format("callback {}", spec.name));
     callbacks.push_back(def.read(args, context));
     args.finish();
+    const std::string log = callbacks.back()->log_file();
+    if (!log.empty() && !logs.insert(log).second) {
+      fail_at(spec.at, "callback {}: another one writes '{}', too; name another file", spec.name,
+              log);
+    }
   }
   return callbacks;
 }
@@ -88,10 +96,14 @@ void check_best(const config::Config& config) {
           name, suggestion(name, known));
 }
 
-void check_stays_inside(const std::string& path, const config::Location& at,
-                        const std::string& what) {
+void check_place(const std::string& path, const config::Location& at, const std::string& what) {
   const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
-  if (normal.is_absolute() || normal.empty() || *normal.begin() != "..") return;
+  if (normal.is_absolute() || normal.empty()) return;
+  if (is_of_run(normal.begin()->string())) {
+    fail_at(at, "{}: the run itself writes '{}' in its directory; name another file", what,
+            normal.begin()->string());
+  }
+  if (*normal.begin() != "..") return;
   fail_at(at,
           "{}: '{}' leaves the run directory, where relative paths start; give an absolute path if "
           "it is to stand elsewhere",
@@ -103,6 +115,7 @@ bool write_or_warn(Training& training, const std::function<void()>& write) {
     write();
     return true;
   } catch (const Error& error) {
+    if (error.code() != ExitCode::kFile) throw;
     training.say(fmt::format("warning: {}; training goes on without this file", error.what()));
     return false;
   }

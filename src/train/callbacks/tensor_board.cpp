@@ -25,7 +25,7 @@ class TensorBoard : public Callback {
       }
     }
     if (args.find("log_dir") != nullptr) {
-      check_stays_inside(directory_, args.find("log_dir")->at, args.what());
+      check_place(directory_, args.find("log_dir")->at, args.what());
     }
     // Of what else Keras writes there is nothing to write here.
     args.get("write_graph", true);

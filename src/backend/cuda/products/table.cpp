@@ -12,6 +12,7 @@
 #include "backend/cuda/products/problem_fields.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "base/quote.h"
 #include "device/cuda/cache.h"
 
@@ -132,7 +133,7 @@ void write_table(const Table& table, const std::string& file) {
   for (const auto& [problem, tuned] : table.products) {
     json["products"].push_back(json_of(problem, tuned));
   }
-  replace_file(file, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  replace_file(file, json_dump(json, 1) + "\n");
 }
 
 std::uint64_t digest(const Table& table) {
