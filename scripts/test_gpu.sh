@@ -1,19 +1,26 @@
 #!/usr/bin/env bash
-# Builds Meshwork and tries on a GPU of NVIDIA what only a GPU shows: every kernel against the naive
-# one, whole programs against the CPU, collectives of devices that share the GPU, of threads and of
-# ranks (where mpirun is), NCCL (where two GPUs are), compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed"; without a GPU it
-# says why, and skips all.
+# Builds Meshwork and tries on a GPU of NVIDIA what only a GPU shows: whole programs against the CPU, a product that is tuned,
+# collectives of devices that share the GPU, of threads and of ranks (where mpirun is), NCCL (where two GPUs are), every kernel
+# against the naive one, compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed";
+# without a GPU it says why, and skips all.
 #
-#   scripts/test_gpu.sh [--build DIR] [--no-build] [--quick]
+#   scripts/test_gpu.sh [--build DIR] [--no-build] [--quick] [--need-gpu] [--jobs N] [--seconds N]
 #
 #   --build     the directory of the build, build-test by default
 #   --no-build  what is there is not built anew
 #   --quick     without compute-sanitizer
+#   --need-gpu  no GPU, or no cuDNN, is a failure
+#   --jobs      test cases that run at a time, each in a process of its own; by default half the cores, at most 8
+#   --seconds   what a test case may take, 120 by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=build-test
 builds=yes
+needs_gpu=
+jobs=$(($(nproc) / 2))
+jobs=$((jobs < 1 ? 1 : jobs > 8 ? 8 : jobs))
+seconds=120
 sanitizer=$(command -v compute-sanitizer || true)
 mpirun=$(command -v mpirun || true)
 while [ $# -gt 0 ]; do
@@ -21,6 +28,9 @@ while [ $# -gt 0 ]; do
     --build) build=$2; shift ;;
     --no-build) builds= ;;
     --quick) sanitizer= ;;
+    --need-gpu) needs_gpu=yes ;;
+    --jobs) jobs=$2; shift ;;
+    --seconds) seconds=$2; shift ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
   shift
@@ -30,9 +40,18 @@ if [ -n "$builds" ]; then
   ninja -C "$build" src/meshwork tests/cuda/cuda_test ${mpirun:+tests/mpi/cuda_mpi_test}
 fi
 
-missing=$("$build/src/meshwork" devices --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["no_gpus"] or "")')
+# What `devices` says of the machine.
+devices() {
+  "$build/src/meshwork" devices --json | python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"
+}
+
+missing=$(devices 'd["no_gpus"] or ""')
 if [ -n "$missing" ]; then
   echo "no GPU: $missing"
+  if [ -n "$needs_gpu" ]; then
+    echo "0 passed, 1 failed"
+    exit 1
+  fi
   echo "0 passed, 0 failed, 1 skipped"
   exit 0
 fi
@@ -42,17 +61,6 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# Adds up what a program of doctest says; a crash counts as a failure.
-cases() {
-  local log=$work/log status=0
-  timeout 500 "$@" >"$log" 2>&1 || status=$?
-  read -r good bad < <(sed -n 's/.*test cases: *[0-9]* | *\([0-9]*\) passed | *\([0-9]*\) failed.*/\1 \2/p' "$log") ||
-    { good=0; bad=0; }
-  [ "$status" -eq 0 ] || { cat "$log"; [ "$bad" -gt 0 ] || bad=1; }
-  passed=$((passed + good))
-  failed=$((failed + bad))
-}
 
 check() {
   if timeout 300 "$@" >"$work/log" 2>&1; then
@@ -64,7 +72,41 @@ check() {
   fi
 }
 
-cases "$build/tests/cuda/cuda_test"
+# One test case by its number, in a process of its own: a GPU that has failed has failed for the whole process.
+one_case() {
+  local number=$1 status=0
+  shift
+  timeout "$seconds" "$@" --first="$number" --last="$number" --duration=true >"$work/$number.log" 2>&1 || status=$?
+  echo "$status" >"$work/$number.status"
+}
+export -f one_case
+export work seconds
+
+# cases PROGRAM...: all test cases of a program of doctest, some at a time.
+cases() {
+  local count number
+  count=$("$@" --count | sed -n 's/.*filters: *\([0-9]*\).*/\1/p')
+  seq 1 "$count" | xargs -P "$jobs" -I{} bash -c 'one_case "$@"' - {} "$@"
+  for number in $(seq 1 "$count"); do
+    if [ "$(cat "$work/$number.status")" = 0 ]; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      echo "failed: test case $number of $1, exit code $(cat "$work/$number.status") (124: after $seconds s)"
+      cat "$work/$number.log"
+    fi
+  done
+  echo "cases that cuDNN does not take: $(cat "$work"/*.log | grep -c 'cuDNN does not take it' || true)"
+  rm -f "$work"/*.log "$work"/*.status
+}
+
+if [ -n "$needs_gpu" ]; then
+  "$build/src/meshwork" devices | grep -q 'convolutions, attention: *cuDNN 9' || {
+    echo "failed: there is no cuDNN 9"
+    failed=$((failed + 1))
+  }
+fi
+
 for mesh in 1x1 2x1 2x4; do
   check "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda --mesh $mesh \
     run_directory="$work/guide$mesh" fit.epochs=1 --new --verbose 0
@@ -80,13 +122,14 @@ done
 check cmp "$work/tuned_first/final.safetensors" "$work/tuned_second/final.safetensors"
 if [ -n "$mpirun" ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  cases "$mpirun" --oversubscribe -n 2 "$build/tests/mpi/cuda_mpi_test" -nc
+  check "$mpirun" --oversubscribe -n 2 "$build/tests/mpi/cuda_mpi_test" -nc
   check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda \
     --mesh 2x1 run_directory="$work/ranks" fit.epochs=1 --new --verbose 0
   check cmp "$work/guide2x1/final.safetensors" "$work/ranks/final.safetensors"
+else
+  echo "ranks are not tried: there is no mpirun"
 fi
-gpus=$("$build/src/meshwork" devices --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(len(d["gpus"]) if d["nccl"].startswith("NCCL") else 0)')
-if [ "$gpus" -ge 2 ]; then
+if [ "$(devices 'len(d["gpus"]) if d["nccl"].startswith("NCCL") else 0')" -ge 2 ]; then
   nccl="--device cuda --mesh 2x1 collectives=nccl fit.epochs=1 --new --verbose 0"
   for run in first second; do
     check "$build/src/meshwork" fit configs/keras_guide.yaml $nccl run_directory="$work/nccl_$run"
@@ -98,6 +141,7 @@ if [ "$gpus" -ge 2 ]; then
 else
   echo "NCCL is not tried: it takes two GPUs, and libnccl.so.2"
 fi
+cases "$build/tests/cuda/cuda_test"
 if [ -n "$sanitizer" ]; then
   for tool in memcheck racecheck synccheck; do
     check "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/cuda/cuda_test" -tc="kernels of*"

@@ -196,19 +196,65 @@ float rounded_to(DType dtype, float number) {
   return static_cast<float>(value_at(bits, dtype));
 }
 
+namespace {
+
+/// Place in the last dimension of one element after the other.
+class Channel {
+ public:
+  Channel(const Normalization& normalization, std::int64_t start)
+      : count_(normalization.mean.size()), place_(static_cast<std::size_t>(start) % count_) {}
+
+  std::size_t next() {
+    const std::size_t place = place_;
+    if (++place_ == count_) place_ = 0;
+    return place;
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t place_;
+};
+
+/// Of numbers that are float32.
 void normalize(const Normalization& normalization, std::int64_t start, std::span<float> values) {
-  const std::size_t channels = normalization.mean.size();
-  if (channels == 1) {
-    const float mean = normalization.mean[0];
-    const float std = normalization.std[0];
+  if (normalization.mean.size() == 1) {
+    const auto mean = static_cast<float>(normalization.mean[0]);
+    const auto std = static_cast<float>(normalization.std[0]);
     for (float& value : values) value = (value - mean) / std;
     return;
   }
-  std::size_t channel = static_cast<std::size_t>(start) % channels;
+  Channel channel(normalization, start);
   for (float& value : values) {
-    value = (value - normalization.mean[channel]) / normalization.std[channel];
-    if (++channel == channels) channel = 0;
+    const std::size_t c = channel.next();
+    value = (value - static_cast<float>(normalization.mean[c])) /
+            static_cast<float>(normalization.std[c]);
   }
+}
+
+}  // namespace
+
+bool has_more_digits_than_float32(DType stored) {
+  return stored == DType::kFloat64 || (!is_floating(stored) && size_of(stored) >= sizeof(float));
+}
+
+void convert_and_normalize(const std::byte* raw, DType from, const Conversion& conversion,
+                           const Normalization& normalization, std::int64_t start,
+                           std::span<float> out) {
+  if (normalization.empty() || !has_more_digits_than_float32(from)) {
+    convert_elements(raw, from, std::ssize(out), conversion, out.data());
+    if (!normalization.empty()) normalize(normalization, start, out);
+    return;
+  }
+  with_type(from, [&](auto type) {
+    using T = decltype(type);
+    Channel channel(normalization, start);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t c = channel.next();
+      const auto value = static_cast<double>(load<T>(raw + i * sizeof(T)));
+      const double centred = value * conversion.scale + conversion.offset - normalization.mean[c];
+      out[i] = static_cast<float>(centred) / static_cast<float>(normalization.std[c]);
+    }
+  });
 }
 
 }  // namespace meshwork

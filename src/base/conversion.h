@@ -35,13 +35,20 @@ float rounded_to(DType dtype, float number);
 /// (value - mean) / std in float32, channel by channel; a channel is a place in the last dimension.
 /// Both are empty for no normalization, or have one number for all channels, or one for each.
 struct Normalization {
-  std::vector<float> mean;
-  std::vector<float> std;
+  std::vector<double> mean;
+  std::vector<double> std;
 
   bool empty() const { return mean.empty(); }
 };
 
-/// Normalizes neighbouring elements of a sample of which the first has the row-major index `start`.
-void normalize(const Normalization& normalization, std::int64_t start, std::span<float> values);
+/// Whether stored numbers may have digits that float32 has not. Of such the mean is taken off in
+/// double, before they are rounded: what is left of a large number may be small.
+bool has_more_digits_than_float32(DType stored);
+
+/// Converts `out.size()` elements to float32 and normalizes them; the first has the row-major index
+/// `start` in its sample.
+void convert_and_normalize(const std::byte* raw, DType from, const Conversion& conversion,
+                           const Normalization& normalization, std::int64_t start,
+                           std::span<float> out);
 
 }  // namespace meshwork

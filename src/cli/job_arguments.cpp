@@ -97,6 +97,14 @@ Job load_job(const JobArguments& arguments, const std::string& command,
   return job;
 }
 
+Job load_prediction_job(const WeightsArguments& arguments, const std::string& command) {
+  const ConfigArguments& config = *arguments.job->config;
+  Job job = make_prediction_job(load(config), launched_devices(), arguments.split);
+  check_launch(job, command_line(command, config, {"--from", arguments.from}));
+  if (arguments.job->time_passes) job.pass_times = std::make_shared<PassTimes>();
+  return job;
+}
+
 void print_pass_times(const Job& job) {
   if (job.pass_times && launched_rank() == 0) std::fputs(job.pass_times->table().c_str(), stderr);
 }

@@ -45,6 +45,9 @@ Job load_job(const ConfigArguments& arguments, const std::string& command,
 Job load_job(const JobArguments& arguments, const std::string& command,
              const std::vector<std::string>& options = {});
 
+/// The same to predict from data that need no labels.
+Job load_prediction_job(const WeightsArguments& arguments, const std::string& command);
+
 /// The words of a command with these arguments and `options`, as a shell reads them.
 std::string command_line(const std::string& command, const ConfigArguments& arguments,
                          const std::vector<std::string>& options = {});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/join.h"
 #include "base/nearest.h"
@@ -43,7 +44,7 @@ Normalization make_normalization(const FieldSpec& spec, const Shape& shape) {
         spec.name, count, to_string(shape),
         shape.empty() ? std::string("no channels") : fmt::format("{} channels", shape.back()));
   }
-  return {{spec.mean.begin(), spec.mean.end()}, {spec.std.begin(), spec.std.end()}};
+  return {spec.mean, spec.std};
 }
 
 void check_augment(const FieldSpec& spec, const Shape& shape) {
@@ -166,6 +167,27 @@ std::vector<std::string> Dataset::split_names() const {
 bool Dataset::has(std::string_view split) const {
   return std::any_of(spec_.splits.begin(), spec_.splits.end(),
                      [&](const SplitSpec& known) { return known.name == split; });
+}
+
+std::vector<std::string> Dataset::field_names() const {
+  std::vector<std::string> names;
+  for (const FieldSpec& field : spec_.fields) names.push_back(field.name);
+  return names;
+}
+
+void Dataset::keep_fields(const std::vector<std::string>& names) {
+  MW_CHECK(open_.empty());
+  const std::vector<FieldSpec> all = std::move(spec_.fields);
+  spec_.fields.clear();
+  std::vector<std::vector<Opener>> openers(spec_.splits.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::find(names.begin(), names.end(), all[i].name) == names.end()) continue;
+    spec_.fields.push_back(all[i]);
+    for (std::size_t s = 0; s < openers.size(); ++s) {
+      openers[s].push_back(spec_.splits[s].openers[i]);
+    }
+  }
+  for (std::size_t s = 0; s < openers.size(); ++s) spec_.splits[s].openers = std::move(openers[s]);
 }
 
 const Split& Dataset::split(std::string_view name) const {

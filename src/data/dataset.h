@@ -70,6 +70,11 @@ class Dataset {
   const std::string& name() const { return spec_.name; }
   std::vector<std::string> split_names() const;
   bool has(std::string_view split) const;
+  std::vector<std::string> field_names() const;
+
+  /// Leaves out all fields but these, and does not look for what they are of. Before any split is
+  /// asked for.
+  void keep_fields(const std::vector<std::string>& names);
 
   /// Any number of threads may ask. Throws a configuration Error if there is no such split, and
   /// Error with ExitCode::kFile for missing or broken files and for fields that do not fit

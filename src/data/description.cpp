@@ -24,7 +24,9 @@ constexpr std::array<std::string_view, 24> kReserved{
     "dtype",      "mask_tokens", "tokenizer",   "documents"};
 
 /// The fields that the first split given as a map names, else x and y.
+/// Those of the split that has most; labels may be missing from others.
 std::vector<std::string> field_names(const Value& splits) {
+  std::vector<std::string> most;
   for (const Value::Entry& split : splits.map) {
     if (!split.value.is_map()) continue;
     std::vector<std::string> names;
@@ -36,8 +38,9 @@ std::vector<std::string> field_names(const Value& splits) {
       names.push_back(field.key);
     }
     if (names.empty()) fail_at(split.value.at, "split '{}' has no fields", split.key);
-    return names;
+    if (names.size() > most.size()) most = std::move(names);
   }
+  if (!most.empty()) return most;
   return {"x", "y"};
 }
 
@@ -165,14 +168,26 @@ std::optional<TokenMask> read_mask(const Value* value) {
   return mask;
 }
 
-/// What stands at splits.<split>.<field>; the split's own value where one file holds all fields.
-const Value& field_value(const Value::Entry& split, const std::string& field) {
-  if (!split.value.is_map()) return split.value;
+/// What stands at splits.<split>.<field>; the split's own value where one file holds all fields;
+/// null where the split has no such field.
+const Value* field_value(const Value::Entry& split, const std::string& field) {
+  if (!split.value.is_map()) return &split.value;
   const Value::Entry* entry = split.value.find(field);
-  if (entry == nullptr || entry->value.is_null()) {
-    fail_at(split.value.at, "split '{}' has no field '{}', but others do", split.key, field);
-  }
-  return entry->value;
+  return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
+}
+
+bool some_split_has(const Value& splits, const std::string& field) {
+  return std::any_of(splits.map.begin(), splits.map.end(), [&](const Value::Entry& split) {
+    return field_value(split, field) != nullptr;
+  });
+}
+
+/// To predict, data need no labels: a field is missed only where it is asked for.
+Opener no_field(const Value::Entry& split, const std::string& field) {
+  return [at = split.value.at, split = split.key,
+          field](const OpenContext&) -> std::unique_ptr<Source> {
+    fail_at(at, "split '{}' has no field '{}'", split, field);
+  };
 }
 
 void check_split(const Value::Entry& split, const std::vector<std::string>& fields) {
@@ -239,6 +254,9 @@ DatasetSpec read_description(const Value& description) {
   if (format.gives_tokens && description.find("documents") != nullptr) {
     names.insert(names.end(), {kSegmentsField, kPositionsField});
   }
+  // Labels that are described, though no split that is left has any.
+  const bool has_labels = std::find(names.begin(), names.end(), "y") != names.end();
+  if (!has_labels && description.find("y") != nullptr) names.emplace_back("y");
   const std::optional<TokenMask> mask = read_mask(keys.find("mask_tokens"));
   const Value none{};
   std::vector<Reader> options;
@@ -250,20 +268,30 @@ DatasetSpec read_description(const Value& description) {
     if (name != kSegmentsField && name != kPositionsField) field.mask = mask;
     if (field.mask) field.mask->is_label = name == "y";
   }
+  for (const std::string& name : names) {
+    if (splits.map.empty() || description.find(name) != nullptr) continue;
+    if (some_split_has(splits, name)) continue;
+    fail_at(splits.at, "no split has a value for field '{}'; name its file", name);
+  }
   std::shared_ptr<void> kept;
   for (const Value::Entry& entry : splits.map) {
     check_split(entry, names);
     SplitSpec split{
         .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
     for (std::size_t i = 0; i < names.size(); ++i) {
-      split.openers.push_back(format.parse({entry.key, names[i], field_value(entry, names[i]),
-                                            names, description, keys, options[i], kept}));
+      const Value* value = field_value(entry, names[i]);
+      split.openers.push_back(value == nullptr
+                                  ? no_field(entry, names[i])
+                                  : format.parse({entry.key, names[i], *value, names, description,
+                                                  keys, options[i], kept}));
     }
     spec.splits.push_back(std::move(split));
   }
   if (spec.splits.empty()) fail_at(splits.at, "splits must name at least one split");
   check_take(take, spec.splits);
-  for (const Reader& field : options) field.finish();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (some_split_has(splits, names[i])) options[i].finish();
+  }
   keys.finish();
   return spec;
 }

@@ -51,8 +51,7 @@ const std::byte* SampleReader::read_whole(const Rows& rows, std::size_t i) {
   check_values(field_, row, elements_, stored_.data());
   if (!augmenter_) return stored_.data();
   sample_.resize(static_cast<std::size_t>(elements_));
-  convert_elements(stored_.data(), dtype, elements_, field_.conversion, sample_.data());
-  if (!field_.normalization.empty()) normalize(field_.normalization, 0, sample_);
+  convert_and_normalize(stored_.data(), dtype, field_.conversion, field_.normalization, 0, sample_);
   const float* augmented =
       (*augmenter_)(sample_.data(), rows.pass, rows.first + static_cast<std::int64_t>(i));
   return reinterpret_cast<const std::byte*>(augmented);

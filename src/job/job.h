@@ -54,6 +54,10 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
+/// The same to predict: of the split of that name, or that which is evaluated by default, just what
+/// the inputs of the model take; no other split is opened. It stands as `train`.
+Job make_prediction_job(config::Config config, int devices, const std::string& split);
+
 /// The same without data: its signature is what the model states.
 Job job_without_data(config::Config config, int devices);
 

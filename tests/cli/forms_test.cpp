@@ -52,6 +52,39 @@ struct FormsFolder : JobFolder {
 
 }  // namespace
 
+TEST_CASE("data to predict from need no labels") {
+  const JobFolder folder;
+  folder.write("train.csv", "a,b,y\n1,2,3\n2,3,5\n3,4,7\n4,5,9\n");
+  folder.write("test.csv", "b,a\n3,2\n6,5\n");
+  folder.write("c.yaml", R"(mesh: {data: 2}
+dataset: {format: csv, splits: {train: train.csv, test: test.csv}, x: {columns: [a, b]}, y: {columns: y}}
+model: {input: [2], layers: [Dense: {name: d, units: 1}]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 2, epochs: 2, validation_split: 0.5}
+run_directory: run
+)");
+  output(folder, "fit c.yaml --verbose 0");
+  CHECK(output(folder, "predict c.yaml --from run --split test --verbose 0") ==
+        "wrote run/predictions.npy: float32[2, 1]\n");
+  const std::string expected = folder.read("run/predictions.npy");
+  for (const char* splits : {"{test: test.csv}", "{test: {x: test.csv}}",
+                             "{train: {x: train.csv, y: train.csv}, test: {x: test.csv}}"}) {
+    output(folder,
+           std::string("predict c.yaml --from run --split test --verbose 0 'dataset.splits=") +
+               splits + "' --output p.npy");
+    CHECK(folder.read("p.npy") == expected);
+  }
+  CHECK(output(folder, "predict c.yaml --from run --verbose 0") ==
+        "wrote run/predictions.npy: float32[2, 1]\n");
+  CHECK(complaint(folder, "evaluate c.yaml --from run --split test", 3).find("no column 'y'") !=
+        std::string::npos);
+  CHECK(complaint(folder,
+                  "evaluate c.yaml --from run --split test 'dataset.splits={train: {x: train.csv, "
+                  "y: train.csv}, test: {x: test.csv}}'",
+                  2)
+            .find("split 'test' has no field 'y'") != std::string::npos);
+}
+
 TEST_CASE("several outputs are fitted, evaluated and predicted, each under its name") {
   const FormsFolder folder;
   const std::string fit = folder.output("fit c.yaml --verbose 0");

@@ -77,6 +77,8 @@ bool has_emulated_cudnn() {
          std::getenv("EMULATED_GPU_CUDNN") == nullptr;
 }
 
+bool has_emulated_cublaslt() { return std::getenv("EMULATED_GPU_CACHE") != nullptr; }
+
 Backend& gpu_backend() {
   static const auto backend = make_cuda_backend(0);
   return *backend;

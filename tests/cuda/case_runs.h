@@ -22,6 +22,9 @@ void check_cases(const std::set<std::string, std::less<>>& ops);
 /// and may have none.
 bool has_emulated_cudnn();
 
+/// Whether cuBLASLt is that of tests/emulated_gpu, which does all that it is asked for.
+bool has_emulated_cublaslt();
+
 /// The backend of GPU 0.
 Backend& gpu_backend();
 

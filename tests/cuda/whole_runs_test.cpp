@@ -128,7 +128,8 @@ fit: {batch_size: 16}
   const Trajectory whole = train(text, {.steps = 4});
   const auto rounded = [&] { return train("tensor_float_32: true\n" + text, {.steps = 4}); };
   const Trajectory first = rounded();
-  CHECK(loss_difference(first, whole) > 0);
+  // Products as small as these cuBLASLt may leave as they are.
+  if (has_emulated_cublaslt()) CHECK(loss_difference(first, whole) > 0);
   CHECK(loss_difference(first, whole) < 1e-3);
   CHECK(rounded().digest == first.digest);
 }

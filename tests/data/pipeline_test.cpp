@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -116,11 +117,25 @@ TEST_CASE("mean and std are per channel, after scale") {
   CHECK(floats(noise(dir, "std: 2").split("train"), "x")[11] == 5.5F);
   // Parts that begin in the middle of a pixel.
   const data::Dataset opened = noise(dir, "mean: [0, 10, 20]");
+  const std::array<std::uint8_t, 2> stored{10, 11};
   std::vector<float> part(2);
-  part = {10, 11};
-  normalize(opened.split("train").fields[0].normalization, 4, part);
+  convert_and_normalize(reinterpret_cast<const std::byte*>(stored.data()), DType::kUInt8, {},
+                        opened.split("train").fields[0].normalization, 4, part);
   CHECK(part == std::vector<float>{0, -9});
   CHECK(noise(dir, "mean: 0").split("train").fields[0].dtype == DType::kFloat32);
+}
+
+TEST_CASE("of large numbers that hardly differ the mean is taken off before they are rounded") {
+  const TempDir dir;
+  dir.write("rows.csv", "north,y\n5270000.25,0\n5270000.5,1\n5270001.75,2\n5269998,3\n");
+  const auto split = [&](const std::string& options) {
+    const std::string text = "{format: csv, splits: {train: rows.csv}, x: {columns: [north], " +
+                             options + "}, y: {columns: [y]}}";
+    return dataset(dir, text, 0).split("train");
+  };
+  CHECK(floats(split("mean: 5270000.25, std: 0.5"), "x") == std::vector<float>{0, 0.5F, 3, -4.5F});
+  CHECK(floats(split("scale: 2, mean: 10540000, std: 0.5"), "x") ==
+        std::vector<float>{1, 2, 7, -8});
 }
 
 TEST_CASE("a sample may be given another shape of as many numbers") {

@@ -72,6 +72,9 @@ void add_conversions(std::vector<OpCase>& cases) {
   Attrs for_all = conversion("float32", 1.0, 0.0);
   for_all.set("mean", std::vector<double>{1.5});
   for_all.set("std", std::vector<double>{0.3});
+  Attrs far = conversion("float32", 1.0, 0.5);  // from what float32 tells apart
+  far.set("mean", std::vector<double>{100'000'004.0});
+  far.set("std", std::vector<double>{3.0});
   const std::vector<Attrs> reals{conversion("float32", 1 / 255.0, 0.0), per_channel, for_all};
   const std::vector<Shape> shapes{{5}, {7, 3}, {4, 2, 3}, {6, 5, 4, 3}, {0, 3}, {3, 0}};
   for (const Shape& shape : shapes) {
@@ -90,6 +93,7 @@ void add_conversions(std::vector<OpCase>& cases) {
     };
     for (const Attrs& attrs : reals) add(bytes, attrs, DType::kFloat32);
     add(integers(DType::kInt64, shape, -9, 9), per_channel, DType::kFloat32);
+    add(integers(DType::kInt32, shape, 100'000'000, 100'000'009), far, DType::kFloat32);
     add(uniform(shape), conversion("float32", 1.0, 0.0), DType::kFloat32);
     add(bytes, conversion("int32", 1.0, -1.0), DType::kInt32);
     add(integers(DType::kInt64, shape, -9, 9), conversion("int32", 1.0, 0.0), DType::kInt32);

@@ -22,12 +22,7 @@ struct Converter {
       : from(args.inputs[0].type.dtype),
         conversion{args.output.type.dtype, args.attrs.real("scale"), args.attrs.real("offset")} {
     if (args.attrs.find("mean") == nullptr) return;
-    for (const double mean : args.attrs.reals("mean")) {
-      normalization.mean.push_back(static_cast<float>(mean));
-    }
-    for (const double std : args.attrs.reals("std")) {
-      normalization.std.push_back(static_cast<float>(std));
-    }
+    normalization = {args.attrs.reals("mean"), args.attrs.reals("std")};
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_of(from)); }
@@ -43,10 +38,9 @@ struct Converter {
 
   /// Elements of which the first stands at place `start` of its row.
   void run(const std::byte* raw, std::int64_t start, std::int64_t count, std::byte* out) const {
-    convert(raw, count, out);
-    if (normalization.empty()) return;
-    normalize(normalization, start,
-              {reinterpret_cast<float*>(out), static_cast<std::size_t>(count)});
+    if (normalization.empty()) return convert(raw, count, out);
+    convert_and_normalize(raw, from, conversion, normalization, start,
+                          {reinterpret_cast<float*>(out), static_cast<std::size_t>(count)});
   }
 };
 

@@ -21,8 +21,8 @@ struct PredictArguments {
 };
 
 ExitCode run(const PredictArguments& arguments) {
-  Job job = load_job(*arguments.weights->job, "predict", {"--from", arguments.weights->from});
-  const data::Split split = evaluation_split(job, arguments.weights->split);
+  Job job = load_prediction_job(*arguments.weights, "predict");
+  const data::Split split = job.train;
   if (!arguments.weights->job->dump.empty()) {
     print_stage(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
     return ExitCode::kOk;

@@ -11,12 +11,15 @@
 namespace meshwork::reference {
 namespace {
 
-/// A float32 number of place `channel` in the last dimension.
-float normalized(const Attrs& attrs, float value, std::int64_t channel) {
-  if (attrs.find("mean") == nullptr) return value;
-  const std::vector<double>& mean = attrs.reals("mean");
-  const std::size_t i = mean.size() == 1 ? 0 : static_cast<std::size_t>(channel);
-  return (value - static_cast<float>(mean[i])) / static_cast<float>(attrs.reals("std")[i]);
+/// A number of place `channel` in the last dimension, stored as `stored`, as float32.
+float normalized(const Attrs& attrs, double value, DType stored, std::int64_t channel) {
+  if (attrs.find("mean") == nullptr) return static_cast<float>(value);
+  const std::size_t i = attrs.reals("mean").size() == 1 ? 0 : static_cast<std::size_t>(channel);
+  const double mean = attrs.reals("mean")[i];
+  const float centred = has_more_digits_than_float32(stored)
+                            ? static_cast<float>(value - mean)
+                            : static_cast<float>(value) - static_cast<float>(mean);
+  return centred / static_cast<float>(attrs.reals("std")[i]);
 }
 
 std::int32_t whole(double value) {
@@ -41,7 +44,7 @@ void write(const KernelArgs& args, std::int64_t i, const Shape& index, const std
     y.as<float>()[i] = 0;
   } else {
     const std::int64_t channel = index.empty() ? 0 : index.back() + y.region.offset.back();
-    y.as<float>()[i] = normalized(args.attrs, static_cast<float>(value), channel);
+    y.as<float>()[i] = normalized(args.attrs, value, args.inputs[0].type.dtype, channel);
   }
 }
 

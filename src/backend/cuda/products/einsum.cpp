@@ -126,10 +126,15 @@ std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
   return products;
 }
 
+/// Kernels of cuBLASLt may read so many bytes of a bias at once, and choosing one does not ask.
+constexpr std::uintptr_t kBiasAlignment = 16;
+
 /// The same with their epilogue if cuBLASLt can add the bias on its way, else without.
 std::vector<Product> products_for(CudaStream& stream, const EinsumPlan& plan,
                                   const Tensors& tensors, const Epilogue& epilogue) {
-  if (epilogue.bias != nullptr && !plan.copy_y && !plan.swapped && plan.n == epilogue.columns) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(epilogue.bias) % kBiasAlignment == 0;
+  if (epilogue.bias != nullptr && is_aligned && !plan.copy_y && !plan.swapped &&
+      plan.n == epilogue.columns) {
     std::vector<Product> products = products_of(plan, tensors, epilogue);
     const auto is_taken = [&](const Product& product) { return has_epilogue(stream, product); };
     if (std::all_of(products.begin(), products.end(), is_taken)) return products;

@@ -8,6 +8,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/tables/kernels.h"
 #include "base/check.h"
+#include "base/conversion.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -17,7 +18,8 @@ constexpr std::int64_t kMostChannels = 256;  // as many as a block has threads
 constexpr std::int64_t kMostBlocks = 2048;   // each makes tables first
 
 // Threads take groups of N neighbours. FROM is the stored type, TO float or int32; bytes go through
-// a table of all 256. Channels repeat along the last dimension.
+// a table of all 256. Channels repeat along the last dimension. MORE_DIGITS than float32 has: the
+// mean is taken off in double.
 constexpr char kText[] = R"cuda(
 struct Dim {
   int64 from, to;  // elements
@@ -33,7 +35,8 @@ struct Rows {
 struct Channels {
   double scale, offset;
   Divisor count;
-  float mean[CHANNELS], std[CHANNELS];
+  double mean[CHANNELS];
+  float std[CHANNELS];
 };
 
 // A whole number, to 1e-6 of it, that int32 can hold; else 0.
@@ -45,9 +48,12 @@ DEVICE void store(int32& y, double value) {
 }
 DEVICE void store(float& y, double value) { y = (float)value; }
 
+DEVICE double scaled(FROM x, const Channels& channels) {
+  return (double)computed(x) * channels.scale + channels.offset;
+}
 DEVICE TO converted(FROM x, const Channels& channels) {
   TO y;
-  store(y, (double)computed(x) * channels.scale + channels.offset);
+  store(y, scaled(x, channels));
   return y;
 }
 
@@ -58,9 +64,10 @@ KERNEL(convert, TO* y, const FROM* x, const int32* index, const Rows rows, const
   of_byte[threadIdx.x] = converted((FROM)threadIdx.x, channels);
 #endif
 #if NORMALIZES
-  __shared__ float mean[CHANNELS], std[CHANNELS];
+  __shared__ MEAN mean[CHANNELS];
+  __shared__ float std[CHANNELS];
   if (threadIdx.x < channels.count.value) {
-    mean[threadIdx.x] = channels.mean[threadIdx.x];
+    mean[threadIdx.x] = (MEAN)channels.mean[threadIdx.x];
     std[threadIdx.x] = channels.std[threadIdx.x];
   }
 #endif
@@ -86,10 +93,15 @@ KERNEL(convert, TO* y, const FROM* x, const int32* index, const Rows rows, const
       for (int n = 0; n < N; ++n) {
 #if BYTES
         TO value = of_byte[(uint8)stored.v[n]];
+#elif NORMALIZES && MORE_DIGITS
+        TO value = (TO)(scaled(stored.v[n], channels) - mean[channel]);
 #else
         TO value = converted(stored.v[n], channels);
 #endif
-#if NORMALIZES
+#if NORMALIZES && MORE_DIGITS
+        value = value / std[channel];
+        if (++channel == channels.count.value) channel = 0;
+#elif NORMALIZES
         value = (value - mean[channel]) / std[channel];
         if (++channel == channels.count.value) channel = 0;
 #endif
@@ -114,7 +126,8 @@ struct KernelRows {
 struct KernelChannels {
   double scale = 1, offset = 0;
   Divisor count{};
-  std::array<float, kMostChannels> mean{}, std{};
+  std::array<double, kMostChannels> mean{};
+  std::array<float, kMostChannels> std{};
 };
 static_assert(sizeof(KernelRows) + sizeof(KernelChannels) < 4000);
 
@@ -142,7 +155,7 @@ KernelChannels channels_of(const Attrs& attrs, std::int64_t channel, std::int64_
   for (std::int64_t c = 0; c < count; ++c) {
     const auto to = static_cast<std::size_t>(c);
     const auto from = mean.size() == 1 ? 0 : static_cast<std::size_t>(channel + c);
-    result.mean.at(to) = static_cast<float>(mean.at(from));
+    result.mean.at(to) = mean.at(from);
     result.std.at(to) = static_cast<float>(std.at(from));
   }
   return result;
@@ -175,11 +188,14 @@ Launch launch(const KernelArgs& args, const RowCopy& copy, const KernelChannels&
     count *= dim->extent / step;
   }
   const bool normalizes = args.attrs.find("mean") != nullptr;
+  const bool has_more_digits = has_more_digits_than_float32(x.type.dtype);
   const Source source{"convert", std::string(kIndexText) + std::string(kGroupText) + kText,
                       define_index(count) + define("FROM", x.type.dtype) +
                           define("TO", y.type.dtype) + define("N", n) + define("BYTES", size == 1) +
-                          define("NORMALIZES", normalizes) + define("DIMS", kMostDims) +
-                          define("CHANNELS", kMostChannels)};
+                          define("NORMALIZES", normalizes) +
+                          define("MORE_DIGITS", has_more_digits) +
+                          define("MEAN", has_more_digits ? DType::kFloat64 : DType::kFloat32) +
+                          define("DIMS", kMostDims) + define("CHANNELS", kMostChannels)};
   Grid grid = grid_of(count);
   grid.blocks = std::min(grid.blocks, kMostBlocks);
   return kernel_launch(stream_of(args), source, "convert", grid, to, from, copy.index, rows,

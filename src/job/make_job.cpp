@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "device/cuda_device.h"
+#include "job/job.h"
+#include "machine/launch.h"
+#include "machine/topology.h"
+#include "model/sample_weights.h"
+#include "sharding/refine_mesh.h"
+
+namespace meshwork {
+namespace {
+
+constexpr std::string_view kLabel = "y";
+
+void add_field(const Field& field, Signature& signature) {
+  if (field.name == kLabel) {
+    signature.label = field;
+  } else if (field.name == kSampleWeight) {
+    signature.sample_weight = field;
+  } else {
+    signature.inputs.push_back(field);
+  }
+}
+
+/// How a program gets a field; nullopt: as the model reads it.
+std::optional<StoredField> stored_field(const data::Field& field, ProgramKind kind) {
+  const data::Arrival arrival = data::arrival_of(field, trains(kind));
+  StoredField stored{.dtype = field.source->info().dtype,
+                     .conversion = field.conversion,
+                     .normalization = field.normalization,
+                     .classes = field.classes};
+  if (arrival == data::Arrival::kAugmented) return std::nullopt;
+  if (arrival == data::Arrival::kRows) stored.resident = field.source->info().shape[0];
+  if (kind != ProgramKind::kPredict) stored.mask = field.mask;
+  const bool is_raw = stored.resident == 0 && !stored.mask && stored.dtype == field.dtype &&
+                      !field.conversion.scales() && field.normalization.empty() &&
+                      field.classes == 0;
+  if (is_raw) return std::nullopt;
+  return stored;
+}
+
+}  // namespace
+
+Signature signature_of(const data::Split& split) {
+  Signature signature;
+  for (const data::Field& field : split.fields)
+    add_field({field.name, field.dtype, field.shape}, signature);
+  return signature;
+}
+
+Signature signature_of(const data::Split& split, ProgramKind kind) {
+  Signature signature;
+  for (const data::Field& field : split.fields) {
+    add_field({field.name, field.dtype, field.shape, stored_field(field, kind)}, signature);
+  }
+  return signature;
+}
+
+namespace {
+
+/// Whether there is a GPU, and all that it needs.
+bool have_gpus() {
+  try {
+    return gpu_count() > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Target target_of(const config::Config& config, const Mesh& mesh) {
+  const bool on_gpus = config.device == config::DeviceKind::kCuda ||
+                       (config.device == config::DeviceKind::kAuto && have_gpus());
+  if (on_gpus) {
+    Target target = cuda_target();
+    target.tensor_float32 = config.tensor_float32;
+    target.nccl = config.collectives == config::Collectives::kNccl;
+    return target;
+  }
+  const JobLaunch launch = launch_from_environment();
+  return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
+}
+
+namespace {
+
+/// The mesh with axes in parts where heads of keys are fewer than devices; as it is where the model
+/// has mistakes, of which compiling tells.
+Mesh refined_mesh(const Job& job) {
+  if (job.config.layout_map.empty() || job.mesh.num_devices() == 1) return job.mesh;
+  try {
+    const Graph graph = build_model(job.config, job.signature, Mode::kPredict, 1);
+    return refine_mesh(graph, job.config, job.mesh);
+  } catch (const Error&) {
+    return job.mesh;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// What a job is made of before its data are opened.
+Job job_with_dataset(config::Config config, int devices) {
+  if (config.dataset.is_null()) {
+    fail("{}: no dataset; add 'dataset: fashion_mnist' or a description in place", config.file);
+  }
+  Job job;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.target = target_of(config, job.mesh);
+  job.dataset = std::make_shared<data::Dataset>(config.dataset, config.seed);
+  job.config = std::move(config);
+  return job;
+}
+
+}  // namespace
+
+Job make_job(config::Config given, int devices) {
+  Job job = job_with_dataset(std::move(given), devices);
+  config::Config& config = job.config;
+  job.train = job.dataset->split("train");
+  if (config.fit.validation_split > 0) {
+    auto [train, validation] = data::split_validation(job.train, config.fit.validation_split);
+    job.train = std::move(train);
+    if (config.fit.validation) job.validation = std::move(validation);
+  } else if (config.fit.validation) {
+    const auto name = job.dataset->validation_name();
+    if (!name) {
+      config::fail_at(config.fit.at,
+                      "fit: validation is true, but dataset '{}' has no validation or test split; "
+                      "set validation_split, or validation: false",
+                      job.dataset->name());
+    }
+    job.validation = job.dataset->split(*name);
+  }
+  job.signature = signature_of(job.train);
+  if (config.fit.steps_per_epoch && !config.fit.batch_size_is_given) {
+    const std::int64_t steps = *config.fit.steps_per_epoch;
+    config.fit.batch_size = (job.train.samples - 1) / steps + 1;
+  }
+  if (config.fit.drop_remainder && job.train.samples < config.fit.batch_size) {
+    config::fail_at(config.fit.at,
+                    "fit: drop_remainder leaves no batch: {} samples to train on do not fill one "
+                    "of {}; lower batch_size",
+                    job.train.samples, config.fit.batch_size);
+  }
+  job.mesh = refined_mesh(job);
+  return job;
+}
+
+namespace {
+
+/// The fields of the data that inputs of the model take, by the rule of add_inputs(); all of them
+/// where that finds none.
+std::vector<std::string> input_fields(const config::Config& config,
+                                      const std::vector<std::string>& fields) {
+  std::set<std::string> labels;
+  if (config.compile) {
+    for (const config::ObjectiveSpec& objective : config.compile->objectives) {
+      labels.insert(objective.label.empty() ? objective.output : objective.label);
+    }
+  }
+  std::vector<std::string> named, data, candidates;
+  for (const std::string& field : fields) {
+    const auto& inputs = config.model.inputs;
+    if (std::any_of(inputs.begin(), inputs.end(),
+                    [&](const config::InputSpec& input) { return input.name == field; })) {
+      named.push_back(field);
+    }
+    if (field == kLabel || field == kSampleWeight) continue;
+    data.push_back(field);
+    if (!labels.contains(field)) candidates.push_back(field);
+  }
+  if (named.size() == config.model.inputs.size()) return named;
+  if (config.model.inputs.size() == 1 && candidates.size() == 1) return candidates;
+  if (config.model.inputs.size() == 1 && data.size() == 1) return data;
+  return fields;
+}
+
+data::Split prediction_split(const Job& job, const std::string& name) {
+  const config::FitSpec& fit = job.config.fit;
+  if (!name.empty()) return job.dataset->split(name);
+  if (fit.validation && fit.validation_split > 0) {
+    return data::split_validation(job.dataset->split("train"), fit.validation_split).second;
+  }
+  return job.dataset->split(job.dataset->validation_name().value_or("train"));
+}
+
+}  // namespace
+
+Job make_prediction_job(config::Config config, int devices, const std::string& split) {
+  Job job = job_with_dataset(std::move(config), devices);
+  job.dataset->keep_fields(input_fields(job.config, job.dataset->field_names()));
+  job.train = prediction_split(job, split);
+  job.signature = signature_of(job.train);
+  job.mesh = refined_mesh(job);
+  return job;
+}
+
+Job job_without_data(config::Config config, int devices) {
+  Job job;
+  job.mesh = make_mesh(config.mesh, devices);
+  job.target = target_of(config, job.mesh);
+  job.signature = stated_signature(config.model);
+  job.config = std::move(config);
+  job.mesh = refined_mesh(job);
+  return job;
+}
+
+}  // namespace meshwork
