@@ -84,10 +84,11 @@ std::vector<std::string> matches(const std::string& directory, const std::string
                                const std::vector<std::string>& directories,
                                const config::Location& at, const std::string& hint) {
   const bool is_set = !expand(std::string("$") + kDataVariable).empty();
-  fail(ExitCode::kFile, "{}: found {}{}{}{}", config::to_string(at), wanted,
-       fs::path(file).is_absolute() ? "" : fmt::format(" in {}", join(directories, ", ")),
-       is_set ? "" : "; MESHWORK_DATA, where data sets can be kept, is not set",
-       hint.empty() ? "" : "; hint: " + hint);
+  throw MissingData(fmt::format(
+      "{}: found {}{}{}{}", config::to_string(at), wanted,
+      fs::path(file).is_absolute() ? "" : fmt::format(" in {}", join(directories, ", ")),
+      is_set ? "" : "; MESHWORK_DATA, where data sets can be kept, is not set",
+      hint.empty() ? "" : "; hint: " + hint));
 }
 
 }  // namespace

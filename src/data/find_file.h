@@ -3,9 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "config/value.h"
 
 namespace meshwork::data {
+
+/// What find_file and its like throw: an Error of ExitCode::kFile for data that are not there.
+class MissingData : public Error {
+ public:
+  explicit MissingData(const std::string& message) : Error(ExitCode::kFile, message) {}
+};
 
 /// Where the files of a dataset are looked for, in this order: `$MESHWORK_DATA/<name>/`, the
 /// folder of the description, and `listed`, of which relative ones start at the folder of the
@@ -16,8 +23,8 @@ std::vector<std::string> search_directories(const std::string& name,
                                             const std::vector<std::string>& listed);
 
 /// The path of `file` in the first directory that has it, unpacked or as `.gz`, whichever way it
-/// is named; an absolute path is looked for only there. Throws Error with ExitCode::kFile that
-/// begins with `at`, lists the places and ends with `hint` (which may be empty).
+/// is named; an absolute path is looked for only there. Throws MissingData, which begins with `at`,
+/// lists the places and ends with `hint` (which may be empty).
 std::string find_file(const std::string& file, const std::vector<std::string>& directories,
                       const config::Location& at, const std::string& hint);
 

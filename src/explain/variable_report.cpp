@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "optim/optimizer.h"
 #include "train/callbacks/callback.h"
 
@@ -81,14 +80,7 @@ Job job_for_checks(const config::Config& config, int devices, std::string& missi
     check_optimizer(config.compile->optimizer);
     check_callbacks(config);
   }
-  try {
-    return make_job(config, devices);
-  } catch (const Error& error) {
-    const bool no_data = error.code() == ExitCode::kFile || config.dataset.is_null();
-    if (!no_data) throw;
-    missing = error.what();
-  }
-  return job_without_data(config, devices);
+  return make_job_if_possible(config, devices, missing);
 }
 
 const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {

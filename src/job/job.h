@@ -61,6 +61,9 @@ Job make_prediction_job(config::Config config, int devices, const std::string& s
 /// The same without data: its signature is what the model states.
 Job job_without_data(config::Config config, int devices);
 
+/// As make_job(); without data where they are not there, of which `missing` then tells.
+Job make_job_if_possible(const config::Config& config, int devices, std::string& missing);
+
 /// What the compiler may know of the devices that a configuration asks for, in this launch.
 Target target_of(const config::Config& config, const Mesh& mesh);
 

@@ -275,6 +275,7 @@ class Layers {
 
 Json optimizer_of(const config::ClassSpec& spec) {
   Json arguments = arguments_of(spec);
+  arguments.erase("exclude_from_weight_decay");  // in Keras a call, which its files leave out, too
   if (scales_losses(spec)) {
     const LossScaling scaling = read_loss_scaling(spec);
     arguments["inner_optimizer"] = optimizer_of(scaling.inner);

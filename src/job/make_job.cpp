@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/find_file.h"
 #include "device/cuda_device.h"
 #include "job/job.h"
 #include "machine/launch.h"
@@ -207,6 +208,18 @@ Job job_without_data(config::Config config, int devices) {
   job.config = std::move(config);
   job.mesh = refined_mesh(job);
   return job;
+}
+
+Job make_job_if_possible(const config::Config& config, int devices, std::string& missing) {
+  try {
+    return make_job(config, devices);
+  } catch (const data::MissingData& error) {
+    missing = error.what();
+  } catch (const Error& error) {
+    if (!config.dataset.is_null()) throw;
+    missing = error.what();
+  }
+  return job_without_data(config, devices);
 }
 
 }  // namespace meshwork

@@ -70,7 +70,8 @@ std::vector<Need> needs_of_all(const Job& job, std::int64_t arena_bytes, HostGro
 std::optional<int> device_without_memory(const std::vector<Need>& all) {
   for (std::size_t device = 0; device < all.size(); ++device) {
     const Sum sum = needs_on(all[device].node, all);
-    if (sum.arenas + sum.data > all[device].available) return static_cast<int>(device);
+    const std::int64_t available = all[device].available;  // 0: the system does not say
+    if (available > 0 && sum.arenas + sum.data > available) return static_cast<int>(device);
   }
   return std::nullopt;
 }

@@ -48,6 +48,19 @@ TEST_CASE("validate says ok, and what it read") {
         "description in place\n");
 }
 
+TEST_CASE("data that are missing are told, data that are damaged are an error") {
+  const Folder folder;
+  const std::string dataset =
+      "c.yaml 'dataset={format: npy, splits: {train: {x: x.npy, y: x.npy}}}'";
+  const Finished missing = folder.validate(dataset);
+  CHECK(missing.exit_code == 0);
+  CHECK(missing.out.find("  the data could not be checked: command line: ") != std::string::npos);
+  std::ofstream(folder.path + "/x.npy") << "no array";
+  const Finished damaged = folder.validate(dataset);
+  CHECK(damaged.exit_code == 3);
+  CHECK(damaged.err.find("x.npy: ") != std::string::npos);
+}
+
 TEST_CASE("--mesh and assignments come before or after the file") {
   const Folder folder;
   for (const char* arguments :

@@ -170,6 +170,15 @@ compile: {loss: {SparseCategoricalCrossentropy: {from_logits: true}}, optimizer:
   CHECK(metric.at("registered_name") == "keras_hub>Perplexity");
 }
 
+TEST_CASE("what Keras's own files leave out of an optimizer is left out") {
+  const Json model = config_of(kOneOutput +
+                               "compile: {loss: mse, optimizer: {AdamW: {weight_decay: 0.5, "
+                               "exclude_from_weight_decay: [bias]}}}\n");
+  const Json& arguments = model.at("compile_config").at("optimizer").at("config");
+  CHECK(arguments.at("weight_decay") == 0.5);
+  CHECK_FALSE(arguments.contains("exclude_from_weight_decay"));
+}
+
 TEST_CASE("what scales losses stands around the optimizer") {
   const Json model = config_of("precision: mixed_float16\n" + kOneOutput +
                                "compile: {loss: mse, optimizer: {SGD: {momentum: 0.5}}}\n");
