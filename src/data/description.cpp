@@ -23,8 +23,7 @@ constexpr std::array<std::string_view, 24> kReserved{
     "files",      "context",     "stride",      "unit",          "vocabulary",
     "dtype",      "mask_tokens", "tokenizer",   "documents"};
 
-/// The fields that the first split given as a map names, else x and y.
-/// Those of the split that has most; labels may be missing from others.
+/// The fields of the split given as a map that names most, else x and y. Others may lack labels.
 std::vector<std::string> field_names(const Value& splits) {
   std::vector<std::string> most;
   for (const Value::Entry& split : splits.map) {

@@ -46,8 +46,9 @@ std::optional<StoredField> stored_field(const data::Field& field, ProgramKind ki
 
 Signature signature_of(const data::Split& split) {
   Signature signature;
-  for (const data::Field& field : split.fields)
+  for (const data::Field& field : split.fields) {
     add_field({field.name, field.dtype, field.shape}, signature);
+  }
   return signature;
 }
 
@@ -98,10 +99,6 @@ Mesh refined_mesh(const Job& job) {
     return job.mesh;
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// What a job is made of before its data are opened.
 Job job_with_dataset(config::Config config, int devices) {

@@ -78,7 +78,7 @@ std::string create_next_free(const std::string& path) {
   std::string name = path;
   std::error_code code;
   for (int number = 2; !fs::create_directory(name, code); ++number) {
-    if (!fs::exists(name)) return name;  // create() says why
+    if (!fs::exists(name, code)) return name;  // create() says why
     name = fmt::format("{}-{}", path, number);
   }
   return name;

@@ -101,8 +101,8 @@ class ModelCheckpoint : public Callback {
     const std::int64_t epoch = counts.at("epoch");
     if (!should_save(epoch, logs, file, training)) return;
     const bool is_saved = write_or_warn(training, [&] { training.save_weights(file); });
-    if (verbose_ && is_saved)
-      training.say(fmt::format("Epoch {}: finished saving model to {}", epoch, file));
+    if (!verbose_ || !is_saved) return;
+    training.say(fmt::format("Epoch {}: finished saving model to {}", epoch, file));
   }
 
   bool should_save(std::int64_t epoch, const Logs& logs, const std::string& file,
