@@ -64,6 +64,9 @@ Job job_without_data(config::Config config, int devices);
 /// As make_job(); without data where they are not there, of which `missing` then tells.
 Job make_job_if_possible(const config::Config& config, int devices, std::string& missing);
 
+/// The split that evaluate and predict read: `name`, or validation, else test, else train.
+data::Split evaluation_split(const Job& job, const std::string& name);
+
 /// What the compiler may know of the devices that a configuration asks for, in this launch.
 Target target_of(const config::Config& config, const Mesh& mesh);
 

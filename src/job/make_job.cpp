@@ -177,7 +177,9 @@ std::vector<std::string> input_fields(const config::Config& config,
   return fields;
 }
 
-data::Split prediction_split(const Job& job, const std::string& name) {
+}  // namespace
+
+data::Split evaluation_split(const Job& job, const std::string& name) {
   const config::FitSpec& fit = job.config.fit;
   if (!name.empty()) return job.dataset->split(name);
   if (fit.validation && fit.validation_split > 0) {
@@ -186,12 +188,10 @@ data::Split prediction_split(const Job& job, const std::string& name) {
   return job.dataset->split(job.dataset->validation_name().value_or("train"));
 }
 
-}  // namespace
-
 Job make_prediction_job(config::Config config, int devices, const std::string& split) {
   Job job = job_with_dataset(std::move(config), devices);
   job.dataset->keep_fields(input_fields(job.config, job.dataset->field_names()));
-  job.train = prediction_split(job, split);
+  job.train = evaluation_split(job, split);
   job.signature = signature_of(job.train);
   job.mesh = refined_mesh(job);
   return job;

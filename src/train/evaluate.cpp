@@ -43,12 +43,6 @@ Logs Evaluator::run(std::ostream& out, int verbose) {
   return runner_.logs();
 }
 
-data::Split evaluation_split(const Job& job, const std::string& name) {
-  if (!name.empty()) return job.dataset->split(name);
-  if (job.validation) return *job.validation;
-  return job.dataset->split(job.dataset->validation_name().value_or("train"));
-}
-
 data::Split validation_part(const Job& job) {
   data::Split split = *job.validation;
   const config::FitSpec& fit = job.config.fit;

@@ -23,9 +23,6 @@ class Evaluator {
   data::Loader loader_;
 };
 
-/// The split that evaluate and predict read: `name`, or validation, else test, else train.
-data::Split evaluation_split(const Job& job, const std::string& name);
-
 /// What fit validates on: validation_steps batches from the first one on, every time; all of them
 /// where there are no more. The job must have validation data.
 data::Split validation_part(const Job& job);

@@ -205,17 +205,25 @@ TEST_CASE("two runs in one directory: the second is refused, and the first takes
   check_checkpoints(run);
 }
 
+/// How four ranks end, of which one is stopped when a file is there. `patience`: their
+/// stall_timeout, in seconds.
+Ending end_with_rank_stopped(int rank, const std::string& file, double patience,
+                             const std::string& command) {
+  return run_job(
+      fmt::format("/usr/bin/env mpirun --oversubscribe -n 4 {} 'stall_timeout={:.0f} s' & P=$!\n"
+                  "{}kill -STOP $(pgrep -P $P | sed -n {}p)\nwait $P",
+                  command, patience, wait_for(file), rank + 1));
+}
+
 TEST_CASE("a rank that stands still ends the job, which says who waits for what") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
   const std::string run = directory.file("run");
   // Longer than a host that has no time for them lets all ranks stand still.
   const double patience = quick_seconds(4, program() + " --version") / 6;
-  const Ending ending = run_job(fmt::format(
-      "/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=500 "
-      "fit.callbacks.EarlyStopping.patience=500 'stall_timeout={:.0f} s' & P=$!\n"
-      "{}kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
-      program() + fit(config, run), patience, wait_for(run + "/checkpoints/*/index.json")));
+  const Ending ending = end_with_rank_stopped(
+      2, run + "/checkpoints/*/index.json", patience,
+      program() + fit(config, run) + " fit.epochs=500 fit.callbacks.EarlyStopping.patience=500");
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
   CHECK(ending.seconds < 20 + 5 * patience);
@@ -233,11 +241,10 @@ TEST_CASE("a rank that stands still before the first step ends the job") {
   const std::string config = write_config(directory);
   const std::string run = directory.file("run");
   const double patience = quick_seconds(4, program() + " --version") / 6;
-  const Ending ending = run_job(
-      fmt::format("/usr/bin/env mpirun --oversubscribe -n 4 {} fit.epochs=100000 checkpoint=false "
-                  "fit.callbacks.EarlyStopping.patience=100000 'stall_timeout={:.0f} s' & P=$!\n"
-                  "{}kill -STOP $(pgrep -P $P | sed -n 3p)\nwait $P",
-                  program() + fit(config, run), patience, wait_for(run + "/run.json")));
+  const Ending ending = end_with_rank_stopped(2, run + "/run.json", patience,
+                                              program() + fit(config, run) +
+                                                  " checkpoint=false fit.epochs=100000 "
+                                                  "fit.callbacks.EarlyStopping.patience=100000");
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
   CHECK(ending.seconds < 20 + 5 * patience);
@@ -250,12 +257,12 @@ TEST_CASE("a prediction that stands still ends, too") {
   const std::string run = directory.file("run");
   output(program() + fit(config, run));
   const double patience = quick_seconds(4, program() + " --version") / 6;
-  const Ending ending = run_job(fmt::format(
-      "/usr/bin/env mpirun --oversubscribe -n 4 {} predict {} --mesh 2x2 --from {} --verbose 0 "
-      "run_directory={} fit.batch_size=2 'stall_timeout={:.0f} s' "
-      "'dataset.splits.test={{x: {{normal: [100000, 30]}}, y: {{normal: [100000, 3]}}}}' "
-      "& P=$!\n{}kill -STOP $(pgrep -P $P | sed -n 2p)\nwait $P",
-      program(), config, run, run, patience, wait_for(run + "/predictions*")));
+  const Ending ending = end_with_rank_stopped(
+      1, run + "/predictions*", patience,
+      fmt::format(
+          "{} predict {} --mesh 2x2 --from {} --verbose 0 run_directory={} fit.batch_size=2 "
+          "'dataset.splits.test={{x: {{normal: [100000, 30]}}, y: {{normal: [100000, 3]}}}}'",
+          program(), config, run, run));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
   CHECK(ending.seconds < 20 + 5 * patience);
