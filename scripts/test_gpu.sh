@@ -74,10 +74,15 @@ check() {
 
 # One test case by its number, in a process of its own: a GPU that has failed has failed for the whole process.
 one_case() {
-  local number=$1 status=0
+  local number=$1 status=0 begin=$SECONDS name
   shift
   timeout "$seconds" "$@" --first="$number" --last="$number" --duration=true >"$work/$number.log" 2>&1 || status=$?
   echo "$status" >"$work/$number.status"
+  name=$(sed -n 's/^[0-9.]* s: //p' "$work/$number.log" | head -1)
+  [ -n "$name" ] || name="test case $number"
+  [ "$status" = 0 ] && echo "passed after $((SECONDS - begin)) s: $name" && return
+  echo "failed after $((SECONDS - begin)) s: $name, exit code $status"
+  cat "$work/$number.log"
 }
 export -f one_case
 export work seconds
@@ -88,13 +93,7 @@ cases() {
   count=$("$@" --count | sed -n 's/.*filters: *\([0-9]*\).*/\1/p')
   seq 1 "$count" | xargs -P "$jobs" -I{} bash -c 'one_case "$@"' - {} "$@"
   for number in $(seq 1 "$count"); do
-    if [ "$(cat "$work/$number.status")" = 0 ]; then
-      passed=$((passed + 1))
-    else
-      failed=$((failed + 1))
-      echo "failed: test case $number of $1, exit code $(cat "$work/$number.status") (124: after $seconds s)"
-      cat "$work/$number.log"
-    fi
+    if [ "$(cat "$work/$number.status")" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
   echo "cases that cuDNN does not take: $(cat "$work"/*.log | grep -c 'cuDNN does not take it' || true)"
   rm -f "$work"/*.log "$work"/*.status

@@ -51,6 +51,18 @@ TEST_CASE("kernels of windows: convolutions of several tiles, parts and slices")
   check_convolutions({{3, 31, 30, 8}, {1, 1, 8, 4}, {1, 1}, {0, 0}, {0, 0}});
 }
 
+TEST_CASE("kernels of windows: convolutions of single pixels, which are products") {
+  for (const std::int64_t shift : {0, 1}) {
+    check_convolutions({{2, 13, 11, 20}, {1, 1, 20, 70}, {1, 1}, {0, 0}, {0, 0}}, shift);
+    check_convolutions({{1, 9, 16}, {1, 16, 3}, {1}, {0}, {0}}, shift);
+    check_convolutions({{2, 3, 4, 5, 1}, {1, 1, 1, 1, 7}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}}, shift);
+  }
+  // Not of all pixels, or of more than there are.
+  check_convolutions({{2, 6, 7, 8}, {1, 1, 8, 9}, {2, 1}, {0, 0}, {0, 0}});
+  check_convolutions({{2, 6, 7, 8}, {1, 1, 8, 9}, {1, 1}, {1, 0}, {0, 1}});
+  check_convolutions({{2, 6, 7, 8}, {1, 1, 4, 10}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 2});
+}
+
 TEST_CASE("kernels of windows: convolutions in groups") {
   check_convolutions({{2, 9, 8, 32}, {3, 3, 16, 40}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, 2});
   check_convolutions({{1, 9, 8, 36}, {3, 3, 18, 34}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, 2});

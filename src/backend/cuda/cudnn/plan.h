@@ -10,7 +10,7 @@
 namespace meshwork::cuda::cudnn {
 
 /// Whether they multiply; they round operands of float32.
-enum class TensorCores { kNever, kMay, kMust };
+enum class TensorCores { kMay, kMust };
 
 /// What is to be computed, and how.
 struct Problem {
@@ -18,7 +18,7 @@ struct Problem {
   std::function<std::vector<Descriptor>(cudnnHandle_t)>
       describe;                ///< as Graph::finish() gives them
   std::int64_t workspace = 0;  ///< bytes that the algorithm may take
-  TensorCores tensor_cores = TensorCores::kNever;
+  TensorCores tensor_cores = TensorCores::kMust;
 };
 
 /// A problem with the algorithm that computes it.

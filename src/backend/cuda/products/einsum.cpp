@@ -8,6 +8,7 @@
 #include "backend/cuda/products/epilogue.h"
 #include "backend/cuda/products/few_rows.h"
 #include "backend/cuda/products/kernels.h"
+#include "backend/cuda/products/padding.h"
 #include "backend/cuda/products/product.h"
 #include "backend/einsum_plan.h"
 #include "base/check.h"
@@ -55,40 +56,6 @@ EinsumPlan plan_for(const Equation& equation) {
   return launches <= kMostLaunches ? plan : plan_einsum(equation, true);
 }
 
-/// Where each part of the workspace begins, in bytes.
-struct Workspace {
-  std::int64_t x = 0, w = 0, y = 0, scratch = 0, end = 0;
-
-  Workspace(const EinsumPlan& plan, DType operands, DType result) {
-    const auto bytes = [](std::int64_t elements, DType dtype) {
-      constexpr std::int64_t kAlignment = 256;
-      const std::int64_t size = elements * static_cast<std::int64_t>(size_of(dtype));
-      return (size + kAlignment - 1) / kAlignment * kAlignment;
-    };
-    w = x + (plan.copy_x ? bytes(plan.x_elements(), operands) : 0);
-    y = w + (plan.copy_w ? bytes(plan.w_elements(), operands) : 0);
-    scratch = y + (plan.copy_y ? bytes(plan.y_elements(), result) : 0);
-    end = scratch + (FewRows::pays(plan)
-                         ? FewRows::workspace(plan, operands)
-                         : product_workspace(plan.stack_size(), plan.m, plan.n, plan.k));
-  }
-};
-
-/// What is multiplied, behind the copies of a plan.
-struct Tensors {
-  std::byte *x, *w, *y;
-  DType operands, result;
-  bool tensor_float32;
-
-  Tensors(const KernelArgs& args, const EinsumPlan& plan, const Workspace& workspace)
-      : x(plan.copy_x ? args.workspace + workspace.x : args.inputs[0].data),
-        w(plan.copy_w ? args.workspace + workspace.w : args.inputs[1].data),
-        y(plan.copy_y ? args.workspace + workspace.y : args.output.data),
-        operands(operands_of(args)),
-        result(args.output.type.dtype),
-        tensor_float32(allows_tensor_float32(args)) {}
-};
-
 /// The matrices at `place` in the stack, and those that follow in dimension `along`.
 MatrixStack matrices_at(std::byte* data, DType dtype, const MatrixView& view, const Shape& place,
                         std::size_t along) {
@@ -97,6 +64,13 @@ MatrixStack matrices_at(std::byte* data, DType dtype, const MatrixView& view, co
   return {data + offset * static_cast<std::int64_t>(size_of(dtype)), view.rows, view.columns,
           place.empty() ? 0 : view.stack[along]};
 }
+
+/// What is multiplied, behind the copies of a plan.
+struct Tensors {
+  std::byte *x = nullptr, *w = nullptr, *y = nullptr;
+  DType operands, result;
+  bool tensor_float32 = false;
+};
 
 /// Products of cuBLASLt: one for each place in all dimensions of the stack but one.
 std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
@@ -126,6 +100,41 @@ std::vector<Product> products_of(const EinsumPlan& plan, const Tensors& tensors,
   return products;
 }
 
+/// Whatever they add: those that are worth it are copied to where cuBLASLt is fast.
+std::int64_t scratch_of_products(const EinsumPlan& plan, DType operands, DType result) {
+  const Product product =
+      products_of(plan, {.operands = operands, .result = result}, Epilogue{}).front();
+  return pays_padding(product) ? padded_workspace(product)
+                               : product_workspace(plan.stack_size(), plan.m, plan.n, plan.k);
+}
+
+/// Where each part of the workspace begins, in bytes.
+struct Workspace {
+  std::int64_t x = 0, w = 0, y = 0, scratch = 0, end = 0;
+
+  Workspace(const EinsumPlan& plan, DType operands, DType result) {
+    const auto bytes = [](std::int64_t elements, DType dtype) {
+      constexpr std::int64_t kAlignment = 256;
+      const std::int64_t size = elements * static_cast<std::int64_t>(size_of(dtype));
+      return (size + kAlignment - 1) / kAlignment * kAlignment;
+    };
+    w = x + (plan.copy_x ? bytes(plan.x_elements(), operands) : 0);
+    y = w + (plan.copy_w ? bytes(plan.w_elements(), operands) : 0);
+    scratch = y + (plan.copy_y ? bytes(plan.y_elements(), result) : 0);
+    end = scratch + (FewRows::pays(plan) ? FewRows::workspace(plan, operands)
+                                         : scratch_of_products(plan, operands, result));
+  }
+};
+
+Tensors tensors_of(const KernelArgs& args, const EinsumPlan& plan, const Workspace& workspace) {
+  return {.x = plan.copy_x ? args.workspace + workspace.x : args.inputs[0].data,
+          .w = plan.copy_w ? args.workspace + workspace.w : args.inputs[1].data,
+          .y = plan.copy_y ? args.workspace + workspace.y : args.output.data,
+          .operands = operands_of(args),
+          .result = args.output.type.dtype,
+          .tensor_float32 = allows_tensor_float32(args)};
+}
+
 /// Kernels of cuBLASLt may read so many bytes of a bias at once, and choosing one does not ask.
 constexpr std::uintptr_t kBiasAlignment = 16;
 
@@ -133,20 +142,23 @@ constexpr std::uintptr_t kBiasAlignment = 16;
 std::vector<Product> products_for(CudaStream& stream, const EinsumPlan& plan,
                                   const Tensors& tensors, const Epilogue& epilogue) {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(epilogue.bias) % kBiasAlignment == 0;
+  std::vector<Product> plain = products_of(plan, tensors, {});
+  if (pays_padding(plain.front())) return plain;
   if (epilogue.bias != nullptr && is_aligned && !plan.copy_y && !plan.swapped &&
       plan.n == epilogue.columns) {
     std::vector<Product> products = products_of(plan, tensors, epilogue);
     const auto is_taken = [&](const Product& product) { return has_epilogue(stream, product); };
     if (std::all_of(products.begin(), products.end(), is_taken)) return products;
   }
-  return products_of(plan, tensors, {});
+  return plain;
 }
 
 Launch bind_products(CudaStream& stream, const std::vector<Product>& products,
                      std::byte* workspace) {
   std::vector<Launch> launches;
   for (const Product& product : products) {
-    launches.push_back(product_launch(stream, product, workspace));
+    launches.push_back(pays_padding(product) ? padded_launch(stream, product, workspace)
+                                             : product_launch(stream, product, workspace));
   }
   return in_turn(std::move(launches));
 }
@@ -168,7 +180,7 @@ Launch finish(const KernelArgs& args, const Epilogue& epilogue) {
 Launch bind_plan(const KernelArgs& args, const EinsumPlan& plan) {
   CudaStream& stream = stream_of(args);
   const Workspace workspace = workspace_of(args, plan);
-  const Tensors tensors(args, plan, workspace);
+  const Tensors tensors = tensors_of(args, plan, workspace);
   std::vector<Launch> launches;
   const auto copy = [&](const auto& dims, DType dtype, const std::byte* from, std::byte* to) {
     if (dims) launches.push_back(copy_launch(stream, *dims, dtype, from, to));
@@ -207,8 +219,12 @@ std::vector<Product> einsum_products(const KernelArgs& args) {
   if (is_empty(equation)) return {};
   const EinsumPlan plan = plan_for(equation);
   if (ByElements::pays(plan) || FewRows::pays(plan)) return {};
-  const Tensors tensors(args, plan, workspace_of(args, plan));
-  return products_for(stream_of(args), plan, tensors, epilogue_of(args));
+  const Tensors tensors = tensors_of(args, plan, workspace_of(args, plan));
+  auto products = products_for(stream_of(args), plan, tensors, epilogue_of(args));
+  for (Product& product : products) {
+    if (pays_padding(product)) product = padded_product(product, nullptr);
+  }
+  return products;
 }
 
 Launch einsum(const KernelArgs& args) {

@@ -16,8 +16,9 @@ constexpr std::string_view kText = R"cuda(
 // Writes what is asked for: losses (LOSS), gradients (GRADIENT), of which one may stand where x
 // does, or d where lines have one element, and the places of the greatest x, counted from `first`
 // (PLACE). d is a number where there is no tensor of it.
-KERNEL(crossentropy, float* losses, R* gradients, int32* places, const T* x, const int32* labels,
-       const float* d, float number, int32 first, Lines lines) {
+// Two blocks of the longest lines are on a multiprocessor at a time.
+KERNEL(__launch_bounds__(512, 2) crossentropy, float* losses, R* gradients, int32* places,
+       const T* x, const int32* labels, const float* d, float number, int32 first, Lines lines) {
   const Line line = line_of(lines);
   const bool mine = line.number < lines.count, leads = mine && line.team.lane == 0;
   const int32 label = mine ? labels[line.number] : 0;

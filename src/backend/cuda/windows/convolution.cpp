@@ -8,6 +8,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
+#include "backend/cuda/windows/pointwise.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -26,12 +27,15 @@ Task backward(const KernelArgs& args) {
 }
 
 std::int64_t workspace_of(const Task& task) {
-  return is_for_cudnn(task) ? cudnn_workspace(task) : 0;
+  if (is_for_cudnn(task)) return cudnn_workspace(task);
+  return is_pointwise(task) ? pointwise_workspace(task) : 0;
 }
 
 Launch slide(const KernelArgs& args, const Task& task, const Sliding& s) {
   if (is_for_cudnn(task)) {
     if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
+  } else if (is_pointwise(task)) {
+    return launch_pointwise(stream_of(args), task, args.workspace);
   }
   return has_small_groups(s.c) ? slide_directly(args, s) : slide_by_tiles(args, s);
 }

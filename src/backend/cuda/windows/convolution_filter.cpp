@@ -10,6 +10,7 @@
 #include "backend/cuda/windows/convolution.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
+#include "backend/cuda/windows/pointwise.h"
 #include "backend/cuda/windows/tiles.h"
 
 namespace meshwork::cuda::windows {
@@ -74,13 +75,16 @@ std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
   const FilterParts f = filter_parts(args);
   const std::int64_t bytes = f.parts == 1 ? 0 : num_bytes(type_of(f));
   const Task task = task_of(args, f.c);
-  return is_for_cudnn(task) ? std::max(bytes, cudnn_workspace(task)) : bytes;
+  if (is_for_cudnn(task)) return std::max(bytes, cudnn_workspace(task));
+  return is_pointwise(task) ? pointwise_workspace(task) : bytes;
 }
 
 Launch convolution_backward_filter(const KernelArgs& args) {
   FilterParts f = filter_parts(args);
   if (const Task task = task_of(args, f.c); is_for_cudnn(task)) {
     if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
+  } else if (is_pointwise(task)) {
+    return launch_pointwise(stream_of(args), task, args.workspace);
   }
   if (f.parts == 1) return launch_parts(args, f);
   f.result.type = type_of(f);

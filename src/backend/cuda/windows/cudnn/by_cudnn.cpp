@@ -24,10 +24,9 @@ Launch transpose(CudaStream& stream, const Task& task, const std::byte* from, st
 }
 
 cudnn::TensorCores tensor_cores(const Problem& problem) {
-  // Of float32 they take 10 bits of the mantissa; of narrow dtypes all, and without them our own
-  // kernels are no slower.
-  if (problem.operand().dtype != DType::kFloat32) return cudnn::TensorCores::kMust;
-  return problem.tensor_float32 ? cudnn::TensorCores::kMay : cudnn::TensorCores::kNever;
+  // Of narrow dtypes our own kernels are no slower without them.
+  const bool is_float32 = problem.operand().dtype == DType::kFloat32;
+  return is_float32 ? cudnn::TensorCores::kMay : cudnn::TensorCores::kMust;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "backend/cuda/cudnn/library.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
+#include "backend/cuda/windows/pointwise.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -9,11 +10,6 @@ namespace {
 /// For sums in parts and little tables; small tasks have small ones.
 constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
 constexpr std::int64_t kLargeWorkspace = std::int64_t{8} << 20;
-
-/// Operations for a byte of the images from which on copies of them pay. Algorithms of float32 want
-/// them channels first: cuDNN copies what it reads and what it writes. By estimate, not measured:
-/// of 60e12 operations a second our kernels do 45 %, cuDNN 70 %, and a byte is moved twice at 3e12.
-constexpr double kFlopsPerByte = 50;
 
 /// Parts of a gradient of the filter that are worth their place, in float32.
 constexpr std::int64_t kFilterParts = 4;
@@ -44,10 +40,7 @@ double flops(const Task& task) {
 }
 
 bool pays(const Task& task) {
-  if (has_small_groups(task.c) || flops(task) < cudnn::kFewFlops) return false;
-  if (takes_tensor_cores(task)) return true;
-  const auto bytes = static_cast<double>(num_bytes(task.x.type) + num_bytes(task.y.type));
-  return flops(task) >= kFlopsPerByte * bytes;
+  return !is_pointwise(task) && !has_small_groups(task.c) && flops(task) >= cudnn::kFewFlops;
 }
 
 /// With windows that lie in the images and their padding as cuDNN counts them.
@@ -80,7 +73,7 @@ bool cudnn_takes(const Task& task) {
   for (const TensorView* const tensor : {&task.x, &task.w, &task.y}) {
     if (num_elements(tensor->type.shape) == 0) return false;
   }
-  return has_plain_windows(task.c.slides);
+  return takes_tensor_cores(task) && has_plain_windows(task.c.slides);
 }
 
 bool is_for_cudnn(const Task& task) {
