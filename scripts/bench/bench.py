@@ -22,6 +22,8 @@ def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--against", type=pathlib.Path, metavar="BUILD")
+    parser.add_argument("--variant", action="append", default=[], metavar="NAME",
+                        help="of the peers' ways to do a row, only this; may stand several times")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
@@ -49,11 +51,11 @@ def parse():
     return arguments
 
 
-def find_tools(with_peers, notes):
+def find_tools(with_peers, variants, notes):
     tools = [Meshwork()]
     for peer in (Torch, Keras) if with_peers else ():
         try:
-            tools.append(peer())
+            tools.append(peer(variants))
         except Failed as reason:
             notes.append(f"{peer.name} is missing: {reason}")
             complain(notes[-1])
@@ -116,7 +118,7 @@ def main():
         sys.exit(0 if kept else 1)
     start = time.monotonic()
     notes, results = [], {}
-    tools = find_tools(arguments.peers, notes)
+    tools = find_tools(arguments.peers, arguments.variant, notes)
     for workload in rows.WORKLOADS:
         results.update(time_workload(workload, tools, arguments, notes))
     wanted = {row for row in rows.WHOLE if rows.selects(arguments.rows, row)}

@@ -41,6 +41,7 @@ class Workload:
     tiles: bool = False  # images are split, not batches
     bf16: bool = False
     peer: str = ""  # its name in peers/; "" for none
+    flops: float = 0  # multiplications and additions that the model needs for a sample; 0: not counted
 
     def rows(self):
         return [f"{self.name}-{way.name}" for way in self.ways]
@@ -61,6 +62,10 @@ RESNET = "configs/resnet.yaml"
 BF16 = ("precision=mixed_bfloat16",)
 GPT = "configs/bench_gpt.yaml"
 VIT = "configs/vit.yaml"
+
+# By appendix B of "PaLM" (2022): for each of 1024 tokens 6 for each weight but positions, and 12 for
+# each layer, feature and place of attention.
+GPT2_FLOPS = 1024 * (6 * (50257 * 768 + 12 * 12 * 768 * 768) + 12 * 12 * 768 * 1024)
 VIT_BY_BATCHES = ("strategy=data_parallel", "layout_map=null")
 
 WORKLOADS = (
@@ -86,7 +91,7 @@ WORKLOADS = (
     Workload("gpt2", "GPT-2 124M, context 1024, in bfloat16", GPT, 8, (),
              ("model.params={depth: 12, heads: 12, width: 768, context: 1024, characters: 50257}",
               "dataset.splits.train={x: {integers: [64, 1024], below: 50257}, "
-              "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, peer="gpt2"),
+              "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, peer="gpt2", flops=GPT2_FLOPS),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
              (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
 )

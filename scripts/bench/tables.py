@@ -51,7 +51,7 @@ def step_cells(workload, way, results, peers):
     memory = statistics.median(turn["step_from_memory"]["median"] for turn in ours)
     kernels = ours[0]["kernels"]
     # Eight devices on two cores wait for each other whatever they do.
-    alone = way.count <= 2 and way.kind != "gpus"
+    alone = way.count <= 2
     cells = [workload.text, str(workload.batch), way.text, milliseconds(samples),
              f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
              percent(kernels["share_of_step"]) if alone else "",
@@ -62,6 +62,40 @@ def step_cells(workload, way, results, peers):
             f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
             f"**{ratio(medians(turns), medians(ours)):.2f}**"]
     return cells
+
+
+# Multiplications and additions a second of bfloat16 by tensor cores, of dense matrices, by the data
+# sheets.
+PEAKS = {"H100 80GB HBM3": 989e12, "H200": 989e12}
+
+
+def gpu_cells(workload, row, peers, peak):
+    """Medians of turns; `peak`: of the GPU, None where it is not known."""
+    ours = row["Meshwork"]
+    seconds = statistics.median(medians(ours))
+    memory = statistics.median(turn["step_from_memory"]["median"] for turn in ours)
+    samples = [sample for turn in ours for sample in turn["samples"]]
+    is_counted = peak and workload.bf16 and workload.flops
+    cells = [workload.text, str(workload.batch), milliseconds(samples),
+             f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
+             percent(workload.batch * workload.flops / seconds / peak) if is_counted else ""]
+    for peer in peers:
+        turns = row.get(peer)
+        cells += ["", ""] if not turns else [
+            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
+            f"**{ratio(medians(turns), medians(ours)):.2f}**"]
+    return cells
+
+
+def gpu_table(results, peers, gpu):
+    peak = next((peak for name, peak in PEAKS.items() if name in gpu), None)
+    head = ["model", "batch", "ms per step (least to most)", "samples/s", "input", "of the peak"]
+    for peer in peers:
+        head += [f"{peer}, samples/s", "times"]
+    found = [(workload, results.get(f"{workload.name}-{rows.ONE_GPU.name}", {}))
+             for workload in rows.WORKLOADS]
+    return table(head, [gpu_cells(workload, row, peers, peak) for workload, row in found
+                        if row.get("Meshwork")])
 
 
 def variant(turns):
@@ -231,9 +265,17 @@ def system():
 def everything(results, tools, notes, command):
     peers = [tool.name for tool in tools if tool.name != "Meshwork"]
     today = datetime.date.today()
+    gpu = tools[0].gpu() if rows.on_gpu() else ""
     head = (f"`{command}`, {today.day} {today:%B %Y}, {len(os.sched_getaffinity(0))} cores of "
-            f"{processor()}, {system()}; {', '.join(tool.versions() for tool in tools)}.\n")
-    parts = [head, step_table(results, peers), fastest_table(results, peers), scaling_table(results), whole_table(results, peers),
-             generate_table(results.get("generate", {})), busy_table(results.get("busy", {})), all_reduce_line(results.get("all-reduce")),
-             "".join(f"- {note}\n" for note in notes)]
+            f"{processor()}, {gpu + ', ' if gpu else ''}{system()}; {', '.join(tool.versions() for tool in tools)}.\n")
+    parts = [head]
+    if gpu:
+        parts += [gpu_table(results, peers, gpu), fastest_table(results, peers)]
+    else:
+        parts += [step_table(results, peers), fastest_table(results, peers),
+                  scaling_table(results), whole_table(results, peers),
+                  generate_table(results.get("generate", {})),
+                  busy_table(results.get("busy", {})),
+                  all_reduce_line(results.get("all-reduce"))]
+    parts.append("".join(f"- {note}\n" for note in notes))
     return "\n".join(part for part in parts if part)

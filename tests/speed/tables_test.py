@@ -37,6 +37,18 @@ class Rows(unittest.TestCase):
             self.assertTrue((ROOT / workload.config).exists(), workload.config)
 
 
+class Gpus(unittest.TestCase):
+    def test_rows_of_a_gpu_have_no_kernels_but_a_share_of_its_peak(self):
+        steps = [{"samples": [0.02], "step_from_memory": {"median": 0.015}}]
+        peer = [{"samples": [0.03], "variant": "CUDA graphs"}]
+        gpt2, mlp = rows.workload("gpt2"), rows.workload("mlp")
+        text = tables.gpu_cells(gpt2, {"Meshwork": steps, "PyTorch": peer}, ["PyTorch"], 989e12)
+        self.assertEqual(text[1:], ["8", "20.0 (20.0 to 20.0)", "400", "25 %", "35 %",
+                                    "267 (CUDA graphs)", "**1.50**"])
+        self.assertEqual(tables.gpu_cells(mlp, {"Meshwork": steps}, [], 989e12)[5], "")
+        self.assertEqual(tables.gpu_cells(gpt2, {"Meshwork": steps}, [], None)[5], "")
+
+
 class Tables(unittest.TestCase):
     def test_ratios_are_those_of_turns(self):
         results = {"mlp-1t": {"Meshwork": turns(0.001, 0.002, 0.004),

@@ -73,8 +73,12 @@ class Trainer:
         import torch._inductor.config as inductor  # 1 s, which eager steps do not need
         inductor.cpp_wrapper = self.arguments.compile == "cpp-wrapper"
         autotuned = self.arguments.compile == "max-autotune"
-        mode = "max-autotune" if self.device == "cuda" else "max-autotune-no-cudagraphs"
-        return torch.compile(function, dynamic=False, mode=mode if autotuned else None)
+        mode = None
+        if autotuned:
+            mode = "max-autotune" if self.device == "cuda" else "max-autotune-no-cudagraphs"
+        elif self.arguments.compile == "reduce-overhead":
+            mode = "reduce-overhead"  # with CUDA graphs
+        return torch.compile(function, dynamic=False, mode=mode)
 
     def epoch(self):
         """Shuffled batches of this rank, the same permutation on all."""
@@ -154,7 +158,7 @@ def main():
     parser.add_argument("--fit", type=int, metavar="STEPS",
                         help="train so many steps instead, 0 for an epoch, and exit")
     parser.add_argument("--optimizer", choices=["fused", "foreach", "compiled"], default="fused")
-    parser.add_argument("--compile", choices=["default", "cpp-wrapper", "max-autotune"],
+    parser.add_argument("--compile", choices=["default", "cpp-wrapper", "reduce-overhead", "max-autotune"],
                         help="what computes the loss and its gradients; eager if left out")
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--subnormals", action="store_true")
