@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -47,12 +48,16 @@ void keep_cached(const std::string& key, const std::string& ending, const std::s
   if (place.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(place.parent_path(), ignored);
-  // Under a name of its own first: another process finds all of it or nothing.
-  const auto written = std::filesystem::path(fmt::format("{}.{}", place.string(), getpid()));
+  // Under a name of its own first: other processes, and other threads, find all of it or nothing.
+  static std::atomic<int> number = 0;
+  const std::filesystem::path written = fmt::format("{}.{}.{}", place.string(), getpid(), number++);
   {
     std::ofstream file(written, std::ios::binary);
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    if (!file.flush()) return;
+    if (!file.flush()) {
+      std::filesystem::remove(written, ignored);
+      return;
+    }
   }
   std::filesystem::rename(written, place, ignored);
 }
