@@ -63,7 +63,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 check() {
-  if timeout 300 "$@" >"$work/log" 2>&1; then
+  if timeout --foreground 300 "$@" >"$work/log" 2>&1; then
     passed=$((passed + 1))
   else
     echo "failed: $*"
@@ -76,7 +76,7 @@ check() {
 one_case() {
   local number=$1 status=0 begin=$SECONDS name
   shift
-  timeout "$seconds" "$@" --first="$number" --last="$number" --duration=true >"$work/$number.log" 2>&1 || status=$?
+  timeout --foreground "$seconds" "$@" --first="$number" --last="$number" --duration=true >"$work/$number.log" 2>&1 || status=$?
   echo "$status" >"$work/$number.status"
   name=$(sed -n 's/^[0-9.]* s: //p' "$work/$number.log" | head -1)
   [ -n "$name" ] || name="test case $number"
@@ -91,7 +91,14 @@ export work seconds
 cases() {
   local count number
   count=$("$@" --count | sed -n 's/.*filters: *\([0-9]*\).*/\1/p')
-  seq 1 "$count" | xargs -P "$jobs" -I{} bash -c 'one_case "$@"' - {} "$@"
+  # In a group of their own: whoever stops the script stops them.
+  set -m
+  seq 1 "$count" | xargs -P "$jobs" -I{} bash -c 'one_case "$@"' - {} "$@" &
+  group=$!
+  set +m
+  trap 'kill -- -$(ps -o pgid= "$group" | tr -d " "); exit 1' INT TERM HUP
+  wait "$group" || true
+  trap - INT TERM HUP
   for number in $(seq 1 "$count"); do
     if [ "$(cat "$work/$number.status")" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
