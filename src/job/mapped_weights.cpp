@@ -119,8 +119,8 @@ Rearrangement as_it_is(std::size_t rank) {
 class Mapper {
  public:
   Mapper(const config::WeightsMap& map, const TensorFile& file,
-         const std::vector<GlobalTensor>& variables)
-      : map_(map), file_(file) {
+         const std::vector<GlobalTensor>& variables, const MayKeep& may_keep)
+      : map_(map), file_(file), may_keep_(may_keep) {
     for (const GlobalTensor& variable : variables) {
       variables_[variable.path] = &variable;
       paths_.push_back(variable.path);
@@ -133,7 +133,7 @@ class Mapper {
     }
     for (const auto& [path, variable] : variables_) {
       if (givers_.contains(path)) continue;
-      if (may_lack && is_lackable(path)) continue;
+      if ((may_lack && is_lackable(path)) || keeps(path)) continue;
       problems_.add([&, v = variable] {
         return fmt::format(
             "no tensor goes to {}; the file has none that {} gives it; make the model one that the "
@@ -150,6 +150,8 @@ class Mapper {
     return std::any_of(map_.may_lack.begin(), map_.may_lack.end(),
                        [&](const config::PathPattern& pattern) { return pattern.matches(path); });
   }
+
+  bool keeps(const std::string& path) const { return may_keep_ && may_keep_(path); }
 
   /// nullptr where the tensor is left out, or nothing fits.
   const TensorRule* rule_for(const StoredTensor& tensor) {
@@ -181,7 +183,8 @@ class Mapper {
       const auto found = variables_.find(path);
       if (found != variables_.end()) variables.push_back(found->second);
     }
-    if (variables.empty() && rule.optional) return;
+    const auto is_kept = [&](const std::string& path) { return keeps(path); };
+    if (variables.empty() && (rule.optional || std::ranges::all_of(paths, is_kept))) return;
     if (variables.size() < paths.size()) return refuse_paths(tensor, rule, paths);
     for (const std::string& path : paths) {
       const auto [giver, is_new] = givers_.emplace(path, tensor.path);
@@ -241,6 +244,7 @@ class Mapper {
 
   void refuse(const StoredTensor& tensor, const TensorRule& rule, const GlobalTensor& variable,
               const std::string& why) {
+    if (keeps(variable.path)) return;
     problems_.add([&] {
       if (rule.rearrange) {
         return fmt::format("{} is rearranged by '{}' ({}), but that gives no {}{}", shown(tensor),
@@ -255,6 +259,7 @@ class Mapper {
 
   const config::WeightsMap& map_;
   const TensorFile& file_;
+  const MayKeep& may_keep_;
   std::map<std::string, const GlobalTensor*> variables_;
   std::vector<std::string> paths_;
   std::map<std::string, std::string> givers_;  ///< of variables, the tensors that fill them
@@ -265,8 +270,9 @@ class Mapper {
 }  // namespace
 
 std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
-                                      const std::vector<GlobalTensor>& variables, bool may_lack) {
-  return Mapper(map, file, variables).run(may_lack);
+                                      const std::vector<GlobalTensor>& variables, bool may_lack,
+                                      const MayKeep& may_keep) {
+  return Mapper(map, file, variables, may_keep).run(may_lack);
 }
 
 }  // namespace meshwork

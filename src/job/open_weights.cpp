@@ -22,11 +22,12 @@ bool has_other_names(const TensorFile& file) {
 }  // namespace
 
 WeightsFile open_weights(const config::Config& config, const std::string& file,
-                         const std::vector<GlobalTensor>& weights, bool may_lack) {
+                         const std::vector<GlobalTensor>& weights, bool may_lack,
+                         const MayKeep& may_keep) {
   const Format& format = format_of(file);
-  if (format.naming != Naming::kPaths) return {file, weights, keras_models(config)};
+  if (format.naming != Naming::kPaths) return {file, weights, keras_models(config), may_keep};
   std::unique_ptr<TensorFile> opened = format.open(file);
-  if (knows_by_path(*opened, weights)) return {std::move(opened), weights};
+  if (knows_by_path(*opened, weights)) return {std::move(opened), weights, may_keep};
   if (config.weights_map.is_null()) {
     if (has_other_names(*opened)) {
       fail(ExitCode::kFile,
@@ -34,10 +35,10 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
            "are with weights_map: gpt2, llama, bert or a map of your own",
            file, excerpt(opened->tensors()[0].path));
     }
-    return {std::move(opened), weights};
+    return {std::move(opened), weights, may_keep};
   }
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
-  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights, may_lack);
+  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights, may_lack, may_keep);
   std::vector<GlobalTensor> found;
   for (const MappedTensor& tensor : mapped) found.push_back(tensor.variable);
   return {std::make_unique<MappedFile>(std::move(opened), std::move(mapped)), found};

@@ -10,8 +10,10 @@ namespace meshwork {
 
 /// Opens a file of weights of any format for the model of a configuration. Where it knows none of
 /// the variables by its path, the `weights_map` of the configuration says which tensor is which,
-/// and with `may_lack` which variables the file need not have.
+/// and with `may_lack` which variables the file need not have. Of whatever format, it need not have
+/// those that `may_keep` their values.
 WeightsFile open_weights(const config::Config& config, const std::string& file,
-                         const std::vector<GlobalTensor>& weights, bool may_lack);
+                         const std::vector<GlobalTensor>& weights, bool may_lack,
+                         const MayKeep& may_keep = {});
 
 }  // namespace meshwork

@@ -218,16 +218,38 @@ void Session::initialize() {
 
 namespace {
 
-bool has(const Checkpoint& /*stored*/, const GlobalTensor& /*tensor*/) { return true; }
-bool has(const WeightsFile& stored, const GlobalTensor& tensor) { return stored.has(tensor); }
+/// A checkpoint but for these variables.
+struct PartOfCheckpoint {
+  const Checkpoint& checkpoint;
+  std::set<std::string> kept;
+
+  bool has(const GlobalTensor& tensor) const { return !kept.contains(tensor.path); }
+  void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+            std::byte* to) const {
+    checkpoint.read(tensor, region, local, to);
+  }
+};
+
+/// All `wanted` of it, but for those that may keep their values.
+PartOfCheckpoint part_of(const Checkpoint& checkpoint, std::vector<GlobalTensor> wanted,
+                         const MayKeep& may_keep) {
+  PartOfCheckpoint part{checkpoint, kept_variables(checkpoint.index().tensors, wanted, may_keep)};
+  std::erase_if(wanted, [&](const GlobalTensor& tensor) { return !part.has(tensor); });
+  checkpoint.check_tensors(wanted, true);
+  return part;
+}
 
 }  // namespace
 
 template <class Stored>
-void Session::load(const Held& held, const Stored& stored) {
+std::vector<std::string> Session::load(const Held& held, const Stored& stored) {
+  std::vector<std::string> kept;
   std::vector<std::byte> buffer;
   for (std::size_t i = 0; i < held.tensors.size(); ++i) {
-    if (!has(stored, held.tensors[i])) continue;
+    if (!stored.has(held.tensors[i])) {
+      kept.push_back(held.tensors[i].path);
+      continue;
+    }
     const TensorView& view = held.views[i];
     const DType dtype = held.tensors[i].dtype;
     buffer.resize(static_cast<std::size_t>(num_bytes({dtype, view.type.shape})));
@@ -235,18 +257,21 @@ void Session::load(const Held& held, const Stored& stored) {
     const bool rounds = dtype != view.type.dtype;
     upload(view, rounds ? rounded(buffer, view.type.dtype).data() : buffer.data());
   }
+  return kept;
 }
 
-void Session::load_weights(const std::string& path) {
+std::vector<std::string> Session::load_weights(const std::string& path, const MayKeep& may_keep) {
+  std::vector<std::string> kept;
   collectively(hosts(), [&] {
     std::error_code status;
     if (std::filesystem::is_directory(path, status)) {
       const Checkpoint stored(path);
-      stored.check_tensors(weights(), true);
-      return load(weights_, stored);
+      kept = load(weights_, part_of(stored, weights(), may_keep));
+      return;
     }
-    load(weights_, open_weights(job_.config, path, weights(), initialized_));
+    kept = load(weights_, open_weights(job_.config, path, weights(), initialized_, may_keep));
   });
+  return kept;
 }
 
 std::vector<GlobalTensor> Session::slots() const {
@@ -271,10 +296,7 @@ std::int64_t Session::load_variables(const std::string& file) {
 }
 
 void Session::load_variables(const Checkpoint& checkpoint) {
-  collectively(hosts(), [&] {
-    checkpoint.check_tensors(variables(), true);
-    load(variables_, checkpoint);
-  });
+  collectively(hosts(), [&] { load(variables_, part_of(checkpoint, variables(), {})); });
 }
 
 WeightsCopy Session::read_copy(const Checkpoint& checkpoint, const std::string& prefix) const {

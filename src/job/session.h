@@ -12,6 +12,7 @@
 #include "exec/executable.h"
 #include "job/device_plans.h"
 #include "state/checkpoint.h"
+#include "state/stored_tensors.h"
 #include "state/tensor_part.h"
 
 namespace meshwork {
@@ -48,8 +49,9 @@ class Session {
   std::vector<TensorPart> parts_of(const WeightsCopy& copy) const;
 
   /// Reads the weights that a file of any format, or the directory of a checkpoint, holds. Behind
-  /// initialize() a file may lack those that its weights_map lets it lack.
-  void load_weights(const std::string& path);
+  /// initialize() a file may lack those that its weights_map lets it lack. Those that `may_keep`
+  /// the values they have do so where they are not there, or of another shape: their paths.
+  std::vector<std::string> load_weights(const std::string& path, const MayKeep& may_keep = {});
   /// Reads weights and optimizer state.
   void load_variables(const Checkpoint& checkpoint);
   /// Reads weights, and the optimizer's state if the file has it; gives the steps of that
@@ -115,8 +117,9 @@ class Session {
 
   void find_variables();
   std::vector<GlobalTensor> slots() const;
+  /// Paths of those that are not among what is stored.
   template <class Stored>
-  void load(const Held& held, const Stored& stored);
+  std::vector<std::string> load(const Held& held, const Stored& stored);
   std::vector<TensorPart> parts_of(const Held& held) const;
 
   const Job& job_;

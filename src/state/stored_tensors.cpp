@@ -68,6 +68,20 @@ bool is_same_type(const StoredTensor& stored, const GlobalTensor& tensor) {
   return stored.dtype == safetensors_word(tensor.dtype) && stored.shape == tensor.shape;
 }
 
+std::set<std::string> kept_variables(const std::vector<StoredTensor>& stored,
+                                     const std::vector<GlobalTensor>& expected,
+                                     const MayKeep& may_keep,
+                                     const std::map<std::string, std::string>& places) {
+  std::set<std::string> kept;
+  if (!may_keep) return kept;
+  for (const GlobalTensor& tensor : expected) {
+    const StoredTensor* found = find_stored(stored, place_of(tensor.path, places));
+    const bool is_there = found != nullptr && is_same_type(*found, tensor);
+    if (!is_there && may_keep(tensor.path)) kept.insert(tensor.path);
+  }
+  return kept;
+}
+
 void check_stored_tensors(const std::string& file, const std::vector<StoredTensor>& stored,
                           const std::vector<GlobalTensor>& expected, bool allow_extra,
                           const std::map<std::string, std::string>& places) {

@@ -40,7 +40,8 @@ bool is_count(const GlobalTensor& tensor) {
 }  // namespace
 
 WeightsFile::WeightsFile(const std::string& file, const std::vector<GlobalTensor>& weights,
-                         const DescribeForKeras& describe) {
+                         const DescribeForKeras& describe, MayKeep may_keep)
+    : may_keep_(std::move(may_keep)) {
   const Format& format = format_of(file);
   file_ = format.open(file);
   if (format.naming == Naming::kKeras) {
@@ -51,15 +52,16 @@ WeightsFile::WeightsFile(const std::string& file, const std::vector<GlobalTensor
   }
 }
 
-WeightsFile::WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights)
-    : file_(std::move(file)) {
+WeightsFile::WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights,
+                         MayKeep may_keep)
+    : file_(std::move(file)), may_keep_(std::move(may_keep)) {
   find_by_path(weights);
 }
 
 void WeightsFile::find_by_path(const std::vector<GlobalTensor>& weights) {
   const std::string prefix = common_prefix(*file_, weights).value_or("");
   for (const GlobalTensor& weight : weights) places_[weight.path] = prefix + weight.path;
-  check(weights, false);
+  check(weights, prefix);
 }
 
 void WeightsFile::find_by_layer(const std::vector<GlobalTensor>& weights) {
@@ -73,15 +75,29 @@ void WeightsFile::find_by_layer(const std::vector<GlobalTensor>& weights) {
          file_->name());
   }
   places_ = find_keras_places(models_, *file_);
-  check(weights, false);
+  check(weights, "");
 }
 
-void WeightsFile::check(const std::vector<GlobalTensor>& expected, bool allow_extra) const {
+void WeightsFile::check(std::vector<GlobalTensor> expected, const std::string& prefix) {
+  std::set<std::string> left_over;  // places in the file
+  for (const std::string& path : kept_variables(file_->tensors(), expected, may_keep_, places_)) {
+    left_over.insert(places_.at(path));
+    places_.erase(path);
+  }
+  std::erase_if(expected, [&](const GlobalTensor& tensor) { return !has(tensor); });
+  std::set<std::string> read;
+  for (const auto& [path, place] : places_) read.insert(place);
+  const auto is_left_over = [&](const std::string& place) {
+    if (left_over.contains(place)) return true;
+    return may_keep_ && models_.empty() && !read.contains(place) && place.starts_with(prefix) &&
+           may_keep_(place.substr(prefix.size()));
+  };
   std::vector<StoredTensor> stored;
   for (const StoredTensor& tensor : file_->tensors()) {
-    if (models_.empty() || tensor.path.starts_with(kLayers)) stored.push_back(tensor);
+    const bool is_weight = models_.empty() || tensor.path.starts_with(kLayers);
+    if (is_weight && !is_left_over(tensor.path)) stored.push_back(tensor);
   }
-  check_stored_tensors(file_->name(), stored, expected, allow_extra, places_);
+  check_stored_tensors(file_->name(), stored, expected, false, places_);
 }
 
 bool knows_by_path(const TensorFile& file, const std::vector<GlobalTensor>& weights) {

@@ -9,6 +9,7 @@
 
 #include "state/formats/format.h"
 #include "state/keras_names.h"
+#include "state/stored_tensors.h"
 
 namespace meshwork {
 
@@ -21,12 +22,14 @@ class WeightsFile {
  public:
   /// `weights`: those of the model. Of a file of paths that all begin with the name of a model, as
   /// Keras's Sequential has them, that name is left out. Throws an Error of ExitCode::kFile that
-  /// lists the tensors that are missing or of another type, and those that the model has not.
+  /// lists the tensors that are missing or of another type, and those that the model has not, but
+  /// for those that `may_keep` is about.
   WeightsFile(const std::string& file, const std::vector<GlobalTensor>& weights,
-              const DescribeForKeras& describe);
+              const DescribeForKeras& describe, MayKeep may_keep = {});
 
   /// The same of a file that knows variables by their paths.
-  WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights);
+  WeightsFile(std::unique_ptr<TensorFile> file, const std::vector<GlobalTensor>& weights,
+              MayKeep may_keep = {});
 
   const TensorFile& file() const { return *file_; }
 
@@ -36,7 +39,7 @@ class WeightsFile {
   /// Steps of that optimizer.
   std::int64_t iteration() const;
 
-  /// False for a variable that it was opened without.
+  /// False for a variable that it was opened without, or that keeps its value.
   bool has(const GlobalTensor& tensor) const { return places_.contains(tensor.path); }
   /// Reads one part of a tensor into `to`, dense and row-major.
   void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
@@ -46,9 +49,12 @@ class WeightsFile {
   std::optional<std::int64_t> count_in(const StoredTensor& stored) const;
   void find_by_path(const std::vector<GlobalTensor>& weights);
   void find_by_layer(const std::vector<GlobalTensor>& weights);
-  void check(const std::vector<GlobalTensor>& expected, bool allow_extra) const;
+  /// Leaves variables that keep their values without a place. `prefix`: what paths in the file
+  /// begin with.
+  void check(std::vector<GlobalTensor> expected, const std::string& prefix);
 
   std::unique_ptr<TensorFile> file_;
+  MayKeep may_keep_;
   std::vector<KerasModel> models_;  ///< empty: the file knows variables by their paths
   Places places_;                   ///< in the file
 };

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
@@ -47,6 +49,21 @@ void keep_vocabulary(const Job& job, const RunDirectory& directory, const FitOpt
   write_vocabulary(job, directory.path());
 }
 
+/// Reads weights, but for those that the file need not have, and says which these are.
+void load_matching(Session& session, const std::string& from, const config::PathPattern& skipped) {
+  std::vector<std::string> paths;
+  for (const GlobalTensor& weight : session.weights()) paths.push_back(weight.path);
+  const auto is_skipped = [&](const std::string& path) { return skipped.matches(path); };
+  if (std::ranges::none_of(paths, is_skipped)) skipped.fail_unmatched(paths, "no variable");
+  std::vector<std::string> kept = session.load_weights(from, is_skipped);
+  if (!session.is_first()) return;
+  for (std::string& path : kept) path = fmt::format("'{}'", path);
+  say(kept.empty()
+          ? fmt::format("note: --skip-mismatch: {} has all variables of the model", from)
+          : fmt::format("note: --skip-mismatch: {} begin anew: {} has none of their shapes",
+                        join(kept, ", "), from));
+}
+
 /// Gives the variables the values that training starts from.
 Start begin(Session& session, const RunDirectory& directory, const FitOptions& options,
             std::optional<Checkpoint>& checkpoint) {
@@ -59,6 +76,10 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   }
   session.initialize();
   if (options.from.empty()) return {};
+  if (options.skip_mismatch) {
+    load_matching(session, options.from, *options.skip_mismatch);
+    return {};
+  }
   if (options.weights_only) {
     session.load_weights(options.from);
     return {};

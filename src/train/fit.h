@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 
+#include "config/path_pattern.h"
 #include "job/job.h"
 #include "state/run_directory.h"
 #include "train/logs.h"
@@ -13,7 +15,10 @@ struct FitOptions {
   int verbose = 1;  ///< 0 silent, 1 progress bar, 2 a line per epoch
   /// A file of weights or the directory of a checkpoint to start from; "" for the initializers.
   std::string from = {};
-  bool weights_only = false;     ///< of that checkpoint, without the optimizer's state
+  bool weights_only = false;  ///< of that checkpoint, without the optimizer's state
+  /// Variables that begin with the initializers where `from` has none of their shape; then without
+  /// the optimizer's state, too.
+  std::optional<config::PathPattern> skip_mismatch = {};
   Rerun rerun = Rerun::kRefuse;  ///< what to do where a run has left something
   std::string command = {};      ///< for run.json: what the user has typed
 };

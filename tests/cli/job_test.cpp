@@ -57,6 +57,44 @@ TEST_CASE("fit writes the configuration, the metrics and the weights") {
   CHECK(folder.read("again/final.safetensors") == folder.read("run/final.safetensors"));
 }
 
+TEST_CASE("a new head begins anew on the weights of another model, on any mesh") {
+  const JobFolder folder;
+  train(folder, "");
+  std::string other = kTinyConfig;
+  for (const std::string five : {"below: 5", "below: 5", "units: 5"}) {
+    other.replace(other.find(five) + five.size() - 1, 1, "9");
+  }
+  folder.write("other.yaml", other);
+  const std::string frozen =
+      " --verbose 0 fit.epochs=1 fit.validation=false compile.optimizer.learning_rate=0";
+  const auto fit = [&](const std::string& arguments) {
+    return folder.run("fit other.yaml" + frozen + arguments);
+  };
+  const Finished fresh = fit(" run_directory=fresh");
+  const Finished begun = fit(" run_directory=a --from run --skip-mismatch 'd2/.*'");
+  CHECK(begun.err ==
+        "meshwork: note: --skip-mismatch: 'd2/kernel', 'd2/bias' begin anew: "
+        "run/final.safetensors has none of their shapes\n");
+  CHECK(digest_of(begun.out) != digest_of(fresh.out));
+  for (const char* const from : {"run/final.safetensors", "run/checkpoints/step-6"}) {
+    const std::string source = std::string(" --from ") + from + " --skip-mismatch 'd2/.*'";
+    CHECK(digest_of(fit(" run_directory=b --overwrite --mesh 1x1" + source).out) ==
+          digest_of(begun.out));
+  }
+  const Finished all = fit(" run_directory=c --from a --skip-mismatch 'd2/.*'");
+  CHECK(all.err ==
+        "meshwork: note: --skip-mismatch: a/final.safetensors has all variables of the "
+        "model\n");
+  CHECK(digest_of(all.out) == digest_of(begun.out));
+  CHECK(fit(" run_directory=d --from run")
+            .err.starts_with("meshwork: run/final.safetensors: 2 tensors do not fit:\n"));
+  CHECK(fit(" run_directory=e --from run --skip-mismatch d3/.*").err ==
+        "meshwork: command line: --skip-mismatch: 'd3/.*' matches no variable; known: "
+        "'d1/kernel', 'd1/bias', 'd2/kernel', 'd2/bias'\n");
+  CHECK(fit(" run_directory=f --skip-mismatch d2/.*").err ==
+        "meshwork: --skip-mismatch is about what --from names; give both\n");
+}
+
 TEST_CASE("weights of any layout are read on any mesh") {
   const JobFolder folder;
   const std::string fsdp =

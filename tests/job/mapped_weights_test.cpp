@@ -106,6 +106,26 @@ TEST_CASE("variables that a file may lack are left out where they have values") 
       "no tensor goes to 'head/kernel'"));
 }
 
+TEST_CASE("variables that may keep their values do where nothing fits them") {
+  const auto keeps_head = [](const std::string& path) { return path.starts_with("head/"); };
+  const auto taken = [&](const std::vector<StoredTensor>& tensors,
+                         const std::vector<GlobalTensor>& variables) {
+    const auto map = config::parse_yaml("tensors: {a: x, h: head/kernel}", "m.yaml");
+    return map_weights(config::read_weights_map(map, "c.yaml"), Listing(tensors), variables, false,
+                       keeps_head);
+  };
+  const GlobalTensor x = variable("x", {2}), head = variable("head/kernel", {3});
+  CHECK(taken({stored("a", {2}), stored("h", {3})}, {x, head}).size() == 2);
+  CHECK(taken({stored("a", {2}), stored("h", {5})}, {x, head}).size() == 1);
+  CHECK(taken({stored("a", {2}), stored("h", {3, 1})}, {x, head}).size() == 1);
+  CHECK(taken({stored("a", {2})}, {x, head}).size() == 1);
+  CHECK(taken({stored("a", {2}), stored("h", {3})}, {x}).size() == 1);
+  CHECK(test::contains(test::error_of([&] {
+                         taken({stored("a", {4}), stored("h", {5})}, {x, head});
+                       }),
+                       "'a', float32[4], goes to 'x'"));
+}
+
 TEST_CASE("what a map says twice, or of what the model has not") {
   CHECK(error_of("tensors: {'a.*': x, '.*b': y}", {stored("ab", {2})},
                  {variable("x", {2}), variable("y", {2})})

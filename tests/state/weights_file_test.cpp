@@ -67,6 +67,46 @@ GlobalTensor renamed(GlobalTensor tensor, const std::string& path) {
   return tensor;
 }
 
+TEST_CASE("variables that may keep their values need not be there, or of their shape") {
+  const test::TempDirectory directory;
+  const auto may_keep = [](const std::string& path) { return path.starts_with("a/"); };
+  const GlobalTensor other_shape{"a/kernel", DType::kFloat32, {2, 7}};
+  for (const char* suffix : {".safetensors", ".npz"}) {
+    for (const std::string prefix : {"", "net/"}) {
+      const std::string file = directory.file(std::string("w") + suffix);
+      // a/bias is missing, and a/gamma is of nobody.
+      write_file(file, {renamed(other_shape, prefix + "a/kernel"),
+                        renamed(kWeights[2], prefix + "stage/b/kernel"),
+                        renamed(kWeights[1], prefix + "a/gamma")});
+      const WeightsFile weights(file, kWeights, models, may_keep);
+      CHECK(!weights.has(kWeights[0]));
+      CHECK(!weights.has(kWeights[1]));
+      CHECK(first_of(weights, kWeights[2]) == 1.0F);
+      CHECK(test::contains(error_of(file), "3 tensors do not fit"));
+    }
+  }
+  const std::string file = directory.file("w.safetensors");
+  write_file(file, {kWeights[0], kWeights[1], {"stage/b/kernel", DType::kFloat32, {9, 9}}});
+  CHECK(
+      test::contains(test::error_of([&] { WeightsFile(file, kWeights, models, may_keep); }),
+                     "'stage/b/kernel' is float32[9, 9] in the file, float32[3, 2] in the model"));
+  write_file(file, kWeights);
+  CHECK(WeightsFile(file, kWeights, models, may_keep).has(kWeights[0]));
+}
+
+TEST_CASE("layers of Keras's files may be of another shape where variables keep their values") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const std::string a = "layers/dense/vars/", b = "layers/sequential/layers/dense/vars/0";
+  const GlobalTensor other_shape{b, DType::kFloat32, {3, 5}};
+  write_file(file, {renamed(kWeights[0], a + "0"), renamed(kWeights[1], a + "1"), other_shape});
+  CHECK(test::contains(error_of(file), "is float32[3, 5] in the file, float32[3, 2] in the model"));
+  const WeightsFile weights(file, kWeights, models,
+                            [](const std::string& path) { return path == "stage/b/kernel"; });
+  CHECK(!weights.has(kWeights[2]));
+  CHECK(first_of(weights, kWeights[1]) == 1.0F);
+}
+
 TEST_CASE("a model's name before all paths is left out") {
   const test::TempDirectory directory;
   for (const char* suffix : {".safetensors", ".npz"}) {

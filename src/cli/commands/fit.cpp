@@ -24,6 +24,8 @@ constexpr const char* kDetails = R"(Examples:
       three more epochs, on another mesh
   meshwork fit configs/fashion_mnist.yaml --mesh 4x1 fit.epochs=1 run_directory=runs/dp4
   for m in 1x1 8x1 4x2 2x4; do meshwork fit configs/keras_guide.yaml --new --mesh $m | tail -n 1; done
+  meshwork fit configs/vit.yaml --from runs/pretrained --skip-mismatch 'logits/.*'
+      the weights of another run, but for the last layer, which has other classes here
   meshwork fit configs/keras_guide.yaml --dump collectives
       the program with every collective, instead of a run
 
@@ -39,6 +41,7 @@ as long as the sums are taken in the same order.)";
 struct FitArguments {
   std::shared_ptr<JobArguments> job;
   std::string from;
+  std::string skip_mismatch;
   bool weights_only = false;
   bool resume = false;
   bool overwrite = false;
@@ -50,6 +53,9 @@ struct FitArguments {
 std::string command_of(const FitArguments& arguments) {
   std::vector<std::string> options;
   if (!arguments.from.empty()) options.insert(options.end(), {"--from", arguments.from});
+  if (!arguments.skip_mismatch.empty()) {
+    options.insert(options.end(), {"--skip-mismatch", arguments.skip_mismatch});
+  }
   const std::pair<bool, const char*> flags[] = {{arguments.weights_only, "--weights-only"},
                                                 {arguments.resume, "--resume"},
                                                 {arguments.overwrite, "--overwrite"},
@@ -76,6 +82,13 @@ Rerun rerun_of(const FitArguments& arguments, const config::Config& config) {
   return config.checkpoint.resume ? Rerun::kResumeIfAny : Rerun::kRefuse;
 }
 
+std::optional<config::PathPattern> skip_mismatch_of(const FitArguments& arguments) {
+  const std::string& text = arguments.skip_mismatch;
+  if (text.empty()) return std::nullopt;
+  if (arguments.from.empty()) fail("--skip-mismatch is about what --from names; give both");
+  return config::PathPattern(text, {"command line", 0, 0}, "--skip-mismatch");
+}
+
 ExitCode run(const FitArguments& arguments) {
   Job job = load_job(*arguments.job, "fit");
   if (!job.config.compile) {
@@ -91,6 +104,7 @@ ExitCode run(const FitArguments& arguments) {
                      .rerun = rerun_of(arguments, job.config),
                      .command = command_of(arguments)};
   if (!arguments.from.empty()) options.from = weights_file(arguments.from);
+  options.skip_mismatch = skip_mismatch_of(arguments);
   prepare_fit(job);
   if (options.verbose > 0) print_notes(job);
   std::atomic<ExitCode> code = ExitCode::kOk;
@@ -120,6 +134,10 @@ Run add(Options& options) {
        ".weights.h5, .keras, .npz or .safetensors file",
        "DIR"},
       arguments->from);
+  options.add(
+      {"--skip-mismatch",
+       "variables of these paths begin anew where --from has none, or others: a new head", "REGEX"},
+      arguments->skip_mismatch);
   options.add_flag("--weights-only", "of a checkpoint named by --from, take the weights alone",
                    arguments->weights_only);
   options.add_flag("--resume", "go on from the newest checkpoint in the run directory, on any mesh",
