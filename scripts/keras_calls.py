@@ -42,6 +42,10 @@ def make_layer(name, args):
         ((activation, options),) = args["activation"].items()
         function = keras.activations.get(activation)
         args = {**args, "activation": lambda x: function(x, **options)}
+    for key, value in args.items():
+        if key.endswith("_regularizer") and isinstance(value, dict):
+            ((regularizer, options),) = value.items()
+            args = {**args, key: getattr(keras.regularizers, regularizer)(**options)}
     return find_class(name, keras.layers)(**args)
 
 

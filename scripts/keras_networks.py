@@ -159,6 +159,68 @@ NETWORKS = {
             {"Dense": {"name": "out", "units": 5}},
         ],
     },
+    "regularized": {
+        "input": [6, 4],
+        "layers": [
+            {
+                "Conv1D": {
+                    "name": "conv",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "padding": "same",
+                    "kernel_regularizer": {"L2": {"l2": 0.02}},
+                    "bias_regularizer": "l1",
+                }
+            },
+            {
+                "BatchNormalization": {
+                    "name": "norm",
+                    "gamma_regularizer": {"L1L2": {"l1": 0.03, "l2": 0.01}},
+                    "beta_regularizer": "l2",
+                }
+            },
+            {
+                "SeparableConv1D": {
+                    "name": "separable",
+                    "filters": 4,
+                    "kernel_size": 2,
+                    "padding": "same",
+                    "depthwise_regularizer": "l2",
+                    "pointwise_regularizer": {"L1": {"l1": 0.005}},
+                }
+            },
+            {
+                "MultiHeadAttention": {
+                    "name": "attention",
+                    "inputs": ["separable", "separable"],
+                    "num_heads": 2,
+                    "key_dim": 3,
+                    "kernel_regularizer": {"L2": {"l2": 0.04}},
+                    "bias_regularizer": "l2",
+                }
+            },
+            {
+                "Dense": {
+                    "name": "frozen",
+                    "units": 4,
+                    "trainable": False,
+                    "kernel_regularizer": {"L2": {"l2": 5.0}},
+                }
+            },
+            {"Dense": {"name": "shared", "units": 4, "kernel_regularizer": "l2"}},
+            {"PReLU": {"name": "prelu", "alpha_regularizer": "l1"}},
+            {"use": {"name": "shared_again", "layer": "shared"}},
+            {"Flatten": {"name": "flat"}},
+            {
+                "Dense": {
+                    "name": "out",
+                    "units": 5,
+                    "use_bias": False,
+                    "kernel_regularizer": {"L1L2": {"l1": 0.001, "l2": 0.01}},
+                }
+            },
+        ],
+    },
     "sequence": {
         "input": [20, 3],
         "layers": [

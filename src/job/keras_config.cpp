@@ -14,6 +14,7 @@
 #include "model/layers/layer.h"
 #include "model/losses/loss.h"
 #include "model/metrics/metric.h"
+#include "model/regularizers/regularizer.h"
 #include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/schedules/schedule.h"
@@ -119,6 +120,9 @@ Json layer_arguments(const config::LayerSpec& spec) {
     if (is_class && (key == "initializer" || key.ends_with("_initializer"))) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
                                  config::read_class(value, "initializer"), "initializer");
+    } else if (is_class && key.ends_with("_regularizer")) {
+      arguments[key] = object_of("keras.regularizers", regularizer_registry(),
+                                 config::read_class(value, "regularizer"), "regularizer");
     } else if (is_class && key == "activation") {
       arguments[key] = activation_of(value);
     } else {

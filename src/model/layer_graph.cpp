@@ -60,6 +60,8 @@ struct Named {
   ValueId mask = kNoValue;
 };
 
+constexpr std::string_view kRegularizer = "_regularizer";
+
 /// The inputs in the order of the layer's `call_inputs`, where the file names these; nothing in the
 /// place of one that it does not name.
 std::vector<Named> in_order(const config::LayerSpec& spec, const LayerDef& def,
@@ -140,6 +142,7 @@ class Layers {
     const DType dtype = read_dtype(args);
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     refuse_arguments(args, {"activity_regularizer"});
+    const std::map<std::string, Regularizer> regularizers = read_regularizers(spec, args);
     const std::vector<Named> inputs = in_order(spec, def, args.what(), named);
     check_count(spec, def, args.what(), inputs.size());
     check_use(spec, def, args.what());
@@ -151,7 +154,8 @@ class Layers {
                         .dtype = dtype,
                         .variable_dtype = inside,
                         .use = uses_[spec.path]++,
-                        .masks = masks});
+                        .masks = masks,
+                        .regularizers = regularizers});
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
     for (const Named& input : inputs) {
@@ -167,6 +171,7 @@ class Layers {
     order_by_parts(scope_.builder().graph(), variables, def, spec.path);
     output = scope_.cast(output, scope_.output_dtype());
     args.finish();
+    check_regularized(args, regularizers);
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,
               "{}: its output would have more than 2^46 elements, or 2^31 along a dimension",
@@ -186,6 +191,28 @@ class Layers {
         fmt::format("{}: the mask of the input of {} ends here, as in Keras; what comes after it "
                     "counts padding like all else",
                     config::to_string(spec.at), what));
+  }
+
+  /// `kernel_regularizer: L2` and its kin, by the variables that they are for.
+  static std::map<std::string, Regularizer> read_regularizers(const config::LayerSpec& spec,
+                                                              config::Reader& args) {
+    std::map<std::string, Regularizer> regularizers;
+    for (const config::Value::Entry& entry : spec.layer.args.map) {
+      if (!entry.key.ends_with(kRegularizer)) continue;
+      const std::string variable = entry.key.substr(0, entry.key.size() - kRegularizer.size());
+      const config::Value* const value = args.find(entry.key);
+      if (value != nullptr) regularizers[variable] = read_regularizer(*value);
+    }
+    return regularizers;
+  }
+
+  void check_regularized(const config::Reader& args,
+                         const std::map<std::string, Regularizer>& regularizers) const {
+    for (const auto& [variable, regularizer] : regularizers) {
+      if (scope_.regularized().contains(variable)) continue;
+      fail_at(args.at(), "{}: '{}{}': it has no variable '{}'", args.what(), variable, kRegularizer,
+              variable);
+    }
   }
 
   /// In which a layer computes: `dtype`, Keras's name of a policy, or that of the model.

@@ -10,11 +10,12 @@ namespace meshwork {
 namespace {
 
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                   Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions) {
+                   Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
+                   const std::vector<ValueId>& penalties) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
-  add_objectives(b, config, signature, mode, batch, predictions);
+  add_objectives(b, config, signature, mode, batch, predictions, penalties);
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
       graph.outputs.push_back({prediction_name(config.model, i), predictions[i].value});
     }
   } else {
-    add_objective(b, config, signature, mode, batch, predictions);
+    add_objective(b, config, signature, mode, batch, predictions, scope.add_penalties());
   }
   return graph;
 }

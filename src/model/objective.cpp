@@ -157,7 +157,8 @@ std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Co
 }
 
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions) {
+                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
+                    const std::vector<ValueId>& penalties) {
   const std::vector<Objective> objectives = read_objectives(config);
   const auto fields = label_fields(objectives, signature);
   std::vector<ValueId> labels(objectives.size(), kNoValue);
@@ -176,6 +177,10 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
     const ValueId weighted =
         objective.weight == 1 ? losses[i] : ops::scale(b, losses[i], objective.weight);
     sum = sum == kNoValue ? weighted : ops::add(b, sum, weighted);
+  }
+  for (const ValueId penalty : penalties) {
+    const PathScope path(b, "loss");
+    sum = ops::add(b, sum, penalty);
   }
   b.graph().outputs.push_back({"loss", sum});
   for (std::size_t i = 0; i < objectives.size(); ++i) {

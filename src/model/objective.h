@@ -42,9 +42,10 @@ std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Co
                                                const Signature& signature,
                                                const std::vector<Prediction>& predictions);
 
-/// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum; of each output with a
-/// loss, if there are several, its own; metrics.
+/// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum and the penalties; of
+/// each output with a loss, if there are several, its own; metrics.
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
-                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions);
+                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
+                    const std::vector<ValueId>& penalties);
 
 }  // namespace meshwork

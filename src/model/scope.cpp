@@ -38,10 +38,33 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
   return value;
 }
 
+const Regularizer* Scope::regularizer_of(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);  // "kernel" of "query/kernel"
+  for (const auto& [of, regularizer] : layer_.regularizers) {
+    // `depthwise_regularizer` is of a variable that Keras calls depthwise_kernel, or kernel.
+    const bool is_kernel = name == of + "_kernel" || (of == "depthwise" && name == "kernel");
+    if (name != of && !is_kernel) continue;
+    regularized_.insert(of);
+    return &regularizer;
+  }
+  return nullptr;
+}
+
+std::vector<ValueId> Scope::add_penalties() {
+  std::vector<ValueId> penalties;
+  for (const auto& [path, penalty] : penalties_) {
+    const PathScope scope(builder_, path);
+    penalties.push_back(penalty.of(builder_, penalty.variable));
+  }
+  return penalties;
+}
+
 ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
   const bool frozen = !layer_.trainable || (frozen_ && frozen_(path_of(name)));
   const ValueId value = make(name, shape, initializer, !frozen);
+  const Regularizer* const regularizer = regularizer_of(name);
+  if (regularizer != nullptr && !frozen) penalties_.try_emplace(path_of(name), value, *regularizer);
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
@@ -54,6 +77,7 @@ ValueId Scope::optional_variable(bool present, const std::string& why, const std
                                  const Shape& shape, const Initializer& initializer) {
   if (present) return variable(name, shape, initializer);
   absent_.emplace(path_of(name), why);
+  regularizer_of(name);
   return kNoValue;
 }
 
@@ -129,7 +153,9 @@ PartScope::PartScope(Scope& scope, std::string_view name, LayerFacts layer)
       output_mask_(scope.output_mask_),
       output_dtype_(scope.output_dtype_) {
   scope_.part_ += fmt::format("{}/", name);
+  const std::set<std::string> regularized = scope_.regularized_;
   scope_.enter_layer(std::move(layer));
+  scope_.regularized_ = regularized;
 }
 
 PartScope::~PartScope() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "config/value.h"
 #include "graph/builder.h"
 #include "model/initializers/initializer.h"
+#include "model/regularizers/regularizer.h"
 
 namespace meshwork {
 
@@ -23,6 +25,8 @@ struct LayerFacts {
   DType variable_dtype = DType::kFloat32;  ///< in which it is given its variables
   int use = 0;  ///< how often it has been used before: more than 0 for a shared layer
   std::vector<ValueId> masks = {};  ///< of its inputs, see Scope::mask()
+  /// By the variables that they are for: "kernel" of `kernel_regularizer`.
+  std::map<std::string, Regularizer> regularizers = {};
 };
 
 /// A model that is given a part of each sequence after the other, [batch, tokens], instead of
@@ -51,9 +55,15 @@ class Scope {
   bool trainable() const { return layer_.trainable; }
   void enter_layer(LayerFacts layer) {
     layer_ = std::move(layer);
+    regularized_.clear();
     output_mask_.reset();
     output_dtype_.reset();
   }
+
+  /// Of the layer's regularizers, those for whose variables it has asked.
+  const std::set<std::string>& regularized() const { return regularized_; }
+  /// What regularizers add to the loss, of each trained variable once.
+  std::vector<ValueId> add_penalties();
 
   /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
   /// counts and 0 where it is padding. kNoValue: all count.
@@ -126,7 +136,15 @@ class Scope {
  private:
   friend class PartScope;
 
+  /// What a variable adds to the loss.
+  struct Penalty {
+    ValueId variable = kNoValue;
+    Regularizer of;
+  };
+
   std::string path_of(const std::string& name) const;
+  /// That of a variable of the layer; nullptr: none.
+  const Regularizer* regularizer_of(const std::string& path);
   ValueId make(const std::string& name, const Shape& shape, const Initializer& initializer,
                bool trainable);
 
@@ -141,6 +159,8 @@ class Scope {
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
+  std::set<std::string> regularized_;
+  std::map<std::string, Penalty> penalties_;  ///< by path
   std::function<bool(const std::string& path)> frozen_;
 };
 

@@ -138,14 +138,31 @@ TEST_CASE("arguments of Dropout") {
         "c.yaml:3:28: layer 'dropout' (Dropout): rate is 1.5, not between 0 and 1");
 }
 
+TEST_CASE("regularizers are for variables that the layer has, or would have") {
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: null}").empty());
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: {L1L2: {l1: 0.1}}}").empty());
+  CHECK(layers_error("[6]", "Dense: {units: 2, use_bias: false, bias_regularizer: l1}").empty());
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernal_regularizer: l2}") ==
+        "c.yaml:3:19: layer 'dense' (Dense): 'kernal_regularizer': it has no variable 'kernal'");
+  CHECK(layers_error("[6]", "ReLU: {kernel_regularizer: l2}") ==
+        "c.yaml:3:18: layer 're_lu' (ReLU): 'kernel_regularizer': it has no variable 'kernel'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: l3}")
+            .starts_with("c.yaml:3:50: there is no regularizer 'l3'"));
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: {L2: {l2: -1}}}") ==
+        "c.yaml:3:60: regularizer L2: l2 is -1; give 0 or more");
+  CHECK(layers_error("[6]", "Dense: {units: 2, activity_regularizer: l2}") ==
+        "c.yaml:3:52: layer 'dense' (Dense): 'activity_regularizer' is not supported yet; leave it "
+        "out");
+}
+
 TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
         "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "
         "'kernel_initializer', 'bias_initializer'");
-  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: l2}") ==
-        "c.yaml:3:50: layer 'dense' (Dense): 'kernel_regularizer' is not supported yet; leave it "
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: non_neg}") ==
+        "c.yaml:3:49: layer 'dense' (Dense): 'kernel_constraint' is not supported yet; leave it "
         "out");
-  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: null}").empty());
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: null}").empty());
   CHECK(layers_error("[6]", "Dense: {unit: 10}") ==
         "c.yaml:3:20: layer 'dense' (Dense) needs the key 'units'; is 'unit' meant for it?");
   CHECK(layers_error("[6]", "Dense: {activation: relu}") ==

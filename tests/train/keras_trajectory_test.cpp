@@ -212,9 +212,18 @@ TEST_CASE("convolutional networks are Keras's on a mesh, too") {
   for (const std::string& name : fixture_names("networks")) check_against_keras(name, "3x1");
 }
 
+TEST_CASE("regularizers are Keras's of variables that devices share") {
+  check_against_keras("networks/regularized", "",
+                      "mesh: {data: 1, model: 4}\nlayout_map:\n"
+                      "  conv/kernel: [null, null, model]\n"
+                      "  'attention/.*/kernel': [model, null, null]\n"
+                      "  shared/kernel: [null, model]\n"
+                      "  out/kernel: [model, null]\n");
+}
+
 TEST_CASE("convolutional networks are Keras's where images are split in space") {
   for (const std::string& name : fixture_names("networks")) {
-    const bool images = name != "networks/sequence";
+    const bool images = name != "networks/sequence" && name != "networks/regularized";
     const std::string split = fmt::format(
         "strategy: model_parallel\nbatch_axis: data\nlayout_map:\n"
         "  input/output: [data, rows{}]\n",

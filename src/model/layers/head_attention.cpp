@@ -37,8 +37,7 @@ void read_common(Scope& scope, config::Reader& args, Options& options) {
   options.kernel = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
   options.bias = read_initializer(args.find("bias_initializer"), "zeros");
   args.find("flash_attention");  // how Keras computes it: the same numbers
-  refuse_arguments(args, {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
-                          "kernel_constraint", "bias_constraint"});
+  refuse_arguments(args, {"kernel_constraint", "bias_constraint"});
 }
 
 /// A projection under its name: x [.., in..] by a kernel [in.., out..], with a bias [out..]. `in`:

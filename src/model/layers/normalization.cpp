@@ -12,8 +12,7 @@ NormalizationArguments read_normalization(config::Reader& args) {
   normalization.scale = args.get("scale", true);
   normalization.beta_initializer = read_initializer(args.find("beta_initializer"), "zeros");
   normalization.gamma_initializer = read_initializer(args.find("gamma_initializer"), "ones");
-  refuse_arguments(
-      args, {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"});
+  refuse_arguments(args, {"beta_constraint", "gamma_constraint"});
   return normalization;
 }
 
