@@ -72,7 +72,9 @@ void check_compile(const config::Config& config) {
 
 double LoggedValue::of(double total, double count) const {
   if (count == 0) return 0;
-  return is_exp_of_mean ? std::exp(total / count) : total / count;
+  const double mean = total / count;
+  if (result == MetricResult::kExpOfMean) return std::exp(mean);
+  return result == MetricResult::kRootOfMean ? std::sqrt(mean) : mean;
 }
 
 std::vector<LoggedValue> logged_values(const config::Config& config) {
@@ -83,8 +85,7 @@ std::vector<LoggedValue> logged_values(const config::Config& config) {
     }
     for (const auto* metrics : {&objective.metrics, &objective.weighted_metrics}) {
       for (const Metric& metric : *metrics) {
-        values.push_back(
-            {metric.name, metric.greater_is_better, metric.result == MetricResult::kExpOfMean});
+        values.push_back({metric.name, metric.greater_is_better, metric.result});
       }
     }
   }

@@ -99,11 +99,15 @@ Signature stated_signature(const config::ModelSpec& model);
 /// Checks the names and arguments of loss and metrics, without data.
 void check_compile(const config::Config& config);
 
+/// What is logged of a metric: the mean over samples, each the mean of its values, or its root; the
+/// mean over all values that count, or e to the power of it. 0 where none counts.
+enum class MetricResult { kMean, kRootOfMean, kMeanOfValid, kExpOfMean };
+
 /// A number that training logs.
 struct LoggedValue {
   std::string name;
   bool greater_is_better = false;
-  bool is_exp_of_mean = false;  ///< e to the power of "<name>/total" by "<name>/count"
+  MetricResult result = MetricResult::kMean;  ///< of "<name>/total" by "<name>/count"
 
   /// Of the sums over the steps of an epoch; 0 where nothing counts.
   double of(double total, double count) const;

@@ -227,10 +227,39 @@ TEST_CASE("Perplexity sums crossentropies of tokens, and counts tokens") {
   CHECK(padded.total == sum({.75, .5, .9}));
 }
 
+TEST_CASE("Precision counts predictions, Recall labels") {
+  const Data data = {floats({4, 2}, {0, 1, 1, 0, 2, 0, 0, 1}),
+                     floats({4, 2}, {.2F, .9F, .5F, .7F, .51F, 0, 1, .3F})};
+  // By Keras 3.15: 2 of 4; weighted 3 of 11.
+  CHECK(metric("precision", data) == Score{2, 4});
+  CHECK(metric("Recall", data) == Score{2, 4});
+  const HostTensor weights = floats({4}, {1, 4, 2, 4});
+  CHECK(metric("Precision", data, weights) == Score{3, 11});
+  CHECK(metric("recall", data, weights) == Score{3, 11});
+  CHECK(metric("Precision: {thresholds: 0.25}", data) == Score{4, 6});
+  CHECK(metric("Recall: {thresholds: 0.25}", data) == Score{4, 4});
+  CHECK(metric("Precision: {thresholds: 1.0}", data) == Score{0, 0});
+  CHECK(metric("precision", {ints({2}, {1, 0}), floats({2, 1}, {.9F, .8F})}) == Score{1, 2});
+  const Data padded = {floats({2, 2, 1}, {1, 1, 0, 1}), floats({2, 2, 1}, {.9F, .9F, .9F, .1F})};
+  CHECK(metric("precision", padded, {}, floats({2, 2}, {1, 0, 1, 1})) == Score{1, 2});
+  CHECK(metric("recall", padded, {}, floats({2, 2}, {1, 0, 1, 1})) == Score{1, 2});
+}
+
+TEST_CASE("RootMeanSquaredError is a mean over samples") {
+  CHECK(metric("root_mean_squared_error", kSquares) == Score{5, 2});
+  CHECK(metric("RootMeanSquaredError", kSquares, floats({2}, {3, 1})) == Score{6, 4});
+}
+
 TEST_CASE("what is logged of sums") {
   const LoggedValue mean{"accuracy", true};
   CHECK(mean.of(3, 4) == .75);
-  const LoggedValue perplexity{"perplexity", false, true};
+  const LoggedValue perplexity{"perplexity", false, MetricResult::kExpOfMean};
   CHECK(perplexity.of(3, 4) == doctest::Approx(std::exp(.75)));
   CHECK(perplexity.of(0, 0) == 0);
+  const LoggedValue root{"root_mean_squared_error", false, MetricResult::kRootOfMean};
+  CHECK(root.of(9, 4) == 1.5);
+  CHECK(root.of(0, 0) == 0);
+  const LoggedValue precision{"precision", true, MetricResult::kMeanOfValid};
+  CHECK(precision.of(3, 4) == .75);
+  CHECK(precision.of(0, 0) == 0);
 }

@@ -20,7 +20,7 @@ const std::vector<Loss>& losses() {
   static const std::vector<Loss> kLosses{
       {"mse", "vector", "linear", "[mae]"},
       {"mean_absolute_error", "vector", "tanh", "[mse]"},
-      {"Huber: {delta: 0.5}", "vector", "linear", "[]"},
+      {"Huber: {delta: 0.5}", "vector", "linear", "[root_mean_squared_error]"},
       {"SparseCategoricalCrossentropy: {from_logits: true}", "classes", "linear",
        "[accuracy, Perplexity: {from_logits: true}]"},
       {"sparse_categorical_crossentropy", "classes", "softmax",
@@ -29,7 +29,7 @@ const std::vector<Loss>& losses() {
        "[accuracy]"},
       {"categorical_crossentropy", "onehot", "softmax", "[TopKCategoricalAccuracy: {k: 2}]"},
       {"BinaryCrossentropy: {from_logits: true}", "bits", "linear", "[binary_accuracy]"},
-      {"binary_crossentropy", "bits", "sigmoid", "[]"},
+      {"binary_crossentropy", "bits", "sigmoid", "[precision, recall]"},
   };
   return kLosses;
 }

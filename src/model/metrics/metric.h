@@ -10,10 +10,6 @@
 
 namespace meshwork {
 
-/// What is logged of a metric: the mean over samples, each the mean of its values; or e to the
-/// power of the mean over all values that count, 0 where none does.
-enum class MetricResult { kMean, kExpOfMean };
-
 /// One metric, in the list of registry.cpp: its spellings, class and snake case first, and its
 /// arguments. Every loss is a metric, too.
 struct MetricDef {
@@ -48,8 +44,9 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
 
 /// Adds the outputs `<name>/total` and `<name>/count`, float32 scalars: the sum over the samples
 /// of the batch, each the mean of its values, and the number of samples. With sample weights or a
-/// mask: the sum of the weighted values, and that of the weights. Of kExpOfMean: the sum of all
-/// values, weighted, and the number of those that count, or the sum of their weights.
+/// mask: the sum of the weighted values, and that of the weights. Of kExpOfMean and kMeanOfValid:
+/// the sum of all values, weighted, and the number of those that count, or the sum of their
+/// weights.
 void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
                 const Prediction& predictions, ValueId weights = kNoValue);
 
@@ -58,6 +55,9 @@ extern const MetricDef kAccuracy;
 extern const MetricDef kBinaryAccuracy;
 extern const MetricDef kCategoricalAccuracy;
 extern const MetricDef kPerplexity;
+extern const MetricDef kPrecision;
+extern const MetricDef kRecall;
+extern const MetricDef kRootMeanSquaredError;
 extern const MetricDef kSparseCategoricalAccuracy;
 extern const MetricDef kSparseTopKCategoricalAccuracy;
 extern const MetricDef kTopKCategoricalAccuracy;

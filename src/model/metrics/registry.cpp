@@ -97,6 +97,9 @@ const std::vector<const MetricDef*>& metric_registry() {
       &metrics::kBinaryAccuracy,
       &metrics::kCategoricalAccuracy,
       &metrics::kPerplexity,
+      &metrics::kPrecision,
+      &metrics::kRecall,
+      &metrics::kRootMeanSquaredError,
       &metrics::kSparseCategoricalAccuracy,
       &metrics::kSparseTopKCategoricalAccuracy,
       &metrics::kTopKCategoricalAccuracy,
@@ -127,7 +130,7 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
   const PathScope path(b, metric.name);
   const Compared compared = metric.compare({b, labels, predictions.value, metric.at, metric.what});
   weights = masked_weights(b, weights, predictions.mask, metric.what);
-  if (metric.result == MetricResult::kExpOfMean) {
+  if (metric.result == MetricResult::kExpOfMean || metric.result == MetricResult::kMeanOfValid) {
     add_outputs(b, metric.name, weighted_values(b, compared, weights, metric.what));
     return;
   }
