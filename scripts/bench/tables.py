@@ -44,6 +44,17 @@ def percent(value):
     return f"{100 * value:.0f} %"
 
 
+def peer_cells(workload, results, peers):
+    """What each peer did, and by how many times our samples a second are more."""
+    cells = []
+    for peer in peers:
+        turns = results.get(peer)
+        cells += ["", ""] if not turns else [
+            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
+            f"**{ratio(medians(turns), medians(results['Meshwork'])):.2f}**"]
+    return cells
+
+
 def step_cells(workload, way, results, peers):
     ours = results["Meshwork"]
     samples = [sample for turn in ours for sample in turn["samples"]]
@@ -56,12 +67,7 @@ def step_cells(workload, way, results, peers):
              f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
              percent(kernels["share_of_step"]) if alone else "",
              percent(kernels["share_of_peak"]) if alone else ""]
-    for peer in peers:
-        turns = results.get(peer)
-        cells += ["", ""] if not turns else [
-            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
-            f"**{ratio(medians(turns), medians(ours)):.2f}**"]
-    return cells
+    return cells + peer_cells(workload, results, peers)
 
 
 # Multiplications and additions a second of bfloat16 by tensor cores, of dense matrices, by the data
@@ -79,12 +85,7 @@ def gpu_cells(workload, row, peers, peak):
     cells = [workload.text, str(workload.batch), milliseconds(samples),
              f"{workload.batch / seconds:.0f}", percent(max(0, 1 - memory / seconds)),
              percent(workload.batch * workload.flops / seconds / peak) if is_counted else ""]
-    for peer in peers:
-        turns = row.get(peer)
-        cells += ["", ""] if not turns else [
-            f"{workload.batch / statistics.median(medians(turns)):.0f} {variant(turns)}".strip(),
-            f"**{ratio(medians(turns), medians(ours)):.2f}**"]
-    return cells
+    return cells + peer_cells(workload, row, peers)
 
 
 def gpu_table(results, peers, gpu):

@@ -64,7 +64,9 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
   const bool frozen = !layer_.trainable || (frozen_ && frozen_(path_of(name)));
   const ValueId value = make(name, shape, initializer, !frozen);
   const Regularizer* const regularizer = regularizer_of(name);
-  if (regularizer != nullptr && !frozen) penalties_.try_emplace(path_of(name), value, *regularizer);
+  if (regularizer != nullptr && !frozen) {
+    penalties_.try_emplace(path_of(name), Penalty{value, *regularizer});
+  }
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
