@@ -34,14 +34,8 @@ constexpr DType kFloat32 = DType::kFloat32, kBFloat16 = DType::kBFloat16;
 /// With operands of float32 that may be rounded: others are not cuDNN's.
 template <Sought kSought>
 Task task_of(const KernelArgs& args) {
-  Task task;
-  task.sought = kSought;
+  Task task = cuda::windows::task_of(kSought, args);
   task.tensor_float32 = true;
-  const TensorView &a = args.inputs[0], &b = args.inputs[1], &c = args.output;
-  task.x = kSought == Sought::kX ? c : a;
-  task.w = kSought == Sought::kW ? c : b;
-  task.y = kSought == Sought::kY ? c : kSought == Sought::kX ? a : b;
-  task.c = cuda::windows::convolution_of(args.attrs, task.x, task.w, task.y);
   return task;
 }
 

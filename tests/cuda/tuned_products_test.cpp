@@ -95,6 +95,28 @@ KernelUse kernel_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
   return use;
 }
 
+/// A convolution of `images` images of 8x8 pixels and 64 channels, with as many filters, or a
+/// gradient of it.
+KernelUse convolution_of(std::string_view op, std::int64_t window, std::int64_t images) {
+  std::byte* const somewhere = reinterpret_cast<std::byte*>(1 << 20U);
+  const auto view = [&](const Shape& shape) {
+    return TensorView{{DType::kFloat32, shape}, whole_region(shape), somewhere};
+  };
+  const TensorView image = view({images, 8, 8, 64}), filter = view({window, window, 64, 64});
+  const bool gives_filter = op == "convolution_backward_filter";
+  KernelUse use{.op = op, .args = {}, .is_in_step = true};
+  use.args.inputs = {image, gives_filter ? image : filter};
+  use.args.output = gives_filter ? filter : image;
+  use.args.attrs = {{"strides", std::vector<std::int64_t>{1, 1}},
+                    {"padding", std::vector<std::int64_t>{window / 2, window / 2}},
+                    {"dilations", std::vector<std::int64_t>{1, 1}},
+                    {"groups", std::int64_t{1}},
+                    {"extents", gives_filter ? std::vector<std::int64_t>{window, window}
+                                             : std::vector<std::int64_t>{8, 8}}};
+  use.args.workspace = somewhere;
+  return use;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -225,9 +247,17 @@ TEST_CASE("products are tuned once for all kernels that have them, and added to 
   CHECK(second.known == 1);
   CHECK(second.table.count == 3);
   CHECK(second.table.digest != first.table.digest);
+  // A convolution of single pixels is that product of 64 pixels; others are none.
+  const Tuning pixels = tune({convolution_of("convolution", 1, 1), high}, 0);
+  CHECK(pixels.known == 2);
+  CHECK(tune({convolution_of("convolution", 3, 1)}, 0).known == 0);
   const Tuning third = tune({high, square}, 0);
   CHECK(third.table.digest == second.table.digest);
   CHECK(third.table.digest == digest(read_table(gpu(), third.table.file)));
+  const Tuning gradients = tune({convolution_of("convolution_backward_data", 1, 1),
+                                 convolution_of("convolution_backward_filter", 1, 1)},
+                                2);
+  CHECK(gradients.table.count == 5);
 }
 
 TEST_CASE("a folder that takes no file of products is an error that names it") {

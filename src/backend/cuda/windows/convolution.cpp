@@ -16,16 +16,6 @@ namespace {
 /// Channels of a group from which on a tile of 32 columns is at least half full.
 constexpr std::int64_t kSmallGroup = 16;
 
-Task forward(const KernelArgs& args) {
-  const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.output;
-  return {Sought::kY, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
-}
-
-Task backward(const KernelArgs& args) {
-  const TensorView &y = args.inputs[0], &w = args.inputs[1], &x = args.output;
-  return {Sought::kX, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
-}
-
 std::int64_t workspace_of(const Task& task) {
   if (is_for_cudnn(task)) return cudnn_workspace(task);
   return is_pointwise(task) ? pointwise_workspace(task) : 0;
@@ -54,24 +44,34 @@ Convolution convolution_of(const Attrs& attrs, const TensorView& x, const Tensor
   return c;
 }
 
+Task task_of(Sought sought, const KernelArgs& args) {
+  const TensorView &first = args.inputs[0], &second = args.inputs[1], &result = args.output;
+  const TensorView& x = sought == Sought::kX ? result : first;
+  const TensorView& w = sought == Sought::kW ? result : second;
+  const TensorView& y = sought == Sought::kY ? result : sought == Sought::kX ? first : second;
+  return {sought, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
+}
+
 bool has_small_groups(const Convolution& c) {
   return c.groups > 1 && (c.in < kSmallGroup || c.out < kSmallGroup);
 }
 
 Launch convolution(const KernelArgs& args) {
-  const Task task = forward(args);
+  const Task task = task_of(Sought::kY, args);
   return slide(args, task, {task.c, false, task.x, task.w, task.y});
 }
 
-std::int64_t convolution_workspace(const KernelArgs& args) { return workspace_of(forward(args)); }
+std::int64_t convolution_workspace(const KernelArgs& args) {
+  return workspace_of(task_of(Sought::kY, args));
+}
 
 Launch convolution_backward_data(const KernelArgs& args) {
-  const Task task = backward(args);
+  const Task task = task_of(Sought::kX, args);
   return slide(args, task, {task.c, true, task.y, task.w, task.x});
 }
 
 std::int64_t convolution_backward_data_workspace(const KernelArgs& args) {
-  return workspace_of(backward(args));
+  return workspace_of(task_of(Sought::kX, args));
 }
 
 }  // namespace meshwork::cuda::windows

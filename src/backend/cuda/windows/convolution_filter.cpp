@@ -55,10 +55,6 @@ FilterParts filter_parts(const KernelArgs& args) {
   return f;
 }
 
-Task task_of(const KernelArgs& args, const Convolution& c) {
-  return {Sought::kW, c, args.inputs[0], args.output, args.inputs[1], allows_tensor_float32(args)};
-}
-
 TensorType type_of(const FilterParts& f) {
   Shape shape = f.result.type.shape;
   shape.insert(shape.begin(), f.parts);
@@ -74,14 +70,14 @@ Launch launch_parts(const KernelArgs& args, const FilterParts& f) {
 std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
   const FilterParts f = filter_parts(args);
   const std::int64_t bytes = f.parts == 1 ? 0 : num_bytes(type_of(f));
-  const Task task = task_of(args, f.c);
+  const Task task = task_of(Sought::kW, args);
   if (is_for_cudnn(task)) return std::max(bytes, cudnn_workspace(task));
   return is_pointwise(task) ? pointwise_workspace(task) : bytes;
 }
 
 Launch convolution_backward_filter(const KernelArgs& args) {
   FilterParts f = filter_parts(args);
-  if (const Task task = task_of(args, f.c); is_for_cudnn(task)) {
+  if (const Task task = task_of(Sought::kW, args); is_for_cudnn(task)) {
     if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
   } else if (is_pointwise(task)) {
     return launch_pointwise(stream_of(args), task, args.workspace);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/cuda/products/product.h"
-
 namespace meshwork::cuda::windows {
 namespace {
 
@@ -38,7 +36,18 @@ Product product(const Matrix& x, const Matrix& w, const Matrix& y, const Task& t
           .tensor_float32 = task.tensor_float32};
 }
 
-Product product_of(const Task& task) {
+}  // namespace
+
+bool is_pointwise(const Task& task) {
+  const Convolution& c = task.c;
+  const auto is_one_pixel = [](const Slide& slide) {
+    return slide.window == 1 && slide.stride == 1 && slide.padding == 0 && slide.x == slide.y;
+  };
+  return c.groups == 1 && c.images > 0 && c.in > 0 && c.out > 0 && y_pixels(c.slides) > 0 &&
+         std::ranges::all_of(c.slides, is_one_pixel);
+}
+
+Product pointwise_product(const Task& task) {
   const std::int64_t pixels = task.c.images * y_pixels(task.c.slides);
   const Matrix x{task.x, pixels, task.c.in}, w{task.w, task.c.in, task.c.out},
       y{task.y, pixels, task.c.out};
@@ -53,24 +62,13 @@ Product product_of(const Task& task) {
   return product(x.transposed(), y, w, task);
 }
 
-}  // namespace
-
-bool is_pointwise(const Task& task) {
-  const Convolution& c = task.c;
-  const auto is_one_pixel = [](const Slide& slide) {
-    return slide.window == 1 && slide.stride == 1 && slide.padding == 0 && slide.x == slide.y;
-  };
-  return c.groups == 1 && c.images > 0 && c.in > 0 && c.out > 0 && y_pixels(c.slides) > 0 &&
-         std::ranges::all_of(c.slides, is_one_pixel);
-}
-
 std::int64_t pointwise_workspace(const Task& task) {
-  const Product p = product_of(task);
+  const Product p = pointwise_product(task);
   return products::product_workspace(p.stack, p.m, p.n, p.k);
 }
 
 Launch launch_pointwise(CudaStream& stream, const Task& task, std::byte* workspace) {
-  return products::product_launch(stream, product_of(task), workspace);
+  return products::product_launch(stream, pointwise_product(task), workspace);
 }
 
 }  // namespace meshwork::cuda::windows

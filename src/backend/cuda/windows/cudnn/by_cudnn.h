@@ -19,6 +19,9 @@ struct Task {
   bool tensor_float32 = false;  ///< operands of float32 may be rounded to 10 bits of mantissa
 };
 
+/// What the ops convolution, convolution_backward_data and convolution_backward_filter compute.
+Task task_of(Sought sought, const KernelArgs& args);
+
 /// Whether cuDNN is worth asking, by shapes and dtypes alone; MESHWORK_CUDNN=never and =always say
 /// it for all that cuDNN takes.
 bool is_for_cudnn(const Task& task);

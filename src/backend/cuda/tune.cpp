@@ -1,6 +1,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "backend/cuda/products/measure.h"
 #include "backend/cuda/products/problem.h"
 #include "backend/cuda/products/table.h"
+#include "backend/cuda/windows/pointwise.h"
 #include "backend/tuned_products.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -17,6 +19,21 @@ namespace meshwork {
 namespace {
 
 using namespace cuda::products;
+
+/// Of the GPU whose stream the arguments have: what a kernel leaves to cuBLASLt.
+std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
+  using cuda::windows::Sought, cuda::windows::Task;
+  if (op == "einsum" || op == "einsum_bias") return einsum_products(args);
+  static const std::map<std::string_view, Sought> kConvolutions{
+      {"convolution", Sought::kY},
+      {"convolution_backward_data", Sought::kX},
+      {"convolution_backward_filter", Sought::kW}};
+  const auto sought = kConvolutions.find(op);
+  if (sought == kConvolutions.end()) return {};
+  const Task task = cuda::windows::task_of(sought->second, args);
+  if (cuda::windows::is_for_cudnn(task) || !cuda::windows::is_pointwise(task)) return {};
+  return {cuda::windows::pointwise_product(task)};
+}
 
 /// A problem that programs have.
 struct Wanted {
@@ -29,11 +46,10 @@ std::map<Problem, Wanted> wanted_products(std::span<const KernelUse> kernels, co
                                           Stream& stream) {
   std::map<Problem, Wanted> wanted;
   for (const KernelUse& kernel : kernels) {
-    if (kernel.op != "einsum" && kernel.op != "einsum_bias") continue;
     KernelArgs args = kernel.args;
     args.target = &target;
     args.stream = &stream;
-    for (const Product& whole : einsum_products(args)) {
+    for (const Product& whole : products_of(kernel.op, args)) {
       for (const Product& product : launched_products(whole)) {
         Wanted& found = wanted[problem_of(by_columns(product))];
         found.product = product;
