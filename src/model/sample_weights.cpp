@@ -17,10 +17,6 @@ std::vector<std::int64_t> axes_from(std::size_t first, std::size_t rank) {
   return axes;
 }
 
-ValueId sum_all(GraphBuilder& b, ValueId x) {
-  return ops::reduce_sum(b, x, axes_from(0, b.shape(x).size()), false);
-}
-
 ValueId mean_from(GraphBuilder& b, ValueId x, std::size_t first) {
   const std::size_t rank = b.shape(x).size();
   return rank <= first ? x : ops::reduce_mean(b, x, axes_from(first, rank), false);

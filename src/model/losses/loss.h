@@ -79,6 +79,9 @@ ValueId one_hot_labels(const Comparison& c);
 /// Mean over the last dimension.
 ValueId mean_last(GraphBuilder& b, ValueId x);
 
+/// Of all elements.
+ValueId sum_all(GraphBuilder& b, ValueId x);
+
 /// Keras's choice by shapes for "accuracy" and "crossentropy".
 enum class LabelKind { kBinary, kSparse, kOneHot };
 LabelKind label_kind(const Shape& labels, const Shape& predictions);

@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "config/lookup.h"
 #include "model/arguments.h"
 #include "model/losses/loss.h"
@@ -16,12 +14,6 @@ LossReduction read_reduction(config::Reader& args) {
   if (word == "mean_with_sample_weight") return LossReduction::kWeightedMean;
   fail_at(args.at(), "{}: reduction '{}' gives no single number; give 'sum' or one of {}",
           args.what(), word, "'sum_over_batch_size', 'mean', 'mean_with_sample_weight'");
-}
-
-ValueId sum_all(GraphBuilder& b, ValueId x) {
-  std::vector<std::int64_t> axes(b.shape(x).size());
-  std::iota(axes.begin(), axes.end(), 0);
-  return ops::reduce_sum(b, x, std::move(axes), false);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "model/arguments.h"
 #include "model/losses/loss.h"
 #include "ops/ops.h"
@@ -80,6 +82,12 @@ ValueId one_hot_labels(const Comparison& c) {
     fail_shapes(c, fmt::format("give the last layer {} units", y.back()));
   }
   return ops::cast(b, c.labels, DType::kFloat32);
+}
+
+ValueId sum_all(GraphBuilder& b, ValueId x) {
+  std::vector<std::int64_t> axes(b.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return ops::reduce_sum(b, x, std::move(axes), false);
 }
 
 ValueId mean_last(GraphBuilder& b, ValueId x) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "base/nearest.h"
 #include "model/arguments.h"
@@ -139,9 +138,7 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
     return;
   }
   const Shape shape = b.shape(compared.values);
-  std::vector<std::int64_t> axes(shape.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  ValueId total = ops::reduce_sum(b, compared.values, std::move(axes), false);
+  ValueId total = sum_all(b, compared.values);
   const auto samples = static_cast<double>(shape[0]);
   const auto elements = static_cast<double>(num_elements(shape));
   if (elements != samples) total = ops::scale(b, total, samples / elements);

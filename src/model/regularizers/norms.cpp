@@ -1,6 +1,5 @@
 // l1 * sum |w| + l2 * sum w^2
-#include <numeric>
-
+#include "model/losses/loss.h"
 #include "model/regularizers/regularizer.h"
 #include "ops/ops.h"
 
@@ -10,16 +9,10 @@ namespace {
 /// Of Keras's L1 and L2.
 constexpr double kDefault = 0.01;
 
-ValueId scaled_sum(GraphBuilder& b, ValueId x, double factor) {
-  std::vector<std::int64_t> axes(b.shape(x).size());
-  std::iota(axes.begin(), axes.end(), 0);
-  return ops::scale(b, ops::reduce_sum(b, x, std::move(axes), false), factor);
-}
-
 Regularizer norms(double l1, double l2) {
   return [l1, l2](GraphBuilder& b, ValueId w) {
-    const auto of_l1 = [&] { return scaled_sum(b, b.add(ops::kAbs, {w}), l1); };
-    const auto of_l2 = [&] { return scaled_sum(b, b.add(ops::kSquare, {w}), l2); };
+    const auto of_l1 = [&] { return ops::scale(b, sum_all(b, b.add(ops::kAbs, {w})), l1); };
+    const auto of_l2 = [&] { return ops::scale(b, sum_all(b, b.add(ops::kSquare, {w})), l2); };
     if (l2 == 0) return of_l1();
     return l1 == 0 ? of_l2() : ops::add(b, of_l1(), of_l2());
   };
