@@ -86,6 +86,8 @@ std::vector<std::string> command_of(const std::vector<std::string>& options) {
                                       "-fno-asynchronous-unwind-tables",
                                       "-fvisibility=hidden",
                                       "-nostdlib",
+                                      "-fsanitize=alignment",
+                                      "-fsanitize-undefined-trap-on-error",
                                       "-w"};
   if (__builtin_cpu_supports("fma")) command.emplace_back("-mfma");
   for (std::size_t i = 0; i < options.size(); ++i) {

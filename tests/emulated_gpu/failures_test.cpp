@@ -84,6 +84,17 @@ TEST_CASE("a kernel that writes behind an allocation ends the process") {
              "thread (63, 0, 0) of block (0, 0, 0) of kernel test touched");
 }
 
+TEST_CASE("alone: a kernel writes two numbers at once where one begins" * doctest::skip()) {
+  start();
+  const Array<int> y(64);
+  run_kernel("struct alignas(8) Two { int at[2]; }; *(Two*)(y + threadIdx.x / 32) = Two{{1, 2}};",
+             y.address());
+}
+TEST_CASE("a kernel that writes where a pack of numbers cannot begin ends the process") {
+  CHECK_SAYS(run_alone("alone: a kernel writes two numbers at once where one begins"),
+             "of kernel test touched numbers that cannot begin there");
+}
+
 TEST_CASE("alone: a kernel writes a little behind an allocation" * doctest::skip()) {
   start();
   const Array<int> y(63);

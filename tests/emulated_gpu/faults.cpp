@@ -1,4 +1,5 @@
-// Who touches memory that is not his ends the process, with a line that says so.
+// Who touches memory that is not his, or a pack of numbers where none can begin, ends the process,
+// with a line that says so.
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ namespace {
 constexpr std::size_t kStack = std::size_t{64} << 10U;
 constexpr int kExitStatus = 86;
 
-struct sigaction previous;
+struct sigaction previous;          // of SIGSEGV
+struct sigaction previous_illegal;  // of SIGILL
 
 [[noreturn]] void end_process() {
   std::array<void*, 32> frames;
@@ -34,30 +36,45 @@ void say(const std::array<char, 512>& text, int length) {
       write(STDERR_FILENO, text.data(), static_cast<std::size_t>(length));
 }
 
+/// Ends the process with a line of the kernel that runs, if one does.
+void blame_kernel(const char* what) {
+  const char* const kernel = running_kernel();
+  if (kernel == nullptr) return;
+  std::array<char, 512> text;
+  const auto& [thread, block, block_size, grid_size] = emulated_gpu_place;
+  say(text, std::snprintf(text.data(), text.size(),
+                          "emulated GPU: thread (%u, %u, %u) of block (%u, %u, %u) of kernel %s "
+                          "touched %s\n",
+                          thread.x, thread.y, thread.z, block.x, block.y, block.z, kernel, what));
+  end_process();
+}
+
+void pass_on(const struct sigaction& handler, int signal, siginfo_t* info, void* context) {
+  if ((handler.sa_flags & SA_SIGINFO) != 0) {
+    handler.sa_sigaction(signal, info, context);
+  } else {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+/// Kernels are compiled with traps where an address is no multiple of what is there.
+void on_trap(int signal, siginfo_t* info, void* context) {
+  blame_kernel("numbers that cannot begin there");
+  pass_on(previous_illegal, signal, info, context);
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto* const address = static_cast<const std::byte*>(info->si_addr);
+  blame_kernel("what is no memory of the device");
   std::array<char, 512> text;
-  if (const char* const kernel = running_kernel(); kernel != nullptr) {
-    const auto& [thread, block, block_size, grid_size] = emulated_gpu_place;
-    say(text, std::snprintf(text.data(), text.size(),
-                            "emulated GPU: thread (%u, %u, %u) of block (%u, %u, %u) of kernel %s "
-                            "touched %p, which is no memory of the device\n",
-                            thread.x, thread.y, thread.z, block.x, block.y, block.z, kernel,
-                            info->si_addr));
-    end_process();
-  }
   if (address >= region_begin && address < region_end) {
     say(text, std::snprintf(text.data(), text.size(),
                             "emulated GPU: the host touched device memory at %p; the culprit:\n",
                             info->si_addr));
     end_process();
   }
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+  pass_on(previous, signal, info, context);
 }
 
 }  // namespace
@@ -74,6 +91,8 @@ void watch_faults() {
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, nullptr);
+  action.sa_sigaction = on_trap;
+  sigaction(SIGILL, &action, &previous_illegal);
 }
 
 FaultStack::FaultStack() : stack_(static_cast<std::byte*>(std::malloc(kStack))) {
