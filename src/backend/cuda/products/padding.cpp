@@ -21,6 +21,26 @@ constexpr int kThreads = 256;
 constexpr std::string_view kText = R"cuda(
 #define V (16 / (int32)sizeof(N))
 
+// The 16 bytes from an even address on: of two packs that hold them.
+DEVICE Pack<uint32, 4> load_anywhere(const void* from) {
+  const uint32 shift = (uint32)(uint64)from % 16;
+  const uint32* const first = (const uint32*)((const char*)from - shift);
+  const Pack<uint32, 4> low = load<4>(first), high = load<4>(first + 4);
+  uint32 words[8];
+#pragma unroll
+  for (int32 k = 0; k < 4; ++k) words[k] = low.at[k], words[k + 4] = high.at[k];
+#pragma unroll
+  for (int32 k = 0; k < 6; ++k) words[k] = shift & 8 ? words[k + 2] : words[k];
+#pragma unroll
+  for (int32 k = 0; k < 5; ++k) words[k] = shift & 4 ? words[k + 1] : words[k];
+  Pack<uint32, 4> pack;
+#pragma unroll
+  for (int32 k = 0; k < 4; ++k) {
+    pack.at[k] = shift & 2 ? words[k] >> 16 | words[k + 1] << 16 : words[k];
+  }
+  return pack;
+}
+
 // to[i, j] = from[i, j], 0 beyond it. A thread writes 16 bytes, which may begin in the midst of what
 // is read.
 KERNEL(copy_lines, N* to, const N* from, int64 to_columns, int64 to_line, int64 lines,
@@ -29,20 +49,17 @@ KERNEL(copy_lines, N* to, const N* from, int64 to_columns, int64 to_line, int64 
   const int64 pack = (int64)(blockIdx.x % blocks_of_line) * blockDim.x + threadIdx.x;
   N* const line = to + i * to_line;
   const int64 first = pack * V - (int64)line / (int64)sizeof(N) % V;
-  Pack<N, V> numbers;
-#pragma unroll
-  for (int32 k = 0; k < V; ++k) {
-    const int64 j = first + k;
-    const bool there = i < lines && j >= 0 && j < columns;
-    numbers.at[k] = there ? from[i * from_line + j] : N{};
-  }
-  if (first >= 0 && first + V <= to_columns) {
-    store(line + first, numbers);
+  const int64 place = i * from_line + first, end = (lines - 1) * from_line + columns;
+  const bool is_whole = first >= 0 && first + V <= to_columns;
+  if (is_whole && i < lines && first + V <= columns && place >= V && place + 2 * V <= end) {
+    store((uint32*)(line + first), load_anywhere(from + place));
     return;
   }
 #pragma unroll
   for (int32 k = 0; k < V; ++k) {
-    if (first + k >= 0 && first + k < to_columns) line[first + k] = numbers.at[k];
+    const int64 j = first + k;
+    if (j < 0 || j >= to_columns) continue;
+    line[j] = i < lines && j < columns ? from[place + k] : N{};
   }
 }
 )cuda";
