@@ -14,6 +14,7 @@ namespace {
 constexpr std::int32_t kThreads = 256;
 constexpr std::int32_t kMostLanes = 512;    ///< of one line; a thread may then use 128 registers
 constexpr std::int32_t kLanesBesides = 16;  ///< of one line beside others
+constexpr std::int64_t kLongRagged = 1024;  ///< from here on lines may begin within packs
 constexpr std::int64_t kLongest = std::int64_t{1} << 30U;
 
 constexpr std::string_view kText = R"cuda(
@@ -27,6 +28,7 @@ struct Line {
   Team team;
   int64 number, begin, inner;
   int32 extent, chunks;
+  int32 shift;  // elements of the line before that its first pack holds (RAGGED)
 };
 
 DEVICE Line line_of(const Lines& lines) {
@@ -39,13 +41,21 @@ DEVICE Line line_of(const Lines& lines) {
   line.inner = lines.inner;
   line.extent = line.number < lines.count ? (int32)lines.extent : 0;
   line.chunks = lines.chunks;
+  line.shift = RAGGED ? (int32)(line.begin % V) : 0;
   return line;
 }
 
 // Where element k of a chunk of a thread stands in its line: neighbouring lanes read neighbouring
-// packs. It is beyond the line for elements that the thread has not.
+// packs. It is not in the line for elements that the thread has not.
 DEVICE int32 place_of(const Line& line, int32 chunk, int32 k) {
-  return ((chunk * (E / V) + k / V) * line.team.lanes + line.team.lane) * V + k % V;
+  return ((chunk * (E / V) + k / V) * line.team.lanes + line.team.lane) * V + k % V - line.shift;
+}
+DEVICE bool has(const Line& line, int32 place) {
+  return (!RAGGED || place >= 0) && place < line.extent;
+}
+// Whether the line has all of the pack that begins there.
+DEVICE bool has_pack(const Line& line, int32 place) {
+  return has(line, place) && (!RAGGED || place + V <= line.extent);
 }
 
 // Where the packs of a chunk of a thread lie: the first one, and how far the next is, in elements.
@@ -60,11 +70,15 @@ DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
   const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
-    if (place_of(line, chunk, k) < line.extent) {
-      const Pack<T, V> pack = load<V>(from + k / V * step);
+    const int32 place = place_of(line, chunk, k);
+    const T* const pack_at = from + k / V * step;
+    if (has_pack(line, place)) {
+      const Pack<T, V> pack = load<V>(pack_at);
       for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
     } else {
-      for (int32 j = 0; j < V; ++j) e[k + j] = -MW_INFINITY;
+      for (int32 j = 0; j < V; ++j) {
+        e[k + j] = RAGGED && has(line, place + j) ? (float)computed(pack_at[j]) : -MW_INFINITY;
+      }
     }
   }
 }
@@ -75,10 +89,17 @@ DEVICE void save(const float (&e)[E], Y* y, const Line& line, int32 chunk) {
   const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
-    if (place_of(line, chunk, k) >= line.extent) continue;
-    Pack<Y, V> pack;
-    for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
-    store(to + k / V * step, pack);
+    const int32 place = place_of(line, chunk, k);
+    Y* const pack_at = to + k / V * step;
+    if (has_pack(line, place)) {
+      Pack<Y, V> pack;
+      for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
+      store(pack_at, pack);
+    } else if (RAGGED) {
+      for (int32 j = 0; j < V; ++j) {
+        if (has(line, place + j)) store(pack_at[j], e[k + j]);
+      }
+    }
   }
 }
 
@@ -97,10 +118,10 @@ std::int32_t power_of_two_above(std::int64_t x) {
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(x, 1, kMostLanes))));
 }
 
-/// Threads of a line, of those that can be beside each other where lines are: the fewer lines, the
-/// more.
-std::int32_t lanes_of(const Lines& lines, int held) {
-  const std::int32_t needed = power_of_two_above(ceil_divide(lines.extent, held));
+/// Threads of a line, whose packs cover so many elements, of those that can be beside each other
+/// where lines are: the fewer lines, the more.
+std::int32_t lanes_of(const Lines& lines, std::int64_t covered, int held) {
+  const std::int32_t needed = power_of_two_above(ceil_divide(covered, held));
   if (lines.inner == 1) return needed;
   const auto few = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kThreads / lines.count));
   const auto most = std::max(kLanesBesides, static_cast<std::int32_t>(std::bit_floor(few)));
@@ -121,10 +142,16 @@ LinePlan plan_lines(const KernelArgs& args, std::int64_t axis,
   MW_CHECK(lines.extent <= kLongest, "a line of {} elements", lines.extent);
   if (inner == 1) plan.pack = pack_width(lines.extent, tensors);
   if (lines.extent > 256) plan.held = 16;
-  lines.lanes = lanes_of(lines, plan.held);
+  if (inner == 1 && lines.extent >= kLongRagged) {
+    const int widest = pack_width(kMostLanes, tensors);
+    plan.is_ragged = widest > plan.pack;
+    plan.pack = widest;
+  }
+  const std::int64_t covered = lines.extent + (plan.is_ragged ? plan.pack - 1 : 0);
+  lines.lanes = lanes_of(lines, covered, plan.held);
   if (inner > 1) lines.width = kThreads / lines.lanes;
   const std::int64_t together = std::int64_t{lines.lanes} * plan.held;
-  lines.chunks = static_cast<std::int32_t>(ceil_divide(lines.extent, together));
+  lines.chunks = static_cast<std::int32_t>(ceil_divide(covered, together));
   const int threads = std::max(kThreads, lines.lanes);
   const bool alone = inner == 1 && lines.lanes > 32;
   const std::int64_t of_block = alone ? 1 : threads / lines.lanes;
@@ -137,7 +164,8 @@ Source lines_source(const KernelArgs& args, const std::string& name, std::string
   std::string all(kTeamText);
   all.append(kStoreText).append(kText).append(text);
   return {name, all,
-          define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held)};
+          define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held) +
+              define("RAGGED", std::int64_t{plan.is_ragged})};
 }
 
 }  // namespace meshwork::cuda

@@ -19,8 +19,9 @@ struct Lines {
 /// How lines are shared out to threads. A line of one chunk is read once and stays in registers.
 struct LinePlan {
   Lines lines;
-  int held;  ///< elements that a thread holds at once
-  int pack;  ///< elements that it reads at once
+  int held;                ///< elements that a thread holds at once
+  int pack;                ///< elements that it reads at once
+  bool is_ragged = false;  ///< lines begin and end within packs
   Grid grid;
 };
 

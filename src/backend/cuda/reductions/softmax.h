@@ -81,7 +81,7 @@ DEVICE void add_chunk(Candidate& best, const float (&e)[E], const Line& line, in
 #pragma unroll
   for (int32 k = 0; k < E; ++k) {
     const int32 place = place_of(line, chunk, k);
-    if (place < line.extent) best = Better::fold(best, {e[k], place});
+    if (has(line, place)) best = Better::fold(best, {e[k], place});
   }
 }
 )cuda";

@@ -36,7 +36,7 @@ DEVICE float max_of(float (&e)[E], const T* x, const Line& line) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
       const bool is_finite = fabsf(e[k]) < MW_INFINITY;
-      if (place_of(line, chunk, k) < line.extent) {
+      if (has(line, place_of(line, chunk, k))) {
         max = Greatest::fold(max, is_finite ? e[k] : MW_NAN);
       }
     }
