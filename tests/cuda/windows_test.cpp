@@ -63,6 +63,28 @@ TEST_CASE("kernels of windows: convolutions of single pixels, which are products
   check_convolutions({{2, 6, 7, 8}, {1, 1, 4, 10}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 2});
 }
 
+TEST_CASE("kernels of windows: convolutions in patches of images") {
+  check_convolutions({{3, 28, 28, 16}, {3, 3, 16, 16}, {1, 1}, {1, 1}, {1, 1}});
+  check_convolutions({{5, 7, 7, 20}, {3, 3, 20, 64}, {1, 1}, {1, 1}, {1, 1}});
+  check_convolutions({{2, 14, 14, 12}, {6, 6, 12, 24}, {2, 2}, {2, 2}, {2, 2}});
+  check_convolutions({{2, 15, 13, 9}, {3, 3, 9, 10}, {2, 2}, {1, 1}, {1, 1}});
+  check_convolutions({{2, 15, 12, 8}, {5, 2, 8, 8}, {2, 1}, {1, 0}, {3, 1}});
+  check_convolutions({{130, 5, 4, 3}, {3, 3, 3, 5}, {1, 1}, {1, 1}, {1, 1}});
+  check_convolutions({{2, 9, 40, 3}, {8, 8, 3, 70}, {2, 2}, {3, 3}, {4, 4}});
+  check_convolutions({{2, 9, 9, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}});
+  check_convolutions({{3, 65, 4}, {5, 4, 6}, {2}, {2}, {2}});
+}
+
+TEST_CASE("kernels of windows: convolutions whose threads have the most sums") {
+  for (const Shape& image : {Shape{1, 112, 112}, Shape{16, 14, 98}}) {
+    Shape narrow = image, wide = image;
+    narrow.push_back(3);
+    wide.push_back(64);
+    check_use(convolution({narrow, {3, 3, 3, 64}, {1, 1}, {1, 1}, {1, 1}}, kFloat32, kFloat32));
+    check_use(backward_data({wide, {3, 3, 64, 3}, {1, 1}, {1, 1}, {1, 1}}, kFloat32, kFloat32));
+  }
+}
+
 TEST_CASE("kernels of windows: convolutions in groups") {
   check_convolutions({{2, 9, 8, 32}, {3, 3, 16, 40}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, 2});
   check_convolutions({{1, 9, 8, 36}, {3, 3, 18, 34}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, 2});

@@ -4,17 +4,23 @@
 //                            w[k, c, f]
 #include "backend/cuda/windows/convolution.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "backend/cpu/slide.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
 #include "backend/cuda/windows/pointwise.h"
+#include "backend/cuda/windows/tiles.h"
 
 namespace meshwork::cuda::windows {
 namespace {
 
 /// Channels of a group from which on a tile of 32 columns is at least half full.
 constexpr std::int64_t kSmallGroup = 16;
+
+bool lies_densely(const Slide& s) { return s.dilation == 1 && s.stride <= 2 && s.window <= 8; }
 
 std::int64_t workspace_of(const Task& task) {
   if (is_for_cudnn(task)) return cudnn_workspace(task);
@@ -27,6 +33,7 @@ Launch slide(const KernelArgs& args, const Task& task, const Sliding& s) {
   } else if (is_pointwise(task)) {
     return launch_pointwise(stream_of(args), task, args.workspace);
   }
+  if (is_for_patches(task.sought, s.c)) return slide_by_patches(args, s);
   return has_small_groups(s.c) ? slide_directly(args, s) : slide_by_tiles(args, s);
 }
 
@@ -52,8 +59,32 @@ Task task_of(Sought sought, const KernelArgs& args) {
   return {sought, convolution_of(args.attrs, x, w, y), x, w, y, allows_tensor_float32(args)};
 }
 
+Phases phases_of(const Sliding& s) {
+  Phases phases;
+  for (std::size_t d = 0; d < kSpatial; ++d) {
+    const Slide& slide = s.c.slides[d];
+    if (s.backward) phases.number *= std::min(slide.stride, slide.x);
+    phases.extents[d] = s.backward ? tiles_over(slide.x, slide.stride) : slide.y;
+  }
+  return phases;
+}
+
 bool has_small_groups(const Convolution& c) {
   return c.groups > 1 && (c.in < kSmallGroup || c.out < kSmallGroup);
+}
+
+bool is_for_patches(Sought sought, const Convolution& c) {
+  // Kernels count in 32 bits what a block reads.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 64;
+  constexpr std::int64_t kWide = 64;
+  const auto& [front, height, width] = c.slides;
+  const bool is_flat = front.x == 1 && front.y == 1 && front.window == 1 && front.padding == 0;
+  const std::int64_t x = x_pixels(c.slides), y = y_pixels(c.slides), window = places(c.slides);
+  if (!is_flat || c.groups > 1 || c.images == 0 || x * c.in == 0 || y * c.out == 0) return false;
+  if (std::max({x * c.in, y * c.out, window * c.in * c.out}) > kMost) return false;
+  if (window == 1 || !lies_densely(height) || !lies_densely(width)) return false;
+  const bool skips = height.stride > 1 || width.stride > 1;
+  return sought == Sought::kY || !skips || c.in < kWide || c.out < kWide;
 }
 
 Launch convolution(const KernelArgs& args) {

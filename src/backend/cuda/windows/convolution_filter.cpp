@@ -10,6 +10,7 @@
 #include "backend/cuda/windows/convolution.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
+#include "backend/cuda/windows/patches/patch.h"
 #include "backend/cuda/windows/pointwise.h"
 #include "backend/cuda/windows/tiles.h"
 
@@ -41,17 +42,25 @@ KERNEL(add_filter_parts, R* w, const float* parts, int64 count, int32 number) {
 constexpr std::int64_t kBusyBlocks = 528;
 constexpr std::int64_t kShortestPart = 256;
 
+/// So many parts of `extent`, each but the last a multiple of `unit`.
+void cut(FilterParts& f, std::int64_t extent, std::int64_t wanted, std::int64_t unit) {
+  f.part = tiles_over(tiles_over(extent, std::max<std::int64_t>(wanted, 1)), unit) * unit;
+  f.parts = std::max<std::int64_t>(f.part == 0 ? 0 : tiles_over(extent, f.part), 1);
+}
+
 /// What is computed, cut into parts.
 FilterParts filter_parts(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &y = args.inputs[1], &w = args.output;
   FilterParts f{convolution_of(args.attrs, x, w, y), x, y, w, 1, 0};
+  if (is_for_patches(Sought::kW, f.c)) {
+    const FilterPatch patch = filter_patch_of(f.c);
+    cut(f, patch.patches(f.c), patch.parts(f.c), 1);
+    return f;
+  }
   const std::int64_t blocks = has_small_groups(f.c) ? direct_filter_blocks(f.c) : filter_tiles(f.c);
   if (blocks == 0) return f;
-  const std::int64_t wanted =
-      std::min(tiles_over(kBusyBlocks, blocks), tiles_over(f.positions(), kShortestPart));
-  f.part =
-      tiles_over(tiles_over(f.positions(), std::max<std::int64_t>(wanted, 1)), kDepth) * kDepth;
-  f.parts = std::max<std::int64_t>(f.part == 0 ? 0 : tiles_over(f.positions(), f.part), 1);
+  const std::int64_t longest = tiles_over(f.positions(), kShortestPart);
+  cut(f, f.positions(), std::min(tiles_over(kBusyBlocks, blocks), longest), kDepth);
   return f;
 }
 
@@ -62,6 +71,7 @@ TensorType type_of(const FilterParts& f) {
 }
 
 Launch launch_parts(const KernelArgs& args, const FilterParts& f) {
+  if (is_for_patches(Sought::kW, f.c)) return filter_by_patches(args, f);
   return has_small_groups(f.c) ? filter_directly(args, f) : filter_by_tiles(args, f);
 }
 

@@ -217,29 +217,14 @@ struct Sizes {
   std::int32_t row_tiles, column_tiles;
 };
 
-/// Products that are computed side by side, and rows of the largest.
-struct Phases {
-  std::int64_t count = 1;
-  std::int64_t rows = 0;
-};
-
-Phases phases_of(const Sliding& s) {
-  if (!s.backward) return {1, s.c.images * s.pixels()};
-  Phases phases{1, s.c.images};
-  for (const Slide& slide : s.c.slides) {
-    phases.count *= std::min(slide.stride, slide.x);
-    phases.rows *= tiles_over(slide.x, slide.stride);
-  }
-  return phases;
-}
-
 }  // namespace
 
 Launch slide_by_tiles(const KernelArgs& args, const Sliding& s) {
   const Phases phases = phases_of(s);
-  const std::int64_t stacks = phases.count * s.c.groups;
-  const Tile tile = tile_of(stacks, phases.rows, s.outer());
-  const std::int64_t row_tiles = tiles_over(phases.rows, tile.rows),
+  const std::int64_t rows = s.c.images * phases.pixels();
+  const std::int64_t stacks = phases.number * s.c.groups;
+  const Tile tile = tile_of(stacks, rows, s.outer());
+  const std::int64_t row_tiles = tiles_over(rows, tile.rows),
                      column_tiles = tiles_over(s.outer(), tile.columns);
   const Sizes sizes{s.c.slides,
                     s.c.images,

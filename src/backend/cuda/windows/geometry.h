@@ -86,6 +86,16 @@ DEVICE int32 take_last(int64& index, int32 extent) {
 }
 
 DEVICE bool has(int32 extent, int32 i) { return (uint32)i < (uint32)extent; }
+
+// to[..] = from[..], 0 where nothing is there. Numbers become floats when they are written to shared
+// memory: nothing waits for them before.
+template <int kCount, class N>
+DEVICE void load_or_zero(N* to, const N* from, bool there) {
+  Pack<N, kCount> pack{};
+  if (there) pack = load<kCount>(from);
+#pragma unroll
+  for (int32 i = 0; i < kCount; ++i) to[i] = pack.at[i];
+}
 )cuda";
 
 }  // namespace meshwork::cuda::windows

@@ -95,16 +95,6 @@ DEVICE void multiply(float (&sums)[RM][RN], const Tiles& tiles, int32 turn) {
   }
 }
 
-// to[..] = from[..], 0 where nothing is there. Numbers become floats when they are written to shared
-// memory: nothing waits for them before.
-template <int kCount, class N>
-DEVICE void load_or_zero(N* to, const N* from, bool there) {
-  Pack<N, kCount> pack{};
-  if (there) pack = load<kCount>(from);
-#pragma unroll
-  for (int32 i = 0; i < kCount; ++i) to[i] = pack.at[i];
-}
-
 // The slice of a row-major matrix from row k on, columns of this tile: numbers of b that a thread
 // brings, WB at a time. `from` is the tile's first column of row 0.
 template <int WB>

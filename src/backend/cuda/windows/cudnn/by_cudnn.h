@@ -8,9 +8,6 @@
 
 namespace meshwork::cuda::windows {
 
-/// Which of the three tensors of a convolution is computed from the other two.
-enum class Sought { kY, kX, kW };
-
 /// A convolution or one of its gradients, as cuDNN is asked for it.
 struct Task {
   Sought sought = Sought::kY;
