@@ -25,6 +25,8 @@ def parse():
     parser.add_argument("--variant", action="append", default=[], metavar="NAME",
                         help="of the peers' ways to do a row, only this; may stand several times")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--tune", action="store_true",
+                        help="on a GPU: measure products first, where they are most of a step")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
     parser.add_argument("--seconds", type=float, default=0.8,
@@ -41,6 +43,8 @@ def parse():
         if arguments.readme or arguments.against:
             parser.error("--device cuda goes with neither --readme nor --against")
         rows.turn_to_gpu()
+    elif arguments.tune:
+        parser.error("--tune goes with --device cuda")
     for prefix in arguments.rows:
         if not any(name.startswith(prefix) for name in rows.names()):
             parser.error(f"there is no row '{prefix}'; --list names all")
@@ -77,6 +81,8 @@ def time_workload(workload, tools, arguments, notes):
             notes.append(f"{row}: left out: {reason.split(';')[0]}")
             continue
         plan += [(row, way, tool) for tool in tools if tool.runs(workload, way) is None]
+    if plan and arguments.tune and workload.products:
+        tools[0].tune(workload)
     results = {}
     for turn in range(arguments.turns):
         for row, way, tool in plan:

@@ -41,6 +41,7 @@ class Workload:
     tiles: bool = False  # images are split, not batches
     bf16: bool = False
     peer: str = ""  # its name in peers/; "" for none
+    products: bool = False  # are most of a step
     flops: float = 0  # multiplications and additions that the model needs for a sample; 0: not counted
 
     def rows(self):
@@ -69,20 +70,21 @@ GPT2_FLOPS = 1024 * (6 * (50257 * 768 + 12 * 12 * 768 * 768) + 12 * 12 * 768 * 1
 VIT_BY_BATCHES = ("strategy=data_parallel", "layout_map=null")
 
 WORKLOADS = (
-    Workload("mlp", "MLP 784-128-10", "configs/bench_mlp.yaml", 128, peer="mlp"),
+    Workload("mlp", "MLP 784-128-10", "configs/bench_mlp.yaml", 128, products=True, peer="mlp"),
     Workload("convnet64", "convnet of the JAX guide", CONVNET, 64, keys=DATA,
              peer="convnet"),
     Workload("convnet512", "convnet of the JAX guide", CONVNET, 512,
              (*WAYS, EIGHT_RANKS, EIGHT_DEVICES), DATA, peer="convnet"),
-    Workload("wide", "MLP 784-4096-4096-10", "configs/bench_wide.yaml", 512, peer="wide"),
+    Workload("wide", "MLP 784-4096-4096-10", "configs/bench_wide.yaml", 512, products=True,
+             peer="wide"),
     Workload("wide-bf16", "MLP 784-4096-4096-10 in bfloat16", "configs/bench_wide.yaml", 512,
-             THREADS, BF16, bf16=True, peer="wide"),
+             THREADS, BF16, bf16=True, products=True, peer="wide"),
     Workload("resnet20", "ResNet-20", RESNET, 128, keys=DATA, peer="resnet20"),
     Workload("resnet20-augmented", "ResNet-20, images augmented", RESNET, 128,
              (TWO_THREADS, TWO_RANKS)),
-    Workload("gpt", "GPT, 6 blocks, 384 wide, context 256", GPT, 16, peer="gpt"),
+    Workload("gpt", "GPT, 6 blocks, 384 wide, context 256", GPT, 16, products=True, peer="gpt"),
     Workload("gpt-bf16", "GPT, 6 blocks, 384 wide, context 256, in bfloat16", GPT, 16, THREADS,
-             BF16, bf16=True, peer="gpt"),
+             BF16, bf16=True, products=True, peer="gpt"),
     Workload("vit", "ViT, 4 blocks, 64 wide", VIT, 128, keys=VIT_BY_BATCHES, peer="vit"),
     Workload("vit-bf16", "ViT, 4 blocks, 64 wide, in bfloat16", VIT, 128, THREADS,
              (*VIT_BY_BATCHES, *BF16), bf16=True, peer="vit"),
@@ -91,7 +93,7 @@ WORKLOADS = (
     Workload("gpt2", "GPT-2 124M, context 1024, in bfloat16", GPT, 8, (),
              ("model.params={depth: 12, heads: 12, width: 768, context: 1024, characters: 50257}",
               "dataset.splits.train={x: {integers: [64, 1024], below: 50257}, "
-              "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, peer="gpt2", flops=GPT2_FLOPS),
+              "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, products=True, peer="gpt2", flops=GPT2_FLOPS),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,
              (TWO_RANKS, TWO_DEVICES), DATA, tiles=True),
 )

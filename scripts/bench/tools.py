@@ -96,6 +96,10 @@ class Meshwork:
             environment["OMP_NUM_THREADS"] = str(threads)
         return environment
 
+    def tune(self, workload):
+        """Measures the products of a workload on the first GPU."""
+        self.process([self.program, "tune", *workload.arguments(1), "--device", "cuda"], {})
+
     def on(self, way):
         """What the command line begins with, the number of devices, and the environment."""
         return (self.mpirun(way.count) if way.kind == "ranks" else bound(way),

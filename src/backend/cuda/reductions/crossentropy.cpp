@@ -43,18 +43,22 @@ KERNEL(__launch_bounds__(512, 2) crossentropy, float* losses, R* gradients, int3
 #endif
 #if GRADIENT
   const float scale = 1.0f / moments.sum;
+  float label_x = 0;
+  bool has_label = false;
   for_each_chunk_back(e, x, line, [&](int32 chunk) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
       const bool is_label = is_hit && place_of(line, chunk, k) == label;
-#if LOSS
-      if (is_label) losses[line.number] = logf(moments.sum) - (e[k] - moments.max);
-#endif
+      label_x = is_label ? e[k] : label_x;
+      has_label = has_label || is_label;
       const float share = expf(e[k] - moments.max) * scale;
       e[k] = factor * (is_hit ? (is_label ? 1.0f : 0.0f) - share : 0.0f);
     }
     save(e, gradients, line, chunk);
   });
+#if LOSS
+  if (has_label) losses[line.number] = logf(moments.sum) - (label_x - moments.max);
+#endif
 #endif
 }
 )cuda";

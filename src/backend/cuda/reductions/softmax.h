@@ -12,7 +12,8 @@ struct Moments {
   float max, sum;
 };
 
-DEVICE float shifted_exp(float x, float max) { return x == max ? 1.0f : expf(x - max); }
+// 1 of infinities, too. The choice is made before the exponential: after it, it would be a branch.
+DEVICE float shifted_exp(float x, float max) { return expf(x == max ? 0.0f : x - max); }
 
 struct Join {
   DEVICE Moments fold(const Moments& a, const Moments& b) {
