@@ -18,13 +18,13 @@ namespace meshwork::cuda::windows {
 namespace {
 
 constexpr std::string_view kAddText = R"cuda(
-#define LANES 8
+#define COLUMNS (256 / LANES)
 
 // w[i] = sum of parts[.., i], each lane's in turn, then the lanes'.
 KERNEL(add_filter_parts, R* w, const float* parts, int64 count, int32 number) {
-  __shared__ float sums[LANES][32];
-  const int32 column = threadIdx.x % 32, lane = threadIdx.x / 32;
-  const int64 i = (int64)blockIdx.x * 32 + column;
+  __shared__ float sums[LANES][COLUMNS];
+  const int32 column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
+  const int64 i = (int64)blockIdx.x * COLUMNS + column;
   float sum = 0;
   if (i < count) {
 #pragma unroll 4
@@ -41,6 +41,8 @@ KERNEL(add_filter_parts, R* w, const float* parts, int64 count, int32 number) {
 /// Blocks that keep a GPU busy, and positions of a part that are worth its place in memory.
 constexpr std::int64_t kBusyBlocks = 528;
 constexpr std::int64_t kShortestPart = 256;
+/// Parts from which on more threads add up a sum.
+constexpr std::int64_t kManyParts = 64;
 
 /// So many parts of `extent`, each but the last a multiple of `unit`.
 void cut(FilterParts& f, std::int64_t extent, std::int64_t wanted, std::int64_t unit) {
@@ -97,11 +99,13 @@ Launch convolution_backward_filter(const KernelArgs& args) {
   f.result.data = args.workspace;
   const std::int64_t count = num_elements(args.output.type.shape);
   const Launch multiply = launch_parts(args, f);
-  const Launch add = kernel_launch(
-      stream_of(args),
-      Source{"add_filter_parts", kAddText.data(), define("R", args.output.type.dtype)},
-      "add_filter_parts", grid_of_tiles(tiles_over(count, 32)), args.output.data, args.workspace,
-      count, static_cast<std::int32_t>(f.parts));
+  const std::int64_t lanes = f.parts < kManyParts ? 8 : 32;
+  const Source source{"add_filter_parts", kAddText.data(),
+                      define("R", args.output.type.dtype) + define("LANES", lanes)};
+  const Launch add =
+      kernel_launch(stream_of(args), source, "add_filter_parts",
+                    grid_of_tiles(tiles_over(count, kThreads / lanes)), args.output.data,
+                    args.workspace, count, static_cast<std::int32_t>(f.parts));
   return [multiply, add] {
     multiply();
     add();
