@@ -36,6 +36,9 @@ void take_positions(FilterPatch& p, const Convolution& c) {
   while (!fits() && p.in_groups > 1) {
     p.in_groups = even_piece(tiles_over(c.in, p.in), p.in_groups - 1);
   }
+  while (!fits() && p.out_groups > 1) {
+    p.out_groups = even_piece(tiles_over(c.out, p.out), p.out_groups - 1);
+  }
   if (p.rows < height) return;
   while (p.images < c.images && p.images * p.rows < kManyRows) {
     ++p.images;
@@ -48,9 +51,10 @@ void take_positions(FilterPatch& p, const Convolution& c) {
 /// Threads for rows that go evenly into them, nearly.
 void take_splits(FilterPatch& p) {
   const std::int64_t lines = p.images * p.rows;
-  std::int64_t splits = std::min(kPatchThreads / p.threads(), lines);
-  while (splits > 1 && 8 * rounded_up(lines, splits) > 10 * lines) --splits;
-  p.splits = std::max<std::int64_t>(splits, 1);
+  const std::int64_t most = std::min(kPatchThreads / p.threads(), lines);
+  for (p.splits = std::max<std::int64_t>(most, 1); p.splits > 1; --p.splits) {
+    if (8 * rounded_up(lines, p.splits) <= 10 * lines && p.memory() <= kPatchFloats) return;
+  }
 }
 
 }  // namespace
