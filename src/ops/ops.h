@@ -66,8 +66,8 @@ extern const OpDef kSumPoolInput;
 extern const OpDef kPad;  // {low, shape}: zeros around; negative: cuts
 
 // Per channel, along {axis}; what is not like x is float32 whatever x is.
-extern const OpDef
-    kShiftedSums;  // (x, shift [c]) -> [3, c]: sums of x, of x - shift, of its square
+extern const OpDef kShiftedSums;      // (x, shift [c]) -> [3, c]: sums of x, x - shift, its square
+extern const OpDef kChannelMoments;   // (x) -> [4, c]: those for {factor} * sum of x, and this
 extern const OpDef kScaleOffset;      // (x, scale [c], offset [c])
 extern const OpDef kScaleOffsetSums;  // (x, dy) -> [2, c]: its gradients
 

@@ -28,6 +28,7 @@ const std::vector<const OpDef*>& registry() {
       &kAttentionValueGradient,
       &kBroadcastTo,
       &kCast,
+      &kChannelMoments,
       &kConcatenate,
       &kConstant,
       &kConvert,

@@ -8,7 +8,7 @@ const std::vector<const RewriteDef*>& rewrites() {
       &rewriting::kCrossentropy,     &rewriting::kWideResults, &rewriting::kAttentionBlocks,
       &rewriting::kAttentionResults, &rewriting::kEinsumBias,  &rewriting::kWidePasses,
       &rewriting::kOverlapHalo,      &rewriting::kSplitK,      &rewriting::kRecompute,
-      &rewriting::kSumOfSquares,     &rewriting::kScaledSum,
+      &rewriting::kSumOfSquares,     &rewriting::kScaledSum,   &rewriting::kChannelMoments,
   };
   return kRewrites;
 }

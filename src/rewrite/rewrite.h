@@ -26,6 +26,7 @@ const std::vector<const RewriteDef*>& rewrites();
 namespace rewriting {
 extern const RewriteDef kAttentionBlocks;
 extern const RewriteDef kAttentionResults;
+extern const RewriteDef kChannelMoments;
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kEarlyParts;
 extern const RewriteDef kEinsumBias;

@@ -52,6 +52,42 @@ TEST_CASE("sums of channels") {
   }
 }
 
+TEST_CASE("sums of channels around their own mean, by one pass") {
+  for (const Channels& channels : many_channels()) {
+    CAPTURE(to_string(channels.shape));
+    const double count = std::max(
+        1.0, 1.0 * num_elements(channels.shape) / std::max<double>(1, 1.0 * channels.count()));
+    const Attrs attrs{{"axis", channels.axis}, {"factor", 1 / count}};
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      check_close(ops::kChannelMoments, {noise({dtype, channels.shape}, 3)}, attrs,
+                  {DType::kFloat32, {4, channels.count()}}, channels.tolerance());
+    }
+  }
+}
+
+TEST_CASE("a variance keeps its digits far from 0, and where parts are far apart") {
+  const std::int64_t rows = 20000;
+  const Attrs attrs{{"axis", std::int64_t{1}}, {"factor", 1.0 / rows}};
+  const auto drawn = [](std::int64_t i) { return uniform_at(3, 0, static_cast<std::uint64_t>(i)); };
+  const TensorType type{DType::kFloat32, {rows, 4}}, result{DType::kFloat32, {4, 4}};
+  const HostTensor far = filled(type, [&](std::int64_t i) { return 1e4 + drawn(i); });
+  const HostTensor drifting =
+      filled(type, [&](std::int64_t i) { return 1e-2 * double(i) + drawn(i); });
+  const HostTensor outlier = filled(type, [&](std::int64_t i) { return i < 4 ? 1e3 : drawn(i); });
+  for (const HostTensor& x : {far, drifting, outlier}) {
+    const HostTensor y = call_placed(ops::kChannelMoments, {x}, attrs, result);
+    const HostTensor expected = call_naive(ops::kChannelMoments, {x}, attrs, result);
+    for (std::size_t c = 0; c < 4; ++c) {
+      const auto variance = [&](const HostTensor& of) {
+        const double mean = of.as<float>()[4 + c] / rows;
+        return of.as<float>()[8 + c] / rows - mean * mean;
+      };
+      CHECK(variance(y) == doctest::Approx(variance(expected)).epsilon(1e-5));
+      CHECK(y.as<float>()[12 + c] == doctest::Approx(expected.as<float>()[12 + c]).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("scaled channels have the bits of the CPU") {
   const auto cpu = make_cpu_backend(1);
   for (const Channels& channels : many_channels()) {

@@ -166,6 +166,8 @@ void add_per_channel(std::vector<OpCase>& cases) {
     const TensorType sums = float32({2, channels[0]});
     cases.push_back(make_case(ops::kShiftedSums, {uniform(shape), uniform(channels)}, attrs,
                               float32({3, channels[0]}), {0}));
+    cases.push_back(make_case(ops::kChannelMoments, {uniform(shape)},
+                              {{"axis", axis}, {"factor", 0.125}}, float32({4, channels[0]})));
     cases.push_back(make_case(ops::kScaleOffset,
                               {uniform(shape), uniform(channels), uniform(channels)}, attrs,
                               float32(shape), {0, 1, 2}));

@@ -99,9 +99,9 @@ Target cuda_target() {
       .flops_per_byte = 100,
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
-      .fusions = {"attention_results", "elementwise", "crossentropy", "early_parts", "einsum_bias",
-                  "fold_constants", "horizontal", "join_parts", "recompute", "scaled_sum",
-                  "sum_of_squares", "wide_passes", "wide_results"},
+      .fusions = {"attention_results", "channel_moments", "elementwise", "crossentropy",
+                  "early_parts", "einsum_bias", "fold_constants", "horizontal", "join_parts",
+                  "recompute", "scaled_sum", "sum_of_squares", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {

@@ -1,6 +1,7 @@
 // c along `axis`:
 //
 // shifted_sums:      y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
+// channel_moments:   the same, of the shift y[3, c] = factor times the sum of x
 // scale_offset:      y = x scale[c] + offset[c]
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy
 #include <algorithm>
@@ -23,12 +24,13 @@ void for_each_element(const KernelArgs& args, const Body& body) {
   }
 }
 
-/// y[k, c] = sum of terms(element, channel)[k].
+/// y[k, c] = sum of terms(element, channel)[k]: the first rows of y.
 template <class Terms>
 void sum_rows(const KernelArgs& args, const Terms& terms) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
   const std::int64_t channels = args.output.type.shape[1];
-  std::vector<double> sums(static_cast<std::size_t>(num_elements(args.output.type.shape)), 0);
+  using Row = decltype(terms(0, 0));
+  std::vector<double> sums(std::tuple_size_v<Row> * static_cast<std::size_t>(channels), 0);
   for_each_element(args, [&](std::int64_t i, std::int64_t c) {
     for (const double term : terms(i, c)) {
       sums[static_cast<std::size_t>(c)] += term;
@@ -43,6 +45,25 @@ void sum_rows(const KernelArgs& args, const Terms& terms) {
 
 Launch shifted_sums(const KernelArgs& args) {
   return [args, x = args.inputs[0].as<float>(), shift = args.inputs[1].as<float>()] {
+    sum_rows(args, [&](std::int64_t i, std::int64_t c) {
+      const auto value = static_cast<double>(x[i]);
+      const double shifted = value - static_cast<double>(shift[c]);
+      return std::array{value, shifted, shifted * shifted};
+    });
+  };
+}
+
+Launch channel_moments(const KernelArgs& args) {
+  return [args, x = args.inputs[0].as<float>(), y = args.output.as<float>(),
+          factor = args.attrs.real("factor")] {
+    const std::int64_t channels = args.output.type.shape[1];
+    std::vector<double> sums(static_cast<std::size_t>(channels), 0);
+    for_each_element(args, [&](std::int64_t i, std::int64_t c) {
+      sums[static_cast<std::size_t>(c)] += static_cast<double>(x[i]);
+    });
+    float* const shift = y + 3 * channels;
+    std::transform(sums.begin(), sums.end(), shift,
+                   [&](double sum) { return static_cast<float>(factor * sum); });
     sum_rows(args, [&](std::int64_t i, std::int64_t c) {
       const auto value = static_cast<double>(x[i]);
       const double shifted = value - static_cast<double>(shift[c]);

@@ -17,6 +17,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<attention_value_gradient>("attention_value_gradient"),
       {"broadcast_to", broadcast_to},
       {"cast", cast},
+      cpu::widened<channel_moments>("channel_moments"),
       {"concatenate", concatenate},
       {"constant", constant},
       {"convert", convert_stored},

@@ -35,6 +35,7 @@ Launch iota(const KernelArgs& args);
 Launch log_softmax(const KernelArgs& args);
 Launch max_pool(const KernelArgs& args);
 Launch max_pool_input(const KernelArgs& args);
+Launch channel_moments(const KernelArgs& args);
 Launch shifted_sums(const KernelArgs& args);
 Launch one_hot(const KernelArgs& args);
 Launch orthogonal(const KernelArgs& args);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "backend/cuda/reductions/channels.h"
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/pack.h"
 #include "backend/cuda/reductions/reduce_plan.h"
@@ -15,59 +16,8 @@ namespace meshwork::cuda {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
-struct Pair {
-  float first, second;
-};
-struct Pairs {
-  float first[V], second[V];
-};
-struct Totals {
-  float64 first, second;
-};
-
-DEVICE Pair from_lane(const Pair& x, int32 distance) {
-  return {from_lane(x.first, distance), from_lane(x.second, distance)};
-}
-
-struct Op {
-  typedef Pairs Number;
-  DEVICE Pairs nothing() { return {}; }
-  DEVICE Pair fold(const Pair& a, const Pair& b) {
-    return {a.first + b.first, a.second + b.second};
-  }
-  DEVICE Totals fold(const Totals& a, const Totals& b) {
-    return {a.first + b.first, a.second + b.second};
-  }
-  DEVICE Pairs fold(const Pairs& a, const Pairs& b) {
-    Pairs y;
-    for (int32 i = 0; i < V; ++i) {
-      y.first[i] = a.first[i] + b.first[i];
-      y.second[i] = a.second[i] + b.second[i];
-    }
-    return y;
-  }
-};
-
 #if SHIFTS
-// Beside x stand the shifts of a pack: of a channel each, or of the only one.
-struct Terms {
-  const X* x;
-  float shift[V];
-  DEVICE Terms of(const X* x, const float* shift, int64 channel, int32 apart) {
-    Terms terms{x, {}};
-    for (int32 i = 0; i < V; ++i) terms.shift[i] = shift[channel + i * apart];
-    return terms;
-  }
-  __device__ Pairs operator()(int64 at) const {
-    const Pack<X, V> pack = load<V>(x + at);
-    Pairs y;
-    for (int32 i = 0; i < V; ++i) {
-      y.first[i] = computed(pack.at[i]) - shift[i];
-      y.second[i] = y.first[i] * y.first[i];
-    }
-    return y;
-  }
-};
+typedef Shifted Terms;
 typedef float Beside;
 #else
 struct Terms {
@@ -135,37 +85,18 @@ KERNEL(finish, float* y, const Pair* sums, const Beside* beside, int64 channels,
 }
 )cuda";
 
-constexpr std::int64_t kPairBytes = 8;
-constexpr int kMostPack = 4;  ///< as of float32: two sums of more take too many registers
-
-struct Channels {
-  std::int64_t count;
-  std::int64_t parts;              ///< in which each is added up, at most
-  std::vector<std::int64_t> axes;  ///< all others
-};
-
-Channels channels_of(const KernelArgs& args) {
-  const Shape& shape = args.inputs[0].type.shape;
-  const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
-  Channels channels{shape[axis], 1, std::vector<std::int64_t>(shape.size())};
-  std::iota(channels.axes.begin(), channels.axes.end(), 0);
-  channels.axes.erase(channels.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-  channels.parts = reduction_parts(shape, channels.axes, DType::kFloat32);
-  return channels;
-}
-
 Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
   const Channels channels = channels_of(args);
   if (channels.count == 0) return [] {};
   const TensorView &x = args.inputs[0], &beside = args.inputs[1];
   const std::int64_t columns = reduction_columns(x.type.shape, channels.axes);
   const int fit = shifts ? pack_width(columns, {&x}) : pack_width(columns, {&x, &beside});
-  const int pack = std::min(fit, kMostPack);
+  const int pack = std::min(fit, kMostPairs);
   const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, channels.parts);
   const std::string defines = define("X", x.type.dtype) + define("V", pack) +
                               define("SHIFTS", static_cast<std::int64_t>(shifts));
   std::string text(kTeamText);
-  text.append(kStoreText).append(kWalkText).append(kText);
+  text.append(kStoreText).append(kWalkText).append(kPairsText).append(kText);
   const Source source{name, text, defines};
   const std::int64_t count = num_elements(x.type.shape) / channels.count;
   CudaStream& stream = stream_of(args);
@@ -180,6 +111,16 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
 }
 
 }  // namespace
+
+Channels channels_of(const KernelArgs& args) {
+  const Shape& shape = args.inputs[0].type.shape;
+  const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
+  Channels channels{shape[axis], 1, std::vector<std::int64_t>(shape.size())};
+  std::iota(channels.axes.begin(), channels.axes.end(), 0);
+  channels.axes.erase(channels.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+  channels.parts = reduction_parts(shape, channels.axes, DType::kFloat32);
+  return channels;
+}
 
 std::int64_t channel_sums_workspace(const KernelArgs& args) {
   const Channels channels = channels_of(args);

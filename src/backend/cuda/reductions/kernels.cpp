@@ -9,6 +9,7 @@ namespace meshwork::cuda {
 std::span<const KernelDef> reduction_kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"argmax", argmax},
+      {"channel_moments", channel_moments, channel_moments_workspace},
       {"crossentropy", crossentropy},
       {"crossentropy_gradient", crossentropy_gradient},
       {"log_softmax", log_softmax},

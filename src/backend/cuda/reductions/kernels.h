@@ -14,6 +14,8 @@ std::int64_t reduce_workspace(const KernelArgs& args);
 Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
 Launch shifted_sums(const KernelArgs& args);
+Launch channel_moments(const KernelArgs& args);
+std::int64_t channel_moments_workspace(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
