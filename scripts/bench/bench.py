@@ -100,6 +100,17 @@ def time_workload(workload, tools, arguments, notes):
     return results
 
 
+def keep(arguments, results, tools, notes):
+    """The tables, written where they are wanted: after each workload, for who is stopped."""
+    words = [word for word in sys.argv[1:] if word != "--readme"]
+    text = tables.everything(results, tools, notes, " ".join(["scripts/bench.sh", *words]))
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    return text
+
+
 def put_into(name, text):
     """Puts a text between the marks of a file of the project."""
     file = ROOT / name
@@ -126,20 +137,18 @@ def main():
     notes, results = [], {}
     tools = find_tools(arguments.peers, arguments.variant, notes)
     for workload in rows.WORKLOADS:
-        results.update(time_workload(workload, tools, arguments, notes))
+        found = time_workload(workload, tools, arguments, notes)
+        results.update(found)
+        if found:
+            keep(arguments, results, tools, notes)
     wanted = {row for row in rows.WHOLE if rows.selects(arguments.rows, row)}
     try:
         results.update(whole.measure(tools, arguments.turns, wanted))
     except Failed as reason:
         notes.append(f"whole processes: failed: {reason}")
-    words = [word for word in sys.argv[1:] if word != "--readme"]
-    text = tables.everything(results, tools, notes, " ".join(["scripts/bench.sh", *words]))
+    text = keep(arguments, results, tools, notes)
     print(text)
     complain(f"took {(time.monotonic() - start) / 60:.1f} minutes")
-    if arguments.output:
-        arguments.output.write_text(text, encoding="utf-8")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     if arguments.readme:
         peers = [tool.name for tool in tools if tool.name != "Meshwork"]
         put_into("scripts/README.md", text)
