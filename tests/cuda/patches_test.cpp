@@ -64,6 +64,7 @@ TEST_CASE("patches of results fit into a block") {
       REQUIRE(p.memory() <= kPatchFloats);
       REQUIRE(p.threads() >= 1);
       REQUIRE(p.threads() <= kMostThreads);
+      REQUIRE(p.images <= kMostImages);
       REQUIRE(p.depth % pack == 0);
       REQUIRE(p.pitch() % p.pack() == 0);
       REQUIRE(p.blocks(s) * p.images * p.rows * p.width() * p.channels() >=
@@ -80,6 +81,7 @@ TEST_CASE("patches of gradients of kernels fit into a block, and all of them are
     REQUIRE(p.memory() <= kPatchFloats);
     REQUIRE(p.threads() >= 1);
     REQUIRE(p.threads() <= kMostThreads);
+    REQUIRE(p.images <= kMostImages);
     REQUIRE(p.patches(c) * p.images * p.rows * p.width() >= c.images * y_pixels(c.slides));
     REQUIRE(p.blocks(c) * p.channels() * p.filters() >= c.in * c.out);
     REQUIRE(p.parts(c) >= 1);

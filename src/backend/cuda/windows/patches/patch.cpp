@@ -57,7 +57,7 @@ void take_rows(Patch& p, const Extents& e, std::int64_t terms) {
       p.column_groups /= 2;
     }
   }
-  while (p.rows == e.height && p.images < e.images &&
+  while (p.rows == e.height && p.images < std::min(e.images, kMostImages) &&
          (p.images + 1) * p.rows * threads_of_row() <= kPatchThreads &&
          blocks_of(p, e) * p.images >= kManyBlocks * (p.images + 1)) {
     ++p.images;
