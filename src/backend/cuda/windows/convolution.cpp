@@ -11,7 +11,6 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
-#include "backend/cuda/windows/patches/extents.h"
 #include "backend/cuda/windows/pointwise.h"
 #include "backend/cuda/windows/tiles.h"
 
@@ -75,7 +74,6 @@ bool has_small_groups(const Convolution& c) {
 }
 
 bool is_for_patches(Sought sought, const Convolution& c) {
-  // Kernels count in 32 bits what a block reads.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / kMostImages;
   constexpr std::int64_t kWide = 64;
   const auto& [front, height, width] = c.slides;

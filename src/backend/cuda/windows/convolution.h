@@ -30,6 +30,9 @@ bool has_small_groups(const Convolution& c);
 /// Which of the three tensors of a convolution is computed from the other two.
 enum class Sought { kY, kX, kW };
 
+/// Images of a patch at most: what a block reads of them is counted in 32 bits.
+inline constexpr std::int64_t kMostImages = 64;
+
 /// Whether patches of images in shared memory are for it (patches/patch.h): windows of a few taps
 /// that lie densely, in at most two dimensions, with strides of at most two. Of an H100, in
 /// float32, on the layers of ResNets and of the convnet of the JAX guide: 1.1 to 6 times as fast as

@@ -11,8 +11,6 @@ namespace meshwork::cuda::windows {
 inline constexpr std::int64_t kPatchFloats = 12000;
 /// Threads of a block that are enough to share what it brings.
 inline constexpr std::int64_t kPatchThreads = 256;
-/// Images of a block at most: what it reads is counted in 32 bits (is_for_patches).
-inline constexpr std::int64_t kMostImages = 64;
 /// Of an H100.
 inline constexpr std::int64_t kMultiprocessors = 132;
 
