@@ -66,8 +66,9 @@ void on_trap(int signal, siginfo_t* info, void* context) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto* const address = static_cast<const std::byte*>(info->si_addr);
-  blame_kernel("what is no memory of the device");
   std::array<char, 512> text;
+  std::snprintf(text.data(), text.size(), "%p, which is no memory of the device", info->si_addr);
+  blame_kernel(text.data());
   if (address >= region_begin && address < region_end) {
     say(text, std::snprintf(text.data(), text.size(),
                             "emulated GPU: the host touched device memory at %p; the culprit:\n",
