@@ -20,10 +20,7 @@ Graph rewritten_for_moments(const std::string& text) {
   Job job = job_of(text, "");
   job.target.fusions.insert({"channel_moments", "scaled_sum"});
   job.target.kernels.insert({"channel_moments", "scaled_sum"});
-  return compile_for_device(
-             compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8),
-             job.mesh, 0, {})
-      .program;
+  return rewritten(job);
 }
 
 const std::string kAlone = std::string(kModel) + "mesh: {data: 1}\n";

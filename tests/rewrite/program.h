@@ -10,13 +10,13 @@
 namespace meshwork::testing {
 
 /// The program of a training step on the first device, after all rewrites.
-inline Graph rewritten(const std::string& text) {
-  const Job job = job_of(text, "");
+inline Graph rewritten(const Job& job) {
   return compile_for_device(
              compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8),
              job.mesh, 0, {})
       .program;
 }
+inline Graph rewritten(const std::string& text) { return rewritten(job_of(text, "")); }
 
 inline int count(const Graph& program, std::string_view op) {
   int found = 0;

@@ -1,9 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "compile.h"
-#include "graph/op_def.h"
-#include "rewrite/rewrite.h"
-#include "support/training.h"
+#include "rewrite/program.h"
 
 using namespace meshwork;
 using namespace meshwork::testing;
@@ -18,14 +15,6 @@ compile: {optimizer: sgd, loss: mse}
 fit: {batch_size: 8}
 )";
 
-Graph rewritten(const std::string& text, const std::string& mesh) {
-  const Job job = job_of(text, mesh);
-  return compile_for_device(
-             compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8),
-             job.mesh, 0, {})
-      .program;
-}
-
 int count(const Graph& program, std::string_view op, DType dtype) {
   int found = 0;
   for (const Node& node : program.nodes) {
@@ -37,8 +26,9 @@ int count(const Graph& program, std::string_view op, DType dtype) {
 }  // namespace
 
 TEST_CASE("gradients of weights come in float32 from products of bfloat16") {
-  const Graph plain = rewritten(std::string(kModel) + "fusion: {wide_results: false}\n", "1x1");
-  const Graph wide = rewritten(kModel, "1x1");
+  const Graph plain =
+      rewritten(job_of(std::string(kModel) + "fusion: {wide_results: false}\n", "1x1"));
+  const Graph wide = rewritten(job_of(kModel, "1x1"));
   // y = x w twice and one dx; dw twice, and the sums for the biases
   CHECK(count(plain, "einsum", DType::kBFloat16) == 5);
   CHECK(count(wide, "einsum", DType::kBFloat16) == 3);
@@ -51,7 +41,7 @@ TEST_CASE("what is added up across devices is float32") {
   const std::string layout =
       "layout_map: {up/kernel: [null, model], up/bias: [model], down/kernel: [model, null]}\n"
       "mesh: {data: 1, model: 2}\n";
-  const Graph program = rewritten(kModel + layout, "");
+  const Graph program = rewritten(kModel + layout);
   CHECK(count(program, "all_reduce", DType::kBFloat16) == 0);
   CHECK(count(program, "all_reduce", DType::kFloat32) > 0);
   // What each device has of the second product goes into the sum as it is.
