@@ -1,5 +1,6 @@
 """Meshwork, PyTorch and Keras as commands that time the steps of a workload."""
 
+import functools
 import json
 import os
 import pathlib
@@ -65,9 +66,11 @@ class Meshwork:
     def process(self, words, environment):
         return Process(words, environment, self.tree)
 
+    @functools.cache
     def versions(self):
         return self.process([self.program, "--version"], {}).out.strip()
 
+    @functools.cache
     def gpu(self):
         """The name of the first one."""
         found = json.loads(self.process([self.program, "devices", "--json"], {}).out)
