@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "backend/cuda/kernel.h"
+#include "backend/cuda/rounded_up.h"
 
 namespace meshwork::cuda::products {
 namespace {
@@ -64,10 +65,6 @@ KERNEL(copy_lines, N* to, const N* from, int64 to_columns, int64 to_line, int64 
 }
 )cuda";
 
-std::int64_t filled_up(std::int64_t count, std::int64_t unit) {
-  return (count + unit - 1) / unit * unit;
-}
-
 /// One of the matrices, in which elements of a line are neighbours.
 struct Sheet {
   MatrixStack stack;
@@ -79,7 +76,7 @@ struct Sheet {
   std::int64_t length() const { return by_rows() ? columns : rows; }
   std::int64_t stride() const { return by_rows() ? stack.rows : stack.columns; }
   std::int64_t bytes() const {
-    return filled_up(lines() * stride() * static_cast<std::int64_t>(size_of(dtype)), 256);
+    return rounded_up(lines() * stride() * static_cast<std::int64_t>(size_of(dtype)), 256);
   }
   bool is_like(const Sheet& other) const {
     return rows == other.rows && columns == other.columns && stride() == other.stride();
@@ -98,7 +95,7 @@ Sheet resized(Sheet sheet, std::int64_t rows, std::int64_t columns) {
   if (sheet.rows == rows && sheet.columns == columns && sheet.stride() % kUnit == 0) return sheet;
   sheet.rows = rows;
   sheet.columns = columns;
-  (sheet.by_rows() ? sheet.stack.rows : sheet.stack.columns) = filled_up(sheet.length(), kUnit);
+  (sheet.by_rows() ? sheet.stack.rows : sheet.stack.columns) = rounded_up(sheet.length(), kUnit);
   return sheet;
 }
 
@@ -108,7 +105,7 @@ Sheets padded(const Product& product) {
   Sheets s(product);
   const auto fill = [](const Sheet& sheet, std::int64_t& rows, std::int64_t& columns) {
     std::int64_t& extent = sheet.by_rows() ? columns : rows;
-    if (sheet.stride() % kUnit != 0) extent = filled_up(extent, kUnit);
+    if (sheet.stride() % kUnit != 0) extent = rounded_up(extent, kUnit);
   };
   fill(s.x, m, k);
   fill(s.w, k, n);

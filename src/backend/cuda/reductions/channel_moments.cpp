@@ -2,15 +2,10 @@
 // y[2, c] = sum of its square; c along `axis`
 // One pass over x. Each part is added up around one of its elements, the second largest of three;
 // in float64 the parts' sums are then those around any other number (Chan, Golub, LeVeque 1983).
-#include <algorithm>
 #include <string>
 
 #include "backend/cuda/reductions/channels.h"
 #include "backend/cuda/reductions/kernels.h"
-#include "backend/cuda/reductions/pack.h"
-#include "backend/cuda/reductions/reduce_plan.h"
-#include "backend/cuda/reductions/walk.h"
-#include "backend/cuda/team.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -129,18 +124,15 @@ Launch channel_moments(const KernelArgs& args) {
   if (num_elements(x.type.shape) == 0) {
     return [&stream, y = args.output] { stream.fill_zero(y.data, num_bytes(y.type)); };
   }
-  const std::int64_t columns = reduction_columns(x.type.shape, channels.axes);
-  const int pack = std::min(pack_width(columns, {&x}), kMostPairs);
-  const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, channels.parts);
+  const Reduction reduction = plan_channels(channels, x.type.shape, {&x});
   const ReducePlan& plan = reduction.plan;
-  const std::int64_t elements = reduction.keeps_columns ? 1 : plan.columns * pack;
+  const std::int64_t elements = reduction.keeps_columns ? 1 : plan.columns * reduction.pack;
   const Parts parts{plan.parts, plan.rows, plan.part, elements};
-  std::string text(kTeamText);
-  text.append(kStoreText).append(kWalkText).append(kPairsText).append(kText);
-  const Source source{"channel_moments", text, define("X", x.type.dtype) + define("V", pack)};
+  const Source source{"channel_moments", pairs_source(kText),
+                      define("X", x.type.dtype) + define("V", reduction.pack)};
   std::byte* const sums = args.workspace;
   std::byte* const shifts = sums + kPairBytes * channels.count * channels.parts;
-  const Grid last{(channels.count + 7) / 8, 256};
+  const Grid last = grid_of_channels(channels);
   return [fold = kernel_launch(stream, source, std::string(reduction.name), reduction.grid, sums,
                                shifts, x.data, plan),
           join = kernel_launch(stream, source, "join", last, args.output.data, sums, shifts,

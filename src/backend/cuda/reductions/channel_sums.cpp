@@ -1,16 +1,10 @@
 // shifted_sums:      y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
 // scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy; c along `axis`
 // The first row of shifted_sums is made of the second, which keeps more digits.
-#include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "backend/cuda/reductions/channels.h"
 #include "backend/cuda/reductions/kernels.h"
-#include "backend/cuda/reductions/pack.h"
-#include "backend/cuda/reductions/reduce_plan.h"
-#include "backend/cuda/reductions/walk.h"
-#include "backend/cuda/team.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -89,18 +83,15 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
   const Channels channels = channels_of(args);
   if (channels.count == 0) return [] {};
   const TensorView &x = args.inputs[0], &beside = args.inputs[1];
-  const std::int64_t columns = reduction_columns(x.type.shape, channels.axes);
-  const int fit = shifts ? pack_width(columns, {&x}) : pack_width(columns, {&x, &beside});
-  const int pack = std::min(fit, kMostPairs);
-  const Reduction reduction = plan_reduction(x.type.shape, channels.axes, pack, channels.parts);
-  const std::string defines = define("X", x.type.dtype) + define("V", pack) +
+  const Shape& shape = x.type.shape;
+  const Reduction reduction =
+      shifts ? plan_channels(channels, shape, {&x}) : plan_channels(channels, shape, {&x, &beside});
+  const std::string defines = define("X", x.type.dtype) + define("V", reduction.pack) +
                               define("SHIFTS", static_cast<std::int64_t>(shifts));
-  std::string text(kTeamText);
-  text.append(kStoreText).append(kWalkText).append(kPairsText).append(kText);
-  const Source source{name, text, defines};
-  const std::int64_t count = num_elements(x.type.shape) / channels.count;
+  const Source source{name, pairs_source(kText), defines};
+  const std::int64_t count = num_elements(shape) / channels.count;
   CudaStream& stream = stream_of(args);
-  const Grid last{(channels.count + 7) / 8, 256};
+  const Grid last = grid_of_channels(channels);
   return [fold = kernel_launch(stream, source, std::string(reduction.name), reduction.grid,
                                args.workspace, x.data, beside.data, reduction.plan),
           finish = kernel_launch(stream, source, "finish", last, args.output.data, args.workspace,
@@ -111,16 +102,6 @@ Launch channel_sums(const KernelArgs& args, const char* name, bool shifts) {
 }
 
 }  // namespace
-
-Channels channels_of(const KernelArgs& args) {
-  const Shape& shape = args.inputs[0].type.shape;
-  const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
-  Channels channels{shape[axis], 1, std::vector<std::int64_t>(shape.size())};
-  std::iota(channels.axes.begin(), channels.axes.end(), 0);
-  channels.axes.erase(channels.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-  channels.parts = reduction_parts(shape, channels.axes, DType::kFloat32);
-  return channels;
-}
 
 std::int64_t channel_sums_workspace(const KernelArgs& args) {
   const Channels channels = channels_of(args);

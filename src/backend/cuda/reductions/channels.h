@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "backend/backend.h"
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/reductions/reduce_plan.h"
 
 namespace meshwork::cuda {
 
@@ -17,63 +20,18 @@ struct Channels {
 
 Channels channels_of(const KernelArgs& args);
 
-inline constexpr std::int64_t kPairBytes = 8;
-inline constexpr int kMostPairs = 4;  ///< of a pack: two sums of more take too many registers
+/// How x is added up: in packs of as many as can be read at once of all these tensors, which have
+/// its shape.
+Reduction plan_channels(const Channels& channels, const Shape& shape,
+                        std::initializer_list<const TensorView*> tensors);
 
-/// Two sums of a channel; a text behind kWalkText that knows X, the dtype of operand 0.
-inline constexpr std::string_view kPairsText = R"cuda(
-struct Pair {
-  float first, second;
-};
-struct Pairs {
-  float first[V], second[V];
-};
-struct Totals {
-  float64 first, second;
-};
+/// Of kernels that have 32 threads for what is left of each channel, 8 of them side by side.
+Grid grid_of_channels(const Channels& channels);
 
-DEVICE Pair from_lane(const Pair& x, int32 distance) {
-  return {from_lane(x.first, distance), from_lane(x.second, distance)};
-}
+/// The text of kernels that fold pairs of sums, behind what it needs (Pair, Op, Shifted), which
+/// knows X, the dtype of x, and V, the elements of a pack.
+std::string pairs_source(std::string_view text);
 
-struct Op {
-  typedef Pairs Number;
-  DEVICE Pairs nothing() { return {}; }
-  DEVICE Pair fold(const Pair& a, const Pair& b) {
-    return {a.first + b.first, a.second + b.second};
-  }
-  DEVICE Totals fold(const Totals& a, const Totals& b) {
-    return {a.first + b.first, a.second + b.second};
-  }
-  DEVICE Pairs fold(const Pairs& a, const Pairs& b) {
-    Pairs y;
-    for (int32 i = 0; i < V; ++i) {
-      y.first[i] = a.first[i] + b.first[i];
-      y.second[i] = a.second[i] + b.second[i];
-    }
-    return y;
-  }
-};
-
-// x - shift, and its square: of a pack, whose elements are of a channel each, or of the same.
-struct Shifted {
-  const X* x;
-  float shift[V];
-  DEVICE Shifted of(const X* x, const float* shift, int64 channel, int32 apart) {
-    Shifted terms{x, {}};
-    for (int32 i = 0; i < V; ++i) terms.shift[i] = shift[channel + i * apart];
-    return terms;
-  }
-  __device__ Pairs operator()(int64 at) const {
-    const Pack<X, V> pack = load<V>(x + at);
-    Pairs y;
-    for (int32 i = 0; i < V; ++i) {
-      y.first[i] = computed(pack.at[i]) - shift[i];
-      y.second[i] = y.first[i] * y.first[i];
-    }
-    return y;
-  }
-};
-)cuda";
+inline constexpr std::int64_t kPairBytes = 8;  ///< of two sums in float32
 
 }  // namespace meshwork::cuda

@@ -48,7 +48,6 @@ struct Sliding {
 
   std::int64_t inner() const { return backward ? c.out : c.in; }  ///< channels of a group's source
   std::int64_t outer() const { return backward ? c.in : c.out; }  ///< and of its result
-  std::int64_t pixels() const { return backward ? x_pixels(c.slides) : y_pixels(c.slides); }
 };
 
 /// The parts of a result that are read by the same taps: y, or of x every stride-th along each

@@ -2,7 +2,6 @@
 // columns its channels, summed are the taps of a window times the channels of the source. Tiles of
 // the source are gathered as they are needed. Of x those pixels make one product that are read by
 // the same taps: every stride-th along each dimension (a phase).
-#include <algorithm>
 #include <string>
 
 #include "backend/cuda/kernel.h"

@@ -22,6 +22,10 @@ std::int64_t tiles_over(std::int64_t elements, std::int64_t tile) {
   return (elements + tile - 1) / tile;
 }
 
+std::int32_t tile_count(std::int64_t elements, std::int64_t tile) {
+  return static_cast<std::int32_t>(tiles_over(elements, tile));
+}
+
 Tile tile_of(std::int64_t stacks, std::int64_t rows, std::int64_t columns) {
   const std::int64_t width = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
   const std::int64_t blocks = stacks * tiles_over(rows, 128) * tiles_over(columns, width);

@@ -28,6 +28,8 @@ Tile tile_of(std::int64_t stacks, std::int64_t rows, std::int64_t columns);
 
 /// Tiles that cover so many elements.
 std::int64_t tiles_over(std::int64_t elements, std::int64_t tile);
+/// The same, as kernels take it.
+std::int32_t tile_count(std::int64_t elements, std::int64_t tile);
 
 /// "#define TM 128\n#define TN 64\n".
 std::string define_tile(const Tile& tile);

@@ -9,7 +9,7 @@
 #include "backend/cuda/attention/cudnn/describe.h"
 #include "backend/cuda/cudnn/call.h"
 #include "backend/cuda/movement/strided_copy.h"
-#include "base/parallel.h"
+#include "backend/cuda/rounded_up.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {
@@ -23,8 +23,6 @@ constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
 /// Keys for each feature from which on gradients of all weights are not worth their place: they are
 /// as many times larger than the queries.
 constexpr std::int64_t kMostKeysForFeature = 32;
-
-std::int64_t rounded_up(std::int64_t x, std::int64_t unit) { return ceil_divide(x, unit) * unit; }
 
 std::int64_t log_sum_bytes(const Task& task) {
   return rounded_up(task.b * task.heads * task.t * static_cast<std::int64_t>(sizeof(float)), 256);

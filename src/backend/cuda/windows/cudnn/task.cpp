@@ -1,6 +1,7 @@
 #include "backend/cuda/windows/cudnn/task.h"
 
 #include "backend/cuda/cudnn/library.h"
+#include "backend/cuda/rounded_up.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/pointwise.h"
 
@@ -17,16 +18,12 @@ constexpr std::int64_t kFilterParts = 4;
 /// Channels are copied to lines of so many bytes where they have others.
 constexpr std::int64_t kLineBytes = 16;
 
-std::int64_t filled_up(std::int64_t bytes, std::int64_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 /// Bytes of an image, or a filter, whose lines are filled up.
 std::int64_t copy_bytes(const TensorView& tensor, std::int64_t line) {
   if (line == 0) return 0;
   const auto size = static_cast<std::int64_t>(size_of(tensor.type.dtype));
   const std::int64_t lines = num_elements(tensor.type.shape) / line;
-  return filled_up(lines * filled_up(line * size, kLineBytes), 256);
+  return rounded_up(lines * rounded_up(line * size, kLineBytes), 256);
 }
 
 bool has_whole_lines(const Task& task) {
@@ -82,7 +79,7 @@ bool is_for_cudnn(const Task& task) {
   return choice == cudnn::Choice::kAlways || pays(task);
 }
 
-std::int64_t filter_bytes(const Task& task) { return filled_up(num_bytes(task.w.type), 256); }
+std::int64_t filter_bytes(const Task& task) { return rounded_up(num_bytes(task.w.type), 256); }
 
 std::int64_t algorithm_workspace(const Task& task) {
   std::int64_t bytes = flops(task) < cudnn::kFewFlops ? kSmallWorkspace : kLargeWorkspace;

@@ -167,9 +167,6 @@ struct Sizes {
 }  // namespace
 
 Launch filter_by_patches(const KernelArgs& args, const FilterParts& f) {
-  const auto tiles = [](std::int64_t elements, std::int64_t tile) {
-    return static_cast<std::int32_t>(tiles_over(elements, tile));
-  };
   const Convolution& c = f.c;
   const FilterPatch patch = filter_patch_of(c);
   const Sizes sizes{c.slides,
@@ -178,10 +175,10 @@ Launch filter_by_patches(const KernelArgs& args, const FilterParts& f) {
                     f.part,
                     static_cast<std::int32_t>(c.in),
                     static_cast<std::int32_t>(c.out),
-                    tiles(c.slides[1].y, patch.rows),
-                    tiles(c.slides[2].y, patch.width()),
-                    tiles(c.in, patch.channels()),
-                    tiles(c.out, patch.filters())};
+                    tile_count(c.slides[1].y, patch.rows),
+                    tile_count(c.slides[2].y, patch.width()),
+                    tile_count(c.in, patch.channels()),
+                    tile_count(c.out, patch.filters())};
   const int in = width_of(c.in, 4, {&f.x}), out = width_of(c.out, 4, {&f.y, &f.result});
   const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
                               define("IN_WIDTH", std::int64_t{in}) +

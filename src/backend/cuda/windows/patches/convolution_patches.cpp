@@ -248,9 +248,6 @@ struct Sizes {
 }  // namespace
 
 Launch slide_by_patches(const KernelArgs& args, const Sliding& s) {
-  const auto tiles = [](std::int64_t elements, std::int64_t tile) {
-    return static_cast<std::int32_t>(tiles_over(elements, tile));
-  };
   const Phases phases = phases_of(s);
   const int inner =
       s.backward ? width_of(s.inner(), 4, {&s.source, &s.w}) : width_of(s.inner(), 4, {&s.source});
@@ -261,10 +258,10 @@ Launch slide_by_patches(const KernelArgs& args, const Sliding& s) {
                     s.c.images,
                     static_cast<std::int32_t>(s.inner()),
                     static_cast<std::int32_t>(s.outer()),
-                    tiles(s.c.images, patch.images),
-                    tiles(phases.extents[1], patch.rows),
-                    tiles(phases.extents[2], patch.width()),
-                    tiles(s.outer(), patch.channels())};
+                    tile_count(s.c.images, patch.images),
+                    tile_count(phases.extents[1], patch.rows),
+                    tile_count(phases.extents[2], patch.width()),
+                    tile_count(s.outer(), patch.channels())};
   const std::string defines = define("T", s.source.type.dtype) + define("R", s.result.type.dtype) +
                               define("BACKWARD", std::int64_t{s.backward}) +
                               define("INNER_WIDTH", std::int64_t{inner}) +

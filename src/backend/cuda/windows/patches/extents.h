@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/cuda/rounded_up.h"
 #include "backend/cuda/windows/tiles.h"
 
 namespace meshwork::cuda::windows {
@@ -13,10 +14,6 @@ inline constexpr std::int64_t kPatchFloats = 12000;
 inline constexpr std::int64_t kPatchThreads = 256;
 /// Of an H100.
 inline constexpr std::int64_t kMultiprocessors = 132;
-
-inline std::int64_t rounded_up(std::int64_t x, std::int64_t unit) {
-  return tiles_over(x, unit) * unit;
-}
 
 /// The extent of equal pieces, as few as there can be, of which each is at most `limit`.
 inline std::int64_t even_piece(std::int64_t extent, std::int64_t limit) {
