@@ -20,8 +20,13 @@ struct Target {
   /// Bytes that it moves while it launches a kernel: to wait for others to be launched with is
   /// worth no more memory. 0: launching costs nothing.
   std::int64_t launch_bytes = 0;
-  std::int64_t small_copy = 0;     ///< bytes: up to here a copy from the host costs more than them
-  std::int64_t split_work = 0;     ///< multiplications of a product worth a sum of two halves
+  std::int64_t small_copy = 0;  ///< bytes: up to here a copy from the host costs more than them
+  std::int64_t split_work = 0;  ///< multiplications of a product worth a sum of two halves
+  /// Bytes: products of 16 bits are several times as fast where lines of their operands and results
+  /// begin at multiples of so many; those of at least `padded_work` multiplications, if others may
+  /// be filled up. 0: lines begin anywhere.
+  std::int64_t product_line = 0;
+  std::int64_t padded_work = 0;
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device
   bool tensor_float32 = false;     ///< products of float32 may round their operands to 10 bits

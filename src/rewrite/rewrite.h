@@ -33,6 +33,7 @@ extern const RewriteDef kEinsumBias;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kJoinParts;
 extern const RewriteDef kOverlapHalo;
+extern const RewriteDef kPadClasses;
 extern const RewriteDef kRecompute;
 extern const RewriteDef kScaledSum;
 extern const RewriteDef kSplitK;

@@ -48,6 +48,7 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
   job.target.threads = 1;
   job.target.bucket = options.bucket.value_or(job.target.bucket);
   job.target.launch_bytes = options.launch_bytes.value_or(job.target.launch_bytes);
+  job.target.padded_work = options.padded_work.value_or(job.target.padded_work);
   if (options.launch_bytes) job.target.fusions.insert("horizontal");
   job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);

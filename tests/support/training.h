@@ -28,6 +28,7 @@ struct TrainOptions {
   std::optional<std::int64_t> bucket = {};  ///< Target::bucket, instead of the CPU's
   /// Target::launch_bytes, with passes side by side; a CPU has none.
   std::optional<std::int64_t> launch_bytes = {};
+  std::optional<std::int64_t> padded_work = {};  ///< Target::padded_work, instead of the device's
 };
 
 /// Reads a configuration and trains it on virtual devices.

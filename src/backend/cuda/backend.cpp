@@ -95,13 +95,16 @@ Target cuda_target() {
       .launch_bytes = std::int64_t{4} << 20U,  // 2 us at 2 TB/s
       .small_copy = std::int64_t{16} << 10U,
       .split_work = 0,
+      .product_line = 16,
+      .padded_work = std::int64_t{1} << 31U,
       .light_flops = 16,
       .flops_per_byte = 100,
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
       .fusions = {"attention_results", "channel_moments", "elementwise", "crossentropy",
                   "early_parts", "einsum_bias", "fold_constants", "horizontal", "join_parts",
-                  "recompute", "scaled_sum", "sum_of_squares", "wide_passes", "wide_results"},
+                  "pad_classes", "recompute", "scaled_sum", "sum_of_squares", "wide_passes",
+                  "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {
