@@ -27,6 +27,7 @@ struct Target {
   /// be filled up. 0: lines begin anywhere.
   std::int64_t product_line = 0;
   std::int64_t padded_work = 0;
+  double narrow_speed = 1;         ///< of products of 16 bits, times that of products of float32
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device
   bool tensor_float32 = false;     ///< products of float32 may round their operands to 10 bits

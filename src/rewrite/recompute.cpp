@@ -136,19 +136,21 @@ class Recomputing {
         continue;
       }
       in_passes = false;
-      if (node(reader).op->sums_products) work += global_flops(reader);
+      if (node(reader).op->sums_products) work += flops_of_float32(reader);
     }
     return in_passes || work >= kHeavy * target_.light_flops * static_cast<double>(elements(id));
   }
 
-  /// Of all devices together, each part counted once.
-  double global_flops(ValueId id) const {
+  /// Of all devices together, each part counted once; as many as take the time in float32.
+  double flops_of_float32(ValueId id) const {
     const auto global = [&](ValueId value) {
       return TensorType{program_.type(value).dtype, program_.global_shape(value)};
     };
     std::vector<TensorType> types;
     for (const ValueId input : node(id).inputs) types.push_back(global(input));
-    return node(id).op->flops({.inputs = types, .attrs = node(id).attrs, .output = global(id)});
+    const double flops =
+        node(id).op->flops({.inputs = types, .attrs = node(id).attrs, .output = global(id)});
+    return is_narrow_float(types.front().dtype) ? flops / target_.narrow_speed : flops;
   }
 
   /// The value computed again, to stand before `reader` unless it already stands before another.

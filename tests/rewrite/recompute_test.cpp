@@ -62,6 +62,18 @@ TEST_CASE("a value that a gradient of it alone reads, of what is not kept, is ke
   CHECK(count(rewritten(model("relu")), "relu") == 1);
 }
 
+TEST_CASE("a weight is rounded once more for a gradient only where that takes far longer") {
+  // The gradient of what is multiplied: 256 operations for each element of the weight.
+  const std::string text = model("relu") + "precision: mixed_bfloat16\n";
+  const auto casts = [&](double narrow_speed) {
+    Job job = job_of(text, "");
+    job.target.light_flops = 0.5;  // 64 operations
+    job.target.narrow_speed = narrow_speed;
+    return count(rewritten(job), "cast");
+  };
+  CHECK(casts(4) > casts(4.1));
+}
+
 TEST_CASE("where all is kept by hand nothing is computed again twice") {
   const std::string text = model("gelu") + "rematerialize: full\n";
   CHECK(train(text, {}).digest == train(text + kOff, {}).digest);
