@@ -19,20 +19,18 @@ struct Exp {
   }
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
+    if constexpr (requires { native_exp(x); }) return native_exp(x);
     // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits.
     constexpr float kRound = 12582912.0F;
     T bounded = choose(x < -104.0F, T(-104.0F), x);  // 0 below, infinity above; NaN stays
     bounded = choose(bounded > 89.0F, T(89.0F), bounded);
-    const T rounded = bounded * 1.44269504F + kRound;
+    const T rounded = multiply_add(bounded, T(1.44269504F), T(kRound));
     const T n = rounded - kRound;
-    const T r = (bounded - n * 0.693359375F) - n * -2.12194440e-4F;  // ln 2 in two parts
-    T p = T(0.000194284876F);
-    p = p * r + 0.0013936928F;
-    p = p * r + 0.00833419245F;
-    p = p * r + 0.0416664444F;
-    p = p * r + 0.166666627F;
-    p = p * r + 0.5F;
-    const T y = (p * (r * r) + r) + 1.0F;
+    // ln 2 in two parts
+    const T r = multiply_add(n, T(2.12194440e-4F), multiply_add(n, T(-0.693359375F), bounded));
+    const T p = horner(r, 0.000194284876F, 0.0013936928F, 0.00833419245F, 0.0416664444F,
+                       0.166666627F, 0.5F);
+    const T y = multiply_add(p, r * r, r) + 1.0F;
     // 2^n as the product of two, so that neither leaves the range of normal numbers.
     const auto whole = word_of(rounded) - word_of(kRound);
     const auto half = whole >> 1;
@@ -54,15 +52,9 @@ struct Expm1 {
   }
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
-    T p = T(2.80446193e-06F);
-    p = p * x + 2.54541937e-05F;
-    p = p * x + 0.000198397363F;
-    p = p * x + 0.00138842477F;
-    p = p * x + 0.00833332073F;
-    p = p * x + 0.041666761F;
-    p = p * x + 0.166666672F;
-    p = p * x + 0.5F;
-    const T small = x + (x * x) * p;
+    const T p = horner(x, 2.80446193e-06F, 2.54541937e-05F, 0.000198397363F, 0.00138842477F,
+                       0.00833332073F, 0.041666761F, 0.166666672F, 0.5F);
+    const T small = multiply_add(x * x, p, x);
     return choose(fabs(x) < 1.1F, small, Exp::apply(x) - 1.0F);
   }
   /// dx = dy e^x
@@ -89,15 +81,8 @@ struct Log {
     const auto exponent = difference(word, 0x3f3504f3) >> 23;
     const T f = from_word(difference(word, exponent << 23)) - 1.0F;
     const T e = to_real(exponent) - choose(tiny, T(23.0F), T(0.0F));
-    T p = T(0.0673301071F);
-    p = p * f + -0.116606608F;
-    p = p * f + 0.11886204F;
-    p = p * f + -0.124081969F;
-    p = p * f + 0.142202333F;
-    p = p * f + -0.166678548F;
-    p = p * f + 0.20002073F;
-    p = p * f + -0.250000119F;
-    p = p * f + 0.333333135F;
+    const T p = horner(f, 0.0673301071F, -0.116606608F, 0.11886204F, -0.124081969F, 0.142202333F,
+                       -0.166678548F, 0.20002073F, -0.250000119F, 0.333333135F);
     const T square = f * f;
     const T tail = ((p * f) * square + e * -2.12194440e-4F) - 0.5F * square;
     T y = (f + tail) + e * 0.693359375F;
@@ -146,13 +131,9 @@ struct Tanh {
   [[gnu::always_inline]] static T apply(T x) {
     const T a = fabs(x);
     const T z = x * x;
-    T p = T(0.0021571843F);
-    p = p * z + -0.00819467846F;
-    p = p * z + 0.02170863F;
-    p = p * z + -0.0539484508F;
-    p = p * z + 0.133332223F;
-    p = p * z + -0.333333313F;
-    const T small = x + (x * z) * p;
+    const T p = horner(z, 0.0021571843F, -0.00819467846F, 0.02170863F, -0.0539484508F, 0.133332223F,
+                       -0.333333313F);
+    const T small = multiply_add(x * z, p, x);
     const T large = copysign(1.0F - 2.0F / (Exp::apply(a + a) + 1.0F), x);
     return choose(a < 0.625F, small, large);
   }
@@ -175,29 +156,14 @@ struct Erf {
   template <class T>
   [[gnu::always_inline]] static T apply(T x) {
     const T a = fabs(x);
-    const T z = x * x - 0.625F;
-    T p = T(7.021917e-05F);
-    p = p * z + -0.00051153207F;
-    p = p * z + 0.0031475239F;
-    p = p * z + -0.016627258F;
-    p = p * z + 0.07286908F;
-    p = p * z + -0.26205027F;
-    p = p * z + -0.06845938F;
-    const T small = x + x * p;
+    const T z = multiply_add(x, x, T(-0.625F));
+    const T p = horner(z, 7.021917e-05F, -0.00051153207F, 0.0031475239F, -0.016627258F, 0.07286908F,
+                       -0.26205027F, -0.06845938F);
+    const T small = multiply_add(x, p, x);
     const T t = choose(a > 3.95F, T(3.95F), a) - 2.5F;  // 1 from there on
-    T q = T(8.8791785e-06F);
-    q = q * t + -2.0922533e-05F;
-    q = q * t + -6.0604933e-05F;
-    q = q * t + 0.00027837962F;
-    q = q * t + -0.00028899347F;
-    q = q * t + -0.0005695598F;
-    q = q * t + 0.0028203696F;
-    q = q * t + -0.0061037773F;
-    q = q * t + 0.008614455F;
-    q = q * t + -0.008353102F;
-    q = q * t + 0.0054467744F;
-    q = q * t + -0.0021780885F;
-    q = q * t + 0.0004069289F;
+    const T q = horner(t, 8.8791785e-06F, -2.0922533e-05F, -6.0604933e-05F, 0.00027837962F,
+                       -0.00028899347F, -0.0005695598F, 0.0028203696F, -0.0061037773F, 0.008614455F,
+                       -0.008353102F, 0.0054467744F, -0.0021780885F, 0.0004069289F);
     const T large = copysign(1.0F - q, x);
     return choose(a < 1.125F, small, large);
   }

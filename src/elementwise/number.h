@@ -7,7 +7,8 @@
 
 /// The words in which entries say their formulas, beside the operators of numbers: here for numbers
 /// themselves, in a code generator for what writes them down. None of them branches, so that loops
-/// over formulas vectorize; nothing is fused, so that every instruction set gives the same bits.
+/// over formulas vectorize; of numbers themselves nothing is fused, so that every instruction set
+/// gives the same bits.
 namespace meshwork::elementwise {
 
 using std::copysign;
@@ -28,6 +29,20 @@ template <class T>
 [[gnu::always_inline]] inline T choose(bool condition, T a, T b) {
   if (condition) return a;
   return b;
+}
+
+/// a b + c, which what writes a formula down may round once.
+template <class T>
+[[gnu::always_inline]] inline T multiply_add(T a, T b, T c) {
+  return a * b + c;
+}
+
+/// (.. (first x + rest) x + ..) x + the last one
+template <class T, class... Coefficients>
+[[gnu::always_inline]] inline T horner(T x, float first, Coefficients... rest) {
+  T y = T(first);
+  ((y = multiply_add(y, x, T(rest))), ...);
+  return y;
 }
 
 /// 1 or 0.

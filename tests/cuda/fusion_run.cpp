@@ -155,7 +155,7 @@ std::string bit_difference(const HostTensor& a, const HostTensor& b) {
                        [&](auto number) { return bit_difference_of<decltype(number)>(a, b); });
 }
 
-bool calls_libm(std::string_view op) {
+bool rounds_otherwise(std::string_view op) {
   const cuda::WriteFormula formula = cuda::find_formula(op);
   cuda::Writer writer;
   for (std::size_t operands = 1; operands <= 3; ++operands) {
@@ -168,7 +168,7 @@ bool calls_libm(std::string_view op) {
   const auto calls = [&](const char* name) {
     return writer.statements().find(name) != std::string::npos;
   };
-  return calls("cosf(") || calls("powf(") || calls("sinf(");
+  return calls("cosf(") || calls("powf(") || calls("sinf(") || calls("expf(") || calls("fmaf(");
 }
 
 HostTensor wild_tensor(const TensorType& type, std::uint64_t seed) {

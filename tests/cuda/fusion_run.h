@@ -27,8 +27,9 @@ std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup
 /// "" if all bits are the same, but for those of NaN; else the first element that differs.
 std::string bit_difference(const HostTensor& a, const HostTensor& b);
 
-/// Whether the formula of an op calls functions of which libraries give different bits.
-bool calls_libm(std::string_view op);
+/// Whether a GPU gives other bits for an op: of functions of a library, or by rounding once where
+/// processors round twice.
+bool rounds_otherwise(std::string_view op);
 
 /// Numbers of all sizes that squares are not too small or large for, and special ones among them;
 /// of whole numbers the largest and smallest.

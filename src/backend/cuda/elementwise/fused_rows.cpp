@@ -18,13 +18,6 @@ constexpr std::int64_t kWarp = 32;
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31U;
 
-// Parameters, as the source declares them.
-struct Rows {
-  std::int64_t count = 0;
-  std::int32_t columns = 0;
-  std::int32_t lanes = 1;  ///< threads of a row, a power of two
-};
-
 /// How an operand of a member goes from row to row: of the whole elements or of rows alone.
 Moves row_moves(const Shape& operand, const Shape& rows) {
   Shape shape = operand;
@@ -86,10 +79,8 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
 
 Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   const FusedRows rows(group);
-  Rows sizes{.count = num_elements(rows.shape.rows),
-             .columns = static_cast<std::int32_t>(rows.shape.row),
-             .lanes = lanes_of(rows)};
-  MW_CHECK(sizes.count < kMostRows, "{} rows", sizes.count);
+  std::int64_t count = num_elements(rows.shape.rows);
+  MW_CHECK(count < kMostRows, "{} rows", count);
   std::vector<std::byte*> places;
   for (const RowOperand& input : rows.inputs) places.push_back(input.view.data);
   for (const TensorView& result : rows.results) places.push_back(result.data);
@@ -98,17 +89,20 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   std::vector<float> numbers = numbers_of(group);
   if (numbers.empty()) numbers.push_back(0);
 
+  const std::int32_t lanes = lanes_of(rows);
+  const int threads = std::max(kThreads, lanes);
+  const std::int64_t of_block = threads / lanes;
   const std::string name = name_of(group);
   const Source source{name, fused_rows_text(group, rows, name),
                       define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
                           define("RANK", std::ssize(dims)) +
-                          define("NUMBERS", std::ssize(numbers)) + define_index(kMostRows)};
-  const int threads = std::max(kThreads, sizes.lanes);
-  const std::int64_t of_block = threads / sizes.lanes;
-  const Grid grid{(sizes.count + of_block - 1) / of_block, threads};
+                          define("NUMBERS", std::ssize(numbers)) + define_index(kMostRows) +
+                          define("COLUMNS", rows.shape.row) + define("LANES", lanes) +
+                          define("THREADS", threads)};
+  const Grid grid{(count + of_block - 1) / of_block, threads};
   const CUfunction function = stream.gpu().function(source, name);
-  return [&stream, function, grid, places, sizes, dims, numbers]() mutable {
-    std::array<void*, 4> parameters{places.data(), &sizes, dims.data(), numbers.data()};
+  return [&stream, function, grid, places, count, dims, numbers]() mutable {
+    std::array<void*, 4> parameters{places.data(), &count, dims.data(), numbers.data()};
     stream.launch(function, grid, parameters.data());
   };
 }

@@ -36,7 +36,8 @@ struct FusedRows {
 /// A fusion group with sums of its rows, and not empty, as one kernel: a row is the work of some
 /// lanes, of a warp or of a block. They go over it once for the sums that need no other, once for
 /// those that need these, and so on, and once for all results, which are stored then: what is read
-/// again comes from the cache. Its source depends on formulas and dtypes; extents are parameters.
+/// again comes from the cache. Its source depends on formulas, dtypes and the length of rows, which
+/// tells how much each lane can load ahead; other extents are parameters.
 Launch bind_rows(const FusionGroup& group, CudaStream& stream);
 
 }  // namespace meshwork::cuda

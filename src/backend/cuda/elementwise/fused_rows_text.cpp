@@ -17,14 +17,22 @@ namespace meshwork::cuda {
 namespace {
 
 constexpr char kHelpers[] = R"cuda(
-struct Rows {
-  int64 count;
-  int32 columns, lanes;
-};
-
 struct Plus {
   DEVICE float fold(float a, float b) { return a + b; }
 };
+
+// Vectors of a row that its lanes take at once, and how often; of so many turns the loads go ahead.
+#define VECTORS ((COLUMNS + WIDTH - 1) / WIDTH)
+#define TURNS ((VECTORS + LANES - 1) / LANES)
+#define BATCHES ((TURNS + 3) / 4)
+#define AHEAD ((TURNS + BATCHES - 1) / BATCHES)
+#define EACH_BATCH(first) \
+  _Pragma("unroll 2") for (int32 first = 0; first < TURNS; first += AHEAD)
+// For turn `first` + t the lane is `c` elements behind the beginning of its row.
+#define EACH_TURN(first, t, c)                                                   \
+  _Pragma("unroll") for (int32 t = 0; t < AHEAD; ++t)                            \
+    if (const int32 c = ((first + t) * LANES + team.lane) * WIDTH;               \
+        (VECTORS % LANES == 0 && TURNS % AHEAD == 0) || c < COLUMNS)
 )cuda";
 
 /// The names of values: inputs lie at x0, x1, .. from the beginning of the row on and are a0, a1,
@@ -44,14 +52,15 @@ class RowsText {
   }
 
   std::string kernel(const std::string& name) const {
-    std::string text =
-        fmt::format("KERNEL({}, Places places, Rows rows, Dims dims, Numbers numbers) {{\n", name);
+    std::string text = fmt::format(
+        "KERNEL(__launch_bounds__(THREADS, 512 / THREADS) {}, Places places, int64 count, Dims "
+        "dims, Numbers numbers) {{\n",
+        name);
     text += R"cuda(
-const Team team = neighbours(rows.lanes);
-const int64 number = (int64)blockIdx.x * (blockDim.x / rows.lanes) + team.slot;
-const bool is_there = number < rows.count;
-const Index row = (Index)(is_there ? number : rows.count - 1);
-const int32 columns = rows.columns, end = is_there ? columns : 0;
+const Team team = neighbours(LANES);
+const int64 number = (int64)blockIdx.x * (THREADS / LANES) + team.slot;
+const bool is_there = number < count;
+const Index row = (Index)(is_there ? number : count - 1);
 )cuda";
     text += row_offsets() + pointers();
     for (int turn = 0; turn <= last_; ++turn) text += of_rows(turn) + sums(turn);
@@ -80,14 +89,14 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
       const RowOperand& input = rows_.inputs[k];
       text += fmt::format("const auto x{} = (const {}*)places.at[{}] + o{}{};\n", k,
                           type_name(input.view.type.dtype), place++, input.pattern,
-                          input.moves_along ? " * columns" : "");
+                          input.moves_along ? " * COLUMNS" : "");
       if (!input.moves_along) text += fmt::format("const auto a{0} = *x{0};\n", k);
     }
     for (std::size_t k = 0; k < rows_.results.size(); ++k) {
       const TensorView& result = rows_.results[k];
       text += fmt::format("const auto y{} = ({}*)places.at[{}] + (int64)row{};\n", k,
                           type_name(result.type.dtype), place++,
-                          rows_.is_of_rows(result) ? "" : " * columns");
+                          rows_.is_of_rows(result) ? "" : " * COLUMNS");
     }
     return text;
   }
@@ -127,7 +136,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
           fmt::format("r{} += {};\n", m, operand_of(writer, group_.members[m], 0, values).number);
       folds += fmt::format("r{0} = fold_neighbours<Plus>(team, r{0});\n", m);
     }
-    return text + loop(loads(added, needed), writer.statements() + adds, "") + folds;
+    return text + loop(read_by(added, needed), "", writer.statements() + adds, "") + folds;
   }
 
   std::string results() const {
@@ -145,7 +154,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
       whole.push_back(m);
       const std::string type = type_name(group_.members[m].output.type.dtype);
       declared += fmt::format("Lanes<{}> b{};\n", type, result);
-      stores += fmt::format("store(y{0} + c, b{0});\n", result);
+      stores += fmt::format("if (is_there) store(y{0} + c, b{0});\n", result);
       kept += fmt::format("b{}.at[l] = v_{};\n", result++, m);
     }
     std::string text;
@@ -156,17 +165,25 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
       for (const std::size_t m : whole) {
         names += fmt::format("const auto v_{} = {};\n", m, values.at(m).stored);
       }
-      text = loop(declared + loads({}, needed), writer.statements() + names + kept, stores);
+      text = loop(read_by({}, needed), declared, writer.statements() + names + kept, stores);
     }
     if (of_row.empty()) return text;
     // A result may stand where all lanes have read an operand.
     return text + "__syncthreads();\nif (is_there && team.lane == 0) {\n" + of_row + "}\n";
   }
 
-  static std::string loop(const std::string& before, const std::string& each,
-                          const std::string& after) {
-    return "for (int32 c = team.lane * WIDTH; c < end; c += team.lanes * WIDTH) {\n" + before +
-           "EACH_LANE(l) {\n" + each + "}\n" + after + "}\n";
+  /// Goes over the row: `each` for each element of what these inputs have there.
+  static std::string loop(const std::set<std::size_t>& inputs, const std::string& before,
+                          const std::string& each, const std::string& after) {
+    std::string held, loads, taken;
+    for (const std::size_t k : inputs) {
+      held += fmt::format("decltype(vector_at(x{0})) ahead{0}[AHEAD];\n", k);
+      loads += fmt::format("ahead{0}[t] = vector_at(x{0} + c);\n", k);
+      taken += fmt::format("const auto& a{0} = ahead{0}[t];\n", k);
+    }
+    return "EACH_BATCH(first) {\n" + held + "EACH_TURN(first, t, c) {\n" + loads +
+           "}\nEACH_TURN(first, t, c) {\n" + taken + before + "EACH_LANE(l) {\n" + each + "}\n" +
+           after + "}\n}\n";
   }
 
   /// Adds the members for each element that one is made of, and itself.
@@ -177,9 +194,9 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
     for (const std::size_t other : group_.members[member(operand)].operands) need(other, needed);
   }
 
-  /// Loads what moves along the row, of what these sums and members read.
-  std::string loads(const std::vector<std::size_t>& added,
-                    const std::set<std::size_t>& needed) const {
+  /// The inputs that move along the row, of those that these sums and members read.
+  std::set<std::size_t> read_by(const std::vector<std::size_t>& added,
+                                const std::set<std::size_t>& needed) const {
     std::set<std::size_t> read;
     const auto add = [&](std::size_t m) {
       const FusionGroup::Member& node = group_.members[m];
@@ -191,11 +208,7 @@ const int32 columns = rows.columns, end = is_there ? columns : 0;
     };
     for (const std::size_t m : added) add(m);
     for (const std::size_t m : needed) add(m);
-    std::string text;
-    for (const std::size_t k : read) {
-      text += fmt::format("const auto a{0} = vector_at(x{0} + c);\n", k);
-    }
-    return text;
+    return read;
   }
 
   using Values = std::map<std::size_t, FusedValue>;  ///< of members for each element

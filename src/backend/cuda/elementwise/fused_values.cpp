@@ -37,7 +37,8 @@ FusedValue computed(Writer& writer, const FusionGroup::Member& member,
            "'{}' from {} to {} in a fusion group", member.op, to_string(from), to_string(to));
   const std::string result = formula(writer, from, numbers);
   if (!is_narrow(to)) return {to, result, result};
-  return named(writer, to, "from_float<" + type_name(to) + ">(" + result + ")");
+  const std::string as = "<" + type_name(to) + ">(" + result + ")";
+  return {to, writer.let("from_float" + as), writer.let("rounded" + as)};
 }
 
 std::vector<float> numbers_of(const FusionGroup& group) {

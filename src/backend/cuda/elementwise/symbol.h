@@ -90,6 +90,13 @@ class Symbol {
     }
     return call<T>("fabsf", x);
   }
+  friend Symbol multiply_add(const Symbol& a, const Symbol& b, const Symbol& c) {
+    Writer* const writer = a.writer_ != nullptr ? a.writer_ : writer_of(b, c);
+    return let<T>(writer, "fmaf(" + a.text_ + ", " + b.text_ + ", " + c.text_ + ")");
+  }
+  /// Of CUDA, within 2 units in the last place.
+  friend Symbol native_exp(const Symbol& x) { return call<T>("expf", x); }
+
   friend Symbol copysign(const Symbol& x, const Symbol& sign) { return call("copysignf", x, sign); }
   friend Symbol pow(const Symbol& a, const Symbol& b) { return call("powf", a, b); }
   friend Symbol cos(const Symbol& x) { return call<T>("cosf", x); }
