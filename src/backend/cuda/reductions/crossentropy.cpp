@@ -13,6 +13,24 @@ namespace meshwork::cuda {
 namespace {
 
 constexpr std::string_view kText = R"cuda(
+// The place of the greatest x of a line, to each of its threads, which find it where their chunk
+// `best` has it. Where x are no numbers, and where all are -infinity, they look once more.
+DEVICE int32 place_of_greatest(float (&e)[E], const T* x, const Line& line, const Moments& moments,
+                               float max, int32 best) {
+  Candidate found = no_candidate();
+  if (!(moments.sum > 0)) {
+    for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
+      load(e, x, line, chunk);
+      add_chunk(found, e, line, chunk);
+    }
+  } else if (max == moments.max) {
+    load(e, x, line, best);
+    add_chunk(found, e, line, best);
+    load(e, x, line, line.chunks - 1);
+  }
+  return fold_team<Better>(line.team, found).place;
+}
+
 // Writes what is asked for: losses (LOSS), gradients (GRADIENT), of which one may stand where x
 // does, or d where lines have one element, and the places of the greatest x, counted from `first`
 // (PLACE). d is a number where there is no tensor of it.
@@ -26,11 +44,14 @@ KERNEL(__launch_bounds__(512, 2) crossentropy, float* losses, R* gradients, int3
   const float factor = GRADIENT && d != nullptr && mine ? d[line.number] : number;
   float e[E];
 #if PLACE
-  Candidate best = no_candidate();
-  const Moments moments =
-      moments_of(e, x, line, [&](int32 chunk) { add_chunk(best, e, line, chunk); });
-  best = fold_team<Better>(line.team, best);
-  if (leads) places[line.number] = first + (line.extent > 0 ? best.place : 0);
+  float max = -MW_INFINITY;  // of the thread, in its chunk `best`
+  int32 best = 0;
+  const Moments moments = moments_of(e, x, line, [&](int32 chunk, float of_chunk) {
+    best = of_chunk > max ? chunk : best;
+    max = fmaxf(max, of_chunk);
+  });
+  const int32 place = place_of_greatest(e, x, line, moments, max, best);
+  if (leads) places[line.number] = first + (line.extent > 0 ? place : 0);
 #else
   const Moments moments = moments_of(e, x, line);
 #endif
@@ -42,23 +63,29 @@ KERNEL(__launch_bounds__(512, 2) crossentropy, float* losses, R* gradients, int3
   }
 #endif
 #if GRADIENT
-  const float scale = 1.0f / moments.sum;
-  float label_x = 0;
-  bool has_label = false;
+  const float share = 1.0f / moments.sum, scale = -factor * share;
+  const int32 turn = turn_of(line, label);
   for_each_chunk_back(e, x, line, [&](int32 chunk) {
+    const bool has_label = is_hit && turn == chunk;
+    float label_x = 0;
+    if (has_label) {
+#pragma unroll
+      for (int32 k = 0; k < E; ++k) label_x = place_of(line, chunk, k) == label ? e[k] : label_x;
+    }
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
-      const bool is_label = is_hit && place_of(line, chunk, k) == label;
-      label_x = is_label ? e[k] : label_x;
-      has_label = has_label || is_label;
-      const float share = expf(e[k] - moments.max) * scale;
-      e[k] = factor * (is_hit ? (is_label ? 1.0f : 0.0f) - share : 0.0f);
+      e[k] = is_hit ? shifted_exp(e[k], moments.max) * scale : 0.0f;
+    }
+    if (has_label) {
+      const float of_label = factor * (1.0f - shifted_exp(label_x, moments.max) * share);
+#pragma unroll
+      for (int32 k = 0; k < E; ++k) e[k] = place_of(line, chunk, k) == label ? of_label : e[k];
+#if LOSS
+      losses[line.number] = logf(moments.sum) - (label_x - moments.max);
+#endif
     }
     save(e, gradients, line, chunk);
   });
-#if LOSS
-  if (has_label) losses[line.number] = logf(moments.sum) - (label_x - moments.max);
-#endif
 #endif
 }
 )cuda";

@@ -50,6 +50,11 @@ DEVICE Line line_of(const Lines& lines) {
 DEVICE int32 place_of(const Line& line, int32 chunk, int32 k) {
   return ((chunk * (E / V) + k / V) * line.team.lanes + line.team.lane) * V + k % V - line.shift;
 }
+// The chunk in which the thread has this place of its line; -1: another thread has it.
+DEVICE int32 turn_of(const Line& line, int32 place) {
+  const int32 pack = (place + line.shift) / V, row = pack / line.team.lanes;
+  return pack - row * line.team.lanes == line.team.lane ? row / (E / V) : -1;
+}
 DEVICE bool has(const Line& line, int32 place) {
   return (!RAGGED || place >= 0) && place < line.extent;
 }

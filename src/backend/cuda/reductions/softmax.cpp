@@ -17,7 +17,7 @@ KERNEL(softmax, T* y, const T* x, Lines lines) {
   const float scale = 1.0f / moments.sum;
   for_each_chunk_back(e, x, line, [&](int32 chunk) {
 #pragma unroll
-    for (int32 k = 0; k < E; ++k) e[k] = expf(e[k] - moments.max) * scale;
+    for (int32 k = 0; k < E; ++k) e[k] = shifted_exp(e[k], moments.max) * scale;
     save(e, y, line, chunk);
   });
 }

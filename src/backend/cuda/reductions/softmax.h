@@ -7,18 +7,21 @@ namespace meshwork::cuda {
 /// Of kernels on lines (lines.h) that need the greatest x and the sum of exp(x - it).
 inline constexpr std::string_view kMomentsText = R"cuda(
 // The greatest x of some, and the sum of exp(x - max). The sum is NaN where x holds NaN or infinity,
-// and of no use where all x are -infinity: max then makes the result NaN.
+// and 0 where all x are -infinity.
 struct Moments {
   float max, sum;
 };
 
-// 1 of infinities, too. The choice is made before the exponential: after it, it would be a branch.
-DEVICE float shifted_exp(float x, float max) { return expf(x == max ? 0.0f : x - max); }
+// What is taken off x before exponentials: of -infinity alone nothing.
+DEVICE float shift_of(float max) { return max == -MW_INFINITY ? 0.0f : max; }
+
+// e^(x - shift), x <= shift: as a power of two, within 2 units in the last place for what counts.
+DEVICE float shifted_exp(float x, float shift) { return exp2f((x - shift) * 1.44269504f); }
 
 struct Join {
   DEVICE Moments fold(const Moments& a, const Moments& b) {
-    const float max = fmaxf(a.max, b.max);
-    return {max, a.sum * shifted_exp(a.max, max) + b.sum * shifted_exp(b.max, max)};
+    const float max = fmaxf(a.max, b.max), shift = shift_of(max);
+    return {max, a.sum * shifted_exp(a.max, shift) + b.sum * shifted_exp(b.max, shift)};
   }
 };
 
@@ -30,28 +33,28 @@ DEVICE Moments moments_of_chunk(const float (&e)[E]) {
   float max = e[0];
 #pragma unroll
   for (int32 k = 1; k < E; ++k) max = fmaxf(max, e[k]);
+  const float shift = shift_of(max);
   float sum = 0;
 #pragma unroll
-  for (int32 k = 0; k < E; ++k) sum += shifted_exp(e[k], max);
+  for (int32 k = 0; k < E; ++k) sum += shifted_exp(e[k], shift);
   return {max, sum};
 }
 
-// Of a whole line, to each of its threads, which hold its last chunk then. visit(chunk) is called
-// for each chunk, when `e` holds it.
+// Of a whole line, to each of its threads, which hold its last chunk then. visit(chunk, max) is
+// called for each chunk, when `e` holds it, with the greatest of its elements that are numbers.
 template <class Visit>
 DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line, const Visit& visit) {
   Moments moments{-MW_INFINITY, 0};
   for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
     load(e, x, line, chunk);
-    visit(chunk);
-    moments = Join::fold(moments, moments_of_chunk(e));
+    const Moments of_chunk = moments_of_chunk(e);
+    visit(chunk, of_chunk.max);
+    moments = Join::fold(moments, of_chunk);
   }
-  moments = fold_team<Join>(line.team, moments);
-  if (moments.max == MW_INFINITY) moments.sum = MW_NAN;
-  return moments;
+  return fold_team<Join>(line.team, moments);
 }
 DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line) {
-  return moments_of(e, x, line, [](int32) {});
+  return moments_of(e, x, line, [](int32, float) {});
 }
 )cuda";
 
