@@ -10,6 +10,7 @@
 #include "backend/cuda/products/problem.h"
 #include "backend/cuda/products/table.h"
 #include "backend/cuda/windows/pointwise.h"
+#include "backend/cuda/windows/winograd/winograd.h"
 #include "backend/tuned_products.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -31,8 +32,10 @@ std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
   const auto sought = kConvolutions.find(op);
   if (sought == kConvolutions.end()) return {};
   const Task task = cuda::windows::task_of(sought->second, args);
-  if (cuda::windows::is_for_cudnn(task) || !cuda::windows::is_pointwise(task)) return {};
-  return {cuda::windows::pointwise_product(task)};
+  if (cuda::windows::is_for_cudnn(task)) return {};
+  if (cuda::windows::is_pointwise(task)) return {cuda::windows::pointwise_product(task)};
+  if (cuda::windows::is_for_winograd(task)) return {cuda::windows::winograd_product(task)};
+  return {};
 }
 
 /// A problem that programs have.
