@@ -24,20 +24,33 @@ namespace {
 /// Of logits: fewer are not worth a copy of the weights.
 constexpr std::int64_t kFewestRows = 512;
 
-/// A product of gradients by classes, and where its classes are besides.
-struct Reader {
-  ValueId id;
-  std::optional<std::size_t> operand;  ///< with a dimension of classes; none: the result has it
+/// A dimension of classes of what a product reads.
+struct Operand {
+  ValueId product;
+  std::size_t place, dim;
+};
+/// And of what a product gives.
+struct Result {
+  ValueId product;
   std::size_t dim;
 };
 
-/// Logits, and all that changes with them.
-struct Logits {
-  ValueId product;
-  std::size_t dim_of_weights;  ///< of classes, of the second factor
-  std::vector<ValueId> casts;  ///< of the product
-  std::vector<ValueId> gradients;
-  std::vector<Reader> readers;  ///< of the gradients
+/// All that changes with the number of classes. Of these values it is the last dimension: logits,
+/// their casts, and gradients.
+struct Classes {
+  std::vector<ValueId> logits, values;
+  std::vector<Operand> weights;
+  std::vector<Result> gradients_of_weights;
+
+  void add(const Classes& more) {
+    const auto append = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(logits, more.logits);
+    append(values, more.values);
+    append(weights, more.weights);
+    append(gradients_of_weights, more.gradients_of_weights);
+  }
 };
 
 std::optional<std::size_t> dim_of(const std::string& operand, const std::string& factor) {
@@ -57,17 +70,22 @@ class Padding {
         insertions_(program) {}
 
   void run() {
+    Classes all;
     for (const ValueId id : program_.ids()) {
-      if (!pays(id)) continue;
-      if (const auto logits = logits_at(id)) pad(*logits);
+      if (pays(id)) all.add(classes_of(id).value_or(Classes{}));
     }
+    for (const ValueId logits : all.logits) add_mask(logits);
+    // What several products read stands before the first of them.
+    std::ranges::sort(all.weights, {}, &Operand::product);
+    for (const Operand& weights : all.weights) pad(weights);
+    for (const ValueId value : all.values) widen(value);
+    for (const Result& gradient : all.gradients_of_weights) take_classes(gradient);
     insertions_.finish();
   }
 
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
   const Shape& shape(ValueId id) const { return program_.type(id).shape; }
-  std::size_t last_dim(ValueId id) const { return shape(id).size() - 1; }
   EquationText equation(ValueId id) const {
     return split_equation(node(id).attrs.text("equation"));
   }
@@ -96,69 +114,44 @@ class Padding {
   }
 
   /// Nothing unless all that reads a product, and the gradients of it, bears more classes.
-  std::optional<Logits> logits_at(ValueId id) const {
+  std::optional<Classes> classes_of(ValueId id) const {
     const EquationText e = equation(id);
     const std::string classes = factor_names(e.y).back();
     if (has_factor(e.x, classes)) return std::nullopt;
-    Logits logits{id, dim_of(e.w, classes).value(), {}, {}, {}};
-    return add_readers(id, logits) ? std::optional(std::move(logits)) : std::nullopt;
+    Classes found{{id}, {}, {{id, 1, dim_of(e.w, classes).value()}}, {}};
+    return add_logits(id, found) ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  /// Whether all that reads logits bears more classes.
-  bool add_readers(ValueId id, Logits& logits) const {
-    const auto last = static_cast<std::int64_t>(last_dim(id));
+  bool add_logits(ValueId id, Classes& found) const {
+    found.values.push_back(id);
+    const auto last = static_cast<std::int64_t>(shape(id).size()) - 1;
     return is_read_by_nodes(id) && std::ranges::all_of(readers_[id], [&](ValueId reader) {
              const Node& by = node(reader);
              if (by.op == &ops::kCrossentropy) return true;
              if (by.op == &ops::kArgMax) return by.attrs.integer("axis") == last;
-             if (by.op == &ops::kCrossentropyGradient) return add_gradient(reader, logits);
-             if (by.op != &ops::kCast) return false;
-             logits.casts.push_back(reader);
-             return add_readers(reader, logits);
+             if (by.op == &ops::kCast) return add_logits(reader, found);
+             return by.op == &ops::kCrossentropyGradient && add_gradient(reader, found);
            });
   }
 
-  bool add_gradient(ValueId gradient, Logits& logits) const {
-    logits.gradients.push_back(gradient);
-    return is_read_by_nodes(gradient) &&
-           std::ranges::all_of(readers_[gradient], [&](ValueId product) {
-             const auto reader = reader_of(product, gradient);
-             if (reader) logits.readers.push_back(*reader);
-             return reader.has_value();
+  bool add_gradient(ValueId id, Classes& found) const {
+    found.values.push_back(id);
+    return is_read_by_nodes(id) && std::ranges::all_of(readers_[id], [&](ValueId reader) {
+             return node(reader).op == &ops::kEinsum && add_reader(reader, id, found);
            });
   }
 
-  /// Nothing for what is no product by classes, or one for each class.
-  std::optional<Reader> reader_of(ValueId product, ValueId gradient) const {
-    if (node(product).op != &ops::kEinsum) return std::nullopt;
+  /// A product that sums over classes, or one with a result for each of them.
+  bool add_reader(ValueId product, ValueId gradient, Classes& found) const {
     const std::vector<ValueId>& inputs = node(product).inputs;
-    const std::size_t place = inputs[0] == gradient ? 0 : 1, other = 1 - place;
     const EquationText e = equation(product);
-    const std::string& own = place == 0 ? e.x : e.w;
-    const std::string classes = factor_names(own).back();
+    const std::size_t place = inputs[0] == gradient ? 0 : 1, other = 1 - place;
+    const std::string classes = factor_names(place == 0 ? e.x : e.w).back();
     const auto of_other = dim_of(other == 0 ? e.x : e.w, classes), of_result = dim_of(e.y, classes);
-    if (inputs[other] == gradient || (of_other && of_result)) return std::nullopt;
-    if (of_other) return Reader{product, other, *of_other};
-    return Reader{product, std::nullopt, of_result.value()};
-  }
-
-  void pad(const Logits& logits) {
-    const ValueId mask = mask_of(logits.product);
-    pad_operand(logits.product, 1, logits.dim_of_weights);
-    Node& product = program_.node(logits.product);
-    product.op = &ops::kEinsumBias;
-    product.inputs.push_back(mask);
-    product.attrs.set("relu", false);
-    for (const auto& values : {std::vector{logits.product}, logits.casts, logits.gradients}) {
-      for (const ValueId value : values) widen(value);
-    }
-    for (const Reader& reader : logits.readers) {
-      if (reader.operand) {
-        pad_operand(reader.id, *reader.operand, reader.dim);
-      } else {
-        take_classes(reader.id, reader.dim);
-      }
-    }
+    if (inputs[other] == gradient || (of_other && of_result)) return false;
+    if (of_other) found.weights.push_back({product, other, *of_other});
+    if (of_result) found.gradients_of_weights.push_back({product, *of_result});
+    return true;
   }
 
   void widen(ValueId id) {
@@ -167,54 +160,55 @@ class Padding {
     program_.regions[id].global.back() = classes;
   }
 
-  /// 0 for each class that there is, -infinity for the others.
-  ValueId mask_of(ValueId product) {
-    const std::int64_t classes = shape(product).back();
+  /// Adds 0 to each class that there is, -infinity to the others.
+  void add_mask(ValueId logits) {
+    const std::int64_t classes = shape(logits).back(), all = filled_up(classes);
     const auto constant = [&](double value, std::int64_t extent) {
-      const std::string dtype(to_string(node(product).type.dtype));
-      return insertions_.add(product, ops::kConstant, {},
+      const std::string dtype(to_string(node(logits).type.dtype));
+      return insertions_.add(logits, ops::kConstant, {},
                              {{"value", value}, {"dtype", dtype}, {"shape", Shape{extent}}},
                              {extent}, {{extent}, {0}});
     };
-    const std::int64_t all = filled_up(classes);
     const ValueId there = constant(0, classes);
     const ValueId others = constant(-std::numeric_limits<double>::infinity(), all - classes);
-    return insertions_.add(product, ops::kConcatenate, {there, others}, {{"axis", std::int64_t{0}}},
-                           {all}, {{all}, {0}});
+    const ValueId mask = insertions_.add(logits, ops::kConcatenate, {there, others},
+                                         {{"axis", std::int64_t{0}}}, {all}, {{all}, {0}});
+    Node& product = program_.node(logits);
+    product.op = &ops::kEinsumBias;
+    product.inputs.push_back(mask);
+    product.attrs.set("relu", false);
   }
 
-  void pad_operand(ValueId product, std::size_t place, std::size_t dim) {
-    const ValueId weights = node(product).inputs[place];
-    ValueId& wide = padded_.try_emplace({weights, dim}, kNoValue).first->second;
+  void pad(const Operand& operand) {
+    const ValueId weights = node(operand.product).inputs[operand.place];
+    ValueId& wide = padded_.try_emplace({weights, operand.dim}, kNoValue).first->second;
     if (wide == kNoValue) {
-      Shape extents = shape(weights);
-      Region region = program_.regions[weights];
-      extents[dim] = region.global[dim] = filled_up(extents[dim]);
-      const Attrs attrs{{"low", Shape(extents.size(), 0)}, {"shape", extents}};
       Node padding = node(weights);
+      Region region = program_.regions[weights];
+      Shape& extents = padding.type.shape;
+      extents[operand.dim] = region.global[operand.dim] = filled_up(extents[operand.dim]);
       padding.op = &ops::kPad;
       padding.inputs = {weights};
-      padding.attrs = attrs;
-      padding.type.shape = extents;
-      wide = insertions_.add(product, std::move(padding), std::move(region));
+      padding.attrs = {{"low", Shape(extents.size(), 0)}, {"shape", extents}};
+      wide = insertions_.add(operand.product, std::move(padding), std::move(region));
     }
-    program_.node(product).inputs[place] = wide;
+    program_.node(operand.product).inputs[operand.place] = wide;
   }
 
   /// The product stays what it is for its readers, as a part of a wider one.
-  void take_classes(ValueId id, std::size_t dim) {
-    const std::int64_t classes = shape(id)[dim];
-    Node product = node(id);
-    Region region = program_.regions[id];
-    product.type.shape[dim] = region.global[dim] = filled_up(classes);
-    const ValueId wide = insertions_.add(id, std::move(product), std::move(region));
-    Node& part = program_.node(id);
+  void take_classes(const Result& gradient) {
+    Node& part = program_.node(gradient.product);
+    Node product = part;
+    Region region = program_.regions[gradient.product];
+    const std::int64_t classes = part.type.shape[gradient.dim];
+    product.type.shape[gradient.dim] = region.global[gradient.dim] = filled_up(classes);
     part.op = &ops::kSlice;
-    part.inputs = {wide};
-    part.attrs = {{"axis", static_cast<std::int64_t>(dim)},
+    part.attrs = {{"axis", static_cast<std::int64_t>(gradient.dim)},
                   {"start", std::int64_t{0}},
                   {"size", classes},
                   {"read_at_once", true}};
+    const ValueId wide = insertions_.add(gradient.product, std::move(product), std::move(region));
+    program_.node(gradient.product).inputs = {wide};
   }
 
   Graph& program_;
