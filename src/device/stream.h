@@ -59,6 +59,9 @@ class Stream {
   /// by piece.
   virtual Launch recorded(const std::function<void()>& /*enqueue*/) { return nullptr; }
 
+  /// Waits until what was bound to the stream so far can be enqueued without a wait.
+  virtual void prepare() {}
+
   /// Enqueues a note that the stream has come to here, which outlasts what fails behind it.
   virtual void mark(std::int32_t /*number*/) {}
   /// Where something has failed, the number of the last mark that was reached; 0 if none was.

@@ -90,6 +90,7 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
     add(copy.variable, this->copy(copy), {copy.variable});
   }
   reserve_marks();
+  streams_.compute->prepare();
 }
 
 void Executable::bind(const Instruction& instruction) {

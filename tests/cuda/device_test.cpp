@@ -1,12 +1,18 @@
 // A GPU as a device: memory, streams, events, recorded programs.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstring>
+#include <future>
 #include <numeric>
+#include <optional>
+#include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "cuda/case_runs.h"
 #include "device/cuda/stream.h"
+#include "device/cuda/workers.h"
 #include "support/errors.h"
 
 using namespace meshwork;
@@ -88,6 +94,71 @@ TEST_CASE("a recorded program is done each time it is launched, and not before")
   for (int round = 0; round < 3; ++round) program();
   CHECK(read(*stream, x, kCount) == std::vector<float>(kCount, 3.0F));
   CHECK(read(*stream, y, kCount) == std::vector<float>(kCount, 5.0F));
+}
+
+TEST_CASE("kernels that are compiled side by side are each its own, and compiled once") {
+  const auto stream = gpu().make_stream();
+  cuda::CudaStream& mine = cuda::cuda_stream(*stream);
+  constexpr std::int64_t kCount = 300;
+  const auto memory = gpu().allocate(kCount * 4);
+  std::vector<Launch> launches;
+  for (int i = 1; i <= 12; ++i) {
+    const cuda::Source source{"add_some",
+                              "KERNEL(add_some, float* y, int64 count) {\n"
+                              "  FOR_EACH(i, count) y[i] += SOME;\n}\n",
+                              "#define SOME " + std::to_string(i) + ".0f\n"};
+    launches.push_back(cuda::kernel_launch(mine, source, source.name, cuda::grid_of(kCount),
+                                           memory.get(), kCount));
+    cuda::Function again = mine.gpu().function(source, source.name);
+    CHECK(again.handle() == mine.gpu().function(source, source.name).handle());
+  }
+  mine.prepare();
+  for (const Launch& launch : launches) launch();
+  CHECK(read(*stream, memory.get(), kCount) == std::vector<float>(kCount, 78.0F));
+}
+
+TEST_CASE("a kernel that does not compile says so when it is waited for") {
+  const auto stream = gpu().make_stream();
+  cuda::CudaStream& mine = cuda::cuda_stream(*stream);
+  const cuda::Source wrong{"wrong", "KERNEL(wrong, float* y) { *y = nothing; }\n", ""};
+  const auto function = mine.gpu().function(wrong, "wrong");
+  CHECK_THROWS_WITH_AS(function.handle(), doctest::Contains("kernels of 'wrong' do not compile:"),
+                       CheckFailure);
+  CHECK_THROWS_AS(mine.prepare(), CheckFailure);
+  mine.prepare();
+  const auto memory = gpu().allocate(4);
+  add(*stream, memory.get(), memory.get(), 1, 1)();
+  CHECK(read(*stream, memory.get(), 1) == std::vector<float>{1});
+}
+
+TEST_CASE("workers take up all work, and leave what is not begun when they end") {
+  std::atomic<int> done = 0;
+  std::promise<void> last;
+  {
+    cuda::Workers workers;
+    for (int i = 0; i < 100; ++i) {
+      workers.add([&] {
+        if (++done == 100) last.set_value();
+      });
+    }
+    last.get_future().wait();
+    CHECK(done == 100);
+  }
+  std::promise<void> begun, end;
+  {
+    std::optional<cuda::Workers> workers(std::in_place);
+    std::shared_future<void> until = end.get_future().share();
+    workers->add([&, until] {
+      begun.set_value();
+      until.wait();
+      ++done;
+    });
+    begun.get_future().wait();
+    std::thread ending([&] { workers.reset(); });
+    end.set_value();
+    ending.join();
+  }
+  CHECK(done == 101);
 }
 
 TEST_CASE("what a recording throws leaves the stream as it was") {

@@ -3,13 +3,16 @@
 #include <nvrtc.h>
 
 #include <array>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "device/cuda/cache.h"
 #include "device/cuda/library.h"
 #include "device/cuda/prelude.h"
+#include "device/cuda/workers.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -54,10 +57,10 @@ std::array<std::string, 4> options(int capability) {
           "--ftz=true"};
 }
 
-std::string compile(const Source& source, const std::string& text, int capability) {
+std::string compile(const std::string& name, const std::string& text, int capability) {
   nvrtcProgram program = nullptr;
   const auto done = [](nvrtcResult result) { MW_CHECK(result == NVRTC_SUCCESS); };
-  done(nvrtc().nvrtcCreateProgram(&program, text.c_str(), (source.name + ".cu").c_str(), 0, nullptr,
+  done(nvrtc().nvrtcCreateProgram(&program, text.c_str(), (name + ".cu").c_str(), 0, nullptr,
                                   nullptr));
   const auto given = options(capability);
   std::array<const char*, given.size()> words{};
@@ -69,7 +72,7 @@ std::string compile(const Source& source, const std::string& text, int capabilit
     done(nvrtc().nvrtcGetProgramLogSize(program, &size));
     std::string log(size, '\0');
     done(nvrtc().nvrtcGetProgramLog(program, log.data()));
-    MW_CHECK(false, "kernels of '{}' do not compile:\n{}\n{}", source.name, log, text);
+    MW_CHECK(false, "kernels of '{}' do not compile:\n{}\n{}", name, log, text);
   }
   std::size_t size = 0;
   done(nvrtc().nvrtcGetCUBINSize(program, &size));
@@ -88,6 +91,13 @@ std::string key_of(const std::string& text, int capability) {
   return key + text;
 }
 
+/// They end before the compiler does: it is opened first.
+Workers& workers() {
+  nvrtc();
+  static Workers all;
+  return all;
+}
+
 CUresult load(const std::string& code, CUmodule& module) {
   return driver().cuModuleLoadData(&module, code.c_str());
 }
@@ -96,15 +106,31 @@ CUresult load(const std::string& code, CUmodule& module) {
 
 void check_compiler() { nvrtc(); }
 
-CUmodule load_module(const Source& source, int capability) {
-  const std::string text = std::string(kPrelude) + source.defines + source.text;
-  const std::string key = key_of(text, capability);
+Compilation::Compilation(Source source, int capability)
+    : text_(std::string(kPrelude) + source.defines + source.text),
+      name_(std::move(source.name)),
+      capability_(capability) {
+  const auto find_or_compile = [text = text_, name = name_, capability]() -> Code {
+    const std::string key = key_of(text, capability);
+    if (auto kept = read_cached(key, ".cubin")) return {std::move(*kept), true};
+    Code code{compile(name, text, capability)};
+    keep_cached(key, ".cubin", code.binary);
+    return code;
+  };
+  const auto task = std::make_shared<std::packaged_task<Code()>>(find_or_compile);
+  code_ = task->get_future().share();
+  workers().add([task] { (*task)(); });
+}
+
+CUmodule Compilation::load() const {
+  const Code& code = code_.get();
   CUmodule module = nullptr;
-  if (const auto kept = read_cached(key, ".cubin"); kept && load(*kept, module) == CUDA_SUCCESS)
-    return module;
-  const std::string code = compile(source, text, capability);
-  keep_cached(key, ".cubin", code);
-  check(load(code, module), fmt::format("loading kernels of '{}'", source.name));
+  const CUresult result = meshwork::cuda::load(code.binary, module);
+  if (result == CUDA_SUCCESS) return module;
+  if (!code.is_kept) check(result, fmt::format("loading kernels of '{}'", name_));
+  const std::string binary = compile(name_, text_, capability_);
+  keep_cached(key_of(text_, capability_), ".cubin", binary);
+  check(meshwork::cuda::load(binary, module), fmt::format("loading kernels of '{}'", name_));
   return module;
 }
 

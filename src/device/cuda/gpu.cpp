@@ -3,11 +3,22 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "device/cuda/compiler.h"
 
 namespace meshwork::cuda {
+
+/// A source, and the kernels of it that were asked for.
+struct Module {
+  explicit Module(Compilation of) : compilation(std::move(of)) {}
+
+  Compilation compilation;
+  CUmodule loaded = nullptr;
+  std::map<std::string, std::shared_ptr<Kernel>> kernels;
+};
+
 namespace {
 
 /// The oldest that CUDA 13 compiles for: Turing.
@@ -84,15 +95,46 @@ void Gpu::make_current() const {
   current = this;
 }
 
-CUfunction Gpu::function(const Source& source, const std::string& kernel) {
+Function Gpu::function(const Source& source, const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Module>& module = modules_[source.defines + source.text];
+  if (module == nullptr) module = std::make_shared<Module>(Compilation(source, capability_));
+  std::shared_ptr<Kernel>& found = module->kernels[kernel];
+  if (found == nullptr) {
+    found = std::make_shared<Kernel>();
+    found->module = module.get();
+    found->name = kernel;
+    asked_for_.push_back(found);
+  }
+  return {*this, found};
+}
+
+void Gpu::load_all() {
   make_current();
   const std::lock_guard lock(mutex_);
-  CUmodule& module = modules_[source.defines + source.text];
-  if (module == nullptr) module = load_module(source, capability_);
+  while (!asked_for_.empty()) {
+    const std::shared_ptr<Kernel> kernel = asked_for_.back();
+    asked_for_.pop_back();
+    load(*kernel);
+  }
+}
+
+CUfunction Gpu::load(Kernel& kernel) {
+  if (const CUfunction loaded = kernel.loaded; loaded != nullptr) return loaded;
+  CUmodule& module = kernel.module->loaded;
+  if (module == nullptr) module = kernel.module->compilation.load();
   CUfunction function = nullptr;
-  check(driver().cuModuleGetFunction(&function, module, kernel.c_str()),
-        fmt::format("finding kernel '{}'", kernel));
+  check(driver().cuModuleGetFunction(&function, module, kernel.name.c_str()),
+        fmt::format("finding kernel '{}'", kernel.name));
+  kernel.loaded = function;
   return function;
+}
+
+CUfunction Function::handle() const {
+  if (const CUfunction loaded = kernel_->loaded; loaded != nullptr) return loaded;
+  gpu_->make_current();
+  const std::lock_guard lock(gpu_->mutex_);
+  return gpu_->load(*kernel_);
 }
 
 bool Gpu::reach(const Gpu& other) {

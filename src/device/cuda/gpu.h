@@ -3,20 +3,17 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/function.h"
 #include "device/cuda/halt.h"
+#include "device/cuda/source.h"
 
 namespace meshwork::cuda {
-
-/// CUDA C++ without includes, behind the words of prelude.h.
-struct Source {
-  std::string name;     ///< of an error: "transpose"
-  std::string text;     ///< kernels, each KERNEL(name, parameters) { .. }
-  std::string defines;  ///< "#define T float\n", before the text
-};
 
 /// What tells a GPU from all others, in every process.
 using GpuId = std::array<std::int64_t, 2>;
@@ -41,8 +38,10 @@ class Gpu {
   /// The calling thread's calls of the driver are about this GPU from now on.
   void make_current() const;
 
-  /// A kernel of `source`, compiled for this GPU by the first call.
-  CUfunction function(const Source& source, const std::string& kernel);
+  /// A kernel of `source`, which the first call has compiled for this GPU.
+  Function function(const Source& source, const std::string& kernel);
+  /// Waits for all kernels that were asked for so far, and loads them.
+  void load_all();
 
   Halt& halt() const { return halt_; }
 
@@ -57,7 +56,10 @@ class Gpu {
   bool has_link_to(const GpuId& other) const;
 
  private:
+  friend class Function;
+
   explicit Gpu(int number);
+  CUfunction load(Kernel& kernel);
   int attribute(CUdevice_attribute attribute) const;
 
   mutable Halt halt_;
@@ -68,8 +70,9 @@ class Gpu {
   std::int64_t memory_ = 0;
   int multiprocessors_ = 0;
   int capability_ = 0;
-  std::mutex mutex_;                         ///< of what follows
-  std::map<std::string, CUmodule> modules_;  ///< by what was compiled
+  std::mutex mutex_;                                        ///< of what follows
+  std::map<std::string, std::shared_ptr<Module>> modules_;  ///< by what is compiled
+  std::vector<std::shared_ptr<Kernel>> asked_for_;          ///< and not loaded
   std::map<int, bool> reached_;
 };
 

@@ -114,6 +114,8 @@ std::optional<std::int32_t> CudaStream::failed_behind() const {
   return marked_ == nullptr ? 0 : *static_cast<const volatile std::int32_t*>(marked_.get());
 }
 
+void CudaStream::prepare() { gpu_.load_all(); }
+
 void CudaStream::drain() noexcept {
   // Whatever went wrong in it was told by an event, or nobody asked.
   try {
@@ -177,6 +179,7 @@ class Recording {
 }  // namespace
 
 Launch CudaStream::recorded(const std::function<void()>& enqueue) {
+  prepare();  // nothing can be loaded meanwhile
   gpu_.make_current();
   const auto recording = std::make_shared<Recording>(*this, enqueue);
   return [this, recording] {

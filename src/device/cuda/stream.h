@@ -50,6 +50,7 @@ class CudaStream final : public Stream {
   Launch recorded(const std::function<void()>& enqueue) override;
   void mark(std::int32_t number) override;
   std::optional<std::int32_t> failed_behind() const override;
+  void prepare() override;
   void drain() noexcept override;
 
   void fill_zero(std::byte* to, std::int64_t bytes);
@@ -69,7 +70,8 @@ CudaStream& cuda_stream(Stream& stream);
 /// The same; breaks where it is not of this GPU.
 CudaStream& cuda_stream(Stream& stream, const Gpu& gpu);
 
-/// Enqueues a kernel of `source`, compiled now. The arguments have the types of its parameters.
+/// Enqueues a kernel of `source`, which is compiled from now on. The arguments have the types of
+/// its parameters.
 ///
 ///     const Source kSource{"scale", "KERNEL(scale, float* y, float x, int64 count) {..}", ""};
 ///     return kernel_launch(stream, kSource, "scale", grid_of(n), y, 2.0F, n);
@@ -77,10 +79,10 @@ template <class... Arguments>
 Launch kernel_launch(CudaStream& stream, const Source& source, const std::string& kernel, Grid grid,
                      Arguments... arguments) {
   if (grid.blocks == 0) return [] {};
-  const CUfunction function = stream.gpu().function(source, kernel);
+  const Function function = stream.gpu().function(source, kernel);
   return [&stream, function, grid, arguments...]() mutable {
     std::array<void*, sizeof...(Arguments)> places{&arguments...};
-    stream.launch(function, grid, places.data());
+    stream.launch(function.handle(), grid, places.data());
   };
 }
 

@@ -66,10 +66,10 @@ Launch one_launch(std::span<const FusedKernel> kernels, CudaStream& stream) {
   Source source = kernels.front().source;
   source.defines += define("PASSES", static_cast<std::int64_t>(passes));
   const Grid grid{parameters.blocks(), kernels.front().grid.threads};
-  const CUfunction function = stream.gpu().function(source, source.name);
+  const Function function = stream.gpu().function(source, source.name);
   return [&stream, function, grid, bytes = parameters.bytes()]() mutable {
     void* all = bytes.data();
-    stream.launch(function, grid, &all);
+    stream.launch(function.handle(), grid, &all);
   };
 }
 

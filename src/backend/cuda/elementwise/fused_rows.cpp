@@ -100,10 +100,10 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
                           define("COLUMNS", rows.shape.row) + define("LANES", lanes) +
                           define("THREADS", threads)};
   const Grid grid{(count + of_block - 1) / of_block, threads};
-  const CUfunction function = stream.gpu().function(source, name);
+  const Function function = stream.gpu().function(source, name);
   return [&stream, function, grid, places, count, dims, numbers]() mutable {
     std::array<void*, 4> parameters{places.data(), &count, dims.data(), numbers.data()};
-    stream.launch(function, grid, parameters.data());
+    stream.launch(function.handle(), grid, parameters.data());
   };
 }
 

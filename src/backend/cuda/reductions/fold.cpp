@@ -181,10 +181,10 @@ Launch one_launch(std::span<const Pass> passes, CudaStream& stream) {
   std::vector<std::byte> bytes = parameters_of(passes, blocks);
   if (blocks == 0) return [] {};
   const Grid grid{blocks, passes.front().grid.threads};
-  const CUfunction function = stream.gpu().function(source, "fold_calls");
+  const Function function = stream.gpu().function(source, "fold_calls");
   return [&stream, function, grid, bytes = std::move(bytes)]() mutable {
     void* all = bytes.data();
-    stream.launch(function, grid, &all);
+    stream.launch(function.handle(), grid, &all);
   };
 }
 
