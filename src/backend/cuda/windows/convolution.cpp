@@ -81,9 +81,9 @@ bool is_for_patches(Sought sought, const Convolution& c) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / kMostImages;
   constexpr std::int64_t kWide = 64;
   const auto& [front, height, width] = c.slides;
-  const bool is_flat = front.x == 1 && front.y == 1 && front.window == 1 && front.padding == 0;
   const std::int64_t x = x_pixels(c.slides), y = y_pixels(c.slides), window = places(c.slides);
-  if (!is_flat || c.groups > 1 || c.images == 0 || x * c.in == 0 || y * c.out == 0) return false;
+  if (!is_flat(c.slides) || c.groups > 1 || c.images == 0 || x * c.in == 0 || y * c.out == 0)
+    return false;
   if (std::max({x * c.in, y * c.out, window * c.in * c.out}) > kMost) return false;
   if (window == 1 || !lies_densely(height) || !lies_densely(width)) return false;
   const bool skips = height.stride > 1 || width.stride > 1;

@@ -46,6 +46,11 @@ std::int64_t places(const Slides& slides) {
   return std::int64_t{slides[0].window} * slides[1].window * slides[2].window;
 }
 
+bool is_flat(const Slides& slides) {
+  const Slide& front = slides[0];
+  return front.x == 1 && front.y == 1 && front.window == 1 && front.padding == 0;
+}
+
 int width_of(std::int64_t extent, int limit, std::initializer_list<const TensorView*> tensors) {
   int width = limit;
   while (extent % width != 0) width /= 2;

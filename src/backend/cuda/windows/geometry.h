@@ -32,6 +32,7 @@ Slides slides_of(const Attrs& attrs, const TensorView& x, const TensorView& y, c
 std::int64_t x_pixels(const Slides& slides);  ///< of one image
 std::int64_t y_pixels(const Slides& slides);
 std::int64_t places(const Slides& slides);  ///< of a window
+bool is_flat(const Slides& slides);         ///< two spatial dimensions at most
 
 /// How many elements of a row of `extent` are read or written at once: the most that divide it, at
 /// most `limit` (a power of two), of tensors that all begin at a multiple of so many.

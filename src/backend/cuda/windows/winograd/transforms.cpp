@@ -96,6 +96,13 @@ DEVICE Place place_of(uint32 i, const ImageTiles& t) {
   place.image = (int64)image * t.height * t.width;
   return place;
 }
+
+// Of a row and a column of a tile the number of the element; -1 outside of the image.
+DEVICE int64 element_of(const Place& place, int32 row, int32 column, const ImageTiles& t) {
+  const int32 y = place.y + row, x = place.x + column;
+  if ((uint32)y >= (uint32)t.height || (uint32)x >= (uint32)t.width) return -1;
+  return (place.image + (int64)y * t.width + x) * t.channels + place.channel;
+}
 )cuda";
 
 constexpr std::string_view kImageToPlanes = R"cuda(
@@ -110,10 +117,8 @@ KERNEL(image_to_planes, float* planes, const float* image, ImageTiles t) {
       for (int32 r = 0; r < kFrom; ++r) {
 #pragma unroll
         for (int32 c = 0; c < kFrom; ++c) {
-          const int32 y = place.y + r, x = place.x + c;
-          if ((uint32)y >= (uint32)t.height || (uint32)x >= (uint32)t.width) continue;
-          tile[r][c] =
-              image[(place.image + (int64)y * t.width + x) * t.channels + place.channel];
+          const int64 element = element_of(place, r, c, t);
+          if (element >= 0) tile[r][c] = image[element];
         }
       }
     }
@@ -138,9 +143,8 @@ KERNEL(planes_to_image, float* image, const float* planes, ImageTiles t) {
     for (int32 r = 0; r < 2; ++r) {
 #pragma unroll
       for (int32 c = 0; c < 2; ++c) {
-        const int32 y = place.y + r, x = place.x + c;
-        if (y >= t.height || x >= t.width) continue;
-        image[(place.image + (int64)y * t.width + x) * t.channels + place.channel] = result[r][c];
+        const int64 element = element_of(place, r, c, t);
+        if (element >= 0) image[element] = result[r][c];
       }
     }
   }

@@ -4,7 +4,9 @@
 #include "backend/cuda/windows/winograd/winograd.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "backend/cuda/rounded_up.h"
 #include "backend/cuda/windows/tiles.h"
@@ -13,7 +15,6 @@
 namespace meshwork::cuda::windows {
 namespace {
 
-using products::MatrixStack;
 using products::Product;
 
 /// Channels from which on it pays: with fewer the products read more than they multiply.
@@ -43,78 +44,75 @@ ImageTiles tiles_of(std::int64_t images, std::array<std::int32_t, 2> result,
   return tiles;
 }
 
-/// What a task transforms and multiplies, and where that lies in scratch.
-struct Steps {
-  bool backward = false;
-  ImageTiles source{}, other{};  ///< `other`: the result, or the gradient of y
-  std::int64_t parts = 1;        ///< of a sum over tiles
-  Product product{};
-  std::int64_t bytes_of_products = 0;
+/// Scratch, given out piece by piece; where there is none yet, bytes are counted alone.
+struct Scratch {
+  std::byte* begin = nullptr;
+  std::int64_t end = 0;
 
-  explicit Steps(const Task& task, std::byte* scratch = nullptr);
-
- private:
-  std::byte* take(std::byte* scratch, std::int64_t floats);
-  std::int64_t end_ = 0;
-
- public:
-  std::int64_t workspace() const { return end_ + bytes_of_products; }
-  std::byte* scratch_of_product(std::byte* scratch) const { return scratch + end_; }
+  std::byte* here() const { return begin == nullptr ? nullptr : begin + end; }
+  std::byte* take(std::int64_t floats) {
+    std::byte* const place = here();
+    end += rounded_up(floats * static_cast<std::int64_t>(sizeof(float)), kAlignment);
+    return place;
+  }
 };
 
-std::byte* Steps::take(std::byte* scratch, std::int64_t floats) {
-  std::byte* const place = scratch == nullptr ? nullptr : scratch + end_;
-  end_ += rounded_up(floats * static_cast<std::int64_t>(sizeof(float)), kAlignment);
-  return place;
-}
+/// What a task transforms.
+struct Images {
+  bool is_backward = false;
+  ImageTiles source{}, other{};  ///< `other`: the result, or the gradient of y
+  std::int64_t parts = 1;        ///< of a sum over tiles
+};
 
-Steps::Steps(const Task& task, std::byte* scratch) {
+Images images_of(const Task& task) {
   const Convolution& c = task.c;
   const auto& [front, down, across] = c.slides;
   const std::array<std::int32_t, 2> x{down.x, across.x}, y{down.y, across.y};
-  const std::array<std::int32_t, 2> before{down.padding, across.padding};
-  backward = task.sought == Sought::kX;
-  if (backward) {
-    source = tiles_of(c.images, x, y, {2 - before[0], 2 - before[1]}, c.out);
-    other = tiles_of(c.images, x, x, {0, 0}, c.in);
-  } else {
-    source = tiles_of(c.images, y, x, before, c.in);
-    other = tiles_of(c.images, y, y, {0, 0}, c.out);
+  if (task.sought == Sought::kX) {
+    return {true, tiles_of(c.images, x, y, {2 - down.padding, 2 - across.padding}, c.out),
+            tiles_of(c.images, x, x, {0, 0}, c.in)};
   }
-  const std::int64_t in = c.in, out = c.out, weights = in * out;
+  Images images{false, tiles_of(c.images, y, x, {down.padding, across.padding}, c.in),
+                tiles_of(c.images, y, y, {0, 0}, c.out)};
+  if (task.sought == Sought::kY) return images;
+  const std::int64_t products =
+      kPlanes * tiles_over(c.in, kProductTile) * tiles_over(c.out, kProductTile);
+  const std::int64_t count = images.source.count;
+  images.parts =
+      std::clamp<std::int64_t>(count / kShortestPart, 1, tiles_over(kBusyProducts, products));
+  images.source.filled_up = images.other.filled_up = rounded_up(count, images.parts);
+  return images;
+}
+
+/// [tiles, from] by [from, to] for each plane; of the gradient of a kernel [in, tiles] by
+/// [tiles, out] for each part of it.
+Product product_of(const Task& task, const Images& images, Scratch& scratch) {
+  const std::int64_t in = task.c.in, out = task.c.out;
+  const std::int64_t source = images.source.filled_up * images.source.channels;
+  const std::int64_t other = images.other.filled_up * images.other.channels;
+  Product p{};
+  p.operands = p.result = DType::kFloat32;
+  p.stack = kPlanes * images.parts;
+  std::byte* const first = scratch.take(kPlanes * source);
+  std::byte* const second = scratch.take(kPlanes * other);
+  std::byte* const kernel = scratch.take(p.stack * in * out);
   if (task.sought == Sought::kW) {
-    const std::int64_t products =
-        kPlanes * tiles_over(in, kProductTile) * tiles_over(out, kProductTile);
-    parts = std::clamp<std::int64_t>(source.count / kShortestPart, 1,
-                                     tiles_over(kBusyProducts, products));
-    source.filled_up = other.filled_up = rounded_up(source.count, parts);
+    p.m = in;
+    p.n = out;
+    p.k = images.source.filled_up / images.parts;
+    p.x = {.data = first, .rows = 1, .columns = in, .stack = source / images.parts};
+    p.w = {.data = second, .rows = out, .columns = 1, .stack = other / images.parts};
+    p.y = {.data = kernel, .rows = out, .columns = 1, .stack = in * out};
+    return p;
   }
-  const std::int64_t of_source = source.filled_up * source.channels;
-  const std::int64_t of_other = other.filled_up * other.channels;
-  std::byte* const first = take(scratch, kPlanes * of_source);
-  std::byte* const second = take(scratch, kPlanes * of_other);
-  std::byte* const kernel = take(scratch, kPlanes * parts * weights);
-  product.operands = product.result = DType::kFloat32;
-  product.stack = kPlanes * parts;
-  if (task.sought == Sought::kW) {
-    product.m = in;
-    product.n = out;
-    product.k = source.filled_up / parts;
-    product.x = {.data = first, .rows = 1, .columns = in, .stack = of_source / parts};
-    product.w = {.data = second, .rows = out, .columns = 1, .stack = of_other / parts};
-    product.y = {.data = kernel, .rows = out, .columns = 1, .stack = weights};
-  } else {
-    product.m = source.count;
-    product.n = other.channels;
-    product.k = source.channels;
-    product.x = {.data = first, .rows = product.k, .columns = 1, .stack = of_source};
-    product.w = {.data = kernel,
-                 .rows = backward ? 1 : out,
-                 .columns = backward ? out : 1,
-                 .stack = weights};
-    product.y = {.data = second, .rows = product.n, .columns = 1, .stack = of_other};
-  }
-  bytes_of_products = products::product_workspace(product.stack, product.m, product.n, product.k);
+  p.m = images.source.count;
+  p.n = images.other.channels;
+  p.k = images.source.channels;
+  p.x = {.data = first, .rows = p.k, .columns = 1, .stack = source};
+  p.w = {.data = kernel, .rows = out, .columns = 1, .stack = in * out};
+  if (images.is_backward) std::swap(p.w.rows, p.w.columns);
+  p.y = {.data = second, .rows = p.n, .columns = 1, .stack = other};
+  return p;
 }
 
 }  // namespace
@@ -125,11 +123,10 @@ bool is_for_winograd(const Task& task) {
   const auto is_dense = [](const Slide& s) {
     return s.window == 3 && s.stride == 1 && s.dilation == 1 && s.padding >= 0 && s.padding <= 2;
   };
-  const bool is_flat = front.x == 1 && front.y == 1 && front.window == 1 && front.padding == 0;
   for (const TensorView* const view : {&task.x, &task.w, &task.y}) {
     if (view->type.dtype != DType::kFloat32) return false;
   }
-  if (!is_flat || c.groups > 1 || !is_dense(down) || !is_dense(across)) return false;
+  if (!is_flat(c.slides) || c.groups > 1 || !is_dense(down) || !is_dense(across)) return false;
   if (c.in < kFewestChannels || c.out < kFewestChannels) return false;
   const std::int64_t tiles = c.images * tiles_over(std::max(down.x, down.y), 2) *
                              tiles_over(std::max(across.x, across.y), 2);
@@ -138,29 +135,36 @@ bool is_for_winograd(const Task& task) {
          tiles * std::max(c.in, c.out) <= most && c.in * c.out <= most;
 }
 
-Product winograd_product(const Task& task) { return Steps(task).product; }
+Product winograd_product(const Task& task) {
+  Scratch none;
+  return product_of(task, images_of(task), none);
+}
 
-std::int64_t winograd_workspace(const Task& task) { return Steps(task).workspace(); }
+std::int64_t winograd_workspace(const Task& task) {
+  Scratch counted;
+  const Product p = product_of(task, images_of(task), counted);
+  return counted.end + products::product_workspace(p.stack, p.m, p.n, p.k);
+}
 
 Launch launch_winograd(CudaStream& stream, const Task& task, std::byte* workspace) {
-  const Steps steps(task, workspace);
-  const Product& p = steps.product;
+  const Images images = images_of(task);
+  Scratch scratch{workspace};
+  const Product p = product_of(task, images, scratch);
   const std::int64_t weights = task.c.in * task.c.out;
-  const Launch multiply = products::product_launch(stream, p, steps.scratch_of_product(workspace));
   Launch first, second, last;
   if (task.sought == Sought::kW) {
-    first = transform_source(stream, steps.source, task.x.data, p.x.data);
-    second = transform_gradient(stream, steps.other, task.y.data, p.w.data);
-    last = transform_kernel_gradient(stream, weights, static_cast<std::int32_t>(steps.parts),
+    first = transform_source(stream, images.source, task.x.data, p.x.data);
+    second = transform_gradient(stream, images.other, task.y.data, p.w.data);
+    last = transform_kernel_gradient(stream, weights, static_cast<std::int32_t>(images.parts),
                                      p.y.data, task.w.data);
   } else {
-    const TensorView& source = steps.backward ? task.y : task.x;
-    const TensorView& result = steps.backward ? task.x : task.y;
-    first = transform_source(stream, steps.source, source.data, p.x.data);
-    second = transform_kernel(stream, weights, steps.backward, task.w.data, p.w.data);
-    last = transform_result(stream, steps.other, p.y.data, result.data);
+    const TensorView& source = images.is_backward ? task.y : task.x;
+    const TensorView& result = images.is_backward ? task.x : task.y;
+    first = transform_source(stream, images.source, source.data, p.x.data);
+    second = transform_kernel(stream, weights, images.is_backward, task.w.data, p.w.data);
+    last = transform_result(stream, images.other, p.y.data, result.data);
   }
-  return [first, second, multiply, last] {
+  return [first, second, last, multiply = products::product_launch(stream, p, scratch.here())] {
     first();
     second();
     multiply();
