@@ -91,6 +91,13 @@ std::string key_of(const std::string& text, int capability) {
   return key + text;
 }
 
+std::string compile_and_keep(const std::string& key, const std::string& name,
+                             const std::string& text, int capability) {
+  std::string code = compile(name, text, capability);
+  keep_cached(key, ".cubin", code);
+  return code;
+}
+
 /// They end before the compiler does: it is opened first.
 Workers& workers() {
   nvrtc();
@@ -113,9 +120,7 @@ Compilation::Compilation(Source source, int capability)
   const auto find_or_compile = [text = text_, name = name_, capability]() -> Code {
     const std::string key = key_of(text, capability);
     if (auto kept = read_cached(key, ".cubin")) return {std::move(*kept), true};
-    Code code{compile(name, text, capability)};
-    keep_cached(key, ".cubin", code.binary);
-    return code;
+    return {compile_and_keep(key, name, text, capability)};
   };
   const auto task = std::make_shared<std::packaged_task<Code()>>(find_or_compile);
   code_ = task->get_future().share();
@@ -128,8 +133,8 @@ CUmodule Compilation::load() const {
   const CUresult result = meshwork::cuda::load(code.binary, module);
   if (result == CUDA_SUCCESS) return module;
   if (!code.is_kept) check(result, fmt::format("loading kernels of '{}'", name_));
-  const std::string binary = compile(name_, text_, capability_);
-  keep_cached(key_of(text_, capability_), ".cubin", binary);
+  const std::string binary =
+      compile_and_keep(key_of(text_, capability_), name_, text_, capability_);
   check(meshwork::cuda::load(binary, module), fmt::format("loading kernels of '{}'", name_));
   return module;
 }

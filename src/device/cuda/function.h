@@ -1,8 +1,6 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "device/cuda/driver.h"
@@ -10,14 +8,7 @@
 namespace meshwork::cuda {
 
 class Gpu;
-struct Module;
-
-/// A kernel that was asked for.
-struct Kernel {
-  Module* module;  ///< it is one of
-  std::string name;
-  std::atomic<CUfunction> loaded{nullptr};
-};
+struct Kernel;
 
 /// A kernel of a GPU, which may still be compiled.
 class Function {

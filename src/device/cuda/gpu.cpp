@@ -1,8 +1,10 @@
 #include "device/cuda/gpu.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -12,11 +14,17 @@ namespace meshwork::cuda {
 
 /// A source, and the kernels of it that were asked for.
 struct Module {
-  explicit Module(Compilation of) : compilation(std::move(of)) {}
-
-  Compilation compilation;
+  std::optional<Compilation> compilation;  ///< until it is loaded
   CUmodule loaded = nullptr;
   std::map<std::string, std::shared_ptr<Kernel>> kernels;
+};
+
+struct Kernel {
+  Kernel(Module& of, std::string its_name) : module(of), name(std::move(its_name)) {}
+
+  Module& module;
+  std::string name;
+  std::atomic<CUfunction> loaded{nullptr};
 };
 
 namespace {
@@ -98,12 +106,13 @@ void Gpu::make_current() const {
 Function Gpu::function(const Source& source, const std::string& kernel) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Module>& module = modules_[source.defines + source.text];
-  if (module == nullptr) module = std::make_shared<Module>(Compilation(source, capability_));
+  if (module == nullptr) {
+    module = std::make_shared<Module>();
+    module->compilation.emplace(source, capability_);
+  }
   std::shared_ptr<Kernel>& found = module->kernels[kernel];
   if (found == nullptr) {
-    found = std::make_shared<Kernel>();
-    found->module = module.get();
-    found->name = kernel;
+    found = std::make_shared<Kernel>(*module, kernel);
     asked_for_.push_back(found);
   }
   return {*this, found};
@@ -121,10 +130,13 @@ void Gpu::load_all() {
 
 CUfunction Gpu::load(Kernel& kernel) {
   if (const CUfunction loaded = kernel.loaded; loaded != nullptr) return loaded;
-  CUmodule& module = kernel.module->loaded;
-  if (module == nullptr) module = kernel.module->compilation.load();
+  Module& module = kernel.module;
+  if (module.loaded == nullptr) {
+    module.loaded = module.compilation->load();
+    module.compilation.reset();
+  }
   CUfunction function = nullptr;
-  check(driver().cuModuleGetFunction(&function, module, kernel.name.c_str()),
+  check(driver().cuModuleGetFunction(&function, module.loaded, kernel.name.c_str()),
         fmt::format("finding kernel '{}'", kernel.name));
   kernel.loaded = function;
   return function;

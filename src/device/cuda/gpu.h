@@ -15,6 +15,8 @@
 
 namespace meshwork::cuda {
 
+struct Module;
+
 /// What tells a GPU from all others, in every process.
 using GpuId = std::array<std::int64_t, 2>;
 

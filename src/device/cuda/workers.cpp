@@ -1,22 +1,14 @@
 #include "device/cuda/workers.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "machine/topology.h"
 
 namespace meshwork::cuda {
 namespace {
 
 constexpr std::size_t kMost = 16;
-
-/// Logical processors that the calling thread may use.
-std::size_t usable_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max<std::size_t>(1, static_cast<std::size_t>(CPU_COUNT(&set)));
-}
 
 }  // namespace
 
@@ -33,7 +25,7 @@ void Workers::add(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(work));
-    if (most_ == 0) most_ = std::min(kMost, usable_processors());
+    if (most_ == 0) most_ = std::clamp<std::size_t>(allowed_processors().size(), 1, kMost);
     if (idle_ < waiting_.size() && threads_.size() < most_) {
       threads_.emplace_back([this] { run(); });
     }
