@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/local_work.h"
+#include "base/rounded_up.h"
 #include "exec/collective_call.h"
 #include "exec/kernel_args.h"
 #include "graph/op_def.h"
@@ -62,7 +63,7 @@ std::vector<std::int64_t> scratch_of(const Backend& backend, const Graph& progra
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   std::vector<std::int64_t> begins{0};
   for (const FusionGroup& group : groups_of(program, instruction, view)) {
-    begins.back() = (begins.back() + kAlignment - 1) / kAlignment * kAlignment;
+    begins.back() = rounded_up(begins.back(), kAlignment);
     begins.push_back(begins.back() + backend.fusion_workspace(group));
   }
   return begins;

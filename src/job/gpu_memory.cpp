@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/error.h"
+#include "base/rounded_up.h"
 
 namespace meshwork {
 namespace {
@@ -22,10 +23,7 @@ struct Sum {
 };
 
 /// As the driver gives it.
-std::int64_t whole(std::int64_t bytes) {
-  constexpr std::int64_t kWhole = std::int64_t{2} << 20U;
-  return (bytes + kWhole - 1) / kWhole * kWhole;
-}
+std::int64_t whole(std::int64_t bytes) { return rounded_up(bytes, std::int64_t{2} << 20U); }
 
 /// Of all devices on a GPU. What is free changes while they open it: the least of what they saw.
 Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {

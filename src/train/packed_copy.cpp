@@ -1,4 +1,5 @@
 #include "train/packed_copy.h"
+#include "base/rounded_up.h"
 
 #include <algorithm>
 #include <numeric>
@@ -22,7 +23,7 @@ PackedCopy::PackedCopy(std::span<const TensorView> tensors, std::int64_t gap)
     places[i] = range.staged + within;
     // The next range begins where any scalar may.
     constexpr std::int64_t kAlignment = 8;
-    bytes = (range.staged + range.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes = rounded_up(range.staged + range.bytes, kAlignment);
   }
 }
 

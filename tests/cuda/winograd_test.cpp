@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cuda/windows/winograd/winograd.h"
+#include "backend/cuda/windows/by_products.h"
 #include "base/rng.h"
 #include "cuda/case_runs.h"
 #include "cuda/window_uses.h"
@@ -29,9 +29,9 @@ Task task_of(const Geometry& g, Sought sought, DType dtype = kFloat32) {
 }
 
 bool is_taken(const Geometry& g, DType dtype = kFloat32) {
-  const bool taken = is_for_winograd(task_of(g, Sought::kY, dtype));
+  const bool taken = cuda::windows::kWinograd.takes(task_of(g, Sought::kY, dtype));
   for (const Sought sought : {Sought::kX, Sought::kW}) {
-    CHECK(is_for_winograd(task_of(g, sought, dtype)) == taken);
+    CHECK(cuda::windows::kWinograd.takes(task_of(g, sought, dtype)) == taken);
   }
   return taken;
 }

@@ -9,8 +9,7 @@
 #include "backend/cuda/products/measure.h"
 #include "backend/cuda/products/problem.h"
 #include "backend/cuda/products/table.h"
-#include "backend/cuda/windows/pointwise.h"
-#include "backend/cuda/windows/winograd/winograd.h"
+#include "backend/cuda/windows/by_products.h"
 #include "backend/tuned_products.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -33,8 +32,7 @@ std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
   if (sought == kConvolutions.end()) return {};
   const Task task = cuda::windows::task_of(sought->second, args);
   if (cuda::windows::is_for_cudnn(task)) return {};
-  if (cuda::windows::is_pointwise(task)) return {cuda::windows::pointwise_product(task)};
-  if (cuda::windows::is_for_winograd(task)) return {cuda::windows::winograd_product(task)};
+  if (const auto* const way = cuda::windows::by_products(task)) return {way->product(task)};
   return {};
 }
 

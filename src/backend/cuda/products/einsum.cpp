@@ -12,6 +12,7 @@
 #include "backend/cuda/products/product.h"
 #include "backend/einsum_plan.h"
 #include "base/check.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::products {
 namespace {
@@ -115,8 +116,7 @@ struct Workspace {
   Workspace(const EinsumPlan& plan, DType operands, DType result) {
     const auto bytes = [](std::int64_t elements, DType dtype) {
       constexpr std::int64_t kAlignment = 256;
-      const std::int64_t size = elements * static_cast<std::int64_t>(size_of(dtype));
-      return (size + kAlignment - 1) / kAlignment * kAlignment;
+      return rounded_up(elements * static_cast<std::int64_t>(size_of(dtype)), kAlignment);
     };
     w = x + (plan.copy_x ? bytes(plan.x_elements(), operands) : 0);
     y = w + (plan.copy_w ? bytes(plan.w_elements(), operands) : 0);

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "backend/cuda/kernel.h"
-#include "backend/cuda/rounded_up.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::products {
 namespace {

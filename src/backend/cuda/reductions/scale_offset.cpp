@@ -4,6 +4,7 @@
 
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/pack.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -39,7 +40,7 @@ constexpr std::int64_t kBlocks = 2048;
 Grid grid_for(std::int64_t packs, std::int64_t period) {
   const std::int64_t all = (packs + kThreads - 1) / kThreads;
   const std::int64_t unit = period / std::gcd(period, kThreads);
-  return {std::min(all, (kBlocks + unit - 1) / unit * unit), static_cast<int>(kThreads)};
+  return {std::min(all, rounded_up(kBlocks, unit)), static_cast<int>(kThreads)};
 }
 
 }  // namespace

@@ -9,11 +9,10 @@
 
 #include "backend/cpu/slide.h"
 #include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/by_products.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
-#include "backend/cuda/windows/pointwise.h"
 #include "backend/cuda/windows/tiles.h"
-#include "backend/cuda/windows/winograd/winograd.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -25,17 +24,15 @@ bool lies_densely(const Slide& s) { return s.dilation == 1 && s.stride <= 2 && s
 
 std::int64_t workspace_of(const Task& task) {
   if (is_for_cudnn(task)) return cudnn_workspace(task);
-  if (is_for_winograd(task)) return winograd_workspace(task);
-  return is_pointwise(task) ? pointwise_workspace(task) : 0;
+  const ByProducts* const way = by_products(task);
+  return way == nullptr ? 0 : way->workspace(task);
 }
 
 Launch slide(const KernelArgs& args, const Task& task, const Sliding& s) {
   if (is_for_cudnn(task)) {
     if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
-  } else if (is_pointwise(task)) {
-    return launch_pointwise(stream_of(args), task, args.workspace);
-  } else if (is_for_winograd(task)) {
-    return launch_winograd(stream_of(args), task, args.workspace);
+  } else if (const ByProducts* const way = by_products(task)) {
+    return way->launch(stream_of(args), task, args.workspace);
   }
   if (is_for_patches(task.sought, s.c)) return slide_by_patches(args, s);
   return has_small_groups(s.c) ? slide_directly(args, s) : slide_by_tiles(args, s);

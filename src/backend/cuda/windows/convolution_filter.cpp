@@ -7,13 +7,12 @@
 #include <string>
 
 #include "backend/cuda/kernel.h"
+#include "backend/cuda/windows/by_products.h"
 #include "backend/cuda/windows/convolution.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
 #include "backend/cuda/windows/patches/patch.h"
-#include "backend/cuda/windows/pointwise.h"
 #include "backend/cuda/windows/tiles.h"
-#include "backend/cuda/windows/winograd/winograd.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -85,18 +84,16 @@ std::int64_t convolution_backward_filter_workspace(const KernelArgs& args) {
   const std::int64_t bytes = f.parts == 1 ? 0 : num_bytes(type_of(f));
   const Task task = task_of(Sought::kW, args);
   if (is_for_cudnn(task)) return std::max(bytes, cudnn_workspace(task));
-  if (is_for_winograd(task)) return winograd_workspace(task);
-  return is_pointwise(task) ? pointwise_workspace(task) : bytes;
+  const ByProducts* const way = by_products(task);
+  return way == nullptr ? bytes : way->workspace(task);
 }
 
 Launch convolution_backward_filter(const KernelArgs& args) {
   FilterParts f = filter_parts(args);
   if (const Task task = task_of(Sought::kW, args); is_for_cudnn(task)) {
     if (auto launch = launch_by_cudnn(stream_of(args), task, args.workspace)) return *launch;
-  } else if (is_pointwise(task)) {
-    return launch_pointwise(stream_of(args), task, args.workspace);
-  } else if (is_for_winograd(task)) {
-    return launch_winograd(stream_of(args), task, args.workspace);
+  } else if (const ByProducts* const way = by_products(task)) {
+    return way->launch(stream_of(args), task, args.workspace);
   }
   if (f.parts == 1) return launch_parts(args, f);
   f.result.type = type_of(f);

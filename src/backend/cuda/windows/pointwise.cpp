@@ -1,6 +1,7 @@
-#include "backend/cuda/windows/pointwise.h"
-
+// The product of a convolution of single pixels.
 #include <algorithm>
+
+#include "backend/cuda/windows/by_products.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -36,8 +37,6 @@ Product product(const Matrix& x, const Matrix& w, const Matrix& y, const Task& t
           .tensor_float32 = task.tensor_float32};
 }
 
-}  // namespace
-
 bool is_pointwise(const Task& task) {
   const Convolution& c = task.c;
   const auto is_one_pixel = [](const Slide& slide) {
@@ -47,7 +46,7 @@ bool is_pointwise(const Task& task) {
          std::ranges::all_of(c.slides, is_one_pixel);
 }
 
-Product pointwise_product(const Task& task) {
+Product product_of(const Task& task) {
   const std::int64_t pixels = task.c.images * y_pixels(task.c.slides);
   const Matrix x{task.x, pixels, task.c.in}, w{task.w, task.c.in, task.c.out},
       y{task.y, pixels, task.c.out};
@@ -62,13 +61,17 @@ Product pointwise_product(const Task& task) {
   return product(x.transposed(), y, w, task);
 }
 
-std::int64_t pointwise_workspace(const Task& task) {
-  const Product p = pointwise_product(task);
+std::int64_t workspace_of(const Task& task) {
+  const Product p = product_of(task);
   return products::product_workspace(p.stack, p.m, p.n, p.k);
 }
 
-Launch launch_pointwise(CudaStream& stream, const Task& task, std::byte* workspace) {
-  return products::product_launch(stream, pointwise_product(task), workspace);
+Launch launch(CudaStream& stream, const Task& task, std::byte* workspace) {
+  return products::product_launch(stream, product_of(task), workspace);
 }
+
+}  // namespace
+
+const ByProducts kPointwise{is_pointwise, product_of, workspace_of, launch};
 
 }  // namespace meshwork::cuda::windows

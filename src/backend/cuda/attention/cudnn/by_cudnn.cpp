@@ -9,7 +9,7 @@
 #include "backend/cuda/attention/cudnn/describe.h"
 #include "backend/cuda/cudnn/call.h"
 #include "backend/cuda/movement/strided_copy.h"
-#include "backend/cuda/rounded_up.h"
+#include "base/rounded_up.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {

@@ -1,9 +1,9 @@
 #include "backend/cuda/windows/cudnn/task.h"
 
 #include "backend/cuda/cudnn/library.h"
-#include "backend/cuda/rounded_up.h"
+#include "backend/cuda/windows/by_products.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
-#include "backend/cuda/windows/pointwise.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -37,7 +37,7 @@ double flops(const Task& task) {
 }
 
 bool pays(const Task& task) {
-  return !is_pointwise(task) && !has_small_groups(task.c) && flops(task) >= cudnn::kFewFlops;
+  return !kPointwise.takes(task) && !has_small_groups(task.c) && flops(task) >= cudnn::kFewFlops;
 }
 
 /// With windows that lie in the images and their padding as cuDNN counts them.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "backend/cuda/rounded_up.h"
 #include "backend/cuda/windows/tiles.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::windows {
 

@@ -1,16 +1,15 @@
 // y = A^T [(G w G^T) (B^T x B)] A, tile by tile: the brackets are products of channels, a stack of
 // 16. The gradient of x is the same of that of y, with the kernel turned round; that of the kernel
 // is A^T [(B^T x B) (G y G^T)] A, whose products sum over tiles.
-#include "backend/cuda/windows/winograd/winograd.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
-#include "backend/cuda/rounded_up.h"
+#include "backend/cuda/windows/by_products.h"
 #include "backend/cuda/windows/tiles.h"
 #include "backend/cuda/windows/winograd/transforms.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -115,9 +114,7 @@ Product product_of(const Task& task, const Images& images, Scratch& scratch) {
   return p;
 }
 
-}  // namespace
-
-bool is_for_winograd(const Task& task) {
+bool takes(const Task& task) {
   const Convolution& c = task.c;
   const auto& [front, down, across] = c.slides;
   const auto is_dense = [](const Slide& s) {
@@ -135,18 +132,18 @@ bool is_for_winograd(const Task& task) {
          tiles * std::max(c.in, c.out) <= most && c.in * c.out <= most;
 }
 
-Product winograd_product(const Task& task) {
+Product product_of(const Task& task) {
   Scratch none;
   return product_of(task, images_of(task), none);
 }
 
-std::int64_t winograd_workspace(const Task& task) {
+std::int64_t workspace_of(const Task& task) {
   Scratch counted;
   const Product p = product_of(task, images_of(task), counted);
   return counted.end + products::product_workspace(p.stack, p.m, p.n, p.k);
 }
 
-Launch launch_winograd(CudaStream& stream, const Task& task, std::byte* workspace) {
+Launch launch(CudaStream& stream, const Task& task, std::byte* workspace) {
   const Images images = images_of(task);
   Scratch scratch{workspace};
   const Product p = product_of(task, images, scratch);
@@ -171,5 +168,9 @@ Launch launch_winograd(CudaStream& stream, const Task& task, std::byte* workspac
     last();
   };
 }
+
+}  // namespace
+
+const ByProducts kWinograd{takes, product_of, workspace_of, launch};
 
 }  // namespace meshwork::cuda::windows
