@@ -13,10 +13,9 @@ std::string to_string(const Target& target) {
   const std::vector<std::string> kernels(target.kernels.begin(), target.kernels.end());
   return fmt::format(
       "{}: alignment {}, cache {}, fusions of {}, rows of {}, launch {}, copies {}, "
-      "halves from {}, products of lines of {} from {}, {} times as fast in 16 bits, light {}, {} "
-      "operations per byte, "
-      "TensorFloat-32 {}, NCCL {}, small {}, "
-      "buckets {}, fusions {}, kernels {}\n",
+      "halves from {}, products of lines of {} from {}, {} times as fast in 16 bits, light {}, "
+      "{} operations per byte, TensorFloat-32 {}, NCCL {}, small {}, buckets {}, fusions {}, "
+      "kernels {}\n",
       target.name, target.alignment, target.cache, target.longest_fusion, target.longest_row,
       target.launch_bytes, target.small_copy, target.split_work, target.product_line,
       target.padded_work, target.narrow_speed, target.light_flops, target.flops_per_byte,

@@ -21,6 +21,11 @@ ValueMap<std::vector<ValueId>> reading_nodes(const Graph& graph) {
   return readers;
 }
 
+bool is_read_by_nodes(const ValueMap<int>& readers, const ValueMap<std::vector<ValueId>>& nodes,
+                      ValueId id) {
+  return readers[id] == static_cast<int>(nodes[id].size());
+}
+
 ValueId only_reader(const ValueMap<int>& readers, const ValueMap<std::vector<ValueId>>& nodes,
                     ValueId id) {
   return readers[id] == 1 && nodes[id].size() == 1 ? nodes[id].front() : kNoValue;

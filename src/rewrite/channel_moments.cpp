@@ -48,7 +48,7 @@ void run(Graph& program, const Target& /*target*/) {
     };
     const std::vector<ValueId>& parts = readers[id];
     const bool only_slices =
-        std::ranges::all_of(parts, is_slice) && counts[id] == static_cast<int>(parts.size());
+        std::ranges::all_of(parts, is_slice) && is_read_by_nodes(counts, readers, id);
     if (!only_slices) continue;
     const Region channels = program.regions[shift];
     const Shape shape = mean.type.shape;

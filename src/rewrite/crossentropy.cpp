@@ -28,7 +28,8 @@ class Finder {
 
   /// For all that reads the logarithms `log`, if all of it can be replaced; else nothing.
   std::vector<Replacement> replace(ValueId log) const {
-    if (node(log).op != &ops::kLogSoftmax || !is_last_axis(log) || !is_read_by_nodes(log)) {
+    if (node(log).op != &ops::kLogSoftmax || !is_last_axis(log) ||
+        !is_read_by_nodes(readers_, by_, log)) {
       return {};
     }
     std::vector<Replacement> found;
@@ -48,11 +49,6 @@ class Finder {
 
   bool is_last_axis(ValueId id) const {
     return node(id).attrs.integer("axis") + 1 == static_cast<std::int64_t>(global(id).size());
-  }
-
-  /// Whether no update and no output reads it.
-  bool is_read_by_nodes(ValueId id) const {
-    return readers_[id] == static_cast<int>(by_[id].size());
   }
 
   /// The node of `op` that alone reads `id`, or kNoValue.

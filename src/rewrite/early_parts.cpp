@@ -69,7 +69,7 @@ class EarlyParts {
   /// but parts of its phase reads it. Of more bytes, on all devices together, parts are copies.
   std::optional<std::size_t> computed_of(ValueId id) const {
     const bool is_here = id < end_ && is_fusible(program_, id) &&
-                         counts_[id] == static_cast<int>(readers_[id].size()) &&
+                         is_read_by_nodes(counts_, readers_, id) &&
                          std::ranges::all_of(readers_[id], [&](ValueId reader) {
                            return was_part_[reader] && node(reader).phase == node(id).phase;
                          });

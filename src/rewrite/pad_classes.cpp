@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/equation_text.h"
+#include "base/rounded_up.h"
+#include "graph/dim_rule.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -53,13 +54,6 @@ struct Classes {
   }
 };
 
-std::optional<std::size_t> dim_of(const std::string& operand, const std::string& factor) {
-  const std::vector<std::string> names = factor_names(operand);
-  const auto found = std::ranges::find(names, factor);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 class Padding {
  public:
   Padding(Graph& program, const Target& target)
@@ -86,13 +80,9 @@ class Padding {
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
   const Shape& shape(ValueId id) const { return program_.type(id).shape; }
-  EquationText equation(ValueId id) const {
-    return split_equation(node(id).attrs.text("equation"));
-  }
 
   std::int64_t filled_up(std::int64_t classes) const {
-    const std::int64_t unit = target_.product_line / 2;  // of 16 bits
-    return (classes + unit - 1) / unit * unit;
+    return rounded_up(classes, target_.product_line / 2);  // of 16 bits
   }
 
   /// A large product of 16 bits, all of whose classes are here, and not as many as it should have.
@@ -108,17 +98,17 @@ class Padding {
     return rows >= kFewestRows && rows * classes * depth >= target_.padded_work;
   }
 
-  /// Whether nodes alone read a value, no update and no output.
   bool is_read_by_nodes(ValueId id) const {
-    return counts_[id] == static_cast<int>(readers_[id].size());
+    return meshwork::is_read_by_nodes(counts_, readers_, id);
   }
 
   /// Nothing unless all that reads a product, and the gradients of it, bears more classes.
   std::optional<Classes> classes_of(ValueId id) const {
-    const EquationText e = equation(id);
-    const std::string classes = factor_names(e.y).back();
-    if (has_factor(e.x, classes)) return std::nullopt;
-    Classes found{{id}, {}, {{id, 1, dim_of(e.w, classes).value()}}, {}};
+    const DimRule rule = rule_of(program_, node(id));
+    const int classes = rule.output.back().front();
+    if (DimRule::contains(rule.inputs[0], classes)) return std::nullopt;
+    const int dim = DimRule::dim_of(rule.inputs[1], classes);
+    Classes found{{id}, {}, {{id, 1, static_cast<std::size_t>(dim)}}, {}};
     return add_logits(id, found) ? std::optional(std::move(found)) : std::nullopt;
   }
 
@@ -144,13 +134,17 @@ class Padding {
   /// A product that sums over classes, or one with a result for each of them.
   bool add_reader(ValueId product, ValueId gradient, Classes& found) const {
     const std::vector<ValueId>& inputs = node(product).inputs;
-    const EquationText e = equation(product);
+    const DimRule rule = rule_of(program_, node(product));
     const std::size_t place = inputs[0] == gradient ? 0 : 1, other = 1 - place;
-    const std::string classes = factor_names(place == 0 ? e.x : e.w).back();
-    const auto of_other = dim_of(other == 0 ? e.x : e.w, classes), of_result = dim_of(e.y, classes);
-    if (inputs[other] == gradient || (of_other && of_result)) return false;
-    if (of_other) found.weights.push_back({product, other, *of_other});
-    if (of_result) found.gradients_of_weights.push_back({product, *of_result});
+    const int classes = rule.inputs[place].back().front();
+    const int of_other = DimRule::dim_of(rule.inputs[other], classes);
+    const int of_result = DimRule::dim_of(rule.output, classes);
+    if (inputs[other] == gradient || (of_other >= 0 && of_result >= 0)) return false;
+    if (of_other >= 0) {
+      found.weights.push_back({product, other, static_cast<std::size_t>(of_other)});
+    } else {
+      found.gradients_of_weights.push_back({product, static_cast<std::size_t>(of_result)});
+    }
     return true;
   }
 
