@@ -84,14 +84,15 @@ WORKLOADS = (
              (TWO_THREADS, TWO_RANKS)),
     Workload("gpt", "GPT, 6 blocks, 384 wide, context 256", GPT, 16, products=True, peer="gpt"),
     Workload("gpt-bf16", "GPT, 6 blocks, 384 wide, context 256, in bfloat16", GPT, 16, THREADS,
-             BF16, bf16=True, products=True, peer="gpt"),
+             (*BF16, "model.params.logits=bfloat16"), bf16=True, products=True, peer="gpt"),
     Workload("vit", "ViT, 4 blocks, 64 wide", VIT, 128, keys=VIT_BY_BATCHES, peer="vit"),
     Workload("vit-bf16", "ViT, 4 blocks, 64 wide, in bfloat16", VIT, 128, THREADS,
              (*VIT_BY_BATCHES, *BF16), bf16=True, peer="vit"),
     Workload("resnet50", "ResNet-50, images of 224", "configs/bench_resnet50.yaml", 64, (),
              peer="resnet50"),
     Workload("gpt2", "GPT-2 124M, context 1024, in bfloat16", GPT, 8, (),
-             ("model.params={depth: 12, heads: 12, width: 768, context: 1024, characters: 50257}",
+             ("model.params={depth: 12, heads: 12, width: 768, context: 1024, characters: 50257, "
+              "logits: bfloat16}",
               "dataset.splits.train={x: {integers: [64, 1024], below: 50257}, "
               "y: {integers: [64, 1024], below: 50257}}", *BF16), bf16=True, products=True, peer="gpt2", flops=GPT2_FLOPS),
     Workload("resnet20-tiles", "ResNet-20, images in two tiles", RESNET, 128,

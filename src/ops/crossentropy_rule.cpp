@@ -8,7 +8,7 @@
 namespace meshwork::ops {
 
 Shape check_labels(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() >= 2 && args.inputs[0].dtype == DType::kFloat32 &&
+  MW_CHECK(args.inputs.size() >= 2 && is_floating(args.inputs[0].dtype) &&
            args.inputs[1].dtype == DType::kInt32);
   const Shape& x = args.inputs[0].shape;
   const Shape& labels = args.inputs[1].shape;

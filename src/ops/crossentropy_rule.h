@@ -6,8 +6,8 @@
 
 namespace meshwork::ops {
 
-/// Shape of the labels int32 [..] that stand second, behind logits [.., c]; throws Error if they do
-/// not fit.
+/// Shape of the labels int32 [..] that stand second, behind logits [.., c] of any float; throws
+/// Error if they do not fit.
 Shape check_labels(const OpArgs& args);
 
 /// The parts of a dimension rule: "a b [c]" and "a b". All but the classes may be sharded.

@@ -1,6 +1,6 @@
 // negate(take_along_axis(log_softmax(x), y)) -> crossentropy(x, y), and its gradient likewise,
 // which is rounded to 16 bits at once where that is what is read: no value of the size of x stands
-// between
+// between. Logits of 16 bits are read as they are, by the greatest of them as well.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -20,6 +20,13 @@ struct Replacement {
   std::vector<ValueId> inputs;
   Attrs attrs = {};
 };
+
+/// Whether `id` is a float of 16 bits that was widened.
+bool is_widened(const Graph& program, ValueId id) {
+  const Node& cast = program.node(id);
+  return cast.op == &ops::kCast && cast.type.dtype == DType::kFloat32 &&
+         is_narrow_float(program.type(cast.inputs[0]).dtype);
+}
 
 class Finder {
  public:
@@ -57,10 +64,16 @@ class Finder {
     return reader != kNoValue && node(reader).op == &op ? reader : kNoValue;
   }
 
+  /// The logits whose logarithms are `log`, before they were widened.
+  ValueId logits(ValueId log) const {
+    const ValueId x = node(log).inputs[0];
+    return is_widened(program_, x) ? node(x).inputs[0] : x;
+  }
+
   std::optional<Replacement> loss(ValueId log, ValueId pick) const {
     const ValueId negate = only_reader(pick, ops::kNegate);
     if (negate == kNoValue) return std::nullopt;
-    return Replacement{negate, &ops::kCrossentropy, {node(log).inputs[0], node(pick).inputs[1]}};
+    return Replacement{negate, &ops::kCrossentropy, {logits(log), node(pick).inputs[1]}};
   }
 
   /// a - exp(log) sum a, where a is d on the labels and 0 elsewhere.
@@ -78,16 +91,17 @@ class Finder {
     const auto operands = on_labels(target);
     if (!operands || global(target) != global(log)) return std::nullopt;
     const auto& [labels, d] = *operands;
-    Replacement found{result, &ops::kCrossentropyGradient, {node(log).inputs[0], labels}};
+    Replacement found{result, &ops::kCrossentropyGradient, {logits(log), labels}};
     if (node(d).op->is_constant) {
       found.attrs.set("d", node(d).attrs.real("value"));
     } else {
       found.inputs.push_back(d);
     }
     const ValueId rounded = only_reader(result, ops::kCast);
-    if (rounded != kNoValue && is_narrow_float(node(rounded).type.dtype)) {
-      found.id = rounded;
-      found.attrs.set("dtype", std::string(to_string(node(rounded).type.dtype)));
+    if (rounded != kNoValue && is_narrow_float(node(rounded).type.dtype)) found.id = rounded;
+    const DType dtype = node(found.id).type.dtype;
+    if (dtype != node(found.inputs[0]).type.dtype) {
+      found.attrs.set("dtype", std::string(to_string(dtype)));
     }
     return found;
   }
@@ -119,11 +133,18 @@ class Finder {
   ValueMap<std::vector<ValueId>> by_;  ///< nodes that read each value
 };
 
+/// Widened numbers have their greatest where the numbers have it.
+void read_narrow(const Graph& program, Node& node) {
+  if (node.op != &ops::kArgMax || !is_widened(program, node.inputs[0])) return;
+  node.inputs[0] = program.node(node.inputs[0]).inputs[0];
+}
+
 void run(Graph& program, const Target& /*target*/) {
   std::vector<Replacement> all;
   const Finder finder(program);
   for (const ValueId id : program.ids()) {
     for (Replacement& found : finder.replace(id)) all.push_back(std::move(found));
+    read_narrow(program, program.node(id));
   }
   for (Replacement& replacement : all) {
     Node& node = program.node(replacement.id);

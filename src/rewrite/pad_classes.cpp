@@ -36,8 +36,8 @@ struct Result {
   std::size_t dim;
 };
 
-/// All that changes with the number of classes. Of these values it is the last dimension: logits,
-/// their casts, and gradients.
+/// All that changes with the number of classes. Of these values it is the last dimension: logits
+/// and their gradients.
 struct Classes {
   std::vector<ValueId> logits, values;
   std::vector<Operand> weights;
@@ -119,7 +119,6 @@ class Padding {
              const Node& by = node(reader);
              if (by.op == &ops::kCrossentropy) return true;
              if (by.op == &ops::kArgMax) return by.attrs.integer("axis") == last;
-             if (by.op == &ops::kCast) return add_logits(reader, found);
              return by.op == &ops::kCrossentropyGradient && add_gradient(reader, found);
            });
   }

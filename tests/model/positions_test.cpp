@@ -84,13 +84,26 @@ TEST_CASE("a table gives features for tokens, and logits for features") {
   const Graph tied = graph_of("[5]", layers);
   CHECK(variable_paths(tied) == std::vector<std::string>{"e/embeddings", "d/kernel", "d/bias"});
   CHECK(prediction_type(tied).shape == Shape{4, 5, 9});
-  // Logits are float32, as Keras gives them, whatever the layer computes in.
-  const Graph mixed = graph_of("[5]", layers, "precision: mixed_bfloat16\n");
-  for (const NamedValue& output : mixed.layer_outputs) {
-    if (output.name != "d/output") continue;
-    CHECK(mixed.type(output.value).dtype == DType::kBFloat16);
-  }
-  CHECK(mixed.type(mixed.layer_outputs.back().value).dtype == DType::kFloat32);
+}
+
+TEST_CASE("logits of a table are float32 whatever its layer computes in, or of reverse_dtype") {
+  const auto dtypes = [](const std::string& more) {
+    const Graph graph = graph_of("[5]",
+                                 "ReversibleEmbedding: {name: e, input_dim: 9, output_dim: 3" +
+                                     more + "}, use: {name: logits, layer: e, reverse: true}",
+                                 "precision: mixed_bfloat16\n");
+    std::vector<DType> found;
+    for (const NamedValue& output : graph.layer_outputs) {
+      if (output.name == "e/output" || output.name == "logits/output") {
+        found.push_back(graph.type(output.value).dtype);
+      }
+    }
+    return found;
+  };
+  const DType narrow = DType::kBFloat16, wide = DType::kFloat32;
+  CHECK(dtypes("") == std::vector{narrow, wide});
+  CHECK(dtypes(", reverse_dtype: float32") == std::vector{narrow, wide});
+  CHECK(dtypes(", reverse_dtype: bfloat16") == std::vector{narrow, narrow});
 }
 
 TEST_CASE("one more use of a layer says what it is called with, and nothing else") {

@@ -50,7 +50,8 @@ std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
 
 /// How many of the first operands of an op may be bfloat16; those behind them are float32 always.
 std::size_t narrow_operands(const OpDef& op) {
-  for (const OpDef* one : {&ops::kRotary, &ops::kScaleOffset, &ops::kShiftedSums}) {
+  for (const OpDef* one : {&ops::kCrossentropy, &ops::kCrossentropyGradient, &ops::kRotary,
+                           &ops::kScaleOffset, &ops::kShiftedSums}) {
     if (&op == one) return 1;
   }
   if (&op == &ops::kAttention || &op == &ops::kAttentionLogSum) return 3;
@@ -189,13 +190,11 @@ namespace {
 std::vector<OpCase> make_narrow_cases(DType narrow_dtype) {
   std::vector<OpCase> all;
   for (const OpCase& op_case : op_cases()) {
-    // Losses are computed in float32.
-    const bool is_loss =
-        op_case.op == &ops::kCrossentropy || op_case.op == &ops::kCrossentropyGradient;
     const bool is_conversion =
         op_case.op == &ops::kConvert || op_case.op == &ops::kTakeRows;  // nothing stores 16 bits
-    if (op_case.op == &ops::kCast || op_case.op == &ops::kSamples || is_conversion || is_loss)
+    if (op_case.op == &ops::kCast || op_case.op == &ops::kSamples || is_conversion) {
       continue;
+    }
     OpCase narrow = op_case;
     const std::size_t operands = std::min(narrow.inputs.size(), narrow_operands(*op_case.op));
     int changed = 0;

@@ -70,13 +70,13 @@ TEST_CASE("logits of 601 classes are computed as 608, their gradients too") {
   CHECK(count(program, "slice") == 1);
 }
 
-TEST_CASE("logits that are widened for the loss are filled up all the way") {
+TEST_CASE("logits of 16 bits are filled up, too") {
   const Graph program =
       rewritten_for_lines({.logits = "Dense: {name: logits, units: 601, use_bias: false}"});
   CHECK(count(program, "pad") == 1);
   for (const ValueId id : program.ids()) {
     if (program.node(id).op->name == "crossentropy") {
-      CHECK(program.type(program.node(id).inputs[0]) == TensorType{DType::kFloat32, {8, 64, 608}});
+      CHECK(program.type(program.node(id).inputs[0]) == TensorType{DType::kBFloat16, {8, 64, 608}});
     }
   }
 }

@@ -88,7 +88,8 @@ def transformer(x, heads, hidden, bias, epsilon, causal=False, dropout=0.0):
 def gpt(depth=6, heads=6, width=384, context=256, tokens=65):
     inputs = keras.Input((context,), dtype="int32")
     characters = layers.ReversibleEmbedding(
-        tokens, width, embeddings_initializer=keras.initializers.RandomNormal(stddev=0.02))
+        tokens, width, embeddings_initializer=keras.initializers.RandomNormal(stddev=0.02),
+        reverse_dtype=keras.config.dtype_policy().compute_dtype)
     x = Positions()(characters(inputs))
     for _ in range(depth):
         x = transformer(x, heads, 4 * width, False, 1e-5, causal=True)

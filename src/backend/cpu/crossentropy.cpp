@@ -17,8 +17,9 @@ namespace meshwork::cpu {
 namespace {
 
 /// Lines of contiguous logits, each with its label: one line, or several that are cached together.
+template <class X>
 struct Lines {
-  const float* x;
+  const X* x;
   const std::int32_t* labels;
   std::int64_t rows, extent;
 
@@ -33,7 +34,8 @@ struct Cached {
   float exponentials[kCached];
   float logs[kCached];
 
-  [[gnu::always_inline]] void fill(const Lines& lines) {
+  template <class X>
+  [[gnu::always_inline]] void fill(const Lines<X>& lines) {
     const std::int64_t extent = lines.extent;
     for (std::int64_t r = 0; r < lines.rows; ++r) {
       subtract_max(lines.x + r * extent, shifted + r * extent, extent);
@@ -48,25 +50,28 @@ struct Cached {
 };
 
 /// log sum exp(x - max) of a line that is longer than the cache.
-[[gnu::always_inline]] inline float long_log(const float* x, float max, std::int64_t extent) {
+template <class X>
+[[gnu::always_inline]] inline float long_log(const X* x, float max, std::int64_t extent) {
   float part[kCached];
   float sum = 0;
   for (std::int64_t begin = 0; begin < extent; begin += kCached) {
     const std::int64_t count = std::min(kCached, extent - begin);
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) part[i] = elementwise::Exp::apply(x[begin + i] - max);
+    for (std::int64_t i = 0; i < count; ++i)
+      part[i] = elementwise::Exp::apply(computed(x[begin + i]) - max);
     const float folded = fold_lanes<elementwise::Add>(part, count);
     sum = begin == 0 ? folded : sum + folded;
   }
   return elementwise::Log::apply(sum);
 }
 
+template <class X>
 struct Loss {
-  [[gnu::always_inline]] static void run(Lines lines, float* y) {
+  [[gnu::always_inline]] static void run(Lines<X> lines, float* y) {
     if (lines.extent > kCached) {
       const float max = fold_lanes<elementwise::Maximum>(lines.x, lines.extent);
       const float log = long_log(lines.x, max, lines.extent);
-      *y = lines.is_hit(0) ? -((lines.x[*lines.labels] - max) - log) : 0.0F;
+      *y = lines.is_hit(0) ? -((computed(lines.x[*lines.labels]) - max) - log) : 0.0F;
       return;
     }
     Cached cached;
@@ -90,9 +95,9 @@ struct Slopes {
 };
 
 /// y may be x, and d where lines have one element.
-template <class Y>
+template <class X, class Y>
 struct Gradient {
-  [[gnu::always_inline]] static void run(Lines lines, Slopes d, Y* y) {
+  [[gnu::always_inline]] static void run(Lines<X> lines, Slopes d, Y* y) {
     const std::int64_t extent = lines.extent;
     if (extent > kCached) {
       const float max = fold_lanes<elementwise::Maximum>(lines.x, extent);
@@ -101,9 +106,9 @@ struct Gradient {
       const auto part = [&](float x) {
         return -(elementwise::Exp::apply((x - max) - log) * factor);
       };
-      const float hit = lines.is_hit(0) ? part(lines.x[*lines.labels]) + slope : 0.0F;
+      const float hit = lines.is_hit(0) ? part(computed(lines.x[*lines.labels])) + slope : 0.0F;
 #pragma omp simd
-      for (std::int64_t i = 0; i < extent; ++i) store(y[i], part(lines.x[i]));
+      for (std::int64_t i = 0; i < extent; ++i) store(y[i], part(computed(lines.x[i])));
       if (lines.is_hit(0)) store(y[*lines.labels], hit);
       return;
     }
@@ -131,9 +136,9 @@ struct Gradient {
 };
 
 /// body(lines, first row) for all lines, in groups that are cached.
-template <class Body>
+template <class X, class Body>
 Launch for_each_group(const KernelArgs& args, const Body& body) {
-  const auto* x = args.inputs[0].as<float>();
+  const auto* x = args.inputs[0].as<X>();
   const auto* labels = args.inputs[1].as<std::int32_t>();
   const std::int64_t extent = args.inputs[0].type.shape.back();
   const std::int64_t rows = num_elements(args.inputs[1].type.shape);
@@ -141,7 +146,8 @@ Launch for_each_group(const KernelArgs& args, const Body& body) {
   return [=] {
     for_each_task(ceil_divide(rows, group), rows * extent, [&](std::int64_t task) {
       const std::int64_t begin = task * group;
-      body(Lines{x + begin * extent, labels + begin, std::min(group, rows - begin), extent}, begin);
+      body(Lines<X>{x + begin * extent, labels + begin, std::min(group, rows - begin), extent},
+           begin);
     });
   };
 }
@@ -155,8 +161,12 @@ Launch crossentropy(const KernelArgs& args) {
       set_zero(reinterpret_cast<std::byte*>(y), bytes);
     };
   }
-  return for_each_group(args, [y, run = vectorized<Loss>()](const Lines& lines, std::int64_t row) {
-    run(lines, y + row);
+  return with_float(args.inputs[0].type.dtype, [&](auto logit) {
+    using X = decltype(logit);
+    return for_each_group<X>(
+        args, [y, run = vectorized<Loss<X>>()](const Lines<X>& lines, std::int64_t row) {
+          run(lines, y + row);
+        });
   });
 }
 
@@ -165,11 +175,15 @@ Launch crossentropy_gradient(const KernelArgs& args) {
   const bool is_number = args.inputs.size() == 2;
   const Slopes d{is_number ? nullptr : args.inputs[2].as<float>(),
                  is_number ? static_cast<float>(args.attrs.real("d")) : 0};
-  return with_float(args.output.type.dtype, [&](auto number) {
-    using Y = decltype(number);
-    return for_each_group(args, [d, y = args.output.as<Y>(), run = vectorized<Gradient<Y>>()](
-                                    const Lines& lines, std::int64_t row) {
-      run(lines, d.from(row), y + row * lines.extent);
+  return with_float(args.inputs[0].type.dtype, [&](auto logit) {
+    return with_float(args.output.type.dtype, [&](auto number) {
+      using X = decltype(logit);
+      using Y = decltype(number);
+      return for_each_group<X>(args,
+                               [d, y = args.output.as<Y>(), run = vectorized<Gradient<X, Y>>()](
+                                   const Lines<X>& lines, std::int64_t row) {
+                                 run(lines, d.from(row), y + row * lines.extent);
+                               });
     });
   });
 }

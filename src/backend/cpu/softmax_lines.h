@@ -13,10 +13,11 @@ namespace meshwork::cpu {
 constexpr std::int64_t kCached = 4096;
 
 /// y = x - max x; y may be x.
-[[gnu::always_inline]] inline void subtract_max(const float* x, float* y, std::int64_t extent) {
+template <class X>
+[[gnu::always_inline]] inline void subtract_max(const X* x, float* y, std::int64_t extent) {
   const float max = fold_lanes<elementwise::Maximum>(x, extent);
 #pragma omp simd
-  for (std::int64_t i = 0; i < extent; ++i) y[i] = x[i] - max;
+  for (std::int64_t i = 0; i < extent; ++i) y[i] = computed(x[i]) - max;
 }
 
 [[gnu::always_inline]] inline void exponentiate(const float* x, float* y, std::int64_t count) {

@@ -1,5 +1,5 @@
 // y[.., output_dim] = embeddings[x[..]]; with `reverse` y[.., input_dim] = x embeddings^T, or
-// x reverse_embeddings, in float32, soft-capped: cap tanh(y / cap)
+// x reverse_embeddings, in float32 or `reverse_dtype`, soft-capped: cap tanh(y / cap)
 #include "graph/dim_rule.h"
 #include "model/arguments.h"
 #include "model/layers/embedding.h"
@@ -9,15 +9,17 @@ namespace meshwork::layers {
 namespace {
 
 struct Reverse {
-  DType dtype = DType::kFloat32;  ///< of both factors
+  DType factors = DType::kFloat32, result = DType::kFloat32;
   std::optional<double> soft_cap;
 };
 
 Reverse read_reverse(Scope& scope, config::Reader& args) {
   Reverse reverse;
-  reverse.dtype = args.choose(
+  const bool is_given = args.find("reverse_dtype") != nullptr;
+  reverse.factors = args.choose(
       "reverse_dtype", scope.output_dtype(),
       {{"float32", DType::kFloat32}, {"bfloat16", DType::kBFloat16}, {"float16", DType::kFloat16}});
+  if (is_given) reverse.result = reverse.factors;
   reverse.soft_cap = args.get_real("logit_soft_cap", config::more_than(0));
   return reverse;
 }
@@ -32,11 +34,12 @@ std::string projection(std::size_t rank, bool is_tied) {
 
 ValueId logits(Scope& scope, const Reverse& reverse, ValueId x, ValueId table, bool is_tied) {
   GraphBuilder& b = scope.builder();
-  x = scope.cast(x, reverse.dtype);
-  table = scope.cast(table, reverse.dtype);
+  x = scope.cast(x, reverse.factors);
+  table = scope.cast(table, reverse.factors);
   ValueId y = b.add(ops::kEinsum, {x, table},
-                    {{"equation", projection(b.shape(x).size(), is_tied)}, {"dtype", "float32"}});
-  scope.set_output_dtype(DType::kFloat32);
+                    {{"equation", projection(b.shape(x).size(), is_tied)},
+                     {"dtype", std::string(to_string(reverse.result))}});
+  scope.set_output_dtype(reverse.result);
   if (!reverse.soft_cap) return y;
   y = b.add(ops::kTanh, {ops::divide(b, y, ops::constant(b, *reverse.soft_cap))});
   return ops::scale(b, y, *reverse.soft_cap);

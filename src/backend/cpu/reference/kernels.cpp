@@ -24,7 +24,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<convolution>("convolution"),
       cpu::widened<convolution_backward_data>("convolution_backward_data"),
       cpu::widened<convolution_backward_filter>("convolution_backward_filter"),
-      {"crossentropy", crossentropy},
+      cpu::widened<crossentropy>("crossentropy"),
       cpu::widened<crossentropy_gradient>("crossentropy_gradient"),
       cpu::widened<einsum>("einsum"),
       cpu::widened<einsum_bias>("einsum_bias"),
