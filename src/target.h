@@ -17,6 +17,7 @@ struct Target {
   std::int64_t cache = 0;        ///< bytes that one of the units that compute has for itself
   int longest_fusion = 1;        ///< nodes of one pass, whose tiles stay near the unit
   std::int64_t longest_row = 0;  ///< elements of a row that a pass may add up as it goes
+  std::int64_t column_sums = 0;  ///< sums of columns that a pass may keep as it goes
   /// Bytes that it moves while it launches a kernel: to wait for others to be launched with is
   /// worth no more memory. 0: launching costs nothing.
   std::int64_t launch_bytes = 0;

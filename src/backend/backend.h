@@ -38,14 +38,16 @@ struct KernelArgs {
 
 /// Elementwise nodes of one shape, to be computed in one pass over it. Among them may be sums of
 /// its rows (reduce_sum over the last dimension, which is not empty, kept as 1) and elementwise
-/// nodes of the shape of these; or at most one product of two matrices (einsum) or gradient of a
-/// table (embedding_gradient) of this shape that no others read: rows of it are computed as the
-/// pass comes to them. Numbers that they read (constant, of float32) are members of any shape;
-/// one that others read is of that of the pass, which then adds up no rows. Or nodes that read the
-/// same operands, but for the last ones of some, of ops that the target says it computes together:
-/// a result that may take the place of an operand (in_place) is written when all of this has been
-/// read. Or one node of an op of which it says it computes several at once, for bind_passes. Memory
-/// for scratch is asked for with members whose outputs have no data.
+/// nodes of the shape of these, and, where the target has column_sums, sums of its columns
+/// (reduce_sum over all dimensions but the last), which no member reads; or at most one
+/// product of two matrices (einsum) or gradient of a table (embedding_gradient) of this shape that
+/// no others read: rows of it are computed as the pass comes to them. Numbers that they read
+/// (constant, of float32) are members of any shape; one that others read is of that of the pass,
+/// which then adds up no rows. Or nodes that read the same operands, but for the last ones of some,
+/// of ops that the target says it computes together: a result that may take the place of an operand
+/// (in_place) is written when all of this has been read. Or one node of an op of which it says it
+/// computes several at once, for bind_passes. Memory for scratch is asked for with members whose
+/// outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

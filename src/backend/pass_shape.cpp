@@ -1,19 +1,33 @@
 #include "backend/pass_shape.h"
 
 namespace meshwork {
+namespace {
+
+bool is_sum(const FusionGroup::Member& member) { return member.op == "reduce_sum"; }
+
+}  // namespace
 
 PassShape::PassShape(const FusionGroup& group) : elements(group.members.back().output.type.shape) {
   for (const FusionGroup::Member& member : group.members) {
-    if (!is_row_sum(member)) continue;
+    if (!is_sum(member)) continue;
     const std::size_t x = member.operands[0], inputs = group.inputs.size();
     elements =
         x < inputs ? group.inputs[x].type.shape : group.members[x - inputs].output.type.shape;
-    rows = member.output.type.shape;
     row = elements.back();
+    rows = elements;
+    rows.back() = 1;
   }
 }
 
-bool is_row_sum(const FusionGroup::Member& member) { return member.op == "reduce_sum"; }
+bool is_row_sum(const FusionGroup::Member& member) {
+  if (!is_sum(member) || !member.attrs.flag("keepdims")) return false;
+  const auto last = static_cast<std::int64_t>(member.output.type.shape.size()) - 1;
+  return member.attrs.integers("axes") == Shape{last};
+}
+
+bool is_column_sum(const FusionGroup::Member& member) {
+  return is_sum(member) && !is_row_sum(member);
+}
 
 float number_of(const FusionGroup::Member& member) {
   return static_cast<float>(member.attrs.real("value"));

@@ -4,18 +4,19 @@
 
 namespace meshwork {
 
-/// What a pass goes over: elements, and where it adds up rows of them, these rows.
+/// What a pass goes over: elements, and where it adds up rows or columns of them, rows.
 struct PassShape {
   explicit PassShape(const FusionGroup& group);
 
   Shape elements;
   Shape rows;            ///< the same with one element for each row
-  std::int64_t row = 0;  ///< elements of a row; 0: none is added up
+  std::int64_t row = 0;  ///< elements of a row; 0: nothing is added up
 
   bool is_of_rows(const Shape& shape) const { return row > 0 && shape == rows; }
 };
 
 bool is_row_sum(const FusionGroup::Member& member);
+bool is_column_sum(const FusionGroup::Member& member);
 
 /// A member that is a number for all elements, whatever its shape is.
 inline bool is_number(const FusionGroup::Member& member) { return member.op == "constant"; }

@@ -1,6 +1,7 @@
 #include "graph/fusible.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "graph/op_def.h"
 
@@ -43,6 +44,16 @@ bool is_row_sum(const Graph& program, ValueId id) {
   const Shape last{static_cast<std::int64_t>(x.shape.size()) - 1};
   return is_float32(x.dtype) && is_float32(node.type.dtype) &&
          node.attrs.integers("axes") == last && node.attrs.flag("keepdims");
+}
+
+bool is_column_sum(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (!node.op->sums || !is_float32(node.type.dtype)) return false;
+  const TensorType& x = program.type(node.inputs[0]);
+  Shape leading(x.shape.empty() ? 0 : x.shape.size() - 1);
+  std::iota(leading.begin(), leading.end(), 0);
+  return !leading.empty() && (is_float32(x.dtype) || is_narrow_float(x.dtype)) &&
+         node.attrs.integers("axes") == leading;
 }
 
 bool is_widening(const Graph& program, ValueId id) {

@@ -15,6 +15,10 @@ bool is_number(const Graph& program, ValueId id);
 /// which stays as an extent of 1.
 bool is_row_sum(const Graph& program, ValueId id);
 
+/// Whether a node adds up the columns of a value of at least two dimensions: its elements along all
+/// but the last one, in float32.
+bool is_column_sum(const Graph& program, ValueId id);
+
 /// Whether a node makes float32 of a narrower type: of what it reads less than of what it gives.
 bool is_widening(const Graph& program, ValueId id);
 

@@ -105,6 +105,7 @@ class FusionFinder {
   /// All nodes, those of a unit after each other, and the unit of each.
   Order run() {
     join_passes();
+    if (target_.column_sums > 0) join_column_sums();
     if (near_bytes(target_) > 0) join_by_rows();
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
@@ -163,6 +164,53 @@ class FusionFinder {
     if (!elements || program_.node(input).phase != program_.node(id).phase) return;
     join(first, second);
     if (unit_of_[input] == second) elements_[slot(second)] = *elements;
+  }
+
+  /// Joins sums of columns to the passes that compute what they add up, or read it, so that it need
+  /// not be read again; of small values a pass is as fast, and waits for others of its form,
+  /// without them.
+  void join_column_sums() {
+    const ValueMap<std::vector<ValueId>> readers = reading_nodes(program_);
+    for (const ValueId id : program_.ids()) {
+      if (!is_column_sum(program_, id)) continue;
+      const ValueId x = program_.node(id).inputs[0];
+      if (num_bytes({program_.type(x).dtype, program_.global_shape(x)}) < target_.launch_bytes)
+        continue;
+      if (join_columns(id, x)) continue;
+      for (const ValueId reader : readers[x]) {
+        if (join_columns(id, reader)) break;
+      }
+    }
+  }
+
+  /// Joins the sum `id` to the pass that `member` is of, if there is one over what it adds up.
+  bool join_columns(ValueId id, ValueId member) {
+    const Shape& added = program_.global_shape(program_.node(id).inputs[0]);
+    const int pass = unit_of_[member], sum = unit_of_[id];
+    if (!may_pass(member) || elements_[slot(pass)].shape != added) return false;
+    if (program_.node(member).phase != program_.node(id).phase) return false;
+    if (!may_keep_columns(pass, added.back()) || reads(pass, id)) return false;
+    const bool is_before = position_[slot(pass)] < position_[slot(sum)];
+    const Elements elements = elements_[slot(pass)];
+    is_before ? join(pass, sum) : join(sum, pass);
+    if (unit_of_[id] != unit_of_[member]) return false;
+    elements_[slot(unit_of_[id])] = elements;
+    return true;
+  }
+
+  bool reads(int unit, ValueId id) const {
+    return std::ranges::any_of(units_[slot(unit)], [&](ValueId node) {
+      return std::ranges::find(before_[node], id) != before_[node].end();
+    });
+  }
+
+  /// As many more as that, in a pass.
+  bool may_keep_columns(int pass, std::int64_t columns) const {
+    if (columns < kShortestRow) return false;
+    for (const ValueId id : units_[slot(pass)]) {
+      if (is_column_sum(program_, id)) columns += program_.global_shape(id).back();
+    }
+    return columns <= target_.column_sums;
   }
 
   /// Joins products to the updates that alone read them, and sums of rows to these or others.

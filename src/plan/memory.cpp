@@ -185,7 +185,8 @@ class Memory {
     const Instruction& instruction = plan_.instructions[slot(i)];
     for (const ValueId reader : instruction.nodes) {
       const bool by_element = reader == id || graph_.node(reader).op->elementwise ||
-                              (instruction_size(i) > 1 && is_row_sum(graph_, reader));
+                              (instruction_size(i) > 1 &&
+                               (is_row_sum(graph_, reader) || is_column_sum(graph_, reader)));
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!overlaps(input)) continue;
         if (pass_of(instruction, reader) != pass_of(instruction, id)) return false;

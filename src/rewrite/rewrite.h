@@ -27,6 +27,7 @@ namespace rewriting {
 extern const RewriteDef kAttentionBlocks;
 extern const RewriteDef kAttentionResults;
 extern const RewriteDef kChannelMoments;
+extern const RewriteDef kColumnSums;
 extern const RewriteDef kCrossentropy;
 extern const RewriteDef kEarlyParts;
 extern const RewriteDef kEinsumBias;

@@ -194,7 +194,9 @@ std::map<std::string, Run> passes() {
   for (const RewriteDef* rewrite : rewrites()) {
     result[std::string(rewrite->name)] = [rewrite](const Case& c) {
       Graph program = global(c);
-      rewrite->run(program, cpu_target(1));
+      Target target = cpu_target(1);
+      target.column_sums = 16;
+      rewrite->run(program, target);
       return checked(prune(program));
     };
   }

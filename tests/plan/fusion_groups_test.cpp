@@ -297,6 +297,55 @@ TEST_CASE("sums of short rows, of rows beyond the target's and of columns stay o
   CHECK(instructions(Centering(20, 0).plan()) == "square | reduce_sum | multiply | subtract");
 }
 
+TEST_CASE("sums of columns join the pass that computes these, where the target keeps so many") {
+  Target target = cpu_target(1);
+  target.column_sums = 40;
+  const char* const joined = "square reduce_sum | multiply | subtract";
+  const char* const apart = "square | reduce_sum | multiply | subtract";
+  CHECK(groups(Centering(20, 0).graph, target) == joined);
+  CHECK(groups(Centering(40, 0).graph, target) == joined);
+  CHECK(groups(Centering(41, 0).graph, target) == apart);
+  CHECK(groups(Centering(6, 0).graph, target) == apart);
+  target.launch_bytes = 4 * 20 * 4;  // a value of so many bytes is worth it
+  CHECK(groups(Centering(20, 0).graph, target) == joined);
+  CHECK(groups(Centering(19, 0).graph, target) == apart);
+}
+
+TEST_CASE("what needs the sums of columns of a pass is no part of it") {
+  Target target = cpu_target(1);
+  target.column_sums = 100;
+  Program p;
+  const Attrs columns{{"axes", Shape{0}}, {"keepdims", false}};
+  const ValueId x = p.input("x", {4, 20}), y = p.add(ops::kSquare, {x});
+  const ValueId root = p.add(ops::kSqrt, {p.add(ops::kSubtract, {y, x})});
+  const ValueId sums = p.add(ops::kReduceSum, {y}, columns);
+  const ValueId more = p.add(ops::kReduceSum, {root}, columns);
+  const ValueId z = p.add(ops::kMultiply, {p.add(ops::kAdd, {root, sums}), more});
+  p.graph.outputs = {{"z", z}};
+  CHECK(groups(p.graph, target) == "square subtract sqrt reduce_sum reduce_sum | add multiply");
+  target.column_sums = 20;  // the first of them alone
+  CHECK(groups(p.graph, target) == "square subtract sqrt reduce_sum | reduce_sum | add multiply");
+}
+
+TEST_CASE("sums of columns join a pass that reads these, too, unless it needs the sums") {
+  Target target = cpu_target(1);
+  target.column_sums = 100;
+  const Attrs columns{{"axes", Shape{0}}, {"keepdims", false}};
+  Program p;
+  const ValueId x = p.input("x", {4, 20});
+  const ValueId sums = p.add(ops::kReduceSum, {x}, columns);
+  const ValueId y = p.add(ops::kSubtract, {x, sums});
+  const ValueId z = p.add(ops::kSqrt, {p.add(ops::kMultiply, {x, p.input("w", {4, 20})})});
+  p.graph.outputs = {{"y", y}, {"z", z}};
+  CHECK(groups(p.graph, target) == "reduce_sum multiply sqrt | subtract");
+
+  Program alone;
+  const ValueId u = alone.input("u", {4, 20});
+  const ValueId of_u = alone.add(ops::kReduceSum, {u}, columns);
+  alone.graph.outputs = {{"y", alone.add(ops::kSubtract, {u, of_u})}};
+  CHECK(groups(alone.graph, target) == "reduce_sum | subtract");
+}
+
 TEST_CASE("sums of rows of which a device has a part stay outside") {
   Centering p(20, 1);
   for (const ValueId id : p.graph.ids()) {

@@ -46,10 +46,7 @@ Job job_of(const std::string& text, const std::string& mesh) {
 Trajectory train(const std::string& text, const TrainOptions& options) {
   Job job = job_of(text, options.mesh);
   job.target.threads = 1;
-  job.target.bucket = options.bucket.value_or(job.target.bucket);
-  job.target.launch_bytes = options.launch_bytes.value_or(job.target.launch_bytes);
-  job.target.padded_work = options.padded_work.value_or(job.target.padded_work);
-  if (options.launch_bytes) job.target.fusions.insert("horizontal");
+  if (options.adapt) options.adapt(job.target);
   job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);

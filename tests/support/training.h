@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +25,7 @@ struct TrainOptions {
   /// Weights to start from instead of the initializers: global tensors by path.
   std::map<std::string, std::vector<float>> initial = {};
   DeviceFactory make_device = {};           ///< instead of the CPU's
-  std::optional<std::int64_t> bucket = {};  ///< Target::bucket, instead of the CPU's
-  /// Target::launch_bytes, with passes side by side; a CPU has none.
-  std::optional<std::int64_t> launch_bytes = {};
-  std::optional<std::int64_t> padded_work = {};  ///< Target::padded_work, instead of the device's
+  std::function<void(Target&)> adapt = {};  ///< changes what the compiler knows of the device
 };
 
 /// Reads a configuration and trains it on virtual devices.

@@ -10,8 +10,8 @@ using namespace meshwork::testing;
 
 namespace {
 
-/// Every block, however small.
-constexpr std::int64_t kAny = 0;
+/// However small.
+void every_block(Target& target) { target.bucket = 0; }
 /// None.
 constexpr const char* kOff = "fusion: {attention_blocks: false}\n";
 
@@ -58,8 +58,8 @@ void check(const std::string& text, const std::string& mesh, double tolerance = 
   CAPTURE(text);
   CAPTURE(mesh);
   const Trajectory one = train(text, {.steps = 3});
-  const Trajectory blocks = train(text, {.mesh = mesh, .steps = 3, .bucket = kAny});
-  const Trajectory whole = train(text + kOff, {.mesh = mesh, .steps = 3, .bucket = kAny});
+  const Trajectory blocks = train(text, {.mesh = mesh, .steps = 3, .adapt = every_block});
+  const Trajectory whole = train(text + kOff, {.mesh = mesh, .steps = 3, .adapt = every_block});
   CHECK(loss_difference(one, blocks) < tolerance);
   CHECK(weight_difference(one, blocks) < 10 * tolerance);
   CHECK(blocks.digest != whole.digest);  // sums are taken in another order
@@ -100,10 +100,11 @@ TEST_CASE("blocks give the same bits on devices that the host does not reach") {
   const std::string text = text_of(13, grouped("use_causal_mask: true, dropout: 0.2, "));
   for (const char* mesh : {"1x4", "2x3"}) {
     CAPTURE(mesh);
-    const Trajectory cpu = train(text, {.mesh = mesh, .steps = 3, .bucket = kAny});
+    const Trajectory cpu = train(text, {.mesh = mesh, .steps = 3, .adapt = every_block});
     for (const std::uint64_t seed : {1, 2, 3}) {
       const Trajectory remote = train(
-          text, {.mesh = mesh, .steps = 3, .make_device = remote_devices(seed), .bucket = kAny});
+          text,
+          {.mesh = mesh, .steps = 3, .make_device = remote_devices(seed), .adapt = every_block});
       CHECK(remote.losses == cpu.losses);
       CHECK(remote.digest == cpu.digest);
     }
@@ -112,8 +113,8 @@ TEST_CASE("blocks give the same bits on devices that the host does not reach") {
 
 TEST_CASE("what is computed again in the backward pass attends block by block, too") {
   const std::string text = text_of(10, heads("use_causal_mask: true, "));
-  const Trajectory once = train(text, {.mesh = "1x4", .steps = 3, .bucket = kAny});
+  const Trajectory once = train(text, {.mesh = "1x4", .steps = 3, .adapt = every_block});
   const Trajectory again =
-      train(text + "rematerialize: full\n", {.mesh = "1x4", .steps = 3, .bucket = kAny});
+      train(text + "rematerialize: full\n", {.mesh = "1x4", .steps = 3, .adapt = every_block});
   CHECK(again.digest == once.digest);
 }

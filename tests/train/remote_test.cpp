@@ -158,7 +158,10 @@ TEST_CASE("passes side by side give the bits of one after the other, in any orde
       const std::string text = model.layouts + "mesh: {data: 1}\n" + model.text;
       TrainOptions options{.mesh = model.mesh, .steps = 2};
       const Trajectory apart = train(text, options);
-      options.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
+      options.adapt = [&](Target& target) {
+        target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
+        target.fusions.insert("horizontal");
+      };
       CHECK(train(text, options).digest == apart.digest);
       options.make_device = remote_devices(seed);
       const Trajectory remote = train(text, options);

@@ -74,7 +74,7 @@ class CudaBackend final : public Backend {
     for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
       if (const auto bytes = siblings.workspace(args)) return *bytes;
     }
-    return 0;
+    return cuda::pass_workspace(args);
   }
 
  private:
@@ -92,6 +92,7 @@ Target cuda_target() {
       .cache = 0,  // passes over elements take no product or sum along
       .longest_fusion = 48,
       .longest_row = 16384,
+      .column_sums = cuda::kMostColumnSums,
       .launch_bytes = std::int64_t{4} << 20U,  // 2 us at 2 TB/s
       .small_copy = std::int64_t{16} << 10U,
       .split_work = 0,
@@ -102,10 +103,10 @@ Target cuda_target() {
       .flops_per_byte = 100,
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
-      .fusions = {"attention_results", "channel_moments", "elementwise", "crossentropy",
-                  "early_parts", "einsum_bias", "fold_constants", "horizontal", "join_parts",
-                  "pad_classes", "recompute", "scaled_sum", "sum_of_squares", "wide_passes",
-                  "wide_results"},
+      .fusions = {"attention_results", "channel_moments", "column_sums", "elementwise",
+                  "crossentropy", "early_parts", "einsum_bias", "fold_constants", "horizontal",
+                  "join_parts", "pad_classes", "recompute", "scaled_sum", "sum_of_squares",
+                  "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {

@@ -22,8 +22,11 @@ std::span<const KernelDef> table_kernels();
 std::span<const KernelDef> window_kernels();
 
 /// Groups of elementwise nodes that do not depend on each other; those whose kernels differ in
-/// extents alone are one launch. They need no scratch.
+/// extents alone are one launch. One that adds up columns needs scratch, and keeps no more sums
+/// than a block has shared memory for.
 Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream);
+std::int64_t pass_workspace(const FusionGroup& group);
+constexpr std::int64_t kMostColumnSums = 8192;
 
 /// Ops of which several nodes are computed at once, each with the bits that it has alone: sums.
 std::vector<std::string_view> sums_beside_others();

@@ -92,15 +92,18 @@ Launch launch_of(std::span<const FusedKernel> kernels, CudaStream& stream) {
   return all_of(std::move(launches));
 }
 
+std::int64_t pass_workspace(const FusionGroup& group) {
+  return PassShape(group).row > 0 ? rows_workspace(group) : 0;
+}
+
 Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream) {
   std::vector<Launch> launches;
   std::map<std::string, std::vector<FusedKernel>> alike;  // by source
   for (const FusionGroup& group : groups) {
     const PassShape shape(group);
-    if (num_elements(shape.elements) == 0) continue;
     if (shape.row > 0) {
       launches.push_back(bind_rows(group, stream));
-    } else {
+    } else if (num_elements(shape.elements) > 0) {
       FusedKernel kernel = fused_kernel(group);
       alike[kernel.source.defines + kernel.source.text].push_back(std::move(kernel));
     }

@@ -9,7 +9,11 @@
 #include "backend/cuda/elementwise/fused_rows_text.h"
 #include "backend/cuda/elementwise/fused_values.h"
 #include "backend/cuda/kernel.h"
+#include "backend/cuda/kernels.h"
+#include "backend/cuda/reductions/fold.h"
 #include "base/check.h"
+#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -17,6 +21,10 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31U;
+constexpr std::int64_t kSharedSums = (48 << 10) / 4 - 256;  ///< in what a block has, but for cells
+static_assert(kMostColumnSums <= kSharedSums);
+constexpr std::int64_t kMostParts = 512;   ///< of sums of columns: about as many blocks run at once
+constexpr std::int64_t kVectorBytes = 16;  ///< at which sums begin
 
 /// How an operand of a member goes from row to row: of the whole elements or of rows alone.
 Moves row_moves(const Shape& operand, const Shape& rows) {
@@ -44,20 +52,75 @@ std::int64_t width_of(const FusedRows& rows) {
   return wide ? width : 1;
 }
 
-/// A warp for a row, or fewer threads of it for a short one, or a block for a long one.
+/// A warp for a row, or fewer threads of it for a short one; a block for a long one, and where
+/// there would not be memory for sums of columns of each team.
 std::int32_t lanes_of(const FusedRows& rows) {
   constexpr std::int64_t kVectorsOfLane = 16;
-  const std::int64_t vectors = (rows.shape.row + rows.width - 1) / rows.width;
-  if (vectors > kWarp * kVectorsOfLane) return 2 * kThreads;
-  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>((vectors + 1) / 2));
-  return static_cast<std::int32_t>(std::min<std::uint64_t>(lanes, kWarp));
+  const std::int64_t vectors = ceil_divide(rows.shape.row, rows.width);
+  const auto some = std::bit_ceil(static_cast<std::uint64_t>((vectors + 1) / 2));
+  const auto lanes = static_cast<std::int32_t>(std::min<std::uint64_t>(some, kWarp));
+  const std::int64_t columns = std::ssize(rows.column_sums) * rows.shape.row;
+  const bool is_long = vectors > kWarp * kVectorsOfLane;
+  return is_long || kThreads / lanes * columns > kSharedSums ? 2 * kThreads : lanes;
+}
+
+/// The sums that blocks leave, one behind the other, and how they are added up; without memory
+/// while it is being planned.
+std::vector<FoldCall> folds_of(const FusionGroup& group, const FusedRows& rows,
+                               std::int64_t& bytes) {
+  const auto place = [&](std::int64_t more) {
+    std::byte* const at = group.workspace == nullptr ? nullptr : group.workspace + bytes;
+    bytes += rounded_up(more, kVectorBytes);
+    return at;
+  };
+  bytes = 0;
+  std::vector<FoldCall> folds;
+  for (const std::size_t m : rows.column_sums) {
+    TensorView parts, sums = group.members[m].output;
+    parts.type = {DType::kFloat32, {rows.blocks, rows.shape.row}};
+    parts.data = place(num_bytes(parts.type));
+    sums.type.shape = {rows.shape.row};
+    const std::int64_t scratch = fold_scratch(parts, {0}, rows.shape.row);
+    folds.push_back({parts, sums, {0}, sum(), sum(), place(scratch)});
+  }
+  return folds;
+}
+
+Launch bind_kernel(const FusionGroup& group, const FusedRows& rows,
+                   const std::vector<FoldCall>& folds, CudaStream& stream) {
+  std::int64_t count = num_elements(rows.shape.rows);
+  MW_CHECK(count < kMostRows, "{} rows", count);
+  std::vector<std::byte*> places;
+  for (const RowOperand& input : rows.inputs) places.push_back(input.view.data);
+  for (const TensorView& result : rows.results) places.push_back(result.data);
+  for (const FoldCall& fold : folds) places.push_back(fold.x.data);
+  std::vector<Divisor> dims = dims_of(rows.nest);
+
+  std::vector<float> numbers = numbers_of(group);
+  if (numbers.empty()) numbers.push_back(0);
+
+  const std::string name = name_of(group);
+  const Source source{name, fused_rows_text(group, rows, name),
+                      define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
+                          define("RANK", std::ssize(dims)) +
+                          define("NUMBERS", std::ssize(numbers)) + define_index(kMostRows) +
+                          define("COLUMNS", rows.shape.row) + define("LANES", rows.lanes) +
+                          define("THREADS", rows.threads) +
+                          define("ROWS_OF_TEAM", rows.rows_of_team)};
+  const Grid grid{rows.blocks, rows.threads};
+  const Function function = stream.gpu().function(source, name);
+  return [&stream, function, grid, places, count, dims, numbers]() mutable {
+    std::array<void*, 4> parameters{places.data(), &count, dims.data(), numbers.data()};
+    stream.launch(function.handle(), grid, parameters.data());
+  };
 }
 
 }  // namespace
 
 FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
   std::vector<Moves> patterns;
-  for (const FusionGroup::Member& member : group.members) {
+  for (std::size_t m = 0; m < group.members.size(); ++m) {
+    const FusionGroup::Member& member = group.members[m];
     for (std::size_t o = 0; o < member.operands.size(); ++o) {
       if (member.operands[o] >= group.inputs.size()) continue;
       if (find_operand(inputs, member, o) < inputs.size()) continue;
@@ -70,40 +133,37 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
       const bool moves_along = !as.empty() && as.back() > 1;
       inputs.push_back({member.operands[o], as, view, moves_along, pattern});
     }
-    if (member.is_read) results.push_back(member.output);
+    if (is_column_sum(member)) {
+      column_sums.push_back(m);
+    } else if (member.is_read) {
+      results.push_back(member.output);
+    }
   }
   nest.moves.resize(patterns.size());
   if (num_elements(shape.rows) > 1) nest = merged(shape.rows, patterns);
   width = width_of(*this);
+  lanes = lanes_of(*this);
+  threads = std::max(kThreads, lanes);
+  const std::int64_t count = num_elements(shape.rows), teams = threads / lanes;
+  rows_of_team = column_sums.empty() ? 1 : std::max<std::int64_t>(1, count / (teams * kMostParts));
+  blocks = ceil_divide(count, teams * rows_of_team);
+}
+
+std::int64_t rows_workspace(const FusionGroup& group) {
+  std::int64_t bytes = 0;
+  folds_of(group, FusedRows(group), bytes);
+  return bytes;
 }
 
 Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   const FusedRows rows(group);
-  std::int64_t count = num_elements(rows.shape.rows);
-  MW_CHECK(count < kMostRows, "{} rows", count);
-  std::vector<std::byte*> places;
-  for (const RowOperand& input : rows.inputs) places.push_back(input.view.data);
-  for (const TensorView& result : rows.results) places.push_back(result.data);
-  std::vector<Divisor> dims = dims_of(rows.nest);
-
-  std::vector<float> numbers = numbers_of(group);
-  if (numbers.empty()) numbers.push_back(0);
-
-  const std::int32_t lanes = lanes_of(rows);
-  const int threads = std::max(kThreads, lanes);
-  const std::int64_t of_block = threads / lanes;
-  const std::string name = name_of(group);
-  const Source source{name, fused_rows_text(group, rows, name),
-                      define("WIDTH", rows.width) + define("PLACES", std::ssize(places)) +
-                          define("RANK", std::ssize(dims)) +
-                          define("NUMBERS", std::ssize(numbers)) + define_index(kMostRows) +
-                          define("COLUMNS", rows.shape.row) + define("LANES", lanes) +
-                          define("THREADS", threads)};
-  const Grid grid{(count + of_block - 1) / of_block, threads};
-  const Function function = stream.gpu().function(source, name);
-  return [&stream, function, grid, places, count, dims, numbers]() mutable {
-    std::array<void*, 4> parameters{places.data(), &count, dims.data(), numbers.data()};
-    stream.launch(function.handle(), grid, parameters.data());
+  std::int64_t bytes = 0;
+  const std::vector<FoldCall> folds = folds_of(group, rows, bytes);
+  std::vector<Launch> launches;
+  if (rows.blocks > 0) launches.push_back(bind_kernel(group, rows, folds, stream));
+  if (!folds.empty()) launches.push_back(bind_folds(folds, stream));
+  return [launches = std::move(launches)] {
+    for (const Launch& launch : launches) launch();
   };
 }
 

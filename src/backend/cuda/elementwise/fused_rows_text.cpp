@@ -33,11 +33,28 @@ struct Plus {
   _Pragma("unroll") for (int32 t = 0; t < AHEAD; ++t)                            \
     if (const int32 c = ((first + t) * LANES + team.lane) * WIDTH;               \
         (VECTORS % LANES == 0 && TURNS % AHEAD == 0) || c < COLUMNS)
+#define EACH_OF_LANE(c) for (int32 c = team.lane * WIDTH; c < COLUMNS; c += LANES * WIDTH)
+#define TEAMS (THREADS / LANES)
+
+// What the teams of a block add up of the columns of their rows.
+struct alignas(16) Sums {
+  float at[TEAMS * COLUMNS];
+};
+
+// When all teams are done.
+DEVICE void save(const Sums& sums, float* parts) {
+  for (int32 c = threadIdx.x; c < COLUMNS; c += THREADS) {
+    float sum = sums.at[c];
+    for (int32 slot = 1; slot < TEAMS; ++slot) sum += sums.at[slot * COLUMNS + c];
+    parts[(int64)blockIdx.x * COLUMNS + c] = sum;
+  }
+}
 )cuda";
 
 /// The names of values: inputs lie at x0, x1, .. from the beginning of the row on and are a0, a1,
 /// .., vectors of lanes or, where they do not move along a row, one value; results lie at y0, y1,
-/// .. and are b0, b1, ..; what member 3 is for a row is r3.
+/// .. and are b0, b1, ..; what member 3 is for a row is r3. What a team adds up of its rows for the
+/// sums of columns lies at s0, s1, ..
 class RowsText {
  public:
   RowsText(const FusionGroup& group, const FusedRows& rows) : group_(group), rows_(rows) {
@@ -58,19 +75,43 @@ class RowsText {
         name);
     text += R"cuda(
 const Team team = neighbours(LANES);
-const int64 number = (int64)blockIdx.x * (THREADS / LANES) + team.slot;
+)cuda";
+    text += column_sums();
+    text += R"cuda(
+_Pragma("unroll 1") for (int32 turn = 0; turn < ROWS_OF_TEAM; ++turn) {
+const int64 number = ((int64)blockIdx.x * ROWS_OF_TEAM + turn) * TEAMS + team.slot;
 const bool is_there = number < count;
 const Index row = (Index)(is_there ? number : count - 1);
 )cuda";
     text += row_offsets() + pointers();
     for (int turn = 0; turn <= last_; ++turn) text += of_rows(turn) + sums(turn);
-    return text + results() + "}\n";
+    return text + results() + "}\n" + column_results() + "}\n";
   }
 
  private:
   bool is_member(std::size_t operand) const { return operand >= group_.inputs.size(); }
   std::size_t member(std::size_t operand) const { return operand - group_.inputs.size(); }
   bool is_of_rows(std::size_t m) const { return rows_.is_of_rows(group_.members[m].output); }
+
+  std::string column_sums() const {
+    std::string text;
+    for (std::size_t k = 0; k < rows_.column_sums.size(); ++k) {
+      text += fmt::format(
+          "__shared__ Sums sums{0};\nfloat* const s{0} = sums{0}.at + team.slot * COLUMNS;\n", k);
+      text += fmt::format("EACH_OF_LANE(c) store(s{} + c, filled(0.0f));\n", k);
+    }
+    return text;
+  }
+
+  /// What the block leaves of the sums of columns, behind the results.
+  std::string column_results() const {
+    std::string text;
+    std::size_t place = rows_.inputs.size() + rows_.results.size();
+    for (std::size_t k = 0; k < rows_.column_sums.size(); ++k) {
+      text += fmt::format("save(sums{}, (float*)places.at[{}]);\n", k, place++);
+    }
+    return text.empty() ? "" : "__syncthreads();\n" + text;
+  }
 
   /// o0, o1, ..: which row of an operand belongs to the row, by the pattern of its moves.
   std::string row_offsets() const {
@@ -145,7 +186,7 @@ const Index row = (Index)(is_there ? number : count - 1);
     std::string declared, kept, stores, of_row;
     std::size_t result = 0;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
-      if (!group_.members[m].is_read) continue;
+      if (!group_.members[m].is_read || is_column_sum(group_.members[m])) continue;
       if (is_of_rows(m)) {
         of_row += fmt::format("*y{} = r{};\n", result++, m);
         continue;
@@ -157,15 +198,23 @@ const Index row = (Index)(is_there ? number : count - 1);
       stores += fmt::format("if (is_there) store(y{0} + c, b{0});\n", result);
       kept += fmt::format("b{}.at[l] = v_{};\n", result++, m);
     }
+    for (const std::size_t m : rows_.column_sums) need(group_.members[m].operands[0], needed);
     std::string text;
-    if (!whole.empty()) {
+    if (!whole.empty() || !rows_.column_sums.empty()) {
       Writer writer;
       const auto values = computed_all(writer, needed);
       std::string names;
+      for (std::size_t k = 0; k < rows_.column_sums.size(); ++k) {
+        const FusionGroup::Member& sum = group_.members[rows_.column_sums[k]];
+        declared += fmt::format("Lanes<float> t{0} = vector_at((const float*)s{0} + c);\n", k);
+        kept += fmt::format("t{}.at[l] += {};\n", k, operand_of(writer, sum, 0, values).number);
+        stores += fmt::format("if (is_there) store(s{0} + c, t{0});\n", k);
+      }
       for (const std::size_t m : whole) {
         names += fmt::format("const auto v_{} = {};\n", m, values.at(m).stored);
       }
-      text = loop(read_by({}, needed), declared, writer.statements() + names + kept, stores);
+      text = loop(read_by(rows_.column_sums, needed), declared, writer.statements() + names + kept,
+                  stores);
     }
     if (of_row.empty()) return text;
     // A result may stand where all lanes have read an operand.

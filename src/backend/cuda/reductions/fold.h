@@ -16,6 +16,8 @@ struct Fold {
   std::string defines;  ///< FOLD and NOTHING; READ: what is folded for each element
 };
 
+Fold sum();
+
 /// y = fold of x over `axes`, times a factor, which is 1 for whole numbers. Where each result is
 /// folded in parts, their results stand in `scratch` until they are folded in turn.
 struct FoldCall {

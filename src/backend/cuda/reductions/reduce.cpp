@@ -12,8 +12,6 @@
 namespace meshwork::cuda {
 namespace {
 
-Fold sum() { return {"reduce_sum", "#define READ\n#define FOLD added\n#define NOTHING 0\n"}; }
-
 Fold squares() {
   return {"sum_of_squares", "#define READ squared\n#define FOLD added\n#define NOTHING 0\n"};
 }

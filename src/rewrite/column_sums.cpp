@@ -1,0 +1,126 @@
+// scale_offset_sums(x, dy) of the last dimension -> sums of the columns of x dy and of dy, where a
+// pass computes dy or reads it: they are taken as it goes, so that dy need not be read again
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "graph/fusible.h"
+#include "graph/op_def.h"
+#include "graph/readers.h"
+#include "ops/ops.h"
+#include "rewrite/insertions.h"
+#include "rewrite/rewrite.h"
+
+namespace meshwork {
+namespace {
+
+class Splitting {
+ public:
+  Splitting(Graph& program, const Target& target)
+      : program_(program),
+        target_(target),
+        counts_(count_readers(program)),
+        readers_(reading_nodes(program)),
+        insertions_(program) {}
+
+  void run() {
+    for (const ValueId id : program_.ids()) {
+      if (node(id).op == &ops::kScaleOffsetSums && pays(id)) split(id);
+    }
+    insertions_.finish();
+  }
+
+ private:
+  const Node& node(ValueId id) const { return program_.node(id); }
+
+  bool pays(ValueId id) const {
+    const ValueId dy = node(id).inputs[1];
+    const Shape& global = program_.global_shape(dy);
+    const std::int64_t bytes = num_bytes({program_.type(dy).dtype, global});
+    return node(id).attrs.integer("axis") + 1 == std::ssize(global) &&
+           2 * global.back() <= target_.column_sums && bytes >= target_.launch_bytes &&
+           is_of_pass(id, dy);
+  }
+
+  /// Whether a pass of the phase of `id` computes `dy`, or one over its elements reads it.
+  bool is_of_pass(ValueId id, ValueId dy) const {
+    const auto is_member = [&](ValueId member) {
+      return is_fusible(program_, member) && node(member).phase == node(id).phase &&
+             program_.global_shape(member) == program_.global_shape(dy);
+    };
+    return is_member(dy) || std::ranges::any_of(readers_[dy], is_member);
+  }
+
+  /// y [2, c]: the sums of x dy, then those of dy.
+  void split(ValueId id) {
+    const ValueId x = node(id).inputs[0], dy = node(id).inputs[1];
+    const ValueId product = insertions_.add(id, ops::kMultiply, {x, dy}, {},
+                                            program_.type(dy).shape, program_.regions[dy]);
+    const std::vector<ValueId> sums{add_sums(id, product), add_sums(id, dy)};
+    const bool is_parted =
+        is_read_by_nodes(counts_, readers_, id) &&
+        std::ranges::all_of(readers_[id], [&](ValueId reader) { return is_row(reader); });
+    if (is_parted) {
+      for (const ValueId reader : readers_[id]) {
+        const auto row = static_cast<std::size_t>(node(reader).attrs.integer("start"));
+        turn_to_row(program_.node(reader), sums[row]);
+      }
+      return;
+    }
+    const std::vector<ValueId> rows{add_row(id, sums[0]), add_row(id, sums[1])};
+    Node& both = program_.node(id);
+    both.op = &ops::kConcatenate;
+    both.inputs = rows;
+    both.attrs = {{"axis", std::int64_t{0}}};
+  }
+
+  /// One of the two rows.
+  bool is_row(ValueId id) const {
+    const Attrs& attrs = node(id).attrs;
+    return node(id).op == &ops::kSlice && attrs.integer("axis") == 0 && attrs.integer("size") == 1;
+  }
+
+  ValueId add_sums(ValueId id, ValueId x) {
+    Shape leading(program_.type(x).shape.size() - 1);
+    std::iota(leading.begin(), leading.end(), 0);
+    const Region& both = program_.regions[id];
+    return insertions_.add(id, ops::kReduceSum, {x}, {{"axes", leading}, {"keepdims", false}},
+                           {node(id).type.shape.back()},
+                           {{both.global.back()}, {both.offset.back()}});
+  }
+
+  ValueId add_row(ValueId id, ValueId sums) {
+    const Region& both = program_.regions[id];
+    const Shape shape{1, node(id).type.shape.back()};
+    return insertions_.add(id, ops::kReshape, {sums}, {{"shape", shape}}, shape,
+                           {{1, both.global.back()}, {0, both.offset.back()}});
+  }
+
+  static void turn_to_row(Node& slice, ValueId sums) {
+    slice.op = &ops::kReshape;
+    slice.inputs = {sums};
+    slice.attrs = {{"shape", slice.type.shape}};
+  }
+
+  Graph& program_;
+  const Target& target_;
+  ValueMap<int> counts_;
+  ValueMap<std::vector<ValueId>> readers_;
+  Insertions insertions_;
+};
+
+void run(Graph& program, const Target& target) {
+  if (target.column_sums > 0) Splitting(program, target).run();
+}
+
+}  // namespace
+
+namespace rewriting {
+const RewriteDef kColumnSums{
+    .name = "column_sums",
+    .run = run,
+    .makes = {&ops::kMultiply, &ops::kReduceSum, &ops::kReshape, &ops::kConcatenate}};
+}  // namespace rewriting
+
+}  // namespace meshwork
