@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -38,6 +40,32 @@ bool needs_check(const Field& field) {
        place.name, place.what, place.sample, raw, scaled);
 }
 
+/// Whether finite numbers may be infinite as float32; what is normalized is made small before.
+bool may_overflow(const Field& field) {
+  return field.conversion.dtype == DType::kFloat32 && field.normalization.empty() &&
+         field.source->info().dtype == DType::kFloat64;
+}
+
+/// Elements of a sample, as it is stored.
+std::int64_t elements_of(const Field& field) {
+  return std::max<std::int64_t>(1, num_elements(field.stored_shape()));
+}
+
+void check_finite(const Field& field, std::int64_t sample, std::int64_t count,
+                  const std::byte* stored) {
+  const auto& [dtype, scale, offset] = field.conversion;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double raw = 0;
+    std::memcpy(&raw, stored + i * static_cast<std::int64_t>(sizeof raw), sizeof raw);
+    if (std::isinf(static_cast<float>(raw * scale + offset)) && std::isfinite(raw)) {
+      const SamplePlace place = field.source->place_of(sample + i / elements_of(field));
+      fail(ExitCode::kFile,
+           "{}: {} {}: {} is infinite in float32; mend the file, or give the field a scale",
+           place.name, place.what, place.sample, raw);
+    }
+  }
+}
+
 [[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
   const SamplePlace place = field.source->place_of(sample);
   if (field.table_rows > 0) {
@@ -64,12 +92,13 @@ bool needs_check(const Field& field) {
 
 void check_values(const Field& field, std::int64_t sample, std::int64_t count,
                   const std::byte* stored) {
+  if (may_overflow(field)) return check_finite(field, sample, count, stored);
   if (!needs_check(field)) return;
   constexpr std::int64_t kChunk = 1024;
   std::array<std::int32_t, kChunk> values;
   const DType dtype = field.source->info().dtype;
   const auto size = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t in_sample = std::max<std::int64_t>(1, num_elements(field.stored_shape()));
+  const std::int64_t in_sample = elements_of(field);
   for (std::int64_t done = 0; done < count; done += kChunk) {
     const std::byte* raw = stored + done * size;
     const std::int64_t some = std::min(kChunk, count - done);

@@ -159,6 +159,20 @@ TEST_CASE("values that int32 cannot hold are errors") {
                  dir.file("n") + ": sample 1: 1 * 0.5 + 0 = 0.5 is not an int32"));
 }
 
+TEST_CASE("finite numbers that float32 cannot hold are errors, but for those that are normalized") {
+  const TempDir dir;
+  dir.write("n.csv", "a,b\n1,3e38\n2,-1e39\n5,6\n");
+  const auto read = [&](const std::string& more) {
+    const data::Dataset opened = dataset(
+        dir, "{format: csv, splits: {train: n.csv}, x: {columns: b" + more + "}, y: {columns: a}}");
+    return floats(opened.split("train"), "x");
+  };
+  CHECK(contains(error_of([&] { read(""); }),
+                 dir.file("n.csv") + ": sample 1: -1e+39 is infinite in float32"));
+  CHECK(read(", scale: 0.1").size() == 3);
+  CHECK(read(", mean: 1.0e39, std: 1.0e38").size() == 3);
+}
+
 TEST_CASE("one-hot labels") {
   const TempDir dir;
   const data::Dataset opened = counting(dir, 3, ", y: {one_hot: 4}");
