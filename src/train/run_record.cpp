@@ -23,6 +23,14 @@ using OrderedJson = nlohmann::ordered_json;
 /// UTC, as ISO 8601 writes it.
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
+std::string file_in(const std::string& run_directory) { return run_directory + "/run.json"; }
+
+void add_end(OrderedJson& json, const char* status, ExitCode code) {
+  json["status"] = status;
+  json["exit_code"] = static_cast<int>(code);
+  json["ended"] = now();
+}
+
 OrderedJson describe_machine() {
   const DeviceDescription machine = describe_devices();
   return {{"host", machine.host},
@@ -56,7 +64,7 @@ OrderedJson describe(const StepTimes& times) {
 }  // namespace
 
 RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::string& command)
-    : path_(directory.path() + "/run.json"),
+    : path_(file_in(directory.path())),
       started_(steady_seconds()),
       json_(std::make_unique<OrderedJson>()) {
   const bool by_mpirun = launch_from_environment().by_mpirun;
@@ -124,9 +132,7 @@ void RunRecord::fail(ExitCode code, const std::string& message) {
 
 void RunRecord::end(const char* status, ExitCode code) {
   OrderedJson& json = *json_;
-  json["status"] = status;
-  json["exit_code"] = static_cast<int>(code);
-  json["ended"] = now();
+  add_end(json, status, code);
   json["seconds"] = steady_seconds() - started_;
   try {
     replace_file(path_, json_dump(json, 2) + "\n");
@@ -136,5 +142,17 @@ void RunRecord::end(const char* status, ExitCode code) {
 }
 
 std::string RunRecord::line() const { return json_dump(*json_); }
+
+void fail_record_in(const std::string& run_directory, ExitCode code, const std::string& message) {
+  const std::string path = file_in(run_directory);
+  try {
+    OrderedJson json = OrderedJson::parse(read_text_file(path), nullptr, false);
+    if (!json.is_object() || json.value("status", "") != "running") return;
+    json["message"] = message;
+    add_end(json, "failed", code);
+    replace_file(path, json_dump(json, 2) + "\n");
+  } catch (const Error&) {
+  }
+}
 
 }  // namespace meshwork

@@ -43,4 +43,8 @@ class RunRecord {
   std::unique_ptr<nlohmann::ordered_json> json_;
 };
 
+/// Has the record of a run that goes on say that it has failed, where the job ends at once and the
+/// device that keeps the record cannot. Where there is none, or it cannot be written, nothing is.
+void fail_record_in(const std::string& run_directory, ExitCode code, const std::string& message);
+
 }  // namespace meshwork

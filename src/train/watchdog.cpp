@@ -14,6 +14,7 @@
 #include "base/local_work.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
+#include "train/run_record.h"
 
 namespace meshwork {
 namespace {
@@ -62,6 +63,7 @@ Watchdog::Watchdog(const Job& job, HostGroup& hosts,
 }
 
 void Watchdog::stay_in(const std::string& run_directory) {
+  run_directory_ = run_directory;
   directory_ = run_directory + "/.stalled";
   remedy_ = ", --resume goes on from the last checkpoint";
   std::error_code ignored;
@@ -171,10 +173,15 @@ void Watchdog::look(double now) {
   }
   if (waited < limit_) return;
   if (is_first) {
-    say(fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here{}", waited,
-                    roll.text, remedy_));
+    const std::string message =
+        fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here{}", waited,
+                    roll.text, remedy_);
+    say(message);
     std::fflush(nullptr);
     fs::remove_all(directory_, ignored);
+    if (!run_directory_.empty()) {
+      fail_record_in(run_directory_, ExitCode::kCommunication, message);
+    }
     std::_Exit(static_cast<int>(ExitCode::kCommunication));
   }
   if (waited > limit_ + 5) std::_Exit(static_cast<int>(ExitCode::kCommunication));

@@ -60,9 +60,10 @@ class Watchdog {
   void stay_beside(const std::string& run_directory);
 
   HostGroup& hosts_;
-  const Progress* progress_;  ///< none: there is no session yet
-  double limit_;              ///< seconds; 0: nothing is watched
-  std::string directory_;     ///< for the files
+  const Progress* progress_;   ///< none: there is no session yet
+  double limit_;               ///< seconds; 0: nothing is watched
+  std::string run_directory_;  ///< whose record says how the run ends; "" of what is no fit
+  std::string directory_;      ///< for the files
   std::string remedy_;
   Sign last_;
   double since_ = 0;  ///< seconds of the ticker when it was first seen

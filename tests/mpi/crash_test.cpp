@@ -233,6 +233,10 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
       R"(; (rank 2 says|ranks [0-9, ]*\b2\b[0-9, ]* say) nothing: stopped, )";
   CHECK(has_match(ending.output, names_rank_2));
   CHECK(has_match(ending.output, "rank [013] is "));
+  const std::string record = read_text(run + "/run.json");
+  CHECK(contains(record, "\"status\": \"failed\""));
+  CHECK(contains(record, "\"exit_code\": 4"));
+  CHECK(contains(record, "\"message\": \"nothing got on for "));
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
