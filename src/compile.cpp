@@ -237,7 +237,7 @@ void local(DeviceCompilation& d) {
 }
 
 void order(DeviceCompilation& d) {
-  d.plan.program = update_early(with_overwrite_edges(std::move(d.plan.program)));
+  d.plan.program = arranged(with_overwrite_edges(std::move(d.plan.program)), d.global.target);
 }
 
 void fuse_elementwise(DeviceCompilation& d) {

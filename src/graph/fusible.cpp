@@ -62,4 +62,8 @@ bool is_widening(const Graph& program, ValueId id) {
          size_of(program.type(node.inputs[0]).dtype) < size_of(node.type.dtype);
 }
 
+bool is_narrowing(const Graph& program, ValueId id) {
+  return is_fusible(program, id) && is_narrow_float(program.type(id).dtype);
+}
+
 }  // namespace meshwork

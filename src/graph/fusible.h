@@ -21,5 +21,7 @@ bool is_column_sum(const Graph& program, ValueId id);
 
 /// Whether a node makes float32 of a narrower type: of what it reads less than of what it gives.
 bool is_widening(const Graph& program, ValueId id);
+/// Whether a node makes a float of 16 bits of float32.
+bool is_narrowing(const Graph& program, ValueId id);
 
 }  // namespace meshwork

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <functional>
 #include <queue>
 #include <vector>
 
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -16,6 +18,7 @@ class Ordering {
   explicit Ordering(const Graph& graph)
       : graph_(graph),
         before_(predecessors(graph)),
+        readers_(reading_nodes(graph)),
         role_(graph.nodes.size(), Role::kFixed),
         waits_(graph.nodes.size(), 0),
         waiting_(graph.nodes.size()),
@@ -24,9 +27,12 @@ class Ordering {
     find_dependencies();
   }
 
-  std::vector<ValueId> run() {
+  std::vector<ValueId> run(bool copies_first) {
     for (const ValueId id : graph_.ids()) {
       if (is_leaf(graph_.node(id))) emit(id);
+    }
+    for (const ValueId id : graph_.ids()) {
+      if (copies_first && is_kept_copy(id)) emit(id);
     }
     for (const ValueId id : graph_.ids()) {
       const bool waits = role_[id] == Role::kUpdate && waits_[id] > 0;
@@ -49,6 +55,17 @@ class Ordering {
     kUpdate,  ///< comes as soon as its operands are there
     kFree,    ///< depends on no gradient: comes when it is read
   };
+
+  /// Whether it is a weight of 16 bits that is kept for the backward pass, until when it takes its
+  /// place in any case.
+  bool is_kept_copy(ValueId id) const {
+    const Node& node = graph_.node(id);
+    if (!is_narrowing(graph_, id) || node.phase != Phase::kForward) return false;
+    if (graph_.node(node.inputs[0]).op->leaf != Leaf::kVariable) return false;
+    return std::ranges::any_of(readers_[id], [&](ValueId reader) {
+      return graph_.node(reader).phase == Phase::kBackward;
+    });
+  }
 
   void find_roles() {
     ValueMap<bool> is_new_value(graph_.nodes.size(), false);
@@ -101,7 +118,8 @@ class Ordering {
   }
 
   const Graph& graph_;
-  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
+  ValueMap<std::vector<ValueId>> before_;   ///< nodes that must run before each
+  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each value
   ValueMap<Role> role_;
   ValueMap<int> waits_;                     ///< of updates: for how many nodes
   ValueMap<std::vector<ValueId>> waiting_;  ///< updates that wait for a node
@@ -112,8 +130,8 @@ class Ordering {
 
 }  // namespace
 
-Graph update_early(Graph program) {
-  const std::vector<ValueId> order = Ordering(program).run();
+Graph arranged(Graph program, const Target& target) {
+  const std::vector<ValueId> order = Ordering(program).run(target.launch_bytes > 0);
   return in_order(std::move(program), order);
 }
 

@@ -86,7 +86,9 @@ Graph with_overwrite_edges(Graph program);
 
 /// The program with every update, and all that only updates need, right behind its last operand:
 /// a gradient is freed before the next one comes. What hangs on communication stays in its place.
-Graph update_early(Graph program);
+/// Where launching costs, weights of 16 bits that are kept for the backward pass stand first, side
+/// by side.
+Graph arranged(Graph program, const Target& target);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective
 /// starts when its operand is there, and what control edges name, and finishes before its first

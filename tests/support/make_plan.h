@@ -12,7 +12,7 @@ namespace meshwork::testing {
 inline Plan make_plan(Graph program, const MemoryQuery& query, bool fusions = true) {
   static const Target kTarget = cpu_target(1);
   Plan plan;
-  Fused fused{update_early(with_overwrite_edges(std::move(program))), {}};
+  Fused fused{arranged(with_overwrite_edges(std::move(program)), kTarget), {}};
   if (fusions) fused = find_fusion_groups(std::move(fused.program), kTarget);
   plan.program = std::move(fused.program);
   schedule(plan, kTarget, fused.fusion);
