@@ -121,12 +121,23 @@ T wild_number(std::uint64_t seed, std::uint64_t i) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes of scratch, which are asked for before there is memory.
+std::int64_t workspace_of(const Backend& backend, FusionGroup group) {
+  for (TensorView& input : group.inputs) input.data = nullptr;
+  for (FusionGroup::Member& member : group.members) member.output.data = nullptr;
+  return backend.fusion_workspace(group);
+}
+
+}  // namespace
+
 std::vector<HostTensor> run_fusion(Backend& backend, const FusionGroup& group, bool shifted,
                                    const BindFusion& bind) {
   const std::unique_ptr<Stream> stream = backend.device().make_stream();
   Mirror mirror(backend, *stream, shifted);
   FusionGroup args = mirror.placed(group);
-  args.workspace = mirror.allocate(backend.fusion_workspace(args));
+  args.workspace = mirror.allocate(workspace_of(backend, group));
   const Launch launch = bind ? bind(args, *stream) : backend.bind_fusion(args, *stream);
   launch();
   std::vector<HostTensor> results;
@@ -141,7 +152,7 @@ std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup
   std::vector<FusionGroup> placed;
   for (const FusionGroup& pass : passes) {
     placed.push_back(mirror.placed(pass));
-    placed.back().workspace = mirror.allocate(backend.fusion_workspace(pass));
+    placed.back().workspace = mirror.allocate(workspace_of(backend, pass));
   }
   backend.bind_passes(placed, *stream)();
   std::vector<HostTensor> results;

@@ -64,24 +64,39 @@ std::int32_t lanes_of(const FusedRows& rows) {
   return is_long || kThreads / lanes * columns > kSharedSums ? 2 * kThreads : lanes;
 }
 
-/// The sums that blocks leave, one behind the other, and how they are added up; without memory
-/// while it is being planned.
-std::vector<FoldCall> folds_of(const FusionGroup& group, const FusedRows& rows,
-                               std::int64_t& bytes) {
-  const auto place = [&](std::int64_t more) {
-    std::byte* const at = group.workspace == nullptr ? nullptr : group.workspace + bytes;
-    bytes += rounded_up(more, kVectorBytes);
-    return at;
-  };
-  bytes = 0;
+/// What so many blocks leave of the sums of some columns.
+TensorView parts_of(std::int64_t blocks, std::int64_t columns) {
+  TensorView parts;
+  parts.type = {DType::kFloat32, {blocks, columns}};
+  return parts;
+}
+
+/// Bytes of the parts of a sum of columns, and of what adds them up: of as many blocks as there may
+/// be, wherever values begin.
+struct SumBytes {
+  std::int64_t parts, scratch;
+
+  explicit SumBytes(const FusedRows& rows) {
+    const std::int64_t most = std::min(num_elements(rows.shape.rows), kMostParts);
+    const TensorView all = parts_of(most, rows.shape.row);
+    parts = rounded_up(num_bytes(all.type), kVectorBytes);
+    scratch = rounded_up(fold_scratch(all, {0}, rows.shape.row), kVectorBytes);
+  }
+};
+
+/// How the sums that blocks leave, one behind the other, are added up.
+std::vector<FoldCall> folds_of(const FusionGroup& group, const FusedRows& rows) {
+  const SumBytes bytes(rows);
+  std::byte* place = group.workspace;
   std::vector<FoldCall> folds;
   for (const std::size_t m : rows.column_sums) {
-    TensorView parts, sums = group.members[m].output;
-    parts.type = {DType::kFloat32, {rows.blocks, rows.shape.row}};
-    parts.data = place(num_bytes(parts.type));
+    TensorView parts = parts_of(rows.blocks, rows.shape.row), sums = group.members[m].output;
+    MW_CHECK(num_bytes(parts.type) <= bytes.parts &&
+             fold_scratch(parts, {0}, rows.shape.row) <= bytes.scratch);
+    parts.data = place;
     sums.type.shape = {rows.shape.row};
-    const std::int64_t scratch = fold_scratch(parts, {0}, rows.shape.row);
-    folds.push_back({parts, sums, {0}, sum(), sum(), place(scratch)});
+    folds.push_back({parts, sums, {0}, sum(), sum(), place + bytes.parts});
+    place += bytes.parts + bytes.scratch;
   }
   return folds;
 }
@@ -145,20 +160,20 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
   lanes = lanes_of(*this);
   threads = std::max(kThreads, lanes);
   const std::int64_t count = num_elements(shape.rows), teams = threads / lanes;
-  rows_of_team = column_sums.empty() ? 1 : std::max<std::int64_t>(1, count / (teams * kMostParts));
+  rows_of_team = 1;
+  if (!column_sums.empty() && count > 0) rows_of_team = ceil_divide(count, teams * kMostParts);
   blocks = ceil_divide(count, teams * rows_of_team);
 }
 
 std::int64_t rows_workspace(const FusionGroup& group) {
-  std::int64_t bytes = 0;
-  folds_of(group, FusedRows(group), bytes);
-  return bytes;
+  const FusedRows rows(group);
+  const SumBytes bytes(rows);
+  return std::ssize(rows.column_sums) * (bytes.parts + bytes.scratch);
 }
 
 Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   const FusedRows rows(group);
-  std::int64_t bytes = 0;
-  const std::vector<FoldCall> folds = folds_of(group, rows, bytes);
+  const std::vector<FoldCall> folds = folds_of(group, rows);
   std::vector<Launch> launches;
   if (rows.blocks > 0) launches.push_back(bind_kernel(group, rows, folds, stream));
   if (!folds.empty()) launches.push_back(bind_folds(folds, stream));
