@@ -6,76 +6,18 @@
 #include <string>
 #include <utility>
 
-#include "graph/dim_rule.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
+#include "plan/by_rows.h"
 #include "plan/pass_constants.h"
+#include "plan/pass_elements.h"
 
 namespace meshwork {
 namespace {
 
-/// An eighth of a cache; larger values are not in it from one node to the next. 0: the target has
-/// no cache in which rows would stay until the pass over them is done.
-std::int64_t near_bytes(const Target& target) { return target.cache / 8; }
-
-std::int64_t global_bytes(const Graph& program, ValueId id) {
-  return num_bytes({DType::kFloat32, program.global_shape(id)});
-}
-
-/// y [m, n] = x w, x either [m, k] or [k, m]: rows of it can be computed by themselves. An eighth
-/// of a cache holds all of w [k, n], which is read for every block of rows, but not y until it is
-/// read.
-bool is_product_by_rows(const Graph& program, ValueId id, const Target& target) {
-  const Node& node = program.node(id);
-  if (!node.op->sums_products || program.type(id).dtype != DType::kFloat32) return false;
-  const ValueId x = node.inputs[0], w = node.inputs[1];
-  const std::int64_t near = near_bytes(target);
-  if (global_bytes(program, id) < near || global_bytes(program, w) > near || x == w) return false;
-  const bool of_matrices = program.type(id).shape.size() == 2 &&
-                           program.type(x).shape.size() == 2 && program.type(w).shape.size() == 2;
-  if (!of_matrices || program.type(x).dtype != DType::kFloat32) return false;
-  const DimRule rule = rule_of(program, node);
-  const int row = DimRule::major_factor(rule.output, 0);
-  const int column = DimRule::major_factor(rule.output, 1);
-  return DimRule::contains(rule.inputs[0], row) && !DimRule::contains(rule.inputs[0], column) &&
-         DimRule::major_factor(rule.inputs[1], 1) == column;
-}
-
-/// Rows that are added up are as fast to compute by themselves, whatever reads them.
-bool is_sum_by_rows(const Graph& program, ValueId id, const Target& target) {
-  return program.node(id).op->adds_rows && program.type(id).dtype == DType::kFloat32 &&
-         program.type(id).shape.size() == 2 && global_bytes(program, id) >= near_bytes(target);
-}
-
 /// A row is worth a sum within a pass from so many elements on.
 constexpr std::int64_t kShortestRow = 16;
-
-/// The elements that a pass goes over. Where it adds up rows of them, their sums and what is made
-/// of these have the same shape with one element in place of each row.
-struct Elements {
-  Shape shape;
-  bool has_rows = false;  ///< whole ones, which no other device has a part of
-  bool adds_rows = false;
-};
-
-Shape of_rows(Shape shape) {
-  if (!shape.empty()) shape.back() = 1;
-  return shape;
-}
-
-/// What a pass over both goes over; one goes over what the other has for a row only where that adds
-/// up rows. Extents of one device do not count: all devices must come to the same order of
-/// collectives. Of equal global shapes the parts are equal, too, since the one node reads the other
-/// elementwise or row by row. Whether a row is whole is the same on all devices, too.
-std::optional<Elements> joined(const Elements& a, const Elements& b) {
-  const bool adds_rows = a.adds_rows || b.adds_rows;
-  if (adds_rows && !(a.has_rows && b.has_rows)) return std::nullopt;
-  if (a.shape == b.shape) return Elements{a.shape, a.has_rows, adds_rows};
-  if (b.adds_rows && a.shape == of_rows(b.shape)) return b;
-  if (a.adds_rows && b.shape == of_rows(a.shape)) return a;
-  return std::nullopt;
-}
 
 struct Order {
   std::vector<ValueId> nodes;
@@ -93,7 +35,7 @@ class FusionFinder {
         is_output_(program.nodes.size(), false) {
     for (const int i : program.ids()) {
       units_.push_back({i});
-      elements_.push_back(elements_of(i));
+      elements_.push_back(elements_of(program, i));
       unit_of_.push_back(i);
       order_.push_back(i);
       position_.push_back(i);
@@ -124,18 +66,9 @@ class FusionFinder {
  private:
   static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
 
-  /// A sum goes over what it adds up.
-  Elements elements_of(ValueId id) const {
-    const bool adds_rows = is_row_sum(program_, id);
-    const ValueId x = adds_rows ? program_.node(id).inputs[0] : id;
-    const Shape& global = program_.global_shape(x);
-    const bool has_rows = !global.empty() && program_.type(x).shape.back() == global.back();
-    return {global, has_rows, adds_rows};
-  }
-
   bool may_pass(ValueId id) const {
     if (!is_row_sum(program_, id)) return is_fusible(program_, id);
-    const Elements elements = elements_of(id);
+    const PassElements elements = elements_of(program_, id);
     const std::int64_t row = elements.shape.back();
     return elements.has_rows && row >= kShortestRow && row <= target_.longest_row;
   }
@@ -191,7 +124,7 @@ class FusionFinder {
     if (program_.node(member).phase != program_.node(id).phase) return false;
     if (!may_keep_columns(pass, added.back()) || reads(pass, id)) return false;
     const bool is_before = position_[slot(pass)] < position_[slot(sum)];
-    const Elements elements = elements_[slot(pass)];
+    const PassElements elements = elements_[slot(pass)];
     is_before ? join(pass, sum) : join(sum, pass);
     if (unit_of_[id] != unit_of_[member]) return false;
     elements_[slot(unit_of_[id])] = elements;
@@ -380,7 +313,7 @@ class FusionFinder {
   ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
   ValueMap<bool> is_output_;
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
-  std::vector<Elements> elements_;           ///< of each unit
+  std::vector<PassElements> elements_;       ///< of each unit
   ValueMap<int> unit_of_;                    ///< of each node
   std::vector<int> order_;
   std::vector<int> position_;  ///< of each unit in the order
