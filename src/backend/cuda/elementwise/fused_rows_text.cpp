@@ -41,12 +41,14 @@ struct alignas(16) Sums {
   float at[TEAMS * COLUMNS];
 };
 
-// When all teams are done.
-DEVICE void save(const Sums& sums, float* parts) {
+// When all teams are done: those of half of them are added to the others', and so on.
+DEVICE void save(Sums& sums, float* parts) {
+  for (int32 some = TEAMS / 2 * COLUMNS; some >= COLUMNS; some /= 2) {
+    for (int32 i = threadIdx.x; i < some; i += THREADS) sums.at[i] += sums.at[some + i];
+    __syncthreads();
+  }
   for (int32 c = threadIdx.x; c < COLUMNS; c += THREADS) {
-    float sum = sums.at[c];
-    for (int32 slot = 1; slot < TEAMS; ++slot) sum += sums.at[slot * COLUMNS + c];
-    parts[(int64)blockIdx.x * COLUMNS + c] = sum;
+    parts[(int64)blockIdx.x * COLUMNS + c] = sums.at[c];
   }
 }
 )cuda";
