@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -237,17 +238,28 @@ class FusionFinder {
   /// search has marked what the second one needs: that is nothing, or nothing there reads the
   /// first.
   bool may_meet(int first, int second) const {
-    bool is_needed = false, is_read = false;
-    for (int place = position_[slot(first)] + 1; place < position_[slot(second)]; ++place) {
-      const int unit = order_[slot(place)];
-      is_needed = is_needed || seen_[slot(unit)] == search_;
-      for (const ValueId id : units_[slot(unit)]) {
-        is_read = is_read || std::ranges::any_of(before_[id], [&](ValueId before) {
-                    return unit_of_[before] == first;
-                  });
-      }
-    }
-    return !is_needed || !is_read;
+    return !needs_between(first, second) || !is_read_between(first, second);
+  }
+
+  std::span<const int> between(int first, int second) const {
+    const auto begin = slot(position_[slot(first)]) + 1;
+    return std::span(order_).subspan(begin, slot(position_[slot(second)]) - begin);
+  }
+
+  /// Whether the second needs something there, as the last search has marked it.
+  bool needs_between(int first, int second) const {
+    return std::ranges::any_of(between(first, second),
+                               [&](int unit) { return seen_[slot(unit)] == search_; });
+  }
+
+  /// Whether something there has to wait for the first.
+  bool is_read_between(int first, int second) const {
+    return std::ranges::any_of(between(first, second), [&](int unit) {
+      return std::ranges::any_of(units_[slot(unit)], [&](ValueId id) {
+        return std::ranges::any_of(before_[id],
+                                   [&](ValueId before) { return unit_of_[before] == first; });
+      });
+    });
   }
 
   /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands
@@ -264,6 +276,7 @@ class FusionFinder {
 
   /// Joins two units that may_join() was asked for last.
   void join_found(int first, int second) {
+    reorder(first, second);
     std::vector<ValueId>& joined = units_[slot(second)];
     for (const ValueId id : units_[slot(first)]) {
       unit_of_[id] = second;
@@ -271,7 +284,6 @@ class FusionFinder {
     }
     units_[slot(first)].clear();
     std::sort(joined.begin(), joined.end());
-    reorder(first, second);
   }
 
   /// Marks the units behind `first` that `second` needs; false if one of them needs `first`.
@@ -295,12 +307,16 @@ class FusionFinder {
     return true;
   }
 
-  /// From the place of `first` on: what `second` needs, the two together, the others.
+  /// Puts the two beside each other. Where nothing between them waits for `first`, that comes to
+  /// `second`, and all else stays in its turn: updates, which free gradients, among it. Else from
+  /// the place of `first` on stand what `second` needs, the two, the others.
   void reorder(int first, int second) {
     const auto begin = order_.begin() + position_[slot(first)];
     const auto end = order_.begin() + position_[slot(second)] + 1;
+    const bool first_comes = needs_between(first, second) && !is_read_between(first, second);
     const auto place = [&](int unit) {
-      return unit == second ? 1 : unit == first || seen_[slot(unit)] != search_ ? 2 : 0;
+      if (unit == first || unit == second) return unit == first ? 1 : 2;
+      return first_comes || seen_[slot(unit)] == search_ ? 0 : 3;
     };
     std::stable_sort(begin, end, [&](int a, int b) { return place(a) < place(b); });
     for (auto unit = begin; unit != end; ++unit) {

@@ -110,6 +110,17 @@ TEST_CASE("a fusion group goes around what does not depend on it") {
   CHECK(instructions(p.plan()) == "reduce_sum | square divide | reduce_sum");
 }
 
+TEST_CASE("what stands between two nodes that run together stays in its turn") {
+  Program p;
+  const ValueId x = p.input("x"), w = p.input("w"), v = p.input("v", {9});
+  const ValueId square = p.add(ops::kSquare, {x});
+  const ValueId root = p.add(ops::kSqrt, {v});
+  const ValueId sums = p.add(ops::kReduceSum, {w}, {{"axes", Shape{1}}, {"keepdims", true}});
+  const ValueId y = p.add(ops::kDivide, {square, sums});
+  p.graph.outputs = {{"root", root}, {"y", y}};
+  CHECK(instructions(p.plan()) == "sqrt | reduce_sum | square divide");
+}
+
 TEST_CASE("nodes of other shapes and of other phases stay apart") {
   Program p;
   const ValueId x = p.input("x"), row = p.input("row", {6});
