@@ -166,8 +166,9 @@ TEST_CASE("crossentropy, its gradient and the greatest logit are one kernel, wit
         rows, [&](std::int64_t i) { return static_cast<double>(i * 7 % (shape.back() + 2)) - 1; });
     const TensorType losses{DType::kFloat32, rows.shape};
     const DType wide = DType::kFloat32, narrow = DType::kBFloat16;
-    for (const auto& [logit, dtype] :
+    for (const auto& dtypes :
          {std::pair(wide, wide), std::pair(wide, narrow), std::pair(narrow, narrow)}) {
+      const DType logit = dtypes.first, dtype = dtypes.second;
       const HostTensor x = noise({logit, shape}, 5, 4);
       for (const bool in_place : {false, true}) {
         if (in_place && dtype != logit) continue;

@@ -42,9 +42,9 @@ struct FusedRows {
 /// the work of some lanes, of a warp or of a block. They go over it once for the sums that need no
 /// other, once for those that need these, and so on, and once for all results, which are stored
 /// then: what is read again comes from the cache. Its source depends on formulas, dtypes and the
-/// length of rows, which tells how much each lane can load ahead; other extents are parameters.
-/// Each block leaves its sums of columns in the workspace, [blocks, columns] for each of them,
-/// where they are added up in turn.
+/// length of rows, which tells how much each lane can load ahead; other extents are parameters,
+/// but for how many rows a lane goes over where columns are added up. Each block leaves its sums of
+/// columns in the workspace, [blocks, columns] for each of them, where they are added up in turn.
 Launch bind_rows(const FusionGroup& group, CudaStream& stream);
 std::int64_t rows_workspace(const FusionGroup& group);
 
