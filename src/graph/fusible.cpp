@@ -50,10 +50,14 @@ bool is_column_sum(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
   if (!node.op->sums || !is_float32(node.type.dtype)) return false;
   const TensorType& x = program.type(node.inputs[0]);
-  Shape leading(x.shape.empty() ? 0 : x.shape.size() - 1);
-  std::iota(leading.begin(), leading.end(), 0);
-  return !leading.empty() && (is_float32(x.dtype) || is_narrow_float(x.dtype)) &&
-         node.attrs.integers("axes") == leading;
+  return x.shape.size() > 1 && (is_float32(x.dtype) || is_narrow_float(x.dtype)) &&
+         node.attrs.integers("axes") == axes_of_columns(x.shape);
+}
+
+std::vector<std::int64_t> axes_of_columns(const Shape& shape) {
+  std::vector<std::int64_t> axes(shape.size() - 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 bool is_widening(const Graph& program, ValueId id) {

@@ -19,6 +19,9 @@ bool is_row_sum(const Graph& program, ValueId id);
 /// but the last one, in float32.
 bool is_column_sum(const Graph& program, ValueId id);
 
+/// The dimensions that it adds up: of [2, 3, 4] these are {0, 1}.
+std::vector<std::int64_t> axes_of_columns(const Shape& shape);
+
 /// Whether a node makes float32 of a narrower type: of what it reads less than of what it gives.
 bool is_widening(const Graph& program, ValueId id);
 /// Whether a node makes a float of 16 bits of float32.

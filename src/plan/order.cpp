@@ -18,7 +18,6 @@ class Ordering {
   explicit Ordering(const Graph& graph)
       : graph_(graph),
         before_(predecessors(graph)),
-        readers_(reading_nodes(graph)),
         role_(graph.nodes.size(), Role::kFixed),
         waits_(graph.nodes.size(), 0),
         waiting_(graph.nodes.size()),
@@ -31,9 +30,7 @@ class Ordering {
     for (const ValueId id : graph_.ids()) {
       if (is_leaf(graph_.node(id))) emit(id);
     }
-    for (const ValueId id : graph_.ids()) {
-      if (copies_first && is_kept_copy(id)) emit(id);
-    }
+    if (copies_first) emit_kept_copies();
     for (const ValueId id : graph_.ids()) {
       const bool waits = role_[id] == Role::kUpdate && waits_[id] > 0;
       if (!done_[id] && !waits && role_[id] != Role::kFree) emit(id);
@@ -56,15 +53,23 @@ class Ordering {
     kFree,    ///< depends on no gradient: comes when it is read
   };
 
-  /// Whether it is a weight of 16 bits that is kept for the backward pass, until when it takes its
-  /// place in any case.
-  bool is_kept_copy(ValueId id) const {
+  /// Weights of 16 bits that are kept for the backward pass, until when they take their places in
+  /// any case.
+  void emit_kept_copies() {
+    const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph_);
+    for (const ValueId id : graph_.ids()) {
+      const bool is_kept =
+          is_copy_of_weight(id) && std::ranges::any_of(readers[id], [&](ValueId by) {
+            return graph_.node(by).phase == Phase::kBackward;
+          });
+      if (is_kept) emit(id);
+    }
+  }
+
+  bool is_copy_of_weight(ValueId id) const {
     const Node& node = graph_.node(id);
-    if (!is_narrowing(graph_, id) || node.phase != Phase::kForward) return false;
-    if (graph_.node(node.inputs[0]).op->leaf != Leaf::kVariable) return false;
-    return std::ranges::any_of(readers_[id], [&](ValueId reader) {
-      return graph_.node(reader).phase == Phase::kBackward;
-    });
+    return is_narrowing(graph_, id) && node.phase == Phase::kForward &&
+           graph_.node(node.inputs[0]).op->leaf == Leaf::kVariable;
   }
 
   void find_roles() {
@@ -118,8 +123,7 @@ class Ordering {
   }
 
   const Graph& graph_;
-  ValueMap<std::vector<ValueId>> before_;   ///< nodes that must run before each
-  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each value
+  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
   ValueMap<Role> role_;
   ValueMap<int> waits_;                     ///< of updates: for how many nodes
   ValueMap<std::vector<ValueId>> waiting_;  ///< updates that wait for a node

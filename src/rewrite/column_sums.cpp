@@ -1,7 +1,6 @@
 // scale_offset_sums(x, dy) of the last dimension -> sums of the columns of x dy and of dy, where a
 // pass computes dy or reads it: they are taken as it goes, so that dy need not be read again
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -82,10 +81,9 @@ class Splitting {
   }
 
   ValueId add_sums(ValueId id, ValueId x) {
-    Shape leading(program_.type(x).shape.size() - 1);
-    std::iota(leading.begin(), leading.end(), 0);
+    const auto axes = axes_of_columns(program_.type(x).shape);
     const Region& both = program_.regions[id];
-    return insertions_.add(id, ops::kReduceSum, {x}, {{"axes", leading}, {"keepdims", false}},
+    return insertions_.add(id, ops::kReduceSum, {x}, {{"axes", axes}, {"keepdims", false}},
                            {node(id).type.shape.back()},
                            {{both.global.back()}, {both.offset.back()}});
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -20,13 +21,6 @@ struct Replacement {
   std::vector<ValueId> inputs;
   Attrs attrs = {};
 };
-
-/// Whether `id` is a float of 16 bits that was widened.
-bool is_widened(const Graph& program, ValueId id) {
-  const Node& cast = program.node(id);
-  return cast.op == &ops::kCast && cast.type.dtype == DType::kFloat32 &&
-         is_narrow_float(program.type(cast.inputs[0]).dtype);
-}
 
 class Finder {
  public:
@@ -67,7 +61,7 @@ class Finder {
   /// The logits whose logarithms are `log`, before they were widened.
   ValueId logits(ValueId log) const {
     const ValueId x = node(log).inputs[0];
-    return is_widened(program_, x) ? node(x).inputs[0] : x;
+    return is_widening(program_, x) ? node(x).inputs[0] : x;
   }
 
   std::optional<Replacement> loss(ValueId log, ValueId pick) const {
@@ -135,7 +129,7 @@ class Finder {
 
 /// Widened numbers have their greatest where the numbers have it.
 void read_narrow(const Graph& program, Node& node) {
-  if (node.op != &ops::kArgMax || !is_widened(program, node.inputs[0])) return;
+  if (node.op != &ops::kArgMax || !is_widening(program, node.inputs[0])) return;
   node.inputs[0] = program.node(node.inputs[0]).inputs[0];
 }
 

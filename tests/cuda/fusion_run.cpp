@@ -1,5 +1,6 @@
 #include "cuda/fusion_run.h"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,10 +120,6 @@ T wild_number(std::uint64_t seed, std::uint64_t i) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Bytes of scratch, which are asked for before there is memory.
 std::int64_t workspace_of(const Backend& backend, FusionGroup group) {
   for (TensorView& input : group.inputs) input.data = nullptr;
@@ -164,6 +161,26 @@ std::string bit_difference(const HostTensor& a, const HostTensor& b) {
   MW_CHECK(a.type == b.type);
   return with_elements(a.type.dtype,
                        [&](auto number) { return bit_difference_of<decltype(number)>(a, b); });
+}
+
+void check_same(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(bit_difference(found[i], expected[i]) == "");
+}
+
+void check_near(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<double> a = to_doubles(found[i]), b = to_doubles(expected[i]);
+    REQUIRE(a.size() == b.size());
+    double greatest = 1, difference = 0;
+    for (const double each : b) greatest = std::max(greatest, std::abs(each));
+    const double tolerance = found[i].type.dtype == DType::kFloat32 ? 1e-5 : 1e-2;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      difference = std::max(difference, std::abs(a[j] - b[j]) / greatest);
+    }
+    CHECK(difference <= tolerance);
+  }
 }
 
 bool rounds_otherwise(std::string_view op) {

@@ -27,6 +27,11 @@ std::vector<HostTensor> run_passes(Backend& backend, std::span<const FusionGroup
 /// "" if all bits are the same, but for those of NaN; else the first element that differs.
 std::string bit_difference(const HostTensor& a, const HostTensor& b);
 
+/// Checks that all results are alike: to the bit, or where sums are taken in another order, to 1e-5
+/// of the greatest element, 1e-2 of floats of 16 bits.
+void check_same(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected);
+void check_near(const std::vector<HostTensor>& found, const std::vector<HostTensor>& expected);
+
 /// Whether a GPU gives other bits for an op: of functions of a library, or by rounding once where
 /// processors round twice.
 bool rounds_otherwise(std::string_view op);
