@@ -258,6 +258,31 @@ TEST_CASE("GPU devices: a call that is started again and again, unwatched") {
   });
 }
 
+TEST_CASE("GPU devices: a call that goes away before its kernels have run") {
+  constexpr std::int64_t kBytes = std::int64_t{32} << 20U;
+  run_devices(2, [](World& world) {
+    std::function<void()> before_share = [] {};
+    const auto watch = [&](int /*meeting*/, bool is_over) {
+      if (is_over) before_share();
+    };
+    Member member(world, std::make_shared<WatchedHosts>(world.devices, watch));
+    const auto from = member.device->allocate(kBytes), to = member.device->allocate(kBytes);
+    Sum sum(member, 10);
+    // Device 1 reads the slots late, when device 0 has let go of them.
+    if (member.rank == 1) {
+      before_share = [&] {
+        auto& stream = cuda::cuda_stream(*member.stream);
+        for (int i = 0; i < 50; ++i) stream.copy(to.get(), from.get(), kBytes);
+      };
+    }
+    sum.call->start();
+    if (member.rank == 0) sum.call.reset();
+    world.hosts->barrier();
+    sum.call.reset();
+    CHECK(member.fetch(sum.memory, 10) == std::vector<float>(10, 2.0F));
+  });
+}
+
 TEST_CASE("GPU devices that prepare or start different calls are found out") {
   const auto mismatch = [](const CollectiveCall& first, const CollectiveCall& odd) {
     run_devices(3, [&](World& world) {

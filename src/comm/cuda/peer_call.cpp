@@ -46,8 +46,10 @@ class PeerCall final : public PreparedCall {
     for (std::size_t parity = 0; parity < 2; ++parity) share_[parity] = bind(parity);
   }
 
+  /// Its kernels may still be at the slots of others, whose memory goes away with the last holder.
   ~PeerCall() override {
     if (is_pending_ && peers_.are_threads) leave();
+    stream_.drain();
   }
 
   void start() override {
