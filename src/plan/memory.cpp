@@ -6,9 +6,9 @@
 #include "base/check.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
-#include "graph/views.h"
 #include "plan/packing.h"
 #include "plan/plan.h"
+#include "plan/uses.h"
 #include "plan/writers.h"
 
 namespace meshwork {
@@ -27,10 +27,10 @@ class Memory {
         target_(target),
         reserved_(reserved),
         graph_(plan.program),
+        uses_(plan),
         place_(graph_.nodes.size()) {}
 
   void run() {
-    find_uses();
     place_variables();
     place_inputs();
     place_joined();
@@ -77,53 +77,6 @@ class Memory {
     }
   }
 
-  /// last_use_[v]: the last instruction that reads v, itself or through a view; end() for results.
-  void find_uses() {
-    const std::size_t count = graph_.nodes.size();
-    last_use_.assign(count, -1);
-    made_by_.assign(count, -1);
-    root_.resize(count);
-    shown_from_.assign(count, 0);
-    finish_of_.assign(plan_.instructions.size(), -1);
-    for (const ValueId id : graph_.ids()) {
-      const auto offset = view_offset(graph_, id);
-      root_[id] = id;
-      if (!offset) continue;
-      const ValueId operand = graph_.node(id).inputs[0];
-      root_[id] = root_[operand];
-      shown_from_[id] = shown_from_[operand] + *offset;
-    }
-    for (int i = 0; i < end(); ++i) {
-      for (const ValueId id : instruction(i).nodes) {
-        made_by_[id] = i;
-        touch(id, i);
-        for (const ValueId input : graph_.node(id).inputs) touch(input, i);
-      }
-      if (instruction(i).kind == Instruction::Kind::kFinish) {
-        finish_of_[slot(instruction(i).started)] = i;
-        touch_call(i);
-      }
-    }
-    for (const NamedValue& output : graph_.outputs) touch(output.value, end());
-    for (const Update& update : graph_.updates) touch(update.value, end());
-  }
-
-  /// A result is there only now, whoever reads it; until now others may have read the operand.
-  /// That of an all-reduce is the result, or was copied there.
-  void touch_call(int i) {
-    for (const ValueId id : instruction(instruction(i).started).nodes) {
-      touch(id, i);
-      if (graph_.node(id).op->collective == Collective::kAllReduce) continue;
-      for (const ValueId input : graph_.node(id).inputs) touch(input, i);
-    }
-  }
-
-  void touch(ValueId id, int i) {
-    last_use_[id] = std::max(last_use_[id], i);
-    int& root = last_use_[root_[id]];
-    root = std::max(root, i);
-  }
-
   void place_variables() {
     for (const Variable& variable : graph_.variables) {
       const int b = new_buffer(num_bytes(graph_.type(variable.value)), -1);
@@ -134,10 +87,10 @@ class Memory {
     }
     persistent_ = buffers_.size();
     std::map<ValueId, int> taken;
-    for (const Update& update : graph_.updates) ++taken[root_[update.value]];
+    for (const Update& update : graph_.updates) ++taken[uses_.root[update.value]];
     for (const Update& update : graph_.updates) {
       if (update.value == update.variable) continue;
-      const ValueId value = root_[update.value];
+      const ValueId value = uses_.root[update.value];
       if (taken[value] == 1 && may_overwrite(value, update.variable, 0)) {
         fixed_[value] = place_[update.variable];
         place_block(value, update.variable);
@@ -151,7 +104,7 @@ class Memory {
   /// block stands in the old one, if it can be.
   void place_block(ValueId value, ValueId variable) {
     if (graph_.node(value).op->collective != Collective::kAllGather) return;
-    const ValueId block = made_for(value, finish_of_[slot(made_by_[value])]);
+    const ValueId block = made_for(value, uses_.finish_of[slot(uses_.made_by[value])]);
     const std::int64_t begin = block_begin(graph_, value);
     if (block == kNoValue || !may_overwrite(block, variable, begin)) return;
     fixed_[block] = {place_[variable].buffer, begin};
@@ -161,13 +114,13 @@ class Memory {
   /// not read later, nor by the op that writes, unless elementwise.
   bool may_overwrite(ValueId value, ValueId variable, std::int64_t begin) const {
     const Node& node = graph_.node(value);
-    const int writer = made_by_[value];
+    const int writer = uses_.made_by[value];
     if (node.op->collective == Collective::kAllReduce) return false;  // has a place among others
     if (writer < 0 || begin + num_bytes(node.type) > num_bytes(graph_.type(variable))) return false;
-    const int last_read = last_use_[variable];
+    const int last_read = uses_.last[variable];
     if (last_read < writer) return true;
-    const auto overlaps = [&](ValueId input) { return root_[input] == variable; };
-    const auto is_same = [&](ValueId input) { return shown_from_[input] == begin; };
+    const auto overlaps = [&](ValueId input) { return uses_.root[input] == variable; };
+    const auto is_same = [&](ValueId input) { return uses_.shown_from[input] == begin; };
     return last_read == writer && may_replace(value, writer, overlaps, is_same);
   }
 
@@ -208,7 +161,7 @@ class Memory {
   bool is_internal(ValueId id, int i) const {
     const Node& node = graph_.node(id);
     return instruction_size(i) > 1 && node.op->collective == Collective::kNone &&
-           last_use_[id] == i;
+           uses_.last[id] == i;
   }
 
   /// Small ones stand side by side, so that one copy fills them all.
@@ -220,13 +173,13 @@ class Memory {
         small.push_back(v);
       } else {
         place_[v] = {new_buffer(bytes_of(v), -1), 0};
-        buffers_[slot(place_[v].buffer)].last = last_use_[v];
+        buffers_[slot(place_[v].buffer)].last = uses_.last[v];
       }
     }
     side_by_side(small, -1, [&](ValueId v, Place place) {
       place_[v] = place;
       int& last = buffers_[slot(place.buffer)].last;
-      last = std::max(last, last_use_[v]);
+      last = std::max(last, uses_.last[v]);
     });
   }
 
@@ -235,7 +188,7 @@ class Memory {
     std::vector<ValueId> scalars;
     for (const NamedValue& output : graph_.outputs) {
       const ValueId id = output.value;
-      const bool is_own = root_[id] == id && made_by_[id] >= 0 && !fixed_.contains(id);
+      const bool is_own = uses_.root[id] == id && uses_.made_by[id] >= 0 && !fixed_.contains(id);
       const bool is_computed = graph_.node(id).op->collective == Collective::kNone;
       if (!is_own || !is_computed || num_elements(graph_.type(id).shape) != 1) continue;
       if (std::ranges::find(scalars, id) == scalars.end()) scalars.push_back(id);
@@ -266,7 +219,7 @@ class Memory {
   }
 
   void place_gathered(ValueId id, int start) {
-    const ValueId operand = made_for(id, finish_of_[slot(start)]);
+    const ValueId operand = made_for(id, uses_.finish_of[slot(start)]);
     if (!gives_all(id) || operand == kNoValue) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
@@ -284,26 +237,27 @@ class Memory {
   void fix(ValueId id, Place place) {
     fixed_[id] = place;
     Buffer& buffer = buffers_[slot(place.buffer)];
-    buffer.first = std::min(buffer.first, made_by_[id]);
+    buffer.first = std::min(buffer.first, uses_.made_by[id]);
   }
 
   /// What is computed for a collective, which reads all of it until instruction i, and for nothing
   /// else; or none.
   ValueId made_for(ValueId collective, int i) const {
-    const ValueId operand = graph_.node(collective).inputs[0], root = root_[operand];
+    const ValueId operand = graph_.node(collective).inputs[0], root = uses_.root[operand];
     const bool is_whole = num_bytes(graph_.type(operand)) == num_bytes(graph_.type(root));
-    const bool is_alone = made_by_[root] >= 0 && last_use_[root] == i && !fixed_.contains(root);
+    const bool is_alone =
+        uses_.made_by[root] >= 0 && uses_.last[root] == i && !fixed_.contains(root);
     return is_whole && is_alone ? root : kNoValue;
   }
 
   void assign(ValueId id, int i) {
     const Node& node = graph_.node(id);
-    const ValueId root = root_[id];
+    const ValueId root = uses_.root[id];
     Place& mine = place_[id];
     if (is_internal(id, i)) return;
     if (root != id) {
       const auto& [buffer, within] = place_[root];
-      mine = {buffer, within + shown_from_[id]};
+      mine = {buffer, within + uses_.shown_from[id]};
     } else if (const auto place = fixed_.find(id); place != fixed_.end()) {
       mine = place->second;
     } else if (const ValueId reused = reusable_operand(id, i); reused != kNoValue) {
@@ -312,7 +266,7 @@ class Memory {
       mine = {new_buffer(num_bytes(node.type), i), 0};
     }
     Buffer& buffer = buffers_[slot(mine.buffer)];
-    buffer.last = std::max(buffer.last, last_use_[id]);
+    buffer.last = std::max(buffer.last, uses_.last[id]);
   }
 
   /// An operand that dies here and whose place the result may take, or none.
@@ -326,7 +280,7 @@ class Memory {
         if (candidate < 0 || graph_.type(input) != node.type) continue;
         const Buffer& buffer = buffers_[slot(candidate)];
         const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
-        if (!transient || buffer.last != i || made_by_[input] == i) continue;
+        if (!transient || buffer.last != i || uses_.made_by[input] == i) continue;
         const Place mine = place_[input];
         const auto overlaps = [&](ValueId other) {
           const Place& place = place_[other];
@@ -360,15 +314,11 @@ class Memory {
   const Target& target_;
   std::int64_t reserved_;
   const Graph& graph_;
+  const Uses uses_;
   ValueMap<Place> place_;
   std::vector<Buffer> buffers_;
-  std::size_t persistent_ = 0;  ///< the first buffers are variables
-  ValueMap<int> last_use_;
-  ValueMap<int> made_by_;
-  std::vector<int> finish_of_;         ///< of instructions that start a collective
-  ValueMap<ValueId> root_;             ///< the value whose bytes a view shows
-  ValueMap<std::int64_t> shown_from_;  ///< bytes into it at which they begin
-  std::map<ValueId, Place> fixed_;     ///< in variables, or side by side
+  std::size_t persistent_ = 0;      ///< the first buffers are variables
+  std::map<ValueId, Place> fixed_;  ///< in variables, or side by side
 };
 
 }  // namespace
