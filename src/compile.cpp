@@ -86,6 +86,7 @@ void local(DeviceCompilation&);
 void order(DeviceCompilation&);
 void fuse_elementwise(DeviceCompilation&);
 void schedule(DeviceCompilation&);
+void stacks(DeviceCompilation&);
 void horizontal(DeviceCompilation&);
 void memory(DeviceCompilation&);
 
@@ -110,6 +111,7 @@ const std::vector<Pass<DeviceCompilation>>& device_passes() {
     passes.push_back({"order", order, verify_program, print_program});
     passes.push_back({"elementwise", fuse_elementwise, verify_program, print_program, true});
     passes.push_back({"schedule", schedule, nullptr, print_plan});
+    passes.push_back({"stacks", stacks, nullptr, print_plan, true});
     passes.push_back({"horizontal", horizontal, nullptr, print_plan, true});
     passes.push_back({"plan", memory, nullptr, print_plan});
     return passes;
@@ -247,6 +249,8 @@ void fuse_elementwise(DeviceCompilation& d) {
 }
 
 void schedule(DeviceCompilation& d) { schedule(d.plan, d.global.target, d.fusion); }
+
+void stacks(DeviceCompilation& d) { stack_products(d.plan, d.global.target); }
 
 void horizontal(DeviceCompilation& d) { join_alike(d.plan, d.global.target); }
 

@@ -37,7 +37,8 @@ struct Target {
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
   std::set<std::string> fusions;   ///< names of those that pay
   /// Names of the ops that it can compute; "a+b": of those that it computes together for less where
-  /// they read the same, "a+a": of one of which it computes several at once, whatever they read.
+  /// they read the same, "a+a": of one of which it computes several at once, whatever they read,
+  /// "a[]": of one that it computes for a stack of operands at once.
   std::set<std::string, std::less<>> kernels;
 
   /// Bytes that a value of so many takes with what aligns the next one.

@@ -45,9 +45,9 @@ struct KernelArgs {
 /// (constant, of float32) are members of any shape; one that others read is of that of the pass,
 /// which then adds up no rows. Or nodes that read the same operands, but for the last ones of some,
 /// of ops that the target says it computes together: a result that may take the place of an operand
-/// (in_place) is written when all of this has been read. Or one node of an op of which it says it
-/// computes several at once, for bind_passes. Memory for scratch is asked for with members whose
-/// outputs have no data.
+/// (in_place) is written when all of this has been read. Or, for bind_passes, one node of an op of
+/// which it says it computes several at once, or a stack. Memory for scratch is asked for with
+/// members whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;
@@ -92,11 +92,15 @@ class Backend {
   /// The same of a fusion group. The output of a member may stand where an input of its type stands
   /// that no later member reads.
   virtual Launch bind_fusion(const FusionGroup& args, Stream& stream) const = 0;
-  /// Elementwise passes, or nodes of one op, of which none reads what another writes: in any order,
-  /// or at once. Each has scratch of its own. Here one follows the other.
-  virtual Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const;
   /// Bytes of scratch for it.
   virtual std::int64_t fusion_workspace(const FusionGroup& args) const = 0;
+
+  /// Elementwise passes, or nodes of one op, of which none reads what another writes: in any order,
+  /// or at once. Here one follows the other.
+  virtual Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const;
+  /// Where in scratch that of each pass begins, in bytes, and behind them where all of it ends.
+  /// Here each has some of its own.
+  virtual std::vector<std::int64_t> passes_workspace(std::span<const FusionGroup> passes) const;
 };
 
 /// A fusion group as one kernel after the other, through memory: where a backend knows nothing

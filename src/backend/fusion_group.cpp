@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/rounded_up.h"
 
 namespace meshwork {
 namespace {
@@ -74,6 +75,16 @@ Launch Backend::bind_passes(std::span<const FusionGroup> passes, Stream& stream)
   return [launches] {
     for (const Launch& launch : launches) launch();
   };
+}
+
+std::vector<std::int64_t> Backend::passes_workspace(std::span<const FusionGroup> passes) const {
+  constexpr std::int64_t kAlignment = 256;  // for any device
+  std::vector<std::int64_t> begins{0};
+  for (const FusionGroup& pass : passes) {
+    begins.back() = rounded_up(begins.back(), kAlignment);
+    begins.push_back(begins.back() + fusion_workspace(pass));
+  }
+  return begins;
 }
 
 }  // namespace meshwork

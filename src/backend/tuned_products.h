@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/backend.h"
 
@@ -28,8 +29,8 @@ std::optional<TunedProducts> tuned_products(int gpu);
 /// counts.
 struct KernelUse {
   std::string_view op;
-  KernelArgs args;
-  bool is_in_step = false;  ///< of those whose times are added up
+  std::vector<KernelArgs> nodes;  ///< one, or those of a stack
+  bool is_in_step = false;        ///< of those whose times are added up
 };
 
 /// A product that has been measured.

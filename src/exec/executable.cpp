@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/local_work.h"
-#include "base/rounded_up.h"
 #include "exec/collective_call.h"
 #include "exec/kernel_args.h"
 #include "graph/op_def.h"
@@ -55,18 +54,9 @@ std::vector<FusionGroup> groups_of(const Graph& program, const Instruction& inst
   return groups;
 }
 
-/// Where the scratch of each pass of an instruction begins, for they may run at once; and behind
-/// them where that of the last one ends.
-std::vector<std::int64_t> scratch_of(const Backend& backend, const Graph& program,
-                                     const Instruction& instruction) {
-  constexpr std::int64_t kAlignment = 256;  // for any device
-  const auto view = [&](ValueId id) { return unplaced(program, id); };
-  std::vector<std::int64_t> begins{0};
-  for (const FusionGroup& group : groups_of(program, instruction, view)) {
-    begins.back() = rounded_up(begins.back(), kAlignment);
-    begins.push_back(begins.back() + backend.fusion_workspace(group));
-  }
-  return begins;
+/// The same without places: memory is asked for alike before there is any, and when it is there.
+std::vector<FusionGroup> unplaced_groups(const Graph& program, const Instruction& instruction) {
+  return groups_of(program, instruction, [&](ValueId id) { return unplaced(program, id); });
 }
 
 }  // namespace
@@ -152,7 +142,8 @@ Launch Executable::fusion(const Instruction& instruction) const {
   std::vector<FusionGroup> groups =
       groups_of(plan_.program, instruction, [this](ValueId id) { return view(id); });
   std::vector<std::int64_t> scratch{0};
-  if (groups.size() > 1) scratch = scratch_of(backend_, plan_.program, instruction);
+  if (groups.size() > 1)
+    scratch = backend_.passes_workspace(unplaced_groups(plan_.program, instruction));
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (FusionGroup::Member& member : groups[i].members) {
       member.is_read = member.output.data != nullptr;
@@ -218,7 +209,9 @@ std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
   if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
-    return scratch_of(backend, program, instruction).back();
+    const std::vector<FusionGroup> groups = unplaced_groups(program, instruction);
+    return groups.size() > 1 ? backend.passes_workspace(groups).back()
+                             : backend.fusion_workspace(groups.front());
   }
   const ValueId id = instruction.nodes.front();
   const Node& node = program.node(id);

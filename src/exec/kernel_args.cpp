@@ -19,12 +19,16 @@ void for_each_kernel(const Plan& plan, std::byte* arena, const KernelStep& step)
     return view;
   };
   for (const Instruction& instruction : plan.instructions) {
-    if (instruction.kind != Instruction::Kind::kKernel || instruction.nodes.size() != 1) continue;
-    const ValueId id = instruction.nodes.front();
-    if (is_view(plan.program, id)) continue;
-    KernelArgs args = kernel_args(plan.program, id, view);
-    args.workspace = arena + instruction.workspace;
-    step(plan.program.node(id).op->name, args);
+    const bool is_alone = instruction.nodes.size() == 1 || instruction.is_stack;
+    const ValueId first = instruction.nodes.empty() ? kNoValue : instruction.nodes.front();
+    if (instruction.kind != Instruction::Kind::kKernel || !is_alone) continue;
+    if (is_view(plan.program, first)) continue;
+    std::vector<KernelArgs> nodes;
+    for (const ValueId id : instruction.nodes) {
+      nodes.push_back(kernel_args(plan.program, id, view));
+      nodes.back().workspace = arena + instruction.workspace;
+    }
+    step(plan.program.node(first).op->name, nodes);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "backend/backend.h"
 #include "plan/plan.h"
@@ -22,8 +23,9 @@ KernelArgs kernel_args(const Graph& program, ValueId id, const View& view) {
 }
 
 /// Every kernel of a plan that stands for itself, and not in a fusion group, as it would be bound
-/// in an arena at `arena`, where stored samples begin, too: nothing is read there.
-using KernelStep = std::function<void(std::string_view op, const KernelArgs& args)>;
+/// in an arena at `arena`, where stored samples begin, too: nothing is read there. Those of a stack
+/// come together.
+using KernelStep = std::function<void(std::string_view op, const std::vector<KernelArgs>& nodes)>;
 void for_each_kernel(const Plan& plan, std::byte* arena, const KernelStep& step);
 
 }  // namespace meshwork

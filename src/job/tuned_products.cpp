@@ -35,9 +35,10 @@ void add_kernels(const Job& job, int device, const MemoryQuery& query,
   const DevicePlans plans = plan_device(job, device, query);
   for (const auto& [key, plan] : plans.plans) {
     const bool is_step = device == 0 && key == step;
-    for_each_kernel(plan, kSomewhere, [&](std::string_view op, const KernelArgs& args) {
-      kernels.push_back({op, args, is_step});
-    });
+    const auto add = [&](std::string_view op, const std::vector<KernelArgs>& nodes) {
+      kernels.push_back({op, nodes, is_step});
+    };
+    for_each_kernel(plan, kSomewhere, add);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "graph/op_def.h"
 #include "plan/packing.h"
 #include "plan/plan.h"
+#include "plan/stack_rows.h"
 #include "plan/uses.h"
 #include "plan/writers.h"
 
@@ -28,6 +30,7 @@ class Memory {
         reserved_(reserved),
         graph_(plan.program),
         uses_(plan),
+        stacks_(stack_rows(plan, uses_)),
         place_(graph_.nodes.size()) {}
 
   void run() {
@@ -35,6 +38,7 @@ class Memory {
     place_inputs();
     place_joined();
     place_results();
+    place_stacks();
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) assign(id, i);
     }
@@ -196,6 +200,15 @@ class Memory {
     side_by_side(scalars, end(), [&](ValueId id, Place place) { fix(id, place); });
   }
 
+  void place_stacks() {
+    for (const std::vector<ValueId>& row : stacks_.rows) {
+      const auto is_fixed = [&](ValueId id) { return fixed_.contains(id); };
+      if (std::ranges::any_of(row, is_fixed)) continue;
+      const int first = uses_.made_by[row.front()];
+      side_by_side(row, first, [&](ValueId id, Place place) { fix(id, place); });
+    }
+  }
+
   /// The results of joined all-reduces stand side by side, and what goes into them or into an
   /// all-gather, where it is computed for that alone, is computed in the same place.
   void place_joined() {
@@ -262,6 +275,7 @@ class Memory {
       mine = place->second;
     } else if (const ValueId reused = reusable_operand(id, i); reused != kNoValue) {
       mine = place_[reused];
+      taken_.insert(uses_.root[reused]);
     } else {
       mine = {new_buffer(num_bytes(node.type), i), 0};
     }
@@ -269,30 +283,42 @@ class Memory {
     buffer.last = std::max(buffer.last, uses_.last[id]);
   }
 
-  /// An operand that dies here and whose place the result may take, or none.
+  /// An operand that dies here and whose place the result may take, or none. Of a stack rather one
+  /// that stands in a stack.
   ValueId reusable_operand(ValueId id, int i) const {
-    const Node& node = graph_.node(id);
-    if (!node.op->in_place) return kNoValue;
+    if (!graph_.node(id).op->in_place) return kNoValue;
+    ValueId any = kNoValue;
     for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
-        const int candidate = place_[input].buffer;
-        if (candidate < 0 || graph_.type(input) != node.type) continue;
-        const Buffer& buffer = buffers_[slot(candidate)];
-        const bool transient = slot(candidate) >= persistent_ && buffer.first >= 0;
-        if (!transient || buffer.last != i || uses_.made_by[input] == i) continue;
-        const Place mine = place_[input];
-        const auto overlaps = [&](ValueId other) {
-          const Place& place = place_[other];
-          return place.buffer == mine.buffer && place.within < mine.within + num_bytes(node.type) &&
-                 mine.within < place.within + num_bytes(graph_.type(other));
-        };
-        const auto is_same = [&](ValueId other) { return place_[other].within == mine.within; };
-        if (may_replace(id, i, overlaps, is_same)) return input;
+        if (!may_take_place(id, i, input)) continue;
+        const bool is_best =
+            !stacks_.values.contains(id) || stacks_.values.contains(uses_.root[input]);
+        if (is_best) return input;
+        if (any == kNoValue) any = input;
       }
     }
-    return kNoValue;
+    return any;
   }
+
+  bool may_take_place(ValueId id, int i, ValueId input) const {
+    const Place mine = place_[input];
+    if (mine.buffer < 0 || graph_.type(input) != graph_.type(id)) return false;
+    const bool transient =
+        slot(mine.buffer) >= persistent_ && buffers_[slot(mine.buffer)].first >= 0;
+    const ValueId root = uses_.root[input];
+    if (!transient || uses_.last[root] != i || uses_.made_by[input] == i) return false;
+    if (taken_.contains(root)) return false;
+    const auto overlaps = [&](ValueId other) {
+      const Place& place = place_[other];
+      return place.buffer == mine.buffer &&
+             place.within < mine.within + num_bytes(graph_.type(id)) &&
+             mine.within < place.within + num_bytes(graph_.type(other));
+    };
+    const auto is_same = [&](ValueId other) { return place_[other].within == mine.within; };
+    return may_replace(id, i, overlaps, is_same);
+  }
+
   std::size_t instruction_size(int i) const { return plan_.instructions[slot(i)].nodes.size(); }
 
   void keep_results() {
@@ -315,10 +341,12 @@ class Memory {
   std::int64_t reserved_;
   const Graph& graph_;
   const Uses uses_;
+  const StackRows stacks_;
   ValueMap<Place> place_;
   std::vector<Buffer> buffers_;
   std::size_t persistent_ = 0;      ///< the first buffers are variables
   std::map<ValueId, Place> fixed_;  ///< in variables, or side by side
+  std::set<ValueId> taken_;         ///< in whose places others stand
 };
 
 }  // namespace

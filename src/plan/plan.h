@@ -15,13 +15,15 @@ namespace meshwork {
 /// nodes, with a product that they read, is computed in one pass, where the target computes their
 /// ops together, and where all-reduces are joined into one: their results stand one after the
 /// other, each at a whole line, in the order of the nodes. Passes side by side are of as many nodes
-/// each, one pass after the other, and none of them reads what another writes. Where the operand
-/// stands in the same place as its result, nothing has to be copied.
+/// each, one pass after the other, and none of them reads what another writes. Of a stack results,
+/// and operands that differ, stand at equal distances wherever nothing else decides on their
+/// places. Where the operand stands in the same place as its result, nothing has to be copied.
 struct Instruction {
   enum class Kind { kKernel, kStart, kFinish };
   Kind kind = Kind::kKernel;
   std::vector<ValueId> nodes;  ///< of kFinish: none, they are those of its start
   int passes = 1;              ///< side by side
+  bool is_stack = false;       ///< its passes are products of one form
   int started = -1;            ///< of kFinish: the instruction of its start
   /// Kernels go to the compute stream, collectives to that of communication. A start waits there
   /// for event `ready`, which the compute stream records first, and records event `done`, for which
@@ -99,6 +101,12 @@ Graph arranged(Graph program, const Target& target);
 /// each other with the same number in `fusion` are one instruction; empty: none are. Numbers the
 /// events that order the two streams: see Instruction.
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
+
+/// Makes a stack of products of one form, of which the target computes a stack at once, where the
+/// operands of all are there when the first one runs: for each operand they read one value, or
+/// several that can stand side by side, all variables or all copies of such, or the results of one
+/// instruction. They run where the first one did.
+void stack_products(Plan& plan, const Target& target);
 
 /// Joins passes that the device computes in one launch: those that differ in shapes and numbers
 /// alone, and need nothing of each other; so are nodes of an op of which the target computes

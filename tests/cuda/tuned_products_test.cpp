@@ -87,12 +87,12 @@ KernelUse kernel_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
   const auto view = [&](const Shape& shape) {
     return TensorView{{DType::kFloat32, shape}, {}, somewhere};
   };
-  KernelUse use{.op = "einsum", .args = {}, .is_in_step = true};
-  use.args.inputs = {view({m, k}), view({k, n})};
-  use.args.output = view({m, n});
-  use.args.attrs.set("equation", "m k, k n -> m n");
-  use.args.workspace = somewhere;
-  return use;
+  KernelArgs args;
+  args.inputs = {view({m, k}), view({k, n})};
+  args.output = view({m, n});
+  args.attrs.set("equation", "m k, k n -> m n");
+  args.workspace = somewhere;
+  return {"einsum", {args}, true};
 }
 
 /// A convolution of `images` images of 8x8 pixels and 64 channels, with as many filters, or a
@@ -104,17 +104,17 @@ KernelUse convolution_of(std::string_view op, std::int64_t window, std::int64_t 
   };
   const TensorView image = view({images, 8, 8, 64}), filter = view({window, window, 64, 64});
   const bool gives_filter = op == "convolution_backward_filter";
-  KernelUse use{.op = op, .args = {}, .is_in_step = true};
-  use.args.inputs = {image, gives_filter ? image : filter};
-  use.args.output = gives_filter ? filter : image;
-  use.args.attrs = {{"strides", std::vector<std::int64_t>{1, 1}},
-                    {"padding", std::vector<std::int64_t>{window / 2, window / 2}},
-                    {"dilations", std::vector<std::int64_t>{1, 1}},
-                    {"groups", std::int64_t{1}},
-                    {"extents", gives_filter ? std::vector<std::int64_t>{window, window}
-                                             : std::vector<std::int64_t>{8, 8}}};
-  use.args.workspace = somewhere;
-  return use;
+  KernelArgs args;
+  args.inputs = {image, gives_filter ? image : filter};
+  args.output = gives_filter ? filter : image;
+  args.attrs = {{"strides", std::vector<std::int64_t>{1, 1}},
+                {"padding", std::vector<std::int64_t>{window / 2, window / 2}},
+                {"dilations", std::vector<std::int64_t>{1, 1}},
+                {"groups", std::int64_t{1}},
+                {"extents", gives_filter ? std::vector<std::int64_t>{window, window}
+                                         : std::vector<std::int64_t>{8, 8}}};
+  args.workspace = somewhere;
+  return {op, {args}, true};
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ TEST_CASE("products are tuned once for all kernels that have them, and added to 
     return tuning;
   };
   const KernelUse square = kernel_of(64, 64, 64), high = kernel_of(128, 64, 64);
-  KernelUse other{"relu", square.args, true};
+  KernelUse other{"relu", square.nodes, true};
   const Tuning first = tune({square, other, square, kernel_of(2, 64, 64)}, 1);
   CHECK(first.known == 0);
   CHECK(first.table.count == 1);
@@ -258,6 +258,15 @@ TEST_CASE("products are tuned once for all kernels that have them, and added to 
                                  convolution_of("convolution_backward_filter", 1, 1)},
                                 2);
   CHECK(gradients.table.count == 5);
+  // Three side by side are one product, a stack.
+  KernelUse stack = square;
+  for (const std::int64_t apart : {4096, 8192}) {
+    stack.nodes.push_back(kernel_of(64, 64, 64, apart).nodes.front());
+  }
+  CHECK(tune({stack}, 1).table.count == 6);
+  stack.nodes.pop_back();
+  stack.nodes.push_back(kernel_of(64, 64, 64, 12288).nodes.front());
+  CHECK(tune({stack}, 0).known == 1);
 }
 
 TEST_CASE("a folder that takes no file of products is an error that names it") {

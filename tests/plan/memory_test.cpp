@@ -198,6 +198,10 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
       job.target.fusions.insert("horizontal");
       job.target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 300;
     }
+    if (seed % 2 == 0) {
+      job.target.fusions.insert("stacks");
+      job.target.kernels.insert({"einsum[]", "einsum_bias[]"});
+    }
     for (const ProgramKind kind : {ProgramKind::kInitialize, ProgramKind::kTrain,
                                    ProgramKind::kEvaluate, ProgramKind::kPredict}) {
       const GlobalProgram program =

@@ -160,7 +160,8 @@ TEST_CASE("passes side by side give the bits of one after the other, in any orde
       const Trajectory apart = train(text, options);
       options.adapt = [&](Target& target) {
         target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
-        target.fusions.insert("horizontal");
+        target.fusions.insert({"horizontal", "stacks"});
+        target.kernels.insert({"einsum[]", "einsum_bias[]"});
       };
       CHECK(train(text, options).digest == apart.digest);
       options.make_device = remote_devices(seed);

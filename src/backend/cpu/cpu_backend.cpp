@@ -107,10 +107,12 @@ class FastCpuBackend final : public CpuBackend {
  public:
   explicit FastCpuBackend(int threads) : CpuBackend(cpu_target(threads), fast_kernels()) {}
 
-  Launch bind_fusion(const FusionGroup& args, Stream& /*stream*/) const override {
+  Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
+    if (args.members.size() == 1) return CpuBackend::bind_fusion(args, stream);
     return cpu::are_siblings(args) ? cpu::bind_siblings(args) : cpu::bind_fusion(args);
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    if (args.members.size() == 1) return CpuBackend::fusion_workspace(args);
     return cpu::are_siblings(args) ? cpu::siblings_workspace(args) : cpu::fusion_workspace(args);
   }
 };

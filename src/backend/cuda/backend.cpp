@@ -67,6 +67,7 @@ class CudaBackend final : public Backend {
   }
   Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
     if (auto sums = cuda::bind_sums(passes, cuda::cuda_stream(stream))) return *sums;
+    if (auto stack = cuda::bind_stack(passes, target_, cuda::cuda_stream(stream))) return *stack;
     return cuda::bind_fusions(passes, cuda::cuda_stream(stream));
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
@@ -75,6 +76,14 @@ class CudaBackend final : public Backend {
       if (const auto bytes = siblings.workspace(args)) return *bytes;
     }
     return cuda::pass_workspace(args);
+  }
+
+  std::vector<std::int64_t> passes_workspace(std::span<const FusionGroup> passes) const override {
+    const auto shared = cuda::stack_workspace(passes, target_);
+    if (!shared) return Backend::passes_workspace(passes);
+    std::vector<std::int64_t> begins(passes.size(), 0);
+    begins.push_back(*shared);
+    return begins;
   }
 
  private:
@@ -105,8 +114,8 @@ Target cuda_target() {
       .bucket = std::int64_t{16} << 20U,
       .fusions = {"attention_results", "channel_moments", "column_sums", "elementwise",
                   "crossentropy", "early_parts", "einsum_bias", "fold_constants", "horizontal",
-                  "join_parts", "pad_classes", "recompute", "scaled_sum", "sum_of_squares",
-                  "wide_passes", "wide_results"},
+                  "join_parts", "pad_classes", "recompute", "scaled_sum", "stacks",
+                  "sum_of_squares", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {
@@ -117,6 +126,9 @@ Target cuda_target() {
   }
   for (const std::string_view op : cuda::sums_beside_others()) {
     target.kernels.emplace(fmt::format("{0}+{0}", op));
+  }
+  for (const std::string_view op : cuda::stacked_ops()) {
+    target.kernels.emplace(fmt::format("{}[]", op));
   }
   return target;
 }

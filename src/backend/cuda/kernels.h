@@ -35,6 +35,14 @@ std::vector<std::string_view> sums_beside_others();
 std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream);
 std::optional<std::int64_t> sums_workspace(const FusionGroup& group);
 
+/// Ops of which a stack of nodes of one form is computed at once: products.
+std::vector<std::string_view> stacked_ops();
+/// Such nodes, and the bytes of scratch that they share; nothing if they are other groups.
+std::optional<Launch> bind_stack(std::span<const FusionGroup> groups, const Target& target,
+                                 CudaStream& stream);
+std::optional<std::int64_t> stack_workspace(std::span<const FusionGroup> groups,
+                                            const Target& target);
+
 /// Ops that are computed together where they read the same operands, those of each kernel joined by
 /// '+'; the kernel of a group of such ops, and the bytes of its scratch, nothing if it is of
 /// others.

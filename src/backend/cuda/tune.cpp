@@ -21,8 +21,10 @@ namespace {
 using namespace cuda::products;
 
 /// Of the GPU whose stream the arguments have: what a kernel leaves to cuBLASLt.
-std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
+std::vector<Product> products_of(std::string_view op, const std::vector<KernelArgs>& nodes) {
   using cuda::windows::Sought, cuda::windows::Task;
+  const KernelArgs& args = nodes.front();
+  if (nodes.size() > 1) return products_of_stack(nodes);
   if (op == "einsum" || op == "einsum_bias") return einsum_products(args);
   static const std::map<std::string_view, Sought> kConvolutions{
       {"convolution", Sought::kY},
@@ -47,10 +49,12 @@ std::map<Problem, Wanted> wanted_products(std::span<const KernelUse> kernels, co
                                           Stream& stream) {
   std::map<Problem, Wanted> wanted;
   for (const KernelUse& kernel : kernels) {
-    KernelArgs args = kernel.args;
-    args.target = &target;
-    args.stream = &stream;
-    for (const Product& whole : products_of(kernel.op, args)) {
+    std::vector<KernelArgs> nodes = kernel.nodes;
+    for (KernelArgs& args : nodes) {
+      args.target = &target;
+      args.stream = &stream;
+    }
+    for (const Product& whole : products_of(kernel.op, nodes)) {
       for (const Product& product : launched_products(whole)) {
         Wanted& found = wanted[problem_of(by_columns(product))];
         found.product = product;

@@ -37,6 +37,8 @@ Owned<cublasLtMatmulDesc_t> describe_operation(const Problem& problem, const std
     set(set_attribute, operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
         problem.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS);
     set(set_attribute, operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (problem.stack > 1)
+      set(set_attribute, operation, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, problem.bias_stack);
   }
   return operation;
 }

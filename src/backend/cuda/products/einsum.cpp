@@ -227,6 +227,26 @@ std::vector<Product> einsum_products(const KernelArgs& args) {
   return products;
 }
 
+std::optional<Product> sole_product(const KernelArgs& args) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) return std::nullopt;
+  const EinsumPlan plan = plan_for(equation);
+  if (ByElements::pays(plan) || FewRows::pays(plan)) return std::nullopt;
+  if (plan.copies() || !plan.stack.empty()) return std::nullopt;
+  const Epilogue epilogue = epilogue_of(args);
+  const Tensors tensors = tensors_of(args, plan, workspace_of(args, plan));
+  const Product product = products_for(stream_of(args), plan, tensors, epilogue).front();
+  const bool is_whole = epilogue.bias == nullptr || product.epilogue.bias != nullptr;
+  return is_whole && !pays_padding(product) ? std::optional(product) : std::nullopt;
+}
+
+std::int64_t stack_workspace(const KernelArgs& args, std::int64_t stack) {
+  const Equation equation = equation_of(args);
+  if (is_empty(equation)) return 0;
+  const EinsumPlan plan = plan_for(equation);
+  return std::max(einsum_workspace(args), product_workspace(stack, plan.m, plan.n, plan.k));
+}
+
 Launch einsum(const KernelArgs& args) {
   const Equation equation = equation_of(args);
   const Epilogue epilogue = epilogue_of(args);

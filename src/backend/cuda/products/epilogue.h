@@ -14,6 +14,7 @@ struct Epilogue {
   const std::byte* bias = nullptr;  ///< none: y stays what it is
   std::int64_t columns = 1;         ///< n
   bool relu = false;
+  std::int64_t stack = 0;  ///< elements from the bias of one matrix of a stack to the next
 };
 
 /// Of a node: that of its third operand.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -11,5 +13,15 @@ Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
 /// The products that it leaves to cuBLASLt, of the GPU whose stream the arguments have.
 std::vector<Product> einsum_products(const KernelArgs& args);
+/// The one product that is all that it computes; nothing if it takes more, or something else.
+std::optional<Product> sole_product(const KernelArgs& args);
+
+/// Nodes of one form: as a stack where they are sole products at equal distances, else in turn.
+/// They share the scratch of the first one.
+Launch einsum_stack(std::span<const KernelArgs> nodes);
+/// The products of it that are left to cuBLASLt.
+std::vector<Product> products_of_stack(std::span<const KernelArgs> nodes);
+/// Bytes of scratch for a stack of so many of one form.
+std::int64_t stack_workspace(const KernelArgs& args, std::int64_t stack);
 
 }  // namespace meshwork::cuda::products

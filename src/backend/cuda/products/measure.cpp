@@ -55,7 +55,8 @@ class Bench {
     place(device, product_.w, like.operands, like.k, like.n);
     place(device, product_.y, like.result, like.m, like.n);
     if (like.epilogue.bias != nullptr) {
-      MatrixStack bias{.data = const_cast<std::byte*>(like.epilogue.bias)};
+      MatrixStack bias{.data = const_cast<std::byte*>(like.epilogue.bias),
+                       .stack = like.epilogue.stack};
       place(device, bias, like.result, 1, like.epilogue.columns);
       product_.epilogue.bias = bias.data;
     }

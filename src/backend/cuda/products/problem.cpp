@@ -75,6 +75,8 @@ Product by_columns(Product product) {
 
 Problem problem_of(const Product& p) {
   MW_CHECK(p.y.rows == 1, "a result with rows {} apart", p.y.rows);
+  const std::int64_t bias_stack = p.stack > 1 ? p.epilogue.stack : 0;
+  const auto bias_stride = static_cast<std::uintptr_t>(bias_stack) * size_of(p.result);
   return {.operands = p.operands,
           .result = p.result,
           .rows = p.m,
@@ -88,7 +90,8 @@ Problem problem_of(const Product& p) {
           .tensor_float32 = p.tensor_float32 && p.operands == DType::kFloat32,
           .bias = p.epilogue.bias != nullptr,
           .relu = p.epilogue.relu,
-          .bias_alignment = alignment_of(p.epilogue.bias, 0)};
+          .bias_alignment = alignment_of(p.epilogue.bias, bias_stride),
+          .bias_stack = bias_stack};
 }
 
 }  // namespace meshwork::cuda::products

@@ -26,6 +26,7 @@ struct Problem {
   bool tensor_float32;
   bool bias, relu;              ///< of the epilogue: y = a b + bias [rows], or relu of that
   std::int64_t bias_alignment;  ///< bytes
+  std::int64_t bias_stack;      ///< elements, between those of the matrices
   auto operator<=>(const Problem&) const = default;
 };
 

@@ -36,6 +36,7 @@ void visit_fields(T& problem, const auto& visit) {
   visit("bias", problem.bias);
   visit("relu", problem.relu);
   visit("bias_alignment", problem.bias_alignment);
+  visit("bias_stack", problem.bias_stack);
 }
 
 }  // namespace meshwork::cuda::products

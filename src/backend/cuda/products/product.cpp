@@ -69,6 +69,10 @@ std::vector<Product> launched_products(const Product& product) {
     skip(rest.x, rest.operands, part.stack);
     skip(rest.w, rest.operands, part.stack);
     skip(rest.y, rest.result, part.stack);
+    if (rest.epilogue.bias != nullptr) {
+      rest.epilogue.bias +=
+          part.stack * rest.epilogue.stack * static_cast<std::int64_t>(size_of(rest.result));
+    }
   }
   return parts;
 }
