@@ -25,6 +25,12 @@ struct Sum {
 /// As the driver gives it.
 std::int64_t whole(std::int64_t bytes) { return rounded_up(bytes, std::int64_t{2} << 20U); }
 
+/// Left free for kernels that are loaded, and programs that are recorded, when they first run.
+std::int64_t driver_bytes(const GpuMemory& gpu) {
+  constexpr std::int64_t kMost = std::int64_t{256} << 20U;
+  return std::min(kMost, gpu.bytes / 32);
+}
+
 /// Of all devices on a GPU. What is free changes while they open it: the least of what they saw.
 Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
   Sum sum{.available = gpu.available};
@@ -50,15 +56,17 @@ void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu
   for (std::size_t device = 0; device < all.size(); ++device) {
     const GpuMemory& there = all[device].gpu;
     const Sum sum = needs_on(there, all);
-    if (sum.bytes() <= sum.available) continue;
+    if (sum.bytes() + driver_bytes(there) <= sum.available) continue;
     fail(
         "{}: {} on GPU {} (of device {}) take{} {} ({} for weights and steps, {} for samples of "
-        "the data, {} for collectives), and {} of its {} are free; take a smaller batch, a mesh "
-        "that shards more, more GPUs, or set memory_limit for a device",
+        "the data, {} for collectives), and {} of its {} are free, of which {} are left to the "
+        "driver; take a smaller batch, a mesh that shards more, more GPUs, or set memory_limit for "
+        "a "
+        "device",
         job.config.file,
         sum.devices == 1 ? "the device" : fmt::format("the {} devices", sum.devices), there.number,
         device, sum.devices == 1 ? "s" : "", show(sum.bytes()), show(sum.arenas), show(sum.samples),
-        show(sum.collectives), show(sum.available), show(there.bytes));
+        show(sum.collectives), show(sum.available), show(there.bytes), show(driver_bytes(there)));
   }
 }
 

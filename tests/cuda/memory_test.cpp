@@ -5,6 +5,7 @@
 
 #include "comm/thread.h"
 #include "device/cuda_device.h"
+#include "job/gpu_memory.h"
 #include "job/memory_report.h"
 #include "job/session.h"
 #include "support/errors.h"
@@ -80,6 +81,23 @@ TEST_CASE("a GPU gives the memory that is planned: arena, samples and collective
   }
 }
 
+TEST_CASE("a little of a GPU is left to its driver") {
+  const Job job = job_on(text_of(), "1");
+  const std::int64_t bytes = planned_memory(job).use.bytes();
+  const auto error_with = [&](std::int64_t free) {
+    const GpuMemory gpu{.bytes = std::int64_t{1} << 30U, .available = free};
+    return test::error_of([&] {
+      run_devices(1, [&](World& world) {
+        check_gpu_memory(job, planned_memory(job).use, gpu, *world.hosts);
+      });
+    });
+  };
+  constexpr std::int64_t kLeft = 32 << 20U, kPages = 3 * (2 << 20U);
+  CHECK(error_with(bytes + kLeft + kPages) == "");
+  const std::string error = error_with(bytes + kLeft - 1);
+  CHECK(error.find(" are free, of which 32.00 MiB are left to the driver; ") != std::string::npos);
+}
+
 TEST_CASE("what does not fit a GPU is told on all devices before anything is allocated") {
   const Job job = job_on(text_of("", 200000000), "4");
   const std::string error = test::error_of(
@@ -90,7 +108,7 @@ TEST_CASE("what does not fit a GPU is told on all devices before anything is all
                              : "the device on GPU 0 (of device 0) takes ") != std::string::npos);
   CHECK(error.starts_with("2: test.yaml: the "));
   CHECK(error.find(" for samples of the data, ") != std::string::npos);
-  CHECK(error.find(" are free; take a smaller batch, ") != std::string::npos);
+  CHECK(error.find(" are left to the driver; take a smaller batch, ") != std::string::npos);
 }
 
 TEST_CASE("values are computed again to meet memory_limit beside all samples") {

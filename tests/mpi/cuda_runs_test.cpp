@@ -84,5 +84,5 @@ TEST_CASE("what ranks on one GPU take together is held against its memory") {
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 2);
   CHECK(contains(ending.output, "c.yaml: the 4 devices on GPU 0 (of device 0) take "));
-  CHECK(contains(ending.output, " of its 5.72 MiB are free; take a smaller batch, "));
+  CHECK(contains(ending.output, " of its 5.72 MiB are free, of which "));
 }
