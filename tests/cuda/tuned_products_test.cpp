@@ -2,6 +2,7 @@
 // fastest.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -258,15 +259,36 @@ TEST_CASE("products are tuned once for all kernels that have them, and added to 
                                  convolution_of("convolution_backward_filter", 1, 1)},
                                 2);
   CHECK(gradients.table.count == 5);
-  // Three side by side are one product, a stack.
-  KernelUse stack = square;
-  for (const std::int64_t apart : {4096, 8192}) {
-    stack.nodes.push_back(kernel_of(64, 64, 64, apart).nodes.front());
+}
+
+TEST_CASE("a stack of products is tuned, and compared with its products one after the other") {
+  const TempDirectory directory;
+  const CacheFolder folder(directory.path());
+  const auto stack_at = [](std::int64_t last) {
+    KernelUse stack = kernel_of(64, 64, 64);
+    for (const std::int64_t apart : {std::int64_t{4096}, last}) {
+      stack.nodes.push_back(kernel_of(64, 64, 64, apart).nodes.front());
+    }
+    return stack;
+  };
+  const Tuning tuning = tune_products(0, cuda_target(), std::vector{stack_at(8192)});
+  CHECK(tuning.measured == 2);
+  const Table table = read_table(gpu(), tuning.table.file);
+  REQUIRE(table.products.size() == 2);
+  const Tuned *one = nullptr, *all = nullptr;
+  for (const auto& [problem, tuned] : table.products) {
+    CHECK((problem.stack == 1 || problem.stack == 3));
+    (problem.stack == 1 ? one : all) = &tuned;
   }
-  CHECK(tune({stack}, 1).table.count == 6);
-  stack.nodes.pop_back();
-  stack.nodes.push_back(kernel_of(64, 64, 64, 12288).nodes.front());
-  CHECK(tune({stack}, 0).known == 1);
+  CHECK(all->in_turn == (3 * one->microseconds < all->microseconds));
+  CHECK(!one->in_turn);
+  CHECK(tuning.step_after == doctest::Approx(std::min(all->microseconds, 3 * one->microseconds)));
+  // At other distances they are no stack.
+  CHECK(tune_products(0, cuda_target(), std::vector{stack_at(12288)}).known == 1);
+  Table other = table;
+  for (auto& [problem, tuned] : other.products)
+    tuned.in_turn = problem.stack == 3 && !tuned.in_turn;
+  CHECK(digest(other) != digest(table));
 }
 
 TEST_CASE("a folder that takes no file of products is an error that names it") {

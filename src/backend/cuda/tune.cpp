@@ -21,10 +21,8 @@ namespace {
 using namespace cuda::products;
 
 /// Of the GPU whose stream the arguments have: what a kernel leaves to cuBLASLt.
-std::vector<Product> products_of(std::string_view op, const std::vector<KernelArgs>& nodes) {
+std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
   using cuda::windows::Sought, cuda::windows::Task;
-  const KernelArgs& args = nodes.front();
-  if (nodes.size() > 1) return products_of_stack(nodes);
   if (op == "einsum" || op == "einsum_bias") return einsum_products(args);
   static const std::map<std::string_view, Sought> kConvolutions{
       {"convolution", Sought::kY},
@@ -41,28 +39,66 @@ std::vector<Product> products_of(std::string_view op, const std::vector<KernelAr
 /// A problem that programs have.
 struct Wanted {
   Product product;
-  std::int64_t in_step = 0;  ///< how often
+  std::int64_t in_step = 0;                    ///< how often
+  std::optional<Problem> part = std::nullopt;  ///< of a stack of nodes: one of them
 };
 
-/// `stream`: of the GPU, which says what products it takes.
-std::map<Problem, Wanted> wanted_products(std::span<const KernelUse> kernels, const Target& target,
-                                          Stream& stream) {
-  std::map<Problem, Wanted> wanted;
-  for (const KernelUse& kernel : kernels) {
+/// The problems of kernels on a GPU, whose stream says what products it takes.
+class WantedProducts {
+ public:
+  WantedProducts(const Target& target, Stream& stream) : target_(target), stream_(stream) {}
+
+  void add(const KernelUse& kernel) {
     std::vector<KernelArgs> nodes = kernel.nodes;
     for (KernelArgs& args : nodes) {
-      args.target = &target;
-      args.stream = &stream;
+      args.target = &target_;
+      args.stream = &stream_;
     }
-    for (const Product& whole : products_of(kernel.op, nodes)) {
-      for (const Product& product : launched_products(whole)) {
-        Wanted& found = wanted[problem_of(by_columns(product))];
-        found.product = product;
-        found.in_step += kernel.is_in_step ? 1 : 0;
+    const std::int64_t in_step = kernel.is_in_step ? 1 : 0;
+    if (const auto stack = nodes.size() > 1 ? stack_product(nodes) : std::nullopt) {
+      const Problem part = add(*sole_product(nodes.front()), 0);
+      all_.at(add(*stack, in_step)).part = part;
+      return;
+    }
+    for (const KernelArgs& args : nodes) {
+      for (const Product& whole : products_of(kernel.op, args)) {
+        for (const Product& product : launched_products(whole)) add(product, in_step);
       }
     }
   }
-  return wanted;
+
+  const std::map<Problem, Wanted>& all() const { return all_; }
+
+ private:
+  Problem add(const Product& product, std::int64_t in_step) {
+    const Problem problem = problem_of(by_columns(product));
+    Wanted& found = all_[problem];
+    found.product = product;
+    found.in_step += in_step;
+    return problem;
+  }
+
+  const Target& target_;
+  Stream& stream_;
+  std::map<Problem, Wanted> all_;
+};
+
+/// Microseconds of the parts of a stack, one after the other.
+double in_turn(const Problem& problem, const Wanted& use, const Table& table) {
+  return static_cast<double>(problem.stack) * table.products.at(*use.part).microseconds;
+}
+
+/// Says of each stack whether that is faster; whether any of it is new.
+bool compare_stacks(const std::map<Problem, Wanted>& wanted, Table& table) {
+  bool is_new = false;
+  for (const auto& [problem, use] : wanted) {
+    if (!use.part) continue;
+    Tuned& stack = table.products.at(problem);
+    const bool before = stack.in_turn;
+    stack.in_turn = in_turn(problem, use, table) < stack.microseconds;
+    is_new = is_new || stack.in_turn != before;
+  }
+  return is_new;
 }
 
 /// The right to write a file, which one process has at a time.
@@ -93,6 +129,23 @@ std::string place_of_table(const cuda::Gpu& gpu) {
   return file;
 }
 
+/// Each is in the file as soon as it is measured.
+void measure_missing(Device& device, const std::map<Problem, Wanted>& wanted,
+                     const TuningWatch& watch, const std::string& file, Table& table,
+                     Tuning& tuning) {
+  for (const auto& [problem, use] : wanted)
+    tuning.known += table.products.contains(problem) ? 1 : 0;
+  const std::int64_t missing = static_cast<std::int64_t>(wanted.size()) - tuning.known;
+  for (const auto& [problem, use] : wanted) {
+    if (table.products.contains(problem)) continue;
+    const Tuned tuned = fastest_algorithm(device, use.product);
+    table.products[problem] = tuned;
+    write_table(table, file);
+    watch.measured({text_of(problem), tuned.tried, tuned.before, tuned.microseconds,
+                    ++tuning.measured, missing});
+  }
+}
+
 }  // namespace
 
 std::optional<TunedProducts> tuned_products(int gpu) {
@@ -106,25 +159,21 @@ Tuning tune_products(int number, const Target& target, std::span<const KernelUse
   const std::unique_ptr<Device> device = make_cuda_device(number, target);
   const cuda::Gpu& gpu = cuda::Gpu::open(number);
   const std::unique_ptr<Stream> stream = device->make_stream();
-  const std::map<Problem, Wanted> wanted = wanted_products(kernels, device->target(), *stream);
+  WantedProducts sought(device->target(), *stream);
+  for (const KernelUse& kernel : kernels) sought.add(kernel);
+  const std::map<Problem, Wanted>& wanted = sought.all();
   const std::string file = place_of_table(gpu);
   const Writing writing(file, watch);
   Table table = read_table(gpu, file);
   Tuning tuning;
-  for (const auto& [problem, use] : wanted)
-    tuning.known += table.products.contains(problem) ? 1 : 0;
-  const std::int64_t missing = static_cast<std::int64_t>(wanted.size()) - tuning.known;
+  measure_missing(*device, wanted, watch, file, table, tuning);
+  if (compare_stacks(wanted, table)) write_table(table, file);
   for (const auto& [problem, use] : wanted) {
-    if (!table.products.contains(problem)) {
-      const Tuned tuned = fastest_algorithm(*device, use.product);
-      table.products[problem] = tuned;
-      write_table(table, file);
-      watch.measured({text_of(problem), tuned.tried, tuned.before, tuned.microseconds,
-                      ++tuning.measured, missing});
-    }
     const Tuned& tuned = table.products.at(problem);
+    const double after =
+        tuned.in_turn && use.part ? in_turn(problem, use, table) : tuned.microseconds;
     tuning.step_before += static_cast<double>(use.in_step) * tuned.before;
-    tuning.step_after += static_cast<double>(use.in_step) * tuned.microseconds;
+    tuning.step_after += static_cast<double>(use.in_step) * after;
   }
   tuning.table = {file, count(table), digest(table)};
   return tuning;

@@ -16,11 +16,11 @@ std::vector<Product> einsum_products(const KernelArgs& args);
 /// The one product that is all that it computes; nothing if it takes more, or something else.
 std::optional<Product> sole_product(const KernelArgs& args);
 
-/// Nodes of one form: as a stack where they are sole products at equal distances, else in turn.
-/// They share the scratch of the first one.
+/// Nodes of one form as a stack; nothing where they are not sole products at equal distances.
+std::optional<Product> stack_product(std::span<const KernelArgs> nodes);
+/// They are computed as such, or in turn where they are none, or where that was measured to be
+/// faster. They share the scratch of the first one.
 Launch einsum_stack(std::span<const KernelArgs> nodes);
-/// The products of it that are left to cuBLASLt.
-std::vector<Product> products_of_stack(std::span<const KernelArgs> nodes);
 /// Bytes of scratch for a stack of so many of one form.
 std::int64_t stack_workspace(const KernelArgs& args, std::int64_t stack);
 

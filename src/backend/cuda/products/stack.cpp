@@ -6,6 +6,8 @@
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/products/kernels.h"
+#include "backend/cuda/products/problem.h"
+#include "backend/cuda/products/table.h"
 
 namespace meshwork::cuda::products {
 namespace {
@@ -24,17 +26,11 @@ std::optional<std::int64_t> distance(const std::vector<Product>& products, DType
   return step / size;
 }
 
-std::optional<Product> stack_of_nodes(std::span<const KernelArgs> nodes) {
-  std::vector<Product> products;
-  for (const KernelArgs& args : nodes) {
-    const auto product = sole_product(args);
-    if (!product) return std::nullopt;
-    products.push_back(*product);
-  }
-  const std::optional<Product> stack = stack_of(std::move(products));
-  const bool is_taken =
-      stack && (stack->epilogue.bias == nullptr || has_epilogue(stream_of(nodes.front()), *stack));
-  return is_taken ? stack : std::nullopt;
+bool is_faster_in_turn(const Gpu& gpu, const Product& stack) {
+  const TableInUse* const used = table_in_use(gpu);
+  if (used == nullptr) return false;
+  const auto tuned = used->table.products.find(problem_of(by_columns(stack)));
+  return tuned != used->table.products.end() && tuned->second.in_turn;
 }
 
 }  // namespace
@@ -57,20 +53,25 @@ std::optional<Product> stack_of(std::vector<Product> products) {
   return stack;
 }
 
-std::vector<Product> products_of_stack(std::span<const KernelArgs> nodes) {
-  if (const auto stack = stack_of_nodes(nodes)) return {*stack};
-  std::vector<Product> all;
+std::optional<Product> stack_product(std::span<const KernelArgs> nodes) {
+  std::vector<Product> products;
   for (const KernelArgs& args : nodes) {
-    const std::vector<Product> mine = einsum_products(args);
-    all.insert(all.end(), mine.begin(), mine.end());
+    const auto product = sole_product(args);
+    if (!product) return std::nullopt;
+    products.push_back(*product);
   }
-  return all;
+  const std::optional<Product> stack = stack_of(std::move(products));
+  const bool is_taken =
+      stack && (stack->epilogue.bias == nullptr || has_epilogue(stream_of(nodes.front()), *stack));
+  return is_taken ? stack : std::nullopt;
 }
 
 Launch einsum_stack(std::span<const KernelArgs> nodes) {
   const KernelArgs& first = nodes.front();
-  if (const auto stack = stack_of_nodes(nodes)) {
-    return product_launch(stream_of(first), *stack, first.workspace);
+  CudaStream& stream = stream_of(first);
+  const auto stack = stack_product(nodes);
+  if (stack && !is_faster_in_turn(stream.gpu(), *stack)) {
+    return product_launch(stream, *stack, first.workspace);
   }
   std::vector<Launch> launches;
   for (KernelArgs args : nodes) {

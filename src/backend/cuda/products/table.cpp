@@ -61,9 +61,13 @@ void read(const Json& json, T& fields) {
 }
 
 Json json_of(const Problem& problem, const Tuned& tuned) {
-  return {{"product", text_of(problem)},          {"microseconds", tuned.microseconds},
-          {"microseconds_before", tuned.before},  {"algorithms_tried", tuned.tried},
-          {"algorithm", hex_of(tuned.algorithm)}, {"problem", json_of(problem)}};
+  return {{"product", text_of(problem)},
+          {"microseconds", tuned.microseconds},
+          {"microseconds_before", tuned.before},
+          {"algorithms_tried", tuned.tried},
+          {"in_turn", tuned.in_turn},
+          {"algorithm", hex_of(tuned.algorithm)},
+          {"problem", json_of(problem)}};
 }
 
 std::string hex_of(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
@@ -77,7 +81,8 @@ Table parse(const std::string& text) {
     table.products[problem] = {.algorithm = algorithm_from(entry.at("algorithm")),
                                .microseconds = entry.at("microseconds"),
                                .before = entry.at("microseconds_before"),
-                               .tried = entry.at("algorithms_tried")};
+                               .tried = entry.at("algorithms_tried"),
+                               .in_turn = entry.at("in_turn")};
   }
   if (json.at("digest") != hex_of(digest(table))) fail("it is not as 'meshwork tune' wrote it");
   return table;
@@ -139,7 +144,8 @@ void write_table(const Table& table, const std::string& file) {
 std::uint64_t digest(const Table& table) {
   std::string text = fmt::format("{}\n{}\n", table.gpu, table.cublaslt);
   for (const auto& [problem, tuned] : table.products) {
-    text += json_of(problem).dump() + " " + hex_of(tuned.algorithm) + "\n";
+    text += fmt::format("{} {}{}\n", json_of(problem).dump(), hex_of(tuned.algorithm),
+                        tuned.in_turn ? " in turn" : "");
   }
   return XXH64(text.data(), text.size(), 0);
 }

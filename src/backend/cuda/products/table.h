@@ -15,6 +15,8 @@ struct Tuned {
   double microseconds = 0;
   double before = 0;  ///< microseconds of the one that heuristics put first
   int tried = 0;      ///< algorithms that were measured
+  /// Of a stack of nodes: to compute one after the other takes less time.
+  bool in_turn = false;
 };
 
 /// What was measured on GPUs of one kind with one version of cuBLASLt, for which alone it is worth
