@@ -57,29 +57,49 @@ std::array<std::string, 4> options(int capability) {
           "--ftz=true"};
 }
 
-std::string compile(const std::string& name, const std::string& text, int capability) {
-  nvrtcProgram program = nullptr;
-  const auto done = [](nvrtcResult result) { MW_CHECK(result == NVRTC_SUCCESS); };
-  done(nvrtc().nvrtcCreateProgram(&program, text.c_str(), (name + ".cu").c_str(), 0, nullptr,
-                                  nullptr));
-  const auto given = options(capability);
-  std::array<const char*, given.size()> words{};
-  for (std::size_t i = 0; i < given.size(); ++i) words[i] = given[i].c_str();
-  const nvrtcResult result =
-      nvrtc().nvrtcCompileProgram(program, static_cast<int>(words.size()), words.data());
-  if (result != NVRTC_SUCCESS) {
-    std::size_t size = 0;
-    done(nvrtc().nvrtcGetProgramLogSize(program, &size));
-    std::string log(size, '\0');
-    done(nvrtc().nvrtcGetProgramLog(program, log.data()));
-    MW_CHECK(false, "kernels of '{}' do not compile:\n{}\n{}", name, log, text);
+void done(nvrtcResult result) { MW_CHECK(result == NVRTC_SUCCESS); }
+
+/// A program of NVRTC.
+class Program {
+ public:
+  Program(const std::string& name, const std::string& text) {
+    done(nvrtc().nvrtcCreateProgram(&program_, text.c_str(), (name + ".cu").c_str(), 0, nullptr,
+                                    nullptr));
   }
-  std::size_t size = 0;
-  done(nvrtc().nvrtcGetCUBINSize(program, &size));
-  std::string code(size, '\0');
-  done(nvrtc().nvrtcGetCUBIN(program, code.data()));
-  done(nvrtc().nvrtcDestroyProgram(&program));
-  return code;
+  ~Program() { static_cast<void>(nvrtc().nvrtcDestroyProgram(&program_)); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  bool compile(int capability) {
+    const auto given = options(capability);
+    std::array<const char*, given.size()> words{};
+    for (std::size_t i = 0; i < given.size(); ++i) words[i] = given[i].c_str();
+    return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data()) ==
+           NVRTC_SUCCESS;
+  }
+  std::string log() const {
+    return text_of(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
+  }
+  std::string code() const { return text_of(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN); }
+
+ private:
+  std::string text_of(decltype(Nvrtc::nvrtcGetCUBINSize) size_of,
+                      decltype(Nvrtc::nvrtcGetCUBIN) copy) const {
+    std::size_t size = 0;
+    done(size_of(program_, &size));
+    std::string text(size, '\0');
+    done(copy(program_, text.data()));
+    return text;
+  }
+
+  nvrtcProgram program_ = nullptr;
+};
+
+std::string compile(const std::string& name, const std::string& text, int capability) {
+  Program program(name, text);
+  const bool is_compiled = program.compile(capability);
+  MW_CHECK(is_compiled, "kernels of '{}' do not compile:\n{}\n{}", name, program.log(), text);
+  return program.code();
 }
 
 /// All that the code of this text depends on.
