@@ -33,7 +33,7 @@ class Rows {
     const auto are_in_order = [&](const std::vector<ValueId>& values) {
       return std::ranges::all_of(values, [&](ValueId id) { return rank_.contains(id); });
     };
-    std::ranges::stable_partition(all, are_in_order);
+    std::stable_partition(all.begin(), all.end(), are_in_order);
     all.push_back(stack.nodes);
     const std::vector<std::size_t> order = order_of(all.front());
     for (const std::vector<ValueId>& values : all) {

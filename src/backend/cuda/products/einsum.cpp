@@ -147,7 +147,7 @@ std::vector<Product> products_for(CudaStream& stream, const EinsumPlan& plan,
   if (epilogue.bias != nullptr && is_aligned && !plan.copy_y && !plan.swapped &&
       plan.n == epilogue.columns) {
     std::vector<Product> products = products_of(plan, tensors, epilogue);
-    const auto is_taken = [&](const Product& product) { return has_epilogue(stream, product); };
+    const auto is_taken = [&](const Product& product) { return has_algorithm(stream, product); };
     if (std::all_of(products.begin(), products.end(), is_taken)) return products;
   }
   return plain;

@@ -16,7 +16,8 @@ std::vector<Product> einsum_products(const KernelArgs& args);
 /// The one product that is all that it computes; nothing if it takes more, or something else.
 std::optional<Product> sole_product(const KernelArgs& args);
 
-/// Nodes of one form as a stack; nothing where they are not sole products at equal distances.
+/// Nodes of one form as a stack; nothing where they are not sole products at equal distances, or
+/// cuBLASLt has no algorithm for it.
 std::optional<Product> stack_product(std::span<const KernelArgs> nodes);
 /// They are computed as such, or in turn where they are none, or where that was measured to be
 /// faster. They share the scratch of the first one.

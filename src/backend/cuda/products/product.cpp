@@ -95,7 +95,7 @@ Trial product_trial(CudaStream& stream, const Product& product, std::byte* works
   };
 }
 
-bool has_epilogue(CudaStream& stream, const Product& product) {
+bool has_algorithm(CudaStream& stream, const Product& product) {
   const std::vector<Product> parts = launched_products(product);
   return std::all_of(parts.begin(), parts.end(), [&](const Product& part) {
     return Call(stream, part, nullptr).algorithm.has_value();

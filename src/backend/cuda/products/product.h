@@ -39,7 +39,7 @@ std::vector<Product> launched_products(const Product& product);
 /// time. Throws an Error that names the product where there is none.
 Launch product_launch(CudaStream& stream, const Product& product, std::byte* workspace);
 
-/// Whether cuBLASLt has an algorithm for a product with its epilogue.
-bool has_epilogue(CudaStream& stream, const Product& product);
+/// Whether cuBLASLt has an algorithm for a product, with its epilogue.
+bool has_algorithm(CudaStream& stream, const Product& product);
 
 }  // namespace meshwork::cuda::products

@@ -1,8 +1,9 @@
-#include "backend/cuda/products/stack.h"
-
+// products of one form as one: a stack of matrices
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/products/kernels.h"
@@ -26,15 +27,7 @@ std::optional<std::int64_t> distance(const std::vector<Product>& products, DType
   return step / size;
 }
 
-bool is_faster_in_turn(const Gpu& gpu, const Product& stack) {
-  const TableInUse* const used = table_in_use(gpu);
-  if (used == nullptr) return false;
-  const auto tuned = used->table.products.find(problem_of(by_columns(stack)));
-  return tuned != used->table.products.end() && tuned->second.in_turn;
-}
-
-}  // namespace
-
+/// Products that differ in places alone; which comes first does not matter.
 std::optional<Product> stack_of(std::vector<Product> products) {
   const auto places = [](const Product& p) { return std::array{p.x.data, p.w.data, p.y.data}; };
   std::ranges::sort(products, {}, places);
@@ -53,6 +46,15 @@ std::optional<Product> stack_of(std::vector<Product> products) {
   return stack;
 }
 
+bool is_faster_in_turn(const Gpu& gpu, const Product& stack) {
+  const TableInUse* const used = table_in_use(gpu);
+  if (used == nullptr) return false;
+  const auto tuned = used->table.products.find(problem_of(by_columns(stack)));
+  return tuned != used->table.products.end() && tuned->second.in_turn;
+}
+
+}  // namespace
+
 std::optional<Product> stack_product(std::span<const KernelArgs> nodes) {
   std::vector<Product> products;
   for (const KernelArgs& args : nodes) {
@@ -61,9 +63,7 @@ std::optional<Product> stack_product(std::span<const KernelArgs> nodes) {
     products.push_back(*product);
   }
   const std::optional<Product> stack = stack_of(std::move(products));
-  const bool is_taken =
-      stack && (stack->epilogue.bias == nullptr || has_epilogue(stream_of(nodes.front()), *stack));
-  return is_taken ? stack : std::nullopt;
+  return stack && has_algorithm(stream_of(nodes.front()), *stack) ? stack : std::nullopt;
 }
 
 Launch einsum_stack(std::span<const KernelArgs> nodes) {
