@@ -26,11 +26,14 @@ class Ordering {
     find_dependencies();
   }
 
-  std::vector<ValueId> run(bool copies_first) {
+  std::vector<ValueId> run(const Target& target) {
     for (const ValueId id : graph_.ids()) {
       if (is_leaf(graph_.node(id))) emit(id);
     }
-    if (copies_first) emit_kept_copies();
+    if (target.launch_bytes > 0) {
+      emit_kept_copies();
+      emit_small(target.small_copy);
+    }
     for (const ValueId id : graph_.ids()) {
       const bool waits = role_[id] == Role::kUpdate && waits_[id] > 0;
       if (!done_[id] && !waits && role_[id] != Role::kFree) emit(id);
@@ -63,6 +66,23 @@ class Ordering {
             return graph_.node(by).phase == Phase::kBackward;
           });
       if (is_kept) emit(id);
+    }
+  }
+
+  /// What the forward pass makes of variables alone, pass by pass, in values of no more than so
+  /// many bytes: biases of 16 bits, scales that are rounded.
+  void emit_small(std::int64_t bytes) {
+    ValueMap<bool> is_small(graph_.nodes.size(), false);
+    for (const ValueId id : graph_.ids()) {
+      const Node& node = graph_.node(id);
+      const auto is_known = [&](ValueId input) {
+        return graph_.node(input).op->leaf == Leaf::kVariable || is_small[input] ||
+               is_number(graph_, input);
+      };
+      is_small[id] = node.phase == Phase::kForward && is_fusible(graph_, id) &&
+                     !is_number(graph_, id) && num_bytes(node.type) <= bytes &&
+                     std::ranges::all_of(node.inputs, is_known);
+      if (is_small[id] && !done_[id]) emit(id);
     }
   }
 
@@ -135,7 +155,7 @@ class Ordering {
 }  // namespace
 
 Graph arranged(Graph program, const Target& target) {
-  const std::vector<ValueId> order = Ordering(program).run(target.launch_bytes > 0);
+  const std::vector<ValueId> order = Ordering(program).run(target);
   return in_order(std::move(program), order);
 }
 

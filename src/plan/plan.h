@@ -89,7 +89,7 @@ Graph with_overwrite_edges(Graph program);
 /// The program with every update, and all that only updates need, right behind its last operand:
 /// a gradient is freed before the next one comes. What hangs on communication stays in its place.
 /// Where launching costs, weights of 16 bits that are kept for the backward pass stand first, side
-/// by side.
+/// by side, and then all that is small and made of variables alone.
 Graph arranged(Graph program, const Target& target);
 
 /// Order of execution: program order, but for collectives and what waits for them. A collective

@@ -197,6 +197,7 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
     if (seed % 3 == 0) {
       job.target.fusions.insert("horizontal");
       job.target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 300;
+      job.target.small_copy = 1 << 14;
     }
     if (seed % 2 == 0) {
       job.target.fusions.insert("stacks");

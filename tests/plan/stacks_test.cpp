@@ -26,9 +26,9 @@ Target stacking_target() {
   return target;
 }
 
-Plan plan_of(const std::string& text) {
+Plan plan_of(const std::string& text, const Target& target = stacking_target()) {
   Job job = job_of(text, "");
-  job.target = stacking_target();
+  job.target = target;
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 4);
   return compile_for_device(program, job.mesh, 0, {});
@@ -105,6 +105,25 @@ TEST_CASE("queries, keys and values are a stack, and so are their gradients") {
       CHECK(is_even(plan, *stack));
     }
   }
+}
+
+TEST_CASE("stacks with biases of 16 bits: what is small and made of weights alone comes first") {
+  Target target = stacking_target();
+  target.fusions.insert("einsum_bias");
+  target.kernels.insert({"einsum_bias"});
+  const std::string text = transformer(kAttention, "precision: mixed_bfloat16");
+  target.small_copy = 0;
+  const std::vector<int> apart = heights(plan_of(text, target));
+  target.small_copy = 1 << 14U;
+  const Plan plan = plan_of(text, target);
+  CHECK(apart == std::vector{3, 3});
+  CHECK(heights(plan) == std::vector{3, 3, 3});
+  CHECK(plan.program.node(stacks(plan).front()->nodes.front()).op->name == "einsum_bias");
+  for (const Instruction* stack : stacks(plan)) CHECK(is_even(plan, *stack));
+  // Five weights and their biases.
+  CHECK(std::ranges::count_if(plan.instructions, [](const Instruction& instruction) {
+          return instruction.passes >= 8 && instruction.nodes_of_pass() == 1;
+        }) == 1);
 }
 
 TEST_CASE("a gate and what it is multiplied with are a stack, though gradients take their places") {

@@ -160,6 +160,7 @@ TEST_CASE("passes side by side give the bits of one after the other, in any orde
       const Trajectory apart = train(text, options);
       options.adapt = [&](Target& target) {
         target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
+        target.small_copy = seed % 3 == 0 ? 0 : 1 << 14;
         target.fusions.insert({"horizontal", "stacks"});
         target.kernels.insert({"einsum[]", "einsum_bias[]"});
       };
