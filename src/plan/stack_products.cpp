@@ -87,7 +87,7 @@ class Stacking {
   }
 
   /// Whether the operands of instruction `i` are there when the first of the stack runs, and each
-  /// is that of all in the stack, or another one, from where theirs come.
+  /// is that of all in the stack, or one that none of them has, from where theirs come.
   bool fits(const std::vector<int>& stack, int i) const {
     const std::vector<ValueId>& before = before_[node_of(i)];
     const auto is_there = [&](ValueId id) { return done_at_[id] < stack.front(); };
@@ -96,7 +96,11 @@ class Stacking {
       const ValueId mine = operand(i, k), first = operand(stack.front(), k);
       const bool is_same = mine == first;
       if (stack.size() > 1 && is_same != (operand(stack[1], k) == first)) return false;
-      if (!is_same && !are_of_one_source(mine, first)) return false;
+      const auto is_other = [&](int in_stack) {
+        return viewed(program_, operand(in_stack, k)) != viewed(program_, mine);
+      };
+      const bool is_new = std::ranges::all_of(stack, is_other);
+      if (!is_same && !(is_new && are_of_one_source(mine, first))) return false;
     }
     return true;
   }

@@ -169,4 +169,10 @@ TEST_CASE("a stack is of one form, and runs where its first product did") {
   CHECK(is_even(plan, stack));
   CHECK(plan.offsets[6] < plan.offsets[8]);  // as their weights stand
   CHECK(plan.offsets[8] < plan.offsets[4]);
+  // Twice the same product is no stack with a third.
+  const Plan twice = plan_of_program("%0 = input() {name=\"x\", dtype=\"float32\", shape=[4, 16]}" +
+                                     types + weight(1) + weight(2) + product(3, 0, 1) +
+                                     product(4, 0, 2) + product(5, 0, 2) + "%6 = add(%3, %4)" +
+                                     types + "%7 = add(%6, %5)" + types + "output \"y\" = %7\n");
+  CHECK(heights(twice) == std::vector{2});
 }
