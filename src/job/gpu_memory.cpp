@@ -61,8 +61,7 @@ void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu
         "{}: {} on GPU {} (of device {}) take{} {} ({} for weights and steps, {} for samples of "
         "the data, {} for collectives), and {} of its {} are free, of which {} are left to the "
         "driver; take a smaller batch, a mesh that shards more, more GPUs, or set memory_limit for "
-        "a "
-        "device",
+        "a device",
         job.config.file,
         sum.devices == 1 ? "the device" : fmt::format("the {} devices", sum.devices), there.number,
         device, sum.devices == 1 ? "s" : "", show(sum.bytes()), show(sum.arenas), show(sum.samples),
