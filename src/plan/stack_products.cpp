@@ -10,8 +10,8 @@
 
 #include "graph/op_def.h"
 #include "graph/readers.h"
-#include "graph/views.h"
 #include "plan/plan.h"
+#include "plan/uses.h"
 
 namespace meshwork {
 namespace {
@@ -31,15 +31,7 @@ class Stacking {
         target_(target),
         program_(plan.program),
         before_(predecessors(plan.program)),
-        made_by_(plan.program.nodes.size(), kStart),
-        done_at_(plan.program.nodes.size(), kStart) {
-    for (int i = 0; i < end(); ++i) {
-      const Instruction& mine = plan_.instructions[at(i)];
-      for (const ValueId id : mine.nodes) made_by_[id] = done_at_[id] = i;
-      if (mine.kind != Instruction::Kind::kFinish) continue;
-      for (const ValueId id : plan_.instructions[at(mine.started)].nodes) done_at_[id] = i;
-    }
-  }
+        uses_(plan) {}
 
   void run() {
     std::map<std::string, std::vector<int>> alike;
@@ -55,8 +47,6 @@ class Stacking {
   }
 
  private:
-  static constexpr int kStart = -1;  ///< before the first instruction
-
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int end() const { return static_cast<int>(plan_.instructions.size()); }
   ValueId node_of(int i) const { return plan_.instructions[at(i)].nodes.front(); }
@@ -90,19 +80,25 @@ class Stacking {
   /// is that of all in the stack, or one that none of them has, from where theirs come.
   bool fits(const std::vector<int>& stack, int i) const {
     const std::vector<ValueId>& before = before_[node_of(i)];
-    const auto is_there = [&](ValueId id) { return done_at_[id] < stack.front(); };
+    const auto is_there = [&](ValueId id) { return done_at(id) < stack.front(); };
     if (!std::ranges::all_of(before, is_there)) return false;
     for (std::size_t k = 0; k < program_.node(node_of(i)).inputs.size(); ++k) {
       const ValueId mine = operand(i, k), first = operand(stack.front(), k);
       const bool is_same = mine == first;
       if (stack.size() > 1 && is_same != (operand(stack[1], k) == first)) return false;
       const auto is_other = [&](int in_stack) {
-        return viewed(program_, operand(in_stack, k)) != viewed(program_, mine);
+        return uses_.root[operand(in_stack, k)] != uses_.root[mine];
       };
       const bool is_new = std::ranges::all_of(stack, is_other);
       if (!is_same && !(is_new && are_of_one_source(mine, first))) return false;
     }
     return true;
+  }
+
+  /// The instruction behind which a value is there; -1: it always is.
+  int done_at(ValueId id) const {
+    const int made_by = uses_.made_by[id];
+    return made_by < 0 ? made_by : std::max(made_by, uses_.finish_of[at(made_by)]);
   }
 
   ValueId operand(int i, std::size_t k) const { return program_.node(node_of(i)).inputs[k]; }
@@ -113,16 +109,15 @@ class Stacking {
   }
 
   Source source_of(ValueId id) const {
-    const ValueId root = viewed(program_, id);
+    const ValueId root = uses_.root[id];
     if (num_bytes(program_.type(root)) != num_bytes(program_.type(id))) return {};
     const Node& node = program_.node(root);
     if (node.op->leaf == Leaf::kVariable) return {Source::Kind::kVariable};
-    if (made_by_[root] == kStart || node.op->collective != Collective::kNone) return {};
-    const bool is_copy =
-        node.op->name == "cast" &&
-        program_.node(viewed(program_, node.inputs[0])).op->leaf == Leaf::kVariable;
+    if (uses_.made_by[root] < 0 || node.op->collective != Collective::kNone) return {};
+    const bool is_copy = node.op->name == "cast" &&
+                         program_.node(uses_.root[node.inputs[0]]).op->leaf == Leaf::kVariable;
     if (is_copy) return {Source::Kind::kOfVariable};
-    return {Source::Kind::kInstruction, made_by_[root]};
+    return {Source::Kind::kInstruction, uses_.made_by[root]};
   }
 
   void rebuild() {
@@ -151,8 +146,7 @@ class Stacking {
   const Target& target_;
   const Graph& program_;
   ValueMap<std::vector<ValueId>> before_;
-  ValueMap<int> made_by_;     ///< instruction that gives a value, or starts to
-  ValueMap<int> done_at_;     ///< instruction behind which it is there
+  const Uses uses_;           ///< before anything is moved
   std::vector<int> goes_to_;  ///< the instruction whose stack an instruction is in
 };
 
