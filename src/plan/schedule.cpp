@@ -114,6 +114,8 @@ class Grouping {
     calls_.push_back({.nodes = {id}});
   }
 
+  /// `late`: in the order of their operands. A bucket has them the other way round: gradients as
+  /// the forward pass has their weights, so that stacks of products may stand in it.
   void fill_buckets(const std::vector<ValueId>& late) {
     struct Bucket {
       Call call;
@@ -136,6 +138,7 @@ class Grouping {
       return operand(a.nodes.back()) < operand(b.nodes.back());
     });
     for (Call& call : closed) {
+      std::ranges::reverse(call.nodes);
       call.bucket = buckets_++;
       calls_.push_back(std::move(call));
     }

@@ -1,6 +1,7 @@
 // scale_offset_sums(x, dy) of the last dimension -> sums of the columns of x dy and of dy, where a
 // pass computes dy or reads it: they are taken as it goes, so that dy need not be read again
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -56,22 +57,23 @@ class Splitting {
     const ValueId x = node(id).inputs[0], dy = node(id).inputs[1];
     const ValueId product = insertions_.add(id, ops::kMultiply, {x, dy}, {},
                                             program_.type(dy).shape, program_.regions[dy]);
-    const std::vector<ValueId> sums{add_sums(id, product), add_sums(id, dy)};
-    const bool is_parted =
-        is_read_by_nodes(counts_, readers_, id) &&
-        std::ranges::all_of(readers_[id], [&](ValueId reader) { return is_row(reader); });
-    if (is_parted) {
-      for (const ValueId reader : readers_[id]) {
-        const auto row = static_cast<std::size_t>(node(reader).attrs.integer("start"));
-        turn_to_row(program_.node(reader), sums[row]);
-      }
-      return;
+    const std::array sums{add_sums(id, product), add_sums(id, dy)};
+    if (is_read_by_rows(id)) return turn_to_rows(id, sums);
+    const ValueId reduced = only_reader(counts_, readers_, id);
+    if (reduced != kNoValue && node(reduced).op == &ops::kAllReduce && is_read_by_rows(reduced)) {
+      const std::array both{add_reduced(reduced, sums[0]), add_reduced(reduced, sums[1])};
+      return turn_to_rows(reduced, both);
     }
     const std::vector<ValueId> rows{add_row(id, sums[0]), add_row(id, sums[1])};
     Node& both = program_.node(id);
     both.op = &ops::kConcatenate;
     both.inputs = rows;
     both.attrs = {{"axis", std::int64_t{0}}};
+  }
+
+  bool is_read_by_rows(ValueId both) const {
+    return is_read_by_nodes(counts_, readers_, both) &&
+           std::ranges::all_of(readers_[both], [&](ValueId reader) { return is_row(reader); });
   }
 
   /// One of the two rows.
@@ -88,6 +90,14 @@ class Splitting {
                            {{both.global.back()}, {both.offset.back()}});
   }
 
+  /// What the devices' sums of one kind add up to, where both were reduced as one value.
+  ValueId add_reduced(ValueId reduced, ValueId sums) {
+    Node alone = node(reduced);
+    alone.inputs = {sums};
+    alone.type.shape = program_.type(sums).shape;
+    return insertions_.add(reduced, std::move(alone), Region(program_.regions[sums]));
+  }
+
   ValueId add_row(ValueId id, ValueId sums) {
     const Region& both = program_.regions[id];
     const Shape shape{1, node(id).type.shape.back()};
@@ -95,10 +105,14 @@ class Splitting {
                            {{1, both.global.back()}, {0, both.offset.back()}});
   }
 
-  static void turn_to_row(Node& slice, ValueId sums) {
-    slice.op = &ops::kReshape;
-    slice.inputs = {sums};
-    slice.attrs = {{"shape", slice.type.shape}};
+  /// What read one of two rows reads the sums of its kind.
+  void turn_to_rows(ValueId both, const std::array<ValueId, 2>& sums) {
+    for (const ValueId reader : readers_[both]) {
+      Node& slice = program_.node(reader);
+      slice.inputs = {sums[static_cast<std::size_t>(slice.attrs.integer("start"))]};
+      slice.op = &ops::kReshape;
+      slice.attrs = {{"shape", slice.type.shape}};
+    }
   }
 
   Graph& program_;

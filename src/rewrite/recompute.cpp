@@ -101,7 +101,14 @@ class Recomputing {
 
   /// Whether a value would not be kept if the backward pass could compute it.
   bool may_be_left(ValueId id) const {
-    return is_large(id) && late_[id] && !named_[id] && pays(id);
+    return is_large(id) && late_[id] && !named_[id] && !is_kept_copy(id) && pays(id);
+  }
+
+  /// A weight that is rounded to 16 bits, of which products are fast: small beside the optimizer's
+  /// state, and a launch to round it again.
+  bool is_kept_copy(ValueId id) const {
+    return target_.narrow_speed > 1 && is_narrowing(program_, id) &&
+           node(node(id).inputs[0]).op->leaf == Leaf::kVariable;
   }
 
   /// How many bytes need not be kept if a value is that would not be.

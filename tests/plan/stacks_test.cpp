@@ -26,8 +26,9 @@ Target stacking_target() {
   return target;
 }
 
-Plan plan_of(const std::string& text, const Target& target = stacking_target()) {
-  Job job = job_of(text, "");
+Plan plan_of(const std::string& text, const Target& target = stacking_target(),
+             const std::string& mesh = "") {
+  Job job = job_of(text, mesh);
   job.target = target;
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 4);
@@ -97,12 +98,16 @@ const char* const kAttention =
 
 TEST_CASE("queries, keys and values are a stack, and so are their gradients") {
   for (const char* const precision : {"float32", "mixed_bfloat16"}) {
-    CAPTURE(precision);
-    const Plan plan = plan_of(transformer(kAttention, fmt::format("precision: {}", precision)));
-    CHECK(heights(plan) == std::vector{3, 3, 3});  // forward, of the operand, of the weights
-    for (const Instruction* stack : stacks(plan)) {
-      CAPTURE(plan.program.node(stack->nodes.front()).path);
-      CHECK(is_even(plan, *stack));
+    const std::string text = transformer(kAttention, fmt::format("precision: {}", precision));
+    for (const char* const mesh : {"1", "2"}) {  // 2: gradients stand in a bucket
+      CAPTURE(precision);
+      CAPTURE(mesh);
+      const Plan plan = plan_of(text, stacking_target(), mesh);
+      CHECK(heights(plan) == std::vector{3, 3, 3});  // forward, of the operand, of the weights
+      for (const Instruction* stack : stacks(plan)) {
+        CAPTURE(plan.program.node(stack->nodes.front()).path);
+        CHECK(is_even(plan, *stack));
+      }
     }
   }
 }

@@ -62,16 +62,22 @@ TEST_CASE("a value that a gradient of it alone reads, of what is not kept, is ke
   CHECK(count(rewritten(model("relu")), "relu") == 1);
 }
 
-TEST_CASE("a weight is rounded once more for a gradient only where that takes far longer") {
-  // The gradient of what is multiplied: 256 operations for each element of the weight.
+TEST_CASE(
+    "weights stay rounded where products of 16 bits are fast, values where one takes no longer") {
+  // The gradient of what is multiplied: 256 operations for each element of the weight, 64 are much.
   const std::string text = model("relu") + "precision: mixed_bfloat16\n";
-  const auto casts = [&](double narrow_speed) {
-    Job job = job_of(text, "");
-    job.target.light_flops = 0.5;  // 64 operations
+  const auto casts = [&](double narrow_speed, const std::string& mesh) {
+    Job job = job_of(text, mesh);
+    job.target.light_flops = 0.5;
     job.target.narrow_speed = narrow_speed;
     return count(rewritten(job), "cast");
   };
-  CHECK(casts(4) > casts(4.1));
+  for (const char* mesh : {"1", "2"}) {
+    CAPTURE(mesh);
+    CHECK(casts(1, mesh) > casts(1.1, mesh));
+    CHECK(casts(1.1, mesh) == casts(4, mesh));
+    CHECK(casts(4, mesh) > casts(4.1, mesh));
+  }
 }
 
 TEST_CASE("where all is kept by hand nothing is computed again twice") {
