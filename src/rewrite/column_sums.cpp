@@ -60,7 +60,7 @@ class Splitting {
     const std::array sums{add_sums(id, product), add_sums(id, dy)};
     if (is_read_by_rows(id)) return turn_to_rows(id, sums);
     const ValueId reduced = only_reader(counts_, readers_, id);
-    if (reduced != kNoValue && node(reduced).op == &ops::kAllReduce && is_read_by_rows(reduced)) {
+    if (reduced != kNoValue && is_reduced_late(reduced)) {
       const std::array both{add_reduced(reduced, sums[0]), add_reduced(reduced, sums[1])};
       return turn_to_rows(reduced, both);
     }
@@ -74,6 +74,19 @@ class Splitting {
   bool is_read_by_rows(ValueId both) const {
     return is_read_by_nodes(counts_, readers_, both) &&
            std::ranges::all_of(readers_[both], [&](ValueId reader) { return is_row(reader); });
+  }
+
+  /// Whether updates alone wait for rows that are reduced, so that these may fill buckets.
+  bool is_reduced_late(ValueId both) const {
+    return node(both).op == &ops::kAllReduce && is_read_by_rows(both) && !is_read_soon(both);
+  }
+
+  /// Whether the backward pass computes more of a value than its form or its type.
+  bool is_read_soon(ValueId id) const {
+    return std::ranges::any_of(readers_[id], [&](ValueId reader) {
+      if (node(reader).phase == Phase::kUpdate) return false;
+      return node(reader).inputs.size() > 1 || is_read_soon(reader);
+    });
   }
 
   /// One of the two rows.
