@@ -109,6 +109,24 @@ void print_pass_times(const Job& job) {
   if (job.pass_times && launched_rank() == 0) std::fputs(job.pass_times->table().c_str(), stderr);
 }
 
+namespace {
+
+void print_program(const Job& job, const ProgramKey& key, const Signature& signature,
+                   const std::string& stage, const std::string& title) {
+  const Dump dump = [&](std::string_view name, const std::string& text) {
+    if (name != stage || launched_rank() != 0) return;
+    fmt::print("{}{}", title, text);
+    flush_result();
+  };
+  const Watch watch{dump, job.pass_times.get()};
+  const MemoryQuery query = memory_query(job);
+  const GlobalProgram program = compile(job.config, signature, job.mesh, job.target, key.kind,
+                                        key.batch, watch, nullptr, query);
+  compile_for_device(program, job.mesh, 0, query, 0, watch);
+}
+
+}  // namespace
+
 void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
                  const std::string& stage) {
   print_stage(job, kind, signature_of(split, kind), batch_size_of(job.config.fit, kind), stage);
@@ -120,16 +138,14 @@ void print_stage(const Job& job, ProgramKind kind, const Signature& signature, s
   if (std::find(known.begin(), known.end(), stage) == known.end()) {
     fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
   }
-  const Dump dump = [&](std::string_view name, const std::string& text) {
-    if (name != stage || launched_rank() != 0) return;
-    fmt::print("{}", text);
-    flush_result();
-  };
-  const Watch watch{dump, job.pass_times.get()};
-  const MemoryQuery query = memory_query(job);
-  const GlobalProgram program =
-      compile(job.config, signature, job.mesh, job.target, kind, batch, watch, nullptr, query);
-  compile_for_device(program, job.mesh, 0, query, 0, watch);
+  std::string title;
+  if (kind == ProgramKind::kTrain && accumulates_gradients(job)) {
+    const ProgramKind before = ProgramKind::kAccumulate;
+    title = fmt::format("# {}\n", describe(before, batch));
+    print_program(job, {before, batch}, signature, stage, title);
+    title = fmt::format("\n# {}\n", describe(kind, batch));
+  }
+  print_program(job, {kind, batch}, signature, stage, title);
   print_pass_times(job);
 }
 

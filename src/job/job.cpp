@@ -153,6 +153,10 @@ void use_split(Job& job, ProgramKind kind, const data::Split& split) {
   job.splits.insert_or_assign(kind, with_table_rows(job, split));
 }
 
+bool accumulates_gradients(const Job& job) {
+  return steps_per_update(job.config.compile->optimizer) > 1;
+}
+
 void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   const config::FitSpec& fit = job.config.fit;
   use_split(job, kind, split);
@@ -160,7 +164,7 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   if (kind == ProgramKind::kTrain && fit.drop_remainder) sizes.resize(1);
   for (const std::int64_t batch : sizes) {
     add_program(job, kind, batch);
-    if (kind == ProgramKind::kTrain && steps_per_update(job.config.compile->optimizer) > 1) {
+    if (kind == ProgramKind::kTrain && accumulates_gradients(job)) {
       add_program(job, ProgramKind::kAccumulate, batch);
     }
   }

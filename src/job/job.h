@@ -95,6 +95,9 @@ ProgramKind split_kind(ProgramKind kind);
 /// whole ones, which are checked.
 void use_split(Job& job, ProgramKind kind, const data::Split& split);
 
+/// Whether training has steps that keep their gradients for a later one, which updates.
+bool accumulates_gradients(const Job& job);
+
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.
 void add_programs(Job& job, ProgramKind kind, const data::Split& split);

@@ -253,6 +253,10 @@ TEST_CASE("--dump prints a stage and runs nothing") {
         std::string::npos);
   CHECK(output(folder, "predict c.yaml --from none --dump forward").find("loss") ==
         std::string::npos);
+  const std::string both = output(
+      folder, "fit c.yaml 'compile.optimizer={SGD: {gradient_accumulation_steps: 2}}' --dump step");
+  CHECK(both.starts_with("# a step that accumulates gradients with a batch of "));
+  CHECK(both.find("\n\n# a training step with a batch of ") != std::string::npos);
   CHECK(!folder.has("run"));
   CHECK(complaint(folder, "fit c.yaml --dump plam", 2) ==
         "--dump: no stage 'plam'; nearest: 'plan'");
