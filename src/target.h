@@ -35,7 +35,8 @@ struct Target {
   bool nccl = false;               ///< exchanges by NCCL, with an order of sums of its own
   std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
-  std::set<std::string> fusions;   ///< names of those that pay
+  std::int64_t prefetch = 0;  ///< bytes of weights to gather before they are read; 0: then alone
+  std::set<std::string> fusions;  ///< names of those that pay
   /// Names of the ops that it can compute; "a+b": of those that it computes together for less where
   /// they read the same, "a+a": of one of which it computes several at once, whatever they read,
   /// "a[]": of one that it computes for a stack of operands at once.

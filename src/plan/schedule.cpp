@@ -1,178 +1,36 @@
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <span>
-#include <tuple>
 
 #include "base/check.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
+#include "plan/ahead.h"
+#include "plan/calls.h"
 #include "plan/plan.h"
 
 namespace meshwork {
 namespace {
 
-bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
-
-/// What all-reduces must have in common to be one. Buckets close in this order.
-using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view>;
-Key key_of(const Node& node) {
-  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction)};
-}
-
-/// Collectives that go out as one, in the order of their operands.
-struct Call {
-  std::vector<ValueId> nodes;
-  int bucket = -1;          ///< its number among the buckets, in the order of their last operands
-  std::size_t missing = 0;  ///< operands that are not there yet
-  int started = -1;         ///< instruction
-  bool finished = false;
-};
-
-/// The nodes of a program in the ranges in which they are computed: single ones and fusions.
-class Units {
- public:
-  Units(const Graph& program, const ValueMap<int>& fusion) {
-    for (const ValueId id : program.ids()) {
-      const bool goes_on = id > 0 && !fusion.empty() && fusion[id] == fusion[id - 1];
-      begin_.push_back(goes_on ? begin_.back() : id);
-    }
-    end_.resize(program.nodes.size(), program.end());
-    for (ValueId id = program.end() - 2; id >= 0; --id) {
-      end_[id] = begin(id) == begin(id + 1) ? end_[id + 1] : id + 1;
-    }
-  }
-
-  /// Of the unit that `id` belongs to.
-  ValueId begin(ValueId id) const { return begin_[id]; }
-  ValueId end(ValueId id) const { return end_[id]; }
-
- private:
-  ValueMap<ValueId> begin_;
-  ValueMap<ValueId> end_;
-};
-
-/// Which all-reduces go together. Those on which no other collective depends are late: nothing
-/// but updates and outputs waits for them, so they fill buckets. Others, if small, join those that
-/// can start before the first result of any of them is read.
-class Grouping {
- public:
-  Grouping(const Graph& program, const Target& target, const Units& units)
-      : program_(program),
-        target_(target),
-        feeds_collective_(program.nodes.size(), false),
-        first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
-    for (ValueId end = program.end(); end > 0;) {
-      const ValueId begin = units.begin(end - 1);
-      bool feeds = false;
-      for (ValueId id = begin; id < end; ++id) {
-        feeds = feeds || feeds_collective_[id] || is_collective(program.node(id));
-      }
-      for (ValueId id = begin; id < end; ++id) {
-        for (const ValueId input : program.node(id).inputs) {
-          if (feeds) feeds_collective_[input] = true;
-          first_reader_[input] = begin;
-        }
-      }
-      end = begin;
-    }
-  }
-
-  std::vector<Call> run() {
-    std::vector<ValueId> late;
-    for (const ValueId id : program_.ids()) {
-      const Node& node = program_.node(id);
-      if (!is_collective(node)) continue;
-      if (node.op->collective != Collective::kAllReduce) {
-        calls_.push_back({.nodes = {id}});
-      } else if (!feeds_collective_[id]) {
-        late.push_back(id);
-      } else {
-        join(id);
-      }
-    }
-    std::stable_sort(late.begin(), late.end(),
-                     [&](ValueId a, ValueId b) { return operand(a) < operand(b); });
-    fill_buckets(late);
-    return std::move(calls_);
-  }
-
- private:
-  ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
-
-  void join(ValueId id) {
-    const Node& node = program_.node(id);
-    const bool small = num_bytes(node.type) <= target_.small_message;
-    const auto open = open_.find(key_of(node));
-    if (small && open != open_.end() && operand(id) < open->second.read) {
-      calls_[open->second.call].nodes.push_back(id);
-      open->second.read = std::min(open->second.read, first_reader_[id]);
-      return;
-    }
-    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[id]};
-    calls_.push_back({.nodes = {id}});
-  }
-
-  /// `late`: in the order of their operands. A bucket has them the other way round: gradients as
-  /// the forward pass has their weights, so that stacks of products may stand in it.
-  void fill_buckets(const std::vector<ValueId>& late) {
-    struct Bucket {
-      Call call;
-      std::int64_t bytes = 0;
-    };
-    std::map<Key, Bucket> open;
-    std::vector<Call> closed;
-    for (const ValueId id : late) {
-      const Node& node = program_.node(id);
-      Bucket& bucket = open[key_of(node)];
-      bucket.call.nodes.push_back(id);
-      bucket.bytes += num_bytes(node.type);
-      if (bucket.bytes >= target_.bucket) {
-        closed.push_back(std::move(bucket.call));
-        open.erase(key_of(node));
-      }
-    }
-    for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.call));
-    std::stable_sort(closed.begin(), closed.end(), [&](const Call& a, const Call& b) {
-      return operand(a.nodes.back()) < operand(b.nodes.back());
-    });
-    for (Call& call : closed) {
-      std::ranges::reverse(call.nodes);
-      call.bucket = buckets_++;
-      calls_.push_back(std::move(call));
-    }
-  }
-
-  struct Open {
-    std::size_t call;
-    ValueId read;  ///< the first reader of any of its results
-  };
-
-  const Graph& program_;
-  const Target& target_;
-  ValueMap<bool> feeds_collective_;
-  ValueMap<ValueId> first_reader_;
-  std::vector<Call> calls_;
-  std::map<Key, Open> open_;
-  int buckets_ = 0;
-};
-
 class Scheduler {
  public:
   Scheduler(const Graph& program, const Target& target, const ValueMap<int>& fusion)
       : program_(program),
+        target_(target),
         before_(predecessors(program)),
         units_(program, fusion),
-        calls_(Grouping(program, target, units_).run()),
+        calls_(group_collectives(program, target, units_)),
         call_of_(program.nodes.size(), -1),
         stage_(program.nodes.size(), -1),
         there_(program.nodes.size(), false),
         waiting_(program.nodes.size()) {
+    if (target.prefetch > 0) ahead_ = gathers_ahead(program, calls_, units_);
+    for (const int c : ahead_) calls_[static_cast<std::size_t>(c)].is_ahead = true;
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       for (const ValueId id : calls_[c].nodes) {
         call_of_[id] = static_cast<int>(c);
         for (const ValueId before : waits_for(id)) {
+          if (calls_[c].is_ahead) break;
           if (is_leaf(program.node(before))) continue;
           ++calls_[c].missing;
           waiting_[before].push_back(static_cast<int>(c));
@@ -187,6 +45,7 @@ class Scheduler {
     for (const ValueId id : program_.ids()) {
       if (is_leaf(program_.node(id))) there_[id] = true;
     }
+    start_ahead();
     for (const ValueId id : program_.ids()) {
       if (stage_[id] >= 0) continue;
       if (call_of_[id] >= 0) {
@@ -234,7 +93,7 @@ class Scheduler {
   void reach(ValueId id) {
     const int c = call_of_[id];
     Call& call = calls_[static_cast<std::size_t>(c)];
-    if (call.started >= 0) return;
+    if (call.started >= 0 || call.is_ahead) return;
     need(id_of_operand(id));
     if (call.missing == 0) start(c);
   }
@@ -276,6 +135,7 @@ class Scheduler {
     if (call.started >= 0) return;
     call.started = static_cast<int>(result_.size());
     result_.push_back({.kind = Instruction::Kind::kStart, .nodes = call.nodes});
+    if (call.is_ahead) ahead_bytes_ += bytes_of(call);
     if (call.bucket < 0) return;
     // While this one is under way, the updates of those before it.
     while (next_bucket_ < std::ssize(buckets_) && is_started(next_bucket_)) ++next_bucket_;
@@ -294,6 +154,37 @@ class Scheduler {
     call.finished = true;
     result_.push_back({.kind = Instruction::Kind::kFinish, .nodes = {}, .started = call.started});
     for (const ValueId id : call.nodes) arrive(id);
+    if (!call.is_ahead) return;
+    ahead_bytes_ -= bytes_of(call);
+    start_ahead();
+  }
+
+  /// Starts the gathers of weights that are read next, of which one is under way or as many bytes
+  /// as the target fetches ahead; several at a time, so that what goes into them is launched
+  /// together. All devices start the same.
+  void start_ahead() {
+    if (2 * ahead_bytes_ > target_.prefetch) return;
+    std::vector<int> next;
+    for (std::int64_t bytes = ahead_bytes_; next_ahead_ < ahead_.size(); ++next_ahead_) {
+      const Call& call = calls_[static_cast<std::size_t>(ahead_[next_ahead_])];
+      if (call.started >= 0) continue;
+      bytes += bytes_of(call);
+      if (bytes > target_.prefetch && bytes > bytes_of(call)) break;
+      next.push_back(ahead_[next_ahead_]);
+    }
+    for (const int c : next) {
+      for (const ValueId id : calls_[static_cast<std::size_t>(c)].nodes) need(id_of_operand(id));
+    }
+    for (const int c : next) start(c);
+  }
+
+  /// Of all parts of what a call gives.
+  std::int64_t bytes_of(const Call& call) const {
+    std::int64_t bytes = 0;
+    for (const ValueId id : call.nodes) {
+      bytes += num_bytes({program_.type(id).dtype, program_.global_shape(id)});
+    }
+    return bytes;
   }
 
   /// Emits what depends on the first `buckets` buckets only, and may be written already.
@@ -321,6 +212,7 @@ class Scheduler {
   }
 
   const Graph& program_;
+  const Target& target_;
   ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
   Units units_;
   std::vector<Call> calls_;
@@ -330,6 +222,9 @@ class Scheduler {
   ValueMap<bool> there_;
   ValueMap<std::vector<int>> waiting_;  ///< calls that start when this value is there
   std::ptrdiff_t next_bucket_ = 0;      ///< the first that is not started
+  std::vector<int> ahead_;              ///< calls that may start at any time, as they are read
+  std::size_t next_ahead_ = 0;          ///< the first of them that has not been considered
+  std::int64_t ahead_bytes_ = 0;        ///< that they give, of those that are under way
   std::vector<Instruction> result_;
 };
 

@@ -150,7 +150,7 @@ TEST_CASE("random models train to the same bits on remote devices") {
   }
 }
 
-TEST_CASE("passes side by side give the bits of one after the other, in any order") {
+TEST_CASE("passes side by side, and weights gathered ahead, give the same bits in any order") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     for (const RandomModel& model :
@@ -161,6 +161,7 @@ TEST_CASE("passes side by side give the bits of one after the other, in any orde
       options.adapt = [&](Target& target) {
         target.launch_bytes = seed % 2 == 0 ? 1 << 20 : 1000;
         target.small_copy = seed % 3 == 0 ? 0 : 1 << 14;
+        target.prefetch = seed % 5 * 1000;
         target.fusions.insert({"horizontal", "stacks"});
         target.kernels.insert({"einsum[]", "einsum_bias[]"});
       };

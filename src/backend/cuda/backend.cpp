@@ -112,6 +112,7 @@ Target cuda_target() {
       .flops_per_byte = 100,
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
+      .prefetch = std::int64_t{64} << 20U,
       .fusions = {"attention_results", "channel_moments", "column_sums", "elementwise",
                   "crossentropy", "early_parts", "einsum_bias", "fold_constants", "horizontal",
                   "join_parts", "pad_classes", "recompute", "scaled_sum", "stacks",

@@ -1,0 +1,54 @@
+#include "plan/ahead.h"
+
+#include <algorithm>
+
+#include "graph/fusible.h"
+#include "graph/op_def.h"
+#include "graph/readers.h"
+#include "graph/views.h"
+
+namespace meshwork {
+namespace {
+
+/// Whether a value can be computed at any time, in passes over variables alone.
+ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vector<ValueId>>& before,
+                                 const Units& units) {
+  ValueMap<bool> made(program.nodes.size(), false);
+  for (const ValueId id : program.ids()) {
+    const Node& node = program.node(id);
+    const bool is_pass = !node.inputs.empty() && (is_fusible(program, id) || is_view(program, id));
+    made[id] = node.op->leaf == Leaf::kVariable || is_number(program, id) ||
+               (is_pass && node.phase != Phase::kUpdate &&
+                std::ranges::all_of(before[id], [&](ValueId other) { return made[other]; }));
+  }
+  // What is computed with others comes with them.
+  for (ValueId begin = 0; begin < program.end(); begin = units.end(begin)) {
+    bool all = true;
+    for (ValueId id = begin; id < units.end(begin); ++id) all = all && made[id];
+    for (ValueId id = begin; id < units.end(begin); ++id) made[id] = all;
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<int> gathers_ahead(const Graph& program, const std::vector<Call>& calls,
+                               const Units& units) {
+  const ValueMap<std::vector<ValueId>> before = predecessors(program);
+  const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
+  const ValueMap<bool> made = made_of_variables(program, before, units);
+  const auto may_start = [&](ValueId id) {
+    return program.node(id).op->collective == Collective::kAllGather && !readers[id].empty() &&
+           std::ranges::all_of(before[id], [&](ValueId other) { return made[other]; });
+  };
+  std::vector<int> result;
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    if (std::ranges::all_of(calls[c].nodes, may_start)) result.push_back(static_cast<int>(c));
+  }
+  std::ranges::stable_sort(result, {}, [&](int c) {
+    return readers[calls[static_cast<std::size_t>(c)].nodes.front()].front();
+  });
+  return result;
+}
+
+}  // namespace meshwork

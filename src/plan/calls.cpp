@@ -1,0 +1,135 @@
+#include "plan/calls.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "graph/op_def.h"
+
+namespace meshwork {
+namespace {
+
+bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
+
+/// What all-reduces must have in common to be one. Buckets close in this order.
+using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view>;
+Key key_of(const Node& node) {
+  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction)};
+}
+
+/// Which all-reduces go together. Those on which no other collective depends are late: nothing
+/// but updates and outputs waits for them, so they fill buckets. Others, if small, join those that
+/// can start before the first result of any of them is read.
+class Grouping {
+ public:
+  Grouping(const Graph& program, const Target& target, const Units& units)
+      : program_(program),
+        target_(target),
+        feeds_collective_(program.nodes.size(), false),
+        first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
+    for (ValueId end = program.end(); end > 0;) {
+      const ValueId begin = units.begin(end - 1);
+      bool feeds = false;
+      for (ValueId id = begin; id < end; ++id) {
+        feeds = feeds || feeds_collective_[id] || is_collective(program.node(id));
+      }
+      for (ValueId id = begin; id < end; ++id) {
+        for (const ValueId input : program.node(id).inputs) {
+          if (feeds) feeds_collective_[input] = true;
+          first_reader_[input] = begin;
+        }
+      }
+      end = begin;
+    }
+  }
+
+  std::vector<Call> run() {
+    std::vector<ValueId> late;
+    for (const ValueId id : program_.ids()) {
+      const Node& node = program_.node(id);
+      if (!is_collective(node)) continue;
+      if (node.op->collective != Collective::kAllReduce) {
+        calls_.push_back({.nodes = {id}});
+      } else if (!feeds_collective_[id]) {
+        late.push_back(id);
+      } else {
+        join(id);
+      }
+    }
+    std::stable_sort(late.begin(), late.end(),
+                     [&](ValueId a, ValueId b) { return operand(a) < operand(b); });
+    fill_buckets(late);
+    return std::move(calls_);
+  }
+
+ private:
+  ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
+
+  void join(ValueId id) {
+    const Node& node = program_.node(id);
+    const bool small = num_bytes(node.type) <= target_.small_message;
+    const auto open = open_.find(key_of(node));
+    if (small && open != open_.end() && operand(id) < open->second.read) {
+      calls_[open->second.call].nodes.push_back(id);
+      open->second.read = std::min(open->second.read, first_reader_[id]);
+      return;
+    }
+    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[id]};
+    calls_.push_back({.nodes = {id}});
+  }
+
+  /// `late`: in the order of their operands. A bucket has them the other way round: gradients as
+  /// the forward pass has their weights, so that stacks of products may stand in it.
+  void fill_buckets(const std::vector<ValueId>& late) {
+    struct Bucket {
+      Call call;
+      std::int64_t bytes = 0;
+    };
+    std::map<Key, Bucket> open;
+    std::vector<Call> closed;
+    for (const ValueId id : late) {
+      const Node& node = program_.node(id);
+      Bucket& bucket = open[key_of(node)];
+      bucket.call.nodes.push_back(id);
+      bucket.bytes += num_bytes(node.type);
+      if (bucket.bytes >= target_.bucket) {
+        closed.push_back(std::move(bucket.call));
+        open.erase(key_of(node));
+      }
+    }
+    for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.call));
+    std::stable_sort(closed.begin(), closed.end(), [&](const Call& a, const Call& b) {
+      return operand(a.nodes.back()) < operand(b.nodes.back());
+    });
+    for (Call& call : closed) {
+      std::ranges::reverse(call.nodes);
+      call.bucket = buckets_++;
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  struct Open {
+    std::size_t call;
+    ValueId read;  ///< the first reader of any of its results
+  };
+
+  const Graph& program_;
+  const Target& target_;
+  ValueMap<bool> feeds_collective_;
+  ValueMap<ValueId> first_reader_;
+  std::vector<Call> calls_;
+  std::map<Key, Open> open_;
+  int buckets_ = 0;
+};
+
+}  // namespace
+
+std::vector<Call> group_collectives(const Graph& program, const Target& target,
+                                    const Units& units) {
+  return Grouping(program, target, units).run();
+}
+
+}  // namespace meshwork
