@@ -14,15 +14,18 @@ namespace {
 
 bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 
-/// What all-reduces must have in common to be one. Buckets close in this order.
-using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view>;
+/// What all-reduces must have in common to be one. Buckets close in this order. Those of updates,
+/// such as of norms, may wait for gradients.
+using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view, bool>;
 Key key_of(const Node& node) {
-  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction)};
+  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction),
+          node.phase == Phase::kUpdate};
 }
 
-/// Which all-reduces go together. Those on which no other collective depends are late: nothing
-/// but updates and outputs waits for them, so they fill buckets. Others, if small, join those that
-/// can start before the first result of any of them is read.
+/// Which all-reduces go together. Those on which no other collective depends, but for small
+/// all-reduces of updates, are late: nothing but updates and outputs waits for them, so they fill
+/// buckets. Others, if small, join those that can start before the first result of any of them is
+/// read.
 class Grouping {
  public:
   Grouping(const Graph& program, const Target& target, const Units& units)
@@ -34,7 +37,8 @@ class Grouping {
       const ValueId begin = units.begin(end - 1);
       bool feeds = false;
       for (ValueId id = begin; id < end; ++id) {
-        feeds = feeds || feeds_collective_[id] || is_collective(program.node(id));
+        feeds = feeds || feeds_collective_[id] ||
+                (is_collective(program.node(id)) && !is_of_update(id));
       }
       for (ValueId id = begin; id < end; ++id) {
         for (const ValueId input : program.node(id).inputs) {
@@ -66,6 +70,13 @@ class Grouping {
   }
 
  private:
+  /// A small all-reduce that updates wait for, as that of a norm.
+  bool is_of_update(ValueId id) const {
+    const Node& node = program_.node(id);
+    return node.phase == Phase::kUpdate && node.op->collective == Collective::kAllReduce &&
+           num_bytes({node.type.dtype, program_.global_shape(id)}) <= target_.small_message;
+  }
+
   ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
 
   void join(ValueId id) {

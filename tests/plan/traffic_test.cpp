@@ -12,6 +12,14 @@ using namespace meshwork::testing;
 
 namespace {
 
+const std::string kColumnRow = R"(
+strategy: model_parallel
+layout_map:
+  up/kernel: [null, model]
+  up/bias: [model]
+  down/kernel: [model, null]
+)";
+
 const std::string kPerceptron = R"(
 dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [64, 30]}, y: {normal: [64, 5]}}}}
 model:
@@ -55,16 +63,9 @@ TEST_CASE("data parallelism reduces every byte of the gradients once") {
 }
 
 TEST_CASE("a column kernel followed by a row kernel costs one all-reduce forward, one backward") {
-  const std::string layouts = R"(
-strategy: model_parallel
-layout_map:
-  up/kernel: [null, model]
-  up/bias: [model]
-  down/kernel: [model, null]
-)";
   for (const char* mesh : {"data=1,model=4", "data=2,model=2", "data=1,model=3"}) {
     CAPTURE(mesh);
-    const Plan plan = plan_of("mesh: {data: 1, model: 1}\n" + layouts + kPerceptron, mesh);
+    const Plan plan = plan_of("mesh: {data: 1, model: 1}\n" + kColumnRow + kPerceptron, mesh);
     std::vector<Sent> forward;
     std::vector<Sent> backward;
     for (const Sent& s : tensors(sent_by(plan))) {
@@ -114,6 +115,16 @@ TEST_CASE("a value is reduced once, however many want it") {
       text.find("optimizer: adam"), 15, "optimizer: {Adam: {global_clipnorm: 1.0}}");
   const Plan plan = plan_of(clipped, "data=4");
   CHECK(elements(tensors(sent_by(plan))) == parameters(plan));
+}
+
+TEST_CASE("gradients go out together though norms of parts of them are reduced again") {
+  const std::string text = "mesh: {data: 1, model: 1}\n" + kColumnRow + kPerceptron;
+  const std::string clipped = std::string(text).replace(
+      text.find("optimizer: adam"), 15, "optimizer: {Adam: {global_clipnorm: 1.0}}");
+  const auto calls = [](const std::string& config) {
+    return traffic(plan_of(config, "data=2,model=2"))[0].calls;
+  };
+  CHECK(calls(clipped) == calls(text) + 1);  // that of the norms
 }
 
 TEST_CASE("optimizer state sharded over the data axis scatters gradients and gathers weights") {
