@@ -12,6 +12,7 @@
 #include "plan/fusion_groups.h"
 #include "plan/memory_limit.h"
 #include "rewrite/rewrite.h"
+#include "sharding/wanted_parts.h"
 #include "spmd/segments.h"
 
 namespace meshwork {
@@ -157,6 +158,7 @@ void layouts(Compilation& c) {
   c.trace.pinned = pin_layouts(c.graph, c.config, c.mesh);
   c.program.variables = c.trace.pinned.variables;
   c.trace.laid_out = propagate(c.graph, c.trace.pinned, c.mesh, c.options());
+  compute_wanted_parts(c.trace.laid_out, c.mesh);
 }
 
 /// Bytes of the variables of all programs on each device.
