@@ -14,6 +14,7 @@ ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> in
                         Shape shape, Region region) {
   Node node = program_.node(reader);
   node.op = &op;
+  node.collective.reset();
   node.inputs = std::move(inputs);
   node.attrs = std::move(attrs);
   node.type.shape = std::move(shape);
