@@ -5,27 +5,27 @@
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
-#include "graph/views.h"
 
 namespace meshwork {
 namespace {
 
-/// Whether a value can be computed at any time, in passes over variables alone.
+/// Whether a value can be computed at any time, in passes over variables alone: the same on all
+/// devices. What is computed with others comes with them.
 ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vector<ValueId>>& before,
                                  const Units& units) {
   ValueMap<bool> made(program.nodes.size(), false);
-  for (const ValueId id : program.ids()) {
+  const auto is_made = [&](ValueId id) { return made[id]; };
+  const auto can_be_made = [&](ValueId id) {
     const Node& node = program.node(id);
-    const bool is_pass = !node.inputs.empty() && (is_fusible(program, id) || is_view(program, id));
-    made[id] = node.op->leaf == Leaf::kVariable || is_number(program, id) ||
-               (is_pass && node.phase != Phase::kUpdate &&
-                std::ranges::all_of(before[id], [&](ValueId other) { return made[other]; }));
-  }
-  // What is computed with others comes with them.
+    if (node.op->leaf == Leaf::kVariable || is_number(program, id)) return true;
+    return (is_fusible(program, id) || node.op->view_offset != nullptr) &&
+           node.phase != Phase::kUpdate && !node.inputs.empty() &&
+           std::ranges::all_of(before[id], is_made);
+  };
   for (ValueId begin = 0; begin < program.end(); begin = units.end(begin)) {
     bool all = true;
-    for (ValueId id = begin; id < units.end(begin); ++id) all = all && made[id];
-    for (ValueId id = begin; id < units.end(begin); ++id) made[id] = all;
+    for (ValueId id = begin; id < units.end(begin); ++id) all = (made[id] = can_be_made(id)) && all;
+    std::fill(made.begin() + begin, made.begin() + units.end(begin), all);
   }
   return made;
 }

@@ -14,40 +14,31 @@ namespace {
 
 bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 
-/// What all-reduces must have in common to be one. Buckets close in this order. Those of updates,
-/// such as of norms, may wait for gradients.
-using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view, bool>;
-Key key_of(const Node& node) {
-  return {node.type.dtype, node.collective->members, to_string(node.collective->reduction),
-          node.phase == Phase::kUpdate};
-}
-
-/// Which all-reduces go together. Those on which no other collective depends, but for small
-/// all-reduces of updates, are late: nothing but updates and outputs waits for them, so they fill
-/// buckets. Others, if small, join those that can start before the first result of any of them is
-/// read.
+/// Which all-reduces go together. Those that no collective waits for are late: nothing but updates
+/// and outputs does, so they fill buckets; so do gradients that collectives of updates wait for,
+/// such as those of norms or of weights. Others, if small, join those that can start before the
+/// first result of any of them is read.
 class Grouping {
  public:
   Grouping(const Graph& program, const Target& target, const Units& units)
       : program_(program),
         target_(target),
-        feeds_collective_(program.nodes.size(), false),
+        awaited_by_(program.nodes.size(), Awaited::kByNone),
+        is_second_(program.nodes.size(), false),
         first_reader_(program.nodes.size(), std::numeric_limits<ValueId>::max()) {
     for (ValueId end = program.end(); end > 0;) {
       const ValueId begin = units.begin(end - 1);
-      bool feeds = false;
-      for (ValueId id = begin; id < end; ++id) {
-        feeds = feeds || feeds_collective_[id] ||
-                (is_collective(program.node(id)) && !is_of_update(id));
-      }
+      Awaited by = Awaited::kByNone;
+      for (ValueId id = begin; id < end; ++id) by = std::max({by, awaited_by_[id], as_waiting(id)});
       for (ValueId id = begin; id < end; ++id) {
         for (const ValueId input : program.node(id).inputs) {
-          if (feeds) feeds_collective_[input] = true;
+          awaited_by_[input] = std::max(awaited_by_[input], by);
           first_reader_[input] = begin;
         }
       }
       end = begin;
     }
+    find_second_ones(units);
   }
 
   std::vector<Call> run() {
@@ -57,7 +48,7 @@ class Grouping {
       if (!is_collective(node)) continue;
       if (node.op->collective != Collective::kAllReduce) {
         calls_.push_back({.nodes = {id}});
-      } else if (!feeds_collective_[id]) {
+      } else if (is_late(id)) {
         late.push_back(id);
       } else {
         join(id);
@@ -70,11 +61,41 @@ class Grouping {
   }
 
  private:
-  /// A small all-reduce that updates wait for, as that of a norm.
-  bool is_of_update(ValueId id) const {
+  /// What all-reduces must have in common to be one. Buckets close in this order. Those that wait
+  /// for others, as norms do for gradients, do not go with these.
+  using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view, bool>;
+  Key key_of(ValueId id) const {
     const Node& node = program_.node(id);
-    return node.phase == Phase::kUpdate && node.op->collective == Collective::kAllReduce &&
-           num_bytes({node.type.dtype, program_.global_shape(id)}) <= target_.small_message;
+    return {node.type.dtype, node.collective->members, to_string(node.collective->reduction),
+            is_second_[id]};
+  }
+
+  void find_second_ones(const Units& units) {
+    const auto comes_behind = [&](ValueId input) {
+      return is_second_[input] ||
+             (program_.node(input).op->collective == Collective::kAllReduce && is_late(input));
+    };
+    for (ValueId begin = 0; begin < program_.end(); begin = units.end(begin)) {
+      bool is_second = false;
+      for (ValueId id = begin; id < units.end(begin); ++id) {
+        is_second = is_second || std::ranges::any_of(program_.node(id).inputs, comes_behind);
+      }
+      for (ValueId id = begin; id < units.end(begin); ++id) is_second_[id] = is_second;
+    }
+  }
+
+  /// Which collectives wait for a value.
+  enum class Awaited { kByNone, kByUpdates, kByOthers };
+
+  Awaited as_waiting(ValueId id) const {
+    const Node& node = program_.node(id);
+    if (!is_collective(node)) return Awaited::kByNone;
+    return node.phase == Phase::kUpdate ? Awaited::kByUpdates : Awaited::kByOthers;
+  }
+
+  bool is_late(ValueId id) const {
+    const bool is_update = program_.node(id).phase == Phase::kUpdate;
+    return awaited_by_[id] < (is_update ? Awaited::kByUpdates : Awaited::kByOthers);
   }
 
   ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
@@ -82,13 +103,13 @@ class Grouping {
   void join(ValueId id) {
     const Node& node = program_.node(id);
     const bool small = num_bytes(node.type) <= target_.small_message;
-    const auto open = open_.find(key_of(node));
+    const auto open = open_.find(key_of(id));
     if (small && open != open_.end() && operand(id) < open->second.read) {
       calls_[open->second.call].nodes.push_back(id);
       open->second.read = std::min(open->second.read, first_reader_[id]);
       return;
     }
-    if (small) open_[key_of(node)] = {calls_.size(), first_reader_[id]};
+    if (small) open_[key_of(id)] = {calls_.size(), first_reader_[id]};
     calls_.push_back({.nodes = {id}});
   }
 
@@ -103,12 +124,12 @@ class Grouping {
     std::vector<Call> closed;
     for (const ValueId id : late) {
       const Node& node = program_.node(id);
-      Bucket& bucket = open[key_of(node)];
+      Bucket& bucket = open[key_of(id)];
       bucket.call.nodes.push_back(id);
       bucket.bytes += num_bytes(node.type);
       if (bucket.bytes >= target_.bucket) {
         closed.push_back(std::move(bucket.call));
-        open.erase(key_of(node));
+        open.erase(key_of(id));
       }
     }
     for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.call));
@@ -129,7 +150,8 @@ class Grouping {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<bool> feeds_collective_;
+  ValueMap<Awaited> awaited_by_;
+  ValueMap<bool> is_second_;  ///< needs what a late all-reduce gives
   ValueMap<ValueId> first_reader_;
   std::vector<Call> calls_;
   std::map<Key, Open> open_;

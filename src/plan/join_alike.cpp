@@ -1,5 +1,6 @@
 // horizontal fusion: passes of one form, such as the updates of all weights, are launched as one
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -61,7 +62,7 @@ class Joining {
   };
 
   void visit(Instruction& instruction, std::size_t number) {
-    if (instruction.kind == Instruction::Kind::kFinish) emit_all();
+    if (instruction.kind == Instruction::Kind::kFinish) emit_what_takes_long();
     const bool is_pass = forms_.is_pass(instruction);
     if (!is_pass) emit(needed_by(instruction));
     if (takes_memory(instruction)) emit_what_holds_much();
@@ -124,6 +125,32 @@ class Joining {
 
   void emit_all() {
     while (!open_.empty()) emit({open_.begin()->first});
+  }
+
+  /// What would be computed while a collective is under way, if it takes longer than a launch.
+  void emit_what_takes_long() {
+    std::set<int> long_ones;
+    for (const auto& [number, batch] : open_) {
+      if (moved_bytes(batch) > target_.launch_bytes) long_ones.insert(number);
+    }
+    emit(long_ones);
+  }
+
+  /// Read and written.
+  std::int64_t moved_bytes(const Batch& batch) const {
+    std::int64_t bytes = 0;
+    for (const Instruction& pass : batch.passes) {
+      std::set<ValueId> values;
+      for (const ValueId id : pass.nodes) {
+        if (forms_.is_read(pass, id)) values.insert(id);
+        const auto& inputs = program_.node(id).inputs;
+        std::ranges::copy_if(inputs, std::inserter(values, values.end()), [&](ValueId input) {
+          return !std::ranges::binary_search(pass.nodes, input);
+        });
+      }
+      for (const ValueId id : values) bytes += num_bytes(program_.type(id));
+    }
+    return bytes;
   }
 
   /// Values that share one piece of memory: views with what they show, and the results of

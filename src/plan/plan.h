@@ -95,11 +95,14 @@ Graph arranged(Graph program, const Target& target);
 /// Order of execution: program order, but for collectives and what waits for them. A collective
 /// starts when its operand is there, and what control edges name, and finishes before its first
 /// reader. All-reduces of what the target calls small that can start before any of their results is
-/// read go together. Those on which no other collective depends (gradients, loss, metrics) fill
-/// buckets, in the order in which their operands are computed; what depends on a bucket (its
-/// updates) follows when the next bucket has started, or everything else is done. Nodes that follow
-/// each other with the same number in `fusion` are one instruction; empty: none are. Numbers the
-/// events that order the two streams: see Instruction.
+/// read go together. Those on which no other collective depends (gradients, loss, metrics), or
+/// collectives of updates alone, fill buckets, in the order in which their operands are computed;
+/// what depends on a bucket (its updates) follows when the next bucket has started, or everything
+/// else is done; what is gathered of that starts as soon as it is there or, where launching costs
+/// something, with so many others that they fill a bucket. Weights that lie in parts are gathered
+/// as far ahead as the target says (plan/ahead.h). Nodes that follow each other with the same
+/// number in `fusion` are one instruction; empty: none are. Numbers the events that order the two
+/// streams: see Instruction.
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
 /// Makes a stack of products of one form, of which the target computes a stack at once, where the
@@ -110,9 +113,10 @@ void stack_products(Plan& plan, const Target& target);
 
 /// Joins passes that the device computes in one launch: those that differ in shapes and numbers
 /// alone, and need nothing of each other; so are nodes of an op of which the target computes
-/// several at once. A pass waits for others until something reads what it gives, a collective ends,
-/// or what waits would keep more than Target::launch_bytes from being freed while anything else
-/// takes memory; so much more than without it a plan takes at most.
+/// several at once. A pass waits for others until something reads what it gives, a collective ends
+/// during which it would be computed, and takes longer than a launch, or what waits would keep more
+/// than Target::launch_bytes from being freed while anything else takes memory; so much more than
+/// without it a plan takes at most.
 void join_alike(Plan& plan, const Target& target);
 
 /// Asks for the memory of every instruction and of stored samples.

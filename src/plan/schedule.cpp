@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -76,17 +77,20 @@ class Scheduler {
   /// stage_[v]: the last bucket that v depends on; -1: none, it stands where the program has it.
   void find_stages() {
     for (ValueId begin = 0; begin < program_.end(); begin = units_.end(begin)) {
-      if (call_of_[begin] >= 0) continue;
+      if (bucket_of(begin) >= 0) continue;
       int stage = -1;
       for (ValueId id = begin; id < units_.end(begin); ++id) {
         for (const ValueId before : before_[id]) {
-          const int from = call_of_[before];
-          stage = std::max(
-              stage, from >= 0 ? calls_[static_cast<std::size_t>(from)].bucket : stage_[before]);
+          stage = std::max({stage, bucket_of(before), stage_[before]});
         }
       }
       std::fill(stage_.begin() + begin, stage_.begin() + units_.end(begin), stage);
     }
+  }
+
+  int bucket_of(ValueId id) const {
+    const int c = call_of_[id];
+    return c < 0 ? -1 : calls_[static_cast<std::size_t>(c)].bucket;
   }
 
   /// Comes to a collective that no later stage waits for.
@@ -126,8 +130,20 @@ class Scheduler {
       if (--calls_[static_cast<std::size_t>(c)].missing > 0) continue;
       for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes)
         need(id_of_operand(node));
-      start(c);
+      holds_starts_ ? hold(c) : start(c);
     }
+  }
+
+  /// Updated weights go out some at a time, so that what is launched for them can be one kernel.
+  void hold(int c) {
+    held_.push_back(c);
+    held_bytes_ += bytes_of(calls_[static_cast<std::size_t>(c)]);
+    if (held_bytes_ >= target_.bucket) start_held();
+  }
+
+  void start_held() {
+    for (const int c : std::exchange(held_, {})) start(c);
+    held_bytes_ = 0;
   }
 
   void start(int c) {
@@ -188,13 +204,17 @@ class Scheduler {
   }
 
   /// Emits what depends on the first `buckets` buckets only, and may be written already.
+  /// Collectives among it start where their operands are there.
   void emit_stage(int buckets) {
     const bool last = buckets == std::ssize(buckets_);
+    const bool held_before = std::exchange(holds_starts_, target_.launch_bytes > 0);
     for (const ValueId id : program_.ids()) {
       const int stage = stage_[id];
-      if (stage < 0 || stage >= buckets || there_[id]) continue;
+      if (stage < 0 || stage >= buckets || there_[id] || call_of_[id] >= 0) continue;
       if (last || is_ready(id)) need(id);
     }
+    holds_starts_ = held_before;
+    if (!holds_starts_) start_held();
   }
 
   /// Whether the unit of `id` can be emitted without haste: what it waits for is there.
@@ -222,9 +242,12 @@ class Scheduler {
   ValueMap<bool> there_;
   ValueMap<std::vector<int>> waiting_;  ///< calls that start when this value is there
   std::ptrdiff_t next_bucket_ = 0;      ///< the first that is not started
-  std::vector<int> ahead_;              ///< calls that may start at any time, as they are read
-  std::size_t next_ahead_ = 0;          ///< the first of them that has not been considered
-  std::int64_t ahead_bytes_ = 0;        ///< that they give, of those that are under way
+  bool holds_starts_ = false;
+  std::vector<int> held_;         ///< calls whose operands are there
+  std::int64_t held_bytes_ = 0;   ///< that they give
+  std::vector<int> ahead_;        ///< calls that may start at any time, as they are read
+  std::size_t next_ahead_ = 0;    ///< the first of them that has not been considered
+  std::int64_t ahead_bytes_ = 0;  ///< that they give, of those that are under way
   std::vector<Instruction> result_;
 };
 
