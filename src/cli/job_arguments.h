@@ -56,7 +56,8 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
 void print_pass_times(const Job& job);
 
 /// Prints the program of `kind` for the first device as it is after a pass; where training
-/// accumulates gradients, that of a step that does, and that of one that updates, each under a title.
+/// accumulates gradients, that of a step that does, and that of one that updates, each under a
+/// title.
 void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
                  const std::string& stage);
 /// The same of a program over samples of this signature.

@@ -53,7 +53,10 @@ class FusionFinder {
     for (const std::string& kernel : target_.kernels) {
       if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
     }
-    if (target_.launch_bytes > 0) join_single_elements();
+    if (target_.launch_bytes > 0) {
+      join_new_constants();
+      join_single_elements();
+    }
     Order order;
     for (const int unit : order_) {
       for (const ValueId id : units_[slot(unit)]) {
@@ -208,6 +211,24 @@ class FusionFinder {
     const bool is_twin = std::ranges::any_of(
         joined, [&](ValueId known) { return program_.node(known).op == other.op; });
     return reads_same && is_alike && !is_twin;
+  }
+
+  /// Joins constants that variables take anew, such as sums of gradients that begin from 0, to the
+  /// passes that alone read the old values.
+  void join_new_constants() {
+    for (const Update& update : program_.updates) {
+      const ValueId id = update.value;
+      if (!is_number(program_, id) || before_[id].empty()) continue;
+      const int pass = unit_of_[before_[id].front()];
+      const bool is_alone = std::ranges::all_of(before_[id], [&](ValueId reader) {
+        return unit_of_[reader] == pass && may_pass(reader);
+      });
+      if (is_alone && elements_[slot(pass)].shape == program_.global_shape(id)) {
+        const PassElements elements = elements_[slot(pass)];
+        join(pass, unit_of_[id]);
+        if (unit_of_[id] == unit_of_[before_[id].front()]) elements_[slot(unit_of_[id])] = elements;
+      }
+    }
   }
 
   /// Joins passes over one element with each other, whatever they read.

@@ -134,9 +134,9 @@ class Memory {
   /// Ops that the target computes together read all before they write.
   template <class Overlaps, class IsSame>
   bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
-    if (!graph_.node(id).op->in_place) return false;
     const OpDef& op = *graph_.node(id).op;
-    const bool is_one = op.elementwise || op.collective != Collective::kNone;
+    if (!op.in_place && !op.is_constant) return false;
+    const bool is_one = op.elementwise || op.is_constant || op.collective != Collective::kNone;
     const bool together = instruction_size(i) > 1 && !is_one;
     const TensorType& type = graph_.type(id);
     const Instruction& instruction = plan_.instructions[slot(i)];

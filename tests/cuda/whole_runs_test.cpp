@@ -78,7 +78,7 @@ model:
     - LayerNormalization: {name: n}
     - Dense: {name: b, units: 5}
 compile:
-  optimizer: {AdamW: {learning_rate: 0.01, weight_decay: 0.1, clipnorm: 1}}
+  optimizer: {AdamW: {learning_rate: 0.01, weight_decay: 0.1, clipnorm: 1, gradient_accumulation_steps: 2}}
   loss: {SparseCategoricalCrossentropy: {from_logits: true}}
   metrics: [accuracy]
 fit: {batch_size: 16}
@@ -136,9 +136,11 @@ fit: {batch_size: 8}
   const auto fill_up = [](Target& target) { target.padded_work = 0; };
   const std::string sharded =
       "strategy: model_parallel\nbatch_axis: data\nlayout_map: {'.*/embeddings': [null, model]}\n";
+  const std::string gathered =
+      "strategy: model_parallel\nlayout_map: {'.*/(embeddings|kernel)': [data]}\n";
   for (const std::string& layouts :
        {std::string("mesh: {data: 1}\n"), std::string("mesh: {data: 3}\n"),
-        sharded + "mesh: {data: 2, model: 2}\n"}) {
+        sharded + "mesh: {data: 2, model: 2}\n", gathered + "mesh: {data: 2}\n"}) {
     CAPTURE(layouts);
     const auto run = [&](const std::string& more) {
       return train(layouts + text + more, {.steps = 4, .adapt = fill_up});
@@ -148,6 +150,40 @@ fit: {batch_size: 8}
     CHECK(weight_difference(filled_up, plain) < 0.02);
     CHECK(filled_up.metrics == plain.metrics);
     CHECK(run("").digest == filled_up.digest);
+  }
+}
+
+TEST_CASE("weights in parts are gathered ahead on a GPU, and small gradients reduced together") {
+  const std::string text = R"(
+device: cuda
+mesh: {data: 3}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [60, 20]}, y: {normal: [60, 7]}}}}
+model:
+  input: [20]
+  layers:
+    - Dense: {units: 41, activation: relu}
+    - LayerNormalization: {}
+    - Dense: {units: 24, activation: gelu}
+    - Dense: {units: 7}
+compile: {optimizer: {AdamW: {weight_decay: 0.1}}, loss: mse}
+fit: {batch_size: 20}
+)";
+  const auto plainly = [](Target& target) {
+    target.prefetch = 0;
+    target.fusions.erase("small_scatters");
+    target.fusions.erase("horizontal");
+  };
+  for (const std::string layouts : {"strategy: model_parallel\nlayout_map: {'.*': [data]}\n",
+                                    "optimizer_layout: {'.*': [data]}\n"}) {
+    for (const std::string precision : {"float32", "mixed_bfloat16"}) {
+      CAPTURE(layouts);
+      CAPTURE(precision);
+      const std::string all = layouts + text + "precision: " + precision + "\n";
+      const Trajectory plain = train(all, {.steps = 4, .adapt = plainly});
+      const Trajectory ahead = train(all, {.steps = 4});
+      CHECK(ahead.digest == plain.digest);
+      CHECK(ahead.losses == plain.losses);
+    }
   }
 }
 
