@@ -31,7 +31,6 @@ class Scheduler {
       for (const ValueId id : calls_[c].nodes) {
         call_of_[id] = static_cast<int>(c);
         for (const ValueId before : waits_for(id)) {
-          if (calls_[c].is_ahead) break;
           if (is_leaf(program.node(before))) continue;
           ++calls_[c].missing;
           waiting_[before].push_back(static_cast<int>(c));
@@ -68,9 +67,11 @@ class Scheduler {
   bool starts_early(ValueId id) const { return !is_leaf(program_.node(root(id_of_operand(id)))); }
   ValueId id_of_operand(ValueId id) const { return program_.node(id).inputs[0]; }
 
-  /// What a collective waits for: its operand, if it starts early, and what edges say.
+  /// What a collective waits for: its operand, if it starts early, and what edges say; of one that
+  /// may start at any time nothing.
   std::span<const ValueId> waits_for(ValueId id) const {
     const std::span<const ValueId> before = before_[id];
+    if (calls_[static_cast<std::size_t>(call_of_[id])].is_ahead) return {};
     return starts_early(id) ? before : before.subspan(program_.node(id).inputs.size());
   }
 
@@ -142,8 +143,8 @@ class Scheduler {
   }
 
   void start_held() {
-    for (const int c : std::exchange(held_, {})) start(c);
     held_bytes_ = 0;
+    for (const int c : std::exchange(held_, {})) start(c);
   }
 
   void start(int c) {
@@ -242,12 +243,12 @@ class Scheduler {
   ValueMap<bool> there_;
   ValueMap<std::vector<int>> waiting_;  ///< calls that start when this value is there
   std::ptrdiff_t next_bucket_ = 0;      ///< the first that is not started
-  bool holds_starts_ = false;
-  std::vector<int> held_;         ///< calls whose operands are there
-  std::int64_t held_bytes_ = 0;   ///< that they give
-  std::vector<int> ahead_;        ///< calls that may start at any time, as they are read
-  std::size_t next_ahead_ = 0;    ///< the first of them that has not been considered
-  std::int64_t ahead_bytes_ = 0;  ///< that they give, of those that are under way
+  bool holds_starts_ = false;           ///< of what updates give
+  std::vector<int> held_;               ///< calls whose operands are there
+  std::int64_t held_bytes_ = 0;         ///< that they give
+  std::vector<int> ahead_;              ///< calls that may start at any time, as they are read
+  std::size_t next_ahead_ = 0;          ///< the first of them that has not been considered
+  std::int64_t ahead_bytes_ = 0;        ///< that they give, of those that are under way
   std::vector<Instruction> result_;
 };
 

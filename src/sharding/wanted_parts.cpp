@@ -20,8 +20,9 @@ class Wanted {
         mesh_(mesh),
         counts_(count_readers(program.graph)),
         readers_(reading_nodes(program.graph)),
-        is_named_(program.graph.nodes.size(), false) {
-    for (const NamedValue& output : graph_.layer_outputs) is_named_[output.value] = true;
+        may_be_pinned_(program.graph.nodes.size(), false) {
+    for (const NamedValue& output : graph_.layer_outputs) may_be_pinned_[output.value] = true;
+    for (const Update& gradient : graph_.gradients) may_be_pinned_[gradient.value] = true;
   }
 
   /// From what is read to what reads it, so that a whole chain is cut.
@@ -42,7 +43,7 @@ class Wanted {
   bool may_change(ValueId id) const {
     const Node& node = graph_.node(id);
     const NodeLayout& layout = program_.nodes[id];
-    return node.op->elementwise && node.phase != Phase::kForward && !is_named_[id] &&
+    return node.op->elementwise && node.phase != Phase::kForward && !may_be_pinned_[id] &&
            !layout.any_layout && layout.computed == layout.output &&
            layout.output.partial.empty() && is_read_by_nodes(counts_, readers_, id);
   }
@@ -87,7 +88,7 @@ class Wanted {
   const Mesh& mesh_;
   ValueMap<int> counts_;
   ValueMap<std::vector<ValueId>> readers_;
-  ValueMap<bool> is_named_;
+  ValueMap<bool> may_be_pinned_;
 };
 
 }  // namespace
