@@ -121,12 +121,18 @@ class Scheduler {
       }
       instruction.nodes.push_back(node);
     }
+    if (there_[id]) return;  // it came with a stage that could begin meanwhile
     result_.push_back(instruction);
-    for (const ValueId node : instruction.nodes) arrive(node);
+    arrive(instruction.nodes);
   }
 
-  void arrive(ValueId id) {
-    there_[id] = true;
+  /// All are there before any call starts, which may begin a stage that needs them.
+  void arrive(const std::vector<ValueId>& nodes) {
+    for (const ValueId id : nodes) there_[id] = true;
+    for (const ValueId id : nodes) start_what_waits_for(id);
+  }
+
+  void start_what_waits_for(ValueId id) {
     for (const int c : waiting_[id]) {
       if (--calls_[static_cast<std::size_t>(c)].missing > 0) continue;
       for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes)
@@ -170,7 +176,7 @@ class Scheduler {
     MW_CHECK(call.started >= 0, "%{} is not started", call.nodes.front());
     call.finished = true;
     result_.push_back({.kind = Instruction::Kind::kFinish, .nodes = {}, .started = call.started});
-    for (const ValueId id : call.nodes) arrive(id);
+    arrive(call.nodes);
     if (!call.is_ahead) return;
     ahead_bytes_ -= bytes_of(call);
     start_ahead();
@@ -252,6 +258,21 @@ class Scheduler {
   std::vector<Instruction> result_;
 };
 
+/// Every node is of one instruction.
+void check_nodes(const Plan& plan) {
+  ValueMap<bool> is_there(plan.program.nodes.size(), false);
+  for (const Instruction& instruction : plan.instructions) {
+    for (const ValueId id : instruction.nodes) {
+      MW_CHECK(!is_there[id], "%{} = {} stands twice", id, plan.program.node(id).op->name);
+      is_there[id] = true;
+    }
+  }
+  for (const ValueId id : plan.program.ids()) {
+    const Node& node = plan.program.node(id);
+    MW_CHECK(is_there[id] || is_leaf(node), "%{} = {} stands nowhere", id, node.op->name);
+  }
+}
+
 void number_events(Plan& plan) {
   for (Instruction& instruction : plan.instructions) {
     if (instruction.kind == Instruction::Kind::kStart) {
@@ -267,6 +288,7 @@ void number_events(Plan& plan) {
 
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion) {
   plan.instructions = Scheduler(plan.program, target, fusion).run();
+  check_nodes(plan);
   number_events(plan);
 }
 

@@ -114,3 +114,30 @@ TEST_CASE("a weight decays in parts where its update is computed in parts") {
     }
   }
 }
+
+TEST_CASE("updates that wait for norms, and for gradients in parts, are computed once") {
+  const std::string text = R"(
+mesh: {data: 2}
+strategy: model_parallel
+layout_map: {'.*': [data]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [64, 20]}, y: {normal: [64, 5]}}}}
+model:
+  input: [20]
+  layers:
+    - Dense: {units: 40, activation: relu}
+    - LayerNormalization: {}
+    - Dense: {units: 24}
+    - BatchNormalization: {}
+    - Dense: {units: 5}
+compile: {optimizer: {LossScaleOptimizer: {inner_optimizer: {AdamW: {global_clipnorm: 0.5, use_ema: true}}}}, loss: mse}
+fit: {batch_size: 64}
+)";
+  const auto adapt = [](Target& target) {
+    target.launch_bytes = 1 << 20;
+    target.fusions.insert({"horizontal", "small_scatters"});
+    target.prefetch = 1000;
+  };
+  const TrainOptions apart{.mesh = "2"}, together{.mesh = "2", .adapt = adapt};
+  CHECK(train(text, together).losses == train(text, apart).losses);
+  CHECK(train(text, together).digest == train(text, apart).digest);
+}
