@@ -115,29 +115,45 @@ TEST_CASE("a weight decays in parts where its update is computed in parts") {
   }
 }
 
-TEST_CASE("updates that wait for norms, and for gradients in parts, are computed once") {
-  const std::string text = R"(
-mesh: {data: 2}
+TEST_CASE("what updates wait for, and what goes out behind them, changes no bits") {
+  const std::string model = R"(
+mesh: {data: 2, model: 2}
 strategy: model_parallel
-layout_map: {'.*': [data]}
-dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [64, 20]}, y: {normal: [64, 5]}}}}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [32, 20]}, y: {normal: [32, 5]}}}}
 model:
   input: [20]
   layers:
-    - Dense: {units: 40, activation: relu}
+    - Dense: {name: a, units: 40, activation: relu}
     - LayerNormalization: {}
-    - Dense: {units: 24}
+    - Dense: {name: b, units: 24}
     - BatchNormalization: {}
     - Dense: {units: 5}
-compile: {optimizer: {LossScaleOptimizer: {inner_optimizer: {AdamW: {global_clipnorm: 0.5, use_ema: true}}}}, loss: mse}
-fit: {batch_size: 64}
+fit: {batch_size: 16}
 )";
-  const auto adapt = [](Target& target) {
+  const auto together = [](Target& target) {
     target.launch_bytes = 1 << 20;
     target.fusions.insert({"horizontal", "small_scatters"});
     target.prefetch = 1000;
   };
-  const TrainOptions apart{.mesh = "2"}, together{.mesh = "2", .adapt = adapt};
-  CHECK(train(text, together).losses == train(text, apart).losses);
-  CHECK(train(text, together).digest == train(text, apart).digest);
+  for (const std::string layouts :
+       {"layout_map: {'.*': [data]}", "layout_map: {'.*/kernel': [[data, model]]}",
+        "layout_map: {'a/kernel': [null, model], 'a/bias': [model], 'b/kernel': [model]}",
+        "layout_map: {'b/kernel': [model]}\noptimizer_layout: {'.*': [data]}"}) {
+    for (const std::string optimizer :
+         {"{AdamW: {global_clipnorm: 0.5, gradient_accumulation_steps: 2}}",
+          "{LossScaleOptimizer: {inner_optimizer: {AdamW: {global_clipnorm: 0.5, use_ema: true}}}}",
+          "{SGD: {momentum: 0.9, clipnorm: 1, use_ema: true}}"}) {
+      CAPTURE(layouts);
+      CAPTURE(optimizer);
+      const std::string text =
+          model + layouts + "\ncompile: {loss: mse, optimizer: " + optimizer + "}\n";
+      for (const char* mesh : {"2x1", "3x2"}) {
+        CAPTURE(mesh);
+        const Trajectory apart = train(text, {.mesh = mesh, .steps = 4});
+        const Trajectory all = train(text, {.mesh = mesh, .steps = 4, .adapt = together});
+        CHECK(all.losses == apart.losses);
+        CHECK(all.digest == apart.digest);
+      }
+    }
+  }
 }
