@@ -32,9 +32,8 @@ ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vecto
 
 }  // namespace
 
-std::vector<int> gathers_ahead(const Graph& program, const std::vector<Call>& calls,
-                               const Units& units) {
-  const ValueMap<std::vector<ValueId>> before = predecessors(program);
+std::vector<int> gathers_ahead(const Graph& program, const ValueMap<std::vector<ValueId>>& before,
+                               const std::vector<Call>& calls, const Units& units) {
   const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
   const ValueMap<bool> made = made_of_variables(program, before, units);
   const auto may_start = [&](ValueId id) {

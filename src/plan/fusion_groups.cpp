@@ -127,11 +127,16 @@ class FusionFinder {
     if (!may_pass(member) || elements_[slot(pass)].shape != added) return false;
     if (program_.node(member).phase != program_.node(id).phase) return false;
     if (!may_keep_columns(pass, added.back()) || reads(pass, id)) return false;
-    const bool is_before = position_[slot(pass)] < position_[slot(sum)];
+    return join_to_pass(pass, sum);
+  }
+
+  /// Joins a unit to a pass, over the elements of this. False where they cannot be joined.
+  bool join_to_pass(int pass, int unit) {
     const PassElements elements = elements_[slot(pass)];
-    is_before ? join(pass, sum) : join(sum, pass);
-    if (unit_of_[id] != unit_of_[member]) return false;
-    elements_[slot(unit_of_[id])] = elements;
+    const ValueId one = units_[slot(pass)].front(), other = units_[slot(unit)].front();
+    join_in_order(pass, unit);
+    if (unit_of_[one] != unit_of_[other]) return false;
+    elements_[slot(unit_of_[one])] = elements;
     return true;
   }
 
@@ -189,9 +194,7 @@ class FusionFinder {
         known.push_back(id);
         continue;
       }
-      const int one = unit_of_[*found], other = unit_of_[id];
-      const bool is_before = position_[slot(one)] < position_[slot(other)];
-      is_before ? join(one, other) : join(other, one);
+      join_in_order(unit_of_[*found], unit_of_[id]);
     }
   }
 
@@ -224,9 +227,7 @@ class FusionFinder {
         return unit_of_[reader] == pass && may_pass(reader);
       });
       if (is_alone && elements_[slot(pass)].shape == program_.global_shape(id)) {
-        const PassElements elements = elements_[slot(pass)];
-        join(pass, unit_of_[id]);
-        if (unit_of_[id] == unit_of_[before_[id].front()]) elements_[slot(unit_of_[id])] = elements;
+        join_to_pass(pass, unit_of_[id]);
       }
     }
   }
@@ -287,6 +288,12 @@ class FusionFinder {
   /// between.
   void join(int first, int second) {
     if (may_join(first, second)) join_found(first, second);
+  }
+
+  /// The same, whichever stands first.
+  void join_in_order(int one, int other) {
+    const bool is_before = position_[slot(one)] < position_[slot(other)];
+    is_before ? join(one, other) : join(other, one);
   }
 
   bool may_join(int first, int second) {

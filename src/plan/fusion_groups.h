@@ -23,7 +23,8 @@ struct Fused {
 /// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
 /// that read the same, but for the last operands of one, and do not differ in attributes are
 /// joined, of whatever phase: the later ones are computed early. Where launching costs something
-/// (Target::launch_bytes), so are passes over one element, and constants of one that are outputs,
+/// (Target::launch_bytes), constants that variables take anew join the pass that alone reads the
+/// old value, and passes over one element, and constants of one that are outputs, join each other,
 /// unless one of them would wait for what another needs. Passes take in the constants that
 /// they read (plan/pass_constants.h).
 Fused find_fusion_groups(Graph program, const Target& target);

@@ -140,14 +140,9 @@ class Joining {
   std::int64_t moved_bytes(const Batch& batch) const {
     std::int64_t bytes = 0;
     for (const Instruction& pass : batch.passes) {
-      std::set<ValueId> values;
-      for (const ValueId id : pass.nodes) {
-        if (forms_.is_read(pass, id)) values.insert(id);
-        const auto& inputs = program_.node(id).inputs;
-        std::ranges::copy_if(inputs, std::inserter(values, values.end()), [&](ValueId input) {
-          return !std::ranges::binary_search(pass.nodes, input);
-        });
-      }
+      std::set<ValueId> values = read_by(pass);
+      std::ranges::copy_if(pass.nodes, std::inserter(values, values.end()),
+                           [&](ValueId id) { return forms_.is_read(pass, id); });
       for (const ValueId id : values) bytes += num_bytes(program_.type(id));
     }
     return bytes;
@@ -176,14 +171,19 @@ class Joining {
   ValueId block_of(ValueId id) const { return block_[viewed(program_, id)]; }
 
   /// But for what the instruction gives itself.
-  std::set<ValueId> blocks_read_by(const Instruction& instruction) const {
-    std::set<ValueId> blocks;
+  std::set<ValueId> read_by(const Instruction& instruction) const {
+    std::set<ValueId> values;
     for (const ValueId id : instruction.nodes) {
       for (const ValueId input : program_.node(id).inputs) {
-        const bool is_own = std::ranges::binary_search(instruction.nodes, input);
-        if (!is_own) blocks.insert(block_of(input));
+        if (!std::ranges::binary_search(instruction.nodes, input)) values.insert(input);
       }
     }
+    return values;
+  }
+
+  std::set<ValueId> blocks_read_by(const Instruction& instruction) const {
+    std::set<ValueId> blocks;
+    for (const ValueId id : read_by(instruction)) blocks.insert(block_of(id));
     return blocks;
   }
 

@@ -25,7 +25,7 @@ class Scheduler {
         stage_(program.nodes.size(), -1),
         there_(program.nodes.size(), false),
         waiting_(program.nodes.size()) {
-    if (target.prefetch > 0) ahead_ = gathers_ahead(program, calls_, units_);
+    if (target.prefetch > 0) ahead_ = gathers_ahead(program, before_, calls_, units_);
     for (const int c : ahead_) calls_[static_cast<std::size_t>(c)].is_ahead = true;
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       for (const ValueId id : calls_[c].nodes) {

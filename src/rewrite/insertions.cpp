@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "graph/op_def.h"
+
 namespace meshwork {
 
 ValueId Insertions::add(ValueId reader, Node node, Region region) {
+  if (node.op->collective == Collective::kNone) node.collective.reset();
   const ValueId id = program_.append(std::move(node), std::move(region));
   before_[reader].push_back(id);
   return id;
@@ -14,7 +17,6 @@ ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> in
                         Shape shape, Region region) {
   Node node = program_.node(reader);
   node.op = &op;
-  node.collective.reset();
   node.inputs = std::move(inputs);
   node.attrs = std::move(attrs);
   node.type.shape = std::move(shape);

@@ -12,7 +12,8 @@ class Insertions {
  public:
   explicit Insertions(Graph& program) : program_(program), end_(program.end()) {}
 
-  /// A node to stand before `reader`, after those already put there.
+  /// A node to stand before `reader`, after those already put there. It may be a copy of a
+  /// collective with another op.
   ValueId add(ValueId reader, Node node, Region region);
   /// The same of another op: a node of the layer, phase and dtype of `reader`.
   ValueId add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,

@@ -181,7 +181,6 @@ class Padding {
       Shape& extents = padding.type.shape;
       extents[operand.dim] = region.global[operand.dim] = filled_up(extents[operand.dim]);
       padding.op = &ops::kPad;
-      padding.collective.reset();  // of weights that are gathered
       padding.inputs = {weights};
       padding.attrs = {{"low", Shape(extents.size(), 0)}, {"shape", extents}};
       wide = insertions_.add(operand.product, std::move(padding), std::move(region));

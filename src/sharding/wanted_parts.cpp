@@ -32,7 +32,7 @@ class Wanted {
       const std::optional<Layout> wanted = wanted_by_all(id);
       if (!wanted || !is_free(id, program_.nodes[id].output, *wanted)) continue;
       NodeLayout cut = lay_out_for(graph_, graph_.node(id), *wanted, mesh_);
-      if (cut.computed == *wanted && has_free_operands(id, cut)) {
+      if (cut.computed == *wanted && costs_no_more(id, cut)) {
         cut.output = *wanted;
         program_.nodes[id] = std::move(cut);
       }
@@ -70,7 +70,7 @@ class Wanted {
   }
 
   /// Whether no operand takes more bytes to be brought as it is then wanted.
-  bool has_free_operands(ValueId id, const NodeLayout& cut) const {
+  bool costs_no_more(ValueId id, const NodeLayout& cut) const {
     const std::vector<ValueId>& inputs = graph_.node(id).inputs;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const NodeLayout& operand = program_.nodes[inputs[k]];
