@@ -58,11 +58,13 @@ class Joining {
   struct Batch {
     std::string form;
     std::vector<Instruction> passes = {};
-    std::set<int> needed = {};  ///< numbers of batches, some of which may have run
+    std::vector<Instruction> views = {};  ///< of what they give
+    std::set<int> needed = {};            ///< numbers of batches, some of which may have run
   };
 
   void visit(Instruction& instruction, std::size_t number) {
     if (instruction.kind == Instruction::Kind::kFinish) emit_what_takes_long();
+    if (show(instruction)) return;
     const bool is_pass = forms_.is_pass(instruction);
     if (!is_pass) emit(needed_by(instruction));
     if (takes_memory(instruction)) emit_what_holds_much();
@@ -70,6 +72,21 @@ class Joining {
     if (is_pass) return wait(std::move(instruction));
     number_[number] = static_cast<int>(plan_.instructions.size());
     plan_.instructions.push_back(std::move(instruction));
+  }
+
+  /// A view of what waits comes behind it, whenever that is. Whether it is one.
+  bool show(Instruction& instruction) {
+    if (instruction.nodes.size() != 1) return false;
+    const ValueId id = instruction.nodes.front();
+    if (!is_view(program_, id)) return false;
+    const int number = waits_in_[program_.node(id).inputs[0]];
+    std::set<int> alone;
+    add(number, alone);
+    if (alone.empty() || needed_by(instruction) != alone) return false;
+    for (const ValueId block : blocks_read_by(instruction)) --unread_[block];
+    waits_in_[id] = number;
+    open_.at(number).views.push_back(std::move(instruction));
+    return true;
   }
 
   /// It waits with those of its form, unless it needs them.
@@ -121,6 +138,10 @@ class Joining {
     }
     for (const ValueId id : joined.nodes) waits_in_[id] = kNone;
     plan_.instructions.push_back(std::move(joined));
+    for (Instruction& view : batch.views) {
+      waits_in_[view.nodes.front()] = kNone;
+      plan_.instructions.push_back(std::move(view));
+    }
   }
 
   void emit_all() {
