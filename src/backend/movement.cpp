@@ -1,5 +1,7 @@
 #include "backend/movement.h"
 
+#include <numeric>
+
 #include "backend/cpu/views.h"
 
 namespace meshwork::movement {
@@ -42,6 +44,29 @@ std::vector<Copy> copy_blocks(const KernelArgs& args, const TensorView& whole,
     place += num_elements(block);
   }
   return copies;
+}
+
+std::int64_t column_total(const Shape& counts, std::size_t columns, std::size_t column) {
+  std::int64_t total = 0;
+  for (std::size_t i = column; i < counts.size(); i += columns) total += counts[i];
+  return total;
+}
+
+/// Blocks of one column below each other.
+struct Run {
+  std::int64_t blocks = 1, stride = 0, count = 0;
+};
+
+/// From block `first` on, those of as many elements, each as far from the one before.
+Run equal_blocks(const Shape& counts, const Shape& places, std::size_t columns, std::size_t first) {
+  Run run{.count = counts[first]};
+  for (std::size_t i = first + columns; i < counts.size(); i += columns) {
+    const std::int64_t stride = places[i] - places[i - columns];
+    if (counts[i] != run.count || (run.blocks > 1 && stride != run.stride)) break;
+    run.stride = stride;
+    ++run.blocks;
+  }
+  return run;
 }
 
 }  // namespace
@@ -132,6 +157,43 @@ std::vector<Copy> pack(const KernelArgs& args) {
 
 std::vector<Copy> unpack(const KernelArgs& args) {
   return copy_blocks(args, args.output, args.inputs[0], false);
+}
+
+std::vector<Copy> transpose_blocks(const KernelArgs& args) {
+  const Shape& counts = args.attrs.integers("counts");
+  const auto columns = static_cast<std::size_t>(args.attrs.integer("columns"));
+  const std::size_t rows = counts.size() / columns;
+  Shape places(counts.size());  // of blocks in the operand
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), std::int64_t{0});
+  const auto alike = [&](std::size_t a, std::size_t b) {  // columns
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (counts[row * columns + a] != counts[row * columns + b]) return false;
+    }
+    return true;
+  };
+  // A copy takes columns that are alike, and of these rows whose blocks stand as far from each
+  // other and have as many elements.
+  std::int64_t place = 0;  // in the result
+  std::vector<Copy> copies;
+  for (std::size_t column = 0, next = 0; column < columns; column = next) {
+    for (next = column + 1; next < columns && alike(column, next);) ++next;
+    const auto repeats = static_cast<std::int64_t>(next - column);
+    const std::int64_t total = column_total(counts, columns, column);
+    std::int64_t done = 0;
+    for (std::size_t row = 0; row < rows;) {
+      const Run run = equal_blocks(counts, places, columns, row * columns + column);
+      if (run.count > 0) {
+        copies.push_back(
+            {{{repeats, run.count, total}, {run.blocks, run.stride, run.count}, {run.count, 1, 1}},
+             at(args.inputs[0], places[row * columns + column]),
+             at(args.output, place + done)});
+      }
+      done += run.blocks * run.count;
+      row += static_cast<std::size_t>(run.blocks);
+    }
+    place += repeats * total;
+  }
+  return copies;
 }
 
 }  // namespace meshwork::movement

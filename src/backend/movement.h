@@ -24,6 +24,7 @@ std::vector<Copy> halo_unpack(const KernelArgs& args);
 std::vector<Copy> pack(const KernelArgs& args);
 std::vector<Copy> slice(const KernelArgs& args);
 std::vector<Copy> transpose(const KernelArgs& args);
+std::vector<Copy> transpose_blocks(const KernelArgs& args);
 std::vector<Copy> unpack(const KernelArgs& args);
 
 /// A kernel by what its device does with the copies.
@@ -44,6 +45,7 @@ std::span<const KernelDef> kernels() {
       {"pack", bind<run, pack>},
       {"slice", bind<run, slice>},
       {"transpose", bind<run, transpose>},
+      {"transpose_blocks", bind<run, transpose_blocks>},
       {"unpack", bind<run, unpack>},
   });
   return list;

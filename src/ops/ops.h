@@ -94,7 +94,8 @@ extern const OpDef kHaloPack;       // {dim, starts, extents}: pieces along dim 
 extern const OpDef kHaloUnpack;  // (x, pieces) {dim, start, extents, own}: the tile with its halo
 extern const OpDef kAddPart;     // (x, part) {dim, start}: x with part added to some of its rows
 extern const OpDef kPack;        // {dim, extents}: blocks along dim, one after the other
-extern const OpDef kUnpack;      // {dim, extents, shape}: its inverse
+extern const OpDef kTransposeBlocks;  // {counts, columns}: rows of blocks, column by column
+extern const OpDef kUnpack;           // {dim, extents, shape}: its inverse
 
 /// Every op, for the text form, tests and kernels.
 const std::vector<const OpDef*>& registry();

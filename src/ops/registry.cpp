@@ -74,6 +74,7 @@ const std::vector<const OpDef*>& registry() {
       &kTakeAlongAxis,
       &kTakeRows,
       &kTranspose,
+      &kTransposeBlocks,
       &kTruncatedNormal,
       &kUnpack,
       &kVariable,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/flops.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
@@ -9,8 +10,8 @@
 namespace meshwork {
 namespace {
 
-/// Whether a value can be computed at any time, in passes over variables alone: the same on all
-/// devices. What is computed with others comes with them.
+/// Whether a value can be computed at any time, of variables alone, in passes or as copies: the
+/// same on all devices. What is computed with others comes with them.
 ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vector<ValueId>>& before,
                                  const Units& units) {
   ValueMap<bool> made(program.nodes.size(), false);
@@ -18,9 +19,9 @@ ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vecto
   const auto can_be_made = [&](ValueId id) {
     const Node& node = program.node(id);
     if (node.op->leaf == Leaf::kVariable || is_number(program, id)) return true;
-    return (is_fusible(program, id) || node.op->view_offset != nullptr) &&
-           node.phase != Phase::kUpdate && !node.inputs.empty() &&
-           std::ranges::all_of(before[id], is_made);
+    const bool moves = node.op->linear == Linear::kJointly && flops_of(program, node) == 0;
+    return (is_fusible(program, id) || moves) && node.phase != Phase::kUpdate &&
+           !node.inputs.empty() && std::ranges::all_of(before[id], is_made);
   };
   for (ValueId begin = 0; begin < program.end(); begin = units.end(begin)) {
     bool all = true;

@@ -23,6 +23,11 @@ ValueId Insertions::add(ValueId reader, const OpDef& op, std::vector<ValueId> in
   return add(reader, std::move(node), std::move(region));
 }
 
+void Insertions::move(ValueId id, ValueId reader) {
+  moved_.insert(id);
+  before_[reader].push_back(id);
+}
+
 void Insertions::finish() {
   if (before_.empty()) return;
   std::vector<ValueId> order;
@@ -31,7 +36,7 @@ void Insertions::finish() {
     if (before != before_.end()) {
       order.insert(order.end(), before->second.begin(), before->second.end());
     }
-    order.push_back(id);
+    if (!moved_.contains(id)) order.push_back(id);
   }
   program_ = in_order(std::move(program_), order);
 }

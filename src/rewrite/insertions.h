@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,6 +20,9 @@ class Insertions {
   ValueId add(ValueId reader, const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
               Shape shape, Region region);
 
+  /// A node that was there comes before `reader`, after those already put there.
+  void move(ValueId id, ValueId reader);
+
   /// Brings the nodes in order.
   void finish();
 
@@ -26,6 +30,7 @@ class Insertions {
   Graph& program_;
   ValueId end_;  ///< of the nodes that were there
   std::map<ValueId, std::vector<ValueId>> before_;
+  std::set<ValueId> moved_;
 };
 
 }  // namespace meshwork

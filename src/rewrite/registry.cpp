@@ -10,6 +10,7 @@ const std::vector<const RewriteDef*>& rewrites() {
       &rewriting::kAttentionResults, &rewriting::kEinsumBias,    &rewriting::kWidePasses,
       &rewriting::kOverlapHalo,      &rewriting::kSplitK,        &rewriting::kRecompute,
       &rewriting::kSumOfSquares,     &rewriting::kScaledSum,     &rewriting::kChannelMoments,
+      &rewriting::kSmallGathers,
   };
   return kRewrites;
 }

@@ -37,6 +37,7 @@ extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kPadClasses;
 extern const RewriteDef kRecompute;
 extern const RewriteDef kScaledSum;
+extern const RewriteDef kSmallGathers;
 extern const RewriteDef kSmallScatters;
 extern const RewriteDef kSplitK;
 extern const RewriteDef kSumOfSquares;

@@ -76,6 +76,26 @@ TEST_CASE("fast slices and concatenations agree with naive ones") {
   }
 }
 
+TEST_CASE("rows of blocks are put in order column by column, whatever their extents") {
+  const std::vector<std::pair<Numbers, std::int64_t>> list{
+      {{5, 5, 5, 5, 5, 5}, 3},
+      {{5, 5, 2, 5, 5, 2, 4, 4, 1}, 3},
+      {{0, 3, 7, 0}, 2},
+      {{8, 4, 8, 4, 7, 3, 7, 3}, 2},
+      {{1, 2, 3, 4}, 4},
+      {{1, 2, 3, 4}, 1},
+      {{640, 0, 640, 0, 320, 0}, 2},
+      {{0, 0}, 2},
+  };
+  for (const auto& [counts, columns] : list) {
+    const Attrs attrs{{"counts", counts}, {"columns", columns}};
+    const Shape all{std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
+    for (const DType dtype : kAll) {
+      check_fast("transpose_blocks", {some_tensor(dtype, all, 5)}, {dtype, all}, attrs);
+    }
+  }
+}
+
 TEST_CASE("unpack undoes pack, for uneven and empty blocks") {
   for (const Shape& shape :
        {Shape{7}, Shape{7, 3}, Shape{2, 7, 3}, Shape{0, 7}, Shape{300, 7, 50}}) {

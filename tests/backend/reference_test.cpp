@@ -228,6 +228,8 @@ TEST_CASE("naive movement") {
   const Tensor packed = floats({6}, {1, 2, 4, 5, 3, 6});
   check_values(reference("pack", {x}, f32({6}), blocks), packed.values);
   check_values(reference("unpack", {packed}, f32({2, 3}), blocks), x.values);
+  const Attrs rows{{"counts", std::vector<std::int64_t>{2, 1, 1, 2}}, {"columns", std::int64_t{2}}};
+  check_values(reference("transpose_blocks", {packed}, f32({6}), rows), {1, 2, 5, 4, 3, 6});
 }
 
 TEST_CASE("naive one_hot and take_along_axis count over the whole tensor") {

@@ -170,6 +170,7 @@ fit: {batch_size: 20}
 )";
   const auto plainly = [](Target& target) {
     target.prefetch = 0;
+    target.fusions.erase("small_gathers");
     target.fusions.erase("small_scatters");
     target.fusions.erase("horizontal");
   };

@@ -269,6 +269,14 @@ void add_local(std::vector<OpCase>& cases) {
     attrs.set("shape", b.shape);
     cases.push_back(make_case(ops::kUnpack, {uniform(flat)}, attrs, float32(b.shape)));
   }
+  const auto add_transposed = [&](const Integers& counts, std::int64_t columns) {
+    const Shape all{std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
+    cases.push_back(make_case(ops::kTransposeBlocks, {uniform(all)},
+                              {{"counts", counts}, {"columns", columns}}, float32(all)));
+  };
+  add_transposed({2, 2, 5, 2, 2, 5, 1, 1, 4}, 3);
+  add_transposed({3, 1, 3, 0}, 2);
+  add_transposed({0, 0}, 1);
 }
 
 void add_halos(std::vector<OpCase>& cases) {

@@ -27,9 +27,12 @@ fit: {batch_size: 512}
 )";
 constexpr std::int64_t kKernel = 40 * 40 * 4;
 
-Plan plan_of(const std::string& text, std::int64_t prefetch, int device = 0) {
+Plan plan_of(const std::string& text, std::int64_t prefetch, int device = 0,
+             std::int64_t small_message = 0) {
   Job job = job_of(text, "");
   job.target.prefetch = prefetch;
+  job.target.small_message = small_message;
+  job.target.fusions.insert("small_gathers");
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 512);
   return compile_for_device(program, job.mesh, device, {});
@@ -119,17 +122,30 @@ TEST_CASE("as many weights are gathered ahead as the target says in bytes") {
   check_memory(at_once);
 }
 
+TEST_CASE("small weights that are gathered as one come before the weights that are read later") {
+  const Plan plan = plan_of(kSharded, 2 * kKernel, 0, 200);
+  const std::vector<Gather> all = gathers(plan);
+  const auto biases = std::ranges::find(all, 3 * 40 * 4, &Gather::bytes);
+  REQUIRE(biases != all.end());
+  CHECK(biases - all.begin() == 1);  // behind the kernel of the first product
+  CHECK(biases->start < first_product(plan));
+  CHECK(std::ranges::count(all, kKernel, &Gather::bytes) == std::ssize(all) - 1);
+  check_memory(plan);
+}
+
 TEST_CASE("all devices gather ahead in the same order") {
   for (const std::int64_t prefetch : {std::int64_t{1}, kKernel, 3 * kKernel}) {
-    const auto order = [&](int device) {
-      std::vector<std::string> paths;
-      for (const Gather& gather : gathers(plan_of(kSharded, prefetch, device))) {
-        paths.push_back(fmt::format("{} {} {}", gather.start, gather.finish, gather.path));
-      }
-      return paths;
-    };
-    CHECK(order(1) == order(0));
-    CHECK(order(2) == order(0));
+    for (const std::int64_t small_message : {0, 200}) {
+      const auto order = [&](int device) {
+        std::vector<std::string> paths;
+        for (const Gather& gather : gathers(plan_of(kSharded, prefetch, device, small_message))) {
+          paths.push_back(fmt::format("{} {} {}", gather.start, gather.finish, gather.path));
+        }
+        return paths;
+      };
+      CHECK(order(1) == order(0));
+      CHECK(order(2) == order(0));
+    }
   }
 }
 

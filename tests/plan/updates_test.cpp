@@ -89,6 +89,44 @@ TEST_CASE("scattered in whichever way, gradients give the same bits") {
   }
 }
 
+TEST_CASE("small weights go out in one call behind all updates, and each to its variable") {
+  const auto together = [](Target& target) { target.fusions.insert("small_gathers"); };
+  const Plan plan = plan_of(kState, together);
+  CHECK(calls(plan, "all_gather") == 1);
+  CHECK(updates(plan) == 1);
+  CHECK(plan.copies.empty());
+  const Plan kernels = plan_of(kState, [&](Target& target) {
+    together(target);
+    target.small_message = 200;
+  });
+  CHECK(calls(kernels, "all_gather") == 4);
+  const Plan links = plan_of(kState, [&](Target& target) {
+    together(target);
+    target.bucket = 10000;  // two kernels, but not three
+  });
+  CHECK(calls(links, "all_gather") == 2);
+}
+
+TEST_CASE("gathered in whichever way, small weights give the same bits") {
+  std::string text = kState;
+  text.replace(text.find("optimizer_layout"), 16, "strategy: model_parallel\nlayout_map");
+  for (const std::string& layouts : {kState, text}) {
+    for (const char* mesh : {"2", "3", "4", "5"}) {
+      CAPTURE(mesh);
+      TrainOptions options{.mesh = mesh};
+      const Trajectory apart = train(layouts, options);
+      options.adapt = [](Target& target) {
+        target.launch_bytes = 1 << 20;
+        target.bucket = 10000;
+        target.fusions.insert({"horizontal", "small_gathers"});
+      };
+      const Trajectory together = train(layouts, options);
+      CHECK(together.digest == apart.digest);
+      CHECK(together.losses == apart.losses);
+    }
+  }
+}
+
 TEST_CASE("a weight decays in parts where its update is computed in parts") {
   for (const char* optimizer :
        {"{AdamW: {weight_decay: 0.1}}", "{Adam: {weight_decay: 0.1, use_ema: true}}",
@@ -132,7 +170,7 @@ fit: {batch_size: 16}
 )";
   const auto together = [](Target& target) {
     target.launch_bytes = 1 << 20;
-    target.fusions.insert({"horizontal", "small_scatters"});
+    target.fusions.insert({"horizontal", "small_gathers", "small_scatters"});
     target.prefetch = 1000;
   };
   for (const std::string layouts :

@@ -196,7 +196,7 @@ bool moves_nothing_random(const OpCase& op_case) {
   const std::string_view name = op_case.op->name;
   return op_case.op->collective == Collective::kNone && name != "input" && name != "samples" &&
          name != "variable" && name != "pack" && name != "unpack" && name != "halo_pack" &&
-         name != "halo_unpack" && name != "add_part";
+         name != "halo_unpack" && name != "add_part" && name != "transpose_blocks";
 }
 
 void check_on(const Mesh& mesh, int axis, const std::vector<OpCase>& cases = op_cases()) {

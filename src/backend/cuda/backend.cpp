@@ -115,8 +115,8 @@ Target cuda_target() {
       .prefetch = std::int64_t{64} << 20U,
       .fusions = {"attention_results", "channel_moments", "column_sums", "elementwise",
                   "crossentropy", "early_parts", "einsum_bias", "fold_constants", "horizontal",
-                  "join_parts", "pad_classes", "recompute", "scaled_sum", "small_scatters",
-                  "stacks", "sum_of_squares", "wide_passes", "wide_results"},
+                  "join_parts", "pad_classes", "recompute", "scaled_sum", "small_gathers",
+                  "small_scatters", "stacks", "sum_of_squares", "wide_passes", "wide_results"},
       .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {

@@ -60,6 +60,7 @@ std::span<const KernelDef> kernels() {
       {"take_along_axis", take_along_axis},
       {"take_rows", take_rows},
       {"transpose", transpose},
+      {"transpose_blocks", transpose_blocks},
       {"truncated_normal", truncated_normal},
       {"unpack", unpack},
       {"write_rows", write_rows},

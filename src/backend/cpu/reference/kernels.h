@@ -61,6 +61,7 @@ Launch sum_pool(const KernelArgs& args);
 Launch sum_pool_input(const KernelArgs& args);
 Launch take_rows(const KernelArgs& args);
 Launch transpose(const KernelArgs& args);
+Launch transpose_blocks(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
 Launch write_rows(const KernelArgs& args);

@@ -1,5 +1,8 @@
 // pack:   y = the blocks of x with `extents` along `dim`, each row-major, one after the other
 // unpack: y = the tensor that packs into x
+// transpose_blocks: y = the blocks of x, rows with `columns` of them, column by column
+#include <algorithm>
+
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/types.h"
@@ -46,6 +49,26 @@ Launch unpack(const KernelArgs& args) {
                       args.attrs.integers("extents"), [&](std::int64_t packed, std::int64_t place) {
                         args.output.as<T>()[place] = args.inputs[0].as<T>()[packed];
                       });
+    });
+  };
+}
+
+Launch transpose_blocks(const KernelArgs& args) {
+  return [args] {
+    cpu::with_type(args.output.type.dtype, [&](auto value) {
+      using T = decltype(value);
+      const auto& counts = args.attrs.integers("counts");
+      const std::int64_t columns = args.attrs.integer("columns");
+      T* y = args.output.as<T>();
+      for (std::int64_t column = 0; column < columns; ++column) {
+        const T* x = args.inputs[0].as<T>();
+        for (std::size_t block = 0; block < counts.size(); ++block) {
+          if (static_cast<std::int64_t>(block) % columns == column) {
+            y = std::copy_n(x, counts[block], y);
+          }
+          x += counts[block];
+        }
+      }
     });
   };
 }
