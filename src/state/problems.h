@@ -17,13 +17,17 @@ class Problems {
     if (count_++ < kMost) shown_.push_back(describe());
   }
 
-  /// Throws them as an Error of ExitCode::kFile, if there are any: one line, or a list.
-  void throw_if_any(const std::string& file) const {
+  /// Throws them as an Error of ExitCode::kFile, if there are any: one line, or a list. `way_out`:
+  /// of all of them.
+  void throw_if_any(const std::string& file, const std::string& way_out = "") const {
     if (count_ == 0) return;
-    if (count_ == 1) fail(ExitCode::kFile, "{}: {}", file, shown_[0]);
+    if (count_ == 1) {
+      fail(ExitCode::kFile, "{}: {}{}{}", file, shown_[0], way_out.empty() ? "" : "; ", way_out);
+    }
     std::string text = fmt::format("{}: {} tensors do not fit:", file, count_);
     for (const std::string& problem : shown_) text += "\n  " + problem;
     if (count_ > kMost) text += fmt::format("\n  and {} more", count_ - kMost);
+    if (!way_out.empty()) text += "\n" + way_out;
     throw Error(ExitCode::kFile, text);
   }
 

@@ -107,7 +107,9 @@ void check_stored_tensors(const std::string& file, const std::vector<StoredTenso
                          describe(*find_stored(stored, path)), nearest_names(path, missing));
     });
   }
-  problems.throw_if_any(file);
+  problems.throw_if_any(file,
+                        "give the model that the file is of, or begin what differs anew: fit "
+                        "--skip-mismatch 'REGEX'");
 }
 
 }  // namespace meshwork

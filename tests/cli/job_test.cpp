@@ -6,10 +6,12 @@
 #include <cstring>
 
 #include "cli/job_folder.h"
+#include "support/errors.h"
 #include "support/log_text.h"
 #include "support/patterns.h"
 
 using namespace meshwork::cli;
+using meshwork::test::kMisfitWayOut;
 using meshwork::testing::first_match;
 using meshwork::testing::matches;
 using meshwork::testing::whole_match;
@@ -161,7 +163,8 @@ TEST_CASE("weights that do not fit are listed, with what is near") {
         "run/final.safetensors: 3 tensors do not fit:\n"
         "  'd1/bias' is float32[7] in the file, float32[8] in the model\n"
         "  'd1/kernel' is float32[3, 7] in the file, float32[3, 8] in the model\n"
-        "  'd2/kernel' is float32[7, 5] in the file, float32[8, 5] in the model");
+        "  'd2/kernel' is float32[7, 5] in the file, float32[8, 5] in the model\n" +
+            kMisfitWayOut);
   const std::string renamed =
       complaint(folder, "predict c.yaml --from run model.layers.d1.name=e1 layout_map=null", 3);
   CHECK(
@@ -170,7 +173,8 @@ TEST_CASE("weights that do not fit are listed, with what is near") {
   CHECK(renamed.find("\n  'd1/kernel', float32[3, 7] in the file, is not in the model; nearest: "
                      "'e1/kernel'") != std::string::npos);
   CHECK(complaint(folder, "fit c.yaml --from run --overwrite model.layers.d2.use_bias=false", 3) ==
-        "run/final.safetensors: 'd2/bias', float32[5] in the file, is not in the model");
+        "run/final.safetensors: 'd2/bias', float32[5] in the file, is not in the model; " +
+            kMisfitWayOut);
 }
 
 TEST_CASE("--from names what it looked for") {

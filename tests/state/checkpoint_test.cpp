@@ -182,11 +182,13 @@ TEST_CASE("tensors that do not fit are named") {
   other[1].path = "bb";
   CHECK(error_of([&] { checkpoint.check_tensors(other, true); }) ==
         "3: " + directory.file("c") +
-            ": no tensor 'bb', float32[3, 2, 5] in the model; nearest: 'b'");
+            ": no tensor 'bb', float32[3, 2, 5] in the model; nearest: 'b'; " +
+            test::kMisfitWayOut);
   other[1] = {"b", DType::kFloat32, {3, 2, 6}};
   CHECK(error_of([&] { checkpoint.check_tensors(other, true); }) ==
         "3: " + directory.file("c") +
-            ": 'b' is float32[3, 2, 5] in the file, float32[3, 2, 6] in the model");
+            ": 'b' is float32[3, 2, 5] in the file, float32[3, 2, 6] in the model; " +
+            test::kMisfitWayOut);
 }
 
 TEST_CASE("checkpoints have names in the order of time, and none that is taken") {

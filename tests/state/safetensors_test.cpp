@@ -181,7 +181,9 @@ TEST_CASE("what does not fit the model is listed with the nearest names") {
   std::vector<GlobalTensor> expected = kTensors;
   expected[0].shape = {10, 7};
   CHECK(test::error_of([&] { file.check_tensors(expected); }) ==
-        "3: " + name + ": 'd2/kernel' is float32[10, 6] in the file, float32[10, 7] in the model");
+        "3: " + name +
+            ": 'd2/kernel' is float32[10, 6] in the file, float32[10, 7] in the model; " +
+            test::kMisfitWayOut);
   expected[1].path = "d1/task";
   expected[3].dtype = DType::kInt32;
   CHECK(test::error_of([&] { file.check_tensors(expected); }) ==
@@ -190,7 +192,8 @@ TEST_CASE("what does not fit the model is listed with the nearest names") {
             "\n  no tensor 'd1/task', uint8[3] in the model; nearest: 'd1/mask'"
             "\n  'd2/kernel' is float32[10, 6] in the file, float32[10, 7] in the model"
             "\n  'iteration' is int64[] in the file, int32[] in the model"
-            "\n  'd1/mask', uint8[3] in the file, is not in the model; nearest: 'd1/task'");
+            "\n  'd1/mask', uint8[3] in the file, is not in the model; nearest: 'd1/task'\n" +
+            test::kMisfitWayOut);
   file.check_tensors({kTensors[3]}, true);
   CHECK(test::contains(test::error_of([&] { file.check_tensors({kTensors[3]}); }), "4 tensors"));
 
@@ -198,7 +201,8 @@ TEST_CASE("what does not fit the model is listed with the nearest names") {
   for (int i = 0; i < 30; ++i) many.push_back({fmt::format("x{:02}", i), DType::kFloat32, {}});
   const std::string error = test::error_of([&] { file.check_tensors(many, true); });
   CHECK(test::contains(error, "30 tensors do not fit"));
-  CHECK(error.ends_with("\n  no tensor 'x09', float32[] in the model\n  and 20 more"));
+  CHECK(error.ends_with("\n  no tensor 'x09', float32[] in the model\n  and 20 more\n" +
+                        test::kMisfitWayOut));
 }
 
 TEST_CASE("thousands of tensors that do not fit are counted, not searched") {

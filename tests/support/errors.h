@@ -6,6 +6,10 @@
 
 namespace meshwork::test {
 
+/// What errors about tensors that do not fit a model end with.
+inline const std::string kMisfitWayOut =
+    "give the model that the file is of, or begin what differs anew: fit --skip-mismatch 'REGEX'";
+
 /// The message of the Error that `call` throws, behind its exit code: "3: runs/a: ..."; "" if none.
 template <class Call>
 std::string error_of(Call call) {
