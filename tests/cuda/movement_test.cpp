@@ -123,10 +123,7 @@ TEST_CASE("movement of GPUs: packed blocks and halos of several blocks") {
       check_placed(whole_call(ops::kPack, {random_bytes({dtype, shape})}, attrs, {dtype, flat}));
       check_placed(whole_call(ops::kUnpack, {random_bytes({dtype, flat})}, attrs, {dtype, shape}));
     }
-    Integers counts;
-    for (const std::int64_t count : {64, 64, 33, 64, 64, 33, 64, 64, 30, 48, 48, 0}) {
-      counts.push_back(count);
-    }
+    const Integers counts{64, 64, 33, 64, 64, 33, 64, 64, 30, 48, 48, 0};
     const TensorType all{dtype, {576}};
     for (const std::int64_t columns : {1, 3, 4, 12}) {
       check_placed(whole_call(ops::kTransposeBlocks, {random_bytes(all)},
