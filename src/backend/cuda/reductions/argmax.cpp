@@ -12,11 +12,10 @@ constexpr std::string_view kText = R"cuda(
 KERNEL(argmax, int32* y, const T* x, int32 first, Lines lines) {
   const Line line = line_of(lines);
   Candidate best = no_candidate();
-  for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
-    float e[E];
-    load(e, x, line, chunk);
+  Packs packs;
+  for_each_chunk(packs, x, line, [&](int32 chunk, const float (&e)[E]) {
     add_chunk(best, e, line, chunk);
-  }
+  });
   best = fold_team<Better>(line.team, best);
   if (line.team.lane != 0 || line.number >= lines.count) return;
   y[line.number] = first + (line.extent > 0 ? best.place : 0);

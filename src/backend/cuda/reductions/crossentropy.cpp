@@ -15,18 +15,18 @@ namespace {
 constexpr std::string_view kText = R"cuda(
 // The place of the greatest x of a line, to each of its threads, which find it where their chunk
 // `best` has it. Where x are no numbers, and where all are -infinity, they look once more.
-DEVICE int32 place_of_greatest(float (&e)[E], const T* x, const Line& line, const Moments& moments,
-                               float max, int32 best) {
+DEVICE int32 place_of_greatest(const T* x, const Line& line, const Moments& moments, float max,
+                               int32 best) {
   Candidate found = no_candidate();
   if (!(moments.sum > 0)) {
-    for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
-      load(e, x, line, chunk);
+    Packs packs;
+    for_each_chunk(packs, x, line, [&](int32 chunk, const float (&e)[E]) {
       add_chunk(found, e, line, chunk);
-    }
+    });
   } else if (max == moments.max) {
+    float e[E];
     load(e, x, line, best);
     add_chunk(found, e, line, best);
-    load(e, x, line, line.chunks - 1);
   }
   return fold_team<Better>(line.team, found).place;
 }
@@ -42,50 +42,42 @@ KERNEL(__launch_bounds__(512, 2) crossentropy, float* losses, R* gradients, int3
   const int32 label = mine ? labels[line.number] : 0;
   const bool is_hit = label >= 0 && label < line.extent;
   const float factor = GRADIENT && d != nullptr && mine ? d[line.number] : number;
-  float e[E];
+  Packs packs;
 #if PLACE
   float max = -MW_INFINITY;  // of the thread, in its chunk `best`
   int32 best = 0;
-  const Moments moments = moments_of(e, x, line, [&](int32 chunk, float of_chunk) {
+  const Moments moments = moments_of(packs, x, line, [&](int32 chunk, float of_chunk) {
     best = of_chunk > max ? chunk : best;
     max = fmaxf(max, of_chunk);
   });
-  const int32 place = place_of_greatest(e, x, line, moments, max, best);
+  const int32 place = place_of_greatest(x, line, moments, max, best);
   if (leads) places[line.number] = first + (line.extent > 0 ? place : 0);
 #else
-  const Moments moments = moments_of(e, x, line);
+  const Moments moments = moments_of(packs, x, line);
 #endif
+  // The thread whose chunk it is in reads it before gradients stand in its place.
+  const bool has_label = is_hit && turn_of(line, label) >= 0;
+  const float label_x = has_label ? computed(x[line.begin + label]) : 0.0f;
 #if LOSS
-  // With gradients, which stand where x does, the thread that has the label's x adds it.
-  if (leads && (!GRADIENT || !is_hit)) {
-    losses[line.number] =
-        is_hit ? logf(moments.sum) - (computed(x[line.begin + label]) - moments.max) : 0.0f;
-  }
+  if (has_label) losses[line.number] = logf(moments.sum) - (label_x - moments.max);
+  if (leads && !is_hit) losses[line.number] = 0.0f;
 #endif
 #if GRADIENT
-  const float share = 1.0f / moments.sum, scale = -factor * share;
-  const int32 turn = turn_of(line, label);
-  for_each_chunk_back(e, x, line, [&](int32 chunk) {
-    const bool has_label = is_hit && turn == chunk;
-    float label_x = 0;
-    if (has_label) {
+  const float share = 1.0f / moments.sum, scale = (0.0f - factor) * share;
+  for_each_chunk_back(packs, x, line, [&](int32 chunk, float (&e)[E]) {
+    if (is_hit) {
 #pragma unroll
-      for (int32 k = 0; k < E; ++k) label_x = place_of(line, chunk, k) == label ? e[k] : label_x;
-    }
+      for (int32 k = 0; k < E; ++k) e[k] = shifted_exp(e[k], moments.max) * scale;
+    } else {
 #pragma unroll
-    for (int32 k = 0; k < E; ++k) {
-      e[k] = is_hit ? shifted_exp(e[k], moments.max) * scale : 0.0f;
-    }
-    if (has_label) {
-      const float of_label = factor * (1.0f - shifted_exp(label_x, moments.max) * share);
-#pragma unroll
-      for (int32 k = 0; k < E; ++k) e[k] = place_of(line, chunk, k) == label ? of_label : e[k];
-#if LOSS
-      losses[line.number] = logf(moments.sum) - (label_x - moments.max);
-#endif
+      for (int32 k = 0; k < E; ++k) e[k] = 0.0f;
     }
     save(e, gradients, line, chunk);
   });
+  if (has_label) {
+    store(gradients[line.begin + label],
+          factor * (1.0f - shifted_exp(label_x, moments.max) * share));
+  }
 #endif
 }
 )cuda";

@@ -65,27 +65,66 @@ DEVICE bool has_pack(const Line& line, int32 place) {
 
 // Where the packs of a chunk of a thread lie: the first one, and how far the next is, in elements.
 DEVICE int64 first_of(const Line& line, int32 chunk) {
-  return line.begin + place_of(line, chunk, 0) * line.inner;
+  const int32 place = place_of(line, chunk, 0);
+  return line.begin + (DENSE ? place : place * line.inner);
 }
-DEVICE int64 step_of(const Line& line) { return line.team.lanes * V * line.inner; }
+DEVICE int64 step_of(const Line& line) {
+  const int32 step = line.team.lanes * V;
+  return DENSE ? step : step * line.inner;
+}
 
-// A chunk as float32; -infinity beyond the line.
-DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
+// What a chunk of a thread holds, as it lies in memory: packs of which the line has all.
+template <int kBytes>
+struct Words {
+  typedef Pack<uint32, kBytes / 4> All;
+};
+template <>
+struct Words<2> {
+  typedef Pack<uint16, 1> All;
+};
+template <>
+struct Words<1> {
+  typedef Pack<uint8, 1> All;
+};
+struct Packs {
+  Words<V * sizeof(T)>::All at[E / V];
+};
+
+// Nobody waits for them until they are taken.
+DEVICE void fetch(Packs& packs, const T* x, const Line& line, int32 chunk) {
+  const T* const from = x + first_of(line, chunk);
+  const int64 step = step_of(line);
+#pragma unroll
+  for (int32 k = 0; k < E / V; ++k) {
+    if (has_pack(line, place_of(line, chunk, k * V))) {
+      packs.at[k] = *(const Words<V * sizeof(T)>::All*)(from + k * step);
+    }
+  }
+}
+
+// A chunk as float32; -infinity beyond the line. Packs that the line has in part are read here.
+DEVICE void take(float (&e)[E], const Packs& packs, const T* x, const Line& line, int32 chunk) {
   const T* const from = x + first_of(line, chunk);
   const int64 step = step_of(line);
 #pragma unroll
   for (int32 k = 0; k < E; k += V) {
     const int32 place = place_of(line, chunk, k);
-    const T* const pack_at = from + k / V * step;
     if (has_pack(line, place)) {
-      const Pack<T, V> pack = load<V>(pack_at);
+      const Pack<T, V> pack = load<V>((const T*)&packs.at[k / V]);
       for (int32 j = 0; j < V; ++j) e[k + j] = computed(pack.at[j]);
     } else {
+      const T* const pack_at = from + k / V * step;
       for (int32 j = 0; j < V; ++j) {
         e[k + j] = RAGGED && has(line, place + j) ? (float)computed(pack_at[j]) : -MW_INFINITY;
       }
     }
   }
+}
+
+DEVICE void load(float (&e)[E], const T* x, const Line& line, int32 chunk) {
+  Packs packs;
+  fetch(packs, x, line, chunk);
+  take(e, packs, x, line, chunk);
 }
 
 template <class Y>
@@ -97,9 +136,7 @@ DEVICE void save(const float (&e)[E], Y* y, const Line& line, int32 chunk) {
     const int32 place = place_of(line, chunk, k);
     Y* const pack_at = to + k / V * step;
     if (has_pack(line, place)) {
-      Pack<Y, V> pack;
-      for (int32 j = 0; j < V; ++j) store(pack.at[j], e[k + j]);
-      store(pack_at, pack);
+      store(pack_at, packed<Y, V>(e + k));
     } else if (RAGGED) {
       for (int32 j = 0; j < V; ++j) {
         if (has(line, place + j)) store(pack_at[j], e[k + j]);
@@ -108,12 +145,33 @@ DEVICE void save(const float (&e)[E], Y* y, const Line& line, int32 chunk) {
   }
 }
 
-// body(chunk) for all chunks, the last one first, of which `e` holds the elements.
+// Whether the thread has any element of the chunk.
+DEVICE bool has_some(const Line& line, int32 chunk) {
+  return place_of(line, chunk, 0) < line.extent;
+}
+
+// body(chunk, e) for all chunks of which the thread has elements, the first one first; the next one
+// is on its way meanwhile. In the end `packs` has the last one.
 template <class Body>
-DEVICE void for_each_chunk_back(float (&e)[E], const T* x, const Line& line, const Body& body) {
+DEVICE void for_each_chunk(Packs& packs, const T* x, const Line& line, const Body& body) {
+  fetch(packs, x, line, 0);
+  for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
+    float e[E];
+    take(e, packs, x, line, chunk);
+    if (chunk + 1 < line.chunks) fetch(packs, x, line, chunk + 1);
+    if (has_some(line, chunk)) body(chunk, e);
+  }
+}
+
+// The same, the last one first, which `packs` has; in the end it has the first. A body may write
+// where its chunk was read.
+template <class Body>
+DEVICE void for_each_chunk_back(Packs& packs, const T* x, const Line& line, const Body& body) {
   for (int32 chunk = line.chunks; chunk-- > 0;) {
-    if (chunk + 1 < line.chunks) load(e, x, line, chunk);
-    body(chunk);
+    float e[E];
+    take(e, packs, x, line, chunk);
+    if (chunk > 0) fetch(packs, x, line, chunk - 1);
+    if (has_some(line, chunk)) body(chunk, e);
   }
 }
 )cuda";
@@ -170,7 +228,8 @@ Source lines_source(const KernelArgs& args, const std::string& name, std::string
   all.append(kStoreText).append(kText).append(text);
   return {name, all,
           define("T", args.inputs[0].type.dtype) + define("V", plan.pack) + define("E", plan.held) +
-              define("RAGGED", std::int64_t{plan.is_ragged})};
+              define("RAGGED", std::int64_t{plan.is_ragged}) +
+              define("DENSE", std::int64_t{plan.lines.inner == 1})};
 }
 
 }  // namespace meshwork::cuda

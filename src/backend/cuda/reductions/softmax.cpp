@@ -12,10 +12,10 @@ constexpr std::string_view kSoftmax = R"cuda(
 // y may be x.
 KERNEL(softmax, T* y, const T* x, Lines lines) {
   const Line line = line_of(lines);
-  float e[E];
-  const Moments moments = moments_of(e, x, line);
+  Packs packs;
+  const Moments moments = moments_of(packs, x, line);
   const float scale = 1.0f / moments.sum;
-  for_each_chunk_back(e, x, line, [&](int32 chunk) {
+  for_each_chunk_back(packs, x, line, [&](int32 chunk, float (&e)[E]) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) e[k] = shifted_exp(e[k], moments.max) * scale;
     save(e, y, line, chunk);
@@ -27,10 +27,10 @@ constexpr std::string_view kLogSoftmax = R"cuda(
 // y may be x.
 KERNEL(log_softmax, T* y, const T* x, Lines lines) {
   const Line line = line_of(lines);
-  float e[E];
-  const Moments moments = moments_of(e, x, line);
+  Packs packs;
+  const Moments moments = moments_of(packs, x, line);
   const float log = logf(moments.sum);
-  for_each_chunk_back(e, x, line, [&](int32 chunk) {
+  for_each_chunk_back(packs, x, line, [&](int32 chunk, float (&e)[E]) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) e[k] = (e[k] - moments.max) - log;
     save(e, y, line, chunk);

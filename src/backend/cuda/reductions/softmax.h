@@ -40,21 +40,20 @@ DEVICE Moments moments_of_chunk(const float (&e)[E]) {
   return {max, sum};
 }
 
-// Of a whole line, to each of its threads, which hold its last chunk then. visit(chunk, max) is
-// called for each chunk, when `e` holds it, with the greatest of its elements that are numbers.
+// Of a whole line, to each of its threads, whose `packs` are its last chunk then. visit(chunk, max)
+// is called for each chunk, with the greatest of its elements that are numbers.
 template <class Visit>
-DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line, const Visit& visit) {
+DEVICE Moments moments_of(Packs& packs, const T* x, const Line& line, const Visit& visit) {
   Moments moments{-MW_INFINITY, 0};
-  for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
-    load(e, x, line, chunk);
+  for_each_chunk(packs, x, line, [&](int32 chunk, const float (&e)[E]) {
     const Moments of_chunk = moments_of_chunk(e);
     visit(chunk, of_chunk.max);
     moments = Join::fold(moments, of_chunk);
-  }
+  });
   return fold_team<Join>(line.team, moments);
 }
-DEVICE Moments moments_of(float (&e)[E], const T* x, const Line& line) {
-  return moments_of(e, x, line, [](int32, float) {});
+DEVICE Moments moments_of(Packs& packs, const T* x, const Line& line) {
+  return moments_of(packs, x, line, [](int32, float) {});
 }
 )cuda";
 

@@ -29,10 +29,9 @@ DEVICE Tally from_lane(const Tally& a, int32 distance) {
 }
 
 // The greatest element of a line; NaN if one is not finite.
-DEVICE float max_of(float (&e)[E], const T* x, const Line& line) {
+DEVICE float max_of(Packs& packs, const T* x, const Line& line) {
   float max = -MW_INFINITY;
-  for (int32 chunk = 0; chunk < line.chunks; ++chunk) {
-    load(e, x, line, chunk);
+  for_each_chunk(packs, x, line, [&](int32 chunk, const float (&e)[E]) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
       const bool is_finite = fabsf(e[k]) < MW_INFINITY;
@@ -40,14 +39,14 @@ DEVICE float max_of(float (&e)[E], const T* x, const Line& line) {
         max = Greatest::fold(max, is_finite ? e[k] : MW_NAN);
       }
     }
-  }
+  });
   return fold_team<Greatest>(line.team, max);
 }
 
 // Sums of x - max, of which no digits are lost: only those in (-1, 0] count.
-DEVICE Tally tally_above(float tau, float max, float (&e)[E], const T* x, const Line& line) {
+DEVICE Tally tally_above(float tau, float max, Packs& packs, const T* x, const Line& line) {
   Tally tally{0, 0};
-  for_each_chunk_back(e, x, line, [&](int32 chunk) {
+  for_each_chunk_back(packs, x, line, [&](int32 chunk, const float (&e)[E]) {
     Tally some{0, 0};
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
@@ -57,25 +56,25 @@ DEVICE Tally tally_above(float tau, float max, float (&e)[E], const T* x, const 
     tally = Add::fold(tally, some);
   });
   // The next walk begins with the last chunk again.
-  if (line.chunks > 1) load(e, x, line, line.chunks - 1);
+  if (line.chunks > 1) fetch(packs, x, line, line.chunks - 1);
   return fold_team<Add>(line.team, tally);
 }
 
 KERNEL(sparsemax, T* y, const T* x, Lines lines) {
   const Line line = line_of(lines);
-  float e[E];
-  const float max = max_of(e, x, line);
+  Packs packs;
+  const float max = max_of(packs, x, line);
   float tau = max != max ? max : -1.0f;
   int32 count = 0x7fffffff;
   // Other lines of the block may take more rounds.
   for (bool settled = line.extent == 0 || max != max; __syncthreads_or(!settled);) {
-    const Tally tally = tally_above(tau, max, e, x, line);
+    const Tally tally = tally_above(tau, max, packs, x, line);
     settled = settled || tally.count >= count;
     if (settled) continue;
     count = tally.count;
     tau = (tally.sum - 1.0f) / (float)count;
   }
-  for_each_chunk_back(e, x, line, [&](int32 chunk) {
+  for_each_chunk_back(packs, x, line, [&](int32 chunk, float (&e)[E]) {
 #pragma unroll
     for (int32 k = 0; k < E; ++k) {
       const float shifted = (e[k] - max) - tau;
