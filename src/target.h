@@ -28,6 +28,9 @@ struct Target {
   /// be filled up. 0: lines begin anywhere.
   std::int64_t product_line = 0;
   std::int64_t padded_work = 0;
+  /// Bytes: what is filled up begins its lines at multiples of so many, so that memory has no bytes
+  /// of two of them in one piece that it moves.
+  std::int64_t memory_line = 0;
   double narrow_speed = 1;         ///< of products of 16 bits, times that of products of float32
   double light_flops = 8;          ///< per element: no dearer than to fetch the element from memory
   double flops_per_byte = 20;      ///< peak operations in the time of one byte to another device

@@ -82,7 +82,7 @@ class Padding {
   const Shape& shape(ValueId id) const { return program_.type(id).shape; }
 
   std::int64_t filled_up(std::int64_t classes) const {
-    return rounded_up(classes, target_.product_line / 2);  // of 16 bits
+    return rounded_up(classes, std::max(target_.product_line, target_.memory_line) / 2);
   }
 
   /// A large product of 16 bits, all of whose classes are here, and not as many as it should have.
@@ -92,7 +92,7 @@ class Padding {
     if (!is_narrow_float(program_.type(product.inputs[0]).dtype)) return false;
     const Shape& all = program_.global_shape(id);
     const std::int64_t classes = all.back();
-    if (shape(id).back() != classes || filled_up(classes) == classes) return false;
+    if (shape(id).back() != classes || classes * 2 % target_.product_line == 0) return false;
     const std::int64_t depth = num_elements(program_.global_shape(product.inputs[1])) / classes;
     const std::int64_t rows = num_elements(all) / classes;
     return rows >= kFewestRows && rows * classes * depth >= target_.padded_work;

@@ -107,6 +107,7 @@ Target cuda_target() {
       .split_work = 0,
       .product_line = 16,
       .padded_work = std::int64_t{1} << 31U,
+      .memory_line = 128,
       .narrow_speed = 16,
       .light_flops = 16,
       .flops_per_byte = 100,
