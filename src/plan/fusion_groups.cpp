@@ -33,6 +33,7 @@ class FusionFinder {
       : program_(program),
         target_(target),
         before_(predecessors(program)),
+        readers_(reading_nodes(program)),
         is_output_(program.nodes.size(), false) {
     for (const int i : program.ids()) {
       units_.push_back({i});
@@ -93,28 +94,39 @@ class FusionFinder {
     }
   }
 
-  /// What the backward pass alone needs is not computed in the forward pass: it would have to be
-  /// kept.
   void join_pass(ValueId input, ValueId id) {
     const int first = unit_of_[input], second = unit_of_[id];
     const auto elements = joined(elements_[slot(first)], elements_[slot(second)]);
-    if (!elements || program_.node(input).phase != program_.node(id).phase) return;
+    if (!elements || !may_follow(input, id)) return;
     join(first, second);
     if (unit_of_[input] == second) elements_[slot(second)] = *elements;
+  }
+
+  /// What the backward pass alone needs is not computed in the forward pass: it would have to be
+  /// kept. A large gradient is computed where the update alone reads it; updates of small ones are
+  /// alike, and wait for each other, without it.
+  bool may_follow(ValueId input, ValueId id) const {
+    const Phase first = program_.node(input).phase, second = program_.node(id).phase;
+    if (first == second) return true;
+    return first == Phase::kBackward && second == Phase::kUpdate && target_.launch_bytes > 0 &&
+           num_bytes({program_.type(input).dtype, program_.global_shape(input)}) >=
+               target_.launch_bytes &&
+           std::ranges::all_of(readers_[input], [&](ValueId reader) {
+             return program_.node(reader).phase == Phase::kUpdate;
+           });
   }
 
   /// Joins sums of columns to the passes that compute what they add up, or read it, so that it need
   /// not be read again; of small values a pass is as fast, and waits for others of its form,
   /// without them.
   void join_column_sums() {
-    const ValueMap<std::vector<ValueId>> readers = reading_nodes(program_);
     for (const ValueId id : program_.ids()) {
       if (!is_column_sum(program_, id)) continue;
       const ValueId x = program_.node(id).inputs[0];
       if (num_bytes({program_.type(x).dtype, program_.global_shape(x)}) < target_.launch_bytes)
         continue;
       if (join_columns(id, x)) continue;
-      for (const ValueId reader : readers[x]) {
+      for (const ValueId reader : readers_[x]) {
         if (join_columns(id, reader)) break;
       }
     }
@@ -158,10 +170,9 @@ class FusionFinder {
   /// Joins products to the updates that alone read them, and sums of rows to these or others.
   void join_by_rows() {
     const ValueMap<int> reads = count_readers(program_);
-    const ValueMap<std::vector<ValueId>> readers = reading_nodes(program_);
     std::vector<bool> taken(units_.size(), false);
     for (const ValueId id : program_.ids()) {
-      const std::vector<ValueId>& by = readers[id];
+      const std::vector<ValueId>& by = readers_[id];
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
       const int fusion = unit_of_[by.front()];
       const bool sums = is_sum_by_rows(program_, id, target_);
@@ -354,7 +365,8 @@ class FusionFinder {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
+  ValueMap<std::vector<ValueId>> before_;   ///< nodes that must run before each
+  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each
   ValueMap<bool> is_output_;
   std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
   std::vector<PassElements> elements_;       ///< of each unit
