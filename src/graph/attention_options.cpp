@@ -38,7 +38,6 @@ Attrs attention_attrs(const AttentionOptions& options) {
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs) {
   AttentionExtras extras;
   const AttentionOptions options = attention_options(attrs);
-  if (options.with_result) extras.result = --operands;
   if (options.segmented) {
     extras.key_segments = --operands;
     extras.query_segments = --operands;

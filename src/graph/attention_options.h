@@ -13,12 +13,12 @@ namespace meshwork {
 // to the keys and values of head g. Operands of its ops, in this order:
 //
 //   q [b, t, g, r, d], k [b, s, g, d], v [b, s, g, e]    of one dtype
-//   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32
+//   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32.
+//                                                        `with_result`: y [b, t, g, r, e] for delta
 //   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
 //   step int64                                           of dropout
 //   shift int32 [b]                                      if `shifted`
 //   segments int32 of queries [b, t] and keys [b, s]     if `segmented`
-//   y [b, t, g, r, e]                                    of gradients, if `with_result`
 //
 // A query's weights are the softmax of `scale` q k over the keys that it sees, and 0 if it sees
 // none. log_sum is the logarithm of what that softmax divides by, and kNoKeys if the query sees no
@@ -41,7 +41,7 @@ struct AttentionOptions {
   bool shifted = false;
   /// A query sees keys of its own segment alone: of several texts in one sequence its own.
   bool segmented = false;
-  /// Of gradients: the result is an operand, for kernels that compute delta on their way.
+  /// Of gradients: for kernels that compute delta of dy and the result on their way.
   bool with_result = false;
 
   /// Whether masks and segments aside the query at a place sees the key at another.
@@ -60,12 +60,13 @@ struct AttentionExtras {
   std::optional<std::size_t> step;
   std::optional<std::size_t> shift;
   std::optional<std::size_t> query_segments, key_segments;  ///< both or none
-  std::optional<std::size_t> result;
 };
 AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const Attrs& attrs);
 
 /// How many operands an op has without these.
 constexpr std::size_t kAttentionOperands = 3;
 constexpr std::size_t kAttentionGradientOperands = 6;
+/// Where delta, or the result, stands among them.
+constexpr std::size_t kAttentionDelta = 5;
 
 }  // namespace meshwork

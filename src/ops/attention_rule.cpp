@@ -54,7 +54,12 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   expect(args, 2, dtype, v);
   if (fixed == kAttentionGradientOperands) {
     expect(args, 3, dtype, with_last(q, v.back()));
-    for (const std::size_t operand : {4, 5}) expect(args, operand, DType::kFloat32, lines);
+    expect(args, 4, DType::kFloat32, lines);
+    if (attention_options(args.attrs).with_result) {
+      expect(args, kAttentionDelta, dtype, with_last(q, v.back()));
+    } else {
+      expect(args, kAttentionDelta, DType::kFloat32, lines);
+    }
   }
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {
@@ -67,13 +72,15 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
     expect(args, *extras.query_segments, DType::kInt32, {q[0], q[1]});
     expect(args, *extras.key_segments, DType::kInt32, {q[0], k[1]});
   }
-  if (extras.result) expect(args, *extras.result, dtype, with_last(q, v.back()));
 }
 
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
                            const std::string& result) {
   std::string text = "b t g r [d], b " + keys + " g [d], b " + keys + " g [e]";
-  if (fixed == kAttentionGradientOperands) text += ", b t g r [e], b t g r, b t g r";
+  if (fixed == kAttentionGradientOperands) {
+    text += ", b t g r [e], b t g r, b t g r";
+    if (attention_options(args.attrs).with_result) text += " [e]";
+  }
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {
     const Shape& mask = args.inputs[*extras.mask].shape;
@@ -88,7 +95,6 @@ std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::str
   if (extras.step) text += ",";
   if (extras.shift) text += ", b";
   if (extras.key_segments) text += ", b t, b " + keys;
-  if (extras.result) text += ", b t g r [e]";
   return text + " -> " + result;
 }
 

@@ -1,8 +1,6 @@
-// gradient of attention(q, k, v, dy, log_sum, delta, ..) of 16 bits -> the same with the result y
-// behind: kernels on tensor cores, among them libraries', compute delta of dy and y on their way.
-#include <algorithm>
-#include <vector>
-
+// gradient of attention(q, k, v, dy, log_sum, delta, ..) of 16 bits -> the same with the result y,
+// of which delta is the sum of dy y, in its place: kernels on tensor cores, among them libraries',
+// compute it on their way.
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
@@ -16,32 +14,34 @@ bool is_gradient(const Node& node) {
          node.op == &ops::kAttentionValueGradient;
 }
 
-/// What the attention took whose gradient it is.
-std::vector<ValueId> forward_operands(const Node& gradient) {
-  const auto& inputs = gradient.inputs;
-  std::vector<ValueId> operands(inputs.begin(), inputs.begin() + kAttentionOperands);
-  operands.insert(operands.end(), inputs.begin() + kAttentionGradientOperands, inputs.end());
-  return operands;
+/// What a cast is of.
+ValueId before_cast(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  return node.op == &ops::kCast ? node.inputs[0] : id;
 }
 
-/// The last before the gradient: that of the backward pass, where it is computed again.
-ValueId find_result(const Graph& program, ValueId gradient) {
-  const Node& of = program.node(gradient);
-  const std::vector<ValueId> operands = forward_operands(of);
-  for (ValueId id = gradient; id-- > 0;) {
-    const Node& node = program.node(id);
-    if (node.op == &ops::kAttention && node.inputs == operands && node.attrs == of.attrs) return id;
-  }
-  return kNoValue;
+/// y of reshape(reduce_sum(cast(dy) cast(y))).
+ValueId result_of(const Graph& program, ValueId delta, ValueId dy) {
+  const Node& shaped = program.node(delta);
+  if (shaped.op != &ops::kReshape) return kNoValue;
+  const Node& sum = program.node(shaped.inputs[0]);
+  if (sum.op != &ops::kReduceSum) return kNoValue;
+  const Node& product = program.node(sum.inputs[0]);
+  if (product.op != &ops::kMultiply) return kNoValue;
+  const ValueId one = before_cast(program, product.inputs[0]);
+  const ValueId other = before_cast(program, product.inputs[1]);
+  const ValueId result = one == dy ? other : one;
+  const bool is_whole = (one == dy || other == dy) && program.type(result) == program.type(dy);
+  return is_whole ? result : kNoValue;
 }
 
 void run(Graph& program, const Target& /*target*/) {
   for (const ValueId id : program.ids()) {
     Node& node = program.node(id);
     if (!is_gradient(node) || !is_narrow_float(node.type.dtype)) continue;
-    const ValueId result = find_result(program, id);
+    const ValueId result = result_of(program, node.inputs[kAttentionDelta], node.inputs[3]);
     if (result == kNoValue) continue;
-    node.inputs.push_back(result);
+    node.inputs[kAttentionDelta] = result;
     node.attrs.set("with_result", true);
   }
 }

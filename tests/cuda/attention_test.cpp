@@ -72,6 +72,17 @@ TEST_CASE("attention on GPUs sees what masks, segments and shifts let it see") {
   check_all({3, 70, 1, 1, 8, 200, 8}, {.scale = kScale, .causal = true, .shifted = true});
 }
 
+TEST_CASE("gradients of attention on GPUs compute what they need of the result") {
+  for (const AttentionOptions& options :
+       {AttentionOptions{.scale = kScale, .window = 20}, {.scale = kScale, .causal = true}}) {
+    Attention x({2, 70, 3, 2, 20, 70, 40}, options, {}, DType::kBFloat16);
+    x.know_result();
+    check_all(x, kRounded);
+    check_together(x, {&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
+                       &ops::kAttentionValueGradient});
+  }
+}
+
 TEST_CASE("attention on GPUs drops the weights that the naive one drops") {
   // As many keys as counters of the generator hold, and not.
   for (const std::int64_t keys : {132, 131}) {

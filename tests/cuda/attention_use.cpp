@@ -74,17 +74,7 @@ void Attention::know_log_sum() {
 
 void Attention::know_result() {
   const HostTensor y = in_float32().run(*make_reference_backend(), ops::kAttention);
-  const HostTensor wide_dy = in_dtype(dy.tensor, DType::kFloat32);
-  const auto deltas = delta.tensor.as<float>();
-  const auto e = static_cast<std::ptrdiff_t>(dy.tensor.type.shape.back());
-  auto of_y = y.as<const float>().begin();
-  auto of_dy = wide_dy.as<const float>().begin();
-  for (float& sum : deltas) {
-    sum = std::inner_product(of_y, of_y + e, of_dy, 0.0F);
-    of_y += e;
-    of_dy += e;
-  }
-  extras.push_back({in_dtype(y, dy.tensor.type.dtype), dy.region});
+  delta = {in_dtype(y, dy.tensor.type.dtype), dy.region};
   attrs.set("with_result", true);
 }
 
@@ -98,7 +88,7 @@ std::vector<Part> Attention::operands(const OpDef& op) const {
 Attention Attention::in_float32() const {
   Attention wide = *this;
   std::vector<Part*> parts{&wide.q, &wide.k, &wide.v, &wide.dy};
-  if (attention_options(attrs).with_result) parts.push_back(&wide.extras.back());
+  if (attention_options(attrs).with_result) parts.push_back(&wide.delta);
   for (Part* const part : parts) part->tensor = in_dtype(part->tensor, DType::kFloat32);
   return wide;
 }

@@ -27,7 +27,7 @@ struct Attention {
             DType dtype = DType::kFloat32);
 
   void know_log_sum();
-  /// The gradients' delta becomes that of the result, which is one operand more.
+  /// Of gradients the result takes the place of delta.
   void know_result();
 
   std::vector<Part> operands(const OpDef& op) const;

@@ -117,10 +117,15 @@ class Operands {
   double score_gradient(const Shape& q, std::int64_t s) const {
     const double weight_gradient =
         product(query_line(operand(3), q), key_line(operand(2), q, s), operand(2).type.shape[3]);
-    return weight(q, s) * (kept(q, s) * weight_gradient - *query_line(operand(5), q));
+    return weight(q, s) * (kept(q, s) * weight_gradient - delta(q));
   }
 
  private:
+  double delta(const Shape& q) const {
+    const float* const line = query_line(operand(kAttentionDelta), q);
+    if (!options_.with_result) return *line;
+    return product(query_line(operand(3), q), line, operand(3).type.shape[4]);
+  }
   std::int32_t segment(std::size_t operand, std::int64_t sample, std::int64_t place) const {
     const TensorView& segments = args_.inputs[operand];
     return segments.as<std::int32_t>()[sample * segments.type.shape[1] + place];

@@ -22,6 +22,11 @@ std::int64_t forward_workspace(const Request& request) {
                   attention::cudnn_forward_workspace(request));
 }
 
+std::int64_t gradients_workspace(const Request& request) {
+  return std::max(attention::deltas_workspace(request),
+                  attention::cudnn_gradients_workspace(request));
+}
+
 /// Ops that read the same operands, and what computes those that are asked for.
 struct Siblings {
   std::array<std::string_view, 3> ops;
@@ -35,10 +40,11 @@ struct Siblings {
 
 Launch gradients(const Request& request) {
   if (auto launch = attention::gradients_by_cudnn(request)) return *launch;
-  Request of_queries = request, of_keys = request;
+  Request with_deltas = request;
+  std::vector<Launch> launches{attention::compute_deltas(with_deltas)};
+  Request of_queries = with_deltas, of_keys = with_deltas;
   of_queries.outputs = {request.outputs[0]};
   of_keys.outputs = {request.outputs[1], request.outputs[2]};
-  std::vector<Launch> launches;
   if (request.outputs[0] != nullptr) launches.push_back(attention::query_gradient(of_queries));
   if (request.outputs[1] != nullptr || request.outputs[2] != nullptr) {
     launches.push_back(attention::key_gradients(of_keys));
@@ -52,7 +58,7 @@ constexpr Siblings kForward{{"attention", "attention_log_sum"}, forward, forward
 constexpr Siblings kGradients{
     {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
     gradients,
-    attention::cudnn_gradients_workspace};
+    gradients_workspace};
 constexpr std::array kAll{kForward, kGradients};
 
 std::size_t place_of(const Siblings& siblings, std::string_view op) {

@@ -18,4 +18,9 @@ Launch query_gradient(const Request& request);
 /// dk, dv.
 Launch key_gradients(const Request& request);
 
+/// Computes the deltas of gradients that have the result instead (graph/attention_options.h) into
+/// the workspace; `request` has them as an operand then.
+Launch compute_deltas(Request& request);
+std::int64_t deltas_workspace(const Request& request);
+
 }  // namespace meshwork::cuda::attention

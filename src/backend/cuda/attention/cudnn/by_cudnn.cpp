@@ -46,16 +46,12 @@ std::optional<Task> forward_task(const Request& request) {
   return task && request.asked[0] && is_for_cudnn(*task, kForwardProducts) ? task : std::nullopt;
 }
 
-std::optional<std::size_t> result_operand(const Request& request) {
-  return attention_extras(kAttentionGradientOperands, request.inputs.size(), request.attrs).result;
-}
-
 std::optional<Task> gradient_task(const Request& request) {
   const std::optional<Task> task = task_of(request, kAttentionGradientOperands);
-  const bool is_theirs = task && asks_for_all(request) && result_operand(request) &&
-                         task->heads == task->groups &&  // sums over heads would be rounded first
-                         task->s <= kMostKeysForFeature * task->d &&
-                         is_for_cudnn(*task, kGradientProducts);
+  const bool is_theirs =
+      task && asks_for_all(request) && attention_options(request.attrs).with_result &&
+      task->heads == task->groups &&  // sums over heads would be rounded first
+      task->s <= kMostKeysForFeature * task->d && is_for_cudnn(*task, kGradientProducts);
   return is_theirs ? task : std::nullopt;
 }
 
@@ -117,14 +113,14 @@ std::optional<Launch> forward_by_cudnn(const Request& request) {
 std::optional<Launch> gradients_by_cudnn(const Request& request) {
   const std::optional<Task> task = gradient_task(request);
   if (!task) return std::nullopt;
-  const auto [q, k, v, dy, log_sum] = addresses<5>(request.inputs);
+  const auto [q, k, v, dy, log_sum, y] = addresses<kAttentionGradientOperands>(request.inputs);
   const auto [dq, dk, dv] = addresses<3>(request.outputs);
   std::byte* const theirs = request.workspace;
   cudnn::Places places{
       .in_memory = {{kQ, q},
                     {kK, k},
                     {kV, v},
-                    {kY, request.inputs[*result_operand(request)].data},
+                    {kY, y},
                     {kLogSum, theirs},
                     {kDy, dy},
                     {kDq, dq},
