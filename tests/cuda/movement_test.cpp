@@ -228,9 +228,11 @@ TEST_CASE("movement of GPUs: casts between all dtypes") {
       const HostTensor x = odd_numbers(from);
       const Attrs attrs{{"dtype", std::string(to_string(to))}};
       const Call call = whole_call(ops::kCast, {x}, attrs, {to, x.type.shape});
-      check_bytes(call);
-      if (from == DType::kFloat32) check_bytes(call, {.shift = 1});
-      if (from == to) check_bytes(call, {.in_place = 0});
+      // Which NaN a GPU makes of another is its own affair.
+      const auto check = to == DType::kBFloat16 ? check_numbers : check_bytes;
+      check(call, {});
+      if (from == DType::kFloat32) check(call, {.shift = 1});
+      if (from == to) check(call, {.in_place = 0});
     }
   }
 }

@@ -100,6 +100,12 @@ void check_bytes(const Call& call, const Places& places) {
   CHECK(call_placed(call, places) == found);
 }
 
+void check_numbers(const Call& call, const Places& places) {
+  const HostTensor found = call_placed(call, places);
+  CHECK(difference(found, call_naive(call), 0) == "");
+  CHECK(call_placed(call, places) == found);
+}
+
 HostTensor check_close(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,
                        const TensorType& output, double tolerance) {
   const HostTensor expected = call_naive(op, inputs, attrs, output);

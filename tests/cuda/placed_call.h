@@ -38,6 +38,9 @@ HostTensor call_naive(const OpDef& op, const std::vector<HostTensor>& inputs, co
 /// CHECKs that the GPU's kernel gives the very bytes of the naive one, twice.
 void check_bytes(const Call& call, const Places& places = {});
 
+/// The same, but for the bits of what is no number.
+void check_numbers(const Call& call, const Places& places = {});
+
 /// CHECKs that the GPU's kernel gives what the naive one does within `tolerance`, twice the same,
 /// and where nothing is aligned, too. Returns the result of the GPU's.
 HostTensor check_close(const OpDef& op, const std::vector<HostTensor>& inputs, const Attrs& attrs,

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cuda/case_runs.h"
 #include "support/random_model.h"
 #include "support/training.h"
@@ -148,7 +150,9 @@ fit: {batch_size: 8}
     const Trajectory filled_up = run(""), plain = run("fusion: {pad_classes: false}\n");
     CHECK(loss_difference(filled_up, plain) < 1e-4);
     CHECK(weight_difference(filled_up, plain) < 0.02);
-    CHECK(filled_up.metrics == plain.metrics);
+    // Products of other shapes may be computed by other algorithms: of 2048 tokens a few may have
+    // another greatest logit.
+    CHECK(std::abs(filled_up.metrics.at("accuracy") - plain.metrics.at("accuracy")) < 0.005);
     CHECK(run("").digest == filled_up.digest);
   }
 }
