@@ -41,17 +41,6 @@ struct alignas(16) Sums {
   float at[TEAMS * COLUMNS];
 };
 
-// Begins to bring a row nearer, 32 bytes at a time.
-template <class N>
-DEVICE void fetch_row(const Team& team, const N* x) {
-#ifndef EMULATED_GPU
-  const int32 piece = 32 / (int32)sizeof(N);
-  for (int32 c = team.lane * piece; c < COLUMNS; c += LANES * piece) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(x + c));
-  }
-#endif
-}
-
 // When all teams are done: those of half of them are added to the others', and so on.
 DEVICE void save(Sums& sums, float* parts) {
   for (int32 some = TEAMS / 2 * COLUMNS; some >= COLUMNS; some /= 2) {
@@ -97,7 +86,6 @@ const bool is_there = number < count;
 const Index row = (Index)(is_there ? number : count - 1);
 )cuda";
     text += row_offsets() + pointers();
-    if (rows_.rows_of_team > 1) text += fetch_next();
     for (int turn = 0; turn <= last_; ++turn) text += of_rows(turn) + sums(turn);
     return text + results() + "}\n" + column_results() + "}\n";
   }
@@ -154,20 +142,6 @@ const Index row = (Index)(is_there ? number : count - 1);
                           rows_.is_of_rows(result) ? "" : " * COLUMNS");
     }
     return text;
-  }
-
-  /// While a team computes a row, the next one is on its way.
-  std::string fetch_next() const {
-    std::string text = R"cuda({
-const Index row = (Index)(number + TEAMS < count ? number + TEAMS : count - 1);
-)cuda" + row_offsets();
-    for (std::size_t k = 0; k < rows_.inputs.size(); ++k) {
-      const RowOperand& input = rows_.inputs[k];
-      if (!input.moves_along) continue;
-      text += fmt::format("fetch_row(team, (const {}*)places.at[{}] + o{} * COLUMNS);\n",
-                          type_name(input.view.type.dtype), k, input.pattern);
-    }
-    return text + "}\n";
   }
 
   /// What is made for the row as soon as the sums of `turn` turns are there.
