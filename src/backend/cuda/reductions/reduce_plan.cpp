@@ -15,7 +15,8 @@ constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kFull = 1024;        ///< blocks that keep any GPU busy
 constexpr std::int64_t kRowsOfThread = 16;  ///< at least, before a result is folded in parts
 constexpr std::int64_t kRowsOfPart = 4;     ///< of a thread, where blocks are few
-constexpr std::int64_t kMostLanes = 32;     ///< of a result, where it is not folded in parts
+constexpr std::int64_t kMostLanes = 64;     ///< of a result, where it is not folded in parts
+constexpr std::int64_t kFewRows = 1024;     ///< which are not
 constexpr std::int64_t kBusy = 396;         ///< blocks are few below
 constexpr std::int64_t kPacksOfLane = 8;
 constexpr std::int64_t kFewResults = 64;  ///< packs, which one block takes
@@ -79,7 +80,7 @@ void arrange_columns(ReducePlan& plan, bool in_parts) {
   set_lanes(plan, plan.results <= kFewResults ? fit : 8);
   const std::int64_t blocks = ceil_divide(plan.results, std::max(plan.width, 1));
   // Of fewer rows a second pass takes longer than all of them.
-  if (in_parts && plan.rows > kMostLanes * kRowsOfThread) {
+  if (in_parts && plan.rows > kFewRows) {
     const std::int64_t long_parts = plan.rows / (plan.lanes * kRowsOfThread);
     const std::int64_t short_parts =
         std::min(plan.rows / (plan.lanes * kRowsOfPart), kBusy / std::max<std::int64_t>(blocks, 1));
