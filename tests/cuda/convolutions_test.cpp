@@ -14,6 +14,7 @@
 
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
+#include "backend/cuda/windows/cudnn/task.h"
 #include "backend/cuda_libraries.h"
 #include "base/error.h"
 #include "cuda/case_runs.h"
@@ -47,10 +48,14 @@ const KernelDef& usual_kernel(Sought sought) {
 
 template <Sought kSought>
 Launch bind(const KernelArgs& args) {
-  const auto launch =
-      cuda::windows::launch_by_cudnn(cuda::stream_of(args), task_of<kSought>(args), args.workspace);
-  if (launch) return *launch;
-  REQUIRE_MESSAGE(!has_emulated_cudnn(), "cuDNN does not take it");
+  const Task task = task_of<kSought>(args);
+  if (cuda::windows::cudnn_takes(task)) {
+    if (const auto launch =
+            cuda::windows::launch_by_cudnn(cuda::stream_of(args), task, args.workspace)) {
+      return *launch;
+    }
+    REQUIRE_MESSAGE(!has_emulated_cudnn(), "cuDNN does not take it");
+  }
   return usual_kernel(kSought).bind(args);
 }
 
@@ -87,6 +92,19 @@ Use with_fine_numbers(Use use) {
   use.inputs[0] = integers(use.inputs[0].type.shape, kFloat32, 5, 1, 3000);
   use.inputs[1] = integers(use.inputs[1].type.shape, kFloat32, 6, 1, 2);
   return use;
+}
+
+template <Sought kSought>
+bool is_for_cudnn(const Use& use, bool tensor_float32 = false) {
+  const auto view = [](const TensorType& type) {
+    return TensorView{type, whole_region(type.shape)};
+  };
+  const KernelArgs args{.inputs = {view(use.inputs[0].type), view(use.inputs[1].type)},
+                        .output = view(use.output),
+                        .attrs = use.attrs};
+  Task task = task_of<kSought>(args);
+  task.tensor_float32 = tensor_float32;
+  return cuda::windows::is_for_cudnn(task);
 }
 
 const Geometry kPlain{{2, 9, 8, 16}, {3, 3, 16, 24}, {1, 1}, {1, 1}, {1, 1}};
@@ -128,16 +146,7 @@ TEST_CASE("cuDNN rounds operands of float32, and computes them where that is ask
 
 TEST_CASE("large convolutions go to cuDNN where that pays") {
   const auto is_for_cudnn = [](const Geometry& g, DType dtype, bool tensor_float32 = false) {
-    const auto view = [](const TensorType& type) {
-      return TensorView{type, whole_region(type.shape)};
-    };
-    const Use use = convolution(g, dtype, dtype);
-    const KernelArgs args{.inputs = {view(use.inputs[0].type), view(use.inputs[1].type)},
-                          .output = view(use.output),
-                          .attrs = use.attrs};
-    Task task = task_of<Sought::kY>(args);
-    task.tensor_float32 = tensor_float32;
-    return cuda::windows::is_for_cudnn(task);
+    return ::is_for_cudnn<Sought::kY>(convolution(g, dtype, dtype), tensor_float32);
   };
   if (has_emulated_cudnn()) CHECK(convolution_library().rfind("cuDNN 9.", 0) == 0);
   const Geometry large{{8, 32, 32, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}};
@@ -161,6 +170,16 @@ TEST_CASE("large convolutions go to cuDNN where that pays") {
   CHECK(!is_for_cudnn(large, kBFloat16));
   const EnvironmentVariable mistake("MESHWORK_CUDNN", "no");
   CHECK_THROWS_AS(is_for_cudnn(large, kBFloat16), const Error&);
+}
+
+TEST_CASE("gradients of filters go to cuDNN where lines of channels are whole") {
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
+  const auto is_taken = [](const Geometry& g) {
+    return is_for_cudnn<Sought::kW>(backward_filter(g, kBFloat16, kFloat32));
+  };
+  CHECK(is_taken(kPlain));
+  CHECK(!is_taken({{2, 9, 8, 2}, {3, 3, 2, 24}, {1, 1}, {1, 1}, {1, 1}}));
+  CHECK(!is_taken({{2, 9, 8, 16}, {3, 3, 16, 2}, {1, 1}, {1, 1}, {1, 1}}));
 }
 
 TEST_CASE("large convolutions, and of odd sizes, as a program asks for them") {
@@ -258,7 +277,7 @@ fit: {batch_size: 8}
   CHECK(loss_difference(gpu, cpu) < 0.01);
 }
 
-// Apart: a real cuDNN compiles hundreds of plans for each.
+// Apart: a real cuDNN compiles hundreds of plans for most.
 TEST_CASE("every case of convolutions by cuDNN, whole and shared by devices") {
   const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
   check_cases({"convolution"});
