@@ -3,13 +3,15 @@
 # machine, and prints the tables of scripts/README.md.
 #
 #   scripts/bench.sh [--peers] [--quick] [--turns N] [--output FILE] [--readme] [ROW ...]
-#   scripts/bench.sh --device cuda [--tune] [--peers] [--variant NAME] [--quick] [--turns N] [--output FILE] [ROW ...]
+#   scripts/bench.sh --device cuda [--tune] [--peers] [--prepare N] [--variant NAME] [--quick] [--turns N] [--output FILE] [ROW ...]
 #   scripts/bench.sh --against BUILD [--turns N] [--seconds S] [--output FILE] [ROW ...]
 #
 #   --peers    the same work in PyTorch and in Keras on JAX, turn by turn in the same run
 #   --device   cuda: on a GPU of NVIDIA, which has rows of its own; float32 is no TF32 there
 #   --tune     'meshwork tune' first, for the rows whose steps are mostly products
 #   --variant  of the peers' ways to do a row only this, such as "CUDA graphs"; may stand several times
+#   --prepare  N: lets the peers compile first, N programs at a time, instead of one after the other; what
+#              JAX measures meanwhile, to choose algorithms by, it measures beside others
 #   --quick    one turn instead of three
 #   --output   a file for what is printed, too
 #   --against  another build of Meshwork instead, turn by turn with the one in build: a table of

@@ -2,6 +2,7 @@
 """Times Meshwork, and its peers beside it; started by scripts/bench.sh, which says how."""
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -27,6 +28,8 @@ def parse():
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--tune", action="store_true",
                         help="on a GPU: measure products first, where they are most of a step")
+    parser.add_argument("--prepare", type=int, metavar="N",
+                        help="let the peers compile first, N programs at a time, for their caches")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--turns", type=int)
     parser.add_argument("--seconds", type=float, default=0.8,
@@ -66,13 +69,39 @@ def find_tools(with_peers, variants, notes):
     return tools
 
 
+def planned(workload, tools, arguments):
+    """Ways of a workload that are asked for, and the tools that run each."""
+    for way in workload.ways:
+        if rows.selects(arguments.rows, f"{workload.name}-{way.name}"):
+            yield way, [tool for tool in tools if tool.runs(workload, way) is None]
+
+
+def prepare(peers, arguments):
+    """Runs all that peers will be timed with once. What fails here fails again when it is timed."""
+    start = time.monotonic()
+
+    def run(peer, workload, way, words):
+        try:
+            peer.turn(workload, way, 0.1, words)
+        except Failed:
+            pass
+
+    for peer in peers:
+        peer.keep_compiled()
+    with concurrent.futures.ThreadPoolExecutor(arguments.prepare) as pool:
+        for workload in rows.WORKLOADS:
+            for way, able in planned(workload, peers, arguments):
+                for peer in able:
+                    for words in peer.tried(workload).values():
+                        pool.submit(run, peer, workload, way, words)
+    complain(f"peers are prepared after {time.monotonic() - start:.0f} s")
+
+
 def time_workload(workload, tools, arguments, notes):
     """Turns of every tool by row and name of tool."""
     plan = []
-    for way in workload.ways:
+    for way, able in planned(workload, tools, arguments):
         row = f"{workload.name}-{way.name}"
-        if not rows.selects(arguments.rows, row):
-            continue
         if way.kind != "ranks" and way.count == 2 and len(CORES) < 2:
             notes.append(f"{row}: left out on one core")
             continue
@@ -80,7 +109,7 @@ def time_workload(workload, tools, arguments, notes):
         if reason:
             notes.append(f"{row}: left out: {reason.split(';')[0]}")
             continue
-        plan += [(row, way, tool) for tool in tools if tool.runs(workload, way) is None]
+        plan += [(row, way, tool) for tool in able]
     if plan and arguments.tune and workload.products:
         tools[0].tune(workload)
     results = {}
@@ -136,6 +165,8 @@ def main():
     start = time.monotonic()
     notes, results = [], {}
     tools = find_tools(arguments.peers, arguments.variant, notes)
+    if arguments.prepare:
+        prepare(tools[1:], arguments)
     for workload in rows.WORKLOADS:
         found = time_workload(workload, tools, arguments, notes)
         results.update(found)

@@ -178,6 +178,11 @@ class Peer:
                 raise Failed("its installation failed")
         self.version = Process([self.python, "-c", self.probe], self.settings()).out.strip()
 
+    cache = {}  # settings by which later processes find what earlier ones compiled
+
+    def keep_compiled(self):
+        """From now on; some do so always."""
+
     def versions(self):
         return self.version
 
@@ -305,8 +310,15 @@ class Keras(Peer):
     probe = ("import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras, jax;"
              "print(f'Keras {keras.__version__} on JAX {jax.__version__}')")
 
+    def keep_compiled(self):
+        self.cache = {"JAX_COMPILATION_CACHE_DIR": str(self.folder / "jax"),
+                      "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+                      # Of several at a time none takes all of a GPU's memory.
+                      "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
     def settings(self):
-        return {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda" if rows.on_gpu() else "cpu"}
+        return {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda" if rows.on_gpu() else "cpu",
+                **self.cache}
 
     def all_cores(self):
         return []
