@@ -20,7 +20,12 @@ AttentionOptions attention_options(const Attrs& attrs) {
           .key = attrs.integer("key"),
           .shifted = is_set(attrs, "shifted"),
           .segmented = is_set(attrs, "segmented"),
-          .with_result = is_set(attrs, "with_result")};
+          .with_result = is_set(attrs, "with_result"),
+          .by_head = is_set(attrs, "by_head")};
+}
+
+Shape log_sum_shape(const Shape& q, bool by_head) {
+  return by_head ? Shape{q[0], q[2], q[3], q[1]} : Shape{q[0], q[1], q[2], q[3]};
 }
 
 Attrs attention_attrs(const AttentionOptions& options) {
@@ -32,6 +37,7 @@ Attrs attention_attrs(const AttentionOptions& options) {
   if (options.shifted) attrs.set("shifted", true);
   if (options.segmented) attrs.set("segmented", true);
   if (options.with_result) attrs.set("with_result", true);
+  if (options.by_head) attrs.set("by_head", true);
   return attrs;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/shape.h"
 #include "graph/attrs.h"
 
 namespace meshwork {
@@ -14,7 +15,8 @@ namespace meshwork {
 //
 //   q [b, t, g, r, d], k [b, s, g, d], v [b, s, g, e]    of one dtype
 //   dy [b, t, g, r, e], log_sum, delta [b, t, g, r]      of gradients; the last two are float32.
-//                                                        `with_result`: y [b, t, g, r, e] for delta
+//                                                        `with_result`: y [b, t, g, r, e] for
+//                                                        delta; `by_head`: log_sum is [b, g, r, t]
 //   mask float32: 1 for keys that a query may see, else 0; [b, t, g, r, s] or ones for b, t, g, r
 //   step int64                                           of dropout
 //   shift int32 [b]                                      if `shifted`
@@ -43,6 +45,8 @@ struct AttentionOptions {
   bool segmented = false;
   /// Of gradients: for kernels that compute delta of dy and the result on their way.
   bool with_result = false;
+  /// Of all: log_sums stand head by head.
+  bool by_head = false;
 
   /// Whether masks and segments aside the query at a place sees the key at another.
   bool sees(std::int64_t query, std::int64_t other) const {
@@ -52,6 +56,9 @@ struct AttentionOptions {
 };
 
 AttentionOptions attention_options(const Attrs& attrs);
+
+/// Of the log_sum of queries [b, t, g, r, d].
+Shape log_sum_shape(const Shape& q, bool by_head);
 Attrs attention_attrs(const AttentionOptions& options);
 
 /// Where operands stand that are not always there, behind the `fixed` ones that are.
@@ -66,7 +73,7 @@ AttentionExtras attention_extras(std::size_t fixed, std::size_t operands, const 
 /// How many operands an op has without these.
 constexpr std::size_t kAttentionOperands = 3;
 constexpr std::size_t kAttentionGradientOperands = 6;
-/// Where delta, or the result, stands among them.
-constexpr std::size_t kAttentionDelta = 5;
+/// Where log_sum, and where delta, or the result, stand among them.
+constexpr std::size_t kAttentionLogSumOperand = 4, kAttentionDeltaOperand = 5;
 
 }  // namespace meshwork

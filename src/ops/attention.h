@@ -12,6 +12,9 @@ namespace meshwork::ops {
 /// Checks the operands, of which `fixed` are always there.
 void check_attention(const OpArgs& args, std::size_t fixed);
 
+/// How the dimensions of a log_sum stand in rules.
+std::string log_sum_rule(bool by_head);
+
 /// The rule of one of these ops: `keys` is how s stands in it, "s" or "[s]", `result` the text of
 /// the result.
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,

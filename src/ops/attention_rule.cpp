@@ -54,11 +54,12 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   expect(args, 2, dtype, v);
   if (fixed == kAttentionGradientOperands) {
     expect(args, 3, dtype, with_last(q, v.back()));
-    expect(args, 4, DType::kFloat32, lines);
-    if (attention_options(args.attrs).with_result) {
-      expect(args, kAttentionDelta, dtype, with_last(q, v.back()));
+    const AttentionOptions options = attention_options(args.attrs);
+    expect(args, kAttentionLogSumOperand, DType::kFloat32, log_sum_shape(q, options.by_head));
+    if (options.with_result) {
+      expect(args, kAttentionDeltaOperand, dtype, with_last(q, v.back()));
     } else {
-      expect(args, kAttentionDelta, DType::kFloat32, lines);
+      expect(args, kAttentionDeltaOperand, DType::kFloat32, lines);
     }
   }
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
@@ -74,12 +75,15 @@ void check_attention(const OpArgs& args, std::size_t fixed) {
   }
 }
 
+std::string log_sum_rule(bool by_head) { return by_head ? "b g r t" : "b t g r"; }
+
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
                            const std::string& result) {
   std::string text = "b t g r [d], b " + keys + " g [d], b " + keys + " g [e]";
   if (fixed == kAttentionGradientOperands) {
-    text += ", b t g r [e], b t g r, b t g r";
-    if (attention_options(args.attrs).with_result) text += " [e]";
+    const AttentionOptions options = attention_options(args.attrs);
+    text += ", b t g r [e], " + log_sum_rule(options.by_head) + ", b t g r";
+    if (options.with_result) text += " [e]";
   }
   const AttentionExtras extras = attention_extras(fixed, args.inputs.size(), args.attrs);
   if (extras.mask) {

@@ -1,8 +1,13 @@
 // gradient of attention(q, k, v, dy, log_sum, delta, ..) of 16 bits -> the same with the result y,
 // of which delta is the sum of dy y, in its place: kernels on tensor cores, among them libraries',
-// compute it on their way.
+// compute it on their way. Where such gradients alone read a log_sum, it stands head by head, as
+// libraries have it.
+#include <algorithm>
+#include <vector>
+
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -35,15 +40,54 @@ ValueId result_of(const Graph& program, ValueId delta, ValueId dy) {
   return is_whole ? result : kNoValue;
 }
 
-void run(Graph& program, const Target& /*target*/) {
+void take_results(Graph& program) {
   for (const ValueId id : program.ids()) {
     Node& node = program.node(id);
     if (!is_gradient(node) || !is_narrow_float(node.type.dtype)) continue;
-    const ValueId result = result_of(program, node.inputs[kAttentionDelta], node.inputs[3]);
+    const ValueId result = result_of(program, node.inputs[kAttentionDeltaOperand], node.inputs[3]);
     if (result == kNoValue) continue;
-    node.inputs[kAttentionDelta] = result;
+    node.inputs[kAttentionDeltaOperand] = result;
     node.attrs.set("with_result", true);
   }
+}
+
+/// [b, t, g, r] as [b, g, r, t].
+Region by_head(const Region& region) {
+  const auto turned = [](const Shape& x) { return Shape{x[0], x[2], x[3], x[1]}; };
+  return {turned(region.global), turned(region.offset)};
+}
+
+/// With all that reads it, and with the attention that is computed together with it.
+void turn(Graph& program, ValueId log_sum, const std::vector<ValueId>& gradients) {
+  Node& turned = program.node(log_sum);
+  for (const ValueId id : program.ids()) {
+    Node& node = program.node(id);
+    if (node.op != &ops::kAttention) continue;
+    if (node.inputs == turned.inputs && node.attrs == turned.attrs) node.attrs.set("by_head", true);
+  }
+  for (const ValueId id : gradients) program.node(id).attrs.set("by_head", true);
+  turned.attrs.set("by_head", true);
+  turned.type.shape = log_sum_shape(program.type(turned.inputs[0]).shape, true);
+  if (!program.regions.empty()) program.regions[log_sum] = by_head(program.regions[log_sum]);
+}
+
+void turn_log_sums(Graph& program) {
+  const ValueMap<int> counts = count_readers(program);
+  const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
+  for (const ValueId id : program.ids()) {
+    if (program.node(id).op != &ops::kAttentionLogSum || readers[id].empty()) continue;
+    const bool turns = is_read_by_nodes(counts, readers, id) &&
+                       std::ranges::all_of(readers[id], [&](ValueId reader) {
+                         const Node& node = program.node(reader);
+                         return is_gradient(node) && attention_options(node.attrs).with_result;
+                       });
+    if (turns) turn(program, id, readers[id]);
+  }
+}
+
+void run(Graph& program, const Target& /*target*/) {
+  take_results(program);
+  turn_log_sums(program);
 }
 
 }  // namespace

@@ -93,9 +93,11 @@ void check_ops(const Attention& x, const List& ops, double tolerance) {
 void check_forward(const Sizes& sizes, const AttentionOptions& options) {
   for (const auto& [dtype, tolerance] :
        {std::pair(DType::kBFloat16, kRounded), std::pair(DType::kFloat16, kRoundedToFloat16)}) {
-    const Attention x(sizes, options, {}, dtype);
+    Attention x(sizes, options, {}, dtype);
     check_ops(x, kForward, tolerance);
     check_ops(x, {&ops::kAttention}, tolerance);
+    x.turn_log_sum();
+    check_ops(x, kForward, tolerance);
   }
 }
 
@@ -104,6 +106,8 @@ void check_gradients(const Sizes& sizes, const AttentionOptions& options) {
        {std::pair(DType::kBFloat16, kRounded), std::pair(DType::kFloat16, kRoundedToFloat16)}) {
     Attention x(sizes, options, {}, dtype);
     x.know_result();
+    check_ops(x, kGradients, tolerance);
+    x.turn_log_sum();
     check_ops(x, kGradients, tolerance);
   }
 }

@@ -78,6 +78,8 @@ TEST_CASE("gradients of attention on GPUs compute what they need of the result")
     Attention x({2, 70, 3, 2, 20, 70, 40}, options, {}, DType::kBFloat16);
     x.know_result();
     check_all(x, kRounded);
+    x.turn_log_sum();
+    check_all(x, kRounded);
     check_together(x, {&ops::kAttentionQueryGradient, &ops::kAttentionKeyGradient,
                        &ops::kAttentionValueGradient});
   }
@@ -119,6 +121,15 @@ TEST_CASE("attention on GPUs of one query of many heads to many keys") {
   // The keys of one block after the other, of which the first see none or the last.
   check_all({1, 2, 1, 1, 8, 1000, 6}, {.scale = kScale, .window = 100, .rate = 0.2, .key = 3});
   check_all({2, 2, 1, 1, 3, 500, 300}, {.scale = kScale}, {2, 2, 1, 1, 500});
+}
+
+TEST_CASE("log_sums of GPUs stand head by head where that is asked for, of a few queries, too") {
+  for (const Sizes& sizes : {Sizes{2, 3, 3, 2, 16, 900, 16}, Sizes{3, 70, 2, 3, 16, 70, 8}}) {
+    Attention x(sizes, {.scale = kScale}, {}, DType::kBFloat16);
+    x.turn_log_sum();
+    check_all(x, kRounded);
+    check_together(x, {&ops::kAttention, &ops::kAttentionLogSum});
+  }
 }
 
 TEST_CASE("attention on GPUs of nothing gives nothing") {

@@ -65,8 +65,7 @@ Attention::Attention(const Sizes& x, const AttentionOptions& options, const Shap
 }
 
 void Attention::know_log_sum() {
-  Shape lines = q.tensor.type.shape;
-  lines.pop_back();
+  const Shape lines = log_sum_shape(q.tensor.type.shape, attention_options(attrs).by_head);
   log_sum = whole_part(call_kernel(*make_reference_backend(), ops::kAttentionLogSum,
                                    in_float32().operands(ops::kAttention), attrs,
                                    {DType::kFloat32, lines}, whole_region(lines)));
@@ -76,6 +75,11 @@ void Attention::know_result() {
   const HostTensor y = in_float32().run(*make_reference_backend(), ops::kAttention);
   delta = {in_dtype(y, dy.tensor.type.dtype), dy.region};
   attrs.set("with_result", true);
+}
+
+void Attention::turn_log_sum() {
+  attrs.set("by_head", true);
+  know_log_sum();
 }
 
 std::vector<Part> Attention::operands(const OpDef& op) const {

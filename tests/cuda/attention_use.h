@@ -29,6 +29,8 @@ struct Attention {
   void know_log_sum();
   /// Of gradients the result takes the place of delta.
   void know_result();
+  /// The log_sum stands head by head.
+  void turn_log_sum();
 
   std::vector<Part> operands(const OpDef& op) const;
 

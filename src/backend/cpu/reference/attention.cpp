@@ -47,6 +47,13 @@ class Operands {
            (((q[0] * lines[1] + q[1]) * lines[2] + q[2]) * lines[3] + q[3]) * width;
   }
 
+  /// The place of a query's number among log_sums.
+  float* log_sum_of(const TensorView& view, const Shape& q) const {
+    if (!options_.by_head) return query_line(view, q);
+    const Shape lines = queries();
+    return view.as<float>() + ((q[0] * lines[2] + q[2]) * lines[3] + q[3]) * lines[1] + q[1];
+  }
+
   /// The place of line (b, s, g) of the sample and head of a query.
   float* key_line(const TensorView& view, const Shape& q, std::int64_t s) const {
     const Shape& shape = view.type.shape;
@@ -110,7 +117,7 @@ class Operands {
 
   /// Of the gradients: the weight before dropout.
   double weight(const Shape& q, std::int64_t s) const {
-    return std::exp(score(q, s) - *query_line(operand(4), q));
+    return std::exp(score(q, s) - *log_sum_of(operand(kAttentionLogSumOperand), q));
   }
 
   /// Of the gradients: that of the score.
@@ -122,7 +129,7 @@ class Operands {
 
  private:
   double delta(const Shape& q) const {
-    const float* const line = query_line(operand(kAttentionDelta), q);
+    const float* const line = query_line(operand(kAttentionDeltaOperand), q);
     if (!options_.with_result) return *line;
     return product(query_line(operand(3), q), line, operand(3).type.shape[4]);
   }
@@ -193,7 +200,7 @@ Launch attention(const KernelArgs& args) {
 Launch attention_log_sum(const KernelArgs& args) {
   return [x = Operands(args, kAttentionOperands)] {
     for_each_index(x.queries(), [&](const Shape& q) {
-      *x.query_line(x.output(), q) = static_cast<float>(log_sum(x.scores(q)));
+      *x.log_sum_of(x.output(), q) = static_cast<float>(log_sum(x.scores(q)));
     });
   };
 }

@@ -1,4 +1,7 @@
 // delta[b, t, g, r] = the sum of dy y over e
+#include <string>
+#include <utility>
+
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/team.h"
 #include "base/parallel.h"
@@ -45,7 +48,7 @@ Launch compute_deltas(Request& request) {
   if (!attention_options(request.attrs).with_result) return [] {};
   const TensorView deltas = deltas_of(request);
   const TensorView dy = request.inputs[3];
-  const std::byte* const y = std::exchange(request.inputs[kAttentionDelta], deltas).data;
+  const std::byte* const y = std::exchange(request.inputs[kAttentionDeltaOperand], deltas).data;
   request.attrs.set("with_result", false);
   const std::int64_t count = num_elements(deltas.type.shape);
   const Source source{"attention_deltas", std::string(kTeamText).append(kText),

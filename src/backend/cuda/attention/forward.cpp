@@ -88,7 +88,7 @@ DEVICE void write_results(const State& state, T* y, float* log_sums, const Opera
   if (log_sums != 0 && task.column == 0) {
 #pragma unroll
     for (int32 i = 0; i < ROWS; ++i) numbers[i] = log_sum_of(state.most[i], state.sum[i]);
-    write_numbers(numbers, query_lines(x, task.head, log_sums, 1), task.first);
+    write_numbers(numbers, log_sum_lines(x, task.head, log_sums), task.first);
   }
 }
 
@@ -157,8 +157,17 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention,
   }
 }
 
+// Where the log_sum of a line stands.
+DEVICE int64 log_sum_place(const Operands& x, int64 line) {
+  if (!x.by_head) return line;
+  const int64 heads = (int64)x.g * x.r, query = line / heads, sample = query / x.t;
+  return (sample * heads + line - query * heads) * x.t + query - sample * x.t;
+}
+
 // Results of the parts of all splits.
-KERNEL(attention_merge, T* y, float* log_sums, float* parts, int32 splits, int64 lines, int32 e) {
+KERNEL(attention_merge, T* y, float* log_sums, float* parts, int32 splits, Operands x) {
+  const int64 lines = (int64)x.b * x.t * x.g * x.r;
+  const int32 e = x.e;
   const int32 columns = y != 0 ? max(1, e) : 1;
   FOR_EACH(n, lines * columns) {
     const int64 i = n / columns;
@@ -175,7 +184,7 @@ KERNEL(attention_merge, T* y, float* log_sums, float* parts, int32 splits, int64
       if (y != 0 && c < e) value += weight * part.values[i * e + c];
     }
     if (y != 0 && c < e) y[n] = from_float<T>(sum == 0.0f ? 0.0f : value / sum);
-    if (log_sums != 0 && c == 0) log_sums[i] = log_sum_of(most, sum);
+    if (log_sums != 0 && c == 0) log_sums[log_sum_place(x, i)] = log_sum_of(most, sum);
   }
 }
 )cuda";
@@ -226,9 +235,8 @@ Launch forward(const Request& request) {
   if (splits == 1) return attend;
   const std::int64_t lines = lines_of(request);
   const std::int64_t columns = y == nullptr ? 1 : std::max(1, x.e);
-  const Launch merge =
-      kernel_launch(*request.stream, source, "attention_merge", cuda::grid_of(lines * columns), y,
-                    log_sum, parts, splits, lines, x.e);
+  const Launch merge = kernel_launch(*request.stream, source, "attention_merge",
+                                     cuda::grid_of(lines * columns), y, log_sum, parts, splits, x);
   return [attend, merge] {
     attend();
     merge();

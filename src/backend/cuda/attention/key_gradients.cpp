@@ -44,7 +44,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_key_gradients,
   const Head& head = task.head;
   const Lines<const T> queries = query_lines(x, head, q, x.d), dys = query_lines(x, head, dy, x.e);
   const Lines<const T> keys = key_lines(x, head, k, x.d), values = key_lines(x, head, v, x.e);
-  const Lines<const float> log_sums = query_lines(x, head, log_sum, 1);
+  const Lines<const float> log_sums = log_sum_lines(x, head, log_sum);
   const Lines<const float> deltas = query_lines(x, head, delta, 1);
   Gradients sums;
 #if WANTS_KEYS

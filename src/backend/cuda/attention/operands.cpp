@@ -60,6 +60,7 @@ Operands operands_of(const Request& request, std::size_t fixed) {
   x.is_causal = options.causal ? 1 : 0;
   x.window = static_cast<std::int32_t>(std::min(options.window, kFar));
   x.distance = as_int32(of_q.offset[1] - of_k.offset[1]);
+  x.by_head = options.by_head ? 1 : 0;
   if (extras.mask) add_mask(x, inputs[*extras.mask]);
   if (extras.shift) x.shift = inputs[*extras.shift].as<std::int32_t>();
   if (extras.key_segments) {

@@ -22,6 +22,7 @@ using int64 = std::int64_t;
 //   and what it does with them. b samples of t queries and s keys, g groups of r members.
 //   distance: of the first query held from the first key held, before a shift
 //   window: 0 if there is none
+//   by_head: log_sums are [b, g, r, t]
 //   mask_steps: from one index of b, t, g and r to the next in the mask, 0 where it has ones
 //   rate: of dropout, 0 if there is none; kept weights are multiplied by `factor`
 //   draw_*: weight (b, g, r, t, s) is element draw_first + b * draw_sample + g * draw_group +
@@ -35,6 +36,7 @@ MW_FOR_BOTH(
       int32 is_causal;
       int32 window;
       int32 distance;
+      int32 by_head;
       const float* mask;
       int64 mask_steps[4];
       const int32* shift;

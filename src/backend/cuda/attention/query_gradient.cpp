@@ -39,7 +39,7 @@ KERNEL(__launch_bounds__(THREADS, BLOCKS) attention_query_gradient,
   const Head& head = task.head;
   const Lines<const T> queries = query_lines(x, head, q, x.d), dys = query_lines(x, head, dy, x.e);
   const Lines<const T> keys = key_lines(x, head, k, x.d), values = key_lines(x, head, v, x.e);
-  const Known known = known_of(query_lines(x, head, log_sum, 1), query_lines(x, head, delta, 1),
+  const Known known = known_of(log_sum_lines(x, head, log_sum), query_lines(x, head, delta, 1),
                                task.first);
   Sums sums;
   clear(sums.at);

@@ -66,6 +66,14 @@ DEVICE Lines<Number> query_lines(const Operands& x, const Head& head, Number* te
           x.by_r};
 }
 
+// Of [b, t, g, r], or by head [b, g, r, t].
+template <class Number>
+DEVICE Lines<Number> log_sum_lines(const Operands& x, const Head& head, Number* tensor) {
+  if (!x.by_head) return query_lines(x, head, tensor, 1);
+  const int64 place = ((int64)head.b * x.g + head.g) * x.r * x.t;
+  return {tensor + place, 1, x.t * x.r, x.t, x.by_r};
+}
+
 // Of [b, s, g, width].
 template <class Number>
 DEVICE Lines<Number> key_lines(const Operands& x, const Head& head, Number* tensor, int32 width) {

@@ -1,4 +1,5 @@
-// Scratch: log_sums as cuDNN has them, then what an algorithm takes.
+// Scratch: log_sums as cuDNN has them, head by head, where they stand otherwise; then what an
+// algorithm takes.
 #include "backend/cuda/attention/cudnn/by_cudnn.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ constexpr std::int64_t kSmallWorkspace = std::int64_t{64} << 10;
 /// as many times larger than the queries.
 constexpr std::int64_t kMostKeysForFeature = 32;
 
+bool stands_by_head(const Request& request) { return attention_options(request.attrs).by_head; }
+
 std::int64_t log_sum_bytes(const Task& task) {
   return rounded_up(task.b * task.heads * task.t * static_cast<std::int64_t>(sizeof(float)), 256);
 }
@@ -34,6 +37,10 @@ std::int64_t gradient_workspace(const Task& task) {
   const std::int64_t weights = rounded_up(task.t, 64) * rounded_up(task.s, 128);
   return task.b * task.heads * weights * static_cast<std::int64_t>(size_of(task.dtype)) +
          log_sum_bytes(task) + kSmallWorkspace;
+}
+
+std::int64_t copy_bytes(const Request& request, const Task& task) {
+  return stands_by_head(request) ? 0 : log_sum_bytes(task);
 }
 
 bool asks_for_all(const Request& request) {
@@ -73,12 +80,12 @@ Launch transpose(const Request& request, const Task& task, const std::byte* from
 
 std::int64_t cudnn_forward_workspace(const Request& request) {
   const std::optional<Task> task = forward_task(request);
-  return task ? log_sum_bytes(*task) + kSmallWorkspace : 0;
+  return task ? copy_bytes(request, *task) + kSmallWorkspace : 0;
 }
 
 std::int64_t cudnn_gradients_workspace(const Request& request) {
   const std::optional<Task> task = gradient_task(request);
-  return task ? log_sum_bytes(*task) + gradient_workspace(*task) : 0;
+  return task ? copy_bytes(request, *task) + gradient_workspace(*task) : 0;
 }
 
 std::optional<Launch> forward_by_cudnn(const Request& request) {
@@ -87,11 +94,11 @@ std::optional<Launch> forward_by_cudnn(const Request& request) {
   const auto [y, log_sum] = addresses<2>(request.outputs);
   const auto [q, k, v] = addresses<kAttentionOperands>(request.inputs);
   const bool with_log_sum = log_sum != nullptr;
-  std::byte* const theirs = request.workspace;
+  std::byte* const theirs = stands_by_head(request) ? log_sum : request.workspace;
   cudnn::Places places{
       .in_memory = {{kQ, q}, {kK, k}, {kV, v}, {kY, y}},
       .by_value = {{kScale, task->scale}},
-      .workspace = request.workspace + log_sum_bytes(*task),
+      .workspace = request.workspace + copy_bytes(request, *task),
   };
   if (with_log_sum) places.in_memory.push_back({kLogSum, theirs});
   if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
@@ -103,7 +110,7 @@ std::optional<Launch> forward_by_cudnn(const Request& request) {
        .workspace = kSmallWorkspace,
        .tensor_cores = cudnn::TensorCores::kMust},
       std::move(places), "attention");
-  if (!attend || !with_log_sum) return attend;
+  if (!attend || !with_log_sum || stands_by_head(request)) return attend;
   return [attend = *attend, transposed = transpose(request, *task, theirs, log_sum, false)] {
     attend();
     transposed();
@@ -115,7 +122,7 @@ std::optional<Launch> gradients_by_cudnn(const Request& request) {
   if (!task) return std::nullopt;
   const auto [q, k, v, dy, log_sum, y] = addresses<kAttentionGradientOperands>(request.inputs);
   const auto [dq, dk, dv] = addresses<3>(request.outputs);
-  std::byte* const theirs = request.workspace;
+  std::byte* const theirs = stands_by_head(request) ? log_sum : request.workspace;
   cudnn::Places places{
       .in_memory = {{kQ, q},
                     {kK, k},
@@ -127,7 +134,7 @@ std::optional<Launch> gradients_by_cudnn(const Request& request) {
                     {kDk, dk},
                     {kDv, dv}},
       .by_value = {{kScale, task->scale}, {kOne, 1.0F}},
-      .workspace = request.workspace + log_sum_bytes(*task),
+      .workspace = request.workspace + copy_bytes(request, *task),
   };
   if (task->causal) places.by_value.push_back({kHidden, -std::numeric_limits<float>::infinity()});
   const auto differentiate = cudnn::launch(
@@ -137,7 +144,7 @@ std::optional<Launch> gradients_by_cudnn(const Request& request) {
        .workspace = gradient_workspace(*task),
        .tensor_cores = cudnn::TensorCores::kMust},
       std::move(places), "gradients of attention");
-  if (!differentiate) return std::nullopt;
+  if (!differentiate || stands_by_head(request)) return differentiate;
   return [differentiate = *differentiate,
           transposed = transpose(request, *task, log_sum, theirs, true)] {
     transposed();
