@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
@@ -130,6 +132,29 @@ TEST_CASE("nodes of other shapes and of other phases stay apart") {
   const ValueId mask = p.add(ops::kGreater, {y, x});
   p.graph.outputs.push_back({"mask", mask});
   CHECK(instructions(p.plan()) == "sqrt | multiply | greater");
+}
+
+TEST_CASE("a large gradient is computed in the pass of the update that alone reads it") {
+  Target target = cpu_target(1);
+  const auto units = [&](bool is_read_elsewhere) {
+    Program p;
+    const ValueId w = p.input("w"), dy = p.input("dy"), more = p.input("more");
+    p.builder.set_phase(Phase::kBackward);
+    const ValueId gradient = p.add(ops::kAdd, {dy, more});
+    if (is_read_elsewhere) p.graph.outputs.push_back({"norm", p.add(ops::kSquare, {gradient})});
+    p.builder.set_phase(Phase::kUpdate);
+    p.graph.outputs.push_back({"value", p.add(ops::kSubtract, {w, gradient})});
+    for (const Node& node : p.graph.nodes) p.graph.regions.push_back(whole_region(node.type.shape));
+    const Fused fused = find_fusion_groups(std::move(p.graph), target);
+    return std::set(fused.fusion.begin(), fused.fusion.end()).size() - 3;  // but for the inputs
+  };
+  target.launch_bytes = num_bytes(kType);
+  CHECK(units(false) == 1);
+  CHECK(units(true) == 2);
+  target.launch_bytes += 1;  // such updates wait for each other
+  CHECK(units(false) == 2);
+  target.launch_bytes = 0;
+  CHECK(units(false) == 2);
 }
 
 TEST_CASE("a result takes the place of an operand unless a later node of the fusion reads it") {

@@ -40,9 +40,10 @@ fit: {{batch_size: 8}}
 }
 
 /// For a device whose products want lines of 16 bytes.
-Graph rewritten_for_lines(const Model& model) {
+Graph rewritten_for_lines(const Model& model, std::int64_t memory_line = 0) {
   Job job = job_of(text_of(model), "");
   job.target.product_line = 16;
+  job.target.memory_line = memory_line;
   job.target.fusions.insert("pad_classes");
   job.target.kernels.insert("einsum_bias");
   return rewritten(job);
@@ -68,6 +69,16 @@ TEST_CASE("logits of 601 classes are computed as 608, their gradients too") {
   }
   CHECK(count(program, "einsum_bias") == 1);
   CHECK(count(program, "slice") == 1);
+}
+
+TEST_CASE("classes are filled up to whole lines of memory, unless products are fast anyway") {
+  const Graph program = rewritten_for_lines({}, 128);
+  for (const ValueId id : program.ids()) {
+    if (program.node(id).op->name == "crossentropy_gradient") {
+      CHECK(program.type(id).shape == Shape{8, 64, 640});
+    }
+  }
+  CHECK(count(rewritten_for_lines({.tokens = 600}, 128), "pad") == 0);
 }
 
 TEST_CASE("logits of 16 bits are filled up, too") {
