@@ -9,6 +9,7 @@
 #include "backend/cpu/convert.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "graph/attention_options.h"
 #include "ops/case_lists.h"
 
 namespace meshwork {
@@ -60,6 +61,12 @@ std::size_t narrow_operands(const OpDef& op) {
     if (&op == gradient) return 4;
   }
   return std::string::npos;
+}
+
+/// Also the result of attention, where gradients read it.
+bool may_be_narrow(const OpCase& op_case, std::size_t operand) {
+  if (operand < narrow_operands(*op_case.op)) return true;
+  return operand == kAttentionDeltaOperand && op_case.attrs.find("with_result") != nullptr;
 }
 
 template <class T>
@@ -196,11 +203,10 @@ std::vector<OpCase> make_narrow_cases(DType narrow_dtype) {
       continue;
     }
     OpCase narrow = op_case;
-    const std::size_t operands = std::min(narrow.inputs.size(), narrow_operands(*op_case.op));
     int changed = 0;
-    for (std::size_t i = 0; i < operands; ++i) {
+    for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
       TensorType& type = narrow.inputs[i].type;
-      if (type.dtype != DType::kFloat32) continue;
+      if (type.dtype != DType::kFloat32 || !may_be_narrow(op_case, i)) continue;
       type.dtype = narrow_dtype;
       ++changed;
     }

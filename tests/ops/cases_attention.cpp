@@ -99,7 +99,7 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
   };
   const Shape q = with(lines, x.d), y = with(lines, x.e);
   const Shape k{x.b, x.s, x.g, x.d}, v{x.b, x.s, x.g, x.e};
-  const Attrs attrs = attention_attrs(x.options);
+  Attrs attrs = attention_attrs(x.options);
   const auto add = [&](const OpDef& op, std::vector<CaseInput> inputs, const Shape& output,
                        bool draws, std::vector<std::size_t> differentiable = {}) {
     if (!x.mask.empty()) inputs.push_back(integers(DType::kFloat32, x.mask, 0, 1));
@@ -121,9 +121,18 @@ void add_cases(const Geometry& x, std::vector<OpCase>& cases) {
   add(ops::kAttentionLogSum, {uniform(q), uniform(k), uniform(v)}, lines, true);
   const std::vector<CaseInput> known{uniform(q), uniform(k),           uniform(v),
                                      uniform(y), uniform(lines, 0, 2), uniform(lines)};
-  add(ops::kAttentionQueryGradient, known, q, true);
-  add(ops::kAttentionKeyGradient, known, k, true);
-  add(ops::kAttentionValueGradient, known, v, true);
+  const auto add_gradients = [&](const std::vector<CaseInput>& operands) {
+    add(ops::kAttentionQueryGradient, operands, q, true);
+    add(ops::kAttentionKeyGradient, operands, k, true);
+    add(ops::kAttentionValueGradient, operands, v, true);
+  };
+  add_gradients(known);
+  const Shape by_head = log_sum_shape(q, true);
+  attrs.set("by_head", true);
+  add(ops::kAttentionLogSum, {uniform(q), uniform(k), uniform(v)}, by_head, true);
+  attrs.set("with_result", true);
+  add_gradients(
+      {uniform(q), uniform(k), uniform(v), uniform(y), uniform(by_head, 0, 2), uniform(y)});
 }
 
 /// Angles that all samples and heads share, those of each sample, of each element; halves along

@@ -160,7 +160,7 @@ struct Forward {
   }
 
   void write_log_sums(const Head& head, Places queries, const Sums& sums) const {
-    const auto to = AttentionTiles::query_lines<float>(*log_sum, head, queries.begin);
+    const auto to = x.log_sum_lines(*log_sum, head, queries.begin);
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       to.data[i * to.stride] =
           sums.sum[i] == 0 ? kNoKeys : sums.max[i] + elementwise::Log::apply(sums.sum[i]);

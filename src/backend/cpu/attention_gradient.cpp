@@ -56,6 +56,7 @@ struct Room {
   float weights[kSize];
   float gradients[kSize];
   float draws[kSize];
+  float deltas[AttentionTiles::kQueries];
   T operand[std::is_same_v<T, float> ? 1 : kSize];  ///< one of the above, rounded
 };
 
@@ -78,8 +79,8 @@ struct Gradients {
         k(args.inputs[1]),
         v(args.inputs[2]),
         dy(args.inputs[3]),
-        log_sum(args.inputs[4]),
-        delta(args.inputs[5]),
+        log_sum(args.inputs[kAttentionLogSumOperand]),
+        delta(args.inputs[kAttentionDeltaOperand]),
         dq(args.outputs[0]),
         dk(args.outputs[1]),
         dv(args.outputs[2]),
@@ -204,7 +205,7 @@ struct Gradients {
            scratch());
     x.hide(tile, room.weights);
     x.draw(tile, room.draws);
-    const auto logs = numbers_at(log_sum, tile);
+    const auto logs = x.log_sum_lines(log_sum, tile.head, tile.queries.begin);
     vectorized<WeightsLoop>()(room.weights, logs.data, logs.stride, tile.queries.count(),
                               tile.keys.count());
   }
@@ -214,7 +215,7 @@ struct Gradients {
     weight_gradients(tile, queries_at(dy, tile), keys_at(v, tile),
                      {room.gradients, tile.keys.count()}, scratch());
     x.drop(tile, room.draws, room.gradients);
-    const auto deltas = numbers_at(delta, tile);
+    const auto deltas = deltas_of(tile, room);
     vectorized<ScoresLoop>()(room.weights, room.gradients, deltas.data, deltas.stride,
                              tile.queries.count(), tile.keys.count());
   }
@@ -234,8 +235,22 @@ struct Gradients {
   static const T* keys_at(const TensorView& view, const Tile& tile) {
     return AttentionTiles::key_lines<T>(view, tile.head, tile.keys.begin).data;
   }
-  static Lines<float> numbers_at(const TensorView& view, const Tile& tile) {
-    return AttentionTiles::query_lines<float>(view, tile.head, tile.queries.begin);
+  /// In memory, or of the result.
+  Lines<float> deltas_of(const Tile& tile, Room<T>& room) const {
+    if (!x.options().with_result) {
+      return AttentionTiles::query_lines<float>(delta, tile.head, tile.queries.begin);
+    }
+    const T *line = queries_at(dy, tile), *result = queries_at(delta, tile);
+    for (std::int64_t i = 0; i < tile.queries.count(); ++i) {
+      float sum = 0;
+      for (std::int64_t j = 0; j < width(); ++j) {
+        sum += static_cast<float>(line[j]) * static_cast<float>(result[j]);
+      }
+      room.deltas[i] = sum;
+      line += query_stride(dy);
+      result += query_stride(delta);
+    }
+    return {room.deltas, 1};
   }
 
   // Where sums stand in the room of a thread, if they do, and what follows them.

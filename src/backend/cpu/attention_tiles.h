@@ -95,6 +95,12 @@ class AttentionTiles {
     const std::int64_t place = (head.sample * shape[1] + first) * shape[2] + head.group;
     return {view.as<T>() + (place * shape[3] + head.member) * width, shape[2] * shape[3] * width};
   }
+  /// Numbers of queries, as log_sums stand.
+  Lines<float> log_sum_lines(const TensorView& view, const Head& head, std::int64_t first) const {
+    if (!options_.by_head) return query_lines<float>(view, head, first);
+    const std::int64_t place = (head.sample * groups() + head.group) * members() + head.member;
+    return {view.as<float>() + place * queries() + first, 1};
+  }
   template <class T>
   static Lines<T> key_lines(const TensorView& view, const Head& head, std::int64_t first) {
     const Shape& shape = view.type.shape;
