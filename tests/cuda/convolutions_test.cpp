@@ -288,7 +288,8 @@ TEST_CASE("every case of gradients of images by cuDNN, whole and shared by devic
   check_cases({"convolution_backward_data"});
 }
 
-TEST_CASE("every case of gradients of filters by cuDNN, whole and shared by devices") {
+TEST_CASE(
+    "every case of gradients of filters, none of which cuDNN takes, whole and shared by devices") {
   const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
   check_cases({"convolution_backward_filter"});
 }

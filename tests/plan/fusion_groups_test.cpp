@@ -1,51 +1,13 @@
-#include "plan/fusion_groups.h"
-
+// Which nodes run together: passes over elements, products of updates, ops that read the same.
 #include <doctest/doctest.h>
-
-#include <set>
 
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
-#include "plan/plan.h"
-#include "support/make_plan.h"
+#include "plan/fusion_program.h"
 
 using namespace meshwork;
-
-namespace {
-
-const TensorType kType{DType::kFloat32, {4, 6}};
-
-struct Program {
-  Graph graph;
-  GraphBuilder builder{graph};
-
-  ValueId input(const std::string& name, Shape shape = kType.shape) {
-    return ops::input(builder, name, {DType::kFloat32, std::move(shape)});
-  }
-  ValueId add(const OpDef& op, std::vector<ValueId> inputs, const Attrs& attrs = {}) {
-    return builder.add(op, std::move(inputs), attrs);
-  }
-  Plan plan(bool fusions = true) {
-    for (const Node& node : graph.nodes) graph.regions.push_back(whole_region(node.type.shape));
-    return testing::make_plan(graph, {}, fusions);
-  }
-};
-
-/// "add relu | reduce_sum | ..": the ops of each instruction.
-std::string instructions(const Plan& plan) {
-  std::string text;
-  for (const Instruction& instruction : plan.instructions) {
-    if (!text.empty()) text += " | ";
-    for (const ValueId id : instruction.nodes) {
-      if (id != instruction.nodes.front()) text += ' ';
-      text += plan.program.node(id).op->name;
-    }
-  }
-  return text;
-}
-
-}  // namespace
+using namespace meshwork::testing;
 
 TEST_CASE("elementwise nodes of one shape run together; what is between them has no place") {
   Program p;
@@ -136,7 +98,7 @@ TEST_CASE("nodes of other shapes and of other phases stay apart") {
 
 TEST_CASE("a large gradient is computed in the pass of the update that alone reads it") {
   Target target = cpu_target(1);
-  const auto units = [&](bool is_read_elsewhere) {
+  const auto found = [&](bool is_read_elsewhere) {
     Program p;
     const ValueId w = p.input("w"), dy = p.input("dy"), more = p.input("more");
     p.builder.set_phase(Phase::kBackward);
@@ -144,17 +106,15 @@ TEST_CASE("a large gradient is computed in the pass of the update that alone rea
     if (is_read_elsewhere) p.graph.outputs.push_back({"norm", p.add(ops::kSquare, {gradient})});
     p.builder.set_phase(Phase::kUpdate);
     p.graph.outputs.push_back({"value", p.add(ops::kSubtract, {w, gradient})});
-    for (const Node& node : p.graph.nodes) p.graph.regions.push_back(whole_region(node.type.shape));
-    const Fused fused = find_fusion_groups(std::move(p.graph), target);
-    return std::set(fused.fusion.begin(), fused.fusion.end()).size() - 3;  // but for the inputs
+    return groups(p.graph, target);
   };
   target.launch_bytes = num_bytes(kType);
-  CHECK(units(false) == 1);
-  CHECK(units(true) == 2);
+  CHECK(found(false) == "add subtract");
+  CHECK(found(true) == "add square | subtract");
   target.launch_bytes += 1;  // such updates wait for each other
-  CHECK(units(false) == 2);
+  CHECK(found(false) == "add | subtract");
   target.launch_bytes = 0;
-  CHECK(units(false) == 2);
+  CHECK(found(false) == "add | subtract");
 }
 
 TEST_CASE("a result takes the place of an operand unless a later node of the fusion reads it") {
@@ -226,20 +186,6 @@ TEST_CASE("what a product reads is not overwritten by the update of its first ro
 
 namespace {
 
-/// "relu | multiply subtract": the ops of each group.
-std::string groups(const Graph& program, const Target& target) {
-  const Fused fused = find_fusion_groups(program, target);
-  std::string text;
-  int last = -1;
-  for (const ValueId id : fused.program.ids()) {
-    if (fused.program.node(id).op->leaf != Leaf::kNone) continue;
-    if (!text.empty()) text += fused.fusion[id] == last ? " " : " | ";
-    text += fused.program.node(id).op->name;
-    last = fused.fusion[id];
-  }
-  return text;
-}
-
 /// w - rate times the gradient of the table w [5000, 64], of so many positions.
 struct UpdateOfTable : Program {
   explicit UpdateOfTable(std::int64_t positions) {
@@ -304,104 +250,4 @@ TEST_CASE("but none of them waits for what another needs") {
   const ValueId other = p.add(ops::kNegate, {t});
   p.graph.outputs = {{"scaled", scaled}, {"late", late}, {"other", other}};
   CHECK(groups(p.graph, target) == "square negate | multiply | reduce_sum | sqrt");
-}
-
-namespace {
-
-/// x - (sum of rows of x) s, and the sum itself.
-struct Centering : Program {
-  ValueId y;
-
-  Centering(std::int64_t columns, std::int64_t axis) {
-    const ValueId x = add(ops::kSquare, {input("x", {4, columns})});
-    const ValueId sum = add(ops::kReduceSum, {x}, {{"axes", Shape{axis}}, {"keepdims", true}});
-    const ValueId mean = add(ops::kMultiply, {sum, input("s", {})});
-    y = add(ops::kSubtract, {x, mean});
-    graph.outputs.push_back({"y", y});
-  }
-};
-
-}  // namespace
-
-TEST_CASE("sums of rows join the pass over their elements, and what is made of them") {
-  CHECK(instructions(Centering(20, 1).plan()) == "square reduce_sum multiply subtract");
-}
-
-TEST_CASE("sums of short rows, of rows beyond the target's and of columns stay outside") {
-  CHECK(instructions(Centering(6, 1).plan()) == "square | reduce_sum | multiply | subtract");
-  CHECK(instructions(Centering(5000, 1).plan()) == "square | reduce_sum | multiply | subtract");
-  CHECK(instructions(Centering(20, 0).plan()) == "square | reduce_sum | multiply | subtract");
-}
-
-TEST_CASE("sums of columns join the pass that computes these, where the target keeps so many") {
-  Target target = cpu_target(1);
-  target.column_sums = 40;
-  const char* const joined = "square reduce_sum | multiply | subtract";
-  const char* const apart = "square | reduce_sum | multiply | subtract";
-  CHECK(groups(Centering(20, 0).graph, target) == joined);
-  CHECK(groups(Centering(40, 0).graph, target) == joined);
-  CHECK(groups(Centering(41, 0).graph, target) == apart);
-  CHECK(groups(Centering(6, 0).graph, target) == apart);
-  target.launch_bytes = 4 * 20 * 4;  // a value of so many bytes is worth it
-  CHECK(groups(Centering(20, 0).graph, target) == joined);
-  CHECK(groups(Centering(19, 0).graph, target) == apart);
-}
-
-TEST_CASE("what needs the sums of columns of a pass is no part of it") {
-  Target target = cpu_target(1);
-  target.column_sums = 100;
-  Program p;
-  const Attrs columns{{"axes", Shape{0}}, {"keepdims", false}};
-  const ValueId x = p.input("x", {4, 20}), y = p.add(ops::kSquare, {x});
-  const ValueId root = p.add(ops::kSqrt, {p.add(ops::kSubtract, {y, x})});
-  const ValueId sums = p.add(ops::kReduceSum, {y}, columns);
-  const ValueId more = p.add(ops::kReduceSum, {root}, columns);
-  const ValueId z = p.add(ops::kMultiply, {p.add(ops::kAdd, {root, sums}), more});
-  p.graph.outputs = {{"z", z}};
-  CHECK(groups(p.graph, target) == "square subtract sqrt reduce_sum reduce_sum | add multiply");
-  target.column_sums = 20;  // the first of them alone
-  CHECK(groups(p.graph, target) == "square subtract sqrt reduce_sum | reduce_sum | add multiply");
-}
-
-TEST_CASE("sums of columns join a pass that reads these, too, unless it needs the sums") {
-  Target target = cpu_target(1);
-  target.column_sums = 100;
-  const Attrs columns{{"axes", Shape{0}}, {"keepdims", false}};
-  Program p;
-  const ValueId x = p.input("x", {4, 20});
-  const ValueId sums = p.add(ops::kReduceSum, {x}, columns);
-  const ValueId y = p.add(ops::kSubtract, {x, sums});
-  const ValueId z = p.add(ops::kSqrt, {p.add(ops::kMultiply, {x, p.input("w", {4, 20})})});
-  p.graph.outputs = {{"y", y}, {"z", z}};
-  CHECK(groups(p.graph, target) == "reduce_sum multiply sqrt | subtract");
-
-  Program alone;
-  const ValueId u = alone.input("u", {4, 20});
-  const ValueId of_u = alone.add(ops::kReduceSum, {u}, columns);
-  alone.graph.outputs = {{"y", alone.add(ops::kSubtract, {u, of_u})}};
-  CHECK(groups(alone.graph, target) == "reduce_sum | subtract");
-}
-
-TEST_CASE("sums of rows of which a device has a part stay outside") {
-  Centering p(20, 1);
-  for (const ValueId id : p.graph.ids()) {
-    Shape global = p.graph.type(id).shape;
-    if (!global.empty() && global.back() == 20) global.back() = 40;
-    p.graph.regions.push_back({global, Shape(global.size(), 0)});
-  }
-  CHECK(instructions(testing::make_plan(p.graph, {}, true)) ==
-        "square | reduce_sum | multiply | subtract");
-}
-
-TEST_CASE("what makes float32 of bfloat16 stands where it is read") {
-  Program p;
-  const auto cast = [&](ValueId x, const char* dtype) {
-    return p.add(ops::kCast, {x}, {{"dtype", std::string(dtype)}});
-  };
-  const ValueId narrow = cast(p.add(ops::kSquare, {p.input("x")}), "bfloat16");
-  const ValueId wide = cast(narrow, "float32");
-  const Attrs columns{{"axes", Shape{0}}, {"keepdims", true}};
-  const ValueId sums = p.add(ops::kReduceSum, {cast(narrow, "float32")}, columns);
-  p.graph.outputs.push_back({"y", p.add(ops::kSubtract, {wide, sums})});
-  CHECK(instructions(p.plan()) == "square cast cast | reduce_sum | cast subtract");
 }
