@@ -133,6 +133,7 @@ class Operands {
     if (!options_.with_result) return *line;
     return product(query_line(operand(3), q), line, operand(3).type.shape[4]);
   }
+
   std::int32_t segment(std::size_t operand, std::int64_t sample, std::int64_t place) const {
     const TensorView& segments = args_.inputs[operand];
     return segments.as<std::int32_t>()[sample * segments.type.shape[1] + place];

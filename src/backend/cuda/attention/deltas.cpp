@@ -19,11 +19,11 @@ struct Plus {
 };
 
 KERNEL(attention_deltas, float* deltas, const T* dy, const T* y, int64 count, int32 e) {
-  const Team team = neighbours(32);
-  const int64 line = (int64)blockIdx.x * (blockDim.x / 32) + team.slot;
+  const Team team = neighbours(LANES);
+  const int64 line = (int64)blockIdx.x * (blockDim.x / LANES) + team.slot;
   float sum = 0.0f;
   if (line < count) {
-    for (int32 i = team.lane; i < e; i += 32) {
+    for (int32 i = team.lane; i < e; i += LANES) {
       sum += to_float(dy[line * e + i]) * to_float(y[line * e + i]);
     }
   }
@@ -52,7 +52,7 @@ Launch compute_deltas(Request& request) {
   request.attrs.set("with_result", false);
   const std::int64_t count = num_elements(deltas.type.shape);
   const Source source{"attention_deltas", std::string(kTeamText).append(kText),
-                      define("T", dy.type.dtype)};
+                      define("T", dy.type.dtype) + define("LANES", kLanes)};
   return kernel_launch(*request.stream, source, source.name,
                        {ceil_divide(count, kThreads / kLanes), kThreads}, deltas.data, dy.data, y,
                        count, static_cast<std::int32_t>(dy.type.shape.back()));

@@ -82,10 +82,6 @@ template <>
 struct Words<2> {
   typedef Pack<uint16, 1> All;
 };
-template <>
-struct Words<1> {
-  typedef Pack<uint8, 1> All;
-};
 struct Packs {
   Words<V * sizeof(T)>::All at[E / V];
 };
