@@ -45,6 +45,40 @@ OPTIMIZERS = {
             "exclude_from_weight_decay": ["bias"],
         }
     },
+    "adadelta": {"Adadelta": {"learning_rate": 2.0, "rho": 0.8, "epsilon": 1e-4}},
+    "adagrad": {"Adagrad": {"learning_rate": 0.1, "initial_accumulator_value": 0.02}},
+    "adamax": {"Adamax": {"learning_rate": 0.02, "weight_decay": 0.1}},
+    "ftrl": {"Ftrl": {"learning_rate": 0.1}},
+    "ftrl_full": {
+        "Ftrl": {
+            "learning_rate": 0.1,
+            "learning_rate_power": -0.7,
+            "initial_accumulator_value": 0.2,
+            "l1_regularization_strength": 0.001,
+            "l2_regularization_strength": 0.01,
+            "l2_shrinkage_regularization_strength": 0.005,
+            "beta": 0.1,
+        }
+    },
+    "lamb": {"Lamb": {"learning_rate": 0.02, "epsilon": 1e-3}},
+    "lion": {"Lion": {"learning_rate": 0.005, "weight_decay": 0.1}},
+    "muon": {"Muon": {"learning_rate": 0.02}},
+    "muon_full": {
+        "Muon": {
+            "learning_rate": 0.01,
+            "momentum": 0.8,
+            "nesterov": False,
+            "ns_steps": 3,
+            "rms_rate": None,
+            "weight_decay": 0.5,
+            "adam_weight_decay": 0.2,
+            "adam_lr_ratio": 0.5,
+            "adam_beta_1": 0.8,
+            "adam_beta_2": 0.9,
+            "exclude_layers": ["^(d1|h1)/"],
+        }
+    },
+    "nadam": {"Nadam": {"learning_rate": 0.02}},
 }
 
 # Around others, in whose data two batches have gradients that overflow.

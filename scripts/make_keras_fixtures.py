@@ -114,6 +114,13 @@ GATE_LOGITS = {
         {"Dense": {"name": "out", "units": 1}},
     ],
 }
+POSITIVE = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "tanh"}},
+        {"Dense": {"name": "out", "units": 3, "activation": "softplus"}},
+    ],
+}
 
 # ----------------------------------------------------------------------------- losses
 
@@ -157,6 +164,35 @@ LOSSES = {
         {"BinaryCrossentropy": {"from_logits": False, "label_smoothing": 0.2}},
         ["bce"],
     ),
+    "bfce_logits": (
+        GATE_LOGITS,
+        {"BinaryFocalCrossentropy": {"from_logits": True, "apply_class_balancing": True}},
+        ["binary_accuracy"],
+    ),
+    "bfce_probs": (
+        GATE,
+        {"BinaryFocalCrossentropy": {"gamma": 1.5, "label_smoothing": 0.1}},
+        ["binary_crossentropy"],
+    ),
+    "cfce_logits": (
+        CLASSIFIER,
+        {"CategoricalFocalCrossentropy": {"from_logits": True, "gamma": 3.0, "alpha": 0.5}},
+        ["categorical_hinge"],
+    ),
+    "cfce_probs": (
+        PROBABILITIES,
+        {"CategoricalFocalCrossentropy": {"label_smoothing": 0.1}},
+        ["categorical_crossentropy"],
+    ),
+    "categorical_hinge": (CLASSIFIER, "categorical_hinge", ["accuracy"]),
+    "cosine": (REGRESSOR, "cosine_similarity", ["cosine_similarity"]),
+    "hinge": (REGRESSOR, "hinge", ["squared_hinge"]),
+    "hinge_signs": (REGRESSOR, {"SquaredHinge": {}}, ["hinge"]),
+    "kld": (PROBABILITIES, "kld", [{"KLDivergence": {}}]),
+    "log_cosh": (REGRESSOR, {"LogCosh": {}}, [{"LogCoshError": {}}]),
+    "mape": (REGRESSOR, "mape", ["mean_absolute_percentage_error"]),
+    "msle": (POSITIVE, "msle", [{"MeanSquaredLogarithmicError": {}}]),
+    "poisson": (POSITIVE, {"Poisson": {}}, ["poisson"]),
 }
 
 # What a case has beside: class_weight or, drawn for each sample, sample_weight; weighted_metrics.
@@ -207,8 +243,9 @@ def make_cases():
         optimizer = {"SGD": {"learning_rate": schedule, "momentum": 0.5}}
         cases[f"schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples, {})
     for name, (model, loss, metrics) in LOSSES.items():
-        # Under mae the gradient of a bias can be 0 but for rounding, which Adam would blow up.
-        optimizer = {"SGD" if "mae" in name else "Adam": {"learning_rate": 0.02}}
+        # There the gradient of a bias can be 0 but for rounding, which Adam would blow up.
+        counts = "mae" in name or "hinge" in name
+        optimizer = {"SGD" if counts else "Adam": {"learning_rate": 0.02}}
         cases[f"loss_{name}"] = (model, optimizer, loss, metrics, samples, {})
     for name, (model, loss, weights) in WEIGHTED.items():
         metrics = weights.get("weighted_metrics", [])
@@ -289,7 +326,8 @@ def make_optimizer(spec):
     if isinstance(rate, dict):
         schedule, schedule_args = parts(rate)
         args["learning_rate"] = getattr(SCHEDULES, schedule)(**schedule_args)
-    optimizer = keras.optimizers.get({"class_name": name, "config": args})
+    found = getattr(keras.optimizers, name, None)  # get() knows no Lamb
+    optimizer = found(**args) if found else keras.optimizers.get(name)
     if exclude:
         optimizer.exclude_from_weight_decay(var_names=exclude)
     return optimizer
@@ -327,8 +365,17 @@ def make_labels(rng, samples, model, loss):
     if key.startswith("binary"):
         shape = (samples,) if units == 1 else (samples, units)
         return rng.integers(0, 2, shape).astype(np.int32)
+    if key == "kld":
+        return rng.dirichlet(np.ones(units), samples).astype(np.float32)
     shape = (samples,) if units == 1 else (samples, units)
-    return rng.normal(size=shape).astype(np.float32)
+    if key == "hinge":
+        return rng.integers(0, 2, shape).astype(np.int32)
+    if key == "squaredhinge":
+        return rng.choice([-1, 1], shape).astype(np.int32)
+    if key == "poisson":
+        return rng.poisson(1.5, shape).astype(np.float32)
+    numbers = rng.normal(size=shape).astype(np.float32)
+    return np.abs(numbers) + np.float32(0.5) if key in ("mape", "msle") else numbers
 
 
 def initial_value(rng, variable):
@@ -430,7 +477,9 @@ def run(name, case, precision, data_of, slots):
         arrays[f"final/{variable.path}"] = np.asarray(variable.value)
     for variable in model.optimizer.variables if slots and name not in NETWORKS else []:
         if is_slot(model.optimizer, variable):
-            arrays[f"slot/{variable.path}"] = np.asarray(variable.value)
+            # Nadam's product, which Keras gives no name
+            path = "nadam/u_product" if variable.path == "variable" else variable.path
+            arrays[f"slot/{path}"] = np.asarray(variable.value)
     if scales[0] is not None:
         arrays["scales"] = np.array(scales, np.float32)
     arrays["prediction"] = np.asarray(model(x)).astype(np.float32)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "base/nearest.h"
@@ -159,6 +160,10 @@ const Value* Reader::find(std::string_view key) {
   return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
 }
 
+bool Reader::is_null(std::string_view key) {
+  return find(key) == nullptr && value_.find(key) != nullptr;
+}
+
 const Value& Reader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
   for (const Value::Entry& entry : value_.map) {
@@ -191,6 +196,10 @@ void Reader::check(const Value& value, std::string_view key, double number, cons
                    std::string_view otherwise) const {
   const bool enough = range.has_least ? number >= range.least : number > range.least;
   if (enough && (range.has_most ? number <= range.most : number < range.most)) return;
+  if (range.least == -std::numeric_limits<double>::infinity()) {
+    fail_at(value.at, "{}: {} is {}; give {} or less{}", what_, key, value.scalar, range.most,
+            otherwise);
+  }
   if (range.has_least && range.has_most && std::isfinite(range.most)) {
     fail_at(value.at, "{}: {} is {}, not between {} and {}{}", what_, key, value.scalar,
             range.least, range.most, otherwise);

@@ -130,6 +130,8 @@ class Reader {
 
   /// nullptr if the key is absent or its value null (None in Keras: the default holds).
   const Value* find(std::string_view key);
+  /// Whether the key is there, and its value null: for a key whose default is not None.
+  bool is_null(std::string_view key);
   /// As find, but an absent key is an Error, which asks whether a key
   /// that is spelt alike is meant.
   const Value& require(std::string_view key);

@@ -1,7 +1,5 @@
 #include "optim/common.h"
 
-#include <numeric>
-
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -18,18 +16,12 @@ void read_average(config::Reader& args, CommonArguments& common) {
   common.ema_overwrites = frequency;
 }
 
-ValueId sum_of_squares(GraphBuilder& b, ValueId x) {
-  std::vector<std::int64_t> axes(b.shape(x).size());
-  std::iota(axes.begin(), axes.end(), 0);
-  return ops::reduce_sum(b, b.add(ops::kSquare, {x}), std::move(axes), false);
-}
-
 // g c / max(|g|, c)
 void clip_norm(WeightUpdate& update, double c) {
   GraphBuilder& b = update.builder();
-  const ValueId norm = b.add(ops::kSqrt, {sum_of_squares(b, update.gradient())});
   const ValueId limit = ops::constant(b, c);
-  const ValueId factor = ops::divide(b, limit, b.add(ops::kMaximum, {norm, limit}));
+  const ValueId greater = b.add(ops::kMaximum, {norm(b, update.gradient()), limit});
+  const ValueId factor = ops::divide(b, limit, greater);
   update.set_gradient(ops::multiply(b, update.gradient(), factor));
 }
 
@@ -70,7 +62,9 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   CommonArguments common;
   common.name = read_optimizer_name(args, def.path);
   common.weight_decay = args.get_real("weight_decay", config::at_least(0));
-  if (!common.weight_decay) common.weight_decay = def.weight_decay;
+  if (!common.weight_decay && !args.is_null("weight_decay")) {
+    common.weight_decay = def.weight_decay;
+  }
   if (const config::Value* patterns = args.find("exclude_from_weight_decay")) {
     common.no_decay = LeafPatterns(*patterns);
   }
@@ -92,13 +86,15 @@ CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   return common;
 }
 
-void prepare(std::span<WeightUpdate> updates, const CommonArguments& common) {
+void prepare(std::span<WeightUpdate> updates, const CommonArguments& common,
+             const UpdateRule& rule) {
   if (common.global_clipnorm) clip_global_norm(updates, *common.global_clipnorm);
   for (WeightUpdate& update : updates) {
     if (common.clipnorm) clip_norm(update, *common.clipnorm);
     if (common.clipvalue) clip_value(update, *common.clipvalue);
-    const bool decays = common.weight_decay.value_or(0) > 0;
-    if (decays && !common.no_decay.match(update.path())) decay_weight(update, *common.weight_decay);
+    const double decay =
+        (rule.weight_decay ? rule.weight_decay(update) : common.weight_decay).value_or(0);
+    if (decay > 0 && !common.no_decay.match(update.path())) decay_weight(update, decay);
   }
 }
 

@@ -28,6 +28,7 @@ struct CommonArguments {
 CommonArguments read_common(config::Reader& args, const OptimizerDef& def);
 
 /// Clips gradients, each by itself or all by their common norm, and decays weights.
-void prepare(std::span<WeightUpdate> updates, const CommonArguments& common);
+void prepare(std::span<WeightUpdate> updates, const CommonArguments& common,
+             const UpdateRule& rule);
 
 }  // namespace meshwork

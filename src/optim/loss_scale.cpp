@@ -6,25 +6,10 @@
 #include <numeric>
 
 #include "ops/ops.h"
+#include "optim/rule.h"
 
 namespace meshwork {
 namespace {
-
-/// What the optimizer keeps of no weight: a scalar.
-ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
-                   double initial) {
-  const std::string type(to_string(dtype));
-  const ValueId value =
-      b.add(ops::kVariable, {}, {{"path", path}, {"dtype", type}, {"shape", Shape{}}});
-  b.graph().variables.push_back(
-      {.value = value,
-       .path = path,
-       .trainable = false,
-       .slot_of = owner,
-       .init = &ops::kConstant,
-       .init_attrs = {{"value", initial}, {"dtype", type}, {"shape", Shape{}}}});
-  return value;
-}
 
 ValueId whole(GraphBuilder& b, std::int64_t number) {
   return b.add(ops::kConstant, {},

@@ -16,10 +16,9 @@ namespace {
 
 const std::vector<const OptimizerDef*>& registry() {
   static const std::vector<const OptimizerDef*> registry = {
-      &optimizers::kAdam,
-      &optimizers::kAdamW,
-      &optimizers::kRmsProp,
-      &optimizers::kSgd,
+      &optimizers::kAdadelta, &optimizers::kAdagrad, &optimizers::kAdam,    &optimizers::kAdamax,
+      &optimizers::kAdamW,    &optimizers::kFtrl,    &optimizers::kLamb,    &optimizers::kLion,
+      &optimizers::kMuon,     &optimizers::kNadam,   &optimizers::kRmsProp, &optimizers::kSgd,
   };
   return registry;
 }
@@ -110,9 +109,9 @@ std::vector<WeightUpdate> begin_plain_updates(GraphBuilder& b, const CommonArgum
 void update_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots,
                     const Optimizer& optimizer) {
   take_mean_gradients(updates, slots, optimizer.common);
-  prepare(updates, optimizer.common);
+  prepare(updates, optimizer.common, optimizer.rule);
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    ValueId weight = optimizer.rule(updates[i]);
+    ValueId weight = optimizer.rule.apply(updates[i]);
     if (!slots.averages.empty()) {
       weight = track_average(updates[i], slots.averages[i], weight, optimizer.common);
     }
@@ -239,6 +238,11 @@ OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::st
         state.slots.push_back(slot_path(state.name, weight, std::string(slot)));
       }
     }
+  }
+  // Of one within a LossScaleOptimizer Keras knows weights' slots alone.
+  for (const std::string_view scalar : def.scalars) {
+    if (optimizer.scaling) break;
+    state.slots.push_back(fmt::format("{}/{}", state.name, scalar));
   }
   return state;
 }

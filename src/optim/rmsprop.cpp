@@ -13,22 +13,12 @@ struct Arguments {
   bool centered = false;
 };
 
-/// old' = rho old + (1 - rho) x, kept in the slot `name`.
-ValueId moving_average(WeightUpdate& u, const std::string& name, ValueId x, double rho) {
-  GraphBuilder& b = u.builder();
-  const ValueId old = u.slot(name);
-  const ValueId kept = ops::scale(b, old, rho);
-  const ValueId next = ops::add(b, kept, ops::scale(b, x, 1 - rho));
-  u.update_slot(old, next);
-  return next;
-}
-
 ValueId update(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId square = b.add(ops::kSquare, {u.gradient()});
-  ValueId under_root = moving_average(u, "velocity", square, args.rho);
+  ValueId under_root = decayed_average(u, u.slot("velocity"), square, args.rho);
   if (args.centered) {
-    const ValueId mean = moving_average(u, "average_gradient", u.gradient(), args.rho);
+    const ValueId mean = decayed_average(u, u.slot("average_gradient"), u.gradient(), args.rho);
     under_root = ops::subtract(b, under_root, b.add(ops::kSquare, {mean}));
   }
   const ValueId root = b.add(ops::kSqrt, {ops::shift(b, under_root, args.epsilon)});
@@ -48,7 +38,7 @@ UpdateRule read(config::Reader& args) {
   a.momentum = args.get("momentum", a.momentum, config::kFromZeroBelowOne);
   a.epsilon = args.get("epsilon", 1e-7, config::at_least(0));
   a.centered = args.get("centered", a.centered);
-  return [a](WeightUpdate& u) { return update(u, a); };
+  return {[a](WeightUpdate& u) { return update(u, a); }};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "optim/rule.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ops/ops.h"
 
@@ -27,7 +28,7 @@ ValueId WeightUpdate::step() {
   return ops::divide(b_, steps, ops::constant(b_, static_cast<double>(steps_per_update_)));
 }
 
-ValueId WeightUpdate::slot(const std::string& name) {
+ValueId WeightUpdate::slot(const std::string& name, double initial) {
   const std::string path = slot_path(optimizer_, path_, name);
   for (const Variable& variable : b_.graph().variables) {
     if (variable.path == path) {
@@ -42,8 +43,23 @@ ValueId WeightUpdate::slot(const std::string& name) {
        .trainable = false,
        .slot_of = path_,
        .init = &ops::kConstant,
-       .init_attrs = {{"value", 0.0}, {"dtype", "float32"}, {"shape", type_.shape}}});
+       .init_attrs = {{"value", initial}, {"dtype", "float32"}, {"shape", type_.shape}}});
   return value;
+}
+
+ValueId WeightUpdate::scalar(const std::string& name, double initial) {
+  const std::string path = optimizer_ + "/" + name;
+  for (const Variable& variable : b_.graph().variables) {
+    if (variable.path == path) return variable.value;
+  }
+  return add_scalar(b_, optimizer_, path, DType::kFloat32, initial);
+}
+
+void WeightUpdate::update_scalar(ValueId scalar, ValueId value) {
+  auto& updates = b_.graph().updates;
+  const bool is_updated =
+      std::ranges::any_of(updates, [&](const Update& update) { return update.variable == scalar; });
+  if (!is_updated) updates.push_back({scalar, value});
 }
 
 void WeightUpdate::update_slot(ValueId slot, ValueId value) {
@@ -51,6 +67,50 @@ void WeightUpdate::update_slot(ValueId slot, ValueId value) {
 }
 
 void WeightUpdate::finish(ValueId value) { b_.graph().updates.push_back({variable_, value}); }
+
+ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
+                   double initial) {
+  const std::string type(to_string(dtype));
+  const ValueId value =
+      b.add(ops::kVariable, {}, {{"path", path}, {"dtype", type}, {"shape", Shape{}}});
+  b.graph().variables.push_back(
+      {.value = value,
+       .path = path,
+       .trainable = false,
+       .slot_of = owner,
+       .init = &ops::kConstant,
+       .init_attrs = {{"value", initial}, {"dtype", type}, {"shape", Shape{}}}});
+  return value;
+}
+
+ValueId moving_average(WeightUpdate& u, ValueId slot, ValueId x, double beta) {
+  GraphBuilder& b = u.builder();
+  const ValueId next = ops::add(b, slot, ops::scale(b, ops::subtract(b, x, slot), 1 - beta));
+  u.update_slot(slot, next);
+  return next;
+}
+
+ValueId decayed_average(WeightUpdate& u, ValueId slot, ValueId x, double rho) {
+  GraphBuilder& b = u.builder();
+  const ValueId kept = ops::scale(b, slot, rho);
+  const ValueId next = ops::add(b, kept, ops::scale(b, x, 1 - rho));
+  u.update_slot(slot, next);
+  return next;
+}
+
+ValueId one_minus_power(WeightUpdate& u, double beta) {
+  GraphBuilder& b = u.builder();
+  const ValueId power = b.add(ops::kPower, {ops::constant(b, beta), u.step()});
+  return ops::subtract(b, ops::constant(b, 1.0), power);
+}
+
+ValueId sum_of_squares(GraphBuilder& b, ValueId x) {
+  std::vector<std::int64_t> axes(b.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return ops::reduce_sum(b, b.add(ops::kSquare, {x}), std::move(axes), false);
+}
+
+ValueId norm(GraphBuilder& b, ValueId x) { return b.add(ops::kSqrt, {sum_of_squares(b, x)}); }
 
 std::string read_optimizer_name(config::Reader& args, std::string_view fallback) {
   const std::string name = args.get("name", std::string(fallback));

@@ -34,6 +34,7 @@ class WeightUpdate {
   ValueId weight() const { return weight_; }
   void set_weight(ValueId weight) { weight_ = weight; }
   const std::string& path() const { return path_; }
+  const Shape& shape() const { return type_.shape; }
   /// What the weight is before the step.
   ValueId variable() const { return variable_; }
 
@@ -43,9 +44,13 @@ class WeightUpdate {
   /// Number of this update from 1, as float32.
   ValueId step();
 
-  /// What the slot holds before the step; made, with zeros, when it is asked for.
-  ValueId slot(const std::string& name);
+  /// What the slot holds before the step; made, full of `initial`, when it is asked for.
+  ValueId slot(const std::string& name, double initial = 0);
   void update_slot(ValueId slot, ValueId value);
+  /// The same of a float32 scalar that the optimizer keeps for all weights together. All of them
+  /// ask for it, and update it to the same value.
+  ValueId scalar(const std::string& name, double initial);
+  void update_scalar(ValueId scalar, ValueId value);
   /// Ends the update: the weight takes `value`.
   void finish(ValueId value);
 
@@ -65,11 +70,33 @@ class WeightUpdate {
 std::string slot_path(const std::string& optimizer, const std::string& path,
                       const std::string& name);
 
+/// A scalar of the optimizer `owner`, kept at `path` as a variable that starts from `initial`.
+ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
+                   double initial);
+
+/// x' = old + (x - old)(1 - beta), which the slot takes.
+ValueId moving_average(WeightUpdate& u, ValueId slot, ValueId x, double beta);
+
+/// x' = rho old + (1 - rho) x, which the slot takes.
+ValueId decayed_average(WeightUpdate& u, ValueId slot, ValueId x, double rho);
+
+/// 1 - beta^t with the number of this update, from 1.
+ValueId one_minus_power(WeightUpdate& u, double beta);
+
+/// The sum of the squares of all elements, and its square root.
+ValueId sum_of_squares(GraphBuilder& b, ValueId x);
+ValueId norm(GraphBuilder& b, ValueId x);
+
 /// Reads the name of an optimizer, the first part of the paths of what it keeps.
 std::string read_optimizer_name(config::Reader& args, std::string_view fallback);
 
-/// Gives the new value of a weight, and of its slots.
-using UpdateRule = std::function<ValueId(WeightUpdate&)>;
+/// What an optimizer does with a weight that is clipped and decayed.
+struct UpdateRule {
+  /// Gives the new value of the weight, and updates its slots.
+  std::function<ValueId(WeightUpdate&)> apply;
+  /// Its weight decay, if that is not the common argument.
+  std::function<std::optional<double>(const WeightUpdate&)> weight_decay = nullptr;
+};
 
 /// One optimizer, in the list of optimizer.cpp.
 struct OptimizerDef {
@@ -81,11 +108,20 @@ struct OptimizerDef {
   /// Names of all slots that it may have, in Keras's order: of each list those of a weight stand
   /// side by side, and a list follows the other.
   std::vector<std::vector<std::string_view>> slots;
+  std::vector<std::string_view> scalars = {};  ///< behind them, of no weight
 };
 
 namespace optimizers {
+extern const OptimizerDef kAdadelta;
+extern const OptimizerDef kAdagrad;
 extern const OptimizerDef kAdam;
+extern const OptimizerDef kAdamax;
 extern const OptimizerDef kAdamW;
+extern const OptimizerDef kFtrl;
+extern const OptimizerDef kLamb;
+extern const OptimizerDef kLion;
+extern const OptimizerDef kMuon;
+extern const OptimizerDef kNadam;
 extern const OptimizerDef kRmsProp;
 extern const OptimizerDef kSgd;
 }  // namespace optimizers

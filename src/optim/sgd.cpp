@@ -20,7 +20,7 @@ ValueId update(WeightUpdate& u, double momentum, bool nesterov) {
 UpdateRule read(config::Reader& args) {
   const double momentum = args.get("momentum", 0.0, config::between(0, 1));
   const bool nesterov = args.get("nesterov", false);
-  return [=](WeightUpdate& u) { return update(u, momentum, nesterov); };
+  return {[=](WeightUpdate& u) { return update(u, momentum, nesterov); }};
 }
 
 }  // namespace

@@ -254,6 +254,51 @@ TEST_CASE("names of optimizers in paths") {
   CHECK(program("SGD", {"d/kernel"}).variables.size() == 1);
 }
 
+TEST_CASE("what an optimizer keeps of no weight, it keeps once") {
+  const Graph graph = program("Nadam", {"a/kernel", "b/kernel"});
+  CHECK(graph.variables.size() == 7);  // two weights, two slots of each
+  CHECK(graph.updates.size() == 7);
+  CHECK(std::ranges::count(graph.variables, "nadam/u_product", &Variable::path) == 1);
+}
+
+TEST_CASE("slots begin with what the optimizer says") {
+  const Graph graph = program("Adagrad: {initial_accumulator_value: 0.5}", {"a/kernel"});
+  CHECK(graph.variables.at(1).init_attrs.real("value") == 0.5);
+}
+
+TEST_CASE("Muon leaves to Adam what is no matrix, embeddings and excluded layers") {
+  const auto slots = [](const std::string& text) {
+    Graph graph;
+    GraphBuilder b(graph);
+    std::vector<Gradient> gradients;
+    const std::vector<std::pair<std::string, Shape>> weights{
+        {"d/kernel", {3, 4}}, {"d/bias", {4}}, {"Embedding/table", {5, 3}}};
+    for (const auto& [path, shape] : weights) {
+      const ValueId value =
+          b.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", shape}});
+      graph.variables.push_back({.value = value,
+                                 .path = path,
+                                 .trainable = true,
+                                 .slot_of = {},
+                                 .init = &ops::kConstant,
+                                 .init_attrs = {{"value", 0.0}, {"shape", shape}}});
+      gradients.push_back(
+          {graph.variables.size() - 1, ops::input(b, "g" + path, {DType::kFloat32, shape})});
+    }
+    add_optimizer(b, optimizer(text), gradients);
+    verify(graph);
+    std::string list;
+    for (const Variable& variable : graph.variables) {
+      const bool is_second = variable.path.ends_with("_velocity");
+      if (is_second) list += variable.slot_of + " ";
+    }
+    return list;
+  };
+  CHECK(slots("Muon") == "d/bias Embedding/table ");
+  CHECK(slots("Muon: {exclude_embeddings: false}") == "d/bias ");
+  CHECK(slots("Muon: {exclude_layers: ['^d/']}") == "d/kernel d/bias Embedding/table ");
+}
+
 TEST_CASE("scalars are computed once for all weights") {
   const auto count = [](const Graph& graph, const OpDef& op) {
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),

@@ -47,6 +47,20 @@ const std::vector<std::string>& optimizers() {
   return kOptimizers;
 }
 
+/// Those that came later.
+const std::vector<std::string>& other_optimizers() {
+  static const std::vector<std::string> kOptimizers{
+      "Adadelta: {learning_rate: 0.5, epsilon: 0.001}",
+      "Adagrad: {learning_rate: 0.02}",
+      "Adamax: {learning_rate: 0.003, epsilon: 0.001}",
+      "Ftrl: {learning_rate: 0.05, l1_regularization_strength: 0.001}",
+      "Lamb: {learning_rate: 0.003, epsilon: 0.001}",
+      "Muon: {learning_rate: 0.003, epsilon: 0.001, ns_steps: 2}",
+      "Nadam: {learning_rate: 0.003, epsilon: 0.001}",
+  };
+  return kOptimizers;
+}
+
 /// One layer after the last; returns its name.
 class ModelText {
  public:
@@ -160,12 +174,14 @@ RandomModel random_model(std::uint64_t seed) {
   if (loss.label == "bits") label = fmt::format("{{integers: [{}, {}], below: 2}}", samples, units);
   if (loss.label == "bits") y = "  y: {dtype: float32}\n";
 
+  std::string optimizer = dice.one_of(optimizers());
+  if (more.chance(30)) optimizer = more.one_of(other_optimizers());
   result.text = fmt::format(
       "seed: {}\ndataset:\n  name: random\n  format: synthetic\n  splits:\n    train: {{x: "
       "{{normal: "
       "[{}, {}]}}, y: {}}}\n{}model:\n  input: [{}]\n  layers:\n{}compile:\n  optimizer: {{{}}}\n  "
       "loss: {}\n  metrics: {}\nfit: {{batch_size: {}}}\n",
-      seed, samples, input, label, y, input, model.text, dice.one_of(optimizers()),
+      seed, samples, input, label, y, input, model.text, optimizer,
       loss.text.find(':') == std::string::npos ? loss.text : "{" + loss.text + "}", loss.metrics,
       batch);
   result.layouts = layout_map(model.rules);

@@ -19,6 +19,9 @@ ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits);
 Compared compare_classes(const Comparison& c, bool from_logits,
                          std::optional<std::int64_t> ignored);
 
+/// The cosine of the angle between labels and predictions along the last dimension.
+ValueId cosine_similarity(const Comparison& c);
+
 /// The key `axis`, which must be the last dimension.
 void refuse_axis(config::Reader& args);
 

@@ -88,11 +88,22 @@ LabelKind label_kind(const Shape& labels, const Shape& predictions);
 
 namespace losses {
 extern const LossDef kBinaryCrossentropy;
+extern const LossDef kBinaryFocalCrossentropy;
 extern const LossDef kCategoricalCrossentropy;
+extern const LossDef kCategoricalFocalCrossentropy;
+extern const LossDef kCategoricalHinge;
+extern const LossDef kCosineSimilarity;
 extern const LossDef kCrossentropy;
+extern const LossDef kHinge;
 extern const LossDef kHuber;
+extern const LossDef kKlDivergence;
+extern const LossDef kLogCosh;
 extern const LossDef kMeanAbsoluteError;
+extern const LossDef kMeanAbsolutePercentageError;
 extern const LossDef kMeanSquaredError;
+extern const LossDef kMeanSquaredLogarithmicError;
+extern const LossDef kPoisson;
+extern const LossDef kSquaredHinge;
 extern const LossDef kSparseCategoricalCrossentropy;
 }  // namespace losses
 

@@ -21,12 +21,23 @@ LossReduction read_reduction(config::Reader& args) {
 const std::vector<const LossDef*>& loss_registry() {
   static const std::vector<const LossDef*> registry = {
       &losses::kBinaryCrossentropy,
+      &losses::kBinaryFocalCrossentropy,
       &losses::kCategoricalCrossentropy,
+      &losses::kCategoricalFocalCrossentropy,
+      &losses::kCategoricalHinge,
+      &losses::kCosineSimilarity,
       &losses::kCrossentropy,
+      &losses::kHinge,
       &losses::kHuber,
+      &losses::kKlDivergence,
+      &losses::kLogCosh,
       &losses::kMeanAbsoluteError,
+      &losses::kMeanAbsolutePercentageError,
       &losses::kMeanSquaredError,
+      &losses::kMeanSquaredLogarithmicError,
+      &losses::kPoisson,
       &losses::kSparseCategoricalCrossentropy,
+      &losses::kSquaredHinge,
   };
   return registry;
 }

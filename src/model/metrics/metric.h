@@ -54,6 +54,8 @@ namespace metrics {
 extern const MetricDef kAccuracy;
 extern const MetricDef kBinaryAccuracy;
 extern const MetricDef kCategoricalAccuracy;
+extern const MetricDef kCosineSimilarity;
+extern const MetricDef kLogCoshError;
 extern const MetricDef kPerplexity;
 extern const MetricDef kPrecision;
 extern const MetricDef kRecall;

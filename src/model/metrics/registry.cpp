@@ -95,6 +95,8 @@ const std::vector<const MetricDef*>& metric_registry() {
       &metrics::kAccuracy,
       &metrics::kBinaryAccuracy,
       &metrics::kCategoricalAccuracy,
+      &metrics::kCosineSimilarity,
+      &metrics::kLogCoshError,
       &metrics::kPerplexity,
       &metrics::kPrecision,
       &metrics::kRecall,

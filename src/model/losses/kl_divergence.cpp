@@ -1,0 +1,30 @@
+// l = sum over the last dimension of y ln(y / p), with y and p within [epsilon, 1]
+#include "model/losses/crossentropy.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+ValueId clip(GraphBuilder& b, ValueId x) {
+  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, kEpsilon)});
+  return b.add(ops::kMinimum, {raised, ops::constant(b, 1.0)});
+}
+
+Compared compare(const Comparison& c) {
+  GraphBuilder& b = c.b;
+  const auto matched = match_shapes(c);
+  const ValueId y = clip(b, matched.labels);
+  const ValueId p = clip(b, matched.predictions);
+  const ValueId log = b.add(ops::kLog, {ops::divide(b, y, p)});
+  const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
+  return {ops::reduce_sum(b, ops::multiply(b, y, log), {axis}, false)};
+}
+
+}  // namespace
+
+const LossDef kKlDivergence{
+    .names = {"KLDivergence", "kl_divergence", "kld", "KLD", "kullback_leibler_divergence"},
+    .read = [](config::Reader&) -> CompareFunction { return compare; },
+};
+
+}  // namespace meshwork::losses

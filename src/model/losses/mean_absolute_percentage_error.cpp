@@ -1,0 +1,24 @@
+// l = 100 times the mean over the last dimension of |y - p| / max(|y|, epsilon)
+#include "model/losses/crossentropy.h"
+#include "ops/ops.h"
+
+namespace meshwork::losses {
+namespace {
+
+Compared compare(const Comparison& c) {
+  GraphBuilder& b = c.b;
+  const auto [y, p] = match_shapes(c);
+  const ValueId size = b.add(ops::kAbs, {y});
+  const ValueId divisor = b.add(ops::kMaximum, {size, ops::constant(b, kEpsilon)});
+  const ValueId error = ops::divide(b, ops::subtract(b, y, p), divisor);
+  return {ops::scale(b, mean_last(b, b.add(ops::kAbs, {error})), 100)};
+}
+
+}  // namespace
+
+const LossDef kMeanAbsolutePercentageError{
+    .names = {"MeanAbsolutePercentageError", "mean_absolute_percentage_error", "mape", "MAPE"},
+    .read = [](config::Reader&) -> CompareFunction { return compare; },
+};
+
+}  // namespace meshwork::losses

@@ -1,0 +1,56 @@
+// m and v as Adam's; i = (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps);
+// w' = w - lr r i with r = |w| / |i|, or 1 where either is 0 (You et al. 2020)
+#include "ops/ops.h"
+#include "optim/rule.h"
+
+namespace meshwork::optimizers {
+namespace {
+
+struct Arguments {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+
+ValueId trust_ratio(GraphBuilder& b, ValueId weight, ValueId step) {
+  const ValueId zero = ops::constant(b, 0.0);
+  const ValueId one = ops::constant(b, 1.0);
+  const ValueId of_weight = norm(b, weight);
+  const ValueId of_step = norm(b, step);
+  const ValueId has_step = b.add(ops::kGreater, {of_step, zero});
+  const ValueId has_weight = b.add(ops::kGreater, {of_weight, zero});
+  const ValueId divisor = b.add(ops::kSelect, {has_step, of_step, one});
+  const ValueId dividend = b.add(ops::kSelect, {has_step, of_weight, one});
+  return b.add(ops::kSelect, {has_weight, ops::divide(b, dividend, divisor), one});
+}
+
+ValueId update(WeightUpdate& u, const Arguments& args) {
+  GraphBuilder& b = u.builder();
+  const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
+  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
+  const ValueId root = b.add(ops::kSqrt, {ops::divide(b, v, one_minus_power(u, args.beta_2))});
+  const ValueId mean = ops::divide(b, m, one_minus_power(u, args.beta_1));
+  const ValueId step = ops::divide(b, mean, ops::shift(b, root, args.epsilon));
+  const ValueId rate = ops::multiply(b, trust_ratio(b, u.weight(), step), u.learning_rate());
+  return ops::subtract(b, u.weight(), ops::multiply(b, step, rate));
+}
+
+UpdateRule read(config::Reader& args) {
+  Arguments a;
+  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
+  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
+  a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
+  return {[a](WeightUpdate& u) { return update(u, a); }};
+}
+
+}  // namespace
+
+const OptimizerDef kLamb{.names = {"Lamb"},
+                         .path = "lamb",
+                         .learning_rate = 0.001,
+                         .weight_decay = {},
+                         .read = read,
+                         .slots = {{"momentum", "velocity"}}};
+
+}  // namespace meshwork::optimizers

@@ -1,0 +1,69 @@
+// m' = m + (g - m)(1 - b1); v' = v + (g^2 - v)(1 - b2); c(t) = b1 (1 - 0.96^t / 2), t from 1;
+// p' = p c(t), p = 1 before the first step;
+// w' = w - lr i / (sqrt(v' / (1 - b2^t)) + eps) with
+// i = c(t + 1) m' / (1 - p' c(t + 1)) + (1 - c(t)) g / (1 - p') (Dozat 2016)
+#include "ops/ops.h"
+#include "optim/rule.h"
+
+namespace meshwork::optimizers {
+namespace {
+
+constexpr const char* kProduct = "u_product";
+
+struct Arguments {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+
+/// 1 - x
+ValueId rest_of(GraphBuilder& b, ValueId x) { return ops::subtract(b, ops::constant(b, 1.0), x); }
+
+/// c(t) where `offset` is 0.
+ValueId momentum_at(WeightUpdate& u, double beta_1, double offset) {
+  GraphBuilder& b = u.builder();
+  const ValueId step = ops::shift(b, u.step(), offset);
+  const ValueId power = b.add(ops::kPower, {ops::constant(b, 0.96), step});
+  return ops::scale(b, rest_of(b, ops::scale(b, power, 0.5)), beta_1);
+}
+
+ValueId update(WeightUpdate& u, const Arguments& args) {
+  GraphBuilder& b = u.builder();
+  const ValueId now = momentum_at(u, args.beta_1, 0);
+  const ValueId next = momentum_at(u, args.beta_1, 1);
+  const ValueId old_product = u.scalar(kProduct, 1.0);
+  const ValueId product = ops::multiply(b, old_product, now);
+  u.update_scalar(old_product, product);
+
+  const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
+  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
+  const ValueId of_m = ops::divide(b, next, rest_of(b, ops::multiply(b, product, next)));
+  const ValueId of_gradient = ops::divide(b, rest_of(b, now), rest_of(b, product));
+  const ValueId mean =
+      ops::add(b, ops::multiply(b, m, of_m), ops::multiply(b, u.gradient(), of_gradient));
+  const ValueId root = b.add(ops::kSqrt, {ops::divide(b, v, one_minus_power(u, args.beta_2))});
+  const ValueId step =
+      ops::divide(b, ops::multiply(b, mean, u.learning_rate()), ops::shift(b, root, args.epsilon));
+  return ops::subtract(b, u.weight(), step);
+}
+
+UpdateRule read(config::Reader& args) {
+  Arguments a;
+  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
+  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
+  a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
+  return {[a](WeightUpdate& u) { return update(u, a); }};
+}
+
+}  // namespace
+
+const OptimizerDef kNadam{.names = {"Nadam"},
+                          .path = "nadam",
+                          .learning_rate = 0.001,
+                          .weight_decay = {},
+                          .read = read,
+                          .slots = {{"momentum", "velocity"}},
+                          .scalars = {kProduct}};
+
+}  // namespace meshwork::optimizers
