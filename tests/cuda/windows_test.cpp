@@ -73,6 +73,13 @@ TEST_CASE("kernels of windows: convolutions in patches of images") {
   check_convolutions({{2, 9, 40, 3}, {8, 8, 3, 70}, {2, 2}, {3, 3}, {4, 4}});
   check_convolutions({{2, 9, 9, 64}, {3, 3, 64, 64}, {1, 1}, {1, 1}, {1, 1}});
   check_convolutions({{3, 65, 4}, {5, 4, 6}, {2}, {2}, {2}});
+  // Tiles of channels that no whole pack divides.
+  check_convolutions({{1, 9, 8, 20}, {5, 5, 20, 8}, {1, 1}, {2, 2}, {2, 2}});
+  check_convolutions({{2, 9, 8, 12}, {7, 7, 12, 28}, {1, 1}, {3, 3}, {3, 3}});
+  check_convolutions({{1, 11, 10, 28}, {6, 8, 28, 5}, {2, 1}, {2, 3}, {2, 4}});
+  // A part of an image that begins behind the first window.
+  check_convolutions({{1, 8, 9, 8}, {1, 3, 8, 8}, {2, 2}, {-1, 1}, {0, 1}});
+  check_convolutions({{2, 8, 9, 8}, {3, 1, 8, 8}, {1, 2}, {1, -1}, {1, 1}});
 }
 
 TEST_CASE("kernels of windows: convolutions whose threads have the most sums") {

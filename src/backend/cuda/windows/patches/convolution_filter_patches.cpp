@@ -1,6 +1,7 @@
 // The gradient of a convolution's kernel, of windows that slide densely (convolution_filter.cpp).
 // A block goes through some patches of y; these and what they read of x lie in shared memory. A
 // thread has sums for all taps of one row of the window: it reads each number of x and of y once.
+#include <numeric>
 #include <string>
 
 #include "backend/cuda/kernel.h"
@@ -40,6 +41,7 @@ struct Box {
 // to[image][row][pixel][channel], kRows x kPixels x kChannels of an image; 0 outside.
 template <int kRows, int kPixels, int kChannels, int kWidth, bool kWhole>
 DEVICE void bring(float* to, const T* from, const Box& box) {
+  static_assert(kChannels % kWidth == 0, "the next tile begins at a pack");
   constexpr uint32 kAcross = kChannels / kWidth;
   constexpr uint32 kPacks = IMAGES * kRows * kPixels * kAcross;
   from += box.image * box.height * box.width * box.channels + box.channel;
@@ -179,7 +181,9 @@ Launch filter_by_patches(const KernelArgs& args, const FilterParts& f) {
                     tile_count(c.slides[2].y, patch.width()),
                     tile_count(c.in, patch.channels()),
                     tile_count(c.out, patch.filters())};
-  const int in = width_of(c.in, 4, {&f.x}), out = width_of(c.out, 4, {&f.y, &f.result});
+  // The tiles of channels begin at multiples of theirs.
+  const int in = width_of(std::gcd(c.in, patch.channels()), 4, {&f.x});
+  const int out = width_of(c.out, 4, {&f.y, &f.result});
   const std::string defines = define("T", f.x.type.dtype) + define("R", f.result.type.dtype) +
                               define("IN_WIDTH", std::int64_t{in}) +
                               define("OUT_WIDTH", std::int64_t{out}) + patch.defines(c);

@@ -39,7 +39,8 @@ struct Dim {
 
 DEVICE Dim dim_of(const Slide& s, int32 stride, int32 phase) {
   if (!BACKWARD) return {s.y, 0, -s.padding, s.window, 0};
-  const int32 k = (phase + s.padding) % stride;
+  int32 k = (phase + s.padding) % stride;
+  if (k < 0) k += stride;  // in a shard what is before it may be more than the padding
   const int32 taps = k < s.window ? (s.window - k - 1) / stride + 1 : 0;
   return {(s.x - phase - 1) / stride + 1, phase, (phase + s.padding - k) / stride - (taps - 1), taps,
           k + (taps - 1) * stride};
