@@ -64,6 +64,8 @@ class Stream {
 
   /// Enqueues a note that the stream has come to here, which outlasts what fails behind it.
   virtual void mark(std::int32_t /*number*/) {}
+  /// The number of the last note that the stream has come to, 0 before the first. For any thread.
+  virtual std::int32_t last_mark() const { return 0; }
   /// Where something has failed, the number of the last mark that was reached; 0 if none was.
   virtual std::optional<std::int32_t> failed_behind() const { return std::nullopt; }
 

@@ -81,6 +81,7 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
     add(copy.variable, this->copy(copy), {copy.variable});
   }
   reserve_marks();
+  const LocalWork work;  // here the host waits for the compiler of a GPU
   streams_.compute->prepare();
 }
 
@@ -97,7 +98,7 @@ void Executable::bind(const Instruction& instruction) {
     add(id, start(instruction), {});
     steps_.back().exchanges = true;
   } else if (is_several || !is_view(plan_.program, id)) {
-    const LocalWork work;  // kernels of a GPU are compiled here
+    const LocalWork work;  // kernels of a GPU are written here
     add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes);
   }
 }

@@ -79,7 +79,7 @@ class Session {
   HostGroup& hosts() const { return *hosts_; }
   Device& device() const { return backend_->device(); }
   Stream& stream() const { return *streams_.compute; }  ///< that programs begin and end on
-  const Progress& progress() const { return streams_.progress; }
+  const ProgramStreams& streams() const { return streams_; }
 
   /// Does `work`; an Error says where the device was in its programs, if that has failed.
   template <class Work>

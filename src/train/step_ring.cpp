@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/local_work.h"
 
 namespace meshwork {
 namespace {
@@ -55,6 +56,7 @@ void StepRing::end(const PackedCopy& results) {
 void StepRing::finish_first() {
   const Block& first = block(done_++);
   first.copied->wait();
+  const LocalWork work;  // a step is over: whoever watches sees it
   std::vector<float> results(first.results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::memcpy(&results[i], first.memory.get() + given_ + first.results[i], sizeof(float));

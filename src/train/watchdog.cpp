@@ -47,12 +47,12 @@ std::string read_word(const std::string& file, double seconds) {
 }  // namespace
 
 Watchdog::Watchdog(const Session& session, const std::string& run_directory)
-    : Watchdog(session.hosts(), &session.progress(), session.job().config.stall_timeout) {
+    : Watchdog(session.hosts(), &session.streams(), session.job().config.stall_timeout) {
   stay_in(run_directory);
 }
 
 Watchdog::Watchdog(const Session& session)
-    : Watchdog(session.hosts(), &session.progress(), session.job().config.stall_timeout) {
+    : Watchdog(session.hosts(), &session.streams(), session.job().config.stall_timeout) {
   stay_beside(session.job().config.run_directory);
 }
 
@@ -91,12 +91,13 @@ Watchdog::~Watchdog() {
 
 Watchdog::Sign Watchdog::sign() const {
   const std::uint64_t done = local_work().done;
-  if (progress_ == nullptr) return {.local_work = done};
-  return {progress_->count, progress_->program, progress_->step, done};
+  if (streams_ == nullptr) return {.local_work = done};
+  const Progress& progress = streams_->progress;
+  return {progress.count, progress.program, progress.step, streams_->compute->last_mark(), done};
 }
 
 std::string Watchdog::describe() const {
-  if (progress_ == nullptr) return "waits for others at the start";
+  if (streams_ == nullptr) return "waits for others at the start";
   if (last_.program == nullptr) return "is between two programs";
   return "is in " + last_.program->describe(last_.step);
 }

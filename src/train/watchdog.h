@@ -35,6 +35,7 @@ class Watchdog {
     std::uint64_t count = 0;
     const Executable* program = nullptr;
     std::size_t step = 0;
+    std::int32_t mark = 0;         ///< that the device has come to
     std::uint64_t local_work = 0;  ///< of its process
     bool operator==(const Sign&) const = default;
   };
@@ -54,16 +55,16 @@ class Watchdog {
   Roll call_roll() const;
   std::string file_of(int rank) const;
 
-  Watchdog(HostGroup& hosts, const Progress* progress, double limit)
-      : hosts_(hosts), progress_(progress), limit_(limit) {}
+  Watchdog(HostGroup& hosts, const ProgramStreams* streams, double limit)
+      : hosts_(hosts), streams_(streams), limit_(limit) {}
   void stay_in(const std::string& run_directory);
   void stay_beside(const std::string& run_directory);
 
   HostGroup& hosts_;
-  const Progress* progress_;   ///< none: there is no session yet
-  double limit_;               ///< seconds; 0: nothing is watched
-  std::string run_directory_;  ///< whose record says how the run ends; "" of what is no fit
-  std::string directory_;      ///< for the files
+  const ProgramStreams* streams_;  ///< none: there is no session yet
+  double limit_;                   ///< seconds; 0: nothing is watched
+  std::string run_directory_;      ///< whose record says how the run ends; "" of what is no fit
+  std::string directory_;          ///< for the files
   std::string remedy_;
   Sign last_;
   double since_ = 0;  ///< seconds of the ticker when it was first seen

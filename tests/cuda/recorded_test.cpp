@@ -113,7 +113,7 @@ TEST_CASE("a GPU device that waits for another is in the collective that waits")
         return;
       }
       while (waiting == nullptr) std::this_thread::yield();
-      place = place_of(waiting.load()->progress());
+      place = place_of(waiting.load()->streams().progress);
       fail(ExitCode::kTraining, "has had enough");
     });
   });

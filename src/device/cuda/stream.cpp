@@ -103,8 +103,14 @@ void CudaStream::mark(std::int32_t number) {
   if (marked_ == nullptr) {
     marked_ = make_marked();
     gpu_.halt().follow(marked_);
+    seen_ = marked_.get();
   }
   kernel_launch(*this, kMark, "mark", {1, 1}, marked_.get(), number)();
+}
+
+std::int32_t CudaStream::last_mark() const {
+  const volatile std::int32_t* const mark = seen_;
+  return mark == nullptr ? 0 : *mark;
 }
 
 std::optional<std::int32_t> CudaStream::failed_behind() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,6 +50,7 @@ class CudaStream final : public Stream {
   void wait_for(const Event& event) override;
   Launch recorded(const std::function<void()>& enqueue) override;
   void mark(std::int32_t number) override;
+  std::int32_t last_mark() const override;
   std::optional<std::int32_t> failed_behind() const override;
   void prepare() override;
   void drain() noexcept override;
@@ -62,6 +64,7 @@ class CudaStream final : public Stream {
  private:
   Gpu& gpu_;
   std::shared_ptr<std::int32_t> marked_;  ///< memory of the host that a kernel writes marks to
+  std::atomic<const volatile std::int32_t*> seen_ = nullptr;  ///< it, for other threads
   CUstream stream_ = nullptr;
 };
 
