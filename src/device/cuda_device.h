@@ -21,6 +21,7 @@ struct GpuInfo {
   bool has_tensor_float32 = false;
   std::vector<bool> reaches;            ///< whose memory its kernels read, by number
   bool is_shared_by_processes = false;  ///< who may read each other's memory then
+  std::string problem;                  ///< why it cannot be used, and nothing else is known; or ""
 };
 
 /// The memory of the GPU of a device.
@@ -33,6 +34,8 @@ struct GpuMemory {
 /// The GPUs of this machine that CUDA_VISIBLE_DEVICES leaves; a configuration Error, of one line,
 /// where there are none, or what they need is missing.
 std::vector<GpuInfo> gpus();
+/// Throws such an Error where none of them can be used; opens none.
+void check_gpus();
 /// How many there are, without opening them.
 int gpu_count();
 

@@ -14,6 +14,8 @@ namespace {
 
 int gpu_count() { fail_without_cuda(); }
 
+void check_gpus() { fail_without_cuda(); }
+
 int gpu_of_device(int /*device*/) { fail_without_cuda(); }
 
 std::vector<GpuInfo> gpus() { fail_without_cuda(); }

@@ -1,6 +1,9 @@
 #include "job/gpu_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "base/byte_size.h"
@@ -13,11 +16,13 @@ namespace {
 /// What a device tells the others.
 struct Need {
   GpuMemory gpu;
+  std::int64_t process = 0;
   std::int64_t arena = 0, collectives = 0, samples = 0;
 };
 
 struct Sum {
   int devices = 0;
+  std::set<std::int64_t> processes = {};
   std::int64_t arenas = 0, collectives = 0, samples = 0, available = 0;
   std::int64_t bytes() const { return arenas + collectives + samples; }
 };
@@ -25,10 +30,11 @@ struct Sum {
 /// As the driver gives it.
 std::int64_t whole(std::int64_t bytes) { return rounded_up(bytes, std::int64_t{2} << 20U); }
 
-/// Left free for kernels that are loaded, and programs that are recorded, when they first run.
-std::int64_t driver_bytes(const GpuMemory& gpu) {
+/// Left free for kernels that are loaded, and programs that are recorded, when they first run: by
+/// each process for itself.
+std::int64_t driver_bytes(const GpuMemory& gpu, const Sum& sum) {
   constexpr std::int64_t kMost = std::int64_t{256} << 20U;
-  return std::min(kMost, gpu.bytes / 32);
+  return std::ssize(sum.processes) * std::min(kMost, gpu.bytes / 32);
 }
 
 /// Of all devices on a GPU. What is free changes while they open it: the least of what they saw.
@@ -37,6 +43,7 @@ Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
   for (const Need& need : all) {
     if (need.gpu.gpu != gpu.gpu) continue;
     ++sum.devices;
+    sum.processes.insert(need.process);
     sum.arenas += need.arena;
     sum.collectives += need.collectives;
     sum.samples += need.samples;
@@ -49,14 +56,14 @@ Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
 
 void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu,
                       HostGroup& hosts) {
-  const Need mine{gpu, whole(use.arena()), whole(use.collectives), whole(use.samples)};
+  const Need mine{gpu, getpid(), whole(use.arena()), whole(use.collectives), whole(use.samples)};
   std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
   hosts.all_gather(&mine, sizeof mine, all.data());
   const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
   for (std::size_t device = 0; device < all.size(); ++device) {
     const GpuMemory& there = all[device].gpu;
     const Sum sum = needs_on(there, all);
-    if (sum.bytes() + driver_bytes(there) <= sum.available) continue;
+    if (sum.bytes() + driver_bytes(there, sum) <= sum.available) continue;
     fail(
         "{}: {} on GPU {} (of device {}) take{} {} ({} for weights and steps, {} for samples of "
         "the data, {} for collectives), and {} of its {} are free, of which {} are left to the "
@@ -65,7 +72,8 @@ void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu
         job.config.file,
         sum.devices == 1 ? "the device" : fmt::format("the {} devices", sum.devices), there.number,
         device, sum.devices == 1 ? "s" : "", show(sum.bytes()), show(sum.arenas), show(sum.samples),
-        show(sum.collectives), show(sum.available), show(there.bytes), show(driver_bytes(there)));
+        show(sum.collectives), show(sum.available), show(there.bytes),
+        show(driver_bytes(there, sum)));
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend/cuda_libraries.h"
 #include "base/error.h"
 #include "data/find_file.h"
 #include "device/cuda_device.h"
@@ -62,10 +63,12 @@ Signature signature_of(const data::Split& split, ProgramKind kind) {
 
 namespace {
 
-/// Whether there is a GPU, and all that it needs.
+/// Whether there is a GPU that can be used, and all that it needs.
 bool have_gpus() {
   try {
-    return gpu_count() > 0;
+    check_gpus();
+    check_product_library();
+    return true;
   } catch (const Error&) {
     return false;
   }

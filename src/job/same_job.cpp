@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "backend/cuda_libraries.h"
 #include "base/error.h"
 #include "base/join.h"
 #include "base/json_dump.h"
@@ -43,9 +44,11 @@ constexpr std::array kParts{
          "the numbers are not to the last bit those of processors that are alike", true},
 };
 
-std::string describe_versions() {
+std::string describe_versions(const Job& job) {
   std::string text;
-  for (const auto& [name, version] : versions()) text += fmt::format("{} {}\n", name, version);
+  auto all = versions();
+  if (is_on_gpus(job)) all.merge(gpu_library_versions());
+  for (const auto& [name, version] : all) text += fmt::format("{} {}\n", name, version);
   return text;
 }
 
@@ -73,7 +76,7 @@ std::string describe_processor(const Job& job, int device) {
 std::string describe(const Job& job, const std::string& products, int device) {
   std::string data;
   for (const auto& [kind, split] : job.splits) data += describe_data(split);
-  const Json json{{"versions", describe_versions()},
+  const Json json{{"versions", describe_versions(job)},
                   {"configuration", job.config.text + to_yaml(job.config.dataset)},
                   {"data", data},
                   {"products", products},

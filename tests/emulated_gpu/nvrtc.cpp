@@ -1,6 +1,8 @@
 // The emulated NVRTC: kernels compiled by the host's compiler.
 #include <nvrtc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <string>
@@ -14,6 +16,9 @@ struct _nvrtcProgram {
 };
 
 namespace {
+
+/// What CUDA 13.0 compiles for.
+constexpr std::array kArchitectures{75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
 nvrtcResult size_of(nvrtcProgram program, const std::string& text, std::size_t* bytes,
                     std::size_t more) {
@@ -57,6 +62,18 @@ nvrtcResult nvrtcVersion(int* major, int* minor) {
   if (major == nullptr || minor == nullptr) return NVRTC_ERROR_INVALID_INPUT;
   *major = 13;
   *minor = 0;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+  if (count == nullptr) return NVRTC_ERROR_INVALID_INPUT;
+  *count = static_cast<int>(kArchitectures.size());
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetSupportedArchs(int* architectures) {
+  if (architectures == nullptr) return NVRTC_ERROR_INVALID_INPUT;
+  std::ranges::copy(kArchitectures, architectures);
   return NVRTC_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "gpu_config.h"
@@ -32,6 +33,34 @@ Ending run_with_signal(const TempDirectory& directory, const char* signal) {
 }
 
 }  // namespace
+
+TEST_CASE("steps that take long on a GPU are no job that stands still") {
+  const TempDirectory directory;
+  const std::string config = write_gpu_config(directory, "mesh: {data: 1, model: 1}", 64);
+  const Ending run =
+      run_job("export EMULATED_GPU_SLOW_PRODUCTS=100000\n" + program() +
+              fit(config, directory.file("run"), "fit.epochs=1 'stall_timeout=1.5 s'"));
+  CHECK_MESSAGE(run.exit_code == 0, run.output);
+}
+
+TEST_CASE("a GPU that cannot be used is told of, and device: auto takes the CPU instead") {
+  if (std::getenv("EMULATED_GPUS") == nullptr) return;  // a real one is what it is
+  const TempDirectory directory;
+  const std::string config = write_gpu_config(directory, "mesh: {data: 1, model: 1}", 8);
+  const auto train = [&](const std::string& capability, const std::string& device) {
+    const Ending run =
+        run_job("export EMULATED_GPU_CAPABILITY=" + capability + "\n" + program() +
+                fit(config, directory.file("run"), "--overwrite fit.epochs=1 --device " + device));
+    return fmt::format("{} {}", run.exit_code, run.output);
+  };
+  CHECK(contains(train("13.0", "cuda"), "2 meshwork: device cuda: GPU 0 ("));
+  CHECK(contains(train("13.0", "cuda"),
+                 "has compute capability 13.0, which NVRTC 13.0 does not know; install a newer"));
+  CHECK(contains(train("7.0", "cuda"), "has compute capability 7.0, 7.5 is needed"));
+  CHECK(contains(train("7.0", "auto"), "0 final loss="));
+  CHECK(contains(train("9.0", "auto"), "0 final loss="));
+  CHECK(contains(train("12.3", "cuda"), "0 final loss="));  // as code for 12.1
+}
 
 TEST_CASE("ranks on GPUs train as threads do, to the last bit, however they reach each other") {
   const TempDirectory directory;

@@ -12,6 +12,13 @@ Target cuda_target() {
 
 std::string convolution_library() { return "of its own: this program was built without CUDA"; }
 
+void check_product_library() { gpu_count(); }
+
+std::map<std::string, std::string> gpu_library_versions() {
+  gpu_count();
+  return {};
+}
+
 std::unique_ptr<Backend> make_cuda_backend(std::optional<int> /*gpu*/, Target /*target*/) {
   gpu_count();
   return nullptr;

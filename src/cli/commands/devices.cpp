@@ -93,7 +93,8 @@ std::vector<int> reached(const GpuInfo& gpu) {
 
 using Json = nlohmann::ordered_json;
 
-Json gpu_json(const GpuInfo& gpu, const std::string& products) {
+Json gpu_json(const GpuInfo& gpu, int number) {
+  if (!gpu.problem.empty()) return {{"problem", gpu.problem}};
   return {{"name", gpu.name},
           {"compute_capability", fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10)},
           {"multiprocessors", gpu.multiprocessors},
@@ -103,7 +104,7 @@ Json gpu_json(const GpuInfo& gpu, const std::string& products) {
           {"tensor_float_32", gpu.has_tensor_float32},
           {"reaches", reached(gpu)},
           {"shared_by_processes", gpu.is_shared_by_processes},
-          {"products", products}};
+          {"products", show_products(number)}};
 }
 
 /// Sizes in bytes; null where there is no limit, and no launcher.
@@ -126,7 +127,7 @@ Json machine_json(const DeviceDescription& machine, const Gpus& gpus) {
   json["gpus"] = Json::array();
   for (const GpuInfo& gpu : gpus.list) {
     const auto number = static_cast<int>(json["gpus"].size());
-    json["gpus"].push_back(gpu_json(gpu, show_products(number)));
+    json["gpus"].push_back(gpu_json(gpu, number));
   }
   json["gpu_convolutions"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_convolutions());
   json["nccl"] = gpus.list.empty() ? Json(nullptr) : Json(gpu_collectives());
@@ -138,6 +139,10 @@ void print_gpus(const Gpus& gpus) {
   if (!gpus.missing.empty()) fmt::print("  GPUs       none: {}\n", gpus.missing);
   for (std::size_t number = 0; number < gpus.list.size(); ++number) {
     const GpuInfo& gpu = gpus.list[number];
+    if (!gpu.problem.empty()) {
+      fmt::print("  GPU {}      not used: {}\n", number, gpu.problem);
+      continue;
+    }
     fmt::print("  GPU {}      {}, compute capability {}.{}, {} multiprocessors\n", number, gpu.name,
                gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors);
     fmt::print(

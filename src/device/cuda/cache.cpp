@@ -1,14 +1,15 @@
 #include "device/cuda/cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
+
+#include "base/file.h"
 
 namespace meshwork::cuda {
 
@@ -33,14 +34,25 @@ std::filesystem::path place_of(const std::string& key, const std::string& ending
   return folder / fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, ending);
 }
 
+/// What stands at the end of a file, of all before it.
+std::string digest_of(const std::string& content) {
+  return fmt::format("{:016x}", XXH3_64bits(content.data(), content.size()));
+}
+constexpr std::size_t kDigest = 16;
+
 }  // namespace
 
 std::optional<std::string> read_cached(const std::string& key, const std::string& ending) {
   std::ifstream file(place_of(key, ending), std::ios::binary);
   if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::ostringstream read;
+  read << file.rdbuf();
+  std::string text = std::move(read).str();
+  if (text.size() < kDigest) return std::nullopt;
+  const std::string digest = text.substr(text.size() - kDigest);
+  text.resize(text.size() - kDigest);
+  if (digest != digest_of(text)) return std::nullopt;  // cut off, or damaged
+  return text;
 }
 
 void keep_cached(const std::string& key, const std::string& ending, const std::string& content) {
@@ -49,17 +61,16 @@ void keep_cached(const std::string& key, const std::string& ending, const std::s
   std::error_code ignored;
   std::filesystem::create_directories(place.parent_path(), ignored);
   // Under a name of its own first: other processes, and other threads, find all of it or nothing.
-  static std::atomic<int> number = 0;
-  const std::filesystem::path written = fmt::format("{}.{}.{}", place.string(), getpid(), number++);
-  {
-    std::ofstream file(written, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    if (!file.flush()) {
-      std::filesystem::remove(written, ignored);
-      return;
-    }
+  const std::string written = partial_name(place.string());
+  try {
+    File file = File::create(written);
+    file.append(content);
+    file.append(digest_of(content));
+    file.close();
+    std::filesystem::rename(written, place);
+  } catch (const std::exception&) {
+    std::filesystem::remove(written, ignored);
   }
-  std::filesystem::rename(written, place, ignored);
 }
 
 }  // namespace meshwork::cuda

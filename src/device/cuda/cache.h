@@ -9,8 +9,9 @@ namespace meshwork::cuda {
 /// in XDG_CACHE_HOME or ~/.cache; "" where there is none of these.
 std::string cache_folder();
 
-/// What was compiled for GPUs, kept as a file there; where it cannot be written, every process
-/// compiles anew. `key` says all that it is made of, `ending` what it is: ".cubin".
+/// What was compiled for GPUs, kept as a file there with its digest: one that is damaged is as
+/// none. Where it cannot be written, every process compiles anew. `key` says all that it is made
+/// of, `ending` what it is: ".cubin".
 std::optional<std::string> read_cached(const std::string& key, const std::string& ending);
 void keep_cached(const std::string& key, const std::string& ending, const std::string& content);
 

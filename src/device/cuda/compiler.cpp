@@ -2,10 +2,12 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -24,8 +26,10 @@ namespace {
   MW_FUNCTION(nvrtcDestroyProgram) \
   MW_FUNCTION(nvrtcGetCUBIN) \
   MW_FUNCTION(nvrtcGetCUBINSize) \
+  MW_FUNCTION(nvrtcGetNumSupportedArchs) \
   MW_FUNCTION(nvrtcGetProgramLog) \
   MW_FUNCTION(nvrtcGetProgramLogSize) \
+  MW_FUNCTION(nvrtcGetSupportedArchs) \
   MW_FUNCTION(nvrtcVersion)
 // clang-format on
 
@@ -52,8 +56,8 @@ const Nvrtc& nvrtc() {
 
 /// No fused multiplication and addition, and numbers below float32's normal range as zero: the bits
 /// of the CPU.
-std::array<std::string, 4> options(int capability) {
-  return {fmt::format("--gpu-architecture=sm_{}", capability), "--std=c++17", "--fmad=false",
+std::array<std::string, 4> options(int architecture) {
+  return {fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17", "--fmad=false",
           "--ftz=true"};
 }
 
@@ -70,8 +74,8 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  bool compile(int capability) {
-    const auto given = options(capability);
+  bool compile(int architecture) {
+    const auto given = options(architecture);
     std::array<const char*, given.size()> words{};
     for (std::size_t i = 0; i < given.size(); ++i) words[i] = given[i].c_str();
     return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data()) ==
@@ -95,25 +99,23 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
-std::string compile(const std::string& name, const std::string& text, int capability) {
+std::string compile(const std::string& name, const std::string& text, int architecture) {
   Program program(name, text);
-  const bool is_compiled = program.compile(capability);
+  const bool is_compiled = program.compile(architecture);
   MW_CHECK(is_compiled, "kernels of '{}' do not compile:\n{}\n{}", name, program.log(), text);
   return program.code();
 }
 
 /// All that the code of this text depends on.
-std::string key_of(const std::string& text, int capability) {
-  int major = 0, minor = 0;
-  nvrtc().nvrtcVersion(&major, &minor);
-  std::string key = fmt::format("{}.{}\n", major, minor);
-  for (const std::string& option : options(capability)) key += option + "\n";
+std::string key_of(const std::string& text, int architecture) {
+  std::string key = compiler_version() + "\n";
+  for (const std::string& option : options(architecture)) key += option + "\n";
   return key + text;
 }
 
 std::string compile_and_keep(const std::string& key, const std::string& name,
-                             const std::string& text, int capability) {
-  std::string code = compile(name, text, capability);
+                             const std::string& text, int architecture) {
+  std::string code = compile(name, text, architecture);
   keep_cached(key, ".cubin", code);
   return code;
 }
@@ -133,14 +135,33 @@ CUresult load(const std::string& code, CUmodule& module) {
 
 void check_compiler() { nvrtc(); }
 
-Compilation::Compilation(Source source, int capability)
+std::string compiler_version() {
+  int major = 0, minor = 0;
+  nvrtc().nvrtcVersion(&major, &minor);
+  return fmt::format("{}.{}", major, minor);
+}
+
+int architecture_for(int capability) {
+  int count = 0;
+  done(nvrtc().nvrtcGetNumSupportedArchs(&count));
+  std::vector<int> known(static_cast<std::size_t>(count));
+  done(nvrtc().nvrtcGetSupportedArchs(known.data()));
+  int newest = 0;
+  for (const int architecture : known) {
+    const bool runs = architecture / 10 == capability / 10 && architecture <= capability;
+    if (runs) newest = std::max(newest, architecture);
+  }
+  return newest;
+}
+
+Compilation::Compilation(Source source, int architecture)
     : text_(std::string(kPrelude) + source.defines + source.text),
       name_(std::move(source.name)),
-      capability_(capability) {
-  const auto find_or_compile = [text = text_, name = name_, capability]() -> Code {
-    const std::string key = key_of(text, capability);
+      architecture_(architecture) {
+  const auto find_or_compile = [text = text_, name = name_, architecture]() -> Code {
+    const std::string key = key_of(text, architecture);
     if (auto kept = read_cached(key, ".cubin")) return {std::move(*kept), true};
-    return {compile_and_keep(key, name, text, capability)};
+    return {compile_and_keep(key, name, text, architecture)};
   };
   const auto task = std::make_shared<std::packaged_task<Code()>>(find_or_compile);
   code_ = task->get_future().share();
@@ -154,7 +175,7 @@ CUmodule Compilation::load() const {
   if (result == CUDA_SUCCESS) return module;
   if (!code.is_kept) check(result, fmt::format("loading kernels of '{}'", name_));
   const std::string binary =
-      compile_and_keep(key_of(text_, capability_), name_, text_, capability_);
+      compile_and_keep(key_of(text_, architecture_), name_, text_, architecture_);
   check(meshwork::cuda::load(binary, module), fmt::format("loading kernels of '{}'", name_));
   return module;
 }

@@ -10,12 +10,17 @@ namespace meshwork::cuda {
 
 /// Opens NVRTC, the compiler. Throws a configuration Error where it is missing.
 void check_compiler();
+std::string compiler_version();  ///< "13.0"
 
-/// A source that is compiled for GPUs of a compute capability (90: 9.0) by other threads, as many
-/// at a time as there are cores. What was compiled is kept (cache.h).
+/// What code for GPUs of a compute capability (90: 9.0) is compiled for: the newest architecture of
+/// that generation that NVRTC knows and that they run. 0: it knows none.
+int architecture_for(int capability);
+
+/// A source that is compiled for an architecture by other threads, as many at a time as there are
+/// cores. What was compiled is kept (cache.h).
 class Compilation {
  public:
-  Compilation(Source source, int capability);
+  Compilation(Source source, int architecture);
 
   /// Loads it into the context of the calling thread, after a wait until it is compiled.
   CUmodule load() const;
@@ -28,7 +33,7 @@ class Compilation {
 
   std::string text_;
   std::string name_;
-  int capability_;
+  int architecture_;
   std::shared_future<Code> code_;
 };
 

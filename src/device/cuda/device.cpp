@@ -94,23 +94,50 @@ int gpu_of_device(int device) {
   return (launch.by_mpirun ? launch.local_rank : device) % gpu_count();
 }
 
+void check_gpus() {
+  const int count = Gpu::count();
+  for (int number = 0; number < std::max(count, 1); ++number) {
+    try {
+      return Gpu::check(number);
+    } catch (const Error&) {
+      if (number + 1 >= count) throw;
+    }
+  }
+}
+
+namespace {
+
+GpuInfo describe(Gpu& gpu) {
+  return {.name = gpu.name(),
+          .capability = gpu.capability(),
+          .memory = gpu.memory(),
+          .free_memory = memory_of(gpu).available,
+          .multiprocessors = gpu.multiprocessors(),
+          .flops = gpu.flops(),
+          .has_tensor_float32 = gpu.has_tensor_float32(),
+          .reaches = {},
+          .is_shared_by_processes = gpu.is_shared_by_processes(),
+          .problem = ""};
+}
+
+}  // namespace
+
 std::vector<GpuInfo> gpus() {
+  check_gpus();
   std::vector<GpuInfo> list;
   for (int number = 0; number < Gpu::count(); ++number) {
-    Gpu& gpu = Gpu::open(number);
-    GpuInfo info{.name = gpu.name(),
-                 .capability = gpu.capability(),
-                 .memory = gpu.memory(),
-                 .free_memory = memory_of(gpu).available,
-                 .multiprocessors = gpu.multiprocessors(),
-                 .flops = gpu.flops(),
-                 .has_tensor_float32 = gpu.has_tensor_float32(),
-                 .reaches = {},
-                 .is_shared_by_processes = gpu.is_shared_by_processes()};
-    for (int other = 0; other < Gpu::count(); ++other) {
-      info.reaches.push_back(gpu.reach(Gpu::open(other)));
+    try {
+      list.push_back(describe(Gpu::open(number)));
+    } catch (const Error& error) {
+      list.emplace_back().problem = error.what();
     }
-    list.push_back(std::move(info));
+  }
+  for (int from = 0; from < Gpu::count(); ++from) {
+    for (int to = 0; to < Gpu::count(); ++to) {
+      GpuInfo& info = list[static_cast<std::size_t>(from)];
+      const bool opens = info.problem.empty() && list[static_cast<std::size_t>(to)].problem.empty();
+      info.reaches.push_back(opens && Gpu::open(from).reach(Gpu::open(to)));
+    }
   }
   return list;
 }

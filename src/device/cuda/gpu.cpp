@@ -34,7 +34,7 @@ constexpr int kOldestCapability = 75;
 
 GpuId id_of(CUdevice device) {
   CUuuid uuid{};
-  check(driver().cuDeviceGetUuid(&uuid, device), "reading the GPU's number");
+  cuda::check(driver().cuDeviceGetUuid(&uuid, device), "reading the GPU's number");
   GpuId id{};
   static_assert(sizeof id == sizeof uuid.bytes);
   std::memcpy(id.data(), uuid.bytes, sizeof id);
@@ -45,7 +45,7 @@ GpuId id_of(CUdevice device) {
 
 int Gpu::count() {
   int count = 0;
-  check(driver().cuDeviceGetCount(&count), "counting GPUs");
+  cuda::check(driver().cuDeviceGetCount(&count), "counting GPUs");
   return count;
 }
 
@@ -54,7 +54,11 @@ Gpu& Gpu::open(int number) {
   static std::map<int, std::unique_ptr<Gpu>> opened;
   const std::lock_guard lock(mutex);
   std::unique_ptr<Gpu>& gpu = opened[number];
-  if (gpu == nullptr) gpu.reset(new Gpu(number));
+  if (gpu == nullptr) {
+    std::unique_ptr<Gpu> mine(new Gpu(number));
+    mine->open_context();
+    gpu = std::move(mine);
+  }
   return *gpu;
 }
 
@@ -63,9 +67,10 @@ Gpu::Gpu(int number) : number_(number) {
     fail("device cuda: there is no GPU {}; this machine shows {}", number, count());
   }
   check_compiler();
-  check(driver().cuDeviceGet(&device_, number), "opening the GPU");
+  cuda::check(driver().cuDeviceGet(&device_, number), "opening the GPU");
   std::array<char, 256> name{};
-  check(driver().cuDeviceGetName(name.data(), name.size(), device_), "reading the GPU's name");
+  cuda::check(driver().cuDeviceGetName(name.data(), name.size(), device_),
+              "reading the GPU's name");
   name_ = name.data();
   capability_ = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -76,16 +81,27 @@ Gpu::Gpu(int number) : number_(number) {
         number, name_, capability_ / 10, capability_ % 10, kOldestCapability / 10,
         kOldestCapability % 10);
   }
+  architecture_ = architecture_for(capability_);
+  if (architecture_ == 0) {
+    fail(
+        "device cuda: GPU {} ({}) has compute capability {}.{}, which NVRTC {} does not know; "
+        "install a newer NVRTC of CUDA 13, take another GPU with CUDA_VISIBLE_DEVICES, or say "
+        "device: cpu",
+        number, name_, capability_ / 10, capability_ % 10, compiler_version());
+  }
   std::size_t bytes = 0;
-  check(driver().cuDeviceTotalMem(&bytes, device_), "reading the GPU's memory");
+  cuda::check(driver().cuDeviceTotalMem(&bytes, device_), "reading the GPU's memory");
   memory_ = static_cast<std::int64_t>(bytes);
   multiprocessors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
+}
+
+void Gpu::open_context() {
+  cuda::check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
 }
 
 int Gpu::attribute(CUdevice_attribute attribute) const {
   int value = 0;
-  check(driver().cuDeviceGetAttribute(&value, attribute, device_), "asking the GPU");
+  cuda::check(driver().cuDeviceGetAttribute(&value, attribute, device_), "asking the GPU");
   return value;
 }
 
@@ -99,7 +115,7 @@ double Gpu::flops() const {
 void Gpu::make_current() const {
   thread_local const Gpu* current = nullptr;
   if (current == this) return;
-  check(driver().cuCtxSetCurrent(context_), "turning to the GPU");
+  cuda::check(driver().cuCtxSetCurrent(context_), "turning to the GPU");
   current = this;
 }
 
@@ -108,7 +124,7 @@ Function Gpu::function(const Source& source, const std::string& kernel) {
   std::shared_ptr<Module>& module = modules_[source.defines + source.text];
   if (module == nullptr) {
     module = std::make_shared<Module>();
-    module->compilation.emplace(source, capability_);
+    module->compilation.emplace(source, architecture_);
   }
   std::shared_ptr<Kernel>& found = module->kernels[kernel];
   if (found == nullptr) {
@@ -136,8 +152,8 @@ CUfunction Gpu::load(Kernel& kernel) {
     module.compilation.reset();
   }
   CUfunction function = nullptr;
-  check(driver().cuModuleGetFunction(&function, module.loaded, kernel.name.c_str()),
-        fmt::format("finding kernel '{}'", kernel.name));
+  cuda::check(driver().cuModuleGetFunction(&function, module.loaded, kernel.name.c_str()),
+              fmt::format("finding kernel '{}'", kernel.name));
   kernel.loaded = function;
   return function;
 }
@@ -156,7 +172,7 @@ bool Gpu::reach(const Gpu& other) {
   const auto known = reached_.find(other.number_);
   if (known != reached_.end()) return known->second;
   int can = 0;
-  check(driver().cuDeviceCanAccessPeer(&can, device_, other.device_), "asking for a link");
+  cuda::check(driver().cuDeviceCanAccessPeer(&can, device_, other.device_), "asking for a link");
   if (can != 0) {
     const CUresult result = driver().cuCtxEnablePeerAccess(other.context_, 0);
     can = static_cast<int>(result == CUDA_SUCCESS ||
@@ -174,11 +190,11 @@ bool Gpu::is_shared_by_processes() const {
 bool Gpu::has_link_to(const GpuId& other) const {
   for (int number = 0; number < count(); ++number) {
     CUdevice device = 0;
-    check(driver().cuDeviceGet(&device, number), "looking for a GPU");
+    cuda::check(driver().cuDeviceGet(&device, number), "looking for a GPU");
     if (id_of(device) != other) continue;
     int can = 0;
     if (device == device_) return true;
-    check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
+    cuda::check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
     return can != 0;
   }
   return true;  // who opens its memory will see: it is hidden from this process

@@ -25,8 +25,10 @@ using GpuId = std::array<std::int64_t, 2>;
 class Gpu {
  public:
   /// Number `number` of those that CUDA_VISIBLE_DEVICES leaves. Throws a configuration Error where
-  /// it is not there, or is too old.
+  /// it is not there, too old, or too new for NVRTC.
   static Gpu& open(int number);
+  /// Throws the same, and opens none.
+  static void check(int number) { Gpu{number}; }
   static int count();
 
   int number() const { return number_; }
@@ -61,6 +63,7 @@ class Gpu {
   friend class Function;
 
   explicit Gpu(int number);
+  void open_context();
   CUfunction load(Kernel& kernel);
   int attribute(CUdevice_attribute attribute) const;
 
@@ -72,6 +75,7 @@ class Gpu {
   std::int64_t memory_ = 0;
   int multiprocessors_ = 0;
   int capability_ = 0;
+  int architecture_ = 0;                                    ///< that code is compiled for
   std::mutex mutex_;                                        ///< of what follows
   std::map<std::string, std::shared_ptr<Module>> modules_;  ///< by what is compiled
   std::vector<std::shared_ptr<Kernel>> asked_for_;          ///< and not loaded

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "device/cuda/cache.h"
 
 namespace meshwork::cuda::cudnn {
@@ -37,8 +38,16 @@ Session* Session::of(CudaStream& stream) {
     if (session == nullptr) session = std::make_unique<Session>(stream.gpu());
     session->turn_to(stream);
     return session.get();
-  } catch (const Error&) {
-    return nullptr;  // a library that does not fit the driver, or lacks its parts
+  } catch (const Error& error) {
+    // A library that does not fit the driver, or lacks its parts.
+    static std::once_flag told;
+    std::call_once(told, [&] {
+      say(
+          fmt::format("warning: {}; kernels of Meshwork's own compute convolutions and attention, "
+                      "slower and with other last bits",
+                      error.what()));
+    });
+    return nullptr;
   }
 }
 

@@ -3,7 +3,9 @@
 #include <map>
 #include <mutex>
 
+#include "backend/cuda_libraries.h"
 #include "base/error.h"
+#include "device/cuda/compiler.h"
 #include "device/cuda/library.h"
 
 namespace meshwork::cuda::products {
@@ -46,3 +48,15 @@ void check(cublasStatus_t status, std::string_view what) {
 }
 
 }  // namespace meshwork::cuda::products
+
+namespace meshwork {
+
+void check_product_library() { cuda::products::cublaslt(); }
+
+std::map<std::string, std::string> gpu_library_versions() {
+  return {{"cublaslt", std::to_string(cuda::products::cublaslt().cublasLtGetVersion())},
+          {"cudnn", convolution_library()},
+          {"nvrtc", cuda::compiler_version()}};
+}
+
+}  // namespace meshwork
