@@ -43,8 +43,7 @@ std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
   options.add({.name = "--dump",
                .help = "print the program for device 0 after a pass of the compiler and stop: " +
                        join(pass_names(), ", "),
-               .value = "STAGE",
-               .if_empty = "no stage given"},
+               .value = "STAGE"},
               arguments->dump);
   options.add_flag("--time-passes",
                    "print how long each pass of the compiler took, at the end, to stderr",

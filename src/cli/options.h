@@ -18,7 +18,7 @@ struct OptionText {
   std::string value;  ///< what stands for the value in the help: "DIR"
   bool is_required = false;
   std::vector<std::string> choices = {};  ///< empty: any text
-  std::string if_empty = {};              ///< what is wrong with an empty text; "" if nothing is
+  bool may_be_empty = false;              ///< or an empty text is an Error: $NAME was not set
 };
 
 /// The options that a command takes. The parse fills the places they are given, which must live

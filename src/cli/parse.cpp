@@ -127,9 +127,9 @@ void Options::add_flag(const std::string& name, const std::string& help, bool& g
 void Options::add(const OptionText& text, std::string& value) {
   CLI::Option* option = add_to(app_, text, value);
   if (!text.choices.empty()) option->check(CLI::IsMember(text.choices));
-  if (text.if_empty.empty()) return;
-  const auto error = [wrong = text.if_empty](const std::string& word) {
-    return word.empty() ? wrong : "";
+  if (text.may_be_empty) return;
+  const auto error = [what = text.value](const std::string& word) {
+    return word.empty() ? fmt::format("is empty; give {}, or leave it out", what) : "";
   };
   option->check(CLI::Validator(error, ""));
 }

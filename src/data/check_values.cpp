@@ -66,7 +66,13 @@ void check_finite(const Field& field, std::int64_t sample, std::int64_t count,
   }
 }
 
-[[noreturn]] void fail_label(const Field& field, std::int64_t sample, std::int32_t label) {
+/// Whether numbers of a class are read as float32, which holds any number.
+bool are_float_labels(const Field& field) {
+  return field.conversion.dtype == DType::kFloat32 && field.normalization.empty() &&
+         field.label_limit > 0;
+}
+
+[[noreturn]] void fail_label(const Field& field, std::int64_t sample, double label) {
   const SamplePlace place = field.source->place_of(sample);
   if (field.table_rows > 0) {
     fail(ExitCode::kFile,
@@ -78,6 +84,12 @@ void check_finite(const Field& field, std::int64_t sample, std::int64_t count,
          "{}: {} {}: a label is -1, which stands for none; give the loss `ignore_class: -1`",
          place.name, place.what, place.sample);
   }
+  if (field.classes == 0 && label != std::floor(label)) {
+    fail(ExitCode::kFile,
+         "{}: {} {}: label {} is no whole number, but the loss wants the number of a class; mend "
+         "the data, or take another loss",
+         place.name, place.what, place.sample, label);
+  }
   if (field.classes == 0) {
     fail(ExitCode::kFile,
          "{}: {} {}: label {} is not in 0..{}, the classes of the model's output; mend the "
@@ -88,13 +100,34 @@ void check_finite(const Field& field, std::int64_t sample, std::int64_t count,
        place.name, place.what, place.sample, label, field.classes - 1);
 }
 
+constexpr std::int64_t kChunk = 1024;
+
+void check_float_labels(const Field& field, std::int64_t sample, std::int64_t count,
+                        const std::byte* stored) {
+  std::array<float, kChunk> values;
+  const DType dtype = field.source->info().dtype;
+  const auto limit = static_cast<float>(field.label_limit);
+  for (std::int64_t done = 0; done < count; done += kChunk) {
+    const std::int64_t some = std::min(kChunk, count - done);
+    convert_elements(stored + done * static_cast<std::int64_t>(size_of(dtype)), dtype, some,
+                     field.conversion, values.data());
+    for (std::int64_t i = 0; i < some; ++i) {
+      const float label = values[static_cast<std::size_t>(i)];
+      const bool is_ignored =
+          field.ignored_label && label == static_cast<float>(*field.ignored_label);
+      if ((label == std::floor(label) && label >= 0 && label < limit) || is_ignored) continue;
+      fail_label(field, sample + (done + i) / elements_of(field), static_cast<double>(label));
+    }
+  }
+}
+
 }  // namespace
 
 void check_values(const Field& field, std::int64_t sample, std::int64_t count,
                   const std::byte* stored) {
-  if (may_overflow(field)) return check_finite(field, sample, count, stored);
+  if (may_overflow(field)) check_finite(field, sample, count, stored);
+  if (are_float_labels(field)) check_float_labels(field, sample, count, stored);
   if (!needs_check(field)) return;
-  constexpr std::int64_t kChunk = 1024;
   std::array<std::int32_t, kChunk> values;
   const DType dtype = field.source->info().dtype;
   const auto size = static_cast<std::int64_t>(size_of(dtype));

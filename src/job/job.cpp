@@ -139,7 +139,7 @@ data::Split with_class_ranges(const Job& job, data::Split split) {
   const auto ranges = class_ranges(job.config, signature_of(split));
   for (data::Field& field : split.fields) {
     const auto range = ranges.find(field.name);
-    if (range == ranges.end() || field.dtype != DType::kInt32) continue;
+    if (range == ranges.end()) continue;
     field.label_limit = range->second.count;
     field.ignored_label = range->second.ignored;
     data::check_vocabulary(field);

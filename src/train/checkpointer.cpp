@@ -9,6 +9,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "comm/collectively.h"
+#include "config/standalone.h"
 #include "job/same_model.h"
 
 namespace fs = std::filesystem;
@@ -64,7 +65,7 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
       directory_(directory.checkpoints()),
       fallback_(fallback_of(config, directory)),
       say_(std::move(say)) {
-  index_.config = config.text;
+  index_.config = config::standalone_text(config);
   index_.metadata = model_metadata(config);
 }
 

@@ -161,11 +161,27 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   return result;
 }
 
+/// Throws an Error where the run would write its own configuration over the file that it was given,
+/// which no run has written.
+void check_not_overwritten(const std::string& config, const std::string& run_directory) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  if (fs::exists(run_directory + "/run.json", code)) return;
+  if (!fs::equivalent(config, run_directory + "/config.yaml", code)) return;
+  fail(
+      "{}: a run writes its own config.yaml to its directory, over this one; set run_directory to "
+      "another folder, or give this file another name",
+      config);
+}
+
 }  // namespace
 
 FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
   check_same_job(job, *world.hosts);
   const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
+  collectively(*world.hosts, [&] {
+    if (world.hosts->rank() == 0) check_not_overwritten(job.config.file, directory.path());
+  });
   std::optional<RunRecord> record;
   try {
     Session session = watched_session(job, world, directory.path());
@@ -177,10 +193,11 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
     });
     FitResult result = session.with_place_of_failure(
         [&] { return train(session, directory, options, record ? &*record : nullptr, out); });
-    if (record) result.record = record->line();
+    if (record && options.on_record) options.on_record(record->line());
     return result;
   } catch (const Error& error) {
     if (record) record->fail(error.code(), error.what());
+    if (record && options.on_record) options.on_record(record->line());
     throw;
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -21,6 +22,8 @@ struct FitOptions {
   std::optional<config::PathPattern> skip_mismatch = {};
   Rerun rerun = Rerun::kRefuse;  ///< what to do where a run has left something
   std::string command = {};      ///< for run.json: what the user has typed
+  /// Told run.json as one line, on the first device, when the run has ended, however it did.
+  std::function<void(const std::string& line)> on_record = {};
 };
 
 /// What a run ends with.
@@ -29,7 +32,6 @@ struct FitResult {
   std::uint64_t digest = 0;
   /// Of a run that a signal ended before its time, what to say; "" for one that went to its end.
   std::string stopped = {};
-  std::string record = {};  ///< run.json as one line, on the first device
 };
 
 /// Checks the callbacks of a job, and adds all programs that training runs.

@@ -119,7 +119,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       pulse_(session.hosts()),
       saved_at_(steady_seconds()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
-  training_.learning_rate = static_cast<float>(rate(0));
+  configured_rate_ = training_.learning_rate = static_cast<float>(rate(0));
   if (schedule_of(config_.compile->optimizer)) schedule_ = rate;
   if (session.job().validation) evaluator_.emplace(session, validation_part(session.job()));
   has_batch_callbacks_ =

@@ -67,6 +67,7 @@ class Trainer {
   Snapshot snapshot(bool is_best);
   void restore(const Checkpoint& checkpoint);
   void restore_callbacks(const Checkpoint& checkpoint);
+  void restore_rate(double rate, std::optional<double> configured);
   void save(bool is_best = false);
   void save_after_epoch();
   bool is_best();
@@ -81,6 +82,7 @@ class Trainer {
   std::vector<std::unique_ptr<Callback>> callbacks_;
   std::vector<KnownLog> known_logs_;
   std::optional<RunLogs> files_;      ///< of the first device
+  float configured_rate_ = 0;         ///< the learning rate of the configuration, at its start
   std::optional<Schedule> schedule_;  ///< of the optimizer; none: the rate is training_'s
   Runner runner_;
   std::int64_t steps_ = 0;  ///< of this run, those before it was resumed included

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_dump.h"
 #include "comm/collectively.h"
+#include "config/standalone.h"
 #include "job/node_memory.h"
 #include "machine/signals.h"
 #include "state/json_integer.h"
@@ -142,6 +143,7 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"epoch", epoch_},
                    {"step", step_},
                    {"learning_rate", number_to_json(static_cast<double>(training_.learning_rate))},
+                   {"configured_rate", number_to_json(static_cast<double>(configured_rate_))},
                    {"stop", training_.stop},
                    {"logs", logs_to_json(logs_)},
                    {"means", runner_.state()},
@@ -168,12 +170,26 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   logs_ = position.logs;
   if (checkpointer_) checkpointer_->set_best(position.best);
   read_state(checkpoint, [&](const Json& state) {
-    training_.learning_rate = static_cast<float>(number_of(state.at("learning_rate")));
+    const auto configured = state.find("configured_rate");
+    restore_rate(number_of(state.at("learning_rate")),
+                 configured == state.end() ? std::nullopt : optional_number_of(*configured));
     training_.stop = state.at("stop").get<bool>();
     best_ = optional_number_of(state.at("best"));
     runner_.restore(state.at("means"));
     pace_ = {state.at("seconds").get<double>(), state.at("samples").get<double>()};
   });
+}
+
+/// The rate that the run has come to, unless the configuration now says another than it did then.
+void Trainer::restore_rate(double rate, std::optional<double> configured) {
+  if (!configured || static_cast<float>(*configured) == configured_rate_) {
+    training_.learning_rate = static_cast<float>(rate);
+  } else if (!schedule_) {
+    training_.say(
+        fmt::format("goes on with the learning rate {:.9g} of the configuration; it was "
+                    "{:.9g}",
+                    configured_rate_, rate));
+  }
 }
 
 void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
@@ -202,7 +218,7 @@ void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resume
     directory.remove_old();
     const std::string warning = check_space(session_, directory.path());
     if (!warning.empty()) training_.say(warning);
-    replace_file(directory.path() + "/config.yaml", config_.text);
+    replace_file(directory.path() + "/config.yaml", config::standalone_text(config_));
     const Json old =
         resumed == nullptr
             ? Json::object()

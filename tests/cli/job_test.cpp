@@ -264,7 +264,10 @@ TEST_CASE("--dump prints a stage and runs nothing") {
   CHECK(!folder.has("run"));
   CHECK(complaint(folder, "fit c.yaml --dump plam", 2) ==
         "--dump: no stage 'plam'; nearest: 'plan'");
-  CHECK(complaint(folder, "fit c.yaml --dump ''", 2) == "--dump: no stage given; see --help");
+  CHECK(complaint(folder, "fit c.yaml --dump ''", 2) ==
+        "--dump: is empty; give STAGE, or leave it out; see --help");
+  CHECK(complaint(folder, "fit c.yaml --from ''", 2) ==
+        "--from: is empty; give DIR, or leave it out; see --help");
   CHECK(complaint(folder, "fit c.yaml --verbose 3", 2).starts_with("--verbose: "));
 }
 

@@ -63,6 +63,57 @@ TEST_CASE("run.json of a run that fails says why") {
   CHECK(record.at("message") == why);
 }
 
+TEST_CASE("with --json a run that fails prints its record, too") {
+  const JobFolder folder;
+  const Finished run =
+      folder.run("fit c.yaml --json 'compile.optimizer={SGD: {learning_rate: 1e30}}'");
+  CHECK(run.exit_code == 1);
+  CHECK(Json::parse(run.out).at("status") == "failed");
+}
+
+TEST_CASE("labels that are floats are checked like others") {
+  const JobFolder folder;
+  const auto why = [&](const std::string& labels) {
+    folder.write("t.csv", "a,b,c,label\n1,2,3,0\n4,5,6," + labels + "\n");
+    return complaint(folder,
+                     "fit c.yaml --verbose 0 --overwrite fit.validation=false "
+                     "'dataset={name: t, format: csv, splits: {train: t.csv}, y: {columns: -1}}'",
+                     3);
+  };
+  CHECK(why("5").find("sample 1: label 5 is not in 0..4, the classes") != std::string::npos);
+  CHECK(why("-1").find("sample 1: a label is -1, which stands for none") != std::string::npos);
+  CHECK(why("1.5").find("sample 1: label 1.5 is no whole number, but the loss wants the number "
+                        "of a class") != std::string::npos);
+}
+
+TEST_CASE("a run writes over no file that it was given") {
+  const JobFolder folder;
+  std::filesystem::create_directory(folder.path / "exp");
+  folder.write("exp/config.yaml", std::string("# mine\n") + kTinyConfig);
+  CHECK(complaint(folder, "fit exp/config.yaml --verbose 0 run_directory=exp", 2) ==
+        "exp/config.yaml: a run writes its own config.yaml to its directory, over this one; set "
+        "run_directory to another folder, or give this file another name");
+  CHECK(folder.read("exp/config.yaml").starts_with("# mine\n"));
+}
+
+TEST_CASE("what a run has written needs no description of its data") {
+  const JobFolder folder;
+  std::filesystem::create_directory(folder.path / "data");
+  folder.write("data/t.csv", "a,b,c,label\n1,2,3,0\n4,5,6,1\n");
+  folder.write("data/t.yaml",
+               "format: csv\nsplits: {train: t.csv, test: t.csv}\ny: {columns: label}\n");
+  const std::string job = " c.yaml --verbose 0 fit.validation=false dataset=data/t.yaml";
+  const std::string trained = output(folder, "fit" + job);
+  output(folder, "export run --output w.npz");
+  output(folder, "export run/checkpoints/step-2 --output w2.npz");
+  CHECK(output(folder, "evaluate run/config.yaml --from run --verbose 0") ==
+        output(folder, "evaluate" + job + " --from run"));
+  CHECK(output(folder, "fit run/config.yaml --resume --verbose 0") == trained);
+  // New data have no label.
+  folder.write("data/new.csv", "c,b,a\n1,2,3\n");
+  output(folder, "predict" + job + " --from run --split test 'dataset.splits={test: new.csv}'");
+}
+
 TEST_CASE("labels that are no class are an error with the number of the sample") {
   const JobFolder folder;
   const std::string bad = "'dataset.splits.train.y={integers: [20], below: 9}'";

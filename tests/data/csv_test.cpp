@@ -79,6 +79,43 @@ TEST_CASE("csv fields by name, by index, and the rest") {
   CHECK(floats(packed.split("train"), "x") == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("csv columns that no field names stand in the order of the first file") {
+  const TempDir dir;
+  dir.write("a.csv", "p,q,y\n1,2,0\n");
+  dir.write("b.csv", "q,y,p\n4,1,3\n");
+  dir.write("other.csv", "q,y,z\n4,1,3\n");
+  dir.write("more.csv", "q,p,y,z\n4,1,3,5\n");
+  dir.write("twice.csv", "q,p,y,p\n4,1,3,5\n");
+  const auto opened = [&](const std::string& splits) {
+    return dataset(dir, "{format: csv, splits: {" + splits + "}, y: {columns: y}}");
+  };
+  const data::Dataset both = opened("train: a.csv, test: b.csv");
+  CHECK(floats(both.split("test"), "x") == std::vector<float>{3, 4});
+  CHECK(floats(both.split("test"), "y") == std::vector<float>{1});
+  CHECK(floats(both.split("train"), "x") == std::vector<float>{1, 2});
+  CHECK(floats(opened("train: [b.csv, a.csv]").split("train"), "x") ==
+        std::vector<float>{4, 3, 2, 1});
+  CHECK(floats(opened("train: gone.csv, test: b.csv").split("test"), "x") ==
+        std::vector<float>{4, 3});
+  const auto why = [&](const std::string& file) {
+    return error_of([&] { opened("train: a.csv, test: " + file).split("test"); }, ExitCode::kFile);
+  };
+  CHECK(contains(why("other.csv"), "other.csv: no column 'p', which " + dir.file("a.csv") +
+                                       " has; name the field's columns"));
+  CHECK(contains(why("more.csv"), "more.csv: column 'z', which " + dir.file("a.csv") +
+                                      " has not; name the field's columns"));
+  CHECK(contains(why("twice.csv"), "twice.csv: more than one column 'p'"));
+  CHECK(contains(error_of(
+                     [&] {
+                       dataset(dir,
+                               "{format: csv, splits: {train: twice.csv}, x: "
+                               "{columns: [p]}, y: {columns: y}}")
+                           .split("train");
+                     },
+                     ExitCode::kFile),
+                 "has several columns 'p'; give the index of one, from 0"));
+}
+
 TEST_CASE("csv errors name file, line, column and value") {
   const TempDir dir;
   const std::string description = "{format: csv, splits: {train: {x: t.csv}}}";

@@ -168,6 +168,31 @@ TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
   }
 }
 
+TEST_CASE("a resumed run takes the learning rate that the configuration now says") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& rate) {
+    return text_of(fmt::format("{{SGD: {{learning_rate: {}}}}}", rate),
+                   "batch_size: 8, epochs: 4, log_steps: true, callbacks: ["
+                   "ReduceLROnPlateau: {monitor: loss, factor: 0.5, patience: 0, min_delta: 9}]") +
+           "checkpoint: {every: 1 step, keep: 100}\n";
+  };
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  const Outcome whole = fit_on(text("0.05"), "1x1", full);
+  REQUIRE(whole.error == "");
+  const auto resumed = [&](const std::string& rate) {
+    cut_off(full, cut, 5);
+    const Outcome run = resume(text(rate), "1x1", cut);
+    CHECK(run.error == "");
+    return run.result.digest;
+  };
+  CHECK(resumed("0.05") == whole.result.digest);
+  CHECK(resumed("0.06") != whole.result.digest);
+  // And keeps it where it is resumed again.
+  const std::uint64_t other = resumed("0.06");
+  cut_off(cut, directory.file("again"), 8);
+  CHECK(resume(text("0.06"), "1x1", directory.file("again")).result.digest == other);
+}
+
 TEST_CASE("the last ones are kept, and the best one") {
   const TempDirectory directory;
   const auto kept = [&](const std::string& checkpoint, const std::string& rate = "0.05") {

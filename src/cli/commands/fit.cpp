@@ -103,6 +103,9 @@ ExitCode run(const FitArguments& arguments) {
                      .weights_only = arguments.weights_only,
                      .rerun = rerun_of(arguments, job.config),
                      .command = command_of(arguments)};
+  if (arguments.json) {
+    options.on_record = [](const std::string& line) { std::cout << line + "\n" << std::flush; };
+  }
   if (!arguments.from.empty()) options.from = weights_file(arguments.from);
   options.skip_mismatch = skip_mismatch_of(arguments);
   prepare_fit(job);
@@ -113,9 +116,7 @@ ExitCode run(const FitArguments& arguments) {
     const FitResult result = fit(job, world, options, std::cout);
     if (!result.stopped.empty()) code = ExitCode::kStopped;
     if (world.hosts->rank() != 0) return;
-    if (arguments.json) {
-      std::cout << result.record + "\n";
-    } else if (result.stopped.empty()) {
+    if (!arguments.json && result.stopped.empty()) {
       std::cout << final_line(result.logs, result.digest) + "\n";
     }
     if (!result.stopped.empty()) say(result.stopped);

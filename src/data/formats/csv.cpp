@@ -1,10 +1,12 @@
 // Comma-separated numbers, a sample per record. Keys of the dataset: header (true), delimiter
 // (","). Keys of a field: columns (a name or an index from 0, -1 is the last; or a list of them;
-// default: all that no other field names), classes (texts that stand for 0, 1, 2...).
+// default: all that no other field names, in the order of the first file), classes (texts that
+// stand for 0, 1, 2...).
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,16 +15,11 @@
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
+#include "data/formats/csv_columns.h"
 #include "data/formats/csv_reader.h"
 
 namespace meshwork::data {
 namespace {
-
-struct ColumnName {
-  std::string name;                   ///< where `index` is not given
-  std::optional<std::int64_t> index;  ///< from the end if negative
-  config::Location at;
-};
 
 /// What the description says of one field.
 struct CsvSpec {
@@ -32,13 +29,9 @@ struct CsvSpec {
   bool rest = false;    ///< the columns are those that `columns` does not name
   std::vector<ColumnName> columns;
   std::vector<std::string> classes;
-};
-
-/// What the file says before its numbers are read.
-struct CsvLayout {
-  std::vector<std::string> names;  ///< empty without a header
-  std::size_t cells = 0;           ///< of every record
-  std::int64_t records = 0;
+  std::string field;                 ///< "x"
+  FileNames first;                   ///< of the first split, for this field
+  std::shared_ptr<Headers> headers;  ///< of all entries of the dataset
 };
 
 CsvReader reader_of(const FileBytes& file, const CsvSpec& spec) {
@@ -72,33 +65,6 @@ CsvLayout scan(const FileBytes& file, const CsvSpec& spec) {
     ++layout.records;
   }
   return layout;
-}
-
-std::size_t resolve(const std::string& path, const CsvLayout& layout, const ColumnName& column) {
-  if (column.index) {
-    const auto count = static_cast<std::int64_t>(layout.cells);
-    const std::int64_t index = *column.index < 0 ? *column.index + count : *column.index;
-    if (index >= 0 && index < count) return static_cast<std::size_t>(index);
-    fail(ExitCode::kFile, "{}: column {} of {} does not exist in {}", config::to_string(column.at),
-         *column.index, count, path);
-  }
-  const auto found = std::find(layout.names.begin(), layout.names.end(), column.name);
-  if (found != layout.names.end()) return static_cast<std::size_t>(found - layout.names.begin());
-  fail(ExitCode::kFile, "{}: no column '{}' in {}{}", config::to_string(column.at), column.name,
-       path, suggestion(column.name, layout.names));
-}
-
-/// The columns of a field, by their place in the record.
-std::vector<std::size_t> columns_of(const std::string& path, const CsvLayout& layout,
-                                    const CsvSpec& spec) {
-  std::vector<std::size_t> named;
-  for (const ColumnName& column : spec.columns) named.push_back(resolve(path, layout, column));
-  if (!spec.rest) return named;
-  std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < layout.cells; ++i) {
-    if (std::find(named.begin(), named.end(), i) == named.end()) rest.push_back(i);
-  }
-  return rest;
 }
 
 class CsvSource : public Source {
@@ -168,11 +134,42 @@ class CsvSource : public Source {
   std::vector<std::size_t> columns_;
 };
 
-std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec) {
+/// The columns of the first file that the description names, if it is there.
+std::optional<Headers::Header> header_of(const FileNames& first, const CsvSpec& spec,
+                                         const OpenContext& context) {
+  try {
+    const std::string path = paths_of(first, context).front();
+    const FileBytes file(path);
+    CsvReader reader = reader_of(file, spec);
+    std::vector<std::string_view> cells;
+    if (!reader.next(cells)) return std::nullopt;
+    CsvLayout layout;
+    layout.cells = cells.size();
+    for (const std::string_view cell : cells) layout.names.emplace_back(trim(cell));
+    return Headers::Header{path,
+                           names_of(layout, columns_of(path, layout, spec.columns, spec.rest))};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
+                                 const OpenContext& context) {
   auto file = std::make_unique<FileBytes>(path);
   CsvLayout layout = scan(*file, spec);
   if (layout.cells == 0) fail(ExitCode::kFile, "{}: no records; is it the right file?", path);
-  std::vector<std::size_t> columns = columns_of(path, layout, spec);
+  std::vector<std::size_t> columns = columns_of(path, layout, spec.columns, spec.rest);
+  if (spec.rest && spec.header) {
+    const std::lock_guard lock(spec.headers->mutex);
+    auto& known = spec.headers->of_fields;
+    auto first = known.find(spec.field);
+    if (first == known.end()) {
+      auto header = header_of(spec.first, spec, context);
+      if (!header) header = {path, names_of(layout, columns)};
+      first = known.emplace(spec.field, std::move(*header)).first;
+    }
+    columns = in_order_of(first->second, path, layout, columns);
+  }
   if (columns.empty()) {
     fail(ExitCode::kFile, "{}: no column of its {} is left for this field", path, layout.cells);
   }
@@ -217,6 +214,12 @@ std::vector<ColumnName> named_elsewhere(const FieldEntry& entry, bool header) {
   return columns;
 }
 
+/// For all entries of a dataset.
+struct Kept {
+  std::map<std::string, FileNames> first;  ///< files of each field in the first split
+  std::shared_ptr<Headers> headers = std::make_shared<Headers>();
+};
+
 Opener parse(const FieldEntry& entry) {
   CsvSpec spec;
   spec.header = entry.dataset.get("header", true);
@@ -238,8 +241,14 @@ Opener parse(const FieldEntry& entry) {
       spec.classes.push_back(text.as_string("classes"));
     }
   }
-  return open_files(files_of(entry), [spec](const std::string& path, const OpenContext&) {
-    return open_csv(path, spec);
+  FileNames files = files_of(entry);
+  if (entry.kept == nullptr) entry.kept = std::make_shared<Kept>();
+  auto& kept = *static_cast<Kept*>(entry.kept.get());
+  spec.field = entry.field;
+  spec.first = kept.first.emplace(entry.field, files).first->second;
+  spec.headers = kept.headers;
+  return open_files(std::move(files), [spec](const std::string& path, const OpenContext& context) {
+    return open_csv(path, spec, context);
   });
 }
 

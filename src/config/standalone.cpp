@@ -1,0 +1,51 @@
+#include "config/standalone.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "config/named_file.h"
+#include "config/yaml.h"
+
+namespace meshwork::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+Value scalar(std::string text) {
+  Value value;
+  value.kind = Value::Kind::kScalar;
+  value.scalar = std::move(text);
+  return value;
+}
+
+/// Where the files of a description are looked for: beside it, then in the folders that it lists,
+/// of which $NAME stays as it is.
+Value directories_of(const Value& dataset) {
+  const fs::path beside = fs::absolute(folder_of(dataset.at.file)).lexically_normal();
+  Value directories;
+  directories.kind = Value::Kind::kList;
+  directories.list.push_back(scalar(beside.string()));
+  const auto add = [&](const Value& listed) {
+    const bool is_variable = listed.scalar.starts_with('$');
+    directories.list.push_back(
+        is_variable ? listed : scalar((beside / listed.scalar).lexically_normal().string()));
+  };
+  const Value::Entry* listed = dataset.find("directories");
+  if (listed == nullptr) return directories;
+  if (!listed->value.is_list()) add(listed->value);
+  for (const Value& directory : listed->value.list) add(directory);
+  return directories;
+}
+
+}  // namespace
+
+std::string standalone_text(const Config& config) {
+  if (!config.dataset.is_map()) return config.text;
+  Value root = parse_yaml(config.text, config.file);
+  Value dataset = config.dataset;
+  dataset.insert("directories", {}).value = directories_of(config.dataset);
+  root.insert("dataset", {}).value = std::move(dataset);
+  return to_yaml(root);
+}
+
+}  // namespace meshwork::config

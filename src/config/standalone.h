@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+
+namespace meshwork::config {
+
+/// The text of a configuration that needs no other description of its dataset, and may lie in any
+/// folder: the description stands in it, with the folders of its files from the root on.
+std::string standalone_text(const Config& config);
+
+}  // namespace meshwork::config
