@@ -539,6 +539,8 @@ of {batch} samples. {count} cases.
 
 `layers/`: single layers, written by `scripts/make_layer_fixtures.py`.
 
+`metrics/`: metrics that are no means, after three batches, written by `scripts/make_metric_fixtures.py`.
+
 `sequences/`: sequences with padding, in the same form, written by `scripts/make_sequence_fixtures.py`.
 
 `transformers/` and `mixed_bfloat16/masked_encoder`: in the same form, written by

@@ -70,9 +70,10 @@ void check_compile(const config::Config& config) {
   if (config.compile) read_objectives(config);
 }
 
-double LoggedValue::of(double total, double count) const {
-  if (count == 0) return 0;
-  const double mean = total / count;
+double LoggedValue::of(std::span<const double> sums) const {
+  if (of_counts) return of_counts(sums);
+  if (sums[1] == 0) return 0;
+  const double mean = sums[0] / sums[1];
   if (result == MetricResult::kExpOfMean) return std::exp(mean);
   return result == MetricResult::kRootOfMean ? std::sqrt(mean) : mean;
 }
@@ -85,7 +86,8 @@ std::vector<LoggedValue> logged_values(const config::Config& config) {
     }
     for (const auto* metrics : {&objective.metrics, &objective.weighted_metrics}) {
       for (const Metric& metric : *metrics) {
-        values.push_back({metric.name, metric.greater_is_better, metric.result});
+        values.push_back(
+            {metric.name, metric.greater_is_better, metric.result, metric.counting.result});
       }
     }
   }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,14 +105,18 @@ void check_compile(const config::Config& config);
 /// mean over all values that count, or e to the power of it. 0 where none counts.
 enum class MetricResult { kMean, kRootOfMean, kMeanOfValid, kExpOfMean };
 
+/// What a metric makes of the sums of what it counts.
+using ResultOfCounts = std::function<double(std::span<const double>)>;
+
 /// A number that training logs.
 struct LoggedValue {
   std::string name;
   bool greater_is_better = false;
   MetricResult result = MetricResult::kMean;  ///< of "<name>/total" by "<name>/count"
+  ResultOfCounts of_counts = {};              ///< or of "<name>/counts", where there is one
 
-  /// Of the sums over the steps of an epoch; 0 where nothing counts.
-  double of(double total, double count) const;
+  /// Of the sums over the steps of an epoch: total and count (0 where nothing counts), or counts.
+  double of(std::span<const double> sums) const;
 };
 
 /// The losses and all metrics of `compile`, which must be there, without data.

@@ -18,6 +18,15 @@ namespace {
 /// Bytes between two results that are read along.
 constexpr std::int64_t kReadAlong = std::int64_t{4} << 10U;
 
+/// A float32 tensor as its single elements.
+void add_elements(const TensorView& tensor, std::vector<TensorView>& elements) {
+  const std::int64_t count = num_elements(tensor.type.shape);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto offset = static_cast<std::ptrdiff_t>(sizeof(float)) * i;
+    elements.push_back({{DType::kFloat32, {}}, {}, tensor.data + offset});
+  }
+}
+
 }  // namespace
 
 Runner::Runner(const Session& session, ProgramKind kind, const data::Split& split)
@@ -46,7 +55,7 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
 
 /// All programs of a kind, and those that accumulate gradients, put out the same numbers.
 void Runner::name_results() {
-  constexpr std::string_view kTotal = "/total";
+  constexpr std::string_view kTotal = "/total", kCounts = "/counts";
   const config::Config& config = session_.job().config;
   std::map<std::string, LoggedValue> logged;
   if (config.compile) {
@@ -57,8 +66,18 @@ void Runner::name_results() {
     for (const NamedValue& output : program.partitioned.graph.outputs) {
       has_loss_ = has_loss_ || output.name == "loss";
       tells_taken_ = tells_taken_ || output.name == kStepTaken;
-      if (!output.name.ends_with(kTotal)) continue;
-      means_.push_back({logged.at(output.name.substr(0, output.name.size() - kTotal.size()))});
+      const auto name_before = [&](std::string_view ending) {
+        return output.name.substr(0, output.name.size() - ending.size());
+      };
+      if (output.name.ends_with(kTotal)) {
+        const std::string name = name_before(kTotal);
+        means_.push_back({logged.at(name), {output.name, name + "/count"}});
+      } else if (output.name.ends_with(kCounts)) {
+        const Shape shape = program.partitioned.graph.type(output.value).shape;
+        means_.push_back({logged.at(name_before(kCounts)),
+                          {output.name},
+                          std::vector<double>(static_cast<std::size_t>(num_elements(shape)))});
+      }
     }
     return;
   }
@@ -79,8 +98,7 @@ BoundProgram Runner::bind(const Executable& executable) const {
   if (has_loss_) results.push_back(executable.output("loss"));
   if (tells_taken_) results.push_back(executable.output(kStepTaken));
   for (const Mean& mean : means_) {
-    results.push_back(executable.output(mean.logged.name + "/total"));
-    results.push_back(executable.output(mean.logged.name + "/count"));
+    for (const std::string& output : mean.outputs) add_elements(executable.output(output), results);
   }
   bound.given = PackedCopy(given, target.alignment);
   bound.results = PackedCopy(results, kReadAlong);
@@ -169,13 +187,13 @@ void Runner::add_results(std::int64_t batch, std::span<const float> results) {
       results = results.subspan(1);
       if (!counts) return;
     }
-    loss_mean_.total += loss_ * samples;
-    loss_mean_.count += samples;
+    loss_mean_.sums[0] += loss_ * samples;
+    loss_mean_.sums[1] += samples;
     if (!bad_step_ && !std::isfinite(loss_)) bad_step_ = steps_;
   }
-  for (std::size_t i = 0; i < means_.size(); ++i) {
-    means_[i].total += results[2 * i];
-    means_[i].count += results[2 * i + 1];
+  for (Mean& mean : means_) {
+    for (std::size_t i = 0; i < mean.sums.size(); ++i) mean.sums[i] += results[i];
+    results = results.subspan(mean.sums.size());
   }
 }
 
@@ -206,10 +224,8 @@ StepsLeftOut Runner::left_out() {
 Logs Runner::logs() {
   ring_->drain();
   Logs logs;
-  const auto add = [&](const Mean& mean) {
-    logs[mean.logged.name] = mean.logged.of(mean.total, mean.count);
-  };
-  if (loss_mean_.count > 0) {
+  const auto add = [&](const Mean& mean) { logs[mean.logged.name] = mean.logged.of(mean.sums); };
+  if (loss_mean_.sums[1] > 0) {
     add(loss_mean_);
   } else if (left_out_.without_loss > 0) {
     logs["loss"] = loss_;
@@ -223,15 +239,16 @@ void Runner::reset() {
   steps_ = 0;
   bad_step_.reset();
   left_out_ = {};
-  loss_mean_ = {{"loss"}};
-  for (Mean& mean : means_) mean = {mean.logged};
+  std::ranges::fill(loss_mean_.sums, 0);
+  for (Mean& mean : means_) std::ranges::fill(mean.sums, 0);
 }
 
 Json Runner::state() {
   ring_->drain();
   Json means = Json::object();
   const auto add = [&](const Mean& mean) {
-    means[mean.logged.name] = {number_to_json(mean.total), number_to_json(mean.count)};
+    Json& sums = means[mean.logged.name] = Json::array();
+    for (const double sum : mean.sums) sums.push_back(number_to_json(sum));
   };
   add(loss_mean_);
   for (const Mean& mean : means_) add(mean);
@@ -252,8 +269,7 @@ void Runner::restore(const Json& state) {
   if (left_out_.without_loss > 0) loss_ = std::numeric_limits<double>::quiet_NaN();
   const auto read = [&](Mean& mean) {
     const Json& sums = state.at("means").at(mean.logged.name);
-    mean.total = number_of(sums.at(0));
-    mean.count = number_of(sums.at(1));
+    for (std::size_t i = 0; i < mean.sums.size(); ++i) mean.sums[i] = number_of(sums.at(i));
   };
   read(loss_mean_);
   for (Mean& mean : means_) read(mean);

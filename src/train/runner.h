@@ -76,8 +76,8 @@ class Runner {
  private:
   struct Mean {
     LoggedValue logged;
-    double total = 0;
-    double count = 0;
+    std::vector<std::string> outputs = {};  ///< of the programs, whose elements are added up
+    std::vector<double> sums = {0, 0};      ///< total and count, or what the metric counts
   };
 
   BoundProgram bind(const Executable& executable) const;
@@ -106,7 +106,7 @@ class Runner {
   StepsLeftOut left_out_;
   std::optional<std::int64_t> bad_step_;
   double loss_ = 0;
-  Mean loss_mean_{{"loss"}};
+  Mean loss_mean_{.logged = {"loss"}};
   std::vector<Mean> means_;  ///< of the metrics
 };
 

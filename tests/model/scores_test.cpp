@@ -252,14 +252,14 @@ TEST_CASE("RootMeanSquaredError is a mean over samples") {
 
 TEST_CASE("what is logged of sums") {
   const LoggedValue mean{"accuracy", true};
-  CHECK(mean.of(3, 4) == .75);
+  CHECK(mean.of(std::vector<double>{3, 4}) == .75);
   const LoggedValue perplexity{"perplexity", false, MetricResult::kExpOfMean};
-  CHECK(perplexity.of(3, 4) == doctest::Approx(std::exp(.75)));
-  CHECK(perplexity.of(0, 0) == 0);
+  CHECK(perplexity.of(std::vector<double>{3, 4}) == doctest::Approx(std::exp(.75)));
+  CHECK(perplexity.of(std::vector<double>{0, 0}) == 0);
   const LoggedValue root{"root_mean_squared_error", false, MetricResult::kRootOfMean};
-  CHECK(root.of(9, 4) == 1.5);
-  CHECK(root.of(0, 0) == 0);
+  CHECK(root.of(std::vector<double>{9, 4}) == 1.5);
+  CHECK(root.of(std::vector<double>{0, 0}) == 0);
   const LoggedValue precision{"precision", true, MetricResult::kMeanOfValid};
-  CHECK(precision.of(3, 4) == .75);
-  CHECK(precision.of(0, 0) == 0);
+  CHECK(precision.of(std::vector<double>{3, 4}) == .75);
+  CHECK(precision.of(std::vector<double>{0, 0}) == 0);
 }

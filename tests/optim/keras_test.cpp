@@ -98,8 +98,8 @@ void train_step(const Graph& graph, std::span<const LoggedValue> metrics, Backen
   training.logs["loss"].push_back(to_doubles(run.read("loss"))[0]);
   for (const LoggedValue& logged : metrics) {
     training.logs[logged.name].push_back(
-        logged.of(to_doubles(run.read(logged.name + "/total"))[0],
-                  to_doubles(run.read(logged.name + "/count"))[0]));
+        logged.of(std::vector{to_doubles(run.read(logged.name + "/total"))[0],
+                              to_doubles(run.read(logged.name + "/count"))[0]}));
   }
   run.update();
   for (const Variable& variable : graph.variables) {

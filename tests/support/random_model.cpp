@@ -27,9 +27,10 @@ const std::vector<Loss>& losses() {
        "[accuracy, SparseTopKCategoricalAccuracy: {k: 2}]"},
       {"CategoricalCrossentropy: {from_logits: true, label_smoothing: 0.1}", "onehot", "linear",
        "[accuracy]"},
-      {"categorical_crossentropy", "onehot", "softmax", "[TopKCategoricalAccuracy: {k: 2}]"},
+      {"categorical_crossentropy", "onehot", "softmax",
+       "[TopKCategoricalAccuracy: {k: 2}, F1Score: {average: macro}]"},
       {"BinaryCrossentropy: {from_logits: true}", "bits", "linear", "[binary_accuracy]"},
-      {"binary_crossentropy", "bits", "sigmoid", "[precision, recall]"},
+      {"binary_crossentropy", "bits", "sigmoid", "[precision, recall, AUC: {num_thresholds: 20}]"},
   };
   return kLosses;
 }

@@ -10,18 +10,9 @@ namespace {
 /// What of labels and predictions is counted.
 enum class Counted { kPredictions, kLabels };
 
-double read_threshold(config::Reader& args) {
-  refuse_arguments(args, {"top_k", "class_id"});
-  const config::Value* const given = args.find("thresholds");
-  if (given != nullptr && given->is_list()) {
-    fail_at(given->at, "{}: thresholds is a list; give one metric for each, with a 'name'",
-            args.what());
-  }
-  return args.get("thresholds", 0.5, config::between(0, 1));
-}
-
 template <Counted kCounted>
 CompareFunction read(config::Reader& args) {
+  refuse_arguments(args, {"top_k", "class_id"});
   const double threshold = read_threshold(args);
   return [threshold](const Comparison& c) {
     const auto [y, p] = match_shapes(c);
@@ -34,6 +25,15 @@ CompareFunction read(config::Reader& args) {
 }
 
 }  // namespace
+
+double read_threshold(config::Reader& args) {
+  const config::Value* const given = args.find("thresholds");
+  if (given != nullptr && given->is_list()) {
+    fail_at(given->at, "{}: thresholds is a list; give one metric for each, with a 'name'",
+            args.what());
+  }
+  return args.get("thresholds", 0.5, config::between(0, 1));
+}
 
 const MetricDef kPrecision{
     .names = {"Precision", "precision"},

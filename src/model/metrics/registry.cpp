@@ -13,6 +13,7 @@ namespace {
 /// The reader of a metric or loss and its name in the logs.
 struct Found {
   CompareFunction (*read)(config::Reader& args);
+  Counting (*read_counting)(config::Reader& args);
   std::string name;
   bool greater_is_better;
   MetricResult result = MetricResult::kMean;
@@ -37,11 +38,11 @@ Found find_metric(const config::ClassSpec& spec) {
   for (const MetricDef* def : metric_registry()) {
     if (!hit(def->names)) continue;
     const bool by_word = def->read_word != nullptr && !is_class(def->names);
-    return {by_word ? def->read_word : def->read, logged(def->names), def->greater_is_better,
-            def->result};
+    return {by_word ? def->read_word : def->read, def->read_counting, logged(def->names),
+            def->greater_is_better, def->result};
   }
   for (const LossDef* def : loss_registry()) {
-    if (hit(def->names)) return {def->read, logged(def->names), false};
+    if (hit(def->names)) return {def->read, nullptr, logged(def->names), false};
   }
   fail_at(spec.at, "there is no metric '{}'{}", spec.name, suggestion(spec.name, known));
 }
@@ -56,7 +57,8 @@ Metric read_metric(const config::ClassSpec& spec) {
   metric.greater_is_better = found.greater_is_better;
   metric.result = found.result;
   refuse_dtype(args);
-  metric.compare = found.read(args);
+  if (found.read != nullptr) metric.compare = found.read(args);
+  if (found.read_counting != nullptr) metric.counting = found.read_counting(args);
   args.finish();
   if (metric.name.empty() || metric.name.find('/') != std::string::npos) {
     fail_at(spec.at, "{}: name '{}' is empty or contains '/'", metric.what, metric.name);
@@ -93,17 +95,26 @@ std::vector<Metric> read_all(std::span<const config::ClassSpec> specs,
 const std::vector<const MetricDef*>& metric_registry() {
   static const std::vector<const MetricDef*> registry = {
       &metrics::kAccuracy,
+      &metrics::kAuc,
       &metrics::kBinaryAccuracy,
       &metrics::kCategoricalAccuracy,
       &metrics::kCosineSimilarity,
+      &metrics::kF1Score,
+      &metrics::kFBetaScore,
+      &metrics::kFalseNegatives,
+      &metrics::kFalsePositives,
       &metrics::kLogCoshError,
+      &metrics::kMeanIoU,
       &metrics::kPerplexity,
       &metrics::kPrecision,
+      &metrics::kR2Score,
       &metrics::kRecall,
       &metrics::kRootMeanSquaredError,
       &metrics::kSparseCategoricalAccuracy,
       &metrics::kSparseTopKCategoricalAccuracy,
       &metrics::kTopKCategoricalAccuracy,
+      &metrics::kTrueNegatives,
+      &metrics::kTruePositives,
   };
   return registry;
 }
@@ -129,8 +140,15 @@ void add_outputs(GraphBuilder& b, const std::string& name, const WeightedMean& m
 void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
                 const Prediction& predictions, ValueId weights) {
   const PathScope path(b, metric.name);
-  const Compared compared = metric.compare({b, labels, predictions.value, metric.at, metric.what});
+  const Comparison comparison{b, labels, predictions.value, metric.at, metric.what};
   weights = masked_weights(b, weights, predictions.mask, metric.what);
+  if (metric.counting.count) {
+    const ValueId counts = metric.counting.count(comparison, weights);
+    const Shape flat{num_elements(b.shape(counts))};
+    b.graph().outputs.push_back({metric.name + "/counts", ops::reshape(b, counts, flat), true});
+    return;
+  }
+  const Compared compared = metric.compare(comparison);
   if (metric.result == MetricResult::kExpOfMean || metric.result == MetricResult::kMeanOfValid) {
     add_outputs(b, metric.name, weighted_values(b, compared, weights, metric.what));
     return;
