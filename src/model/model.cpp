@@ -11,11 +11,12 @@ namespace {
 
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
-                   const std::vector<ValueId>& penalties) {
+                   const std::vector<ValueId>& penalties, ModelFacts* facts) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
-  add_objectives(b, config, signature, mode, batch, predictions, penalties);
+  add_objectives(b, config, signature, mode, batch, predictions, penalties,
+                 facts == nullptr ? nullptr : &facts->notes);
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
       graph.outputs.push_back({prediction_name(config.model, i), predictions[i].value});
     }
   } else {
-    add_objective(b, config, signature, mode, batch, predictions, scope.add_penalties());
+    add_objective(b, config, signature, mode, batch, predictions, scope.add_penalties(), facts);
   }
   return graph;
 }

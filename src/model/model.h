@@ -56,7 +56,8 @@ struct ModelFacts {
   /// Paths of variables that layers would have under other arguments, and the argument that leaves
   /// each out: "d1/bias", "use_bias: false".
   std::map<std::string, std::string> absent;
-  std::vector<std::string> notes;  ///< for the user: masks that end within the model
+  /// For the user: masks that end within the model, probabilities that a loss takes for logits.
+  std::vector<std::string> notes;
 };
 
 /// The forward program for one global batch.

@@ -73,6 +73,23 @@ void add_loss_mean(GraphBuilder& b, const std::string& name, ValueId loss, std::
   b.graph().outputs.push_back({name + "/count", ops::constant(b, samples)});
 }
 
+/// The op whose probabilities the predictions are; nullptr if they may be anything.
+const Node* source_of_probabilities(const GraphBuilder& b, ValueId value) {
+  const Node* node = &b.node(value);
+  while (node->op == &ops::kCast || node->op == &ops::kReshape) node = &b.node(node->inputs[0]);
+  return node->op == &ops::kSoftmax || node->op == &ops::kSigmoid ? node : nullptr;
+}
+
+void note_twice_applied(const GraphBuilder& b, const Loss& loss, ValueId predictions,
+                        std::vector<std::string>* notes) {
+  const Node* source = source_of_probabilities(b, predictions);
+  if (notes == nullptr || !loss.takes_logits || source == nullptr) return;
+  notes->push_back(fmt::format(
+      "{}: {} takes logits (from_logits: true), but '{}' gives probabilities, by {}; leave out one "
+      "of the two",
+      config::to_string(loss.at), loss.what, source->path, source->op->name));
+}
+
 }  // namespace
 
 std::vector<Objective> read_objectives(const config::Config& config) {
@@ -158,7 +175,7 @@ std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Co
 
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
                     Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
-                    const std::vector<ValueId>& penalties) {
+                    const std::vector<ValueId>& penalties, std::vector<std::string>* notes) {
   const std::vector<Objective> objectives = read_objectives(config);
   const auto fields = label_fields(objectives, signature);
   std::vector<ValueId> labels(objectives.size(), kNoValue);
@@ -171,6 +188,7 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
     weights[i] = add_sample_weights(b, config, signature, mode, labels[i], predictions[i].value);
     const Objective& objective = objectives[i];
     if (!objective.loss) continue;
+    note_twice_applied(b, *objective.loss, predictions[i].value, notes);
     losses[i] = add_loss(b, *objective.loss, labels[i], predictions[i], weights[i],
                          objective.loss_name.empty() ? "loss" : objective.loss_name);
     const PathScope path(b, "loss");

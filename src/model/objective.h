@@ -43,9 +43,10 @@ std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Co
                                                const std::vector<Prediction>& predictions);
 
 /// Adds the outputs of Mode::kTrain and kEvaluate: "loss", the weighted sum and the penalties; of
-/// each output with a loss, if there are several, its own; metrics.
+/// each output with a loss, if there are several, its own; metrics. `notes`, where there are some,
+/// are told of what nobody can mean.
 void add_objectives(GraphBuilder& b, const config::Config& config, const Signature& signature,
                     Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
-                    const std::vector<ValueId>& penalties);
+                    const std::vector<ValueId>& penalties, std::vector<std::string>* notes);
 
 }  // namespace meshwork

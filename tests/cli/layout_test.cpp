@@ -162,6 +162,17 @@ TEST_CASE("a rule for a bias that a layer leaves out is a note of every command"
   CHECK(folder.run("evaluate --from run" + rest).err == "meshwork: note: " + note);
 }
 
+TEST_CASE("probabilities that a loss takes for logits are a note") {
+  const JobFolder folder;
+  const Finished validated = folder.run("validate c.yaml model.layers.d2.activation=softmax");
+  CHECK(validated.exit_code == 0);
+  CHECK(validated.out.ends_with(
+      "\n  note: c.yaml:19:10: loss SparseCategoricalCrossentropy takes logits (from_logits: "
+      "true), "
+      "but 'd2' gives probabilities, by softmax; leave out one of the two\n"));
+  CHECK(folder.run("validate c.yaml").out.find("note") == std::string::npos);
+}
+
 TEST_CASE("unmatched_rules lets a rule that hits nothing pass, with a note or without") {
   const JobFolder folder;
   const std::string rest = " c.yaml 'layout_map.d1/kernl=[null, model]'";

@@ -48,6 +48,7 @@ enum class LossReduction { kMean, kWeightedMean, kSum };
 struct Loss {
   CompareFunction compare;
   LossReduction reduction = LossReduction::kMean;
+  bool takes_logits = false;  ///< it applies the softmax or sigmoid itself
   config::Location at;
   std::string what;
 };
