@@ -18,7 +18,6 @@ struct OptionText {
   std::string value;  ///< what stands for the value in the help: "DIR"
   bool is_required = false;
   std::vector<std::string> choices = {};  ///< empty: any text
-  bool may_be_empty = false;              ///< or an empty text is an Error: $NAME was not set
 };
 
 /// The options that a command takes. The parse fills the places they are given, which must live

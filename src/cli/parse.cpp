@@ -127,7 +127,7 @@ void Options::add_flag(const std::string& name, const std::string& help, bool& g
 void Options::add(const OptionText& text, std::string& value) {
   CLI::Option* option = add_to(app_, text, value);
   if (!text.choices.empty()) option->check(CLI::IsMember(text.choices));
-  if (text.may_be_empty) return;
+  // An empty text is $NAME that was not set.
   const auto error = [what = text.value](const std::string& word) {
     return word.empty() ? fmt::format("is empty; give {}, or leave it out", what) : "";
   };

@@ -1,5 +1,6 @@
 #include "config/standalone.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -24,12 +25,15 @@ Value directories_of(const Value& dataset) {
   const fs::path beside = fs::absolute(folder_of(dataset.at.file)).lexically_normal();
   Value directories;
   directories.kind = Value::Kind::kList;
-  directories.list.push_back(scalar(beside.string()));
   const auto add = [&](const Value& listed) {
     const bool is_variable = listed.scalar.starts_with('$');
-    directories.list.push_back(
-        is_variable ? listed : scalar((beside / listed.scalar).lexically_normal().string()));
+    const std::string text =
+        is_variable ? listed.scalar : (beside / listed.scalar).lexically_normal().string();
+    const bool is_there = std::ranges::any_of(
+        directories.list, [&](const Value& other) { return other.scalar == text; });
+    if (!is_there) directories.list.push_back(scalar(text));
   };
+  add(scalar(beside.string()));
   const Value::Entry* listed = dataset.find("directories");
   if (listed == nullptr) return directories;
   if (!listed->value.is_list()) add(listed->value);

@@ -98,7 +98,7 @@ void check_gpus() {
   const int count = Gpu::count();
   for (int number = 0; number < std::max(count, 1); ++number) {
     try {
-      return Gpu::check(number);
+      return Gpu::check_usable(number);
     } catch (const Error&) {
       if (number + 1 >= count) throw;
     }

@@ -34,7 +34,7 @@ constexpr int kOldestCapability = 75;
 
 GpuId id_of(CUdevice device) {
   CUuuid uuid{};
-  cuda::check(driver().cuDeviceGetUuid(&uuid, device), "reading the GPU's number");
+  check(driver().cuDeviceGetUuid(&uuid, device), "reading the GPU's number");
   GpuId id{};
   static_assert(sizeof id == sizeof uuid.bytes);
   std::memcpy(id.data(), uuid.bytes, sizeof id);
@@ -45,7 +45,7 @@ GpuId id_of(CUdevice device) {
 
 int Gpu::count() {
   int count = 0;
-  cuda::check(driver().cuDeviceGetCount(&count), "counting GPUs");
+  check(driver().cuDeviceGetCount(&count), "counting GPUs");
   return count;
 }
 
@@ -67,10 +67,9 @@ Gpu::Gpu(int number) : number_(number) {
     fail("device cuda: there is no GPU {}; this machine shows {}", number, count());
   }
   check_compiler();
-  cuda::check(driver().cuDeviceGet(&device_, number), "opening the GPU");
+  check(driver().cuDeviceGet(&device_, number), "opening the GPU");
   std::array<char, 256> name{};
-  cuda::check(driver().cuDeviceGetName(name.data(), name.size(), device_),
-              "reading the GPU's name");
+  check(driver().cuDeviceGetName(name.data(), name.size(), device_), "reading the GPU's name");
   name_ = name.data();
   capability_ = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -90,18 +89,18 @@ Gpu::Gpu(int number) : number_(number) {
         number, name_, capability_ / 10, capability_ % 10, compiler_version());
   }
   std::size_t bytes = 0;
-  cuda::check(driver().cuDeviceTotalMem(&bytes, device_), "reading the GPU's memory");
+  check(driver().cuDeviceTotalMem(&bytes, device_), "reading the GPU's memory");
   memory_ = static_cast<std::int64_t>(bytes);
   multiprocessors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 }
 
 void Gpu::open_context() {
-  cuda::check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
+  check(driver().cuDevicePrimaryCtxRetain(&context_, device_), "opening the GPU's context");
 }
 
 int Gpu::attribute(CUdevice_attribute attribute) const {
   int value = 0;
-  cuda::check(driver().cuDeviceGetAttribute(&value, attribute, device_), "asking the GPU");
+  check(driver().cuDeviceGetAttribute(&value, attribute, device_), "asking the GPU");
   return value;
 }
 
@@ -115,7 +114,7 @@ double Gpu::flops() const {
 void Gpu::make_current() const {
   thread_local const Gpu* current = nullptr;
   if (current == this) return;
-  cuda::check(driver().cuCtxSetCurrent(context_), "turning to the GPU");
+  check(driver().cuCtxSetCurrent(context_), "turning to the GPU");
   current = this;
 }
 
@@ -152,8 +151,8 @@ CUfunction Gpu::load(Kernel& kernel) {
     module.compilation.reset();
   }
   CUfunction function = nullptr;
-  cuda::check(driver().cuModuleGetFunction(&function, module.loaded, kernel.name.c_str()),
-              fmt::format("finding kernel '{}'", kernel.name));
+  check(driver().cuModuleGetFunction(&function, module.loaded, kernel.name.c_str()),
+        fmt::format("finding kernel '{}'", kernel.name));
   kernel.loaded = function;
   return function;
 }
@@ -172,7 +171,7 @@ bool Gpu::reach(const Gpu& other) {
   const auto known = reached_.find(other.number_);
   if (known != reached_.end()) return known->second;
   int can = 0;
-  cuda::check(driver().cuDeviceCanAccessPeer(&can, device_, other.device_), "asking for a link");
+  check(driver().cuDeviceCanAccessPeer(&can, device_, other.device_), "asking for a link");
   if (can != 0) {
     const CUresult result = driver().cuCtxEnablePeerAccess(other.context_, 0);
     can = static_cast<int>(result == CUDA_SUCCESS ||
@@ -190,11 +189,11 @@ bool Gpu::is_shared_by_processes() const {
 bool Gpu::has_link_to(const GpuId& other) const {
   for (int number = 0; number < count(); ++number) {
     CUdevice device = 0;
-    cuda::check(driver().cuDeviceGet(&device, number), "looking for a GPU");
+    check(driver().cuDeviceGet(&device, number), "looking for a GPU");
     if (id_of(device) != other) continue;
     int can = 0;
     if (device == device_) return true;
-    cuda::check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
+    check(driver().cuDeviceCanAccessPeer(&can, device_, device), "asking for a link");
     return can != 0;
   }
   return true;  // who opens its memory will see: it is hidden from this process

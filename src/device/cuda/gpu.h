@@ -28,7 +28,7 @@ class Gpu {
   /// it is not there, too old, or too new for NVRTC.
   static Gpu& open(int number);
   /// Throws the same, and opens none.
-  static void check(int number) { Gpu{number}; }
+  static void check_usable(int number) { Gpu{number}; }
   static int count();
 
   int number() const { return number_; }

@@ -54,7 +54,8 @@ Loss read_loss(const config::ClassSpec& spec) {
   loss.compare = def.read(args);
   args.finish();
   const config::Value::Entry* logits = spec.args.find("from_logits");
-  loss.takes_logits = logits != nullptr && logits->value.as_bool("from_logits");
+  loss.takes_logits =
+      logits != nullptr && !logits->value.is_null() && logits->value.as_bool("from_logits");
   return loss;
 }
 

@@ -103,7 +103,8 @@ Counting read_f1(config::Reader& args) { return read_with(args, 1); }
 
 }  // namespace
 
-const MetricDef kFBetaScore{.names = {"FBetaScore", "fbeta_score"}, .read_counting = read};
+const MetricDef kFBetaScore{.names = {"FBetaScore", "fbeta_score", "f_beta_score"},
+                            .read_counting = read};
 const MetricDef kF1Score{.names = {"F1Score", "f1_score"}, .read_counting = read_f1};
 
 }  // namespace meshwork::metrics
