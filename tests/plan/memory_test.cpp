@@ -81,13 +81,13 @@ TEST_CASE("passes that wait for others take no more memory than launching is wor
           compile(job.config, job.signature, job.mesh, target, ProgramKind::kTrain, 5), job.mesh, 0,
           {});
     };
-    const Plan apart = plan(job.target);
     for (const std::int64_t launch_bytes : {0, 300, 5000, 1 << 20}) {
       CAPTURE(seed);
       CAPTURE(launch_bytes);
       Target target = job.target;
-      target.fusions.insert("horizontal");
       target.launch_bytes = launch_bytes;
+      const Plan apart = plan(target);
+      target.fusions.insert("horizontal");
       const Plan together = plan(target);
       CHECK(together.live_bytes <= apart.live_bytes + launch_bytes);
       CHECK(together.instructions.size() <= apart.instructions.size());
