@@ -108,14 +108,15 @@ WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
   return {values, matched};
 }
 
-ValueId weights_for(GraphBuilder& b, const Shape& shape, ValueId weights, const std::string& what) {
+ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const std::string& what) {
   if (weights == kNoValue) return ops::broadcast_to(b, ops::constant(b, 1.0), shape);
-  return ops::broadcast_to(b, match_rank(b, weights, shape, what), shape);
+  const ValueId matched = match_rank(b, weights, shape, what);
+  return ops::broadcast_to(b, matched, shape);
 }
 
 Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what) {
   if (mask == kNoValue) return compared;
-  const Shape& shape = b.shape(compared.values);
+  const Shape shape = b.shape(compared.values);
   const ValueId matched = match_rank(b, mask, shape, what, "masks");
   compared.values = ops::multiply(b, compared.values, matched);
   compared.valid = compared.valid == kNoValue ? ops::broadcast_to(b, matched, shape)

@@ -28,7 +28,7 @@ WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
                      const std::string& what);
 
 /// The weights of values of that shape: 1 where `weights` is kNoValue.
-ValueId weights_for(GraphBuilder& b, const Shape& shape, ValueId weights, const std::string& what);
+ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const std::string& what);
 
 /// What is left to count of values whose predictions have a mask (kNoValue: all).
 Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what);

@@ -250,6 +250,21 @@ TEST_CASE("RootMeanSquaredError is a mean over samples") {
   CHECK(metric("RootMeanSquaredError", kSquares, floats({2}, {3, 1})) == Score{6, 4});
 }
 
+TEST_CASE("a masked loss has its shape behind any number of other nodes") {
+  for (int before = 0; before < 140; ++before) {
+    CAPTURE(before);
+    Graph graph;
+    GraphBuilder b(graph);
+    const TensorType type{DType::kFloat32, {4, 5}};
+    for (int i = 0; i < before; ++i) ops::input(b, "unused" + std::to_string(i), type);
+    const ValueId y = ops::input(b, "y", {DType::kFloat32, {4, 5, 1}});
+    const ValueId p = ops::input(b, "p", {DType::kFloat32, {4, 5, 1}});
+    const ValueId mask = ops::input(b, "m", type);
+    CHECK_NOTHROW(add_loss(b, read_loss(spec_of("mse")), y, {p, mask}));
+    verify(graph);
+  }
+}
+
 TEST_CASE("what is logged of sums") {
   const LoggedValue mean{"accuracy", true};
   CHECK(mean.of(std::vector<double>{3, 4}) == .75);
