@@ -90,10 +90,21 @@ class Splitter {
     return own;
   }
 
+  /// Of whole tensors: parts of channels are no whole groups.
+  DimRule global_rule(ValueId id) const {
+    const auto global = [&](ValueId value) {
+      return TensorType{program_.type(value).dtype, program_.global_shape(value)};
+    };
+    std::vector<TensorType> inputs;
+    for (const ValueId input : node(id).inputs) inputs.push_back(global(input));
+    const OpArgs args{.inputs = inputs, .attrs = node(id).attrs, .output = global(id)};
+    return parse_rule(node(id).op->rule(args), inputs, args.output);
+  }
+
   /// The value whose rows along dimension `dim` of the tile each read a window of it: the result,
   /// or the operand over which it is summed.
   ValueId rows_of(ValueId reader, std::size_t dim) const {
-    const DimRule rule = rule_of(program_, node(reader));
+    const DimRule rule = global_rule(reader);
     const int factor = DimRule::major_factor(rule.inputs[0], dim);
     return DimRule::contains(rule.output, factor) ? reader : node(reader).inputs[1];
   }

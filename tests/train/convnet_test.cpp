@@ -1,6 +1,7 @@
 // The network of the guide "Multi-GPU distributed training with JAX", with its dropout and with
 // augmented images: ten steps on every kind of mesh.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "support/training.h"
 
@@ -97,5 +98,35 @@ TEST_CASE("ten steps of the guide's convnet are the same on every mesh and layou
         train("mesh: {data: 1}\n" + strategy + kConvnet, {.mesh = c.mesh, .steps = 10});
     CHECK(loss_difference(one, many) < 1e-5);
     CHECK(weight_difference(one, many) < 1e-4);
+  }
+}
+
+TEST_CASE("convolutions in groups train alike in tiles that split their channels, too") {
+  const auto text = [](const std::string& layer, int channels, int filters) {
+    return fmt::format(R"(
+dataset:
+  name: tiles
+  format: synthetic
+  splits: {{train: {{x: {{normal: [8, 8, 8, {0}]}}, y: {{normal: [8, 6, 6, {1}]}}}}}}
+model:
+  input: [8, 8, {0}]
+  layers:
+    - Dense: {{name: d, units: {0}}}
+    - {2}
+compile: {{optimizer: sgd, loss: mse}}
+fit: {{batch_size: 4}}
+)",
+                       channels, filters, layer);
+  };
+  const std::string tiles = "batch_axis: []\nlayout_map: {l/output: [null, null, height, model]}\n";
+  for (const std::string& model :
+       {text("DepthwiseConv2D: {name: l, kernel_size: 3, depth_multiplier: 2}", 4, 8),
+        text("Conv2D: {name: l, filters: 8, kernel_size: 3, groups: 4}", 4, 8),
+        text("Conv2D: {name: l, filters: 6, kernel_size: 3, groups: 2}", 2, 6)}) {
+    CAPTURE(model);
+    const Trajectory whole = train(model, {.mesh = "1", .steps = 4});
+    const Trajectory split = train(tiles + model, {.mesh = "height=2,model=2", .steps = 4});
+    CHECK(loss_difference(whole, split) < 1e-5);
+    CHECK(weight_difference(whole, split) < 1e-4);
   }
 }
