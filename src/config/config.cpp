@@ -102,12 +102,7 @@ std::string read_run_directory(Reader& reader, const std::string& file) {
 }
 
 std::string resolved_text(Value root, const MeshSpec& mesh) {
-  const auto number = [](std::int64_t value) {
-    Value scalar;
-    scalar.kind = Value::Kind::kScalar;
-    scalar.scalar = std::to_string(value);
-    return scalar;
-  };
+  const auto number = [](std::int64_t value) { return Value::of_text(std::to_string(value)); };
   Value axes;
   for (const auto& [name, size] : mesh.axes) axes.insert(name, {}).value = number(size);
   Value& written = root.insert("mesh", {}).value;

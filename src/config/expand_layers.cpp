@@ -117,10 +117,7 @@ class Expansion {
     Parameters parameters = list.parameters;
     std::optional<std::string> base_name;
     for (std::int64_t i = 0; i < count; ++i) {
-      Value index;
-      index.kind = Value::Kind::kScalar;
-      index.scalar = std::to_string(i);
-      parameters["index"] = index;
+      parameters["index"] = Value::of_text(std::to_string(i));
       count_element(item);
       LayerElement element = read_element(substitute(item, parameters), list, text_, i);
       if (!base_name) base_name = element.name.scalar;

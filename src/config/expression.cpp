@@ -61,13 +61,7 @@ class Evaluator {
             fmt::format(format, std::forward<Args>(args)...));
   }
 
-  Value scalar(std::string text) const {
-    Value result;
-    result.kind = Value::Kind::kScalar;
-    result.at = at_;
-    result.scalar = std::move(text);
-    return result;
-  }
+  Value scalar(std::string text) const { return Value::of_text(std::move(text), at_); }
   Value boolean(bool truth) const { return scalar(truth ? "true" : "false"); }
   Value integer(std::int64_t number) const { return scalar(std::to_string(number)); }
   Value real(double number) const {

@@ -52,10 +52,7 @@ std::optional<ClassWeights> read_class_weight(Reader& reader) {
   }
   ClassWeights weights{{}, value->at};
   for (const Value::Entry& entry : value->map) {
-    Value key;
-    key.kind = Value::Kind::kScalar;
-    key.at = entry.at;
-    key.scalar = entry.key;
+    const Value key = Value::of_text(entry.key, entry.at);
     const std::int64_t number = key.as_integer("a key of class_weight");
     const double weight = entry.value.as_real("class_weight");
     if (!(weight >= 0)) {

@@ -93,10 +93,7 @@ class Substitution {
     for (Value& item : result.list) item = apply(item);
     result.map.clear();
     for (const Value::Entry& entry : value.map) {
-      Value key;
-      key.kind = Value::Kind::kScalar;
-      key.at = entry.at;
-      key.scalar = entry.key;
+      const Value key = Value::of_text(entry.key, entry.at);
       const std::string name = word(key).as_string("a key");
       if (result.find(name) != nullptr) {
         fail_at(entry.at, "key '{}' stands twice; remove one", name);

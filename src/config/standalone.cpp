@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Value scalar(std::string text) {
-  Value value;
-  value.kind = Value::Kind::kScalar;
-  value.scalar = std::move(text);
-  return value;
-}
-
 /// Where the files of a description are looked for: beside it, then in the folders that it lists,
 /// of which $NAME stays as it is.
 Value directories_of(const Value& dataset) {
@@ -31,9 +24,9 @@ Value directories_of(const Value& dataset) {
         is_variable ? listed.scalar : (beside / listed.scalar).lexically_normal().string();
     const bool is_there = std::ranges::any_of(
         directories.list, [&](const Value& other) { return other.scalar == text; });
-    if (!is_there) directories.list.push_back(scalar(text));
+    if (!is_there) directories.list.push_back(Value::of_text(text));
   };
-  add(scalar(beside.string()));
+  add(Value::of_text(beside.string()));
   const Value::Entry* listed = dataset.find("directories");
   if (listed == nullptr) return directories;
   if (!listed->value.is_list()) add(listed->value);

@@ -65,6 +65,14 @@ Value& Value::operator=(const Value& other) = default;
 Value& Value::operator=(Value&& other) noexcept = default;
 Value::~Value() = default;
 
+Value Value::of_text(std::string text, const Location& at) {
+  Value value;
+  value.kind = Kind::kScalar;
+  value.at = at;
+  value.scalar = std::move(text);
+  return value;
+}
+
 const Value::Entry* Value::find(std::string_view key) const {
   const auto entry =
       std::find_if(map.begin(), map.end(), [&](const Entry& e) { return e.key == key; });
@@ -160,10 +168,6 @@ const Value* Reader::find(std::string_view key) {
   return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
 }
 
-bool Reader::is_null(std::string_view key) {
-  return find(key) == nullptr && value_.find(key) != nullptr;
-}
-
 const Value& Reader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
   for (const Value::Entry& entry : value_.map) {
@@ -214,6 +218,12 @@ std::optional<double> Reader::get_real(std::string_view key, const Range& range)
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
   return checked(*value, key, value->as_real(key), range, kLeaveOut);
+}
+
+std::optional<double> Reader::get_optional(std::string_view key, std::optional<double> fallback,
+                                           const Range& range) {
+  if (find(key) == nullptr && value_.find(key) == nullptr) return fallback;
+  return get_real(key, range);
 }
 
 std::optional<std::int64_t> Reader::get_integer(std::string_view key, const Range& range) {

@@ -55,6 +55,7 @@ struct Value {
   Value& operator=(const Value& other);
   Value& operator=(Value&& other) noexcept;
   ~Value();
+  static Value of_text(std::string text, const Location& at = {});  ///< a scalar
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -130,8 +131,6 @@ class Reader {
 
   /// nullptr if the key is absent or its value null (None in Keras: the default holds).
   const Value* find(std::string_view key);
-  /// Whether the key is there, and its value null: for a key whose default is not None.
-  bool is_null(std::string_view key);
   /// As find, but an absent key is an Error, which asks whether a key
   /// that is spelt alike is meant.
   const Value& require(std::string_view key);
@@ -151,6 +150,9 @@ class Reader {
   /// 1 or more".
   std::optional<double> get_real(std::string_view key, const Range& range = {});
   std::optional<std::int64_t> get_integer(std::string_view key, const Range& range = {});
+  /// Of a key whose default is not None: null says none.
+  std::optional<double> get_optional(std::string_view key, std::optional<double> fallback,
+                                     const Range& range);
   double get(std::string_view key, double fallback, const Range& range) {
     return find(key) == nullptr ? fallback : require_real(key, range);
   }

@@ -164,4 +164,11 @@ ValueId shift(GraphBuilder& b, ValueId x, double offset) {
   return add(b, x, constant_like(b, offset, x));
 }
 
+ValueId one_minus(GraphBuilder& b, ValueId x) { return subtract(b, constant_like(b, 1.0, x), x); }
+
+ValueId clip(GraphBuilder& b, ValueId x, double low, double high) {
+  const ValueId raised = b.add(kMaximum, {x, constant_like(b, low, x)});
+  return b.add(kMinimum, {raised, constant_like(b, high, x)});
+}
+
 }  // namespace meshwork::ops

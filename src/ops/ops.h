@@ -114,6 +114,9 @@ ValueId multiply(GraphBuilder& b, ValueId x, ValueId y);
 ValueId divide(GraphBuilder& b, ValueId x, ValueId y);
 ValueId scale(GraphBuilder& b, ValueId x, double factor);  ///< x * factor
 ValueId shift(GraphBuilder& b, ValueId x, double offset);  ///< x + offset
+ValueId one_minus(GraphBuilder& b, ValueId x);             ///< 1 - x
+/// x where it lies in [low, high], else the nearer bound.
+ValueId clip(GraphBuilder& b, ValueId x, double low, double high);
 ValueId reduce_sum(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);
 ValueId reduce_max(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);
 ValueId reduce_mean(GraphBuilder& b, ValueId x, std::vector<std::int64_t> axes, bool keepdims);

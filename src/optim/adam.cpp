@@ -33,11 +33,16 @@ ValueId update_by_adam(WeightUpdate& u, const AdamArguments& args, double rate) 
   return ops::subtract(b, u.weight(), ops::divide(b, ops::multiply(b, m, alpha), denominator));
 }
 
-UpdateRule read_adam_rule(config::Reader& args) {
+AdamArguments read_moments(config::Reader& args, const std::string& prefix) {
   AdamArguments a;
-  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
-  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
+  a.beta_1 = args.get(prefix + "beta_1", a.beta_1, config::kFromZeroBelowOne);
+  a.beta_2 = args.get(prefix + "beta_2", a.beta_2, config::kFromZeroBelowOne);
   a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
+  return a;
+}
+
+UpdateRule read_adam_rule(config::Reader& args) {
+  AdamArguments a = read_moments(args);
   a.amsgrad = args.get("amsgrad", a.amsgrad);
   return {[a](WeightUpdate& u) { return update_by_adam(u, a); }};
 }

@@ -11,6 +11,9 @@ struct AdamArguments {
   bool amsgrad = false;
 };
 
+/// Reads beta_1, beta_2 and epsilon; `prefix` stands before the first two: "adam_".
+AdamArguments read_moments(config::Reader& args, const std::string& prefix = "");
+
 /// What the weight becomes; the learning rate is multiplied by `rate`.
 ValueId update_by_adam(WeightUpdate& u, const AdamArguments& args, double rate = 1);
 

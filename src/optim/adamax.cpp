@@ -1,18 +1,12 @@
 // m' = m + (g - m)(1 - b1); u' = max(b2 u, |g|); w' = w - lr m' / ((1 - b1^t)(u' + eps)), t from 1
 // (Kingma and Ba 2015, section 7)
 #include "ops/ops.h"
-#include "optim/rule.h"
+#include "optim/adam_rule.h"
 
 namespace meshwork::optimizers {
 namespace {
 
-struct Arguments {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
-
-ValueId update(WeightUpdate& u, const Arguments& args) {
+ValueId update(WeightUpdate& u, const AdamArguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
   const ValueId old = u.slot("norm");
@@ -25,11 +19,7 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
 }
 
 UpdateRule read(config::Reader& args) {
-  Arguments a;
-  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
-  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
-  a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
-  return {[a](WeightUpdate& u) { return update(u, a); }};
+  return {[a = read_moments(args)](WeightUpdate& u) { return update(u, a); }};
 }
 
 }  // namespace

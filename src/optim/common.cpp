@@ -27,8 +27,7 @@ void clip_norm(WeightUpdate& update, double c) {
 
 void clip_value(WeightUpdate& update, double bound) {
   GraphBuilder& b = update.builder();
-  const ValueId raised = b.add(ops::kMaximum, {update.gradient(), ops::constant(b, -bound)});
-  update.set_gradient(b.add(ops::kMinimum, {raised, ops::constant(b, bound)}));
+  update.set_gradient(ops::clip(b, update.gradient(), -bound, bound));
 }
 
 // All gradients times c min(1 / N, 1 / c) with their common norm N; NaN where N is not finite
@@ -61,10 +60,7 @@ void decay_weight(WeightUpdate& update, double decay) {
 CommonArguments read_common(config::Reader& args, const OptimizerDef& def) {
   CommonArguments common;
   common.name = read_optimizer_name(args, def.path);
-  common.weight_decay = args.get_real("weight_decay", config::at_least(0));
-  if (!common.weight_decay && !args.is_null("weight_decay")) {
-    common.weight_decay = def.weight_decay;
-  }
+  common.weight_decay = args.get_optional("weight_decay", def.weight_decay, config::at_least(0));
   if (const config::Value* patterns = args.find("exclude_from_weight_decay")) {
     common.no_decay = LeafPatterns(*patterns);
   }
@@ -92,9 +88,10 @@ void prepare(std::span<WeightUpdate> updates, const CommonArguments& common,
   for (WeightUpdate& update : updates) {
     if (common.clipnorm) clip_norm(update, *common.clipnorm);
     if (common.clipvalue) clip_value(update, *common.clipvalue);
-    const double decay =
-        (rule.weight_decay ? rule.weight_decay(update) : common.weight_decay).value_or(0);
-    if (decay > 0 && !common.no_decay.match(update.path())) decay_weight(update, decay);
+    std::optional<double> decay = common.weight_decay;
+    if (rule.weight_decay) decay = rule.weight_decay(update, decay);
+    const bool decays = decay.value_or(0) > 0;
+    if (decays && !common.no_decay.match(update.path())) decay_weight(update, *decay);
   }
 }
 

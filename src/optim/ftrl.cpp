@@ -20,11 +20,6 @@ ValueId power_of(GraphBuilder& b, ValueId x, double power) {
   return b.add(ops::kPower, {x, ops::constant(b, power)});
 }
 
-ValueId clipped(GraphBuilder& b, ValueId x, double bound) {
-  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, -bound)});
-  return b.add(ops::kMinimum, {raised, ops::constant(b, bound)});
-}
-
 ValueId update(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId rate = u.learning_rate();
@@ -44,7 +39,7 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
   u.update_slot(old, linear);
 
   const ValueId quadratic = ops::divide(b, ops::shift(b, root, args.beta), rate);
-  const ValueId beyond = ops::subtract(b, clipped(b, linear, args.l1), linear);
+  const ValueId beyond = ops::subtract(b, ops::clip(b, linear, -args.l1, args.l1), linear);
   return ops::divide(b, beyond, ops::shift(b, quadratic, 2 * args.l2));
 }
 

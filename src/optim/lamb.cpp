@@ -1,16 +1,10 @@
 // m and v as Adam's; i = (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps);
 // w' = w - lr r i with r = |w| / |i|, or 1 where either is 0 (You et al. 2020)
 #include "ops/ops.h"
-#include "optim/rule.h"
+#include "optim/adam_rule.h"
 
 namespace meshwork::optimizers {
 namespace {
-
-struct Arguments {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
 
 ValueId trust_ratio(GraphBuilder& b, ValueId weight, ValueId step) {
   const ValueId zero = ops::constant(b, 0.0);
@@ -24,7 +18,7 @@ ValueId trust_ratio(GraphBuilder& b, ValueId weight, ValueId step) {
   return b.add(ops::kSelect, {has_weight, ops::divide(b, dividend, divisor), one});
 }
 
-ValueId update(WeightUpdate& u, const Arguments& args) {
+ValueId update(WeightUpdate& u, const AdamArguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
   const ValueId square = b.add(ops::kSquare, {u.gradient()});
@@ -37,11 +31,7 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
 }
 
 UpdateRule read(config::Reader& args) {
-  Arguments a;
-  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
-  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
-  a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
-  return {[a](WeightUpdate& u) { return update(u, a); }};
+  return {[a = read_moments(args)](WeightUpdate& u) { return update(u, a); }};
 }
 
 }  // namespace

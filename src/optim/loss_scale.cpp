@@ -113,7 +113,7 @@ void update_scale(GraphBuilder& b, const LossScaling& scaling, ValueId finite, V
   const ValueId counter = add_scalar(b, scaling.name, path, DType::kInt32, 0);
   const ValueId next = ops::add(b, counter, whole(b, 1));
   const ValueId grows = b.add(ops::kEqual, {next, whole(b, scaling.growth_steps)});
-  const ValueId goes_on = ops::multiply(b, finite, ops::subtract(b, ops::constant(b, 1.0), grows));
+  const ValueId goes_on = ops::multiply(b, finite, ops::one_minus(b, grows));
   const ValueId grown = b.add(ops::kSelect, {grows, ops::scale(b, scale, 2), scale});
   const auto select = [&](ValueId condition, ValueId value, ValueId otherwise) {
     return b.add(ops::kSelect, {condition, value, otherwise});

@@ -20,7 +20,6 @@ struct Arguments {
   double a = 3.4445, b = -4.7750, c = 2.0315;
   std::optional<double> rms_rate;
   std::vector<config::PathPattern> excluded;
-  std::optional<double> weight_decay;
   std::optional<double> adam_weight_decay;
   double adam_rate = 1;
   AdamArguments adam;
@@ -78,12 +77,6 @@ std::vector<config::PathPattern> read_patterns(config::Reader& args) {
   return patterns;
 }
 
-/// A number that may be none, which it is not by default.
-std::optional<double> read_optional(config::Reader& args, const char* key, double fallback) {
-  if (args.is_null(key)) return std::nullopt;
-  return args.get(key, fallback, config::at_least(0));
-}
-
 UpdateRule read(config::Reader& args) {
   Arguments a;
   a.momentum = args.get("momentum", a.momentum, config::between(0, 1));
@@ -92,22 +85,19 @@ UpdateRule read(config::Reader& args) {
   a.a = args.get("muon_a", a.a);
   a.b = args.get("muon_b", a.b);
   a.c = args.get("muon_c", a.c);
-  a.rms_rate = read_optional(args, "rms_rate", 0.2);
+  a.rms_rate = args.get_optional("rms_rate", 0.2, config::at_least(0));
   a.excluded = read_patterns(args);
-  a.weight_decay = read_optional(args, "weight_decay", 0.004);
-  a.adam_weight_decay = read_optional(args, "adam_weight_decay", 0.004);
+  a.adam_weight_decay = args.get_optional("adam_weight_decay", 0.004, config::at_least(0));
   a.adam_rate = args.get("adam_lr_ratio", a.adam_rate, config::at_least(0));
-  a.adam.beta_1 = args.get("adam_beta_1", a.adam.beta_1, config::kFromZeroBelowOne);
-  a.adam.beta_2 = args.get("adam_beta_2", a.adam.beta_2, config::kFromZeroBelowOne);
-  a.adam.epsilon = args.get("epsilon", a.adam.epsilon, config::at_least(0));
+  a.adam = read_moments(args, "adam_");
   return {.apply =
               [a](WeightUpdate& u) {
                 return is_for_adam(a, u) ? update_by_adam(u, a.adam, a.adam_rate)
                                          : update_kernel(u, a);
               },
           .weight_decay =
-              [a](const WeightUpdate& u) {
-                return is_for_adam(a, u) ? a.adam_weight_decay : a.weight_decay;
+              [a](const WeightUpdate& u, std::optional<double> common) {
+                return is_for_adam(a, u) ? a.adam_weight_decay : common;
               }};
 }
 

@@ -3,31 +3,22 @@
 // w' = w - lr i / (sqrt(v' / (1 - b2^t)) + eps) with
 // i = c(t + 1) m' / (1 - p' c(t + 1)) + (1 - c(t)) g / (1 - p') (Dozat 2016)
 #include "ops/ops.h"
-#include "optim/rule.h"
+#include "optim/adam_rule.h"
 
 namespace meshwork::optimizers {
 namespace {
 
 constexpr const char* kProduct = "u_product";
 
-struct Arguments {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
-
-/// 1 - x
-ValueId rest_of(GraphBuilder& b, ValueId x) { return ops::subtract(b, ops::constant(b, 1.0), x); }
-
 /// c(t) where `offset` is 0.
 ValueId momentum_at(WeightUpdate& u, double beta_1, double offset) {
   GraphBuilder& b = u.builder();
   const ValueId step = ops::shift(b, u.step(), offset);
   const ValueId power = b.add(ops::kPower, {ops::constant(b, 0.96), step});
-  return ops::scale(b, rest_of(b, ops::scale(b, power, 0.5)), beta_1);
+  return ops::scale(b, ops::one_minus(b, ops::scale(b, power, 0.5)), beta_1);
 }
 
-ValueId update(WeightUpdate& u, const Arguments& args) {
+ValueId update(WeightUpdate& u, const AdamArguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId now = momentum_at(u, args.beta_1, 0);
   const ValueId next = momentum_at(u, args.beta_1, 1);
@@ -38,8 +29,8 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
   const ValueId square = b.add(ops::kSquare, {u.gradient()});
   const ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
-  const ValueId of_m = ops::divide(b, next, rest_of(b, ops::multiply(b, product, next)));
-  const ValueId of_gradient = ops::divide(b, rest_of(b, now), rest_of(b, product));
+  const ValueId of_m = ops::divide(b, next, ops::one_minus(b, ops::multiply(b, product, next)));
+  const ValueId of_gradient = ops::divide(b, ops::one_minus(b, now), ops::one_minus(b, product));
   const ValueId mean =
       ops::add(b, ops::multiply(b, m, of_m), ops::multiply(b, u.gradient(), of_gradient));
   const ValueId root = b.add(ops::kSqrt, {ops::divide(b, v, one_minus_power(u, args.beta_2))});
@@ -49,11 +40,7 @@ ValueId update(WeightUpdate& u, const Arguments& args) {
 }
 
 UpdateRule read(config::Reader& args) {
-  Arguments a;
-  a.beta_1 = args.get("beta_1", a.beta_1, config::kFromZeroBelowOne);
-  a.beta_2 = args.get("beta_2", a.beta_2, config::kFromZeroBelowOne);
-  a.epsilon = args.get("epsilon", a.epsilon, config::at_least(0));
-  return {[a](WeightUpdate& u) { return update(u, a); }};
+  return {[a = read_moments(args)](WeightUpdate& u) { return update(u, a); }};
 }
 
 }  // namespace

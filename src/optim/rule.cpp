@@ -101,7 +101,7 @@ ValueId decayed_average(WeightUpdate& u, ValueId slot, ValueId x, double rho) {
 ValueId one_minus_power(WeightUpdate& u, double beta) {
   GraphBuilder& b = u.builder();
   const ValueId power = b.add(ops::kPower, {ops::constant(b, beta), u.step()});
-  return ops::subtract(b, ops::constant(b, 1.0), power);
+  return ops::one_minus(b, power);
 }
 
 ValueId sum_of_squares(GraphBuilder& b, ValueId x) {

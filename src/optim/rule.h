@@ -94,8 +94,9 @@ std::string read_optimizer_name(config::Reader& args, std::string_view fallback)
 struct UpdateRule {
   /// Gives the new value of the weight, and updates its slots.
   std::function<ValueId(WeightUpdate&)> apply;
-  /// Its weight decay, if that is not the common argument.
-  std::function<std::optional<double>(const WeightUpdate&)> weight_decay = nullptr;
+  /// Its weight decay, where that is not always the common argument.
+  std::function<std::optional<double>(const WeightUpdate&, std::optional<double> common)>
+      weight_decay = nullptr;
 };
 
 /// One optimizer, in the list of optimizer.cpp.

@@ -67,7 +67,7 @@ ValueId track_average(WeightUpdate& update, ValueId average, ValueId weight,
   const ValueId began =
       b.add(ops::kGreaterEqual, {update.iteration(), constant(b, common.steps_per_update)});
   const ValueId kept = ops::scale(b, began, *common.ema_momentum);
-  const ValueId taken = ops::subtract(b, ops::constant(b, 1.0), kept);
+  const ValueId taken = ops::one_minus(b, kept);
   const ValueId before = ops::multiply(b, average, kept);
   const ValueId next = ops::add(b, before, ops::multiply(b, weight, taken));
   update.update_slot(average, next);

@@ -25,16 +25,8 @@ Graph program(const std::string& text, DType dtype = DType::kFloat32) {
   Graph graph;
   GraphBuilder b(graph);
   std::vector<Gradient> gradients;
-  for (const auto& [path, shape] : {std::pair<std::string, Shape>{"a", {2}}, {"b", {}}}) {
-    const ValueId value =
-        b.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", shape}});
-    graph.variables.push_back({.value = value,
-                               .path = path,
-                               .trainable = true,
-                               .slot_of = {},
-                               .init = &ops::kConstant,
-                               .init_attrs = {{"value", 0.0}, {"shape", shape}}});
-  }
+  add_weight(b, "a", {2});
+  add_weight(b, "b", {});
   const ValueId scale = loss_scale(b, optimizer(text));
   if (scale != kNoValue) graph.outputs.push_back({"scale", scale});
   const ValueId narrow = ops::input(b, "ga", {dtype, {2}});

@@ -30,7 +30,6 @@ struct CsvSpec {
   std::vector<ColumnName> columns;
   std::vector<std::string> classes;
   std::string field;                 ///< "x"
-  FileNames first;                   ///< of the first split, for this field
   std::shared_ptr<Headers> headers;  ///< of all entries of the dataset
 };
 
@@ -46,17 +45,23 @@ std::string_view trim(std::string_view cell) {
   return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
 }
 
+/// What the first line says.
+CsvLayout layout_of(const std::vector<std::string_view>& cells, const CsvSpec& spec) {
+  CsvLayout layout;
+  layout.cells = cells.size();
+  if (!spec.header) return layout;
+  for (const std::string_view cell : cells) layout.names.emplace_back(trim(cell));
+  return layout;
+}
+
 CsvLayout scan(const FileBytes& file, const CsvSpec& spec) {
   CsvReader reader = reader_of(file, spec);
   CsvLayout layout;
   std::vector<std::string_view> cells;
   while (reader.next(cells)) {
     if (layout.cells == 0) {
-      layout.cells = cells.size();
-      if (spec.header) {
-        for (const std::string_view cell : cells) layout.names.emplace_back(trim(cell));
-        continue;
-      }
+      layout = layout_of(cells, spec);
+      if (spec.header) continue;
     }
     if (cells.size() != layout.cells) {
       fail(ExitCode::kFile, "{}: {} cells, but the first line has {}; is the delimiter '{}' right?",
@@ -134,23 +139,24 @@ class CsvSource : public Source {
   std::vector<std::size_t> columns_;
 };
 
-/// The columns of the first file that the description names, if it is there.
-std::optional<Headers::Header> header_of(const FileNames& first, const CsvSpec& spec,
-                                         const OpenContext& context) {
+Headers::Header header_of(const std::string& path, const CsvLayout& layout, const CsvSpec& spec) {
+  return {path, names_of(layout, columns_of(path, layout, spec.columns, spec.rest))};
+}
+
+/// The columns of the first file that the description names, or of this one if it is not there.
+Headers::Header first_header(const std::string& path, const CsvLayout& layout, const CsvSpec& spec,
+                             const OpenContext& context) {
   try {
-    const std::string path = paths_of(first, context).front();
-    const FileBytes file(path);
+    const std::string first = paths_of(spec.headers->first.at(spec.field), context).front();
+    if (first == path) return header_of(path, layout, spec);
+    const FileBytes file(first);
     CsvReader reader = reader_of(file, spec);
     std::vector<std::string_view> cells;
-    if (!reader.next(cells)) return std::nullopt;
-    CsvLayout layout;
-    layout.cells = cells.size();
-    for (const std::string_view cell : cells) layout.names.emplace_back(trim(cell));
-    return Headers::Header{path,
-                           names_of(layout, columns_of(path, layout, spec.columns, spec.rest))};
+    if (reader.next(cells)) return header_of(first, layout_of(cells, spec), spec);
   } catch (const Error&) {
-    return std::nullopt;
+    // It may come later, and be right.
   }
+  return header_of(path, layout, spec);
 }
 
 std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
@@ -164,9 +170,7 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
     auto& known = spec.headers->of_fields;
     auto first = known.find(spec.field);
     if (first == known.end()) {
-      auto header = header_of(spec.first, spec, context);
-      if (!header) header = {path, names_of(layout, columns)};
-      first = known.emplace(spec.field, std::move(*header)).first;
+      first = known.emplace(spec.field, first_header(path, layout, spec, context)).first;
     }
     columns = in_order_of(first->second, path, layout, columns);
   }
@@ -214,12 +218,6 @@ std::vector<ColumnName> named_elsewhere(const FieldEntry& entry, bool header) {
   return columns;
 }
 
-/// For all entries of a dataset.
-struct Kept {
-  std::map<std::string, FileNames> first;  ///< files of each field in the first split
-  std::shared_ptr<Headers> headers = std::make_shared<Headers>();
-};
-
 Opener parse(const FieldEntry& entry) {
   CsvSpec spec;
   spec.header = entry.dataset.get("header", true);
@@ -242,11 +240,10 @@ Opener parse(const FieldEntry& entry) {
     }
   }
   FileNames files = files_of(entry);
-  if (entry.kept == nullptr) entry.kept = std::make_shared<Kept>();
-  auto& kept = *static_cast<Kept*>(entry.kept.get());
+  if (entry.kept == nullptr) entry.kept = std::make_shared<Headers>();
   spec.field = entry.field;
-  spec.first = kept.first.emplace(entry.field, files).first->second;
-  spec.headers = kept.headers;
+  spec.headers = std::static_pointer_cast<Headers>(entry.kept);
+  spec.headers->first.emplace(entry.field, files);
   return open_files(std::move(files), [spec](const std::string& path, const OpenContext& context) {
     return open_csv(path, spec, context);
   });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "data/formats/source.h"
 
 namespace meshwork::data {
 
@@ -34,14 +35,15 @@ std::vector<std::size_t> columns_of(const std::string& path, const CsvLayout& la
 /// The names of some columns.
 std::vector<std::string> names_of(const CsvLayout& layout, const std::vector<std::size_t>& columns);
 
-/// The columns of fields that take the rest, which stand in the same order for all files of the
-/// dataset.
+/// What a dataset keeps of fields that take the rest, whose columns stand in the same order for all
+/// of its files.
 struct Headers {
   struct Header {
     std::string path;  ///< of the first file
     std::vector<std::string> names;
   };
-  std::mutex mutex;
+  std::map<std::string, FileNames> first;  ///< files of each field in the first split
+  std::mutex mutex;                        ///< of what follows
   std::map<std::string, Header> of_fields;
 };
 

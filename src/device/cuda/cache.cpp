@@ -61,6 +61,7 @@ void keep_cached(const std::string& key, const std::string& ending, const std::s
   std::error_code ignored;
   std::filesystem::create_directories(place.parent_path(), ignored);
   // Under a name of its own first: other processes, and other threads, find all of it or nothing.
+  // It is not brought to the disk, as write_in_one_step() does: what a crash cuts off is as none.
   const std::string written = partial_name(place.string());
   try {
     File file = File::create(written);

@@ -34,7 +34,7 @@ Activation read_gelu(config::Reader& args) {
 ValueId silu(GraphBuilder& b, ValueId x) { return ops::multiply(b, x, b.add(ops::kSigmoid, {x})); }
 
 ValueId hard_silu(GraphBuilder& b, ValueId x) {
-  const ValueId gate = ops::scale(b, clip(b, ops::shift(b, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
+  const ValueId gate = ops::scale(b, ops::clip(b, ops::shift(b, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
   return ops::multiply(b, x, gate);
 }
 

@@ -4,11 +4,6 @@
 
 namespace meshwork::activations {
 
-ValueId clip(GraphBuilder& b, ValueId x, double low, double high) {
-  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant_like(b, low, x)});
-  return b.add(ops::kMinimum, {raised, ops::constant_like(b, high, x)});
-}
-
 ValueId expm1_negative(GraphBuilder& b, ValueId x) {
   // exp(x) - 1 = 2 t / (1 - t) with t = tanh(x / 2), which is in (-1, 0]
   const ValueId t = b.add(ops::kTanh, {ops::scale(b, x, 0.5)});

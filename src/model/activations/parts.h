@@ -4,9 +4,6 @@
 
 namespace meshwork::activations {
 
-/// x where it lies in [low, high], else the nearer bound.
-ValueId clip(GraphBuilder& b, ValueId x, double low, double high);
-
 /// exp(x) - 1 without loss of digits near 0; for x <= 0 only.
 ValueId expm1_negative(GraphBuilder& b, ValueId x);
 

@@ -10,7 +10,7 @@ namespace {
 Activation read_soft_shrink(config::Reader& args) {
   const double bound = args.get("threshold", 0.5, config::at_least(0));
   return [bound](GraphBuilder& b, ValueId x) {
-    return ops::subtract(b, x, clip(b, x, -bound, bound));
+    return ops::subtract(b, x, ops::clip(b, x, -bound, bound));
   };
 }
 

@@ -19,12 +19,12 @@ ValueId softsign(GraphBuilder& b, ValueId x) {
 
 // (x + 1) / 2 within [-1, 1]
 ValueId sparse_sigmoid(GraphBuilder& b, ValueId x) {
-  return ops::scale(b, clip(b, ops::shift(b, x, 1.0), 0.0, 2.0), 0.5);
+  return ops::scale(b, ops::clip(b, ops::shift(b, x, 1.0), 0.0, 2.0), 0.5);
 }
 
 // (x + 3) / 6 within [-3, 3]
 ValueId hard_sigmoid(GraphBuilder& b, ValueId x) {
-  return ops::scale(b, clip(b, ops::shift(b, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
+  return ops::scale(b, ops::clip(b, ops::shift(b, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ const ActivationDef kHardSigmoid{.names = {"hard_sigmoid"}, .read = plain<hard_s
 const ActivationDef kHardTanh{
     .names = {"hard_tanh"},
     .read = [](config::Reader&) -> Activation {
-      return [](GraphBuilder& b, ValueId x) { return clip(b, x, -1.0, 1.0); };
+      return [](GraphBuilder& b, ValueId x) { return ops::clip(b, x, -1.0, 1.0); };
     },
 };
 

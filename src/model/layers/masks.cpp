@@ -7,7 +7,7 @@ namespace meshwork::layers {
 ValueId differs(GraphBuilder& b, ValueId x, double value) {
   const ValueId same = b.add(ops::kEqual, {x, ops::constant_like(b, value, x)});
   const ValueId number = ops::cast(b, same, DType::kFloat32);
-  return ops::subtract(b, ops::constant(b, 1.0), number);
+  return ops::one_minus(b, number);
 }
 
 ValueId spread_mask(GraphBuilder& b, ValueId mask, ValueId x) {

@@ -8,10 +8,7 @@ PartArguments::PartArguments(const config::Reader& around) : what_(around.what()
 }
 
 PartArguments& PartArguments::set(std::string_view key, const char* word) {
-  config::Value value;
-  value.kind = config::Value::Kind::kScalar;
-  value.at = map_.at;
-  value.scalar = word;
+  const config::Value value = config::Value::of_text(word, map_.at);
   return set(key, &value);
 }
 

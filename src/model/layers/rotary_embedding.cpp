@@ -131,8 +131,7 @@ ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double
 ValueId llama_frequencies(GraphBuilder& b, const Rope& rope, ValueId plain) {
   const ValueId turns = ops::scale(b, plain, rope.original_length / (2 * std::numbers::pi));
   const ValueId rise = ops::scale(b, ops::shift(b, turns, -rope.low), 1 / (rope.high - rope.low));
-  const ValueId above = b.add(ops::kMaximum, {rise, ops::constant(b, 0.0)});
-  const ValueId fast = b.add(ops::kMinimum, {above, ops::constant(b, 1.0)});
+  const ValueId fast = ops::clip(b, rise, 0, 1);
   const double slow = 1 / rope.factor;
   return ops::multiply(b, plain, ops::shift(b, ops::scale(b, fast, 1 - slow), slow));
 }

@@ -31,7 +31,7 @@ struct Interpolation {
 
 /// 1 - d
 ValueId linear_weight(GraphBuilder& b, ValueId distance) {
-  return b.add(ops::kRelu, {ops::subtract(b, ops::constant(b, 1.0), distance)});
+  return b.add(ops::kRelu, {ops::one_minus(b, distance)});
 }
 
 /// ((c3 d + c2) d + c1) d + c0

@@ -8,29 +8,18 @@ namespace {
 
 // -ln sigmoid(x) = softplus(-x), -ln(1 - sigmoid(x)) = softplus(x)
 ValueId from_logits_terms(GraphBuilder& b, ValueId y, ValueId x) {
-  const ValueId not_y = ops::subtract(b, ops::constant(b, 1.0), y);
+  const ValueId not_y = ops::one_minus(b, y);
   const ValueId yes = b.add(ops::kSoftplus, {b.add(ops::kNegate, {x})});
   const ValueId no = b.add(ops::kSoftplus, {x});
   const ValueId first = ops::multiply(b, y, yes);
   return ops::add(b, first, ops::multiply(b, not_y, no));
 }
 
-ValueId from_probabilities_terms(GraphBuilder& b, ValueId y, ValueId x) {
-  const ValueId one = ops::constant(b, 1.0);
-  const ValueId p = clip_probability(b, x);
-  const ValueId yes = b.add(ops::kLog, {p});
-  const ValueId no = b.add(ops::kLog, {ops::subtract(b, one, p)});
-  const ValueId not_y = ops::subtract(b, one, y);
-  const ValueId first = ops::multiply(b, y, yes);
-  return b.add(ops::kNegate, {ops::add(b, first, ops::multiply(b, not_y, no))});
-}
-
 Compared compare(const Comparison& c, bool from_logits, double smoothing) {
   GraphBuilder& b = c.b;
   auto [y, p] = match_shapes(c);
-  if (smoothing != 0) y = ops::shift(b, ops::scale(b, y, 1 - smoothing), 0.5 * smoothing);
-  return {
-      mean_last(b, from_logits ? from_logits_terms(b, y, p) : from_probabilities_terms(b, y, p))};
+  y = smoothed(b, y, smoothing, 2);
+  return {mean_last(b, from_logits ? from_logits_terms(b, y, p) : binary_terms(b, y, p))};
 }
 
 CompareFunction read(config::Reader& args) { return read_smoothed(args, compare); }

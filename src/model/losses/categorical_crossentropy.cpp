@@ -7,12 +7,9 @@ namespace {
 
 Compared compare(const Comparison& c, bool from_logits, double smoothing) {
   GraphBuilder& b = c.b;
-  ValueId y = one_hot_labels(c);
-  const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
-  if (smoothing != 0) {
-    const auto classes = static_cast<double>(b.shape(y).back());
-    y = ops::shift(b, ops::scale(b, y, 1 - smoothing), smoothing / classes);
-  }
+  const ValueId labels = one_hot_labels(c);
+  const auto axis = static_cast<std::int64_t>(b.shape(labels).size()) - 1;
+  const ValueId y = smoothed(b, labels, smoothing, static_cast<double>(b.shape(labels).back()));
   const ValueId terms = ops::multiply(b, y, log_probabilities(b, c.predictions, from_logits));
   return {b.add(ops::kNegate, {ops::reduce_sum(b, terms, {axis}, false)})};
 }

@@ -21,8 +21,22 @@ Compared compare(const Comparison& c) {
 }  // namespace
 
 ValueId clip_probability(GraphBuilder& b, ValueId x) {
-  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, kEpsilon)});
-  return b.add(ops::kMinimum, {raised, ops::constant(b, 1 - kEpsilon)});
+  return ops::clip(b, x, kEpsilon, 1 - kEpsilon);
+}
+
+ValueId smoothed(GraphBuilder& b, ValueId y, double smoothing, double classes) {
+  if (smoothing == 0) return y;
+  return ops::shift(b, ops::scale(b, y, 1 - smoothing), smoothing / classes);
+}
+
+ValueId binary_terms(GraphBuilder& b, ValueId y, ValueId x) {
+  const ValueId one = ops::constant(b, 1.0);
+  const ValueId p = clip_probability(b, x);
+  const ValueId yes = b.add(ops::kLog, {p});
+  const ValueId no = b.add(ops::kLog, {ops::subtract(b, one, p)});
+  const ValueId not_y = ops::subtract(b, one, y);
+  const ValueId first = ops::multiply(b, y, yes);
+  return b.add(ops::kNegate, {ops::add(b, first, ops::multiply(b, not_y, no))});
 }
 
 ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits) {

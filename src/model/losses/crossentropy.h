@@ -11,6 +11,12 @@ constexpr double kEpsilon = 1e-7;
 /// x within [epsilon, 1 - epsilon].
 ValueId clip_probability(GraphBuilder& b, ValueId x);
 
+/// Labels y of so many classes under smoothing s: y (1 - s) + s / classes.
+ValueId smoothed(GraphBuilder& b, ValueId y, double smoothing, double classes);
+
+/// -y ln p - (1 - y) ln(1 - p) of probabilities, which are clipped first.
+ValueId binary_terms(GraphBuilder& b, ValueId y, ValueId p);
+
 /// Logarithms of the class probabilities in the last dimension: of a softmax of logits, or of
 /// values that are first divided by their sum and clipped.
 ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits);

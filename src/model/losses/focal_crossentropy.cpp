@@ -14,31 +14,24 @@ struct Arguments {
 };
 
 ValueId focus(GraphBuilder& b, ValueId p, double gamma) {
-  const ValueId rest = ops::subtract(b, ops::constant(b, 1.0), p);
+  const ValueId rest = ops::one_minus(b, p);
   if (gamma == 2) return b.add(ops::kSquare, {rest});
   return b.add(ops::kPower, {rest, ops::constant(b, gamma)});
 }
 
 /// y a + (1 - y) c
 ValueId mixed(GraphBuilder& b, ValueId y, ValueId a, ValueId c) {
-  const ValueId not_y = ops::subtract(b, ops::constant(b, 1.0), y);
   const ValueId first = ops::multiply(b, y, a);
-  return ops::add(b, first, ops::multiply(b, not_y, c));
+  return ops::add(b, first, ops::multiply(b, ops::one_minus(b, y), c));
 }
 
 Compared compare_binary(const Comparison& c, const Arguments& args) {
   GraphBuilder& b = c.b;
-  const auto one_minus = [&](ValueId x) { return ops::subtract(b, ops::constant(b, 1.0), x); };
   auto [y, p] = match_shapes(c);
-  if (args.smoothing != 0) {
-    y = ops::shift(b, ops::scale(b, y, 1 - args.smoothing), 0.5 * args.smoothing);
-  }
+  y = smoothed(b, y, args.smoothing, 2);
   if (args.from_logits) p = b.add(ops::kSigmoid, {p});
-  const ValueId clipped = clip_probability(b, p);
-  const ValueId yes = b.add(ops::kLog, {clipped});
-  const ValueId no = b.add(ops::kLog, {one_minus(clipped)});
-  const ValueId terms = b.add(ops::kNegate, {mixed(b, y, yes, no)});
-  ValueId focal = ops::multiply(b, focus(b, mixed(b, y, p, one_minus(p)), args.gamma), terms);
+  const ValueId of_label = mixed(b, y, p, ops::one_minus(b, p));
+  ValueId focal = ops::multiply(b, focus(b, of_label, args.gamma), binary_terms(b, y, p));
   if (args.balances) {
     const ValueId weight =
         mixed(b, y, ops::constant(b, args.alpha), ops::constant(b, 1 - args.alpha));
@@ -49,13 +42,10 @@ Compared compare_binary(const Comparison& c, const Arguments& args) {
 
 Compared compare_categories(const Comparison& c, const Arguments& args) {
   GraphBuilder& b = c.b;
-  ValueId y = one_hot_labels(c);
+  const ValueId labels = one_hot_labels(c);
   ValueId p = c.predictions;
-  const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
-  if (args.smoothing != 0) {
-    const auto classes = static_cast<double>(b.shape(y).back());
-    y = ops::shift(b, ops::scale(b, y, 1 - args.smoothing), args.smoothing / classes);
-  }
+  const auto axis = static_cast<std::int64_t>(b.shape(p).size()) - 1;
+  const ValueId y = smoothed(b, labels, args.smoothing, static_cast<double>(b.shape(p).back()));
   if (args.from_logits) p = b.add(ops::kSoftmax, {p}, {{"axis", axis}});
   p = clip_probability(b, ops::divide(b, p, ops::reduce_sum(b, p, {axis}, true)));
   const ValueId terms = ops::multiply(b, y, b.add(ops::kLog, {p}));

@@ -11,7 +11,7 @@ namespace {
 ValueId signs(GraphBuilder& b, ValueId y) {
   const ValueId is_zero = b.add(ops::kEqual, {y, ops::constant(b, 0.0)});
   const ValueId is_one = b.add(ops::kEqual, {y, ops::constant(b, 1.0)});
-  const ValueId neither = ops::subtract(b, ops::constant(b, 1.0), ops::add(b, is_zero, is_one));
+  const ValueId neither = ops::one_minus(b, ops::add(b, is_zero, is_one));
   const ValueId others = sum_all(b, neither);
   const ValueId is_binary = b.add(ops::kEqual, {others, ops::constant(b, 0.0)});
   return b.add(ops::kSelect, {is_binary, ops::shift(b, ops::scale(b, y, 2), -1), y});
@@ -25,7 +25,7 @@ ValueId margins(const Comparison& c) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
   const ValueId agreement = ops::multiply(b, signs(b, y), p);
-  return at_least_zero(b, ops::subtract(b, ops::constant(b, 1.0), agreement));
+  return at_least_zero(b, ops::one_minus(b, agreement));
 }
 
 Compared compare(const Comparison& c) { return {mean_last(c.b, margins(c))}; }
@@ -39,7 +39,7 @@ Compared compare_categories(const Comparison& c) {
   const auto [y, p] = match_shapes(c);
   const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
   const ValueId hit = ops::reduce_sum(b, ops::multiply(b, y, p), {axis}, false);
-  const ValueId not_y = ops::subtract(b, ops::constant(b, 1.0), y);
+  const ValueId not_y = ops::one_minus(b, y);
   const ValueId worst = ops::reduce_max(b, ops::multiply(b, not_y, p), {axis}, false);
   return {at_least_zero(b, ops::shift(b, ops::subtract(b, worst, hit), 1.0))};
 }

@@ -5,16 +5,11 @@
 namespace meshwork::losses {
 namespace {
 
-ValueId clip(GraphBuilder& b, ValueId x) {
-  const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, kEpsilon)});
-  return b.add(ops::kMinimum, {raised, ops::constant(b, 1.0)});
-}
-
 Compared compare(const Comparison& c) {
   GraphBuilder& b = c.b;
   const auto matched = match_shapes(c);
-  const ValueId y = clip(b, matched.labels);
-  const ValueId p = clip(b, matched.predictions);
+  const ValueId y = ops::clip(b, matched.labels, kEpsilon, 1);
+  const ValueId p = ops::clip(b, matched.predictions, kEpsilon, 1);
   const ValueId log = b.add(ops::kLog, {ops::divide(b, y, p)});
   const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
   return {ops::reduce_sum(b, ops::multiply(b, y, log), {axis}, false)};

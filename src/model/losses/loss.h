@@ -69,6 +69,10 @@ struct Matched {
 };
 Matched match_shapes(const Comparison& c);
 
+/// The same of samples that are rows [batch, labels]; else an Error that begins with `says`: "it is
+/// for predictions [labels]".
+Matched match_rows(const Comparison& c, std::string_view says);
+
 /// Class numbers as int32, of the shape of the predictions without their last dimension. An Error
 /// if the labels are not such.
 ValueId class_labels(const Comparison& c);

@@ -50,6 +50,13 @@ Matched match_shapes(const Comparison& c) {
           ops::reshape(b, c.predictions, y)};
 }
 
+Matched match_rows(const Comparison& c, std::string_view says) {
+  const Matched matched = match_shapes(c);
+  const Shape& shape = c.b.shape(matched.predictions);
+  if (shape.size() == 2) return matched;
+  fail_at(c.at, "{}: {} of each sample, not {}", c.what, says, sample_shape(shape));
+}
+
 ValueId class_labels(const Comparison& c) {
   GraphBuilder& b = c.b;
   Shape y = b.shape(c.labels);

@@ -16,7 +16,7 @@ Compared compare_classes(const Comparison& c, bool from_logits,
   const ValueId is_ignored =
       b.add(ops::kEqual, {number, ops::constant(b, static_cast<double>(*ignored))});
   const ValueId zero = ops::constant(b, 0.0);
-  const ValueId valid = ops::subtract(b, ops::constant(b, 1.0), is_ignored);
+  const ValueId valid = ops::one_minus(b, is_ignored);
   return {b.add(ops::kSelect, {is_ignored, zero, values}), valid, classes};
 }
 

@@ -29,18 +29,15 @@ struct Arguments {
 /// of other labels by the place of the prediction: those above threshold i are from place i on.
 ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   GraphBuilder& b = c.b;
-  auto [y, p] = match_shapes(c);
+  auto [y, p] =
+      args.multi_label ? match_rows(c, "multi_label is for predictions [labels]") : match_shapes(c);
   const Shape shape = b.shape(p);
-  if (args.multi_label && shape.size() != 2) {
-    fail_at(c.at, "{}: multi_label is for predictions [labels] of each sample, not {}", c.what,
-            sample_shape(shape));
-  }
   if (args.from_logits) p = b.add(ops::kSigmoid, {p});
-  const ValueId zero = ops::constant(b, 0.0);
-  p = b.add(ops::kMinimum, {b.add(ops::kMaximum, {p, zero}), ops::constant(b, 1.0)});
+  p = ops::clip(b, p, 0, 1);
   // max(ceil(p (n - 1)) - 1, 0)
   const auto steps = static_cast<double>(args.thresholds - 1);
   const ValueId below = b.add(ops::kFloor, {ops::scale(b, p, -steps)});
+  const ValueId zero = ops::constant(b, 0.0);
   ValueId place = b.add(ops::kMaximum, {ops::shift(b, ops::scale(b, below, -1), -1), zero});
   if (args.multi_label) {
     const ValueId label =
@@ -48,7 +45,7 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
     place = ops::add(b, place, ops::scale(b, label, static_cast<double>(args.thresholds)));
   }
   const ValueId is_false = b.add(ops::kEqual, {y, zero});
-  const ValueId is_true = ops::subtract(b, ops::constant(b, 1.0), is_false);
+  const ValueId is_true = ops::one_minus(b, is_false);
   const ValueId weight = weights_for(b, shape, weights, c.what);
   const Shape flat{num_elements(shape)}, column{num_elements(shape), 1};
   const auto weighted = [&](ValueId x) {

@@ -10,13 +10,12 @@ namespace {
 template <bool kIsPositive, bool kIsTrue>
 ValueId count(const Comparison& c, ValueId weights, double threshold) {
   GraphBuilder& b = c.b;
-  const auto one_minus = [&](ValueId x) { return ops::subtract(b, ops::constant(b, 1.0), x); };
   const auto [y, p] = match_shapes(c);
   const ValueId is_zero = b.add(ops::kEqual, {y, ops::constant(b, 0.0)});
   const ValueId says_yes = b.add(ops::kGreater, {p, ops::constant(b, threshold)});
   const bool label_is_zero = kIsPositive != kIsTrue;
-  const ValueId both = ops::multiply(b, kIsPositive ? says_yes : one_minus(says_yes),
-                                     label_is_zero ? is_zero : one_minus(is_zero));
+  const ValueId both = ops::multiply(b, kIsPositive ? says_yes : ops::one_minus(b, says_yes),
+                                     label_is_zero ? is_zero : ops::one_minus(b, is_zero));
   return sum_all(b, ops::multiply(b, both, weights_for(b, b.shape(p), weights, c.what)));
 }
 

@@ -31,19 +31,14 @@ ValueId is_positive(GraphBuilder& b, ValueId p, const Arguments& args) {
 /// [3, labels]: true positives, false positives, false negatives.
 ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   GraphBuilder& b = c.b;
-  const auto [y, p] = match_shapes(c);
+  const auto [y, p] = match_rows(c, "it is for predictions [labels]");
   const Shape shape = b.shape(p);
-  if (shape.size() != 2) {
-    fail_at(c.at, "{}: it is for predictions [labels] of each sample, not {}", c.what,
-            sample_shape(shape));
-  }
   if (args.average == Average::kNone && shape[1] > 1) {
     fail_at(c.at,
             "{}: without 'average' it is a number for each of {} labels; say micro, macro or "
             "weighted",
             c.what, shape[1]);
   }
-  const auto one_minus = [&](ValueId x) { return ops::subtract(b, ops::constant(b, 1.0), x); };
   const ValueId yes = is_positive(b, p, args);
   const ValueId weight = weights_for(b, shape, weights, c.what);
   const auto total = [&](ValueId first, ValueId second) {
@@ -51,7 +46,7 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
     return ops::reduce_sum(b, product, {0}, true);
   };
   return b.add(ops::kConcatenate,
-               {total(yes, y), total(yes, one_minus(y)), total(one_minus(yes), y)},
+               {total(yes, y), total(yes, ops::one_minus(b, y)), total(ops::one_minus(b, yes), y)},
                {{"axis", std::int64_t{0}}});
 }
 

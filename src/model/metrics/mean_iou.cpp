@@ -44,7 +44,7 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   if (args.ignored) {
     const ValueId is_ignored =
         b.add(ops::kEqual, {y, ops::constant(b, static_cast<double>(*args.ignored))});
-    counts = ops::multiply(b, counts, ops::subtract(b, ops::constant(b, 1.0), is_ignored));
+    counts = ops::multiply(b, counts, ops::one_minus(b, is_ignored));
   }
   const ValueId weight = ops::multiply(b, counts, weights_for(b, b.shape(y), weights, c.what));
   const ValueId cell = ops::multiply(b, counts, ops::add(b, ops::scale(b, y, classes), p));

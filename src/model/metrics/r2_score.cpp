@@ -13,12 +13,8 @@ namespace {
 /// [4, outputs]: sums of weights, of y, of y^2, of (y - p)^2, each times the weight.
 ValueId count(const Comparison& c, ValueId weights) {
   GraphBuilder& b = c.b;
-  const auto [y, p] = match_shapes(c);
+  const auto [y, p] = match_rows(c, "it is for predictions [outputs]");
   const Shape shape = b.shape(p);
-  if (shape.size() != 2) {
-    fail_at(c.at, "{}: it is for predictions [outputs] of each sample, not {}", c.what,
-            sample_shape(shape));
-  }
   const ValueId weight = weights_for(b, shape, weights, c.what);
   const auto total = [&](ValueId x) { return ops::reduce_sum(b, x, {0}, true); };
   const ValueId weighted = ops::multiply(b, y, weight);

@@ -34,10 +34,7 @@ EpochSchedule from_table(const config::Value& table) {
       fail_at(entry.at, "schedule: '{}' is no epoch, but other keys are; epochs count from 0",
               entry.key);
     }
-    config::Value key;
-    key.kind = config::Value::Kind::kScalar;
-    key.at = entry.at;
-    key.scalar = entry.key;
+    const config::Value key = config::Value::of_text(entry.key, entry.at);
     rates[key.as_integer("an epoch of the schedule")] = read_rate(entry.value);
   }
   return [rates](std::int64_t epoch, double rate) {
