@@ -14,6 +14,7 @@
 #include "comm/cuda/peer_call.h"
 #include "comm/cuda/rank_peers.h"
 #include "comm/cuda/staged_call.h"
+#include "comm/cuda/staging.h"
 #include "comm/cuda/thread_peers.h"
 #include "comm/direct_call.h"
 #include "device/cuda_device.h"
@@ -77,10 +78,10 @@ std::shared_ptr<cuda::SharedGpu> share_of_ranks(const std::shared_ptr<Hosts>& ho
 /// The ways between devices; one more is one more file in cuda/ and one line in prepare().
 class CudaCommunicator final : public Communicator {
  public:
-  CudaCommunicator(std::shared_ptr<Hosts> hosts, std::shared_ptr<Device> device, Gpu& gpu,
+  CudaCommunicator(std::shared_ptr<Hosts> hosts, std::shared_ptr<cuda::Staging> staging, Gpu& gpu,
                    std::int64_t machine, std::shared_ptr<cuda::SharedGpu> share)
       : hosts_(std::move(hosts)),
-        device_(std::move(device)),
+        staging_(std::move(staging)),
         gpu_(gpu),
         machine_(machine),
         share_(std::move(share)),
@@ -91,7 +92,7 @@ class CudaCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> group(std::span<const int> members) override {
     auto hosts = std::make_shared<Hosts>(hosts_->communicator().group(members));
-    return std::make_unique<CudaCommunicator>(std::move(hosts), device_, gpu_, machine_, share_);
+    return std::make_unique<CudaCommunicator>(std::move(hosts), staging_, gpu_, machine_, share_);
   }
 
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
@@ -101,7 +102,7 @@ class CudaCommunicator final : public Communicator {
     if (auto peers = find_peers(call)) {
       return cuda::peer_call(hosts_, call, std::move(*peers), mine);
     }
-    return cuda::staged_call(hosts_, call, *device_, mine);
+    return cuda::staged_call(hosts_, call, *staging_, mine);
   }
 
   /// Of threads any memory is as good.
@@ -113,13 +114,13 @@ class CudaCommunicator final : public Communicator {
 
  private:
   std::optional<cuda::Peers> find_peers(const CollectiveCall& call) {
-    if (way_ == Way::kThreads) return cuda::thread_peers(*hosts_, call, *device_, gpu_);
+    if (way_ == Way::kThreads) return cuda::thread_peers(*hosts_, call, staging_->device(), gpu_);
     if (way_ == Way::kRanks) return cuda::rank_peers(*hosts_, call, *share_);
     return std::nullopt;
   }
 
   std::shared_ptr<Hosts> hosts_;
-  std::shared_ptr<Device> device_;  ///< that gives memory
+  std::shared_ptr<cuda::Staging> staging_;
   Gpu& gpu_;
   std::int64_t machine_;
   std::shared_ptr<cuda::SharedGpu> share_;  ///< of ranks; null: of threads
@@ -134,7 +135,8 @@ std::shared_ptr<Communicator> cuda_communicator(std::shared_ptr<Communicator> ho
   std::shared_ptr<Device> device = make_cuda_device(gpu, {});
   Gpu& opened = Gpu::open(gpu);
   auto share = share_of_ranks(all, device, opened);
-  return std::make_shared<CudaCommunicator>(std::move(all), std::move(device), opened, machine,
+  auto staging = std::make_shared<cuda::Staging>(std::move(device));
+  return std::make_shared<CudaCommunicator>(std::move(all), std::move(staging), opened, machine,
                                             std::move(share));
 }
 

@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "comm/contract.h"
 #include "comm/contract_case.h"
-#include "comm/cuda/staged_call.h"
 #include "comm/hosted_communicator.h"
 #include "comm/thread.h"
 #include "cuda/gpu_member.h"
+#include "device/cuda/stream.h"
 #include "device/cuda_device.h"
 #include "device/tree_sum.h"
 #include "support/errors.h"
@@ -51,31 +51,6 @@ struct Member : test::GpuMember {
   Member(World& world, std::shared_ptr<Communicator> hosts)
       : GpuMember(gpu_of(world), cuda_communicator(std::move(hosts), gpu_of(world))) {}
 };
-
-/// All data through staging memory, also where GPUs reach each other.
-class StagedCommunicator final : public Communicator {
- public:
-  StagedCommunicator(std::shared_ptr<Communicator> hosts, std::shared_ptr<Device> device)
-      : hosts_(std::make_shared<cuda::Hosts>(std::move(hosts))), device_(std::move(device)) {}
-  int rank() const override { return hosts_->rank(); }
-  int size() const override { return hosts_->size(); }
-  std::unique_ptr<Communicator> group(std::span<const int> members) override {
-    return std::make_unique<StagedCommunicator>(hosts_->communicator().group(members), device_);
-  }
-  std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
-    return cuda::staged_call(hosts_, call, *device_, cuda::cuda_stream(stream));
-  }
-  std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }
-
- private:
-  std::shared_ptr<cuda::Hosts> hosts_;
-  std::shared_ptr<Device> device_;
-};
-
-std::shared_ptr<Communicator> staged_devices(const World& world) {
-  std::shared_ptr<Device> device = make_cuda_device(gpu_of(world), {});
-  return hosted_communicator(std::make_shared<StagedCommunicator>(world.devices, device), device);
-}
 
 /// Hosts that do something in their n-th meeting (Hosts::meet), before it or after it.
 class WatchedHosts final : public Communicator {
@@ -184,25 +159,6 @@ TEST_CASE("GPU devices keep the contract") {
 
 TEST_CASE("GPU devices that share a GPU keep the contract") {
   for (const int devices : {2, 3, 4}) check_contract(devices, 1);
-}
-
-TEST_CASE("GPU devices keep the contract through staging memory") {
-  for (const int devices : {1, 2, 3, 4}) {
-    CAPTURE(devices);
-    run_devices(devices, [](World& world) {
-      World mine{world.hosts, staged_devices(world)};
-      test::check_contract_in_order(mine);
-    });
-  }
-}
-
-TEST_CASE("GPU devices reduce through staging memory in several parts") {
-  run_devices(2, [](World& world) {
-    const auto devices = staged_devices(world);
-    for (const bool in_place : {false, true}) {
-      test::Case<std::int32_t>(*devices, {.sent = {{2500003}}, .in_place = in_place}).run(1);
-    }
-  });
 }
 
 TEST_CASE("GPU devices reduce any floats to the bits of the CPU") {
