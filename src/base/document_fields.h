@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 namespace meshwork {
 
 /// Names of the fields that a data set of tokens has where it has documents, and of the inputs by
@@ -7,5 +9,9 @@ namespace meshwork {
 /// and its place in that. A sequence that is generated is one document.
 constexpr const char* kSegmentsField = "segments";
 constexpr const char* kPositionsField = "positions";
+
+inline bool is_document_field(std::string_view name) {
+  return name == kSegmentsField || name == kPositionsField;
+}
 
 }  // namespace meshwork

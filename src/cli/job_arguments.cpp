@@ -96,9 +96,9 @@ Job load_job(const JobArguments& arguments, const std::string& command,
   return job;
 }
 
-Job load_prediction_job(const WeightsArguments& arguments, const std::string& command) {
+Job load_job(const WeightsArguments& arguments, const std::string& command, JobMaker make) {
   const ConfigArguments& config = *arguments.job->config;
-  Job job = make_prediction_job(load(config), launched_devices(), arguments.split);
+  Job job = make(load(config), launched_devices(), arguments.split);
   check_launch(job, command_line(command, config, {"--from", arguments.from}));
   if (arguments.job->time_passes) job.pass_times = std::make_shared<PassTimes>();
   return job;

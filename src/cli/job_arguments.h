@@ -45,8 +45,10 @@ Job load_job(const ConfigArguments& arguments, const std::string& command,
 Job load_job(const JobArguments& arguments, const std::string& command,
              const std::vector<std::string>& options = {});
 
-/// The same to predict from data that need no labels.
-Job load_prediction_job(const WeightsArguments& arguments, const std::string& command);
+using JobMaker = Job (*)(config::Config config, int devices, const std::string& split);
+
+/// The same for a command that reads one split, by make_evaluation_job or make_prediction_job.
+Job load_job(const WeightsArguments& arguments, const std::string& command, JobMaker make);
 
 /// The words of a command with these arguments and `options`, as a shell reads them.
 std::string command_line(const std::string& command, const ConfigArguments& arguments,

@@ -80,9 +80,11 @@ bool are_float_labels(const Field& field) {
          place.what, place.sample, label, field.table_rows - 1, field.table);
   }
   if (field.classes == 0 && label == -1) {
-    fail(ExitCode::kFile,
-         "{}: {} {}: a label is -1, which stands for none; give the loss `ignore_class: -1`",
-         place.name, place.what, place.sample);
+    const bool is_token = field.source->info().vocabulary != nullptr || field.mask;
+    fail(ExitCode::kFile, "{}: {} {}: a label is -1, {}", place.name, place.what, place.sample,
+         is_token ? "which stands for none; give the loss `ignore_class: -1`"
+                  : "but classes count from 0: make labels -1 and 1 to 0 and 1 (y: {scale: 0.5, "
+                    "offset: 0.5}); if -1 stands for no label, give the loss `ignore_class: -1`");
   }
   if (field.classes == 0 && label != std::floor(label)) {
     fail(ExitCode::kFile,

@@ -100,6 +100,20 @@ Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source, std::uin
 
 std::int64_t source_samples(const Field& field) { return field.source->info().shape[0]; }
 
+/// As many files of both hold the same samples, so that file by file there are as many.
+void check_files(const Field& field, const Field& other) {
+  const auto files = field.source->files(), others = other.source->files();
+  if (files.size() != others.size()) return;
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    if (files[i].sample == others[i].sample) continue;
+    const std::int64_t begin = files[i - 1].sample;
+    fail(ExitCode::kFile,
+         "{}: {} samples of '{}', but {} has {} of '{}'; list the files of both in one order",
+         files[i - 1].name, files[i].sample - begin, field.name, others[i - 1].name,
+         others[i].sample - begin, other.name);
+  }
+}
+
 void check_counts(const Split& split) {
   const Field& first = split.fields.front();
   for (const Field& field : split.fields) {
@@ -109,6 +123,7 @@ void check_counts(const Split& split) {
            first.source->info().name, source_samples(first), first.name, field.source->info().name,
            source_samples(field), field.name);
     }
+    check_files(first, field);
     if (source_samples(field) == 0 || num_elements(field.shape) == 0) {
       fail(ExitCode::kFile, "{}: shape {} holds no numbers", field.source->info().name,
            to_string(field.source->info().shape));

@@ -264,7 +264,7 @@ DatasetSpec read_description(const Value& description) {
     options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
     spec.fields.push_back(read_field(name, options.back()));
     FieldSpec& field = spec.fields.back();
-    if (name != kSegmentsField && name != kPositionsField) field.mask = mask;
+    if (!is_document_field(name)) field.mask = mask;
     if (field.mask) field.mask->is_label = name == "y";
   }
   for (const std::string& name : names) {

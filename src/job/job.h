@@ -54,8 +54,11 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
-/// The same to predict: of the split of that name, or that which is evaluated by default, just what
-/// the inputs of the model take; no other split is opened. It stands as `train`.
+/// The same to evaluate: the split of that name, or that which is evaluated by default, stands as
+/// `train`; no other is opened.
+Job make_evaluation_job(config::Config config, int devices, const std::string& split);
+
+/// The same to predict: of this split, just what the inputs of the model take.
 Job make_prediction_job(config::Config config, int devices, const std::string& split);
 
 /// The same without data: its signature is what the model states.

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "backend/cuda_libraries.h"
+#include "base/document_fields.h"
 #include "base/error.h"
 #include "data/find_file.h"
 #include "device/cuda_device.h"
@@ -172,6 +173,7 @@ std::vector<std::string> input_fields(const config::Config& config,
     }
     if (field == kLabel || field == kSampleWeight) continue;
     data.push_back(field);
+    if (is_document_field(field)) continue;
     if (!labels.contains(field)) candidates.push_back(field);
   }
   if (named.size() == config.model.inputs.size()) return named;
@@ -191,13 +193,26 @@ data::Split evaluation_split(const Job& job, const std::string& name) {
   return job.dataset->split(job.dataset->validation_name().value_or("train"));
 }
 
-Job make_prediction_job(config::Config config, int devices, const std::string& split) {
-  Job job = job_with_dataset(std::move(config), devices);
-  job.dataset->keep_fields(input_fields(job.config, job.dataset->field_names()));
+namespace {
+
+/// No other split is opened.
+Job job_over_split(Job job, const std::string& split) {
   job.train = evaluation_split(job, split);
   job.signature = signature_of(job.train);
   job.mesh = refined_mesh(job);
   return job;
+}
+
+}  // namespace
+
+Job make_evaluation_job(config::Config config, int devices, const std::string& split) {
+  return job_over_split(job_with_dataset(std::move(config), devices), split);
+}
+
+Job make_prediction_job(config::Config config, int devices, const std::string& split) {
+  Job job = job_with_dataset(std::move(config), devices);
+  job.dataset->keep_fields(input_fields(job.config, job.dataset->field_names()));
+  return job_over_split(std::move(job), split);
 }
 
 Job job_without_data(config::Config config, int devices) {

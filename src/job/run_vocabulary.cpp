@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/vocabulary.h"
+#include "state/run_directory.h"
 
 namespace meshwork {
 namespace {
@@ -21,15 +22,9 @@ const data::Vocabulary* vocabulary_of(const data::Split& split) {
   return nullptr;
 }
 
-/// "DIR/final.safetensors" and "DIR/checkpoints/step-6" -> "DIR".
-fs::path run_directory_of(const fs::path& weights) {
-  const fs::path parent = fs::absolute(weights).lexically_normal().parent_path();
-  return parent.filename() == "checkpoints" ? parent.parent_path() : parent;
-}
-
 /// Beside weights; it may not be there.
 std::string vocabulary_file(const std::string& weights) {
-  return (run_directory_of(weights) / data::kVocabularyFile).string();
+  return run_directory_of(weights) + "/" + data::kVocabularyFile;
 }
 
 /// "65 characters"; "bytes".

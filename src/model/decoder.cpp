@@ -22,9 +22,7 @@ struct Decoder {
 };
 
 /// Whether an input says of tokens where they stand among documents.
-bool is_of_documents(const config::InputSpec& input) {
-  return input.name == kSegmentsField || input.name == kPositionsField;
-}
+bool is_of_documents(const config::InputSpec& input) { return is_document_field(input.name); }
 
 /// The place of the input of tokens among those of the model.
 std::size_t tokens_index(const config::ModelSpec& model) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/document_fields.h"
 #include "base/nearest.h"
 #include "model/field_value.h"
 #include "model/layer_graph.h"
@@ -20,6 +21,7 @@ const Field& field_for(const config::InputSpec& input, const Signature& signatur
   for (const Field& field : signature.inputs) {
     if (field.name == input.name) return field;
     names.push_back(field.name);
+    if (is_document_field(field.name)) continue;
     if (!is_among(field.name, labels)) candidates.push_back(&field);
   }
   if (model_inputs == 1 && candidates.size() == 1) return *candidates[0];

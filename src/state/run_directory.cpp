@@ -129,12 +129,18 @@ void check_shared(const std::string& path, HostGroup& hosts) {
   });
 }
 
-constexpr std::array<std::string_view, 12> kNames{
-    kFinalWeights, "checkpoints",    "config.yaml",     "memory.csv",
-    "metrics.csv", "metrics.jsonl",  "run.json",        "steps.csv",
-    "steps.jsonl", "tokenizer.json", "vocabulary.json", ".lock"};
+constexpr std::array<std::string_view, 13> kNames{
+    kFinalWeights,    "checkpoints",     "config.yaml", "memory.csv", "metrics.csv",
+    "metrics.jsonl",  "names.json",      "run.json",    "steps.csv",  "steps.jsonl",
+    "tokenizer.json", "vocabulary.json", ".lock"};
 
 }  // namespace
+
+std::string run_directory_of(const std::string& weights) {
+  const std::filesystem::path parent =
+      std::filesystem::absolute(weights).lexically_normal().parent_path();
+  return (parent.filename() == "checkpoints" ? parent.parent_path() : parent).string();
+}
 
 bool is_of_run(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();

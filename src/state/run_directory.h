@@ -48,6 +48,10 @@ class RunDirectory {
 /// Name of the file of final weights in it.
 constexpr const char* kFinalWeights = "final.safetensors";
 
+/// The directory of the run that weights, a file or a checkpoint, lie in: "DIR" for
+/// "DIR/final.safetensors" and "DIR/checkpoints/step-6".
+std::string run_directory_of(const std::string& weights);
+
 /// Whether a run itself writes what has this name in its directory.
 bool is_of_run(std::string_view name);
 

@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
+#include "job/run_names.h"
 #include "job/run_vocabulary.h"
 #include "job/same_job.h"
 #include "machine/signals.h"
@@ -40,13 +41,17 @@ void prepare_fit(Job& job) {
 
 namespace {
 
-/// Leaves what the numbers of tokens stand for beside the weights. Those that training starts from
-/// must have been trained on the same.
-void keep_vocabulary(const Job& job, const RunDirectory& directory, const FitOptions& options) {
+/// Leaves what numbers of the data stand for beside the weights. Weights of which training goes on
+/// must have been trained on the same; other weights (--from) are for other classes and columns,
+/// too, but not for other tokens.
+void keep_meaning_of_data(const Job& job, const RunDirectory& directory,
+                          const FitOptions& options) {
   const std::string& newest = directory.newest_checkpoint();
   const std::string& weights = newest.empty() ? options.from : newest;
   if (!weights.empty()) check_same_vocabulary(job, weights);
+  if (!newest.empty()) check_same_names(job.train, newest);
   write_vocabulary(job, directory.path());
+  write_names(job.train, directory.path());
 }
 
 /// Reads weights, but for those that the file need not have, and says which these are.
@@ -188,7 +193,7 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
     const Watchdog watchdog(session, directory.path());
     collectively(session.hosts(), [&] {
       if (!session.is_first()) return;
-      keep_vocabulary(job, directory, options);
+      keep_meaning_of_data(job, directory, options);
       record.emplace(job, directory, options.command);
     });
     FitResult result = session.with_place_of_failure(

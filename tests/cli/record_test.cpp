@@ -81,7 +81,9 @@ TEST_CASE("labels that are floats are checked like others") {
                      3);
   };
   CHECK(why("5").find("sample 1: label 5 is not in 0..4, the classes") != std::string::npos);
-  CHECK(why("-1").find("sample 1: a label is -1, which stands for none") != std::string::npos);
+  CHECK(
+      why("-1").find("sample 1: a label is -1, but classes count from 0: make labels -1 and 1 to 0 "
+                     "and 1 (y: {scale: 0.5, offset: 0.5})") != std::string::npos);
   CHECK(why("1.5").find("sample 1: label 1.5 is no whole number, but the loss wants the number "
                         "of a class") != std::string::npos);
 }
@@ -110,8 +112,37 @@ TEST_CASE("what a run has written needs no description of its data") {
         output(folder, "evaluate" + job + " --from run"));
   CHECK(output(folder, "fit run/config.yaml --resume --verbose 0") == trained);
   // New data have no label.
-  folder.write("data/new.csv", "c,b,a\n1,2,3\n");
+  folder.write("data/new.csv", "a,b,c\n1,2,3\n");
   output(folder, "predict" + job + " --from run --split test 'dataset.splits={test: new.csv}'");
+}
+
+TEST_CASE("numbers of new data stand for what those of training stood for") {
+  const JobFolder folder;
+  folder.write("t.csv", "a,b,c,label\n1,2,3,u\n4,5,6,v\n");
+  folder.write("new.csv", "c,b,a\n1,2,3\n");
+  folder.write("other.csv", "a,b,c,label\n1,2,3,u\n");
+  const std::string data =
+      " c.yaml --verbose 0 fit.validation=false 'dataset={format: csv, splits: {train: t.csv, "
+      "test: t.csv}, y: {columns: label, classes: [u, v]}}'";
+  output(folder, "fit" + data);
+  CHECK(folder.read("run/names.json") ==
+        "{\n \"x\": [\n  \"a\",\n  \"b\",\n  \"c\"\n ],\n \"y\": [\n  \"u\",\n  \"v\"\n ]\n}\n");
+  const std::string predict = "predict" + data + " --from run --split test ";
+  const std::string alone = " 'dataset.splits={test: new.csv}'";
+  const std::string why = complaint(folder, predict + alone, 3);
+  CAPTURE(why);
+  CHECK(why.find("new.csv: x.columns are not those that the weights were trained on: number 0 is "
+                 "'a' in ") != std::string::npos);
+  CHECK(why.find("/run/names.json, 'c' here; set dataset.x.columns=[\"a\",\"b\",\"c\"]") !=
+        std::string::npos);
+  output(folder, predict + alone + " 'dataset.x.columns=[a, b, c]'");
+  output(folder, predict + " dataset.splits.test=new.csv");  // in the order of the training split
+  CHECK(
+      complaint(folder, "evaluate" + data + " --from run 'dataset.y.classes=[v, u]'", 3)
+          .find("y.classes are not those that the weights were trained on: number 0 is 'u' in ") !=
+      std::string::npos);
+  // Evaluation opens no other split.
+  output(folder, "evaluate" + data + " --from run --split test 'dataset.splits={test: other.csv}'");
 }
 
 TEST_CASE("labels that are no class are an error with the number of the sample") {

@@ -170,6 +170,15 @@ TEST_CASE("weights are not used with another tokenizer, but with the same one wr
         std::string::npos);
 }
 
+TEST_CASE("the only input of a model takes the tokens of documents") {
+  const TokenizerFolder folder;
+  output(folder,
+         "fit c.yaml --verbose 0 'model={input: {shape: [4], dtype: int32}, layers: [Embedding: "
+         "{name: tokens, input_dim: 450, output_dim: 8}, Dense: {name: logits, units: 450}]}'");
+  output(folder, "evaluate run/config.yaml --verbose 0 --from run");
+  output(folder, "predict run/config.yaml --verbose 0 --from run");
+}
+
 TEST_CASE("labels of documents need a loss that leaves them out") {
   const TokenizerFolder folder;
   const std::string error = complaint(

@@ -116,6 +116,26 @@ TEST_CASE("csv columns that no field names stand in the order of the first file"
                  "has several columns 'p'; give the index of one, from 0"));
 }
 
+TEST_CASE("csv files whose first line is no header, or whose first column is no data") {
+  const TempDir dir;
+  const auto why = [&](const std::string& text, const std::string& keys) {
+    dir.write("t.csv", text);
+    return failure(dir, "{format: csv, splits: {train: {x: t.csv}}" + keys + "}");
+  };
+  const std::string numbers = "5.1,3.5\n4.9,3.0\n";
+  CHECK(contains(why(numbers, ""),
+                 "t.csv: the first line has '5.1' where a column's name is to "
+                 "stand; if it is a sample, say `header: false`"));
+  CHECK(contains(why(numbers, ", x: {columns: -1}"), "the first line has '3.5'"));
+  CHECK(why(numbers, ", x: {columns: ['5.1']}").empty());
+  CHECK(why(numbers, ", header: false").empty());
+  CHECK(why("5.1,b\n4.9,3.0\n", "").empty());
+  CHECK(contains(why(",a,b\n0,1,2\n", ""),
+                 "t.csv: the first column has no name, as the row "
+                 "numbers that pandas writes; leave it out"));
+  CHECK(why(",a,b\n0,1,2\n", ", x: {columns: [a, b]}").empty());
+}
+
 TEST_CASE("csv errors name file, line, column and value") {
   const TempDir dir;
   const std::string description = "{format: csv, splits: {train: {x: t.csv}}}";

@@ -181,6 +181,10 @@ TEST_CASE("splits whose classes would get different numbers are refused") {
   const data::Dataset chosen =
       dataset(dir, "{format: images, class_names: [ant, cat], splits: {train: train, test: test}}");
   CHECK(ints(chosen.split("test"), "y") == std::vector<std::int32_t>{0, 1});
+  // A class of which a split has no image.
+  const data::Dataset some = dataset(
+      dir, "{format: images, class_names: [ant, bee, cat], splits: {train: train, test: test}}");
+  CHECK(ints(some.split("test"), "y") == std::vector<std::int32_t>{0, 2});
   fs::remove_all(dir.file("test"));  // what is not there is no obstacle
   CHECK(dataset(dir, text).split("train").samples == 5);
 }

@@ -74,6 +74,30 @@ TEST_CASE("shards of npz are one array, however they are named and kept") {
   }
 }
 
+TEST_CASE("files of two fields that do not hold the same samples are refused") {
+  const TempDir dir;
+  const auto write = [&](const std::string& name, int count) {
+    dir.write(name,
+              npy(npy_dict("<i4", "(" + std::to_string(count) + ",)"), bytes_of(counting(count))));
+  };
+  write("x-1.npy", 1);
+  write("x-2.npy", 2);
+  write("y-1.npy", 2);
+  write("y-2.npy", 1);
+  const auto why = [&](const std::string& y) {
+    return error_of(
+        [&] {
+          dataset(dir, "{format: npy, splits: {train: {x: 'x-*.npy', y: " + y + "}}}")
+              .split("train");
+        },
+        ExitCode::kFile);
+  };
+  CHECK(why("'y-*.npy'") == dir.file("x-1.npy") + ": 1 samples of 'x', but " + dir.file("y-1.npy") +
+                                " has 2 of 'y'; list the files of both in one order");
+  dataset(dir, "{format: npy, splits: {train: {x: 'x-*.npy', y: [y-2.npy, y-1.npy]}}}")
+      .split("train");
+}
+
 TEST_CASE("a shard is unpacked when one of its rows is needed") {
   const TempDir dir;
   write_shard(dir, "0.npz", 0, 4, true);

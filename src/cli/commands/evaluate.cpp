@@ -19,11 +19,11 @@ constexpr const char* kDetails = R"(Examples:
 The last line is for scripts, as that of fit.)";
 
 ExitCode run(const WeightsArguments& arguments) {
-  Job job = load_job(*arguments.job, "evaluate", {"--from", arguments.from});
+  Job job = load_job(arguments, "evaluate", make_evaluation_job);
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }
-  const data::Split split = evaluation_split(job, arguments.split);
+  const data::Split split = job.train;
   if (!arguments.job->dump.empty()) {
     print_stage(job, ProgramKind::kEvaluate, split, arguments.job->dump);
     return ExitCode::kOk;

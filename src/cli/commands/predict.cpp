@@ -21,7 +21,7 @@ struct PredictArguments {
 };
 
 ExitCode run(const PredictArguments& arguments) {
-  Job job = load_prediction_job(*arguments.weights, "predict");
+  Job job = load_job(*arguments.weights, "predict", make_prediction_job);
   const data::Split split = job.train;
   if (!arguments.weights->job->dump.empty()) {
     print_stage(job, ProgramKind::kPredict, split, arguments.weights->job->dump);

@@ -64,6 +64,8 @@ class ConcatenatedSource : public Source {
   std::int64_t kept_bytes() const override { return kept_bytes_; }
   bool decodes_samples() const override { return decodes_samples_; }
 
+  std::span<const SamplePlace> files() const override { return places_; }
+
   SamplePlace place_of(std::int64_t sample) const override {
     const std::size_t part = part_of(sample);
     return {places_[part].name, sample - places_[part].sample};

@@ -80,7 +80,11 @@ class CsvSource : public Source {
         file_(std::move(file)),
         spec_(std::move(spec)),
         layout_(std::move(layout)),
-        columns_(std::move(columns)) {}
+        columns_(std::move(columns)) {
+    for (const std::string& name : spec_.classes) {
+      classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
+    }
+  }
 
   bool is_resident() const override { return true; }
 
@@ -125,18 +129,18 @@ class CsvSource : public Source {
   }
 
   std::int32_t class_of(const CsvReader& reader, std::string_view cell, std::size_t column) const {
-    const std::string text(trim(cell));
-    const auto found = std::find(spec_.classes.begin(), spec_.classes.end(), text);
-    if (found != spec_.classes.end())
-      return static_cast<std::int32_t>(found - spec_.classes.begin());
+    const std::string_view text = trim(cell);
+    const auto found = classes_.find(text);
+    if (found != classes_.end()) return found->second;
     fail(ExitCode::kFile, "{}: {}: '{}' is none of the classes{}", reader.place(),
-         column_name(column), printable(text), suggestion(text, spec_.classes));
+         column_name(column), printable(text), suggestion(std::string(text), spec_.classes));
   }
 
   std::unique_ptr<FileBytes> file_;
   CsvSpec spec_;
   CsvLayout layout_;
   std::vector<std::size_t> columns_;
+  std::map<std::string, std::int32_t, std::less<>> classes_;
 };
 
 Headers::Header header_of(const std::string& path, const CsvLayout& layout, const CsvSpec& spec) {
@@ -159,6 +163,37 @@ Headers::Header first_header(const std::string& path, const CsvLayout& layout, c
   return header_of(path, layout, spec);
 }
 
+bool is_number(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  return status == std::errc{} && stop == end;
+}
+
+/// Columns that nobody names have names; else the first line may be a sample, or a column numbers
+/// of rows.
+void check_header(const std::string& path, const CsvLayout& layout, const CsvSpec& spec,
+                  const std::vector<std::size_t>& columns) {
+  const bool are_named =
+      !spec.rest && std::ranges::none_of(spec.columns, [](const ColumnName& column) {
+        return column.index.has_value();
+      });
+  if (!spec.header || are_named) return;
+  const std::vector<std::string> names = names_of(layout, columns);
+  if (std::ranges::all_of(names, is_number)) {
+    fail(ExitCode::kFile,
+         "{}: the first line has '{}' where a column's name is to stand; if it is a sample, say "
+         "`header: false`, else list the field's columns by name",
+         path, names.front());
+  }
+  if (spec.rest && columns.front() == 0 && names.front().empty()) {
+    fail(ExitCode::kFile,
+         "{}: the first column has no name, as the row numbers that pandas writes; leave it out "
+         "(to_csv(index=False)), or list the field's columns",
+         path);
+  }
+}
+
 std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
                                  const OpenContext& context) {
   auto file = std::make_unique<FileBytes>(path);
@@ -177,9 +212,15 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
   if (columns.empty()) {
     fail(ExitCode::kFile, "{}: no column of its {} is left for this field", path, layout.cells);
   }
+  check_header(path, layout, spec, columns);
   const DType dtype = spec.classes.empty() ? DType::kFloat64 : DType::kInt32;
   SourceInfo info{path, {layout.records}, dtype};
   if (!spec.single) info.shape.push_back(static_cast<std::int64_t>(columns.size()));
+  if (!spec.classes.empty()) {
+    info.names = {spec.field + ".classes", spec.classes};
+  } else if (spec.rest && spec.header) {
+    info.names = {spec.field + ".columns", names_of(layout, columns)};
+  }
   return std::make_unique<CsvSource>(std::move(info), std::move(file), spec, std::move(layout),
                                      std::move(columns));
 }
@@ -236,7 +277,11 @@ Opener parse(const FieldEntry& entry) {
   if (const config::Value* classes = entry.options.find("classes")) {
     if (!classes->is_list()) config::fail_at(classes->at, "classes must be a list of texts");
     for (const config::Value& text : classes->list) {
-      spec.classes.push_back(text.as_string("classes"));
+      const std::string name = text.as_string("classes");
+      if (std::ranges::count(spec.classes, name) > 0) {
+        config::fail_at(text.at, "classes has '{}' twice", name);
+      }
+      spec.classes.push_back(name);
     }
   }
   FileNames files = files_of(entry);

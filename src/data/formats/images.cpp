@@ -39,9 +39,8 @@ struct ImagesSpec {
 
 class LabelSource : public Source {
  public:
-  LabelSource(const std::string& name, std::vector<std::int32_t> labels)
-      : Source({name, {static_cast<std::int64_t>(labels.size())}, DType::kInt32}),
-        labels_(std::move(labels)) {}
+  LabelSource(SourceInfo info, std::vector<std::int32_t> labels)
+      : Source(std::move(info)), labels_(std::move(labels)) {}
 
   bool is_resident() const override { return true; }
   const std::byte* samples() const override {
@@ -89,8 +88,14 @@ std::vector<std::string> common_classes(const ImagesSpec& spec, const std::strin
   return mine;
 }
 
+/// Some may have no images in this folder, where none of its own is left out: a misspelt one is.
 void check_classes(const ImagesSpec& spec, const std::string& folder) {
   const std::vector<std::string> known = subfolders(folder);
+  const auto are_in = [](const auto& some, const auto& all) {
+    return std::ranges::all_of(
+        some, [&](const std::string& name) { return std::ranges::count(all, name) > 0; });
+  };
+  if (are_in(known, spec.classes)) return;
   for (const std::string& name : spec.classes) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     fail(ExitCode::kFile, "{}: class_names: no subfolder '{}' in {}{}",
@@ -98,11 +103,18 @@ void check_classes(const ImagesSpec& spec, const std::string& folder) {
   }
 }
 
-ImageFolder list(const ImagesSpec& spec, const std::string& folder, const OpenContext& context) {
-  if (!spec.has_labels) return list_images(folder);
-  if (spec.classes.empty()) return list_images(folder, common_classes(spec, folder, context));
+/// Empty where no field is the labels.
+std::vector<std::string> classes_of(const ImagesSpec& spec, const std::string& folder,
+                                    const OpenContext& context) {
+  if (!spec.has_labels) return {};
+  if (spec.classes.empty()) return common_classes(spec, folder, context);
   check_classes(spec, folder);
-  return list_images(folder, spec.classes);
+  return spec.classes;
+}
+
+ImageFolder list(const ImagesSpec& spec, const std::string& folder, const OpenContext& context) {
+  const std::vector<std::string> classes = classes_of(spec, folder, context);
+  return classes.empty() ? list_images(folder) : list_images(folder, classes);
 }
 
 /// The size of all images, from their headers.
@@ -129,7 +141,11 @@ std::unique_ptr<Source> open_images(const ImagesSpec& spec, const OpenContext& c
 
 std::unique_ptr<Source> open_labels(const ImagesSpec& spec, const OpenContext& context) {
   const std::string folder = find_folder(spec.folder, context.directories, spec.at, context.hint);
-  return std::make_unique<LabelSource>(folder, list(spec, folder, context).labels);
+  std::vector<std::string> classes = classes_of(spec, folder, context);
+  ImageFolder images = list_images(folder, classes);
+  SourceInfo info{folder, {static_cast<std::int64_t>(images.labels.size())}, DType::kInt32};
+  info.names = {"class_names", std::move(classes)};
+  return std::make_unique<LabelSource>(std::move(info), std::move(images.labels));
 }
 
 ColorMode read_color(config::Reader& dataset) {

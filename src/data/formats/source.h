@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,13 @@
 
 namespace meshwork::data {
 
+/// What the numbers of a sample are of, by place: columns of a table that the description does not
+/// list; or by number: classes.
+struct NumberNames {
+  std::string key;                 ///< of the dataset, which sets them: "x.columns", "class_names"
+  std::vector<std::string> texts;  ///< empty: nobody says
+};
+
 /// What is known of an array before its payload is read.
 struct SourceInfo {
   std::string name;               ///< for errors: "/data/mnist/t10k-labels-idx1-ubyte"
@@ -26,6 +34,7 @@ struct SourceInfo {
   /// Of numbers of tokens, what these stand for; null for all other arrays.
   std::shared_ptr<const Vocabulary> vocabulary = nullptr;
   bool stays_whole = false;  ///< whether its numbers are whole ones to training, too
+  NumberNames names = {};    ///< where the files say or the description lists what numbers are of
 };
 
 /// What is kept in memory where a description does not say `cache`.
@@ -74,6 +83,9 @@ class Source {
   virtual const Source& holder() const { return *this; }
 
   virtual SamplePlace place_of(std::int64_t sample) const { return {info_.name, sample}; }
+
+  /// The first samples of the files that it is made of; empty where it is one.
+  virtual std::span<const SamplePlace> files() const { return {}; }
 
  protected:
   /// read() of what is not in memory.

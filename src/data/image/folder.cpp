@@ -93,7 +93,9 @@ std::vector<std::string> class_names(const std::string& folder) {
 ImageFolder list_images(const std::string& folder, const std::vector<std::string>& classes) {
   ImageFolder images;
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    add_images((fs::path(folder) / classes[i]).string(), images.files);
+    const fs::path place = fs::path(folder) / classes[i];
+    std::error_code ignored;
+    if (fs::is_directory(place, ignored)) add_images(place.string(), images.files);
     images.labels.resize(images.files.size(), static_cast<std::int32_t>(i));
   }
   check_found(folder, images);

@@ -15,7 +15,7 @@ struct ImageFolder {
 /// The names of the folders in `folder`, in the order of their bytes, without hidden ones.
 std::vector<std::string> class_names(const std::string& folder);
 
-/// The images in the subfolder of each class, in this order, and within each as
+/// The images in the subfolder of each class, if it has one, in this order, and within each as
 /// keras.utils.image_dataset_from_directory orders them: by their folder, then by their name. All
 /// folders below are searched, but not links to folders. Files that end in none of .png, .jpg and
 /// .jpeg are passed over. Throws Error with ExitCode::kFile where there is no image at all, or one
