@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDataVariable = "MESHWORK_DATA";
+constexpr std::string_view kPacked = ".gz";
 
 /// "$NAME/rest" with the variable's value; "" if it is not set.
 std::string expand(const std::string& path) {
@@ -28,7 +29,6 @@ std::string expand(const std::string& path) {
 
 /// As named first, then the other of packed and unpacked.
 std::vector<std::string> spellings(const std::string& file) {
-  constexpr std::string_view kPacked = ".gz";
   if (file.ends_with(kPacked)) return {file, file.substr(0, file.size() - kPacked.size())};
   return {file, file + std::string(kPacked)};
 }
@@ -76,6 +76,11 @@ std::vector<std::string> matches(const std::string& directory, const std::string
   }
   ::globfree(&found);
   std::sort(paths.begin(), paths.end());
+  // A packed file beside itself unpacked is no other file.
+  std::erase_if(paths, [unpacked = paths](const std::string& path) {
+    return path.ends_with(kPacked) &&
+           std::ranges::binary_search(unpacked, path.substr(0, path.size() - kPacked.size()));
+  });
   return paths;
 }
 
@@ -105,7 +110,7 @@ std::vector<std::string> search_directories(const std::string& name,
     }
   };
   const std::string root = expand(std::string("$") + kDataVariable);
-  if (!root.empty()) add(fs::path(root) / name);
+  if (!root.empty() && !name.empty()) add(fs::path(root) / name);
   fs::path beside = fs::path(description_file).parent_path();
   if (beside.empty()) beside = ".";
   add(beside);
@@ -113,6 +118,7 @@ std::vector<std::string> search_directories(const std::string& name,
     const std::string path = expand(entry);
     if (!path.empty()) add(beside / path);  // an absolute path replaces `beside`
   }
+  if (!root.empty() && name.empty()) add(root);
   return directories;
 }
 

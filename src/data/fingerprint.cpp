@@ -1,6 +1,6 @@
 #include "data/fingerprint.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -13,9 +13,12 @@ namespace {
 constexpr std::int64_t kSamples = 16;
 
 std::string describe(const Field& field) {
-  return fmt::format("{} {} [{}] {} {} {} {}", field.name, to_string(field.dtype),
-                     join(field.shape, ","), to_string(field.source->info().dtype),
-                     field.conversion.scale, field.conversion.offset, field.classes);
+  std::string text = fmt::format("{} {} [{}] {} {} {} {}", field.name, to_string(field.dtype),
+                                 join(field.shape, ","), to_string(field.source->info().dtype),
+                                 field.conversion.scale, field.conversion.offset, field.classes);
+  if (field.normalization.empty()) return text;
+  return text + fmt::format(" [{}] [{}]", fmt::join(field.normalization.mean, ","),
+                            fmt::join(field.normalization.std, ","));
 }
 
 }  // namespace

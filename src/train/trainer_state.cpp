@@ -100,9 +100,11 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t
     }
     if (state.at("fingerprint") == fingerprint) return;
     fail(ExitCode::kFile,
-         "{}: the samples of '{}' are others than those of the run that is resumed; bring its data "
-         "back, or begin a new run with --from {}",
-         checkpoint.directory(), job.dataset->name(), checkpoint.directory());
+         "{}: the samples{} are others than those of the run that is resumed, or read otherwise; "
+         "bring its data back, or begin a new run with --from {}",
+         checkpoint.directory(),
+         job.dataset->name().empty() ? "" : fmt::format(" of '{}'", job.dataset->name()),
+         checkpoint.directory());
   });
 }
 

@@ -90,6 +90,8 @@ TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in lis
       {"sub", "/somewhere", "$MESHWORK_TEST_PLACE/x", "$MESHWORK_TEST_UNSET", "."});
   CHECK(places == std::vector{root.file("env/digits"), root.file("here"), root.file("here/sub"),
                               std::string("/somewhere"), root.file("place/x")});
+  CHECK(data::search_directories("", root.file("here/d.yaml"), {"sub"}) ==
+        std::vector{root.file("here"), root.file("here/sub"), root.file("env")});
   const config::Location at{"d.yaml", 3, 4};
   CHECK(error_of([&] { data::find_file("a.gz", places, at, "make it"); }) ==
         "d.yaml:3:4: found neither 'a.gz' nor 'a' in " + places[0] + ", " + places[1] + ", " +
@@ -103,6 +105,13 @@ TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in lis
   CHECK(data::find_file(root.file("here/sub/a"), places, at, "") == root.file("here/sub/a.gz"));
   CHECK(contains(error_of([&] { data::find_file("/no/such", places, at, ""); }),
                  "found neither '/no/such' nor '/no/such.gz'"));
+}
+
+TEST_CASE("a pattern takes a packed file for the one beside it that is not") {
+  const TempDir dir;
+  for (const char* name : {"p-1.csv", "p-1.csv.gz", "p-2.csv.gz", "p-3.csv"}) dir.write(name, "");
+  CHECK(data::find_files("p-*", {dir.path()}, {}, "") ==
+        std::vector{dir.file("p-1.csv"), dir.file("p-2.csv.gz"), dir.file("p-3.csv")});
 }
 
 TEST_CASE("an unset MESHWORK_DATA is told") {

@@ -117,6 +117,20 @@ TEST_CASE("broken files of tokens are errors") {
                  "int8"));
 }
 
+TEST_CASE("files of larger numbers are not read as uint16") {
+  const TempDir dir;
+  const std::string wide = bytes_of(std::vector<std::uint32_t>{7, 1, 2, 0, 5});
+  CHECK(contains(failure(dir, wide),
+                 dir.file("t.bin") + ": every second number is 0, read as uint16; tokens of uint32 "
+                                     "want `dtype: uint32`"));
+  CHECK(contains(failure(dir, bytes_of(std::vector<std::int64_t>{7, 1, 2, 5})),
+                 "every second number is 0"));
+  CHECK(failure(dir, wide, ", dtype: uint32").empty());
+  CHECK(failure(dir, wide, ", dtype: uint16").empty());
+  CHECK(failure(dir, bytes_of(std::vector<std::uint16_t>{7, 0, 1, 0, 2, 3})).empty());
+  CHECK(failure(dir, std::string(64, '\0')).empty());
+}
+
 TEST_CASE("tokens that a table has not are errors that say where they are") {
   const TempDir dir;
   dir.write("t.bin", bytes_of(std::vector<std::uint16_t>{0, 1, 2, 3, 9, 5, 6}));

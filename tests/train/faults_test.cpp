@@ -229,7 +229,13 @@ compile: {{optimizer: {{SGD: {{learning_rate: 0.0001}}}}, loss: mse}}
   CHECK(refused.code == ExitCode::kFile);
   CHECK(contains(refused.error,
                  "/step-5: the samples of 'rows' are others than those of the run "
-                 "that is resumed; bring its data back"));
+                 "that is resumed, or read otherwise; bring its data back"));
   write(78);
+  std::string shifted = text;
+  shifted.replace(shifted.find("[a]"), 3, "[a], mean: 5, std: 2");
+  CHECK(contains(
+      fit_on(shifted + "fit: {batch_size: 8, epochs: 2}\n", "2", run, 0, {.rerun = Rerun::kResume})
+          .error,
+      "or read otherwise"));
   CHECK(resume().error == "");
 }

@@ -2,6 +2,7 @@
 // (https://github.com/karpathy/llm.c), and .npy of one dimension; plain or gzip. Keys of the
 // dataset: those of corpus.h; dtype (uint16 or uint32) of flat files; tokenizer, which has made
 // them; documents, by the token that ends or begins one.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -56,6 +57,24 @@ std::optional<ArrayHeader> parse_header(const std::string& path, std::span<const
   return std::nullopt;
 }
 
+/// What is written as larger numbers is nought in every second word, read as uint16.
+void check_not_wider(const std::string& path, std::span<const std::byte> head) {
+  constexpr std::size_t kLooked = 4096;
+  const std::size_t pairs = std::min(head.size() / 4, kLooked);
+  bool has_numbers = false;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const std::uint32_t pair = number_at(head, i);
+    if (pair >> 16U != 0) return;
+    has_numbers = has_numbers || pair != 0;
+  }
+  if (!has_numbers || pairs < 2) return;
+  fail(ExitCode::kFile,
+       "{}: every second number is 0, read as uint16; tokens of uint32 want `dtype: uint32`, those "
+       "of int64 are to be saved as uint16 or uint32 (numpy: tokens.astype('uint16')); if they are "
+       "right as they are, say `dtype: uint16`",
+       path);
+}
+
 ArrayHeader flat_header(const FileBytes& file, DType dtype) {
   const std::size_t size = file.size();
   if (size % size_of(dtype) != 0) {
@@ -85,6 +104,7 @@ ArrayHeader header_of(const FileBytes& file, std::optional<DType> given) {
   } else {
     header = parse_header(file.path(), head.span());
   }
+  if (!header && !given) check_not_wider(file.path(), head.span());
   if (!header) return flat_header(file, given.value_or(DType::kUInt16));
   if (!given || header->element.type == *given) return *header;
   fail(ExitCode::kFile, "{}: its header says {}, but the description `dtype: {}`; leave that out",
