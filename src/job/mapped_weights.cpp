@@ -127,7 +127,7 @@ class Mapper {
     }
   }
 
-  std::vector<MappedTensor> run(bool may_lack) {
+  std::vector<RenamedTensor> run(bool may_lack) {
     for (const StoredTensor& tensor : file_.tensors()) {
       if (const TensorRule* rule = rule_for(tensor)) take(tensor, *rule);
     }
@@ -224,7 +224,7 @@ class Mapper {
       return refuse(tensor, rule, misshapen != nullptr ? *misshapen : *variables[0], "");
     }
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      MappedTensor mapped{*variables[i], tensor.path, {}};
+      RenamedTensor renamed{*variables[i], tensor.path, {}};
       for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
         const auto& names = rearrange.stored[d];
         Fitted fitted = fitting.fit(i, names);
@@ -236,9 +236,9 @@ class Mapper {
                         fmt::format(": {} is {} there, {} in the model", shown(names),
                                     tensor.shape[d], fitted.extent));
         }
-        mapped.dimensions.push_back(std::move(fitted.stored));
+        renamed.dimensions.push_back(std::move(fitted.stored));
       }
-      result_.push_back(std::move(mapped));
+      result_.push_back(std::move(renamed));
     }
   }
 
@@ -263,15 +263,15 @@ class Mapper {
   std::map<std::string, const GlobalTensor*> variables_;
   std::vector<std::string> paths_;
   std::map<std::string, std::string> givers_;  ///< of variables, the tensors that fill them
-  std::vector<MappedTensor> result_;
+  std::vector<RenamedTensor> result_;
   Problems problems_;
 };
 
 }  // namespace
 
-std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
-                                      const std::vector<GlobalTensor>& variables, bool may_lack,
-                                      const MayKeep& may_keep) {
+std::vector<RenamedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
+                                       const std::vector<GlobalTensor>& variables, bool may_lack,
+                                       const MayKeep& may_keep) {
   return Mapper(map, file, variables, may_keep).run(may_lack);
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "config/weights_map.h"
-#include "state/mapped_file.h"
+#include "state/renamed_tensors.h"
 #include "state/stored_tensors.h"
 
 namespace meshwork {
@@ -13,8 +13,8 @@ namespace meshwork {
 /// an Error of ExitCode::kFile lists what does not fit, with its places in the map. With
 /// `may_lack`, variables that the map lets a file lack are left out of the result; so are those
 /// that `may_keep` their values where nothing fits them.
-std::vector<MappedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
-                                      const std::vector<GlobalTensor>& variables, bool may_lack,
-                                      const MayKeep& may_keep = {});
+std::vector<RenamedTensor> map_weights(const config::WeightsMap& map, const TensorFile& file,
+                                       const std::vector<GlobalTensor>& variables, bool may_lack,
+                                       const MayKeep& may_keep = {});
 
 }  // namespace meshwork

@@ -38,10 +38,10 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
     return {std::move(opened), weights, may_keep};
   }
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
-  std::vector<MappedTensor> mapped = map_weights(map, *opened, weights, may_lack, may_keep);
+  std::vector<RenamedTensor> renamed = map_weights(map, *opened, weights, may_lack, may_keep);
   std::vector<GlobalTensor> found;
-  for (const MappedTensor& tensor : mapped) found.push_back(tensor.variable);
-  return {std::make_unique<MappedFile>(std::move(opened), std::move(mapped)), found};
+  for (const RenamedTensor& tensor : renamed) found.push_back(tensor.variable);
+  return {std::make_unique<RenamedTensors>(std::move(opened), std::move(renamed)), found};
 }
 
 }  // namespace meshwork

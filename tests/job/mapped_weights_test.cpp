@@ -27,9 +27,9 @@ GlobalTensor variable(const std::string& path, const Shape& shape) {
   return {path, DType::kFloat32, shape};
 }
 
-std::vector<MappedTensor> mapped(const std::string& map, std::vector<StoredTensor> tensors,
-                                 const std::vector<GlobalTensor>& variables,
-                                 bool may_lack = false) {
+std::vector<RenamedTensor> mapped(const std::string& map, std::vector<StoredTensor> tensors,
+                                  const std::vector<GlobalTensor>& variables,
+                                  bool may_lack = false) {
   return map_weights(config::read_weights_map(config::parse_yaml(map, "m.yaml"), "c.yaml"),
                      Listing(std::move(tensors)), variables, may_lack);
 }

@@ -1,4 +1,4 @@
-#include "state/mapped_file.h"
+#include "state/renamed_tensors.h"
 
 #include <algorithm>
 #include <functional>
@@ -152,34 +152,35 @@ class BoxReader {
 
 }  // namespace
 
-MappedFile::MappedFile(std::unique_ptr<TensorFile> file, std::vector<MappedTensor> tensors)
-    : TensorFile(file->name()), file_(std::move(file)), mapped_(std::move(tensors)) {
-  std::sort(mapped_.begin(), mapped_.end(), [](const MappedTensor& a, const MappedTensor& b) {
+RenamedTensors::RenamedTensors(std::unique_ptr<TensorFile> file, std::vector<RenamedTensor> tensors)
+    : TensorFile(file->name()), file_(std::move(file)), renamed_(std::move(tensors)) {
+  std::sort(renamed_.begin(), renamed_.end(), [](const RenamedTensor& a, const RenamedTensor& b) {
     return a.variable.path < b.variable.path;
   });
   std::vector<StoredTensor> listed;
-  for (const MappedTensor& mapped : mapped_) {
-    MW_CHECK(mapped.variable.dtype == DType::kFloat32, "{}", mapped.variable.path);
-    listed.push_back({mapped.variable.path, stored_dtype(DType::kFloat32), mapped.variable.shape});
+  for (const RenamedTensor& renamed : renamed_) {
+    MW_CHECK(renamed.variable.dtype == DType::kFloat32, "{}", renamed.variable.path);
+    listed.push_back(
+        {renamed.variable.path, stored_dtype(DType::kFloat32), renamed.variable.shape});
   }
   set_tensors(std::move(listed));
 }
 
-void MappedFile::read(const StoredTensor& tensor, const Region& region, const Shape& local,
-                      std::byte* to) const {
-  const auto mapped = std::lower_bound(
-      mapped_.begin(), mapped_.end(), tensor.path,
-      [](const MappedTensor& m, const std::string& path) { return m.variable.path < path; });
-  MW_CHECK(mapped != mapped_.end() && mapped->variable.path == tensor.path, "{}", tensor.path);
-  check_part(mapped->variable, region, local);
+void RenamedTensors::read(const StoredTensor& tensor, const Region& region, const Shape& local,
+                          std::byte* to) const {
+  const auto renamed = std::lower_bound(
+      renamed_.begin(), renamed_.end(), tensor.path,
+      [](const RenamedTensor& r, const std::string& path) { return r.variable.path < path; });
+  MW_CHECK(renamed != renamed_.end() && renamed->variable.path == tensor.path, "{}", tensor.path);
+  check_part(renamed->variable, region, local);
   if (num_elements(local) == 0) return;
   const Shape strides = row_major_strides(local);
   std::vector<Taken> taken;
-  for (const StoredDimension& stored : mapped->dimensions) {
+  for (const StoredDimension& stored : renamed->dimensions) {
     taken.push_back(taken_of(stored, region, local, strides));
   }
-  const StoredTensor* stored = find_stored(file_->tensors(), mapped->stored);
-  MW_CHECK(stored != nullptr && stored->shape.size() == taken.size(), "{}", mapped->stored);
+  const StoredTensor* stored = find_stored(file_->tensors(), renamed->stored);
+  MW_CHECK(stored != nullptr && stored->shape.size() == taken.size(), "{}", renamed->stored);
   BoxReader(*file_, *stored, std::move(taken), reinterpret_cast<float*>(to)).read_all();
 }
 

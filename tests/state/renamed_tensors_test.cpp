@@ -1,4 +1,4 @@
-#include "state/mapped_file.h"
+#include "state/renamed_tensors.h"
 
 #include <doctest/doctest.h>
 
@@ -53,8 +53,8 @@ struct View {
       : variable{"ours", DType::kFloat32, shape} {
     auto counting = std::make_unique<CountingFile>(dtype, stored);
     counts = counting.get();
-    file = std::make_unique<MappedFile>(
-        std::move(counting), std::vector<MappedTensor>{{variable, "theirs", dimensions}});
+    file = std::make_unique<RenamedTensors>(
+        std::move(counting), std::vector<RenamedTensor>{{variable, "theirs", dimensions}});
   }
 
   std::vector<float> read(const test::Shard& part) const {
@@ -81,7 +81,7 @@ struct View {
 
   GlobalTensor variable;
   const CountingFile* counts = nullptr;
-  std::unique_ptr<MappedFile> file;
+  std::unique_ptr<RenamedTensors> file;
 };
 
 }  // namespace

@@ -24,16 +24,16 @@ struct StoredDimension {
 };
 
 /// Where a variable stands in a file. Its dimensions that are no factor have the extent 1.
-struct MappedTensor {
+struct RenamedTensor {
   GlobalTensor variable;  ///< float32
   std::string stored;     ///< the name of a tensor of float32, float16 or bfloat16
   std::vector<StoredDimension> dimensions;
 };
 
 /// A view of `file` that has these variables for tensors.
-class MappedFile : public TensorFile {
+class RenamedTensors : public TensorFile {
  public:
-  MappedFile(std::unique_ptr<TensorFile> file, std::vector<MappedTensor> tensors);
+  RenamedTensors(std::unique_ptr<TensorFile> file, std::vector<RenamedTensor> tensors);
 
   /// Of the file it reads just the part's elements, at most 1 MiB at a time.
   void read(const StoredTensor& tensor, const Region& region, const Shape& local,
@@ -41,7 +41,7 @@ class MappedFile : public TensorFile {
 
  private:
   std::unique_ptr<TensorFile> file_;
-  std::vector<MappedTensor> mapped_;  ///< in path order
+  std::vector<RenamedTensor> renamed_;  ///< in path order
 };
 
 }  // namespace meshwork
