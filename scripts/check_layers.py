@@ -57,6 +57,7 @@ PRIVATE = {
     "nvrtc.h": "device",
     "utf8proc.h": "data",
     "yaml-cpp/": "config",
+    "zip.h": "data",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "state/formats/zip_archive.h"
+#include "data/formats/zip_archive.h"
 #include "state/shards.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
@@ -160,7 +160,7 @@ TEST_CASE("of a .keras archive the weights are read") {
   const std::string weights = directory.file("model.weights.h5"), file = directory.file("m.keras");
   write_file(*find_format("keras"), weights);
   const auto text = [](const std::string& bytes) { return [bytes] { return bytes; }; };
-  formats::write_zip(
+  data::write_zip(
       file, {{"config.json", text("{}")}, {"model.weights.h5", text(test::read_text(weights))}});
   const Format& format = format_of(file);
   CHECK(format.name == "keras-archive");
@@ -172,7 +172,7 @@ TEST_CASE("of a .keras archive the weights are read") {
     CAPTURE(end);
     CHECK(test::error_of([&] { read_everything(file); }).starts_with("3: " + file + ": "));
   }
-  formats::write_zip(file, {{"config.json", text("{}")}});
+  data::write_zip(file, {{"config.json", text("{}")}});
   CHECK(test::error_of([&] { read_everything(file); }) ==
         "3: " + file + ": has no model.weights.h5; save it again: model.save('name.keras')");
 }

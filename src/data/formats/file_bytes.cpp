@@ -4,13 +4,11 @@
 
 #include "base/error.h"
 #include "base/huge_pages.h"
+#include "data/formats/deflate.h"
 #include "data/formats/gunzip.h"
 
 namespace meshwork::data {
 namespace {
-
-// Deflate cannot shrink more than this, so a header that claims more is wrong.
-constexpr std::size_t kBestRatio = 1040;
 
 [[noreturn]] void fail_size(const std::string& path, std::size_t size, std::size_t expected,
                             const std::string& why) {
@@ -49,7 +47,7 @@ void FileBytes::expect_size(std::size_t size, const std::string& why) {
   const std::size_t have = file_.bytes().size();
   if (!gzip_ && have != size) fail_size(path(), have, size, why);
   if (!gzip_) return;
-  if (size / kBestRatio > have) fail_size(path(), have, size, why + " however compressed");
+  if (size / kBestDeflateRatio > have) fail_size(path(), have, size, why + " however compressed");
   // One byte more than needed: gunzip then meets the end of the stream and checks its checksum.
   unpacked_ = HeapBytes::of_size(size + 1);
 }

@@ -2,11 +2,8 @@
 // {file: mnist.npz, array: x_train}; `array` is the field's name unless given. Arrays are unpacked
 // when first needed and kept, with `cache: false` (or beyond what is kept by default) only those
 // used last; of arrays that are stored just the wanted rows are read then.
-#include <zip.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -16,53 +13,24 @@
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
 #include "data/formats/npy_header.h"
+#include "data/formats/zip_archive.h"
 
 namespace meshwork::data {
 namespace {
 
-// Deflate cannot shrink more than this.
-constexpr std::uint64_t kBestRatio = 1040;
-
-struct CloseArchive {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
+constexpr std::string_view kSuffix = ".npy";
+constexpr ZipWords kWords{
+    .cannot_open = "cannot open the .npz archive: {}",
+    .entry = "array '{}'",
+    .advice = "fetch the file again",
+    .suffix = kSuffix,
 };
-struct CloseEntry {
-  void operator()(zip_file_t* entry) const { zip_fclose(entry); }
-};
-using Archive = std::unique_ptr<zip_t, CloseArchive>;
-using Entry = std::unique_ptr<zip_file_t, CloseEntry>;
 
-[[noreturn]] void fail_archive(const std::string& path, zip_error_t* error) {
-  const std::string reason = zip_error_strerror(error);
-  zip_error_fini(error);
-  fail(ExitCode::kFile, "{}: cannot open the .npz archive: {}", path, reason);
-}
-
-Archive open_archive(const std::string& path) {
+ZipArchive open_archive(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {  // a named pipe would make libzip wait
     fail(ExitCode::kFile, "{}: not a regular file", path);
   }
-  int code = 0;
-  if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return Archive(archive);
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  fail_archive(path, &error);
-}
-
-/// `file` must outlive the archive.
-Archive open_mapped(const MappedFile& file, const std::string& path) {
-  zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* source =
-      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, &error);
-  if (source == nullptr) fail_archive(path, &error);
-  zip_t* archive = zip_open_from_source(source, ZIP_RDONLY, &error);
-  if (archive == nullptr) {
-    zip_source_free(source);
-    fail_archive(path, &error);
-  }
-  zip_error_fini(&error);
-  return Archive(archive);
+  return {path, kWords};
 }
 
 struct ArrayInArchive {
@@ -71,67 +39,31 @@ struct ArrayInArchive {
   std::string name() const { return fmt::format("{}: array '{}'", path, array); }
 };
 
-std::uint64_t locate(zip_t* archive, const ArrayInArchive& where) {
-  const std::string file = where.array + ".npy";
-  const zip_int64_t index = zip_name_locate(archive, file.c_str(), 0);
-  if (index >= 0) return static_cast<std::uint64_t>(index);
-  std::vector<std::string> known;
-  for (zip_int64_t i = 0; i < zip_get_num_entries(archive, 0); ++i) {
-    const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
-    std::string entry = name == nullptr ? "" : name;
-    if (entry.ends_with(".npy")) entry.resize(entry.size() - 4);
-    known.push_back(entry);
+std::size_t locate(const ZipArchive& archive, const ArrayInArchive& where) {
+  if (const auto entry = archive.find(where.array + std::string(kSuffix))) return *entry;
+  std::vector<std::string> known = archive.entries();
+  for (std::string& name : known) {
+    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   }
   fail(ExitCode::kFile, "{}: has no array '{}'{}", where.path, where.array,
        suggestion(where.array, known));
 }
 
-struct EntryInfo {
-  std::uint64_t index = 0;
-  std::uint64_t size = 0;
-  bool is_stored = false;  ///< not packed
-};
-
-EntryInfo look_at(zip_t* archive, std::uint64_t index, const ArrayInArchive& where) {
-  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  zip_stat_t status;
-  if (zip_stat_index(archive, index, 0, &status) != 0 || (status.valid & kNeeded) != kNeeded) {
-    fail(ExitCode::kFile, "{}: {}", where.name(), zip_strerror(archive));
-  }
-  if (status.size / kBestRatio > status.comp_size) {
-    fail(ExitCode::kFile, "{}: {} bytes cannot come from {} packed ones; is the file damaged?",
-         where.name(), status.size, status.comp_size);
-  }
-  return {index, status.size, status.comp_method == ZIP_CM_STORE};
-}
-
 /// The first `count` bytes of an entry, fewer if it ends. Reading to the end checks the checksum.
-HeapBytes read_entry(zip_t* archive, std::uint64_t index, std::size_t count,
-                     const ArrayInArchive& where) {
-  const Entry entry(zip_fopen_index(archive, index, 0));
-  if (!entry) fail(ExitCode::kFile, "{}: {}", where.name(), zip_strerror(archive));
+HeapBytes read_entry(const ZipArchive& archive, std::size_t entry, std::size_t count) {
+  ZipEntry opened = archive.open(entry);
   HeapBytes bytes = HeapBytes::of_size(count);
-  std::size_t have = 0;
-  while (have < count) {
-    const zip_int64_t got = zip_fread(entry.get(), bytes.data.get() + have, count - have);
-    if (got < 0) {
-      fail(ExitCode::kFile, "{}: {}; fetch the file again", where.name(),
-           zip_file_strerror(entry.get()));
-    }
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  bytes.size = have;
+  bytes.size = opened.read(bytes.data.get(), count);
   return bytes;
 }
 
 /// Reads a whole array, and with it checks its checksum.
 HeapBytes unpack(const ArrayInArchive& where, const ArrayHeader& header) {
-  const Archive archive = open_archive(where.path);
+  const ZipArchive archive = open_archive(where.path);
   const auto elements = static_cast<std::size_t>(num_elements(header.shape));
   const std::size_t size = header.offset + elements * size_of(header.element.type);
   // One byte more than needed, to meet the end and with it the checksum.
-  HeapBytes bytes = read_entry(archive.get(), locate(archive.get(), where), size + 1, where);
+  HeapBytes bytes = read_entry(archive, locate(archive, where), size + 1);
   if (bytes.size != size) {
     fail(ExitCode::kFile, "{}: {} bytes, but shape {} needs {}; fetch the file again", where.name(),
          bytes.size, to_string(header.shape), size);
@@ -224,49 +156,31 @@ class StoredSource : public Source {
         where_(std::move(where)),
         header_(header),
         file_(where_.path),
-        archive_(open_mapped(file_, where_.path)),
-        entry_(zip_fopen_index(archive_.get(), locate(archive_.get(), where_), 0)) {
-    if (!entry_) fail(ExitCode::kFile, "{}: {}", where_.name(), zip_strerror(archive_.get()));
-  }
+        archive_(file_, kWords),
+        entry_(archive_.open(locate(archive_, where_))) {}
 
  private:
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
     const std::lock_guard lock(mutex_);
-    if (zip_fseek(
-            entry_.get(),
-            static_cast<zip_int64_t>(header_.offset) + static_cast<zip_int64_t>(begin * item()),
-            SEEK_SET) != 0) {
-      fail_entry();
-    }
-    for (std::int64_t have = 0; have < count * item();) {
-      const auto wanted = static_cast<zip_uint64_t>(count * item() - have);
-      const zip_int64_t got = zip_fread(entry_.get(), out + have, wanted);
-      if (got < 0) fail_entry();
-      if (got == 0) fail(ExitCode::kFile, "{}: cut off; fetch the file again", where_.name());
-      have += got;
-    }
+    entry_.seek(header_.offset + static_cast<std::uint64_t>(begin * item()));
+    entry_.read_all(out, static_cast<std::size_t>(count * item()));
     to_native(header_.element, count, out);
-  }
-
-  [[noreturn]] void fail_entry() const {
-    fail(ExitCode::kFile, "{}: {}; fetch the file again", where_.name(),
-         zip_file_strerror(entry_.get()));
   }
 
   ArrayInArchive where_;
   ArrayHeader header_;
   MappedFile file_;  // keeps no descriptor open, of which there may be too few for all files
-  Archive archive_;
-  Entry entry_;
+  ZipArchive archive_;
   mutable std::mutex mutex_;  ///< entry_ has one position
+  mutable ZipEntry entry_;
 };
 
 std::unique_ptr<Source> open_npz(const ArrayInArchive& where, const OpenContext& context,
                                  const std::shared_ptr<RecentArrays>& recent) {
-  const Archive archive = open_archive(where.path);
-  const EntryInfo entry = look_at(archive.get(), locate(archive.get(), where), where);
-  const HeapBytes head = read_entry(archive.get(), entry.index,
-                                    std::min<std::uint64_t>(entry.size, kNpyHeaderLimit), where);
+  const ZipArchive archive = open_archive(where.path);
+  const std::size_t entry = locate(archive, where);
+  const std::uint64_t size = archive.size(entry);
+  const HeapBytes head = read_entry(archive, entry, std::min<std::uint64_t>(size, kNpyHeaderLimit));
   const ArrayHeader header = parse_npy_header(where.name(), head.span());
   if (header.shape.empty()) {
     fail(ExitCode::kFile, "{}: a single number, not an array of samples", where.name());
@@ -274,15 +188,15 @@ std::unique_ptr<Source> open_npz(const ArrayInArchive& where, const OpenContext&
   const std::size_t element = size_of(header.element.type);
   const auto elements =
       static_cast<std::uint64_t>(checked_elements(where.name(), header.shape, element));
-  if (entry.size != header.offset + elements * element) {
+  if (size != header.offset + elements * element) {
     fail(ExitCode::kFile, "{}: {} bytes, but shape {} of {} needs {}; fetch the file again",
-         where.name(), entry.size, to_string(header.shape), to_string(header.element.type),
+         where.name(), size, to_string(header.shape), to_string(header.element.type),
          header.offset + elements * element);
   }
-  if (context.keeps(static_cast<std::int64_t>(entry.size))) {
+  if (context.keeps(static_cast<std::int64_t>(size))) {
     return std::make_unique<KeptSource>(where, header);
   }
-  if (entry.is_stored) return std::make_unique<StoredSource>(where, header);
+  if (archive.is_stored(entry)) return std::make_unique<StoredSource>(where, header);
   return std::make_unique<PassingSource>(where, header, recent);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "data/formats/deflate.h"
 #include "data/image/image.h"
 
 namespace meshwork::data {
@@ -123,11 +124,11 @@ class PngReader {
   }
 
  private:
-  /// Before memory is taken for what cannot come: deflate cannot shrink more than 1040 times, and a
-  /// stored pixel has at least 1 / 32 of the bits that it becomes.
+  /// Before memory is taken for what cannot come. A stored pixel has at least 1 / 32 of the bits
+  /// that it becomes.
   void check_packed(const ImageSize& size, std::size_t channels) const {
     const auto bytes = static_cast<std::size_t>(size.height * size.width) * channels;
-    if (bytes / 32 / 1040 > input_.size) {
+    if (bytes / 32 / kBestDeflateRatio > input_.size) {
       fail(ExitCode::kFile, "{}: {} bytes cannot hold {} pixels; is the file damaged?", name_,
            input_.size, to_string(size));
     }

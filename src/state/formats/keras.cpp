@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/version.h"
 #include "state/formats/hdf5.h"
-#include "state/formats/zip_archive.h"
+#include "state/formats/open_zip.h"
 
 namespace meshwork::formats {
 namespace {
@@ -40,9 +40,9 @@ class TemporaryFile {
   std::string path_;
 };
 
-void unpack(const ZipArchive& archive, std::size_t entry, const std::string& to) {
+void unpack(const data::ZipArchive& archive, std::size_t entry, const std::string& to) {
   constexpr std::size_t kBytes = std::size_t{1} << 20U;
-  ZipEntry packed = archive.open(entry);
+  data::ZipEntry packed = archive.open(entry);
   File file = File::open_to_write(to);
   std::vector<std::byte> piece(kBytes);
   std::uint64_t at = 0;
@@ -55,7 +55,7 @@ void unpack(const ZipArchive& archive, std::size_t entry, const std::string& to)
 
 /// HDF5 wants a file of its own: each device unpacks one, which nobody else sees.
 std::unique_ptr<TensorFile> open(const std::string& file) {
-  const ZipArchive archive(file);
+  const data::ZipArchive archive = open_zip(file);
   const std::optional<std::size_t> entry = archive.find(kWeights);
   if (!entry) {
     fail(ExitCode::kFile, "{}: has no {}; save it again: model.save('name.keras')", file, kWeights);
@@ -73,15 +73,15 @@ void write(const std::string& file, const TensorsToWrite& what) {
   write_in_one_step(file, [&](const std::string& partial) {
     const TemporaryFile weights(partial_name(file));
     kHdf5.write(weights.path(), what);
-    write_zip(partial, {{"metadata.json", text(metadata)},
-                        {"config.json", text(what.model)},
-                        {kWeights, nullptr, weights.path()}});
+    data::write_zip(partial, {{"metadata.json", text(metadata)},
+                              {"config.json", text(what.model)},
+                              {kWeights, nullptr, weights.path()}});
   });
 }
 
 bool recognizes(const std::string& file, std::string_view head) {
-  if (!head.starts_with(kZipMagic)) return false;
-  return file.ends_with(kSuffix) || ZipArchive(file).find(kWeights).has_value();
+  if (!head.starts_with(data::kZipMagic)) return false;
+  return file.ends_with(kSuffix) || open_zip(file).find(kWeights).has_value();
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "base/runs.h"
 #include "data/formats/npy_header.h"
 #include "state/formats/format.h"
-#include "state/formats/zip_archive.h"
+#include "state/formats/open_zip.h"
 
 namespace meshwork::formats {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::string_view kSuffix = ".npy";
 
 class Tensors : public TensorFile {
  public:
-  explicit Tensors(const std::string& file) : TensorFile(file), archive_(file) {
+  explicit Tensors(const std::string& file) : TensorFile(file), archive_(open_zip(file)) {
     std::vector<StoredTensor> tensors;
     for (std::size_t i = 0; i < archive_.entries().size(); ++i) tensors.push_back(look_at(i));
     set_tensors(std::move(tensors));
@@ -25,7 +25,7 @@ class Tensors : public TensorFile {
     const DType dtype = *dtype_of(tensor);
     check_part({tensor.path, dtype, tensor.shape}, region, local);
     const auto size = static_cast<std::int64_t>(size_of(dtype));
-    ZipEntry entry = archive_.open(*archive_.find(tensor.path + std::string(kSuffix)));
+    data::ZipEntry entry = archive_.open(*archive_.find(tensor.path + std::string(kSuffix)));
     std::vector<std::byte> skipped;
     std::int64_t at = 0;
     const auto skip_to = [&](std::int64_t begin) {
@@ -74,11 +74,11 @@ class Tensors : public TensorFile {
             header.shape, header.offset, bytes};
   }
 
-  ZipArchive archive_;
+  data::ZipArchive archive_;
 };
 
 void write(const std::string& file, const TensorsToWrite& what) {
-  std::vector<ZipContent> content;
+  std::vector<data::ZipContent> content;
   for (std::size_t i = 0; i < what.tensors.size(); ++i) {
     const GlobalTensor& tensor = what.tensors[i];
     content.push_back({tensor.path + std::string(kSuffix), [&what, &tensor, i] {
@@ -89,19 +89,20 @@ void write(const std::string& file, const TensorsToWrite& what) {
                          return bytes;
                        }});
   }
-  write_in_one_step(file, [&](const std::string& partial) { write_zip(partial, content); });
+  write_in_one_step(file, [&](const std::string& partial) { data::write_zip(partial, content); });
 }
 
 }  // namespace
 
-const Format kNpz{.name = "npz",
-                  .suffixes = {".npz"},
-                  .naming = Naming::kPaths,
-                  .recognizes = [](const std::string& /*file*/,
-                                   std::string_view head) { return head.starts_with(kZipMagic); },
-                  .open = [](const std::string& file) -> std::unique_ptr<TensorFile> {
-                    return std::make_unique<Tensors>(file);
-                  },
-                  .write = write};
+const Format kNpz{
+    .name = "npz",
+    .suffixes = {".npz"},
+    .naming = Naming::kPaths,
+    .recognizes = [](const std::string& /*file*/,
+                     std::string_view head) { return head.starts_with(data::kZipMagic); },
+    .open = [](const std::string& file) -> std::unique_ptr<TensorFile> {
+      return std::make_unique<Tensors>(file);
+    },
+    .write = write};
 
 }  // namespace meshwork::formats

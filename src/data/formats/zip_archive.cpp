@@ -1,16 +1,15 @@
-#include "state/formats/zip_archive.h"
+#include "data/formats/zip_archive.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "data/formats/deflate.h"
 
-namespace meshwork::formats {
+namespace meshwork::data {
 namespace {
-
-constexpr std::uint64_t kBestRatio = 1040;  // of deflate
 
 /// What libzip asks for an entry.
 struct Writer {
@@ -65,32 +64,64 @@ zip_int64_t give(void* of, void* data, zip_uint64_t bytes, zip_source_cmd_t comm
 }  // namespace
 
 std::size_t ZipEntry::read(void* to, std::size_t bytes) {
-  const zip_int64_t got = zip_fread(entry_.get(), to, bytes);
-  if (got < 0) {
-    fail(ExitCode::kFile, "{}: {}; write the file again", name_, zip_file_strerror(entry_.get()));
+  std::size_t have = 0;
+  while (have < bytes) {
+    const zip_int64_t got =
+        zip_fread(entry_.get(), static_cast<std::byte*>(to) + have, bytes - have);
+    if (got < 0) fail_damaged();
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
   }
-  return static_cast<std::size_t>(got);
+  return have;
 }
 
 void ZipEntry::read_all(void* to, std::size_t bytes) {
-  for (std::size_t have = 0; have < bytes;) {
-    const std::size_t got = read(static_cast<std::byte*>(to) + have, bytes - have);
-    if (got == 0) fail(ExitCode::kFile, "{}: cut off; write the file again", name_);
-    have += got;
-  }
+  if (read(to, bytes) < bytes) fail(ExitCode::kFile, "{}: cut off; {}", name_, advice_);
 }
 
-ZipArchive::ZipArchive(const std::string& file) : file_(file) {
-  File::open(file);  // a named pipe would make libzip wait
+void ZipEntry::seek(std::uint64_t offset) {
+  if (zip_fseek(entry_.get(), static_cast<zip_int64_t>(offset), SEEK_SET) != 0) fail_damaged();
+}
+
+void ZipEntry::fail_damaged() const {
+  fail(ExitCode::kFile, "{}: {}; {}", name_, zip_file_strerror(entry_.get()), advice_);
+}
+
+ZipArchive::ZipArchive(const std::string& file, const ZipWords& words)
+    : file_(file), words_(words) {
   int code = 0;
   archive_.reset(zip_open(file.c_str(), ZIP_RDONLY, &code));
   if (!archive_) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    const std::string reason = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    fail(ExitCode::kFile, "{}: not a good zip archive: {}; write the file again", file, reason);
+    fail_to_open(error);
   }
+  list_entries();
+}
+
+ZipArchive::ZipArchive(const MappedFile& file, const ZipWords& words)
+    : file_(file.path()), words_(words) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* source =
+      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, &error);
+  if (source == nullptr) fail_to_open(error);
+  archive_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
+  if (!archive_) {
+    zip_source_free(source);
+    fail_to_open(error);
+  }
+  zip_error_fini(&error);
+  list_entries();
+}
+
+void ZipArchive::fail_to_open(zip_error_t& error) const {
+  const std::string reason = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  fail(ExitCode::kFile, "{}: {}", file_, fmt::format(fmt::runtime(words_.cannot_open), reason));
+}
+
+void ZipArchive::list_entries() {
   const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
@@ -105,29 +136,40 @@ std::optional<std::size_t> ZipArchive::find(const std::string& name) const {
 }
 
 std::string ZipArchive::entry_name(std::size_t entry) const {
-  return fmt::format("{}: '{}'", file_, entries_.at(entry));
+  std::string_view name = entries_.at(entry);
+  if (name.ends_with(words_.suffix)) name.remove_suffix(words_.suffix.size());
+  return fmt::format("{}: {}", file_, fmt::format(fmt::runtime(words_.entry), name));
+}
+
+void ZipArchive::fail_entry(std::size_t entry) const {
+  fail(ExitCode::kFile, "{}: {}", entry_name(entry), zip_strerror(archive_.get()));
+}
+
+zip_stat_t ZipArchive::status(std::size_t entry) const {
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  zip_stat_t found;
+  const bool is_known = zip_stat_index(archive_.get(), entry, 0, &found) == 0;
+  if (!is_known || (found.valid & kNeeded) != kNeeded) fail_entry(entry);
+  return found;
 }
 
 std::uint64_t ZipArchive::size(std::size_t entry) const {
-  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
-  zip_stat_t status;
-  if (zip_stat_index(archive_.get(), entry, 0, &status) != 0 ||
-      (status.valid & kNeeded) != kNeeded) {
-    fail(ExitCode::kFile, "{}: {}", entry_name(entry), zip_strerror(archive_.get()));
-  }
-  if (status.size / kBestRatio > status.comp_size) {
+  const zip_stat_t found = status(entry);
+  if (found.size / kBestDeflateRatio > found.comp_size) {
     fail(ExitCode::kFile, "{}: {} bytes cannot come from {} packed ones; is the file damaged?",
-         entry_name(entry), status.size, status.comp_size);
+         entry_name(entry), found.size, found.comp_size);
   }
-  return status.size;
+  return found.size;
+}
+
+bool ZipArchive::is_stored(std::size_t entry) const {
+  return status(entry).comp_method == ZIP_CM_STORE;
 }
 
 ZipEntry ZipArchive::open(std::size_t entry) const {
   zip_file_t* opened = zip_fopen_index(archive_.get(), entry, 0);
-  if (opened == nullptr) {
-    fail(ExitCode::kFile, "{}: {}", entry_name(entry), zip_strerror(archive_.get()));
-  }
-  return {opened, entry_name(entry)};
+  if (opened == nullptr) fail_entry(entry);
+  return {opened, entry_name(entry), words_.advice};
 }
 
 void write_zip(const std::string& file, const std::vector<ZipContent>& content) {
@@ -158,4 +200,4 @@ void write_zip(const std::string& file, const std::vector<ZipContent>& content) 
   fail(ExitCode::kFile, "{}: cannot write: {}", file, reason);
 }
 
-}  // namespace meshwork::formats
+}  // namespace meshwork::data
