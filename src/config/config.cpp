@@ -8,6 +8,46 @@
 namespace meshwork::config {
 namespace {
 
+/// Sections of the file; null where they are left out. They are read when all keys are known to be
+/// right, so that a misspelt one is named before what it has left out.
+struct Sections {
+  const Value* layout_map;
+  const Value* strategy;
+  const Value* optimizer_layout;
+  const Value* unmatched_rules;
+  const Value* batch_axis;
+  const Value* keep_gathered;
+  const Value* rematerialize;
+  const Value* memory_limit;
+  const Value* dataset;
+  const Value* weights_map;
+  const Value* blocks;
+  const Value* model;
+  const Value* compile;
+  const Value* fit;
+  const Value* checkpoint;
+  const Value* resume;
+};
+
+Sections find_sections(Reader& reader) {
+  return {.layout_map = reader.find("layout_map"),
+          .strategy = reader.find("strategy"),
+          .optimizer_layout = reader.find("optimizer_layout"),
+          .unmatched_rules = reader.find("unmatched_rules"),
+          .batch_axis = reader.find("batch_axis"),
+          .keep_gathered = reader.find("keep_gathered"),
+          .rematerialize = reader.find("rematerialize"),
+          .memory_limit = reader.find("memory_limit"),
+          .dataset = reader.find("dataset"),
+          .weights_map = reader.find("weights_map"),
+          .blocks = reader.find("blocks"),
+          .model = reader.find("model"),
+          .compile = reader.find("compile"),
+          .fit = reader.find("fit"),
+          .checkpoint = reader.find("checkpoint"),
+          .resume = reader.find("resume")};
+}
+
 /// The first layout that a layer gives itself.
 const LayoutRule* layout_of_layer(const ModelSpec& model) {
   for (const LayerSpec& layer : model.layers) {
@@ -16,9 +56,7 @@ const LayoutRule* layout_of_layer(const ModelSpec& model) {
   return nullptr;
 }
 
-void read_strategy(Reader& reader, Config& config) {
-  const Value* map = reader.find("layout_map");
-  const Value* strategy = reader.find("strategy");
+void read_strategy(const Value* strategy, const Value* map, Config& config) {
   const LayoutRule* of_layer = layout_of_layer(config.model);
   const bool has_layouts = map != nullptr || of_layer != nullptr;
   config.strategy = has_layouts ? Strategy::kModelParallel : Strategy::kDataParallel;
@@ -45,24 +83,26 @@ void read_strategy(Reader& reader, Config& config) {
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
-void read_parallelism(Reader& reader, Config& config) {
-  read_strategy(reader, config);
-  if (const Value* value = reader.find("unmatched_rules")) {
-    config.unmatched_rules = choose<UnmatchedRules>(*value, "unmatched_rules",
+void read_parallelism(const Sections& sections, Config& config) {
+  read_strategy(sections.strategy, sections.layout_map, config);
+  if (sections.unmatched_rules != nullptr) {
+    config.unmatched_rules = choose<UnmatchedRules>(*sections.unmatched_rules, "unmatched_rules",
                                                     {{"error", UnmatchedRules::kError},
                                                      {"warn", UnmatchedRules::kWarn},
                                                      {"ignore", UnmatchedRules::kIgnore}});
   }
   config.optimizer_layout =
-      read_layout_rules(reader.find("optimizer_layout"), config.mesh, "optimizer_layout");
-  if (const Value* axes = reader.find("batch_axis")) {
-    config.batch_axis = read_axes(*axes, config.mesh, "batch_axis");
+      read_layout_rules(sections.optimizer_layout, config.mesh, "optimizer_layout");
+  if (sections.batch_axis != nullptr) {
+    config.batch_axis = read_axes(*sections.batch_axis, config.mesh, "batch_axis");
   } else {
     config.batch_axis = {config.mesh.axes.front().first};
   }
-  config.keep_gathered = reader.get("keep_gathered", config.keep_gathered);
-  config.rematerialize = read_rematerialize(reader.find("rematerialize"));
-  config.memory_limit = read_memory_limit(reader.find("memory_limit"));
+  if (sections.keep_gathered != nullptr) {
+    config.keep_gathered = sections.keep_gathered->as_bool("keep_gathered");
+  }
+  config.rematerialize = read_rematerialize(sections.rematerialize);
+  config.memory_limit = read_memory_limit(sections.memory_limit);
 }
 
 FusionSpec read_fusion(const Value* value) {
@@ -139,8 +179,8 @@ std::string to_string(Precision precision) {
 
 namespace {
 
-Config read_config(Value root, const std::string& file, const Overrides& overrides) {
-  const Location whole{file, 0, 0};
+/// The file as the command line changes it.
+void apply_overrides(Value& root, const Location& whole, const Overrides& overrides) {
   if (root.is_null()) fail_at(whole, "the file is empty");
   if (!root.is_map()) {
     fail_at(root.at, "the file must be a map of keys, such as 'model:', not {}", describe(root));
@@ -148,10 +188,10 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
   for (const std::string& assignment : overrides.assignments) apply_override(root, assignment);
   if (!overrides.device.empty()) apply_override(root, "device=" + overrides.device);
   root.at = whole;
-  Reader reader(root, "the configuration");
-  Config config;
-  config.file = file;
-  if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
+}
+
+/// In what precision the program computes, and on which devices.
+void read_devices(Reader& reader, const std::string& mesh, Config& config) {
   if (const Value* precision = reader.find("precision")) {
     config.precision = read_precision(*precision, "precision");
   }
@@ -168,20 +208,11 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
         choose<Collectives>(*collectives, "collectives",
                             {{"canonical", Collectives::kCanonical}, {"nccl", Collectives::kNccl}});
   }
-  config.mesh = read_mesh(reader.find("mesh"), overrides.mesh);
-  // Keys are asked for first, so that a misspelt one is named before what it has left out.
-  for (const char* key : {"layout_map", "strategy", "optimizer_layout", "unmatched_rules",
-                          "batch_axis", "keep_gathered", "rematerialize", "memory_limit"}) {
-    reader.find(key);
-  }
-  const Value* dataset = reader.find("dataset");
-  const Value* weights_map = reader.find("weights_map");
-  const Value* blocks = reader.find("blocks");
-  const Value* model = reader.find("model");
-  const Value* compile = reader.find("compile");
-  const Value* fit = reader.find("fit");
-  const Value* checkpoint = reader.find("checkpoint");
-  const Value* resume = reader.find("resume");
+  config.mesh = read_mesh(reader.find("mesh"), mesh);
+}
+
+/// What is checked and where results go.
+void read_run(Reader& reader, Config& config) {
   if (const Value* stall = reader.find("stall_timeout")) {
     config.stall_timeout = read_stall_timeout(*stall);
   }
@@ -191,16 +222,34 @@ Config read_config(Value root, const std::string& file, const Overrides& overrid
         choose<bool>(*labels, "labels", {{"checked", true}, {"unchecked", false}});
   }
   config.fusion = read_fusion(reader.find("fusion"));
-  config.run_directory = read_run_directory(reader, file);
+  config.run_directory = read_run_directory(reader, config.file);
+}
+
+void read_sections(const Sections& sections, const Location& whole, Config& config) {
+  if (sections.model == nullptr) fail_at(whole, "the configuration needs the key 'model'");
+  config.model = read_model(*sections.model, sections.blocks, config.mesh);
+  read_parallelism(sections, config);
+  if (sections.compile != nullptr) {
+    config.compile = read_compile(*sections.compile, config.model, config.precision);
+  }
+  config.fit = read_fit(sections.fit, whole);
+  config.checkpoint = read_checkpoint(sections.checkpoint, sections.resume, whole);
+  if (sections.dataset != nullptr) config.dataset = read_dataset(*sections.dataset, config.file);
+  if (sections.weights_map != nullptr) config.weights_map = *sections.weights_map;
+}
+
+Config read_config(Value root, const std::string& file, const Overrides& overrides) {
+  const Location whole{file, 0, 0};
+  apply_overrides(root, whole, overrides);
+  Reader reader(root, "the configuration");
+  Config config;
+  config.file = file;
+  if (const Value* seed = reader.find("seed")) config.seed = seed->as_unsigned("seed");
+  read_devices(reader, overrides.mesh, config);
+  const Sections sections = find_sections(reader);
+  read_run(reader, config);
   reader.finish();
-  config.model =
-      read_model(model != nullptr ? *model : reader.require("model"), blocks, config.mesh);
-  read_parallelism(reader, config);
-  if (compile != nullptr) config.compile = read_compile(*compile, config.model, config.precision);
-  config.fit = read_fit(fit, whole);
-  config.checkpoint = read_checkpoint(checkpoint, resume, whole);
-  if (dataset != nullptr) config.dataset = read_dataset(*dataset, file);
-  if (weights_map != nullptr) config.weights_map = *weights_map;
+  read_sections(sections, whole, config);
   config.text = resolved_text(std::move(root), config.mesh);
   return config;
 }
