@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 24> kReserved{
     "dtype",      "mask_tokens", "tokenizer",   "documents"};
 
 /// The fields of the split given as a map that names most, else x and y. Others may lack labels.
-std::vector<std::string> field_names(const Value& splits) {
+std::vector<std::string> fields_of_splits(const Value& splits) {
   std::vector<std::string> most;
   for (const Value::Entry& split : splits.map) {
     if (!split.value.is_map()) continue;
@@ -231,6 +231,79 @@ std::vector<std::string> read_directories(Reader& keys) {
   return directories;
 }
 
+/// A description that is being read.
+struct Description {
+  const Value& whole;
+  const Format& format;
+  const Value& splits;
+  Reader& keys;
+  std::vector<std::string> fields = {};  ///< their names
+  std::vector<Reader> options = {};      ///< the keys of each field
+  std::shared_ptr<void> kept = {};       ///< what the format keeps for all entries
+};
+
+std::vector<std::string> field_names(const Description& from) {
+  std::vector<std::string> names = fields_of_splits(from.splits);
+  if (from.format.gives_tokens && from.whole.find("documents") != nullptr) {
+    names.insert(names.end(), {kSegmentsField, kPositionsField});
+  }
+  // Labels that are described, though no split that is left has any.
+  const bool has_labels = std::find(names.begin(), names.end(), "y") != names.end();
+  if (!has_labels && from.whole.find("y") != nullptr) names.emplace_back("y");
+  return names;
+}
+
+std::vector<FieldSpec> read_fields(Description& from) {
+  const std::optional<TokenMask> mask = read_mask(from.keys.find("mask_tokens"));
+  const Value none{};
+  std::vector<FieldSpec> fields;
+  for (const std::string& name : from.fields) {
+    const Value* value = from.keys.find(name);
+    from.options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
+    FieldSpec& field = fields.emplace_back(read_field(name, from.options.back()));
+    if (!is_document_field(name)) field.mask = mask;
+    if (field.mask) field.mask->is_label = name == "y";
+  }
+  return fields;
+}
+
+/// A field that has no key of its own must have a value in a split.
+void check_fields(const Description& from) {
+  if (from.splits.map.empty()) return;
+  for (const std::string& name : from.fields) {
+    if (from.whole.find(name) != nullptr || some_split_has(from.splits, name)) continue;
+    fail_at(from.splits.at, "no split has a value for field '{}'; name its file", name);
+  }
+}
+
+SplitSpec read_split(const Value::Entry& entry, const Value* take, Description& from) {
+  check_split(entry, from.fields);
+  SplitSpec split{
+      .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
+  for (std::size_t i = 0; i < from.fields.size(); ++i) {
+    const std::string& field = from.fields[i];
+    const Value* value = field_value(entry, field);
+    split.openers.push_back(value == nullptr ? no_field(entry, field)
+                                             : from.format.parse({.split = entry.key,
+                                                                  .field = field,
+                                                                  .value = *value,
+                                                                  .fields = from.fields,
+                                                                  .description = from.whole,
+                                                                  .dataset = from.keys,
+                                                                  .options = from.options[i],
+                                                                  .kept = from.kept}));
+  }
+  return split;
+}
+
+/// Finds unknown keys. Of a field that no split has the format has not asked for any.
+void finish(const Description& from) {
+  for (std::size_t i = 0; i < from.fields.size(); ++i) {
+    if (some_split_has(from.splits, from.fields[i])) from.options[i].finish();
+  }
+  from.keys.finish();
+}
+
 }  // namespace
 
 DatasetSpec read_description(const Value& description) {
@@ -249,49 +322,14 @@ DatasetSpec read_description(const Value& description) {
     fail_at(splits.at, "splits must be a map of {}", join(kSplits, ", "));
   }
 
-  std::vector<std::string> names = field_names(splits);
-  if (format.gives_tokens && description.find("documents") != nullptr) {
-    names.insert(names.end(), {kSegmentsField, kPositionsField});
-  }
-  // Labels that are described, though no split that is left has any.
-  const bool has_labels = std::find(names.begin(), names.end(), "y") != names.end();
-  if (!has_labels && description.find("y") != nullptr) names.emplace_back("y");
-  const std::optional<TokenMask> mask = read_mask(keys.find("mask_tokens"));
-  const Value none{};
-  std::vector<Reader> options;
-  for (const std::string& name : names) {
-    const Value* value = keys.find(name);
-    options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
-    spec.fields.push_back(read_field(name, options.back()));
-    FieldSpec& field = spec.fields.back();
-    if (!is_document_field(name)) field.mask = mask;
-    if (field.mask) field.mask->is_label = name == "y";
-  }
-  for (const std::string& name : names) {
-    if (splits.map.empty() || description.find(name) != nullptr) continue;
-    if (some_split_has(splits, name)) continue;
-    fail_at(splits.at, "no split has a value for field '{}'; name its file", name);
-  }
-  std::shared_ptr<void> kept;
-  for (const Value::Entry& entry : splits.map) {
-    check_split(entry, names);
-    SplitSpec split{
-        .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Value* value = field_value(entry, names[i]);
-      split.openers.push_back(value == nullptr
-                                  ? no_field(entry, names[i])
-                                  : format.parse({entry.key, names[i], *value, names, description,
-                                                  keys, options[i], kept}));
-    }
-    spec.splits.push_back(std::move(split));
-  }
+  Description from{.whole = description, .format = format, .splits = splits, .keys = keys};
+  from.fields = field_names(from);
+  spec.fields = read_fields(from);
+  check_fields(from);
+  for (const Value::Entry& entry : splits.map) spec.splits.push_back(read_split(entry, take, from));
   if (spec.splits.empty()) fail_at(splits.at, "splits must name at least one split");
   check_take(take, spec.splits);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (some_split_has(splits, names[i])) options[i].finish();
-  }
-  keys.finish();
+  finish(from);
   return spec;
 }
 
