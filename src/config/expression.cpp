@@ -1,8 +1,11 @@
 #include "config/expression.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
+#include "base/check.h"
 #include "base/nearest.h"
 #include "base/quote.h"
 #include "config/expression_tree.h"
@@ -10,7 +13,11 @@
 namespace meshwork::config {
 namespace {
 
-constexpr std::int64_t kNoInteger = std::numeric_limits<std::int64_t>::min();
+/// What an operator gives for integers; none where that is no integer.
+using MaybeInteger = std::optional<std::int64_t>;
+
+/// Whether C++, which cuts the fraction of x / y off, rounds it up.
+bool is_rounded_up(std::int64_t x, std::int64_t y) { return x % y != 0 && (x < 0) != (y < 0); }
 
 /// Computes one expression; all errors are at its place.
 class Evaluator {
@@ -23,7 +30,7 @@ class Evaluator {
     std::vector<const Expression*> outer;
     const Expression* first = &e;
     for (; has_left(*first); first = &first->parts[0]) outer.push_back(first);
-    Value result = value_of_first(*first);
+    Value result = value_of(*first, {});
     for (auto next = outer.rbegin(); next != outer.rend(); ++next) {
       result = value_of(**next, result);
     }
@@ -34,25 +41,56 @@ class Evaluator {
   /// Whether it takes a value from its left, the first of two parts.
   static bool has_left(const Expression& e) { return e.parts.size() == 2; }
 
-  Value value_of_first(const Expression& e) const {
-    if (e.op == "literal") return e.literal;
-    if (e.op == "name") return parameter(e.name);
-    if (e.op == "if") return value(truth(value(e.parts[1])) ? e.parts[0] : e.parts[2]);
-    const Value part = value(e.parts[0]);
-    if (e.op == "not") return boolean(!truth(part));
-    if (e.op == "len") return integer(static_cast<std::int64_t>(list(part).size()));
-    return arithmetic("-", integer(0), part);  // negate
-  }
-
+  /// `left` is the value of the first of two parts.
   Value value_of(const Expression& e, const Value& left) const {
-    if (e.op == "and") return boolean(truth(left) && truth(value(e.parts[1])));
-    if (e.op == "or") return boolean(truth(left) || truth(value(e.parts[1])));
-    const Value right = value(e.parts[1]);
-    if (e.op == "list[]") return element(left, right);
-    if (e.op == "==") return boolean(equal(left, right));
-    if (e.op == "!=") return boolean(!equal(left, right));
-    if (e.op[0] == '<' || e.op[0] == '>') return compare(e.op, left, right);
-    return arithmetic(e.op, left, right);
+    const auto part = [&](std::size_t i) { return value(e.parts[i]); };
+    switch (e.op) {
+      case Operator::kLiteral:
+        return e.literal;
+      case Operator::kName:
+        return parameter(e.name);
+      case Operator::kConditional:
+        return part(truth(part(1)) ? 0 : 2);
+      case Operator::kNot:
+        return boolean(!truth(part(0)));
+      case Operator::kNegate:
+        return subtract(integer(0), part(0));
+      case Operator::kLength:
+        return integer(std::ssize(list(part(0))));
+      case Operator::kOr:
+        return boolean(truth(left) || truth(part(1)));
+      case Operator::kAnd:
+        return boolean(truth(left) && truth(part(1)));
+      case Operator::kEqual:
+        return boolean(equal(left, part(1)));
+      case Operator::kNotEqual:
+        return boolean(!equal(left, part(1)));
+      case Operator::kLess:
+        return boolean(order(left, part(1)) < 0);
+      case Operator::kLessEqual:
+        return boolean(order(left, part(1)) <= 0);
+      case Operator::kGreater:
+        return boolean(order(left, part(1)) > 0);
+      case Operator::kGreaterEqual:
+        return boolean(order(left, part(1)) >= 0);
+      case Operator::kAdd:
+        return add(left, part(1));
+      case Operator::kSubtract:
+        return subtract(left, part(1));
+      case Operator::kMultiply:
+        return multiply(left, part(1));
+      case Operator::kDivide:
+        return divide(left, part(1));
+      case Operator::kFloorDivide:
+        return floor_divide(left, part(1));
+      case Operator::kModulo:
+        return modulo(left, part(1));
+      case Operator::kPower:
+        return power(left, part(1));
+      case Operator::kElement:
+        return element(left, part(1));
+    }
+    MW_CHECK(false, "operator {}", static_cast<int>(e.op));
   }
 
   template <class... Args>
@@ -111,71 +149,116 @@ class Evaluator {
       complain("lists and maps cannot be compared");
     }
     if (a.is_null() || b.is_null()) return a.is_null() && b.is_null();
-    if (is_number(a) && is_number(b)) return sign_of_difference(a, b) == 0;
+    if (is_number(a) && is_number(b)) return order(a, b) == 0;
     if (a.is_bool() && b.is_bool()) return a.as_bool("") == b.as_bool("");
     const bool both_words = !is_number(a) && !is_number(b) && !a.is_bool() && !b.is_bool();
     return both_words && a.scalar == b.scalar;
   }
 
-  int sign_of_difference(const Value& a, const Value& b) const {
-    if (a.is_integer() && b.is_integer()) {
-      const std::int64_t x = a.as_integer(""), y = b.as_integer("");
-      return int{x > y} - int{x < y};
-    }
+  /// Less than 0, 0 or more, as the number `a` is less than `b`, equal or greater.
+  int order(const Value& a, const Value& b) const {
     const double x = number(a), y = number(b);
+    if (a.is_integer() && b.is_integer()) {
+      const std::int64_t i = a.as_integer(""), j = b.as_integer("");
+      return int{i > j} - int{i < j};
+    }
     return int{x > y} - int{x < y};
   }
 
-  Value compare(std::string_view op, const Value& a, const Value& b) const {
-    number(a);
-    number(b);
-    const int sign = sign_of_difference(a, b);
-    const bool strict = op[0] == '<' ? sign < 0 : sign > 0;
-    return boolean(strict || (op.size() == 2 && sign == 0));
-  }
-
-  Value arithmetic(const std::string& op, const Value& a, const Value& b) const {
+  /// Of two integers what `on_integers` gives, if anything; else what `on_reals` gives.
+  template <class OnIntegers, class OnReals>
+  Value arithmetic(const Value& a, const Value& b, OnIntegers on_integers, OnReals on_reals) const {
     const double x = number(a), y = number(b);
-    const bool divides = op == "/" || op == "//" || op == "%";
-    if (divides && y == 0) complain("division by zero");
     if (a.is_integer() && b.is_integer()) {
-      const std::int64_t result = on_integers(op, a.as_integer(""), b.as_integer(""));
-      if (result != kNoInteger) return integer(result);
+      const MaybeInteger result = on_integers(a.as_integer(""), b.as_integer(""));
+      if (result) return integer(*result);
     }
-    if (op == "+") return real(x + y);
-    if (op == "-") return real(x - y);
-    if (op == "*") return real(x * y);
-    if (op == "/") return real(x / y);
-    if (op == "//") return real(std::floor(x / y));
-    if (op == "%") return real(x - y * std::floor(x / y));
-    return real(std::pow(x, y));
+    return real(on_reals(x, y));
   }
 
-  /// kNoInteger where the result is none.
-  std::int64_t on_integers(const std::string& op, std::int64_t x, std::int64_t y) const {
-    std::int64_t result = 0;
-    bool overflow = false;
-    if (op == "+") overflow = __builtin_add_overflow(x, y, &result);
-    if (op == "-") overflow = __builtin_sub_overflow(x, y, &result);
-    if (op == "*") overflow = __builtin_mul_overflow(x, y, &result);
-    if (op == "**" && y < 0) return kNoInteger;
-    if (op == "**") overflow = !power(x, y, result);
-    if (op == "/" || op == "//" || op == "%") {
-      if (y == -1) {  // the least integer has no opposite
-        overflow = __builtin_sub_overflow(std::int64_t{0}, x, &result);
-        if (op == "%") return 0;
-      } else {
-        const std::int64_t rest = x % y;
-        const bool rounds_up = rest != 0 && (rest < 0) != (y < 0);
-        if (op == "/" && rest != 0) return kNoInteger;
-        result = op == "%" ? rest + (rounds_up ? y : 0) : x / y - (rounds_up ? 1 : 0);
-      }
+  /// The least integer, which has no opposite, counts as too long.
+  std::int64_t checked(bool overflow, std::int64_t result) const {
+    if (overflow || result == std::numeric_limits<std::int64_t>::min()) {
+      complain("an integer has more than 63 bits");
     }
-    if (overflow || result == kNoInteger) complain("an integer has more than 63 bits");
     return result;
   }
 
-  static bool power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
+  std::int64_t difference(std::int64_t x, std::int64_t y) const {
+    std::int64_t result = 0;
+    const bool overflow = __builtin_sub_overflow(x, y, &result);
+    return checked(overflow, result);
+  }
+
+  Value add(const Value& a, const Value& b) const {
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) {
+      std::int64_t result = 0;
+      const bool overflow = __builtin_add_overflow(x, y, &result);
+      return checked(overflow, result);
+    };
+    return arithmetic(a, b, on_integers, std::plus());
+  }
+
+  Value subtract(const Value& a, const Value& b) const {
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) { return difference(x, y); };
+    return arithmetic(a, b, on_integers, std::minus());
+  }
+
+  Value multiply(const Value& a, const Value& b) const {
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) {
+      std::int64_t result = 0;
+      const bool overflow = __builtin_mul_overflow(x, y, &result);
+      return checked(overflow, result);
+    };
+    return arithmetic(a, b, on_integers, std::multiplies());
+  }
+
+  void check_division(const Value& a, const Value& b) const {
+    number(a);
+    if (number(b) == 0) complain("division by zero");
+  }
+
+  Value divide(const Value& a, const Value& b) const {
+    check_division(a, b);
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) -> MaybeInteger {
+      if (y == -1) return difference(0, x);  // x / y could overflow
+      if (x % y != 0) return std::nullopt;
+      return checked(false, x / y);
+    };
+    return arithmetic(a, b, on_integers, std::divides());
+  }
+
+  Value floor_divide(const Value& a, const Value& b) const {
+    check_division(a, b);
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) {
+      if (y == -1) return difference(0, x);
+      return checked(false, x / y - (is_rounded_up(x, y) ? 1 : 0));
+    };
+    return arithmetic(a, b, on_integers, [](double x, double y) { return std::floor(x / y); });
+  }
+
+  Value modulo(const Value& a, const Value& b) const {
+    check_division(a, b);
+    const auto on_integers = [](std::int64_t x, std::int64_t y) {
+      if (y == -1) return std::int64_t{0};
+      return x % y + (is_rounded_up(x, y) ? y : 0);
+    };
+    return arithmetic(a, b, on_integers,
+                      [](double x, double y) { return x - y * std::floor(x / y); });
+  }
+
+  Value power(const Value& a, const Value& b) const {
+    const auto on_integers = [&](std::int64_t x, std::int64_t y) -> MaybeInteger {
+      if (y < 0) return std::nullopt;
+      std::int64_t result = 0;
+      const bool overflow = !raise(x, y, result);
+      return checked(overflow, result);
+    };
+    return arithmetic(a, b, on_integers, [](double x, double y) { return std::pow(x, y); });
+  }
+
+  /// False where the result is too long.
+  static bool raise(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
     constexpr std::int64_t kBits = 64;
     if (base >= -1 && base <= 1) exponent = exponent == 0 ? 0 : 2 - exponent % 2;
     if (exponent > kBits) return false;

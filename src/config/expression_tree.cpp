@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/quote.h"
 #include "config/expression.h"
@@ -105,7 +106,7 @@ class Parser {
 
   /// Moves the parts in, which a list of them would copy.
   template <class... Parts>
-  static Expression apply(std::string_view op, Parts... parts) {
+  static Expression apply(Operator op, Parts... parts) {
     Expression result;
     result.op = op;
     result.parts.reserve(sizeof...(parts));
@@ -120,16 +121,30 @@ class Parser {
       Expression condition = binary(0);
       expect("else");
       Expression otherwise = conditional();
-      result = apply("if", std::move(result), std::move(condition), std::move(otherwise));
+      result = apply(Operator::kConditional, std::move(result), std::move(condition),
+                     std::move(otherwise));
     }
     --depth_;
     return result;
   }
 
-  /// Operators by how tightly they bind; those of a row from left to right.
-  static const std::vector<std::vector<std::string_view>>& levels() {
-    static const std::vector<std::vector<std::string_view>> kLevels = {
-        {"or"}, {"and"}, {"==", "!=", "<", "<=", ">", ">="}, {"+", "-"}, {"*", "//", "/", "%"}};
+  using Level = std::vector<std::pair<std::string_view, Operator>>;
+
+  /// Operators by how tightly they bind; those of a level from left to right.
+  static const std::vector<Level>& levels() {
+    static const std::vector<Level> kLevels = {{{"or", Operator::kOr}},
+                                               {{"and", Operator::kAnd}},
+                                               {{"==", Operator::kEqual},
+                                                {"!=", Operator::kNotEqual},
+                                                {"<", Operator::kLess},
+                                                {"<=", Operator::kLessEqual},
+                                                {">", Operator::kGreater},
+                                                {">=", Operator::kGreaterEqual}},
+                                               {{"+", Operator::kAdd}, {"-", Operator::kSubtract}},
+                                               {{"*", Operator::kMultiply},
+                                                {"//", Operator::kFloorDivide},
+                                                {"/", Operator::kDivide},
+                                                {"%", Operator::kModulo}}};
     return kLevels;
   }
 
@@ -139,25 +154,26 @@ class Parser {
     if (level == kComparison && is("not")) {
       next();
       if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-      Expression result = apply("not", binary(level));
+      Expression result = apply(Operator::kNot, binary(level));
       --depth_;
       return result;
     }
     Expression left = binary(level + 1);
     while (true) {
-      const auto& row = levels()[level];
-      const auto op = std::find_if(row.begin(), row.end(), [&](auto word) { return is(word); });
-      if (op == row.end()) return left;
+      const Level& row = levels()[level];
+      const auto found =
+          std::find_if(row.begin(), row.end(), [&](const auto& known) { return is(known.first); });
+      if (found == row.end()) return left;
       next();
       Expression right = binary(level + 1);
-      left = apply(*op, std::move(left), std::move(right));
+      left = apply(found->second, std::move(left), std::move(right));
     }
   }
 
   Expression prefix() {
     if (!take("-")) return power();
     if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-    Expression result = apply("negate", prefix());
+    Expression result = apply(Operator::kNegate, prefix());
     --depth_;
     return result;
   }
@@ -167,7 +183,7 @@ class Parser {
     Expression base = element();
     if (!take("**")) return base;
     if (++depth_ > kMaxDepth) complain("is nested more than {} deep", kMaxDepth);
-    Expression result = apply("**", std::move(base), prefix());
+    Expression result = apply(Operator::kPower, std::move(base), prefix());
     --depth_;
     return result;
   }
@@ -175,7 +191,7 @@ class Parser {
   Expression element() {
     Expression result = primary();
     while (take("[")) {
-      result = apply("list[]", std::move(result), conditional());
+      result = apply(Operator::kElement, std::move(result), conditional());
       expect("]");
     }
     return result;
@@ -191,19 +207,19 @@ class Parser {
       expect("(");
       Expression list = conditional();
       expect(")");
-      return apply("len", std::move(list));
+      return apply(Operator::kLength, std::move(list));
     }
     const bool literal = is("true") || is("false") || is("null");
     if (kind_ == Kind::kNumber || kind_ == Kind::kText || literal) return take_literal();
     if (kind_ != Kind::kWord || is_expression_word(token_)) wrong("a value");
-    Expression name = apply("name");
+    Expression name = apply(Operator::kName);
     name.name = token_;
     next();
     return name;
   }
 
   Expression take_literal() {
-    Expression result = apply("literal");
+    Expression result = apply(Operator::kLiteral);
     result.literal.at = at_;
     if (!is("null")) result.literal.kind = Value::Kind::kScalar;
     result.literal.scalar = token_;

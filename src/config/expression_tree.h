@@ -8,10 +8,35 @@
 
 namespace meshwork::config {
 
-/// An expression, parsed. `op` is an operator ("+", "and", "if", "negate"), "list[]", "len",
-/// "name" or "literal"; the parts are its operands in the order in which they are written.
+enum class Operator {
+  kLiteral,
+  kName,
+  kConditional,  ///< a if b else c
+  kNot,
+  kNegate,
+  kLength,
+  // Of two parts:
+  kOr,
+  kAnd,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kFloorDivide,
+  kModulo,
+  kPower,
+  kElement,  ///< a[b]
+};
+
+/// An expression, parsed. The parts are the operands in the order in which they are written.
 struct Expression {
-  std::string op;
+  Operator op = Operator::kLiteral;
   std::vector<Expression> parts;
   std::string name;  ///< of a parameter
   Value literal;
