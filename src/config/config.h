@@ -37,13 +37,13 @@ enum class Precision { kFloat32, kMixedBFloat16, kMixedFloat16 };
 /// "precision".
 Precision read_precision(const Value& value, std::string_view what);
 
-/// In which layers compute.
+/// The type in which layers compute.
 DType compute_dtype(Precision precision);
 
 /// Keras's name: "mixed_float16".
 std::string to_string(Precision precision);
 
-/// What computes: processors, GPUs of NVIDIA, or these where there are any.
+/// What computes: CPUs, NVIDIA GPUs, or with kAuto GPUs where there are any, else CPUs.
 enum class DeviceKind { kCpu, kCuda, kAuto };
 
 /// How GPUs exchange tensors: with sums in the one order that all devices keep, or by NCCL, whose
@@ -69,7 +69,8 @@ struct LayoutRule {
   Location at;
 };
 
-/// What becomes of a rule that lays out nothing and would not under other arguments of layers.
+/// What becomes of a rule whose pattern matches nothing in the model, nor anything that layers
+/// would have with other arguments.
 enum class UnmatchedRules { kError, kWarn, kIgnore };
 
 /// A block around a layer, and the place where it is used.
@@ -84,8 +85,8 @@ std::string in_blocks(const std::vector<BlockUse>& blocks);
 
 /// A layer of the model, all blocks written out, in an order in which it can be built.
 struct LayerSpec {
-  ClassSpec layer;                  ///< of an empty name where a block ends: gives its input on
-  std::string name;                 ///< one of a kind: "dense_1", in blocks "stage_2/conv2d"
+  ClassSpec layer;                  ///< with an empty name it ends a block, and gives its input on
+  std::string name;                 ///< unique: "dense_1", in blocks "stage_2/conv2d"
   std::string path;                 ///< of its variables and its output; a layer that is used
                                     ///< again has the path of its first use, all others their name
   std::vector<std::string> inputs;  ///< names of inputs and layers

@@ -32,9 +32,8 @@ struct LayerElement {
   std::string given_name() const;
 };
 
-/// Reads the keys that all layers have: name, inputs, if, trainable, rematerialize,
-/// layouts. What it takes are
-/// names of the list.
+/// Reads the keys that all layers have: name, inputs, if, trainable, rematerialize, layouts. The
+/// inputs must be names of the list.
 LayerElement read_element(const Value& item, const LayerList& list, const ModelText& text,
                           std::int64_t index);
 

@@ -21,7 +21,7 @@ class PathPattern {
 
   bool matches(const std::string& path) const;
   /// `text` with what the groups of the pattern hold for $1, $2, .. in it; `path` must match.
-  /// Groups that the pattern has not are an Error.
+  /// Groups that the pattern does not have are an Error.
   std::string substituted(const std::string& path, const std::string& text) const;
   /// Of a pattern that matches none of `paths`: "layout_map: 'd1/kernal' matches `nothing`", with
   /// the nearest path, and with what it would match as a part or in DTensor.

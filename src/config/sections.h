@@ -16,8 +16,8 @@ namespace meshwork::config {
 ///   by class (`fit.callbacks.EarlyStopping.patience=3`);
 /// - what follows a layer, optimizer, loss, metric or callback addresses its arguments, unless it
 ///   is the name of a class (`compile.optimizer.SGD.momentum=0.9` also replaces an Adam);
-/// - keys with dots need quotes (`layout_map."d.*/kernel"=[null, model]`) unless they exist
-/// already;
+/// - keys with dots need quotes (`layout_map."d.*/kernel"=[null, model]`), if they do not exist
+///   already;
 /// - keys that are absent are made; whether they mean anything is left to the readers.
 /// Every place of the new value is "command line: 'a.b.c=value'".
 void apply_override(Value& root, const std::string& assignment);

@@ -131,8 +131,7 @@ class Reader {
 
   /// nullptr if the key is absent or its value null (None in Keras: the default holds).
   const Value* find(std::string_view key);
-  /// As find, but an absent key is an Error, which asks whether a key
-  /// that is spelt alike is meant.
+  /// As find, but an absent key is an Error, which asks whether a key that is spelt alike is meant.
   const Value& require(std::string_view key);
 
   bool get(std::string_view key, bool fallback);

@@ -26,7 +26,8 @@ struct TensorRule {
   std::vector<std::string> to =
       {};  ///< one for each part, with the groups of the pattern as $1, $2, ..
   std::optional<Rearrangement> rearrange = {};  ///< none: as it is
-  std::string crop = {};  ///< the name of which the first rows do; "" for none
+  /// The name of a dimension that may be larger in the file: its first rows are read. "" for none.
+  std::string crop = {};
   bool optional = false;  ///< left out where the model has no such variable
   Location at = {};
 };

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxValues = 200'000;
 constexpr std::size_t kMaxLetters = std::size_t{8} << 20U;
 
-/// How many values a value is.
+/// The number of values in a value, itself included.
 std::size_t count_of(const Value& value) {
   std::size_t count = 1;
   for (const Value& item : value.list) count += count_of(item);

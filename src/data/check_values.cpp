@@ -66,7 +66,7 @@ void check_finite(const Field& field, std::int64_t sample, std::int64_t count,
   }
 }
 
-/// Whether numbers of a class are read as float32, which holds any number.
+/// Whether labels, which must be numbers of classes, are read as float32, which holds any number.
 bool are_float_labels(const Field& field) {
   return field.conversion.dtype == DType::kFloat32 && field.normalization.empty() &&
          field.label_limit > 0;

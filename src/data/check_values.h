@@ -7,10 +7,10 @@
 
 namespace meshwork::data {
 
-/// Looks at `count` elements of a field, as they are stored, of sample number `sample` of the
-/// source, or from its beginning of those after it, too. An Error for what is no int32 where that
-/// is wanted, for finite numbers beyond float32, for labels that are no class, and for numbers of
-/// rows that a table has not.
+/// Checks `count` stored elements of a field: a part of sample number `sample` of the source, or
+/// all from the beginning of that sample into those after it. An Error for what is no int32 where
+/// that is wanted, for finite numbers beyond float32, for labels that are no class, and for numbers
+/// of rows that a table does not have.
 void check_values(const Field& field, std::int64_t sample, std::int64_t count,
                   const std::byte* stored);
 

@@ -11,7 +11,7 @@ inline std::int64_t integer_of(const nlohmann::json& json) {
   return json.get_ref<const nlohmann::json::number_integer_t&>();
 }
 
-/// The same for what is never below 0, such as bytes of a file; a number that is, is a huge one.
+/// The same for what is never below 0, such as bytes of a file; a negative number turns huge.
 inline std::uint64_t unsigned_of(const nlohmann::json& json) {
   return static_cast<std::uint64_t>(integer_of(json));
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Parts = std::vector<std::unique_ptr<Source>>;
 
-/// What holds the numbers of both.
+/// A type that holds the numbers of both.
 DType common(DType a, DType b) {
   return is_floating(a) || is_floating(b) ? DType::kFloat64 : DType::kInt64;
 }

@@ -23,7 +23,8 @@ struct SplitPart {
   std::int64_t stride = 0;  ///< of its windows
 };
 
-/// The number of the first token behind a part; not below it for what sums of fractions lose.
+/// The number of the first token behind a part. A sum of fractions that is a little below 1 only
+/// because of rounding takes all tokens.
 std::int64_t tokens_of(double part, std::int64_t count) {
   constexpr double kRounding = 1e-9;
   if (part > 1 - kRounding) return count;

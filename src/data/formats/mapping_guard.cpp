@@ -42,7 +42,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
         "see that nobody writes to it\n");
     _exit(static_cast<int>(ExitCode::kFile));
   }
-  // What fails here fails again, as if nobody had listened.
+  // No mapping of ours: the access is tried again, fails again, and ends the process by SIGBUS.
   struct sigaction original {};
   original.sa_handler = SIG_DFL;
   sigaction(signal, &original, nullptr);

@@ -6,9 +6,9 @@
 
 namespace meshwork::data {
 
-/// A mapping of a file from now on: whoever reads of it what the file has no longer, because it was
-/// cut, ends the process with ExitCode::kFile and a line that names the file. (Without this it is a
-/// SIGBUS.) The path must live as long.
+/// From now on, whoever reads of this mapping what its file no longer has, because it was cut, ends
+/// the process with ExitCode::kFile and a line that names the file, instead of by SIGBUS. The path
+/// must live as long as the mapping.
 void guard_mapping(std::span<const std::byte> mapping, const std::string& path);
 
 /// To be called before the mapping goes.

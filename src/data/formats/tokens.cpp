@@ -133,7 +133,7 @@ std::optional<Marks> read_documents(config::Reader& dataset) {
 
 DocumentStarts starts_of(const std::shared_ptr<const Source>& tokens, const Marks& marks) {
   return [tokens, marks](std::int64_t first, std::span<std::uint8_t> begins) {
-    // Of the tokens that say so, the first one is this many before.
+    // Where a token ends a document, the next one begins behind it: so one token more is read.
     const std::int64_t before = marks.is_first || first == 0 ? 0 : 1;
     std::vector<std::int32_t> numbers(begins.size() + static_cast<std::size_t>(before));
     read_tokens(*tokens, first - before, numbers);

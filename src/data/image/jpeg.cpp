@@ -93,7 +93,7 @@ bool read_rows(Jpeg* jpeg, unsigned char* to, std::size_t row_bytes) {
 }
 
 /// In place: [.., 4] of cyan, magenta, yellow and black to [.., 3]. Adobe's programs, which write
-/// the most of these files, store the inverse.
+/// most of these files, store the inverse.
 void cmyk_to_rgb(std::vector<std::byte>& pixels, bool is_inverse) {
   const std::size_t count = pixels.size() / 4;
   const auto light = [&](std::size_t i) {

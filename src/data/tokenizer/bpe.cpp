@@ -18,7 +18,7 @@ struct Merge {
   std::int32_t token = 0;
 };
 
-/// Of a pair of tokens.
+/// The merges, by the pair of tokens that each joins.
 class Merges {
  public:
   void add(std::int32_t left, std::int32_t right, Merge merge) {
@@ -219,8 +219,8 @@ class Bpe {
     return {text.substr(0, blank), text.substr(blank + 1)};
   }
 
-  /// The tokens of the characters of a word; of one that is no token those of its bytes, else the
-  /// unknown token, else none.
+  /// The tokens of the characters of a word. A character that is no token becomes the tokens of its
+  /// bytes, where there are such, else the unknown token, if there is one.
   std::vector<std::int32_t> characters_of(std::string_view word) const {
     std::vector<std::int32_t> tokens;
     bool is_unknown = false;  // and not among the tokens yet
