@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a folder of src includes only what the matrix below lets it see.
+"""Checks that a folder of src includes only what the matrix below lets it see, and that only
+the files of a backend include its headers.
 
     scripts/check_layers.py [SRC]
 
@@ -44,6 +45,9 @@ MAY_SEE = {
 }
 ORDER = list(MAY_SEE)
 
+# Folders within a folder that only their own files see.
+CLOSED = ["backend/cpu/", "backend/cuda/"]
+
 # Libraries that stay behind one folder.
 PRIVATE = {
     "CLI/": "cli",
@@ -70,13 +74,17 @@ def layer_of(path):
     return path.stem
 
 
-def problem(layer, bracket, target):
-    """Why files of `layer` may not include `target`; None if they may."""
+def problem(path, bracket, target):
+    """Why a file, by its path below src, may not include `target`; None if it may."""
+    layer = layer_of(path)
     if bracket == "<":
         for library, owner in PRIVATE.items():
             if target.startswith(library) and layer != owner:
                 return f"<{target}> stays inside {owner}"
         return None
+    for folder in CLOSED:
+        if target.startswith(folder) and not path.as_posix().startswith(folder):
+            return f'"{target}" stays inside {folder}'
     other = layer_of(pathlib.PurePath(target))
     if other not in ORDER:
         return f'"{target}" names no folder of src; write "folder/file.h"'
@@ -96,13 +104,13 @@ def check(source):
     for path in sorted(source.rglob("*")):
         if path.suffix not in {".h", ".cpp", ".cu", ".in"}:
             continue
-        layer = layer_of(path.relative_to(source))
-        if layer not in ORDER:
-            problems.append(f"{path}: '{layer}' has no row in the matrix")
+        inside = path.relative_to(source)
+        if layer_of(inside) not in ORDER:
+            problems.append(f"{path}: '{layer_of(inside)}' has no row in the matrix")
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             match = INCLUDE.match(line)
-            reason = match and problem(layer, *match.groups())
+            reason = match and problem(inside, *match.groups())
             if reason:
                 problems.append(f"{path}:{number}: {reason}")
     return problems

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 
 namespace meshwork::movement {
 namespace {
@@ -72,8 +72,7 @@ Run equal_blocks(const Shape& counts, const Shape& places, std::size_t columns, 
 }  // namespace
 
 std::vector<Copy> broadcast_to(const KernelArgs& args) {
-  return copy_whole(args,
-                    cpu::broadcast_strides(args.inputs[0].type.shape, args.output.type.shape));
+  return copy_whole(args, broadcast_strides(args.inputs[0].type.shape, args.output.type.shape));
 }
 
 std::vector<Copy> transpose(const KernelArgs& args) {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <limits>
 
-#include "backend/cpu/convert.h"
-#include "backend/cpu/types.h"
+#include "backend/convert.h"
+#include "backend/types.h"
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -40,17 +40,17 @@ struct Guarded {
 };
 
 void write(const Tensor& from, std::byte* to) {
-  cpu::with_type(from.type.dtype, [&](auto value) {
+  with_type(from.type.dtype, [&](auto value) {
     using T = decltype(value);
     for (std::size_t i = 0; i < from.values.size(); ++i) {
-      reinterpret_cast<T*>(to)[i] = cpu::convert<T>(from.values[i]);
+      reinterpret_cast<T*>(to)[i] = convert<T>(from.values[i]);
     }
   });
 }
 
 std::vector<double> read(const TensorType& type, const std::byte* from) {
   std::vector<double> values(static_cast<std::size_t>(num_elements(type.shape)));
-  cpu::with_type(type.dtype, [&](auto value) {
+  with_type(type.dtype, [&](auto value) {
     using T = decltype(value);
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<double>(reinterpret_cast<const T*>(from)[i]);

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "backend/cpu/convert.h"
-#include "backend/cpu/types.h"
+#include "backend/convert.h"
+#include "backend/types.h"
 #include "base/bfloat16.h"
 #include "base/check.h"
 #include "base/rng.h"
@@ -48,10 +48,10 @@ HostTensor random_fractions(const TensorType& type) {
 
 HostTensor filled(const TensorType& type, const std::function<double(std::int64_t)>& value) {
   HostTensor tensor = host_tensor(type);
-  cpu::with_type(type.dtype, [&](auto number) {
+  with_type(type.dtype, [&](auto number) {
     using T = decltype(number);
     for (std::int64_t i = 0; i < num_elements(type.shape); ++i) {
-      tensor.as<T>()[static_cast<std::size_t>(i)] = cpu::convert<T>(value(i));
+      tensor.as<T>()[static_cast<std::size_t>(i)] = convert<T>(value(i));
     }
   });
   return tensor;

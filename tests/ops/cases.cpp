@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "backend/cpu/convert.h"
+#include "backend/convert.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "graph/attention_options.h"
@@ -72,7 +72,7 @@ bool may_be_narrow(const OpCase& op_case, std::size_t operand) {
 template <class T>
 void store(HostTensor& tensor, const std::vector<double>& elements) {
   std::transform(elements.begin(), elements.end(), tensor.as<T>().begin(),
-                 [](double x) { return cpu::convert<T>(x); });
+                 [](double x) { return convert<T>(x); });
 }
 
 }  // namespace

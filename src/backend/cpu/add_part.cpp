@@ -1,10 +1,10 @@
 // y = x, but y[.., start + i, ..] += part[.., i, ..] along `dim`
 #include <cstring>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
+#include "backend/cpu/store.h"
+#include "backend/types.h"
+#include "backend/views.h"
 #include "base/parallel.h"
 #include "base/simd.h"
 

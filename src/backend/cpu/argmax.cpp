@@ -6,8 +6,8 @@
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
+#include "backend/types.h"
+#include "backend/views.h"
 #include "base/parallel.h"
 #include "elementwise/comparison.h"
 

@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/store.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -1,8 +1,8 @@
 // y = x as another dtype
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
+#include "backend/cpu/store.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
+#include "backend/cpu/store.h"
+#include "backend/types.h"
+#include "backend/views.h"
 #include "base/check.h"
 #include "base/parallel.h"
 

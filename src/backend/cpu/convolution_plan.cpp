@@ -115,7 +115,7 @@ ConvolutionPlan plan_convolution(const Attrs& attrs, const TensorView& x, const 
   plan.groups = local_groups(x.type.shape, kernel);
   plan.in = kernel[kernel.size() - 2];
   plan.out = kernel.back() / plan.groups;
-  plan.slides = slides(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
+  plan.slides = slides_between(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
   if (plan.slides.size() == 1) plan.slides.insert(plan.slides.begin(), Slide{.x = 1, .y = 1});
   plan.high.assign(plan.slides.size(), 0);
   plan.empty = plan.images == 0 || plan.in == 0 || plan.out == 0 || x.type.shape.back() == 0 ||

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/slide.h"
 #include "backend/cpu/strided_copy.h"
+#include "backend/slide.h"
 
 namespace meshwork::cpu {
 

@@ -5,11 +5,11 @@
 // gradient of both: the same bits.
 #include <algorithm>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
-#include "backend/cpu/types.h"
+#include "backend/cpu/store.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 #include "elementwise/arithmetic.h"
 

@@ -10,7 +10,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/nest.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 #include "elementwise/each.h"
 

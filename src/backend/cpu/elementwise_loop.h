@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/fusion_steps.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/store.h"
 #include "elementwise/list.h"
 
 namespace meshwork::cpu {

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/row_blocks.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstring>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
+#include "backend/cpu/store.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {

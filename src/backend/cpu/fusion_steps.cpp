@@ -5,7 +5,7 @@
 
 #include "backend/cpu/elementwise_loop.h"
 #include "backend/cpu/lanes.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "elementwise/all.h"
 
 namespace meshwork::cpu {

@@ -4,11 +4,11 @@
 #include <bit>
 #include <vector>
 
-#include "backend/cpu/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/slide.h"
-#include "backend/cpu/types.h"
+#include "backend/cpu/store.h"
+#include "backend/slide.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
@@ -47,7 +47,7 @@ void take(TensorView& view, std::size_t dim, std::int64_t begin, std::int64_t en
 void take_rows(KernelArgs& part, std::int64_t begin, std::int64_t end) {
   TensorView &x = part.inputs[0], &y = part.inputs[1];
   const Shape& kernel = part.output.type.shape;
-  const Slide slide = slides(part.attrs, x, y, {kernel.begin(), kernel.end() - 2}).front();
+  const Slide slide = slides_between(part.attrs, x, y, {kernel.begin(), kernel.end() - 2}).front();
   const std::int64_t last = slide.first(end - 1) + (slide.window - 1) * slide.dilation + 1;
   const std::int64_t from = std::clamp<std::int64_t>(slide.first(begin), 0, slide.x);
   take(x, 1, from, std::clamp(last, from, slide.x));

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "backend/cpu/convert.h"
+#include "backend/convert.h"
 
 namespace meshwork::cpu {
 

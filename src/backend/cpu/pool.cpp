@@ -8,7 +8,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/slide.h"
+#include "backend/slide.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "elementwise/arithmetic.h"
@@ -41,7 +41,7 @@ struct Pool {
 Pool pool_of(const KernelArgs& args, const TensorView& x, const TensorView& y,
              const TensorView& part) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
-  const auto slides = cpu::slides(args.attrs, x, y, args.attrs.integers("window"));
+  const auto slides = slides_between(args.attrs, x, y, args.attrs.integers("window"));
   MW_CHECK(slides.size() <= kSpatial);
   Pool pool;
   pool.images = x.type.shape[0];

@@ -6,7 +6,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/uniform.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "base/rng.h"

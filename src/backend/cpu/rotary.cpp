@@ -1,11 +1,11 @@
 // rotary: threads take lines along the axis
 #include <cstdint>
 
-#include "backend/cpu/convert.h"
+#include "backend/convert.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
+#include "backend/types.h"
+#include "backend/views.h"
 #include "base/parallel.h"
 #include "base/shape.h"
 

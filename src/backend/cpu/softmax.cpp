@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/softmax_lines.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "base/parallel.h"
 #include "elementwise/arithmetic.h"
 

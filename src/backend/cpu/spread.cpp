@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "base/check.h"
 
 namespace meshwork::cpu {

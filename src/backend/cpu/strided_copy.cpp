@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {

@@ -1,8 +1,8 @@
 // y = the index of the greatest x along `axis`, counted over the whole tensor: the lowest among
 // equals, the first NaN if there is one
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
+#include "backend/types.h"
+#include "backend/views.h"
 
 namespace meshwork::reference {
 namespace {
@@ -22,10 +22,10 @@ std::int64_t place_of_max(const T* x, std::int64_t extent, std::int64_t stride) 
 
 Launch argmax(const KernelArgs& args) {
   const std::int64_t axis = args.attrs.integer("axis");
-  const cpu::AxisView view = cpu::around_axis(args.inputs[0].type.shape, axis);
+  const AxisView view = around_axis(args.inputs[0].type.shape, axis);
   const std::int64_t first = args.inputs[0].region.offset[static_cast<std::size_t>(axis)];
   return [x = args.inputs[0], y = args.output, view, first] {
-    cpu::with_type(x.type.dtype, [&](auto number) {
+    with_type(x.type.dtype, [&](auto number) {
       using T = decltype(number);
       for (std::int64_t o = 0; o < view.outer; ++o) {
         for (std::int64_t i = 0; i < view.inner; ++i) {

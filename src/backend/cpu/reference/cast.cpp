@@ -1,19 +1,19 @@
 // y = x as another dtype
-#include "backend/cpu/convert.h"
+#include "backend/convert.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
 Launch cast(const KernelArgs& args) {
   return [x = args.inputs[0], y = args.output] {
-    cpu::with_type(x.type.dtype, [&](auto from) {
-      cpu::with_type(y.type.dtype, [&](auto to) {
+    with_type(x.type.dtype, [&](auto from) {
+      with_type(y.type.dtype, [&](auto to) {
         using From = decltype(from);
         using To = decltype(to);
         const std::int64_t count = num_elements(y.type.shape);
         for (std::int64_t i = 0; i < count; ++i) {
-          y.as<To>()[i] = cpu::convert<To>(x.as<From>()[i]);
+          y.as<To>()[i] = convert<To>(x.as<From>()[i]);
         }
       });
     });

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "base/check.h"
 
 namespace meshwork::reference {
@@ -17,8 +17,7 @@ namespace {
 /// body(element, channel) for each element of operand 0.
 template <class Body>
 void for_each_element(const KernelArgs& args, const Body& body) {
-  const cpu::AxisView view =
-      cpu::around_axis(args.inputs[0].type.shape, args.attrs.integer("axis"));
+  const AxisView view = around_axis(args.inputs[0].type.shape, args.attrs.integer("axis"));
   for (std::int64_t i = 0; i < view.outer * view.extent * view.inner; ++i) {
     body(i, i / view.inner % view.extent);
   }

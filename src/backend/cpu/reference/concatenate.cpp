@@ -1,14 +1,14 @@
 // y = the operands one after the other along `axis`
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
 Launch concatenate(const KernelArgs& args) {
   const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
   return [args, axis] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       const Shape strides = row_major_strides(args.output.type.shape);
       std::int64_t start = 0;

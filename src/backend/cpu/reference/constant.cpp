@@ -1,17 +1,17 @@
 // y = value everywhere
 #include <algorithm>
 
-#include "backend/cpu/convert.h"
+#include "backend/convert.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
 Launch constant(const KernelArgs& args) {
   return [y = args.output, value = args.attrs.real("value")] {
-    cpu::with_type(y.type.dtype, [&](auto number) {
+    with_type(y.type.dtype, [&](auto number) {
       using T = decltype(number);
-      std::fill_n(y.as<T>(), num_elements(y.type.shape), cpu::convert<T>(value));
+      std::fill_n(y.as<T>(), num_elements(y.type.shape), convert<T>(value));
     });
   };
 }

@@ -20,8 +20,8 @@ Launch convolve(const TensorView& x, const TensorView& w, const TensorView& y,
   const Shape& kernel = w.type.shape;
   const std::int64_t images = x.type.shape[0], channels = x.type.shape.back();
   const std::int64_t filters = kernel.back(), in = kernel[kernel.size() - 2];
-  const std::int64_t out = filters / cpu::local_groups(x.type.shape, kernel);
-  const auto slides = cpu::slides(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
+  const std::int64_t out = filters / local_groups(x.type.shape, kernel);
+  const auto slides = slides_between(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
   return [=] {
     std::vector<double> sums(static_cast<std::size_t>(num_elements(result.type.shape)), 0);
     for_each_tap(images, slides, [&](std::int64_t i, std::int64_t o, std::int64_t k) {

@@ -6,9 +6,9 @@
 
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
-#include "backend/cpu/views.h"
 #include "backend/cpu/widen.h"
+#include "backend/types.h"
+#include "backend/views.h"
 #include "elementwise/each.h"
 
 namespace meshwork::reference {
@@ -32,7 +32,7 @@ template <class F, class... X, std::size_t... I>
 void compute(const KernelArgs& args, std::index_sequence<I...>) {
   using Y = decltype(F::apply(X{}...));
   const Shape& shape = args.output.type.shape;
-  const std::array strides{cpu::broadcast_strides(args.inputs[I].type.shape, shape)...};
+  const std::array strides{broadcast_strides(args.inputs[I].type.shape, shape)...};
   std::int64_t i = 0;
   for_each_index(shape, [&](const Shape& index) {
     args.output.as<Y>()[i++] = F::apply(args.inputs[I].as<X>()[offset_of(index, strides[I])]...);
@@ -49,8 +49,8 @@ void compute_entry(const KernelArgs& args) {
   constexpr Types kTypes = Entry::kTraits.types;
   const DType dtype = args.inputs[0].type.dtype;
   if constexpr (kTypes == Types::kChoice) {
-    cpu::with_type(dtype, [&](auto condition) {
-      cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(dtype, [&](auto condition) {
+      with_type(args.output.type.dtype, [&](auto value) {
         using T = decltype(value);
         compute_of<Entry, decltype(condition), T, T>(args);
       });
@@ -63,7 +63,7 @@ void compute_entry(const KernelArgs& args) {
       compute_of<Entry, float, float>(args);
     }
   } else {
-    cpu::with_number(dtype, [&](auto number) {
+    with_number(dtype, [&](auto number) {
       using T = decltype(number);
       if constexpr (elementwise::operand_count<Entry>() == 1) {
         compute_of<Entry, T>(args);

@@ -2,13 +2,13 @@
 // halo_unpack: y = such pieces joined along `dim`, one of them out of x
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
 Launch halo_pack(const KernelArgs& args) {
   return [args] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       const auto dim = static_cast<std::size_t>(args.attrs.integer("dim"));
       const auto& starts = args.attrs.integers("starts");
@@ -27,7 +27,7 @@ Launch halo_pack(const KernelArgs& args) {
 
 Launch halo_unpack(const KernelArgs& args) {
   return [args] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       const auto dim = static_cast<std::size_t>(args.attrs.integer("dim"));
       const auto own = static_cast<std::size_t>(args.attrs.integer("own"));

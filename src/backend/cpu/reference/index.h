@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "backend/backend.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "base/shape.h"
 
 namespace meshwork::reference {
@@ -37,7 +37,7 @@ inline std::int64_t offset_of(const Shape& index, const Shape& strides) {
 /// y[index] = x at `strides`, in elements.
 inline Launch gather(const TensorView& x, const Shape& strides, const TensorView& y) {
   return [x, y, strides] {
-    cpu::with_type(y.type.dtype, [&](auto value) {
+    with_type(y.type.dtype, [&](auto value) {
       using T = decltype(value);
       std::int64_t i = 0;
       for_each_index(y.type.shape, [&](const Shape& index) {

@@ -5,7 +5,7 @@
 
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 namespace {
@@ -30,7 +30,7 @@ void for_each_packed(Shape shape, std::size_t dim, const std::vector<std::int64_
 
 Launch pack(const KernelArgs& args) {
   return [args] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       for_each_packed(args.inputs[0].type.shape,
                       static_cast<std::size_t>(args.attrs.integer("dim")),
@@ -43,7 +43,7 @@ Launch pack(const KernelArgs& args) {
 
 Launch unpack(const KernelArgs& args) {
   return [args] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       for_each_packed(args.output.type.shape, static_cast<std::size_t>(args.attrs.integer("dim")),
                       args.attrs.integers("extents"), [&](std::int64_t packed, std::int64_t place) {
@@ -55,7 +55,7 @@ Launch unpack(const KernelArgs& args) {
 
 Launch transpose_blocks(const KernelArgs& args) {
   return [args] {
-    cpu::with_type(args.output.type.dtype, [&](auto value) {
+    with_type(args.output.type.dtype, [&](auto value) {
       using T = decltype(value);
       const auto& counts = args.attrs.integers("counts");
       const std::int64_t columns = args.attrs.integer("columns");

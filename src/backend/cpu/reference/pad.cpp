@@ -1,13 +1,13 @@
 // y[i..] = x[i - low..] where x has it, else 0
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
 Launch pad(const KernelArgs& args) {
   return [x = args.inputs[0], y = args.output, low = args.attrs.integers("low")] {
-    cpu::with_type(y.type.dtype, [&](auto value) {
+    with_type(y.type.dtype, [&](auto value) {
       using T = decltype(value);
       const Shape& extents = x.type.shape;
       const Shape strides = row_major_strides(extents);

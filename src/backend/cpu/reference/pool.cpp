@@ -13,10 +13,9 @@
 namespace meshwork::reference {
 namespace {
 
-std::vector<cpu::Slide> slides_of(const KernelArgs& args, const TensorView& x,
-                                  const TensorView& y) {
+std::vector<Slide> slides_of(const KernelArgs& args, const TensorView& x, const TensorView& y) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
-  return cpu::slides(args.attrs, x, y, args.attrs.integers("window"));
+  return slides_between(args.attrs, x, y, args.attrs.integers("window"));
 }
 
 /// to[..] += from[..] for all that a window reads; `forward`: from x to y.

@@ -4,7 +4,7 @@
 // Each element depends on the key, the step and its place in the whole tensor only.
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -23,7 +23,7 @@ Launch random(const KernelArgs& args, double shift, double scale) {
     std::int64_t i = 0;
     for_each_index(args.output.type.shape, [&](const Shape& index) {
       const auto place = static_cast<std::uint64_t>(begin + offset_of(index, strides));
-      args.output.as<float>()[i++] = shift + scale * Draw(key, cpu::step_of(args), place);
+      args.output.as<float>()[i++] = shift + scale * Draw(key, step_of(args), place);
     });
   };
 }

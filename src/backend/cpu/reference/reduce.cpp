@@ -5,7 +5,7 @@
 
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "elementwise/arithmetic.h"
 #include "elementwise/comparison.h"
 
@@ -54,8 +54,8 @@ struct Squared {
 Launch reduce_sum(const KernelArgs& args) {
   return [args] {
     if (args.output.type.dtype == DType::kFloat32) return fold<AddDouble, float, double>(args, 0);
-    cpu::with_number(args.output.type.dtype,
-                     [&](auto number) { fold<elementwise::Add, decltype(number)>(args, number); });
+    with_number(args.output.type.dtype,
+                [&](auto number) { fold<elementwise::Add, decltype(number)>(args, number); });
   };
 }
 
@@ -75,7 +75,7 @@ Launch sum_of_squares(const KernelArgs& args) {
 
 Launch reduce_max(const KernelArgs& args) {
   return [args] {
-    cpu::with_number(args.output.type.dtype, [&](auto number) {
+    with_number(args.output.type.dtype, [&](auto number) {
       using T = decltype(number);
       using Limits = std::numeric_limits<T>;
       fold<elementwise::Maximum, T>(args,

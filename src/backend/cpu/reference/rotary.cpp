@@ -2,7 +2,7 @@
 // way with `inverse`
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 
 namespace meshwork::reference {
 
@@ -13,7 +13,7 @@ Launch rotary(const KernelArgs& args) {
     Shape half = args.output.type.shape;
     half[axis] /= 2;
     const Shape strides = row_major_strides(args.output.type.shape);
-    const Shape turned = cpu::broadcast_strides(args.inputs[1].type.shape, half);
+    const Shape turned = broadcast_strides(args.inputs[1].type.shape, half);
     const std::int64_t apart = half[axis] * strides[axis];
     const auto *const x = args.inputs[0].as<float>(), *const cos = args.inputs[1].as<float>(),
                       *const sin = args.inputs[2].as<float>();

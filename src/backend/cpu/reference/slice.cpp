@@ -1,7 +1,7 @@
 // y[.., i, ..] = x[.., start + i, ..] along `axis`
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 
 namespace meshwork::reference {
 
@@ -9,7 +9,7 @@ Launch slice(const KernelArgs& args) {
   const auto axis = static_cast<std::size_t>(args.attrs.integer("axis"));
   const std::int64_t start = args.attrs.integer("start");
   return [x = args.inputs[0], y = args.output, axis, start] {
-    cpu::with_type(y.type.dtype, [&](auto value) {
+    with_type(y.type.dtype, [&](auto value) {
       using T = decltype(value);
       const Shape strides = row_major_strides(x.type.shape);
       const T* begin = x.as<T>() + start * strides[axis];

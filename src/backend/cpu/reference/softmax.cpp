@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 #include "elementwise/comparison.h"
 
 namespace meshwork::reference {
@@ -27,7 +27,7 @@ void normalize_line(const float* x, float* y, std::int64_t extent, std::int64_t 
 }
 
 Launch normalize(const KernelArgs& args, bool logarithm) {
-  const cpu::AxisView view = cpu::around_axis(args.output.type.shape, args.attrs.integer("axis"));
+  const AxisView view = around_axis(args.output.type.shape, args.attrs.integer("axis"));
   return [x = args.inputs[0], y = args.output, view, logarithm] {
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::int64_t i = 0; i < view.inner; ++i) {

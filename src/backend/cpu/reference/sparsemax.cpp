@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 
 namespace meshwork::reference {
 namespace {
@@ -49,12 +49,12 @@ void project_line(const float* x, float* y, float* sorted, std::int64_t extent,
 }  // namespace
 
 std::int64_t sparsemax_workspace(const KernelArgs& args) {
-  const cpu::AxisView view = cpu::around_axis(args.output.type.shape, args.attrs.integer("axis"));
+  const AxisView view = around_axis(args.output.type.shape, args.attrs.integer("axis"));
   return view.extent * static_cast<std::int64_t>(sizeof(float));
 }
 
 Launch sparsemax(const KernelArgs& args) {
-  const cpu::AxisView view = cpu::around_axis(args.output.type.shape, args.attrs.integer("axis"));
+  const AxisView view = around_axis(args.output.type.shape, args.attrs.integer("axis"));
   auto* sorted = reinterpret_cast<float*>(args.workspace);
   return [x = args.inputs[0], y = args.output, view, sorted] {
     for (std::int64_t o = 0; o < view.outer; ++o) {

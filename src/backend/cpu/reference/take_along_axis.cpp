@@ -1,6 +1,6 @@
 // y[..] = x[.., index[..]], with indices counted over the whole tensor; 0 where that is not here
 #include "backend/cpu/reference/kernels.h"
-#include "backend/cpu/types.h"
+#include "backend/types.h"
 #include "base/check.h"
 
 namespace meshwork::reference {
@@ -10,7 +10,7 @@ Launch take_along_axis(const KernelArgs& args) {
   const std::int64_t depth = args.inputs[0].type.shape.back();
   const std::int64_t first = args.inputs[0].region.offset.back();
   return [x = args.inputs[0], index = args.inputs[1], y = args.output, depth, first] {
-    cpu::with_type(y.type.dtype, [&](auto value) {
+    with_type(y.type.dtype, [&](auto value) {
       using T = decltype(value);
       const std::int64_t count = num_elements(y.type.shape);
       for (std::int64_t i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/index.h"
-#include "backend/cpu/slide.h"
+#include "backend/slide.h"
 
 namespace meshwork::reference {
 
@@ -11,9 +11,9 @@ namespace meshwork::reference {
 /// element of x that stands there, if one does; all three are places among the spatial elements of
 /// all images, in row-major order.
 template <class Body>
-void for_each_tap(std::int64_t images, const std::vector<cpu::Slide>& slides, const Body& body) {
+void for_each_tap(std::int64_t images, const std::vector<Slide>& slides, const Body& body) {
   Shape x{images}, y{images}, window;
-  for (const cpu::Slide& slide : slides) {
+  for (const Slide& slide : slides) {
     x.push_back(slide.x);
     y.push_back(slide.y);
     window.push_back(slide.window);

@@ -1,9 +1,9 @@
 // y = x, but y[.., start + i, ..] += part[.., i, ..] along `dim`. In the place of x only the part
 // is gone through.
-#include "backend/cpu/views.h"
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/movement/kernels.h"
+#include "backend/views.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -35,11 +35,11 @@ KERNEL(add_part, Group<T>* y, const Group<T>* x, const Group<T>* part, int64 row
 Launch add_part(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &part = args.inputs[1], &y = args.output;
   const std::int64_t dim = args.attrs.integer("dim");
-  const cpu::AxisView whole = cpu::around_axis(y.type.shape, dim);
+  const AxisView whole = around_axis(y.type.shape, dim);
   const auto size = static_cast<std::int64_t>(size_of(y.type.dtype));
   const std::int64_t row = whole.extent * whole.inner;
   const std::int64_t start = args.attrs.integer("start") * whole.inner;
-  const std::int64_t added = cpu::around_axis(part.type.shape, dim).extent * whole.inner;
+  const std::int64_t added = around_axis(part.type.shape, dim).extent * whole.inner;
   const std::int64_t n = word_bytes({address_of(x.data), address_of(part.data), address_of(y.data),
                                      row * size, start * size, added * size}) /
                          size;

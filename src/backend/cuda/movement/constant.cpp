@@ -2,11 +2,11 @@
 #include <array>
 #include <cstring>
 
-#include "backend/cpu/convert.h"
-#include "backend/cpu/types.h"
+#include "backend/convert.h"
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/movement/kernels.h"
+#include "backend/types.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -23,8 +23,8 @@ struct alignas(16) Word {
 
 Word filled(DType dtype, double value) {
   Word word{};
-  cpu::with_type(dtype, [&](auto number) {
-    const auto element = cpu::convert<decltype(number)>(value);
+  with_type(dtype, [&](auto number) {
+    const auto element = convert<decltype(number)>(value);
     for (std::size_t i = 0; i < word.bytes.size(); i += sizeof element) {
       std::memcpy(&word.bytes.at(i), &element, sizeof element);
     }

@@ -1,9 +1,9 @@
 // y[.., i, ..] = i along dimension `dim`, counted over the whole tensor
-#include "backend/cpu/views.h"
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/movement/convert.h"
 #include "backend/cuda/movement/kernels.h"
+#include "backend/views.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -23,7 +23,7 @@ KERNEL(iota, T* y, int64 first, Divisor inner, Divisor extent, int64 count) {
 Launch iota(const KernelArgs& args) {
   const TensorView& y = args.output;
   const std::int64_t dim = args.attrs.integer("dim");
-  const cpu::AxisView view = cpu::around_axis(y.type.shape, dim);
+  const AxisView view = around_axis(y.type.shape, dim);
   const std::int64_t count = num_elements(y.type.shape);
   const Source source{"iota", std::string(kIndexText) + std::string(kConvertText) + kText,
                       define_index(count) + define("T", y.type.dtype)};

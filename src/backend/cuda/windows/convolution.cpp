@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/slide.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/windows/by_products.h"
 #include "backend/cuda/windows/cudnn/by_cudnn.h"
 #include "backend/cuda/windows/kernels.h"
 #include "backend/cuda/windows/tiles.h"
+#include "backend/slide.h"
 
 namespace meshwork::cuda::windows {
 namespace {
@@ -46,7 +46,7 @@ Convolution convolution_of(const Attrs& attrs, const TensorView& x, const Tensor
   Convolution c;
   c.slides = slides_of(attrs, x, y, Shape(kernel.begin(), kernel.end() - 2));
   c.images = x.type.shape[0];
-  c.groups = cpu::local_groups(x.type.shape, kernel);
+  c.groups = local_groups(x.type.shape, kernel);
   c.in = x.type.shape.back() / c.groups;  // 0 of no group
   c.out = kernel.back() / c.groups;
   return c;

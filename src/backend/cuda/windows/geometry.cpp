@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "backend/cpu/slide.h"
+#include "backend/slide.h"
 #include "base/check.h"
 
 namespace meshwork::cuda::windows {
@@ -20,11 +20,11 @@ std::int32_t narrow(std::int64_t number) {
 
 Slides slides_of(const Attrs& attrs, const TensorView& x, const TensorView& y,
                  const Shape& window) {
-  const auto given = cpu::slides(attrs, x, y, window);
+  const auto given = slides_between(attrs, x, y, window);
   MW_CHECK(given.size() <= kSpatial);
   Slides slides;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const cpu::Slide& s = given[i];
+    const meshwork::Slide& s = given[i];
     slides[kSpatial - given.size() + i] = {narrow(s.x),      narrow(s.y),       narrow(s.window),
                                            narrow(s.stride), narrow(s.padding), narrow(s.dilation)};
   }

@@ -11,8 +11,7 @@ namespace meshwork::cuda::windows {
 
 inline constexpr std::size_t kSpatial = 3;
 
-/// One spatial dimension between the local parts of an image x and a result y, as kernels take it:
-/// y[o] reads x[o * stride - padding + k * dilation], k < window, as far as x has it.
+/// A Slide of backend/slide.h as kernels take it, in numbers of 32 bits.
 struct Slide {
   std::int32_t x = 1;  ///< extent
   std::int32_t y = 1;  ///< extent

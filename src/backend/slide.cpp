@@ -1,11 +1,11 @@
-#include "backend/cpu/slide.h"
+#include "backend/slide.h"
 
 #include "base/check.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
-std::vector<Slide> slides(const Attrs& attrs, const TensorView& x, const TensorView& y,
-                          const Shape& window) {
+std::vector<Slide> slides_between(const Attrs& attrs, const TensorView& x, const TensorView& y,
+                                  const Shape& window) {
   const auto& strides = attrs.integers("strides");
   const auto& padding = attrs.integers("padding");
   const bool dilated = attrs.find("dilations") != nullptr;
@@ -31,4 +31,4 @@ std::int64_t local_groups(const Shape& x, const Shape& w) {
   return x.back() / per_group;
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "base/float16.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// body(T{}) with the C++ type of `dtype`, for kernels that do arithmetic: there is none on uint8,
 /// and that on floats of 16 bits is done in float32.
@@ -53,4 +53,4 @@ auto with_float(DType dtype, const Body& body) {
   return is_narrow_float(dtype) ? with_narrow(dtype, body) : body(float{});
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

@@ -5,7 +5,7 @@
 
 #include "backend/backend.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// One spatial dimension of a convolution or a pool between the local parts of an image x and a
 /// result y: y[o] reads x[o * stride - padding + k * dilation], k < window, as far as x has it.
@@ -26,10 +26,10 @@ struct Slide {
 /// The spatial dimensions of [n, spatial.., channels] images with the attributes `strides`,
 /// `padding` and `dilations` (1 where there are none) of the global tensors; `window` holds the
 /// extents of the kernel.
-std::vector<Slide> slides(const Attrs& attrs, const TensorView& x, const TensorView& y,
-                          const Shape& window);
+std::vector<Slide> slides_between(const Attrs& attrs, const TensorView& x, const TensorView& y,
+                                  const Shape& window);
 
 /// Groups that a device holds of a convolution whose image and kernel have these local shapes.
 std::int64_t local_groups(const Shape& x, const Shape& w);
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

@@ -1,8 +1,8 @@
-#include "backend/cpu/views.h"
+#include "backend/views.h"
 
 #include "base/check.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 AxisView around_axis(const Shape& shape, std::int64_t axis) {
   MW_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), "axis {} of {}", axis,
@@ -34,4 +34,4 @@ std::uint64_t step_of(const KernelArgs& args) {
   return args.inputs.empty() ? 0 : static_cast<std::uint64_t>(*args.inputs[0].as<std::int64_t>());
 }
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork

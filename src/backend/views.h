@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 
-namespace meshwork::cpu {
+namespace meshwork {
 
 /// A dense tensor around one dimension: [outer, extent, inner].
 struct AxisView {
@@ -22,4 +22,4 @@ Shape broadcast_strides(const Shape& shape, const Shape& to);
 /// The step of a random op: the value of its operand, 0 without one. Read at launch.
 std::uint64_t step_of(const KernelArgs& args);
 
-}  // namespace meshwork::cpu
+}  // namespace meshwork
