@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/backend.h"
+#include "backend/in_turn.h"
 #include "base/error.h"
 #include "base/rounded_up.h"
 
@@ -53,9 +54,7 @@ Launch bind_members(const Backend& backend, const FusionGroup& fusion, Stream& s
     const KernelDef& kernel = find_kernel(backend, fusion.members[i].op, "a fusion group");
     launches.push_back(backend.bind(kernel, args[i], stream));
   }
-  return [launches] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion) {
@@ -72,9 +71,7 @@ std::int64_t members_workspace(const Backend& backend, const FusionGroup& fusion
 Launch Backend::bind_passes(std::span<const FusionGroup> passes, Stream& stream) const {
   std::vector<Launch> launches;
   for (const FusionGroup& pass : passes) launches.push_back(bind_fusion(pass, stream));
-  return [launches] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 std::vector<std::int64_t> Backend::passes_workspace(std::span<const FusionGroup> passes) const {

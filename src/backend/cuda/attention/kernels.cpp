@@ -5,6 +5,7 @@
 
 #include "backend/cuda/attention/cudnn/by_cudnn.h"
 #include "backend/cuda/attention/kernels.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -49,9 +50,7 @@ Launch gradients(const Request& request) {
   if (request.outputs[1] != nullptr || request.outputs[2] != nullptr) {
     launches.push_back(attention::key_gradients(of_keys));
   }
-  return [launches] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 constexpr Siblings kForward{{"attention", "attention_log_sum"}, forward, forward_workspace};

@@ -8,6 +8,7 @@
 #include "backend/cuda/elementwise/fused_rows.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/kernels.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -73,13 +74,6 @@ Launch one_launch(std::span<const FusedKernel> kernels, CudaStream& stream) {
   };
 }
 
-Launch all_of(std::vector<Launch> launches) {
-  if (launches.size() == 1) return std::move(launches.front());
-  return [launches = std::move(launches)] {
-    for (const Launch& launch : launches) launch();
-  };
-}
-
 }  // namespace
 
 Launch launch_of(std::span<const FusedKernel> kernels, CudaStream& stream) {
@@ -89,7 +83,7 @@ Launch launch_of(std::span<const FusedKernel> kernels, CudaStream& stream) {
     const auto part = kernels.subspan(begin, std::min(most, kernels.size() - begin));
     launches.push_back(one_launch(part, stream));
   }
-  return all_of(std::move(launches));
+  return in_turn(std::move(launches));
 }
 
 std::int64_t pass_workspace(const FusionGroup& group) {
@@ -109,7 +103,7 @@ Launch bind_fusions(std::span<const FusionGroup> groups, CudaStream& stream) {
     }
   }
   for (const auto& [source, kernels] : alike) launches.push_back(launch_of(kernels, stream));
-  return all_of(std::move(launches));
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda

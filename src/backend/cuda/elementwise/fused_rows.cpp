@@ -11,6 +11,7 @@
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/reductions/fold.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "base/rounded_up.h"
@@ -177,9 +178,7 @@ Launch bind_rows(const FusionGroup& group, CudaStream& stream) {
   std::vector<Launch> launches;
   if (rows.blocks > 0) launches.push_back(bind_kernel(group, rows, folds, stream));
   if (!folds.empty()) launches.push_back(bind_folds(folds, stream));
-  return [launches = std::move(launches)] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda

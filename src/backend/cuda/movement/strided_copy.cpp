@@ -8,6 +8,7 @@
 
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
+#include "backend/in_turn.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -199,9 +200,7 @@ Launch copy_all(CudaStream& stream, const std::vector<movement::Copy>& copies,
           stream, std::span(same).subspan(i, std::min<std::size_t>(kMostCopies, same.size() - i))));
     }
   }
-  return [launches] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda

@@ -11,6 +11,7 @@
 #include "backend/cuda/products/padding.h"
 #include "backend/cuda/products/product.h"
 #include "backend/einsum_plan.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 #include "base/rounded_up.h"
 
@@ -20,13 +21,6 @@ namespace {
 /// A launch goes through one dimension of a stack. More launches than this take longer than to copy
 /// the matrices into a stack of one dimension.
 constexpr std::int64_t kMostLaunches = 8;
-
-Launch in_turn(std::vector<Launch> launches) {
-  if (launches.size() == 1) return launches.front();
-  return [launches = std::move(launches)] {
-    for (const Launch& launch : launches) launch();
-  };
-}
 
 Equation equation_of(const KernelArgs& args) {
   return parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,

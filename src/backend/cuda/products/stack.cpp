@@ -9,6 +9,7 @@
 #include "backend/cuda/products/kernels.h"
 #include "backend/cuda/products/problem.h"
 #include "backend/cuda/products/table.h"
+#include "backend/in_turn.h"
 
 namespace meshwork::cuda::products {
 namespace {
@@ -78,9 +79,7 @@ Launch einsum_stack(std::span<const KernelArgs> nodes) {
     args.workspace = first.workspace;
     launches.push_back(einsum(args));
   }
-  return [launches = std::move(launches)] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda::products

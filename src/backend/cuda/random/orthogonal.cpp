@@ -8,6 +8,7 @@
 #include "backend/cuda/random/kernels.h"
 #include "backend/cuda/random/part.h"
 #include "backend/cuda/team.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 
 namespace meshwork::cuda {
@@ -146,9 +147,7 @@ Launch orthogonal(const KernelArgs& args) {
   launches.push_back(kernel_launch(stream, source, "store_part", grid_of(elements), y.data,
                                    scratch.q, args.attrs.real("gain"), rows, matrix.n,
                                    matrix.m < matrix.n, part_runs(y.type.shape, y.region)));
-  return [launches] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda

@@ -11,6 +11,7 @@
 #include "backend/cuda/reductions/reduce_plan.h"
 #include "backend/cuda/reductions/walk.h"
 #include "backend/cuda/team.h"
+#include "backend/in_turn.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -219,9 +220,7 @@ Launch bind_folds(std::span<const FoldCall> calls, CudaStream& stream) {
   std::vector<Launch> launches;
   add_launches(first, stream, launches);
   add_launches(second, stream, launches);
-  return [launches = std::move(launches)] {
-    for (const Launch& launch : launches) launch();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace meshwork::cuda

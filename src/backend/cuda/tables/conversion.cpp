@@ -7,6 +7,7 @@
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/tables/kernels.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 #include "base/conversion.h"
 
@@ -223,9 +224,7 @@ Launch convert_rows(const KernelArgs& args, RowCopy copy) {
     some.y_begin += c;
     launches.push_back(launch(args, some, channels_of(args.attrs, copy.channel + c, count)));
   }
-  return [launches] {
-    for (const Launch& each : launches) each();
-  };
+  return in_turn(std::move(launches));
 }
 
 }  // namespace
