@@ -36,18 +36,26 @@ struct KernelArgs {
   const Target* target = nullptr;  ///< the same, of which kernels there may depend
 };
 
-/// Elementwise nodes of one shape, to be computed in one pass over it. Among them may be sums of
-/// its rows (reduce_sum over the last dimension, which is not empty, kept as 1) and elementwise
-/// nodes of the shape of these, and, where the target has column_sums, sums of its columns
-/// (reduce_sum over all dimensions but the last), which no member reads; or at most one
-/// product of two matrices (einsum) or gradient of a table (embedding_gradient) of this shape that
-/// no others read: rows of it are computed as the pass comes to them. Numbers that they read
-/// (constant, of float32) are members of any shape; one that others read is of that of the pass,
-/// which then adds up no rows. Or nodes that read the same operands, but for the last ones of some,
-/// of ops that the target says it computes together: a result that may take the place of an operand
-/// (in_place) is written when all of this has been read. Or, for bind_passes, one node of an op of
-/// which it says it computes several at once, or a stack. Memory for scratch is asked for with
-/// members whose outputs have no data.
+/// Nodes that are computed together. They are one of
+/// - a pass: elementwise nodes of one shape, which is gone through once;
+/// - siblings: nodes of ops that the target says it computes together ("a+b"). They read the same
+///   operands, but for the last ones of some. A result that may take the place of an operand
+///   (in_place) is written when all of this has been read;
+/// - for bind_passes, one node of an op of which the target says that it computes several at once
+///   ("a+a"), or a stack ("a[]").
+///
+/// Members of a pass may also be
+/// - sums of its rows (reduce_sum over the last dimension, which is not empty, kept as 1), and
+///   elementwise nodes of the shape of these;
+/// - where the target has column_sums, sums of its columns (reduce_sum over all dimensions but the
+///   last), which no member reads;
+/// - instead of sums, one product of two matrices (einsum) or gradient of a table
+///   (embedding_gradient), of the shape of the pass, that no others read: rows of it are computed
+///   as the pass comes to them;
+/// - numbers that members read (constant, of float32), of any shape. One that others read has the
+///   shape of the pass, which then adds up no rows.
+///
+/// Memory for scratch is asked for with members whose outputs have no data.
 struct FusionGroup {
   struct Member {
     std::string_view op;

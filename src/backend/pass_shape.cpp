@@ -19,14 +19,14 @@ PassShape::PassShape(const FusionGroup& group) : elements(group.members.back().o
   }
 }
 
-bool is_row_sum(const FusionGroup::Member& member) {
+bool sums_rows(const FusionGroup::Member& member) {
   if (!is_sum(member) || !member.attrs.flag("keepdims")) return false;
   const auto last = static_cast<std::int64_t>(member.output.type.shape.size()) - 1;
   return member.attrs.integers("axes") == Shape{last};
 }
 
-bool is_column_sum(const FusionGroup::Member& member) {
-  return is_sum(member) && !is_row_sum(member);
+bool sums_columns(const FusionGroup::Member& member) {
+  return is_sum(member) && !sums_rows(member);
 }
 
 float number_of(const FusionGroup::Member& member) {

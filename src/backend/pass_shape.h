@@ -15,11 +15,12 @@ struct PassShape {
   bool is_of_rows(const Shape& shape) const { return row > 0 && shape == rows; }
 };
 
-bool is_row_sum(const FusionGroup::Member& member);
-bool is_column_sum(const FusionGroup::Member& member);
+/// Whether a member adds up the rows of its pass, or its columns: these all other sums add up.
+bool sums_rows(const FusionGroup::Member& member);
+bool sums_columns(const FusionGroup::Member& member);
 
-/// A member that is a number for all elements, whatever its shape is.
-inline bool is_number(const FusionGroup::Member& member) { return member.op == "constant"; }
+/// Whether a member is a number for all elements, whatever its shape is.
+inline bool is_constant(const FusionGroup::Member& member) { return member.op == "constant"; }
 float number_of(const FusionGroup::Member& member);
 
 /// `shape`, of an operand of a member, as it is broadcast to the member's: a scale along a

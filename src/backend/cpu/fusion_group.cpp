@@ -53,7 +53,7 @@ class FusionLoop {
     InputPlaces inputs(args, shape_, tile_);
     for (std::size_t i = 0; i < args.members.size(); ++i) {
       const FusionGroup::Member& member = args.members[i];
-      if (is_number(member)) {
+      if (is_constant(member)) {
         add_number(member);
         if (member.is_read) store_number(member);
       } else {
@@ -134,7 +134,7 @@ class FusionLoop {
     const bool of_rows = shape_.is_of_rows(member.output.type.shape);
     MW_CHECK(step.operand_count <= step.operands.size());
     MW_CHECK(of_rows || member.output.type.shape == shape_.elements);
-    const bool adds = is_row_sum(member);
+    const bool adds = sums_rows(member);
     for (std::size_t o = 0; o < member.operands.size(); ++o) {
       const std::size_t from = member.operands[o];
       Place& place = step.operands[o];

@@ -28,7 +28,7 @@ std::string name_of(const FusionGroup& group) {
   constexpr std::size_t kLongest = 80;
   std::string name = "fused";
   for (const FusionGroup::Member& member : group.members) {
-    if (!is_number(member) && name.size() < kLongest) name += "_" + std::string(member.op);
+    if (!is_constant(member) && name.size() < kLongest) name += "_" + std::string(member.op);
   }
   return name;
 }

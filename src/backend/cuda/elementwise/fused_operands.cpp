@@ -95,10 +95,10 @@ FusedOperands operands_of(const FusionGroup& group) {
   FusedOperands operands;
   operands.shape = group.members.back().output.type.shape;
   for (const FusionGroup::Member& member : group.members) {
-    if (is_number(member) && !member.is_read) continue;
+    if (is_constant(member) && !member.is_read) continue;
     MW_CHECK(member.output.type.shape == operands.shape, "{} in a fusion group of {}",
              to_string(member.output.type), to_string(operands.shape));
-    if (!is_number(member)) add_inputs(group, member, operands);
+    if (!is_constant(member)) add_inputs(group, member, operands);
     if (member.is_read) operands.results.push_back(member.output);
   }
   find_patterns(operands);

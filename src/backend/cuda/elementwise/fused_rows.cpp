@@ -149,7 +149,7 @@ FusedRows::FusedRows(const FusionGroup& group) : shape(group) {
       const bool moves_along = !as.empty() && as.back() > 1;
       inputs.push_back({member.operands[o], as, view, moves_along, pattern});
     }
-    if (is_column_sum(member)) {
+    if (sums_columns(member)) {
       column_sums.push_back(m);
     } else if (member.is_read) {
       results.push_back(member.output);

@@ -65,7 +65,7 @@ class RowsText {
       for (const std::size_t operand : group.members[m].operands) {
         if (is_member(operand)) sums_before = std::max(sums_before, turn_[member(operand)]);
       }
-      turn_.push_back(sums_before + (is_row_sum(group.members[m]) ? 1 : 0));
+      turn_.push_back(sums_before + (sums_rows(group.members[m]) ? 1 : 0));
       last_ = std::max(last_, turn_.back());
     }
   }
@@ -149,7 +149,7 @@ const Index row = (Index)(is_there ? number : count - 1);
     std::string text;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
       const FusionGroup::Member& node = group_.members[m];
-      if (!is_of_rows(m) || is_number(node) || is_row_sum(node) || turn_[m] != turn) continue;
+      if (!is_of_rows(m) || is_constant(node) || sums_rows(node) || turn_[m] != turn) continue;
       Writer writer;
       const FusedValue value = computed(writer, node, operands(writer, node, {}));
       text += fmt::format("{} r{};\n{{\n{}r{} = {};\n}}\n", type_name(node.output.type.dtype), m,
@@ -163,7 +163,7 @@ const Index row = (Index)(is_there ? number : count - 1);
     std::vector<std::size_t> added;
     std::set<std::size_t> needed;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
-      if (is_row_sum(group_.members[m]) && turn_[m] == turn + 1) {
+      if (sums_rows(group_.members[m]) && turn_[m] == turn + 1) {
         added.push_back(m);
         need(group_.members[m].operands[0], needed);
       }
@@ -188,7 +188,7 @@ const Index row = (Index)(is_there ? number : count - 1);
     std::string declared, kept, stores, of_row;
     std::size_t result = 0;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
-      if (!group_.members[m].is_read || is_column_sum(group_.members[m])) continue;
+      if (!group_.members[m].is_read || sums_columns(group_.members[m])) continue;
       if (is_of_rows(m)) {
         of_row += fmt::format("*y{} = r{};\n", result++, m);
         continue;
@@ -239,7 +239,7 @@ const Index row = (Index)(is_there ? number : count - 1);
 
   /// Adds the members for each element that one is made of, and itself.
   void need(std::size_t operand, std::set<std::size_t>& needed) const {
-    if (!is_member(operand) || is_number(group_.members[member(operand)])) return;
+    if (!is_member(operand) || is_constant(group_.members[member(operand)])) return;
     if (is_of_rows(member(operand))) return;
     if (!needed.insert(member(operand)).second) return;
     for (const std::size_t other : group_.members[member(operand)].operands) need(other, needed);
@@ -291,7 +291,7 @@ const Index row = (Index)(is_there ? number : count - 1);
       return named(writer, input.view.type.dtype,
                    fmt::format("a{}{}", k, input.moves_along ? ".at[l]" : ""));
     }
-    if (is_number(group_.members[member(from)])) return number_in(writer, group_, member(from));
+    if (is_constant(group_.members[member(from)])) return number_in(writer, group_, member(from));
     if (!is_of_rows(member(from))) return values.at(member(from));
     return named(writer, group_.members[member(from)].output.type.dtype,
                  fmt::format("r{}", member(from)));

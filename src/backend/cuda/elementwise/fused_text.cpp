@@ -150,7 +150,7 @@ const bool whole = i < (Index)pass.wide;
     std::size_t result = 0;
     for (std::size_t m = 0; m < group_.members.size(); ++m) {
       const FusionGroup::Member& member = group_.members[m];
-      values.push_back(is_number(member)
+      values.push_back(is_constant(member)
                            ? number_in(writer, group_, m)
                            : computed(writer, member, operands_of(member, inputs, values)));
       if (member.is_read)

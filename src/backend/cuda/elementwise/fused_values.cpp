@@ -44,7 +44,7 @@ FusedValue computed(Writer& writer, const FusionGroup::Member& member,
 std::vector<float> numbers_of(const FusionGroup& group) {
   std::vector<float> numbers;
   for (const FusionGroup::Member& member : group.members) {
-    if (!is_number(member)) continue;
+    if (!is_constant(member)) continue;
     MW_CHECK(member.output.type.dtype == DType::kFloat32);
     numbers.push_back(number_of(member));
   }
@@ -53,7 +53,7 @@ std::vector<float> numbers_of(const FusionGroup& group) {
 
 FusedValue number_in(Writer& writer, const FusionGroup& group, std::size_t member) {
   const auto begin = group.members.begin();
-  const auto place = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(member), is_number);
+  const auto place = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(member), is_constant);
   return named(writer, DType::kFloat32, fmt::format("numbers.at[{}]", place));
 }
 
