@@ -5,12 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/backend.h"
+#include "backend/siblings.h"
 
-/// Ops that are computed together where they read the same operands.
 namespace meshwork::cpu {
 
-/// Nodes of such ops, of the same attributes.
+/// Nodes of ops that are computed together, of the same attributes.
 struct SiblingArgs {
   std::vector<TensorView> inputs;
   /// In the order in which the kernel names its ops; nothing for one that is not asked for.
@@ -22,7 +21,7 @@ struct SiblingArgs {
 /// A kernel of several ops, in a list like those of KernelDef. Of what is asked for it gives the
 /// same bits, whatever else is.
 struct SiblingKernel {
-  std::string_view ops;  ///< joined by '+', as in Target::kernels
+  std::string_view ops;  ///< joined by '+'
   Launch (*bind)(const SiblingArgs& args);
   std::int64_t (*workspace)(const SiblingArgs& args);
 };
@@ -32,15 +31,6 @@ std::span<const SiblingKernel> sibling_kernels();
 bool are_siblings(const FusionGroup& group);
 Launch bind_siblings(const FusionGroup& group);
 std::int64_t siblings_workspace(const FusionGroup& group);
-
-/// The op at a place of `ops`, joined by '+'; "" behind the last.
-constexpr std::string_view op_at(std::string_view ops, std::size_t place) {
-  for (; place > 0 && !ops.empty(); --place) {
-    const std::size_t end = ops.find('+');
-    ops = end == std::string_view::npos ? "" : ops.substr(end + 1);
-  }
-  return ops.substr(0, ops.find('+'));
-}
 
 /// The arguments of a node that is computed alone, the one at a place.
 SiblingArgs alone(const KernelArgs& args, std::string_view ops, std::size_t place);

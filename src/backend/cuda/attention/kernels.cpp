@@ -6,7 +6,7 @@
 #include "backend/cuda/attention/cudnn/by_cudnn.h"
 #include "backend/cuda/attention/kernels.h"
 #include "backend/in_turn.h"
-#include "base/check.h"
+#include "backend/siblings.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -30,13 +30,9 @@ std::int64_t gradients_workspace(const Request& request) {
 
 /// Ops that read the same operands, and what computes those that are asked for.
 struct Siblings {
-  std::array<std::string_view, 3> ops;
+  std::string_view ops;  ///< joined by '+'
   Launch (*bind)(const Request& request);
   std::int64_t (*workspace)(const Request& request);
-
-  std::size_t count() const {
-    return static_cast<std::size_t>(std::find(ops.begin(), ops.end(), "") - ops.begin());
-  }
 };
 
 Launch gradients(const Request& request) {
@@ -53,40 +49,29 @@ Launch gradients(const Request& request) {
   return in_turn(std::move(launches));
 }
 
-constexpr Siblings kForward{{"attention", "attention_log_sum"}, forward, forward_workspace};
+constexpr Siblings kForward{"attention+attention_log_sum", forward, forward_workspace};
 constexpr Siblings kGradients{
-    {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
-    gradients,
+    "attention_query_gradient+attention_key_gradient+attention_value_gradient", gradients,
     gradients_workspace};
 constexpr std::array kAll{kForward, kGradients};
-
-std::size_t place_of(const Siblings& siblings, std::string_view op) {
-  return static_cast<std::size_t>(std::find(siblings.ops.begin(), siblings.ops.end(), op) -
-                                  siblings.ops.begin());
-}
 
 /// Those that a group is of; null if it is of others.
 const Siblings* find(const FusionGroup& group) {
   for (const Siblings& siblings : kAll) {
-    if (place_of(siblings, group.members.front().op) < siblings.ops.size()) return &siblings;
+    if (are_of(group, siblings.ops)) return &siblings;
   }
   return nullptr;
 }
 
 /// But for places in memory and the stream.
 Request request_of(const Siblings& siblings, const FusionGroup& group) {
-  const FusionGroup::Member& first = group.members.front();
-  Request request{.inputs = {},
-                  .asked = std::vector<bool>(siblings.count()),
+  Request request{.inputs = operands_of_all(group),
+                  .asked = std::vector<bool>(count_ops(siblings.ops)),
                   .outputs = {},
-                  .attrs = first.attrs,
+                  .attrs = group.members.front().attrs,
                   .workspace = group.workspace};
-  for (const std::size_t operand : first.operands) {
-    request.inputs.push_back(group.inputs.at(operand));
-  }
   for (const FusionGroup::Member& member : group.members) {
-    MW_CHECK(member.operands == first.operands, "'{}' beside '{}'", member.op, first.op);
-    request.asked.at(place_of(siblings, member.op)) = true;
+    request.asked.at(place_of(member.op, siblings.ops)) = true;
   }
   return request;
 }
@@ -94,7 +79,7 @@ Request request_of(const Siblings& siblings, const FusionGroup& group) {
 /// Of one of them alone.
 Request request_of(const Siblings& siblings, std::size_t place, const KernelArgs& args) {
   Request request{.inputs = args.inputs,
-                  .asked = std::vector<bool>(siblings.count()),
+                  .asked = std::vector<bool>(count_ops(siblings.ops)),
                   .outputs = {},
                   .attrs = args.attrs,
                   .workspace = args.workspace};
@@ -106,7 +91,7 @@ template <const Siblings& kSiblings, std::size_t kPlace>
 Launch alone(const KernelArgs& args) {
   Request request = request_of(kSiblings, kPlace, args);
   request.stream = &stream_of(args);
-  request.outputs.resize(kSiblings.count());
+  request.outputs.resize(count_ops(kSiblings.ops));
   request.outputs[kPlace] = args.output.data;
   return kSiblings.bind(request);
 }
@@ -116,18 +101,8 @@ std::int64_t workspace_alone(const KernelArgs& args) {
 }
 template <const Siblings& kSiblings, std::size_t kPlace>
 constexpr KernelDef one_of() {
-  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings, kPlace>};
-}
-
-std::vector<std::string> sibling_ops() {
-  std::vector<std::string> names;
-  for (const Siblings& siblings : kAll) {
-    std::string& name = names.emplace_back();
-    for (const std::string_view op : siblings.ops) {
-      if (!op.empty()) name += (name.empty() ? "" : "+") + std::string(op);
-    }
-  }
-  return names;
+  return {op_at(kSiblings.ops, kPlace), alone<kSiblings, kPlace>,
+          workspace_alone<kSiblings, kPlace>};
 }
 
 std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream) {
@@ -135,9 +110,9 @@ std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream
   if (siblings == nullptr) return std::nullopt;
   Request request = request_of(*siblings, group);
   request.stream = &stream;
-  request.outputs.resize(siblings->count());
+  request.outputs.resize(count_ops(siblings->ops));
   for (const FusionGroup::Member& member : group.members) {
-    if (member.is_read) request.outputs.at(place_of(*siblings, member.op)) = member.output.data;
+    if (member.is_read) request.outputs.at(place_of(member.op, siblings->ops)) = member.output.data;
   }
   return siblings->bind(request);
 }
@@ -162,6 +137,9 @@ std::span<const KernelDef> attention_kernels() {
   return list;
 }
 
-SiblingKernels attention_siblings() { return {sibling_ops(), bind_siblings, siblings_workspace}; }
+SiblingKernels attention_siblings() {
+  return {
+      {std::string(kForward.ops), std::string(kGradients.ops)}, bind_siblings, siblings_workspace};
+}
 
 }  // namespace meshwork::cuda

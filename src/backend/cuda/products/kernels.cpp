@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backend/cuda/products/kernels.h"
+#include "backend/siblings.h"
 
 namespace meshwork::cuda {
 
@@ -32,10 +33,7 @@ std::optional<std::vector<KernelArgs>> products_of(std::span<const FusionGroup> 
     const FusionGroup::Member& member = group.members.front();
     if (group.members.size() > 1 || std::ranges::find(ops, member.op) == ops.end())
       return std::nullopt;
-    KernelArgs& args = nodes.emplace_back();
-    for (const std::size_t operand : member.operands) args.inputs.push_back(group.inputs[operand]);
-    args.output = member.output;
-    args.attrs = member.attrs;
+    KernelArgs& args = nodes.emplace_back(node_of(group, member));
     args.workspace = group.workspace;
     args.target = &target;
   }

@@ -1,13 +1,11 @@
 // crossentropy:          y[..] = log sum exp x - x[.., label[..]]
 // crossentropy_gradient: dx[.., c] = d (1 where c = label[..], else 0, minus softmax x[.., c])
 // 0 for a label that is no class. Both, and argmax, are one kernel where they read the same.
-#include <algorithm>
-#include <array>
-
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/reductions/kernels.h"
 #include "backend/cuda/reductions/lines.h"
 #include "backend/cuda/reductions/softmax.h"
+#include "backend/siblings.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -110,7 +108,7 @@ Launch bind(const Request& request, const KernelArgs& args) {
 }
 
 constexpr std::string_view kLoss = "crossentropy", kGradient = "crossentropy_gradient",
-                           kPlace = "argmax";
+                           kPlace = "argmax", kOps = "argmax+crossentropy+crossentropy_gradient";
 
 /// Adds what a node asks for.
 void add(std::string_view op, const KernelArgs& args, Request& request) {
@@ -137,26 +135,12 @@ Launch bind_alone(std::string_view op, const KernelArgs& args) {
   return bind(request, args);
 }
 
-KernelArgs args_of(const FusionGroup& group, const FusionGroup::Member& member,
-                   CudaStream& stream) {
-  KernelArgs args{.inputs = {}, .output = member.output, .attrs = member.attrs};
-  args.stream = &stream;
-  for (const std::size_t operand : member.operands) args.inputs.push_back(group.inputs.at(operand));
-  return args;
-}
-
-bool is_one_of(const FusionGroup& group) {
-  const auto ops = std::to_array({kLoss, kGradient, kPlace});
-  return std::ranges::all_of(group.members, [&](const FusionGroup::Member& member) {
-    return std::ranges::find(ops, member.op) != ops.end();
-  });
-}
-
 std::optional<Launch> bind_group(const FusionGroup& group, CudaStream& stream) {
-  if (!is_one_of(group)) return std::nullopt;
+  if (!are_of(group, kOps)) return std::nullopt;
   std::vector<KernelArgs> all;
   for (const FusionGroup::Member& member : group.members) {
-    all.push_back(args_of(group, member, stream));
+    all.push_back(node_of(group, member));
+    all.back().stream = &stream;
   }
   Request request{.logits = &all.front().inputs[0]};
   std::optional<Launch> apart;
@@ -178,7 +162,7 @@ std::optional<Launch> bind_group(const FusionGroup& group, CudaStream& stream) {
 }
 
 std::optional<std::int64_t> workspace_of_group(const FusionGroup& group) {
-  return is_one_of(group) ? std::optional<std::int64_t>(0) : std::nullopt;
+  return are_of(group, kOps) ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
 }  // namespace
@@ -187,7 +171,7 @@ Launch crossentropy(const KernelArgs& args) { return bind_alone(kLoss, args); }
 Launch crossentropy_gradient(const KernelArgs& args) { return bind_alone(kGradient, args); }
 
 SiblingKernels crossentropy_siblings() {
-  return {{"argmax+crossentropy+crossentropy_gradient"}, bind_group, workspace_of_group};
+  return {{std::string(kOps)}, bind_group, workspace_of_group};
 }
 
 }  // namespace meshwork::cuda
