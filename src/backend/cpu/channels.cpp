@@ -1,6 +1,8 @@
-// shifted_sums:           y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its
-// square scale_offset:      y = x scale[c] + offset[c] scale_offset_sums: y[0, c] = sum of x dy,
-// y[1, c] = sum of dy; c along `axis`
+// c along `axis`:
+//
+// shifted_sums:      y[0, c] = sum of x, y[1, c] = sum of x - shift[c], y[2, c] = sum of its square
+// scale_offset:      y = x scale[c] + offset[c]
+// scale_offset_sums: y[0, c] = sum of x dy, y[1, c] = sum of dy
 #include <algorithm>
 #include <type_traits>
 

@@ -1,7 +1,8 @@
-// convolution:        y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c] w[k c f]
-// convolution_backward_data:  x[i, c] = sum over f and the o, k that read i of y[o, f] w[k c f]
-// convolution_backward_filter: w[k c f] = sum over o of x[o * stride - padding + k * dilation, c]
-// y[o, f]
+// With i = o * stride - padding + k * dilation, as far as x has it:
+//
+// convolution:                 y[o, f] = sum over k, c of x[i, c] w[k, c, f]
+// convolution_backward_data:   x[i, c] = sum over o, k, f of y[o, f] w[k, c, f]
+// convolution_backward_filter: w[k, c, f] = sum over o of x[i, c] y[o, f]
 //
 // By the convolutions of oneDNN, which take images as they are, channels last, and kernels in a
 // format of their own, into which they are brought at each launch. The gradient of few channels is

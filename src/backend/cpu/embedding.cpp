@@ -1,6 +1,8 @@
-// embedding: threads take positions. embedding_gradient: threads take columns, so that each element
-// is added up in the order of the positions, whatever their number; in a fusion group blocks of
-// rows.
+// embedding:          y[.., d] = table[index[..], d]
+// embedding_gradient: y[r, d] = sum of dy[i, d] over the positions i where index[i] is r
+//
+// Threads take positions; of the gradient they take columns, or blocks of rows in a fusion group,
+// so that each element is added up in the order of the positions, whatever the number of threads.
 #include <algorithm>
 #include <cstring>
 #include <utility>

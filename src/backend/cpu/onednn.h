@@ -49,9 +49,9 @@ inline void check_extents(const dnnl::memory::desc& matrix) {
   }
 }
 
-/// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], each with any strides
-/// that oneDNN has an implementation for, or added to what is there; throws dnnl::error if there is
-/// none. Memory for its scratchpad is given when it runs.
+/// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], which is added to what is there if it
+/// `adds`; throws dnnl::error if oneDNN has no implementation for these strides. Memory for its
+/// scratchpad is given when it runs.
 inline dnnl::matmul::primitive_desc make_matmul(const dnnl::engine& engine,
                                                 const dnnl::memory::desc& x,
                                                 const dnnl::memory::desc& w,

@@ -16,8 +16,8 @@ struct Walk {
   std::array<Divisor, kMostDims> extents{};
   std::array<std::int64_t, kMostDims> x{}, w{}, y{};
 
-  /// Appends an inner dimension; one with the last where one stride each goes through both. Of more
-  /// than kMostDims that are left nobody has heard: a broken invariant.
+  /// Appends an inner dimension, which becomes one with the last where one stride each goes through
+  /// both. More than kMostDims are a broken invariant.
   void add(std::int64_t extent, std::int64_t x_stride, std::int64_t w_stride,
            std::int64_t y_stride);
 

@@ -1,5 +1,8 @@
-// channel_moments: y[0, c] = sum of x, y[3, c] = factor times it, y[1, c] = sum of x - y[3, c],
-// y[2, c] = sum of its square; c along `axis`
+// channel_moments, c along `axis`:
+//
+// y[0, c] = sum of x, y[1, c] = sum of x - y[3, c]
+// y[2, c] = sum of its square, y[3, c] = factor times y[0, c]
+//
 // One pass over x. Each part is added up around one of its elements, the second largest of three;
 // in float64 the parts' sums are then those around any other number (Chan, Golub, LeVeque 1983).
 #include <string>

@@ -177,8 +177,8 @@ std::int32_t power_of_two_above(std::int64_t x) {
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(x, 1, kMostLanes))));
 }
 
-/// Threads of a line, whose packs cover so many elements, of those that can be beside each other
-/// where lines are: the fewer lines, the more.
+/// Threads of a line whose packs cover so many elements, of which each holds `held`. Where lines
+/// lie side by side so do their threads in a block: then the fewer lines, the more threads of each.
 std::int32_t lanes_of(const Lines& lines, std::int64_t covered, int held) {
   const std::int32_t needed = power_of_two_above(ceil_divide(covered, held));
   if (lines.inner == 1) return needed;

@@ -1,7 +1,7 @@
-// convolution:               y[o, f] = sum over k, c of x[o * stride - padding + k * dilation, c]
-//                            w[k, c, f]
-// convolution_backward_data: x[i, c] = sum over the o, k of which i is read, and f, of y[o, f]
-//                            w[k, c, f]
+// With i = o * stride - padding + k * dilation, as far as x has it:
+//
+// convolution:               y[o, f] = sum over k, c of x[i, c] w[k, c, f]
+// convolution_backward_data: x[i, c] = sum over o, k, f of y[o, f] w[k, c, f]
 #include "backend/cuda/windows/convolution.h"
 
 #include <algorithm>

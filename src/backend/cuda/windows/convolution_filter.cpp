@@ -1,5 +1,7 @@
-// convolution_backward_filter: w[k, c, f] = sum over n, o of x[n, o * stride - padding + k *
-// dilation, c] y[n, o, f]
+// With i = o * stride - padding + k * dilation, as far as x has it:
+//
+// convolution_backward_filter: w[k, c, f] = sum over n, o of x[n, i, c] y[n, o, f]
+//
 // As a product: rows are the taps of a window times the channels of x, columns filters, summed are
 // the positions of all images. These are so many that they are cut into parts, of numbers that
 // shapes alone give; the parts' sums are added up in their order.

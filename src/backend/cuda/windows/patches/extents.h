@@ -26,8 +26,7 @@ inline std::int64_t reach(std::int64_t results, std::int64_t step, std::int64_t 
   return (results - 1) * step + taps;
 }
 
-/// 4 to 8 pixels side by side for a thread: those that leave the fewest places empty. 7 before 8:
-/// the number of segments is the rounder.
+/// 4 to 8 pixels side by side for a thread: 7, unless others leave fewer places empty.
 std::int64_t pixels_of(std::int64_t width);
 
 /// Blocks of a multiprocessor that have registers enough for so many sums of each thread.
