@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "graph/flops.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
@@ -45,9 +46,8 @@ std::vector<int> gathers_ahead(const Graph& program, const ValueMap<std::vector<
   for (std::size_t c = 0; c < calls.size(); ++c) {
     if (std::ranges::all_of(calls[c].nodes, may_start)) result.push_back(static_cast<int>(c));
   }
-  std::ranges::stable_sort(result, {}, [&](int c) {
-    return readers[calls[static_cast<std::size_t>(c)].nodes.front()].front();
-  });
+  std::ranges::stable_sort(result, {},
+                           [&](int c) { return readers[calls[index(c)].nodes.front()].front(); });
   return result;
 }
 

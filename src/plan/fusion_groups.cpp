@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/index.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
@@ -60,7 +61,7 @@ class FusionFinder {
     }
     Order order;
     for (const int unit : order_) {
-      for (const ValueId id : units_[slot(unit)]) {
+      for (const ValueId id : units_[index(unit)]) {
         order.nodes.push_back(id);
         order.fusion.push_back(unit);
       }
@@ -69,8 +70,6 @@ class FusionFinder {
   }
 
  private:
-  static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
-
   bool may_pass(ValueId id) const {
     if (!is_row_sum(program_, id)) return is_fusible(program_, id);
     const PassElements elements = elements_of(program_, id);
@@ -96,10 +95,10 @@ class FusionFinder {
 
   void join_pass(ValueId input, ValueId id) {
     const int first = unit_of_[input], second = unit_of_[id];
-    const auto elements = joined(elements_[slot(first)], elements_[slot(second)]);
+    const auto elements = joined(elements_[index(first)], elements_[index(second)]);
     if (!elements || !may_follow(input, id)) return;
     join(first, second);
-    if (unit_of_[input] == second) elements_[slot(second)] = *elements;
+    if (unit_of_[input] == second) elements_[index(second)] = *elements;
   }
 
   /// What the backward pass alone needs is not computed in the forward pass: it would have to be
@@ -136,7 +135,7 @@ class FusionFinder {
   bool join_columns(ValueId id, ValueId member) {
     const Shape& added = program_.global_shape(program_.node(id).inputs[0]);
     const int pass = unit_of_[member], sum = unit_of_[id];
-    if (!may_pass(member) || elements_[slot(pass)].shape != added) return false;
+    if (!may_pass(member) || elements_[index(pass)].shape != added) return false;
     if (program_.node(member).phase != program_.node(id).phase) return false;
     if (!may_keep_columns(pass, added.back()) || reads(pass, id)) return false;
     return join_to_pass(pass, sum);
@@ -144,16 +143,16 @@ class FusionFinder {
 
   /// Joins a unit to a pass, over the elements of this. False where they cannot be joined.
   bool join_to_pass(int pass, int unit) {
-    const PassElements elements = elements_[slot(pass)];
-    const ValueId one = units_[slot(pass)].front(), other = units_[slot(unit)].front();
+    const PassElements elements = elements_[index(pass)];
+    const ValueId one = units_[index(pass)].front(), other = units_[index(unit)].front();
     join_in_order(pass, unit);
     if (unit_of_[one] != unit_of_[other]) return false;
-    elements_[slot(unit_of_[one])] = elements;
+    elements_[index(unit_of_[one])] = elements;
     return true;
   }
 
   bool reads(int unit, ValueId id) const {
-    return std::ranges::any_of(units_[slot(unit)], [&](ValueId node) {
+    return std::ranges::any_of(units_[index(unit)], [&](ValueId node) {
       return std::ranges::find(before_[node], id) != before_[node].end();
     });
   }
@@ -161,7 +160,7 @@ class FusionFinder {
   /// As many more as that, in a pass.
   bool may_keep_columns(int pass, std::int64_t columns) const {
     if (columns < kShortestRow) return false;
-    for (const ValueId id : units_[slot(pass)]) {
+    for (const ValueId id : units_[index(pass)]) {
       if (is_column_sum(program_, id)) columns += program_.global_shape(id).back();
     }
     return columns <= target_.column_sums;
@@ -176,8 +175,8 @@ class FusionFinder {
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
       const int fusion = unit_of_[by.front()];
       const bool sums = is_sum_by_rows(program_, id, target_);
-      if (elements_[slot(fusion)].adds_rows) continue;
-      if (taken[slot(fusion)] || !(sums || is_product_by_rows(program_, id, target_))) continue;
+      if (elements_[index(fusion)].adds_rows) continue;
+      if (taken[index(fusion)] || !(sums || is_product_by_rows(program_, id, target_))) continue;
       const bool together = std::all_of(by.begin(), by.end(), [&](ValueId reader) {
         const Node& node = program_.node(reader);
         const bool in_turn =
@@ -188,7 +187,7 @@ class FusionFinder {
       if (!together) continue;
       const int product = unit_of_[id];
       join(product, fusion);
-      taken[slot(fusion)] = unit_of_[id] == fusion;
+      taken[index(fusion)] = unit_of_[id] == fusion;
     }
   }
 
@@ -221,7 +220,7 @@ class FusionFinder {
       const Attr* const same = other.attrs.find(entry.first);
       return same == nullptr || *same == entry.second;
     });
-    const std::vector<ValueId>& joined = units_[slot(unit_of_[first])];
+    const std::vector<ValueId>& joined = units_[index(unit_of_[first])];
     const bool is_twin = std::ranges::any_of(
         joined, [&](ValueId known) { return program_.node(known).op == other.op; });
     return reads_same && is_alike && !is_twin;
@@ -237,7 +236,7 @@ class FusionFinder {
       const bool is_alone = std::ranges::all_of(before_[id], [&](ValueId reader) {
         return unit_of_[reader] == pass && may_pass(reader);
       });
-      if (is_alone && elements_[slot(pass)].shape == program_.global_shape(id)) {
+      if (is_alone && elements_[index(pass)].shape == program_.global_shape(id)) {
         join_to_pass(pass, unit_of_[id]);
       }
     }
@@ -247,7 +246,7 @@ class FusionFinder {
   void join_single_elements() {
     std::vector<int> singles, joined;
     std::ranges::copy_if(order_, std::back_inserter(singles),
-                         [&](int unit) { return is_single_element(units_[slot(unit)]); });
+                         [&](int unit) { return is_single_element(units_[index(unit)]); });
     for (const int unit : singles) {
       const auto open = std::ranges::find_if(
           joined, [&](int other) { return may_join(other, unit) && may_meet(other, unit); });
@@ -275,20 +274,20 @@ class FusionFinder {
   }
 
   std::span<const int> between(int first, int second) const {
-    const auto begin = slot(position_[slot(first)]) + 1;
-    return std::span(order_).subspan(begin, slot(position_[slot(second)]) - begin);
+    const auto begin = index(position_[index(first)]) + 1;
+    return std::span(order_).subspan(begin, index(position_[index(second)]) - begin);
   }
 
   /// Whether the second needs something there, as the last search has marked it.
   bool needs_between(int first, int second) const {
     return std::ranges::any_of(between(first, second),
-                               [&](int unit) { return seen_[slot(unit)] == search_; });
+                               [&](int unit) { return seen_[index(unit)] == search_; });
   }
 
   /// Whether something there has to wait for the first.
   bool is_read_between(int first, int second) const {
     return std::ranges::any_of(between(first, second), [&](int unit) {
-      return std::ranges::any_of(units_[slot(unit)], [&](ValueId id) {
+      return std::ranges::any_of(units_[index(unit)], [&](ValueId id) {
         return std::ranges::any_of(before_[id],
                                    [&](ValueId before) { return unit_of_[before] == first; });
       });
@@ -303,25 +302,25 @@ class FusionFinder {
 
   /// The same, whichever stands first.
   void join_in_order(int one, int other) {
-    const bool is_before = position_[slot(one)] < position_[slot(other)];
+    const bool is_before = position_[index(one)] < position_[index(other)];
     is_before ? join(one, other) : join(other, one);
   }
 
   bool may_join(int first, int second) {
     if (first == second) return false;
-    const std::size_t nodes = units_[slot(first)].size() + units_[slot(second)].size();
-    return nodes <= slot(target_.longest_fusion) && find_needed(first, second);
+    const std::size_t nodes = units_[index(first)].size() + units_[index(second)].size();
+    return nodes <= static_cast<std::size_t>(target_.longest_fusion) && find_needed(first, second);
   }
 
   /// Joins two units that may_join() was asked for last.
   void join_found(int first, int second) {
     reorder(first, second);
-    std::vector<ValueId>& joined = units_[slot(second)];
-    for (const ValueId id : units_[slot(first)]) {
+    std::vector<ValueId>& joined = units_[index(second)];
+    for (const ValueId id : units_[index(first)]) {
       unit_of_[id] = second;
       joined.push_back(id);
     }
-    units_[slot(first)].clear();
+    units_[index(first)].clear();
     std::sort(joined.begin(), joined.end());
   }
 
@@ -332,13 +331,13 @@ class FusionFinder {
     while (!open.empty()) {
       const int unit = open.back();
       open.pop_back();
-      for (const ValueId id : units_[slot(unit)]) {
+      for (const ValueId id : units_[index(unit)]) {
         for (const ValueId before : before_[id]) {
           const int other = unit_of_[before];
           if (other == first && unit != second) return false;
-          const bool is_between = position_[slot(other)] > position_[slot(first)];
-          if (!is_between || other == unit || seen_[slot(other)] == search_) continue;
-          seen_[slot(other)] = search_;
+          const bool is_between = position_[index(other)] > position_[index(first)];
+          if (!is_between || other == unit || seen_[index(other)] == search_) continue;
+          seen_[index(other)] = search_;
           open.push_back(other);
         }
       }
@@ -350,16 +349,16 @@ class FusionFinder {
   /// `second`, and all else stays in its turn: updates, which free gradients, among it. Else from
   /// the place of `first` on stand what `second` needs, the two, the others.
   void reorder(int first, int second) {
-    const auto begin = order_.begin() + position_[slot(first)];
-    const auto end = order_.begin() + position_[slot(second)] + 1;
+    const auto begin = order_.begin() + position_[index(first)];
+    const auto end = order_.begin() + position_[index(second)] + 1;
     const bool first_comes = needs_between(first, second) && !is_read_between(first, second);
     const auto place = [&](int unit) {
       if (unit == first || unit == second) return unit == first ? 1 : 2;
-      return first_comes || seen_[slot(unit)] == search_ ? 0 : 3;
+      return first_comes || seen_[index(unit)] == search_ ? 0 : 3;
     };
     std::stable_sort(begin, end, [&](int a, int b) { return place(a) < place(b); });
     for (auto unit = begin; unit != end; ++unit) {
-      position_[slot(*unit)] = static_cast<int>(unit - order_.begin());
+      position_[index(*unit)] = static_cast<int>(unit - order_.begin());
     }
   }
 

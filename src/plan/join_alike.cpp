@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -47,7 +48,7 @@ class Joining {
     emit_all();
     for (Instruction& instruction : plan_.instructions) {
       if (instruction.kind != Instruction::Kind::kFinish) continue;
-      instruction.started = number_[static_cast<std::size_t>(instruction.started)];
+      instruction.started = number_[index(instruction.started)];
     }
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "plan/packing.h"
@@ -49,16 +50,16 @@ class Memory {
     plan_.live_bytes = plan_.step_begin + most_in_use(of_step);
     plan_.arena_bytes = pack(of_step, plan_.step_begin);
     for (const auto& [buffer, within] : place_) {
-      plan_.offsets.push_back(buffer < 0 ? Plan::kNoPlace : buffers_[slot(buffer)].offset + within);
+      plan_.offsets.push_back(buffer < 0 ? Plan::kNoPlace
+                                         : buffers_[index(buffer)].offset + within);
     }
     for (const auto& [i, b] : workspaces)
-      plan_.instructions[slot(i)].workspace = buffers_[slot(b)].offset;
+      plan_.instructions[index(i)].workspace = buffers_[index(b)].offset;
   }
 
  private:
-  static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
   int end() const { return static_cast<int>(plan_.instructions.size()); }
-  Instruction& instruction(int i) { return plan_.instructions[slot(i)]; }
+  Instruction& instruction(int i) { return plan_.instructions[index(i)]; }
 
   /// With what aligns the next one.
   std::int64_t bytes_of(ValueId id) const { return target_.aligned(num_bytes(graph_.type(id))); }
@@ -84,9 +85,9 @@ class Memory {
   void place_variables() {
     for (const Variable& variable : graph_.variables) {
       const int b = new_buffer(num_bytes(graph_.type(variable.value)), -1);
-      buffers_[slot(b)].last = end();
-      buffers_[slot(b)].offset = plan_.variable_bytes;
-      plan_.variable_bytes += buffers_[slot(b)].bytes;
+      buffers_[index(b)].last = end();
+      buffers_[index(b)].offset = plan_.variable_bytes;
+      plan_.variable_bytes += buffers_[index(b)].bytes;
       place_[variable.value] = {b, 0};
     }
     persistent_ = buffers_.size();
@@ -108,7 +109,7 @@ class Memory {
   /// block stands in the old one, if it can be.
   void place_block(ValueId value, ValueId variable) {
     if (graph_.node(value).op->collective != Collective::kAllGather) return;
-    const ValueId block = made_for(value, uses_.finish_of[slot(uses_.made_by[value])]);
+    const ValueId block = made_for(value, uses_.finish_of[index(uses_.made_by[value])]);
     const std::int64_t begin = block_begin(graph_, value);
     if (block == kNoValue || !may_overwrite(block, variable, begin)) return;
     fixed_[block] = {place_[variable].buffer, begin};
@@ -139,7 +140,7 @@ class Memory {
     const bool is_one = op.elementwise || op.is_constant || op.collective != Collective::kNone;
     const bool together = instruction_size(i) > 1 && !is_one;
     const TensorType& type = graph_.type(id);
-    const Instruction& instruction = plan_.instructions[slot(i)];
+    const Instruction& instruction = plan_.instructions[index(i)];
     for (const ValueId reader : instruction.nodes) {
       const bool by_element = reader == id || graph_.node(reader).op->elementwise ||
                               (instruction_size(i) > 1 &&
@@ -158,7 +159,7 @@ class Memory {
   static std::size_t pass_of(const Instruction& instruction, ValueId id) {
     const std::vector<ValueId>& nodes = instruction.nodes;
     const auto place = std::lower_bound(nodes.begin(), nodes.end(), id) - nodes.begin();
-    return static_cast<std::size_t>(place) / instruction.nodes_of_pass();
+    return index(place) / instruction.nodes_of_pass();
   }
 
   /// Whether nothing but nodes of its own instruction reads a value.
@@ -177,12 +178,12 @@ class Memory {
         small.push_back(v);
       } else {
         place_[v] = {new_buffer(bytes_of(v), -1), 0};
-        buffers_[slot(place_[v].buffer)].last = uses_.last[v];
+        buffers_[index(place_[v].buffer)].last = uses_.last[v];
       }
     }
     side_by_side(small, -1, [&](ValueId v, Place place) {
       place_[v] = place;
-      int& last = buffers_[slot(place.buffer)].last;
+      int& last = buffers_[index(place.buffer)].last;
       last = std::max(last, uses_.last[v]);
     });
   }
@@ -232,7 +233,7 @@ class Memory {
   }
 
   void place_gathered(ValueId id, int start) {
-    const ValueId operand = made_for(id, uses_.finish_of[slot(start)]);
+    const ValueId operand = made_for(id, uses_.finish_of[index(start)]);
     if (!gives_all(id) || operand == kNoValue) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
@@ -242,14 +243,14 @@ class Memory {
   /// Whether the own block of an all-gather is all of its operand.
   bool gives_all(ValueId id) const {
     const CollectiveArgs& args = *graph_.node(id).collective;
-    return args.counts[static_cast<std::size_t>(args.own)] ==
+    return args.counts[index(args.own)] ==
            num_elements(graph_.type(graph_.node(id).inputs[0]).shape);
   }
 
   /// Places what is made before the buffer would be there.
   void fix(ValueId id, Place place) {
     fixed_[id] = place;
-    Buffer& buffer = buffers_[slot(place.buffer)];
+    Buffer& buffer = buffers_[index(place.buffer)];
     buffer.first = std::min(buffer.first, uses_.made_by[id]);
   }
 
@@ -279,7 +280,7 @@ class Memory {
     } else {
       mine = {new_buffer(num_bytes(node.type), i), 0};
     }
-    Buffer& buffer = buffers_[slot(mine.buffer)];
+    Buffer& buffer = buffers_[index(mine.buffer)];
     buffer.last = std::max(buffer.last, uses_.last[id]);
   }
 
@@ -288,7 +289,7 @@ class Memory {
   ValueId reusable_operand(ValueId id, int i) const {
     if (!graph_.node(id).op->in_place) return kNoValue;
     ValueId any = kNoValue;
-    for (const ValueId reader : plan_.instructions[slot(i)].nodes) {
+    for (const ValueId reader : plan_.instructions[index(i)].nodes) {
       if (reader > id) break;
       for (const ValueId input : graph_.node(reader).inputs) {
         if (!may_take_place(id, i, input)) continue;
@@ -305,7 +306,7 @@ class Memory {
     const Place mine = place_[input];
     if (mine.buffer < 0 || graph_.type(input) != graph_.type(id)) return false;
     const bool transient =
-        slot(mine.buffer) >= persistent_ && buffers_[slot(mine.buffer)].first >= 0;
+        index(mine.buffer) >= persistent_ && buffers_[index(mine.buffer)].first >= 0;
     const ValueId root = uses_.root[input];
     if (!transient || uses_.last[root] != i || uses_.made_by[input] == i) return false;
     if (taken_.contains(root)) return false;
@@ -319,13 +320,13 @@ class Memory {
     return may_replace(id, i, overlaps, is_same);
   }
 
-  std::size_t instruction_size(int i) const { return plan_.instructions[slot(i)].nodes.size(); }
+  std::size_t instruction_size(int i) const { return plan_.instructions[index(i)].nodes.size(); }
 
   void keep_results() {
     for (const NamedValue& output : graph_.outputs) keep(output.value);
     for (const FinalCopy& copy : plan_.copies) keep(copy.from);
   }
-  void keep(ValueId id) { buffers_[slot(place_[id].buffer)].last = end(); }
+  void keep(ValueId id) { buffers_[index(place_[id].buffer)].last = end(); }
 
   std::vector<std::pair<int, int>> add_workspaces() {
     std::vector<std::pair<int, int>> result;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
+
 namespace meshwork {
 namespace {
 
@@ -58,8 +60,8 @@ std::int64_t most_in_use(std::span<const Buffer> buffers) {
   for (const Buffer& buffer : buffers) last = std::max(last, buffer.last);
   std::vector<std::int64_t> change(static_cast<std::size_t>(last) + 3, 0);  // from -1 to last + 1
   for (const Buffer& buffer : buffers) {
-    change[static_cast<std::size_t>(buffer.first + 1)] += buffer.bytes;
-    change[static_cast<std::size_t>(buffer.last + 2)] -= buffer.bytes;
+    change[index(buffer.first + 1)] += buffer.bytes;
+    change[index(buffer.last + 2)] -= buffer.bytes;
   }
   std::int64_t now = 0;
   std::int64_t most = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/join.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -33,7 +34,7 @@ double sent_bytes(const Graph& program, const Node& node) {
       return total(node.collective->counts) * others;
     case Collective::kAllToAll: {
       auto counts = node.collective->counts;
-      counts[static_cast<std::size_t>(node.collective->own)] = 0;
+      counts[index(node.collective->own)] = 0;
       return total(counts);
     }
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -26,7 +27,7 @@ class Scheduler {
         there_(program.nodes.size(), false),
         waiting_(program.nodes.size()) {
     if (target.prefetch > 0) ahead_ = gathers_ahead(program, before_, calls_, units_);
-    for (const int c : ahead_) calls_[static_cast<std::size_t>(c)].is_ahead = true;
+    for (const int c : ahead_) calls_[index(c)].is_ahead = true;
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       for (const ValueId id : calls_[c].nodes) {
         call_of_[id] = static_cast<int>(c);
@@ -71,7 +72,7 @@ class Scheduler {
   /// may start at any time nothing.
   std::span<const ValueId> waits_for(ValueId id) const {
     const std::span<const ValueId> before = before_[id];
-    if (calls_[static_cast<std::size_t>(call_of_[id])].is_ahead) return {};
+    if (calls_[index(call_of_[id])].is_ahead) return {};
     return starts_early(id) ? before : before.subspan(program_.node(id).inputs.size());
   }
 
@@ -91,13 +92,13 @@ class Scheduler {
 
   int bucket_of(ValueId id) const {
     const int c = call_of_[id];
-    return c < 0 ? -1 : calls_[static_cast<std::size_t>(c)].bucket;
+    return c < 0 ? -1 : calls_[index(c)].bucket;
   }
 
   /// Comes to a collective that no later stage waits for.
   void reach(ValueId id) {
     const int c = call_of_[id];
-    Call& call = calls_[static_cast<std::size_t>(c)];
+    Call& call = calls_[index(c)];
     if (call.started >= 0 || call.is_ahead) return;
     need(id_of_operand(id));
     if (call.missing == 0) start(c);
@@ -108,7 +109,7 @@ class Scheduler {
     if (there_[id]) return;
     const int c = call_of_[id];
     if (c >= 0) {
-      for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes) {
+      for (const ValueId node : calls_[index(c)].nodes) {
         for (const ValueId before : before_[node]) need(before);
       }
       start(c);
@@ -134,9 +135,8 @@ class Scheduler {
 
   void start_what_waits_for(ValueId id) {
     for (const int c : waiting_[id]) {
-      if (--calls_[static_cast<std::size_t>(c)].missing > 0) continue;
-      for (const ValueId node : calls_[static_cast<std::size_t>(c)].nodes)
-        need(id_of_operand(node));
+      if (--calls_[index(c)].missing > 0) continue;
+      for (const ValueId node : calls_[index(c)].nodes) need(id_of_operand(node));
       holds_starts_ ? hold(c) : start(c);
     }
   }
@@ -144,7 +144,7 @@ class Scheduler {
   /// Updated weights go out some at a time, so that what is launched for them can be one kernel.
   void hold(int c) {
     held_.push_back(c);
-    held_bytes_ += bytes_of(calls_[static_cast<std::size_t>(c)]);
+    held_bytes_ += bytes_of(calls_[index(c)]);
     if (held_bytes_ >= target_.bucket) start_held();
   }
 
@@ -154,7 +154,7 @@ class Scheduler {
   }
 
   void start(int c) {
-    Call& call = calls_[static_cast<std::size_t>(c)];
+    Call& call = calls_[index(c)];
     if (call.started >= 0) return;
     call.started = static_cast<int>(result_.size());
     result_.push_back({.kind = Instruction::Kind::kStart, .nodes = call.nodes});
@@ -166,12 +166,12 @@ class Scheduler {
   }
 
   bool is_started(std::ptrdiff_t bucket) const {
-    const int c = buckets_[static_cast<std::size_t>(bucket)];
-    return calls_[static_cast<std::size_t>(c)].started >= 0;
+    const int c = buckets_[index(bucket)];
+    return calls_[index(c)].started >= 0;
   }
 
   void finish(int c) {
-    Call& call = calls_[static_cast<std::size_t>(c)];
+    Call& call = calls_[index(c)];
     if (call.finished) return;
     MW_CHECK(call.started >= 0, "%{} is not started", call.nodes.front());
     call.finished = true;
@@ -189,14 +189,14 @@ class Scheduler {
     if (2 * ahead_bytes_ > target_.prefetch) return;
     std::vector<int> next;
     for (std::int64_t bytes = ahead_bytes_; next_ahead_ < ahead_.size(); ++next_ahead_) {
-      const Call& call = calls_[static_cast<std::size_t>(ahead_[next_ahead_])];
+      const Call& call = calls_[index(ahead_[next_ahead_])];
       if (call.started >= 0) continue;
       bytes += bytes_of(call);
       if (bytes > target_.prefetch && bytes > bytes_of(call)) break;
       next.push_back(ahead_[next_ahead_]);
     }
     for (const int c : next) {
-      for (const ValueId id : calls_[static_cast<std::size_t>(c)].nodes) need(id_of_operand(id));
+      for (const ValueId id : calls_[index(c)].nodes) need(id_of_operand(id));
     }
     for (const int c : next) start(c);
   }
@@ -279,7 +279,7 @@ void number_events(Plan& plan) {
       instruction.ready = plan.events++;
       instruction.done = plan.events++;
     } else if (instruction.kind == Instruction::Kind::kFinish) {
-      instruction.done = plan.instructions[static_cast<std::size_t>(instruction.started)].done;
+      instruction.done = plan.instructions[index(instruction.started)].done;
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "plan/plan.h"
@@ -36,10 +37,10 @@ class Stacking {
   void run() {
     std::map<std::string, std::vector<int>> alike;
     for (int i = 0; i < end(); ++i) {
-      if (is_stackable(plan_.instructions[at(i)])) alike[form_of(node_of(i))].push_back(i);
+      if (is_stackable(plan_.instructions[index(i)])) alike[form_of(node_of(i))].push_back(i);
     }
     goes_to_.resize(plan_.instructions.size());
-    for (int i = 0; i < end(); ++i) goes_to_[at(i)] = i;
+    for (int i = 0; i < end(); ++i) goes_to_[index(i)] = i;
     for (auto& [form, instructions] : alike) {
       while (instructions.size() > 1) take_first(instructions);
     }
@@ -47,9 +48,8 @@ class Stacking {
   }
 
  private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int end() const { return static_cast<int>(plan_.instructions.size()); }
-  ValueId node_of(int i) const { return plan_.instructions[at(i)].nodes.front(); }
+  ValueId node_of(int i) const { return plan_.instructions[index(i)].nodes.front(); }
 
   bool is_stackable(const Instruction& instruction) const {
     if (instruction.kind != Instruction::Kind::kKernel || instruction.nodes.size() != 1)
@@ -73,7 +73,7 @@ class Stacking {
       (fits(stack, list[i]) ? stack : others).push_back(list[i]);
     }
     list = std::move(others);
-    for (const int i : stack) goes_to_[at(i)] = stack.front();
+    for (const int i : stack) goes_to_[index(i)] = stack.front();
   }
 
   /// Whether the operands of instruction `i` are there when the first of the stack runs, and each
@@ -98,7 +98,7 @@ class Stacking {
   /// The instruction behind which a value is there; -1: it always is.
   int done_at(ValueId id) const {
     const int made_by = uses_.made_by[id];
-    return made_by < 0 ? made_by : std::max(made_by, uses_.finish_of[at(made_by)]);
+    return made_by < 0 ? made_by : std::max(made_by, uses_.finish_of[index(made_by)]);
   }
 
   ValueId operand(int i, std::size_t k) const { return program_.node(node_of(i)).inputs[k]; }
@@ -124,13 +124,13 @@ class Stacking {
     std::vector<Instruction> old = std::exchange(plan_.instructions, {});
     std::vector<int> number(old.size());
     for (std::size_t i = 0; i < old.size(); ++i) {
-      const auto place = at(goes_to_[i]);
+      const auto place = index(goes_to_[i]);
       if (place == i) {
         number[i] = static_cast<int>(plan_.instructions.size());
         plan_.instructions.push_back(std::move(old[i]));
         continue;
       }
-      Instruction& stack = plan_.instructions[at(number[place])];
+      Instruction& stack = plan_.instructions[index(number[place])];
       stack.nodes.push_back(old[i].nodes.front());
       ++stack.passes;
       stack.is_stack = true;
@@ -138,7 +138,7 @@ class Stacking {
     for (Instruction& instruction : plan_.instructions) {
       if (instruction.is_stack) std::ranges::sort(instruction.nodes);
       if (instruction.kind == Instruction::Kind::kFinish)
-        instruction.started = number[at(instruction.started)];
+        instruction.started = number[index(instruction.started)];
     }
   }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.h"
 #include "graph/op_def.h"
 
 namespace meshwork {
@@ -88,7 +89,7 @@ class Rows {
     const auto reads_one = [&](ValueId node) {
       return std::ranges::any_of(graph_.node(node).inputs, ends);
     };
-    return std::ranges::any_of(plan_.instructions[static_cast<std::size_t>(i)].nodes, reads_one);
+    return std::ranges::any_of(plan_.instructions[index(i)].nodes, reads_one);
   }
 
   void rank(ValueId id) { rank_.emplace(id, static_cast<int>(rank_.size())); }

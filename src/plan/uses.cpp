@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 
@@ -17,7 +18,7 @@ Uses::Uses(const Plan& plan)
   const int end = static_cast<int>(plan.instructions.size());
   find_roots(graph);
   for (int i = 0; i < end; ++i) {
-    const Instruction& instruction = plan.instructions[static_cast<std::size_t>(i)];
+    const Instruction& instruction = plan.instructions[index(i)];
     for (const ValueId id : instruction.nodes) {
       made_by[id] = i;
       touch(id, i);
@@ -48,9 +49,9 @@ void Uses::touch(ValueId id, int instruction) {
 /// A result is there only now, whoever reads it; until now others may have read the operand. That
 /// of an all-reduce is the result, or was copied there.
 void Uses::touch_call(const Plan& plan, int finish) {
-  const int start = plan.instructions[static_cast<std::size_t>(finish)].started;
-  finish_of[static_cast<std::size_t>(start)] = finish;
-  for (const ValueId id : plan.instructions[static_cast<std::size_t>(start)].nodes) {
+  const int start = plan.instructions[index(finish)].started;
+  finish_of[index(start)] = finish;
+  for (const ValueId id : plan.instructions[index(start)].nodes) {
     touch(id, finish);
     const Node& node = plan.program.node(id);
     if (node.op->collective == Collective::kAllReduce) continue;
