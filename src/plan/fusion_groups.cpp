@@ -1,9 +1,9 @@
 #include "plan/fusion_groups.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -14,6 +14,7 @@
 #include "plan/by_rows.h"
 #include "plan/pass_constants.h"
 #include "plan/pass_elements.h"
+#include "plan/unit_order.h"
 
 namespace meshwork {
 namespace {
@@ -26,8 +27,6 @@ struct Order {
   ValueMap<int> fusion;
 };
 
-/// Units are sets of nodes that run together: single nodes at first. They are kept in an order in
-/// which each can run.
 class FusionFinder {
  public:
   FusionFinder(const Graph& program, const Target& target)
@@ -35,15 +34,9 @@ class FusionFinder {
         target_(target),
         before_(predecessors(program)),
         readers_(reading_nodes(program)),
-        is_output_(program.nodes.size(), false) {
-    for (const int i : program.ids()) {
-      units_.push_back({i});
-      elements_.push_back(elements_of(program, i));
-      unit_of_.push_back(i);
-      order_.push_back(i);
-      position_.push_back(i);
-    }
-    seen_.assign(units_.size(), -1);
+        is_output_(program.nodes.size(), false),
+        units_(before_) {
+    for (const ValueId id : program.ids()) elements_.push_back(elements_of(program, id));
     for (const NamedValue& output : program.outputs) is_output_[output.value] = true;
   }
 
@@ -60,8 +53,8 @@ class FusionFinder {
       join_single_elements();
     }
     Order order;
-    for (const int unit : order_) {
-      for (const ValueId id : units_[index(unit)]) {
+    for (const int unit : units_.order()) {
+      for (const ValueId id : units_.nodes(unit)) {
         order.nodes.push_back(id);
         order.fusion.push_back(unit);
       }
@@ -94,11 +87,10 @@ class FusionFinder {
   }
 
   void join_pass(ValueId input, ValueId id) {
-    const int first = unit_of_[input], second = unit_of_[id];
+    const int first = units_.unit_of(input), second = units_.unit_of(id);
     const auto elements = joined(elements_[index(first)], elements_[index(second)]);
     if (!elements || !may_follow(input, id)) return;
-    join(first, second);
-    if (unit_of_[input] == second) elements_[index(second)] = *elements;
+    if (join(first, second)) elements_[index(second)] = *elements;
   }
 
   /// What the backward pass alone needs is not computed in the forward pass: it would have to be
@@ -134,7 +126,7 @@ class FusionFinder {
   /// Joins the sum `id` to the pass that `member` is of, if there is one over what it adds up.
   bool join_columns(ValueId id, ValueId member) {
     const Shape& added = program_.global_shape(program_.node(id).inputs[0]);
-    const int pass = unit_of_[member], sum = unit_of_[id];
+    const int pass = units_.unit_of(member), sum = units_.unit_of(id);
     if (!may_pass(member) || elements_[index(pass)].shape != added) return false;
     if (program_.node(member).phase != program_.node(id).phase) return false;
     if (!may_keep_columns(pass, added.back()) || reads(pass, id)) return false;
@@ -144,23 +136,22 @@ class FusionFinder {
   /// Joins a unit to a pass, over the elements of this. False where they cannot be joined.
   bool join_to_pass(int pass, int unit) {
     const PassElements elements = elements_[index(pass)];
-    const ValueId one = units_[index(pass)].front(), other = units_[index(unit)].front();
-    join_in_order(pass, unit);
-    if (unit_of_[one] != unit_of_[other]) return false;
-    elements_[index(unit_of_[one])] = elements;
+    const ValueId member = units_.nodes(pass).front();
+    if (!join_in_order(pass, unit)) return false;
+    elements_[index(units_.unit_of(member))] = elements;
     return true;
   }
 
   bool reads(int unit, ValueId id) const {
-    return std::ranges::any_of(units_[index(unit)], [&](ValueId node) {
+    return std::ranges::any_of(units_.nodes(unit), [&](ValueId node) {
       return std::ranges::find(before_[node], id) != before_[node].end();
     });
   }
 
-  /// As many more as that, in a pass.
+  /// Whether a pass may keep so many more sums of columns than it does.
   bool may_keep_columns(int pass, std::int64_t columns) const {
     if (columns < kShortestRow) return false;
-    for (const ValueId id : units_[index(pass)]) {
+    for (const ValueId id : units_.nodes(pass)) {
       if (is_column_sum(program_, id)) columns += program_.global_shape(id).back();
     }
     return columns <= target_.column_sums;
@@ -169,11 +160,11 @@ class FusionFinder {
   /// Joins products to the updates that alone read them, and sums of rows to these or others.
   void join_by_rows() {
     const ValueMap<int> reads = count_readers(program_);
-    std::vector<bool> taken(units_.size(), false);
+    std::vector<bool> taken(program_.nodes.size(), false);
     for (const ValueId id : program_.ids()) {
       const std::vector<ValueId>& by = readers_[id];
       if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
-      const int fusion = unit_of_[by.front()];
+      const int fusion = units_.unit_of(by.front());
       const bool sums = is_sum_by_rows(program_, id, target_);
       if (elements_[index(fusion)].adds_rows) continue;
       if (taken[index(fusion)] || !(sums || is_product_by_rows(program_, id, target_))) continue;
@@ -181,13 +172,11 @@ class FusionFinder {
         const Node& node = program_.node(reader);
         const bool in_turn =
             node.phase == Phase::kUpdate || (sums && node.phase == program_.node(id).phase);
-        return in_turn && unit_of_[reader] == fusion && is_fusible(program_, reader) &&
+        return in_turn && units_.unit_of(reader) == fusion && is_fusible(program_, reader) &&
                program_.type(reader) == program_.type(id);
       });
       if (!together) continue;
-      const int product = unit_of_[id];
-      join(product, fusion);
-      taken[index(fusion)] = unit_of_[id] == fusion;
+      taken[index(fusion)] = join(units_.unit_of(id), fusion);
     }
   }
 
@@ -204,7 +193,7 @@ class FusionFinder {
         known.push_back(id);
         continue;
       }
-      join_in_order(unit_of_[*found], unit_of_[id]);
+      join_in_order(units_.unit_of(*found), units_.unit_of(id));
     }
   }
 
@@ -220,7 +209,7 @@ class FusionFinder {
       const Attr* const same = other.attrs.find(entry.first);
       return same == nullptr || *same == entry.second;
     });
-    const std::vector<ValueId>& joined = units_[index(unit_of_[first])];
+    const std::vector<ValueId>& joined = units_.nodes(units_.unit_of(first));
     const bool is_twin = std::ranges::any_of(
         joined, [&](ValueId known) { return program_.node(known).op == other.op; });
     return reads_same && is_alike && !is_twin;
@@ -232,12 +221,12 @@ class FusionFinder {
     for (const Update& update : program_.updates) {
       const ValueId id = update.value;
       if (!is_number(program_, id) || before_[id].empty()) continue;
-      const int pass = unit_of_[before_[id].front()];
+      const int pass = units_.unit_of(before_[id].front());
       const bool is_alone = std::ranges::all_of(before_[id], [&](ValueId reader) {
-        return unit_of_[reader] == pass && may_pass(reader);
+        return units_.unit_of(reader) == pass && may_pass(reader);
       });
       if (is_alone && elements_[index(pass)].shape == program_.global_shape(id)) {
-        join_to_pass(pass, unit_of_[id]);
+        join_to_pass(pass, units_.unit_of(id));
       }
     }
   }
@@ -245,18 +234,24 @@ class FusionFinder {
   /// Joins passes over one element with each other, whatever they read.
   void join_single_elements() {
     std::vector<int> singles, joined;
-    std::ranges::copy_if(order_, std::back_inserter(singles),
-                         [&](int unit) { return is_single_element(units_[index(unit)]); });
+    std::ranges::copy_if(units_.order(), std::back_inserter(singles),
+                         [&](int unit) { return is_single_element(units_.nodes(unit)); });
     for (const int unit : singles) {
-      const auto open = std::ranges::find_if(
-          joined, [&](int other) { return may_join(other, unit) && may_meet(other, unit); });
-      if (open == joined.end()) {
-        joined.push_back(unit);
-      } else {
-        join_found(*open, unit);
-        *open = unit;
-      }
+      if (!join_one_of(joined, unit)) joined.push_back(unit);
     }
+  }
+
+  /// Joins a unit with the first of others for which that lets nothing wait, and puts it in the
+  /// place of this. False if there is none.
+  bool join_one_of(std::vector<int>& others, int unit) {
+    for (int& other : others) {
+      const auto pair = find_pair(other, unit);
+      if (!pair || units_.would_wait(*pair)) continue;
+      units_.join(*pair);
+      other = unit;
+      return true;
+    }
+    return false;
   }
 
   bool is_single_element(const std::vector<ValueId>& nodes) const {
@@ -266,100 +261,24 @@ class FusionFinder {
     });
   }
 
-  /// Whether of two units neither has to wait for what stands between them, of which the last
-  /// search has marked what the second one needs: that is nothing, or nothing there reads the
-  /// first.
-  bool may_meet(int first, int second) const {
-    return !needs_between(first, second) || !is_read_between(first, second);
-  }
-
-  std::span<const int> between(int first, int second) const {
-    const auto begin = index(position_[index(first)]) + 1;
-    return std::span(order_).subspan(begin, index(position_[index(second)]) - begin);
-  }
-
-  /// Whether the second needs something there, as the last search has marked it.
-  bool needs_between(int first, int second) const {
-    return std::ranges::any_of(between(first, second),
-                               [&](int unit) { return seen_[index(unit)] == search_; });
-  }
-
-  /// Whether something there has to wait for the first.
-  bool is_read_between(int first, int second) const {
-    return std::ranges::any_of(between(first, second), [&](int unit) {
-      return std::ranges::any_of(units_[index(unit)], [&](ValueId id) {
-        return std::ranges::any_of(before_[id],
-                                   [&](ValueId before) { return unit_of_[before] == first; });
-      });
-    });
-  }
-
-  /// Joins unit `first` to `second`, which is behind it and may read it, unless another unit stands
-  /// between.
-  void join(int first, int second) {
-    if (may_join(first, second)) join_found(first, second);
+  /// Joins unit `first` to `second`, which is behind it and may read it. Whether they are one then.
+  bool join(int first, int second) {
+    if (first == second) return true;
+    const auto pair = find_pair(first, second);
+    if (pair) units_.join(*pair);
+    return pair.has_value();
   }
 
   /// The same, whichever stands first.
-  void join_in_order(int one, int other) {
-    const bool is_before = position_[index(one)] < position_[index(other)];
-    is_before ? join(one, other) : join(other, one);
+  bool join_in_order(int one, int other) {
+    return units_.is_before(one, other) ? join(one, other) : join(other, one);
   }
 
-  bool may_join(int first, int second) {
-    if (first == second) return false;
-    const std::size_t nodes = units_[index(first)].size() + units_[index(second)].size();
-    return nodes <= static_cast<std::size_t>(target_.longest_fusion) && find_needed(first, second);
-  }
-
-  /// Joins two units that may_join() was asked for last.
-  void join_found(int first, int second) {
-    reorder(first, second);
-    std::vector<ValueId>& joined = units_[index(second)];
-    for (const ValueId id : units_[index(first)]) {
-      unit_of_[id] = second;
-      joined.push_back(id);
-    }
-    units_[index(first)].clear();
-    std::sort(joined.begin(), joined.end());
-  }
-
-  /// Marks the units behind `first` that `second` needs; false if one of them needs `first`.
-  bool find_needed(int first, int second) {
-    ++search_;
-    std::vector<int> open{second};
-    while (!open.empty()) {
-      const int unit = open.back();
-      open.pop_back();
-      for (const ValueId id : units_[index(unit)]) {
-        for (const ValueId before : before_[id]) {
-          const int other = unit_of_[before];
-          if (other == first && unit != second) return false;
-          const bool is_between = position_[index(other)] > position_[index(first)];
-          if (!is_between || other == unit || seen_[index(other)] == search_) continue;
-          seen_[index(other)] = search_;
-          open.push_back(other);
-        }
-      }
-    }
-    return true;
-  }
-
-  /// Puts the two beside each other. Where nothing between them waits for `first`, that comes to
-  /// `second`, and all else stays in its turn: updates, which free gradients, among it. Else from
-  /// the place of `first` on stand what `second` needs, the two, the others.
-  void reorder(int first, int second) {
-    const auto begin = order_.begin() + position_[index(first)];
-    const auto end = order_.begin() + position_[index(second)] + 1;
-    const bool first_comes = needs_between(first, second) && !is_read_between(first, second);
-    const auto place = [&](int unit) {
-      if (unit == first || unit == second) return unit == first ? 1 : 2;
-      return first_comes || seen_[index(unit)] == search_ ? 0 : 3;
-    };
-    std::stable_sort(begin, end, [&](int a, int b) { return place(a) < place(b); });
-    for (auto unit = begin; unit != end; ++unit) {
-      position_[index(*unit)] = static_cast<int>(unit - order_.begin());
-    }
+  /// Two units that can be one, of no more nodes than the target takes.
+  std::optional<UnitOrder::Pair> find_pair(int first, int second) const {
+    const std::size_t nodes = units_.nodes(first).size() + units_.nodes(second).size();
+    if (nodes > static_cast<std::size_t>(target_.longest_fusion)) return std::nullopt;
+    return units_.find_pair(first, second);
   }
 
   const Graph& program_;
@@ -367,13 +286,8 @@ class FusionFinder {
   ValueMap<std::vector<ValueId>> before_;   ///< nodes that must run before each
   ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each
   ValueMap<bool> is_output_;
-  std::vector<std::vector<ValueId>> units_;  ///< an empty one has joined another
-  std::vector<PassElements> elements_;       ///< of each unit
-  ValueMap<int> unit_of_;                    ///< of each node
-  std::vector<int> order_;
-  std::vector<int> position_;  ///< of each unit in the order
-  std::vector<int> seen_;      ///< number of the search that last met a unit
-  int search_ = 0;
+  UnitOrder units_;
+  std::vector<PassElements> elements_;  ///< of each unit
 };
 
 }  // namespace

@@ -13,20 +13,25 @@ struct Fused {
   ValueMap<int> fusion;  ///< of each node; nodes of the same number follow each other
 };
 
-/// Joins elementwise nodes (graph/fusible.h) with those that they read, where both have the same
-/// shape, are of the same phase, and nothing between them needs one and is needed by the other.
-/// Sums of rows that are no longer than the target takes join what they add up, and with them what
-/// is made of them, for a row or for each of its elements. A product of two matrices, large beside
-/// a cache of the target, joins the update that alone reads it, if the second matrix is small: a
-/// gradient is used as its rows are computed. So does, whatever it reads, the gradient of a table,
-/// or it joins the sum with another gradient of this. Neither does where the target has no cache.
-/// Where the target names ops that it computes together ("a+b" among its kernels), nodes of these
-/// that read the same, but for the last operands of one, and do not differ in attributes are
-/// joined, of whatever phase: the later ones are computed early. Where launching costs something
-/// (Target::launch_bytes), constants that variables take anew join the pass that alone reads the
-/// old value, and passes over one element, and constants of one that are outputs, join each other,
-/// unless one of them would wait for what another needs. Passes take in the constants that
-/// they read (plan/pass_constants.h).
+/// Finds the nodes that are computed together. Two are, unless a node between them needs one and is
+/// needed by the other:
+/// - An elementwise node (graph/fusible.h) and one that it reads, of the same shape and phase. This
+///   is a pass. Sums of its rows belong to it, too, if rows are no longer than the target takes,
+///   and what is made of these sums for a row or for each of its elements.
+/// - A sum of columns and a pass over what it adds up, where the target keeps such sums.
+/// - An update and the product of two matrices that it alone reads, if the product is large beside
+///   a cache of the target, and the second matrix small: a gradient is used as its rows are
+///   computed. Where the target has no cache, this one and the next are not done.
+/// - The gradient of a table and what alone reads it: the update, or the sum with another gradient
+///   of this table.
+/// - Ops that the target computes together ("a+b" among its kernels), where they read the same, but
+///   for the last operands of one, and do not differ in attributes. Of different phases, too: the
+///   later ones are computed early.
+/// - Where launching costs something (Target::launch_bytes), a pass that alone reads the old value
+///   of a variable and the constant that the variable takes anew.
+/// - Where launching costs something, passes over one element, and constants of one that are
+///   outputs, whatever they read, unless one of them would wait for what another needs.
+/// At the end passes take in the constants that they read (plan/pass_constants.h).
 Fused find_fusion_groups(Graph program, const Target& target);
 
 }  // namespace meshwork
