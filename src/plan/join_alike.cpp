@@ -29,6 +29,8 @@ class Joining {
         block_(plan.program.nodes.size()),
         bytes_(plan.program.nodes.size(), 0),
         unread_(plan.program.nodes.size(), 0),
+        waiting_(plan.program.nodes.size(), 0),
+        is_held_(plan.program.nodes.size(), false),
         is_updated_(plan.program.nodes.size(), false) {
     find_blocks();
     for (const Instruction& instruction : plan.instructions) {
@@ -69,7 +71,7 @@ class Joining {
     const bool is_pass = forms_.is_pass(instruction);
     if (!is_pass) emit(needed_by(instruction));
     if (takes_memory(instruction)) emit_what_holds_much();
-    for (const ValueId block : blocks_read_by(instruction)) --unread_[block];
+    count_read(instruction);
     if (is_pass) return wait(std::move(instruction));
     number_[number] = static_cast<int>(plan_.instructions.size());
     plan_.instructions.push_back(std::move(instruction));
@@ -84,7 +86,7 @@ class Joining {
     std::set<int> alone;
     add(number, alone);
     if (alone.empty() || needed_by(instruction) != alone) return false;
-    for (const ValueId block : blocks_read_by(instruction)) --unread_[block];
+    count_read(instruction);
     waits_in_[id] = number;
     open_.at(number).views.push_back(std::move(instruction));
     return true;
@@ -102,7 +104,7 @@ class Joining {
     }
     if (open == open_.end()) open = open_.emplace(batches_++, Batch{form}).first;
     open->second.needed.merge(needed);
-    for (const ValueId id : pass.nodes) waits_in_[id] = open->first;
+    set_waiting(pass, open->first);
     open->second.passes.push_back(std::move(pass));
   }
 
@@ -136,8 +138,8 @@ class Joining {
     Instruction joined{.nodes = {}, .passes = static_cast<int>(batch.passes.size())};
     for (const Instruction& pass : batch.passes) {
       joined.nodes.insert(joined.nodes.end(), pass.nodes.begin(), pass.nodes.end());
+      set_waiting(pass, kNone);
     }
-    for (const ValueId id : joined.nodes) waits_in_[id] = kNone;
     plan_.instructions.push_back(std::move(joined));
     for (Instruction& view : batch.views) {
       waits_in_[view.nodes.front()] = kNone;
@@ -210,26 +212,48 @@ class Joining {
   }
 
   void emit_what_holds_much() {
-    const auto bytes_of = [&](const auto& entry) { return held_bytes({&entry.second}); };
-    for (;;) {
-      std::vector<const Batch*> all;
-      for (const auto& entry : open_) all.push_back(&entry.second);
-      if (held_bytes(all) <= target_.launch_bytes) return;
+    const auto bytes_of = [&](const auto& entry) { return held_bytes(entry.second); };
+    while (held_bytes_ > target_.launch_bytes) {
       emit({std::ranges::max_element(open_, {}, bytes_of)->first});
     }
   }
 
-  /// What is there, and kept for nothing but passes that wait.
-  std::int64_t held_bytes(const std::vector<const Batch*>& batches) const {
-    std::set<ValueId> held;
-    for (const Batch* batch : batches) {
-      for (const Instruction& pass : batch->passes) held.merge(blocks_read_by(pass));
-    }
+  /// What is kept for nothing but passes that wait, those of this batch among them.
+  std::int64_t held_bytes(const Batch& batch) const {
+    std::set<ValueId> read;
+    for (const Instruction& pass : batch.passes) read.merge(blocks_read_by(pass));
     std::int64_t bytes = 0;
-    for (const ValueId block : held) {
-      if (unread_[block] == 0 && waits_in_[block] == kNone) bytes += target_.aligned(bytes_[block]);
+    for (const ValueId block : read) {
+      if (is_held_[block]) bytes += target_.aligned(bytes_[block]);
     }
     return bytes;
+  }
+
+  void count_read(const Instruction& instruction) {
+    for (const ValueId block : blocks_read_by(instruction)) {
+      --unread_[block];
+      count_held(block);
+    }
+  }
+
+  /// A pass waits in the batch of this number; kNone: no longer.
+  void set_waiting(const Instruction& pass, int number) {
+    for (const ValueId block : blocks_read_by(pass)) {
+      waiting_[block] += number == kNone ? -1 : 1;
+      count_held(block);
+    }
+    for (const ValueId id : pass.nodes) {
+      waits_in_[id] = number;
+      count_held(id);
+    }
+  }
+
+  /// Counts a block, if it is there, and kept for nothing but passes that wait.
+  void count_held(ValueId block) {
+    const bool is_held = waiting_[block] > 0 && unread_[block] == 0 && waits_in_[block] == kNone;
+    if (is_held == is_held_[block]) return;
+    is_held_[block] = is_held;
+    held_bytes_ += (is_held ? 1 : -1) * target_.aligned(bytes_[block]);
   }
 
   /// Whether something that it gives is read, and is no new value of a variable, which stands where
@@ -249,6 +273,9 @@ class Joining {
   ValueMap<ValueId> block_;
   ValueMap<std::int64_t> bytes_;  ///< of blocks that are freed
   ValueMap<int> unread_;          ///< instructions to come, and names, that read a block
+  ValueMap<int> waiting_;         ///< passes that wait and read a block
+  ValueMap<bool> is_held_;        ///< blocks that are kept for nothing but these
+  std::int64_t held_bytes_ = 0;   ///< of all such blocks
   ValueMap<bool> is_updated_;     ///< the new value of a variable
   std::map<int, Batch> open_;     ///< by number
   int batches_ = 0;

@@ -92,17 +92,22 @@ Graph with_overwrite_edges(Graph program);
 /// by side, and then all that is small and made of variables alone.
 Graph arranged(Graph program, const Target& target);
 
-/// Order of execution: program order, but for collectives and what waits for them. A collective
-/// starts when its operand is there, and what control edges name, and finishes before its first
-/// reader. All-reduces of what the target calls small that can start before any of their results is
-/// read go together. Those on which no other collective depends (gradients, loss, metrics), or
-/// collectives of updates alone, fill buckets, in the order in which their operands are computed;
-/// what depends on a bucket (its updates) follows when the next bucket has started, or everything
-/// else is done; what is gathered of that starts as soon as it is there or, where launching costs
-/// something, with so many others that they fill a bucket. Weights that lie in parts are gathered
-/// as far ahead as the target says (plan/ahead.h). Nodes that follow each other with the same
-/// number in `fusion` are one instruction; empty: none are. Numbers the events that order the two
-/// streams: see Instruction.
+/// Orders the program into instructions and numbers the events that order the two streams (see
+/// Instruction). Nodes that follow each other with the same number in `fusion` are one instruction;
+/// empty: each node is one by itself. All stand in program order, but for collectives and what
+/// waits for them:
+/// - A collective starts as soon as its operand is there, and what control edges name; it finishes
+///   before its first reader.
+/// - All-reduces of what the target calls small start together, if all can before any of their
+///   results is read.
+/// - All-reduces for which no collective waits, or those of updates alone (gradients, loss,
+///   metrics), fill buckets (Target::bucket) in the order in which their operands are computed. A
+///   bucket is one collective.
+/// - What depends on a bucket, such as updates, is computed while the next bucket is under way, or
+///   when everything else is done.
+/// - Gathers of what is computed so, such as updated weights, start at once; where launching costs
+///   something, when there are so many that they fill a bucket.
+/// - Gathers of weights that lie in parts start as far ahead as the target says (plan/ahead.h).
 void schedule(Plan& plan, const Target& target, const ValueMap<int>& fusion = {});
 
 /// Makes a stack of products of one form, of which the target computes a stack at once, where the
