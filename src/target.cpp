@@ -2,28 +2,49 @@
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <string_view>
 
 #include "base/join.h"
 
 namespace meshwork {
+namespace {
+
+std::string words(const auto& names) {
+  return join(std::vector<std::string>(names.begin(), names.end()), " ");
+}
+
+}  // namespace
 
 std::string to_string(const Target& target) {
-  const std::vector<std::string> fusions(target.fusions.begin(), target.fusions.end());
-  const std::vector<std::string> kernels(target.kernels.begin(), target.kernels.end());
-  return fmt::format(
-      "{}: alignment {}, cache {}, fusions of {}, rows of {}, sums of {} columns, launch {}, "
-      "copies {}, "
-      "halves from {}, products of lines of {} from {} up to {}, {} times as fast in 16 bits, "
-      "light {}, "
-      "{} operations per byte, TensorFloat-32 {}, NCCL {}, small {}, buckets {}, ahead {}, fusions "
-      "{}, "
-      "kernels {}\n",
-      target.name, target.alignment, target.cache, target.longest_fusion, target.longest_row,
-      target.column_sums, target.launch_bytes, target.small_copy, target.split_work,
-      target.product_line, target.padded_work, target.memory_line, target.narrow_speed,
-      target.light_flops, target.flops_per_byte, target.tensor_float32, target.nccl,
-      target.small_message, target.bucket, target.prefetch, join(fusions, " "), join(kernels, " "));
+  std::string text = target.name;
+  const auto add = [&](std::string_view field, const auto& value) {
+    text += fmt::format(", {} {}", field, value);
+  };
+  add("alignment", target.alignment);
+  add("cache", target.cache);
+  add("longest fusion", target.longest_fusion);
+  add("longest row", target.longest_row);
+  add("column sums", target.column_sums);
+  add("launch bytes", target.launch_bytes);
+  add("small copy", target.small_copy);
+  add("split work", target.split_work);
+  add("product line", target.product_line);
+  add("padded work", target.padded_work);
+  add("memory line", target.memory_line);
+  add("narrow speed", target.narrow_speed);
+  add("light flops", target.light_flops);
+  add("flops per byte", target.flops_per_byte);
+  add("TensorFloat-32", target.tensor_float32);
+  add("NCCL", target.nccl);
+  add("small message", target.small_message);
+  add("bucket", target.bucket);
+  add("prefetch", target.prefetch);
+  add("fusions", words(target.fusions));
+  add("kernels", words(target.kernels));
+  for (const std::vector<std::string>& ops : target.siblings) add("siblings", join(ops, " "));
+  add("several at once", words(target.several_at_once));
+  add("stacked", words(target.stacked));
+  return text + "\n";
 }
 
 }  // namespace meshwork

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace meshwork {
 
@@ -39,11 +40,14 @@ struct Target {
   std::int64_t small_message = 0;  ///< bytes: up to here the call costs more than the bytes
   std::int64_t bucket = 0;         ///< bytes of a collective that fills the links
   std::int64_t prefetch = 0;  ///< bytes of weights to gather before they are read; 0: then alone
-  std::set<std::string> fusions;  ///< names of those that pay
-  /// Names of the ops that it can compute; "a+b": of those that it computes together for less where
-  /// they read the same, "a+a": of one of which it computes several at once, whatever they read,
-  /// "a[]": of one that it computes for a stack of operands at once.
-  std::set<std::string, std::less<>> kernels;
+  std::set<std::string> fusions = {};  ///< names of those that pay
+
+  using Ops = std::set<std::string, std::less<>>;  ///< by name
+  Ops kernels = {};                                ///< that it can compute
+  /// Each list: ops that one kernel computes for less than each alone, where they read the same.
+  std::set<std::vector<std::string>> siblings = {};
+  Ops several_at_once = {};  ///< of which it computes several nodes at once, whatever they read
+  Ops stacked = {};          ///< that it computes for a stack of operands at once
 
   /// Bytes that a value of so many takes with what aligns the next one.
   std::int64_t aligned(std::int64_t bytes) const {

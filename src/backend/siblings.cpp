@@ -1,18 +1,27 @@
 #include "backend/siblings.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace meshwork {
 
-std::size_t place_of(std::string_view op, std::string_view ops) {
-  std::size_t place = 0;
-  while (place < count_ops(ops) && op_at(ops, place) != op) ++place;
-  return place;
+std::span<const std::string_view> ops_of(const SiblingOps& ops) {
+  return {ops.begin(), std::ranges::find(ops, std::string_view())};
 }
 
-bool are_of(const FusionGroup& group, std::string_view ops) {
+std::vector<std::string> names_of(const SiblingOps& ops) {
+  const auto named = ops_of(ops);
+  return {named.begin(), named.end()};
+}
+
+std::size_t place_of(std::string_view op, std::span<const std::string_view> ops) {
+  return static_cast<std::size_t>(std::ranges::find(ops, op) - ops.begin());
+}
+
+bool are_of(const FusionGroup& group, std::span<const std::string_view> ops) {
   return std::ranges::all_of(group.members, [&](const FusionGroup::Member& member) {
-    return place_of(member.op, ops) < count_ops(ops);
+    return std::ranges::find(ops, member.op) != ops.end();
   });
 }
 

@@ -45,9 +45,7 @@ class FusionFinder {
     join_passes();
     if (target_.column_sums > 0) join_column_sums();
     if (near_bytes(target_) > 0) join_by_rows();
-    for (const std::string& kernel : target_.kernels) {
-      if (kernel.find('+') != std::string::npos) join_siblings("+" + kernel + "+");
-    }
+    for (const std::vector<std::string>& ops : target_.siblings) join_siblings(ops);
     if (target_.launch_bytes > 0) {
       join_new_constants();
       join_single_elements();
@@ -180,12 +178,12 @@ class FusionFinder {
     }
   }
 
-  /// Joins nodes of different ops of `names` ("+a+b+") that read the same.
-  void join_siblings(const std::string& names) {
+  /// Joins nodes of different ops among these that read the same.
+  void join_siblings(const std::vector<std::string>& ops) {
     std::map<ValueId, std::vector<ValueId>> by_operand;
     for (const ValueId id : program_.ids()) {
       const Node& node = program_.node(id);
-      if (names.find("+" + std::string(node.op->name) + "+") == std::string::npos) continue;
+      if (std::ranges::find(ops, node.op->name) == ops.end()) continue;
       std::vector<ValueId>& known = by_operand[node.inputs.front()];
       const auto found =
           std::ranges::find_if(known, [&](ValueId other) { return are_siblings(other, id); });

@@ -24,9 +24,9 @@ struct Fused {
 ///   computed. Where the target has no cache, this one and the next are not done.
 /// - The gradient of a table and what alone reads it: the update, or the sum with another gradient
 ///   of this table.
-/// - Ops that the target computes together ("a+b" among its kernels), where they read the same, but
-///   for the last operands of one, and do not differ in attributes. Of different phases, too: the
-///   later ones are computed early.
+/// - Ops that the target computes together (Target::siblings), where they read the same, but for
+///   the last operands of one, and do not differ in attributes. Of different phases, too: the later
+///   ones are computed early.
 /// - Where launching costs something (Target::launch_bytes), a pass that alone reads the old value
 ///   of a variable and the constant that the variable takes anew.
 /// - Where launching costs something, passes over one element, and constants of one that are

@@ -42,8 +42,8 @@ PassForms::PassForms(const Graph& program, const Target& target)
 }
 
 bool PassForms::is_beside_others(const Instruction& instruction) const {
-  const std::string_view op = program_.node(instruction.nodes.front()).op->name;
-  return instruction.nodes.size() == 1 && target_.kernels.contains(fmt::format("{0}+{0}", op));
+  return instruction.nodes.size() == 1 &&
+         target_.several_at_once.contains(program_.node(instruction.nodes.front()).op->name);
 }
 
 bool PassForms::is_pass(const Instruction& instruction) const {

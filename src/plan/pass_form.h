@@ -13,7 +13,7 @@ class PassForms {
   PassForms(const Graph& program, const Target& target);
 
   /// Whether an instruction is an elementwise pass alone, or a node of an op of which the target
-  /// computes several at once ("a+a" among its kernels).
+  /// computes several at once (Target::several_at_once).
   bool is_pass(const Instruction& instruction) const;
 
   /// A pass as a text without shapes and numbers: ops, attributes and dtypes, along which

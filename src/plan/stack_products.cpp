@@ -54,8 +54,7 @@ class Stacking {
   bool is_stackable(const Instruction& instruction) const {
     if (instruction.kind != Instruction::Kind::kKernel || instruction.nodes.size() != 1)
       return false;
-    const std::string_view op = program_.node(instruction.nodes.front()).op->name;
-    return target_.kernels.contains(fmt::format("{}[]", op));
+    return target_.stacked.contains(program_.node(instruction.nodes.front()).op->name);
   }
 
   /// What products of a stack have in common: all but their operands.

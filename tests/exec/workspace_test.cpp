@@ -37,7 +37,7 @@ Target absent_target() {
           .alignment = kAlignment,
           .launch_bytes = std::int64_t{1} << 20U,
           .fusions = {"horizontal"},
-          .kernels = {"reduce_sum+reduce_sum"}};
+          .several_at_once = {"reduce_sum"}};
 }
 
 const char* const kText = R"(

@@ -56,7 +56,7 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
     }
     if (seed % 2 == 0) {
       job.target.fusions.insert("stacks");
-      job.target.kernels.insert({"einsum[]", "einsum_bias[]"});
+      job.target.stacked.insert({"einsum", "einsum_bias"});
     }
     for (const ProgramKind kind : {ProgramKind::kInitialize, ProgramKind::kTrain,
                                    ProgramKind::kEvaluate, ProgramKind::kPredict}) {

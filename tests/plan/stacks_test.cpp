@@ -20,7 +20,7 @@ namespace {
 Target stacking_target() {
   Target target = cpu_target(1);
   target.cache = 0;  // products stand alone
-  target.kernels.insert({"einsum[]", "einsum_bias[]"});
+  target.stacked.insert({"einsum", "einsum_bias"});
   target.fusions.insert({"stacks", "horizontal"});
   target.launch_bytes = 1 << 20U;
   return target;

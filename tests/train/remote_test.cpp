@@ -163,7 +163,7 @@ TEST_CASE("passes side by side, and weights gathered ahead, give the same bits i
         target.small_copy = seed % 3 == 0 ? 0 : 1 << 14;
         target.prefetch = seed % 5 * 1000;
         target.fusions.insert({"horizontal", "small_gathers", "small_scatters", "stacks"});
-        target.kernels.insert({"einsum[]", "einsum_bias[]"});
+        target.stacked.insert({"einsum", "einsum_bias"});
       };
       CHECK(train(text, options).digest == apart.digest);
       options.make_device = remote_devices(seed);

@@ -65,7 +65,6 @@ Target target_of(int threads, const KernelLists& lists) {
       .fusions = {"attention_blocks", "elementwise", "crossentropy", "early_parts",
                   "fold_constants", "join_parts", "overlap_halo", "recompute", "split_k",
                   "sum_of_squares", "wide_passes", "wide_results"},
-      .kernels = {},
   };
   for (const auto& list : lists) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
@@ -121,8 +120,9 @@ class FastCpuBackend final : public CpuBackend {
 
 Target cpu_target(int threads) {
   Target target = target_of(threads, fast_kernels());
-  for (const cpu::SiblingKernel& kernel : cpu::sibling_kernels())
-    target.kernels.emplace(kernel.ops);
+  for (const cpu::SiblingKernel& kernel : cpu::sibling_kernels()) {
+    target.siblings.insert(names_of(kernel.ops));
+  }
   return target;
 }
 

@@ -7,10 +7,11 @@
 namespace meshwork::cpu {
 namespace {
 
-constexpr SiblingKernel kForward{"attention+attention_log_sum", attention_forward,
-                                 attention_forward_workspace};
+constexpr SiblingKernel kForward{
+    {"attention", "attention_log_sum"}, attention_forward, attention_forward_workspace};
 constexpr SiblingKernel kGradients{
-    "attention_query_gradient+attention_key_gradient+attention_value_gradient", attention_gradients,
+    {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
+    attention_gradients,
     attention_gradients_workspace};
 
 }  // namespace

@@ -5,7 +5,7 @@ namespace {
 
 const SiblingKernel* find(const FusionGroup& group) {
   for (const SiblingKernel& kernel : sibling_kernels()) {
-    if (are_of(group, kernel.ops)) return &kernel;
+    if (are_of(group, ops_of(kernel.ops))) return &kernel;
   }
   return nullptr;
 }
@@ -15,7 +15,7 @@ SiblingArgs args_of(const FusionGroup& group, const SiblingKernel& kernel) {
                    .outputs = {},
                    .attrs = group.members.front().attrs,
                    .workspace = group.workspace};
-  args.outputs.resize(count_ops(kernel.ops));
+  args.outputs.resize(ops_of(kernel.ops).size());
   for (const FusionGroup::Member& member : group.members) {
     // Whether it is read is known when there is memory.
     const bool is_asked_for = member.is_read || group.workspace == nullptr;
@@ -26,10 +26,10 @@ SiblingArgs args_of(const FusionGroup& group, const SiblingKernel& kernel) {
 
 }  // namespace
 
-SiblingArgs alone(const KernelArgs& args, std::string_view ops, std::size_t place) {
+SiblingArgs alone(const KernelArgs& args, const SiblingKernel& kernel, std::size_t place) {
   SiblingArgs result{
       .inputs = args.inputs, .outputs = {}, .attrs = args.attrs, .workspace = args.workspace};
-  result.outputs.resize(count_ops(ops));
+  result.outputs.resize(ops_of(kernel.ops).size());
   result.outputs.at(place) = args.output;
   return result;
 }

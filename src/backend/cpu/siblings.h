@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,7 +22,7 @@ struct SiblingArgs {
 /// A kernel of several ops, in a list like those of KernelDef. Of what is asked for it gives the
 /// same bits, whatever else is.
 struct SiblingKernel {
-  std::string_view ops;  ///< joined by '+'
+  SiblingOps ops;
   Launch (*bind)(const SiblingArgs& args);
   std::int64_t (*workspace)(const SiblingArgs& args);
 };
@@ -33,15 +34,14 @@ Launch bind_siblings(const FusionGroup& group);
 std::int64_t siblings_workspace(const FusionGroup& group);
 
 /// The arguments of a node that is computed alone, the one at a place.
-SiblingArgs alone(const KernelArgs& args, std::string_view ops, std::size_t place);
+SiblingArgs alone(const KernelArgs& args, const SiblingKernel& kernel, std::size_t place);
 
 /// The entry of a list of kernels for the op at a place of a kernel of several.
 template <const SiblingKernel& kKernel, std::size_t kPlace>
 constexpr KernelDef sibling() {
-  return {
-      op_at(kKernel.ops, kPlace),
-      [](const KernelArgs& args) { return kKernel.bind(alone(args, kKernel.ops, kPlace)); },
-      [](const KernelArgs& args) { return kKernel.workspace(alone(args, kKernel.ops, kPlace)); }};
+  return {kKernel.ops[kPlace],
+          [](const KernelArgs& args) { return kKernel.bind(alone(args, kKernel, kPlace)); },
+          [](const KernelArgs& args) { return kKernel.workspace(alone(args, kKernel, kPlace)); }};
 }
 
 }  // namespace meshwork::cpu

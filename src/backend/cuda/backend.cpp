@@ -118,20 +118,15 @@ Target cuda_target() {
                   "crossentropy", "early_parts", "einsum_bias", "fold_constants", "horizontal",
                   "join_parts", "pad_classes", "recompute", "scaled_sum", "small_gathers",
                   "small_scatters", "stacks", "sum_of_squares", "wide_passes", "wide_results"},
-      .kernels = {},
   };
   for (const KernelList& list : kernel_lists()) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);
   }
   for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
-    target.kernels.insert(siblings.ops.begin(), siblings.ops.end());
+    target.siblings.insert(siblings.ops.begin(), siblings.ops.end());
   }
-  for (const std::string_view op : cuda::sums_beside_others()) {
-    target.kernels.emplace(fmt::format("{0}+{0}", op));
-  }
-  for (const std::string_view op : cuda::stacked_ops()) {
-    target.kernels.emplace(fmt::format("{}[]", op));
-  }
+  for (const std::string_view op : cuda::sums_beside_others()) target.several_at_once.emplace(op);
+  for (const std::string_view op : cuda::stacked_ops()) target.stacked.emplace(op);
   return target;
 }
 

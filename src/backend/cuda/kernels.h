@@ -43,11 +43,11 @@ std::optional<Launch> bind_stack(std::span<const FusionGroup> groups, const Targ
 std::optional<std::int64_t> stack_workspace(std::span<const FusionGroup> groups,
                                             const Target& target);
 
-/// Ops that are computed together where they read the same operands, those of each kernel joined by
-/// '+'; the kernel of a group of such ops, and the bytes of its scratch, nothing if it is of
+/// Ops that are computed together where they read the same operands, those of each kernel in a
+/// list; the kernel of a group of such ops, and the bytes of its scratch, nothing if it is of
 /// others.
 struct SiblingKernels {
-  std::vector<std::string> ops;
+  std::vector<std::vector<std::string>> ops;
   std::optional<Launch> (*bind)(const FusionGroup& group, CudaStream& stream);
   std::optional<std::int64_t> (*workspace)(const FusionGroup& group);
 };

@@ -30,7 +30,7 @@ std::int64_t gradients_workspace(const Request& request) {
 
 /// Ops that read the same operands, and what computes those that are asked for.
 struct Siblings {
-  std::string_view ops;  ///< joined by '+'
+  SiblingOps ops;
   Launch (*bind)(const Request& request);
   std::int64_t (*workspace)(const Request& request);
 };
@@ -49,16 +49,17 @@ Launch gradients(const Request& request) {
   return in_turn(std::move(launches));
 }
 
-constexpr Siblings kForward{"attention+attention_log_sum", forward, forward_workspace};
+constexpr Siblings kForward{{"attention", "attention_log_sum"}, forward, forward_workspace};
 constexpr Siblings kGradients{
-    "attention_query_gradient+attention_key_gradient+attention_value_gradient", gradients,
+    {"attention_query_gradient", "attention_key_gradient", "attention_value_gradient"},
+    gradients,
     gradients_workspace};
 constexpr std::array kAll{kForward, kGradients};
 
 /// Those that a group is of; null if it is of others.
 const Siblings* find(const FusionGroup& group) {
   for (const Siblings& siblings : kAll) {
-    if (are_of(group, siblings.ops)) return &siblings;
+    if (are_of(group, ops_of(siblings.ops))) return &siblings;
   }
   return nullptr;
 }
@@ -66,7 +67,7 @@ const Siblings* find(const FusionGroup& group) {
 /// But for places in memory and the stream.
 Request request_of(const Siblings& siblings, const FusionGroup& group) {
   Request request{.inputs = operands_of_all(group),
-                  .asked = std::vector<bool>(count_ops(siblings.ops)),
+                  .asked = std::vector<bool>(ops_of(siblings.ops).size()),
                   .outputs = {},
                   .attrs = group.members.front().attrs,
                   .workspace = group.workspace};
@@ -79,7 +80,7 @@ Request request_of(const Siblings& siblings, const FusionGroup& group) {
 /// Of one of them alone.
 Request request_of(const Siblings& siblings, std::size_t place, const KernelArgs& args) {
   Request request{.inputs = args.inputs,
-                  .asked = std::vector<bool>(count_ops(siblings.ops)),
+                  .asked = std::vector<bool>(ops_of(siblings.ops).size()),
                   .outputs = {},
                   .attrs = args.attrs,
                   .workspace = args.workspace};
@@ -91,7 +92,7 @@ template <const Siblings& kSiblings, std::size_t kPlace>
 Launch alone(const KernelArgs& args) {
   Request request = request_of(kSiblings, kPlace, args);
   request.stream = &stream_of(args);
-  request.outputs.resize(count_ops(kSiblings.ops));
+  request.outputs.resize(ops_of(kSiblings.ops).size());
   request.outputs[kPlace] = args.output.data;
   return kSiblings.bind(request);
 }
@@ -101,8 +102,13 @@ std::int64_t workspace_alone(const KernelArgs& args) {
 }
 template <const Siblings& kSiblings, std::size_t kPlace>
 constexpr KernelDef one_of() {
-  return {op_at(kSiblings.ops, kPlace), alone<kSiblings, kPlace>,
-          workspace_alone<kSiblings, kPlace>};
+  return {kSiblings.ops[kPlace], alone<kSiblings, kPlace>, workspace_alone<kSiblings, kPlace>};
+}
+
+std::vector<std::vector<std::string>> sibling_ops() {
+  std::vector<std::vector<std::string>> names;
+  for (const Siblings& siblings : kAll) names.push_back(names_of(siblings.ops));
+  return names;
 }
 
 std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream) {
@@ -110,7 +116,7 @@ std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream
   if (siblings == nullptr) return std::nullopt;
   Request request = request_of(*siblings, group);
   request.stream = &stream;
-  request.outputs.resize(count_ops(siblings->ops));
+  request.outputs.resize(ops_of(siblings->ops).size());
   for (const FusionGroup::Member& member : group.members) {
     if (member.is_read) request.outputs.at(place_of(member.op, siblings->ops)) = member.output.data;
   }
@@ -137,9 +143,6 @@ std::span<const KernelDef> attention_kernels() {
   return list;
 }
 
-SiblingKernels attention_siblings() {
-  return {
-      {std::string(kForward.ops), std::string(kGradients.ops)}, bind_siblings, siblings_workspace};
-}
+SiblingKernels attention_siblings() { return {sibling_ops(), bind_siblings, siblings_workspace}; }
 
 }  // namespace meshwork::cuda

@@ -108,7 +108,8 @@ Launch bind(const Request& request, const KernelArgs& args) {
 }
 
 constexpr std::string_view kLoss = "crossentropy", kGradient = "crossentropy_gradient",
-                           kPlace = "argmax", kOps = "argmax+crossentropy+crossentropy_gradient";
+                           kPlace = "argmax";
+constexpr std::array kOps{kPlace, kLoss, kGradient};
 
 /// Adds what a node asks for.
 void add(std::string_view op, const KernelArgs& args, Request& request) {
@@ -171,7 +172,8 @@ Launch crossentropy(const KernelArgs& args) { return bind_alone(kLoss, args); }
 Launch crossentropy_gradient(const KernelArgs& args) { return bind_alone(kGradient, args); }
 
 SiblingKernels crossentropy_siblings() {
-  return {{std::string(kOps)}, bind_group, workspace_of_group};
+  const std::vector<std::string> ops(kOps.begin(), kOps.end());
+  return {{ops}, bind_group, workspace_of_group};
 }
 
 }  // namespace meshwork::cuda
