@@ -4,7 +4,7 @@ namespace meshwork::cli {
 
 std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
   auto arguments = std::make_shared<ConfigArguments>();
-  options.add({"CONFIG", "the configuration, a YAML file", ""}, arguments->file);
+  options.add({"CONFIG", "the configuration, a YAML file", "CONFIG"}, arguments->file);
   options.add({"key=value",
                "changes to it: fit.epochs=3 model.layers.d1.units=300 (null removes a key)", ""},
               arguments->overrides.assignments);

@@ -43,7 +43,7 @@ std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
   options.add({.name = "--dump",
                .help = "print the program for device 0 after a pass of the compiler and stop: " +
                        join(pass_names(), ", "),
-               .value = "STAGE"},
+               .value = "PASS"},
               arguments->dump);
   options.add_flag("--time-passes",
                    "print how long each pass of the compiler took, at the end, to stderr",
@@ -65,9 +65,11 @@ std::shared_ptr<WeightsArguments> add_weights_arguments(Options& options) {
        .value = "DIR",
        .is_required = true},
       arguments->from);
-  options.add(
-      {"--split", "train, validation or test; by default what fit validates on, else test", "NAME"},
-      arguments->split);
+  options.add({"--split",
+               "train, validation or test; by default what fit validates on; else validation, test "
+               "or train, the first that there is",
+               "NAME"},
+              arguments->split);
   add_any_model(options, arguments->any_model);
   return arguments;
 }
@@ -111,9 +113,9 @@ void print_pass_times(const Job& job) {
 namespace {
 
 void print_program(const Job& job, const ProgramKey& key, const Signature& signature,
-                   const std::string& stage, const std::string& title) {
+                   const std::string& pass, const std::string& title) {
   const Dump dump = [&](std::string_view name, const std::string& text) {
-    if (name != stage || launched_rank() != 0) return;
+    if (name != pass || launched_rank() != 0) return;
     fmt::print("{}{}", title, text);
     flush_result();
   };
@@ -126,25 +128,25 @@ void print_program(const Job& job, const ProgramKey& key, const Signature& signa
 
 }  // namespace
 
-void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
-                 const std::string& stage) {
-  print_stage(job, kind, signature_of(split, kind), batch_size_of(job.config.fit, kind), stage);
+void print_after_pass(const Job& job, ProgramKind kind, const data::Split& split,
+                      const std::string& pass) {
+  print_after_pass(job, kind, signature_of(split, kind), batch_size_of(job.config.fit, kind), pass);
 }
 
-void print_stage(const Job& job, ProgramKind kind, const Signature& signature, std::int64_t batch,
-                 const std::string& stage) {
+void print_after_pass(const Job& job, ProgramKind kind, const Signature& signature,
+                      std::int64_t batch, const std::string& pass) {
   const std::vector<std::string> known = pass_names();
-  if (std::find(known.begin(), known.end(), stage) == known.end()) {
-    fail("--dump: no stage '{}'{}", stage, suggestion(stage, known));
+  if (std::find(known.begin(), known.end(), pass) == known.end()) {
+    fail("--dump: no pass '{}'{}", pass, suggestion(pass, known));
   }
   std::string title;
   if (kind == ProgramKind::kTrain && accumulates_gradients(job)) {
     const ProgramKind before = ProgramKind::kAccumulate;
     title = fmt::format("# {}\n", describe(before, batch));
-    print_program(job, {before, batch}, signature, stage, title);
+    print_program(job, {before, batch}, signature, pass, title);
     title = fmt::format("\n# {}\n", describe(kind, batch));
   }
-  print_program(job, {kind, batch}, signature, stage, title);
+  print_program(job, {kind, batch}, signature, pass, title);
   print_pass_times(job);
 }
 

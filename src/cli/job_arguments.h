@@ -60,11 +60,11 @@ void print_pass_times(const Job& job);
 /// Prints the program of `kind` for the first device as it is after a pass; where training
 /// accumulates gradients, that of a step that does, and that of one that updates, each under a
 /// title.
-void print_stage(const Job& job, ProgramKind kind, const data::Split& split,
-                 const std::string& stage);
+void print_after_pass(const Job& job, ProgramKind kind, const data::Split& split,
+                      const std::string& pass);
 /// The same of a program over samples of this signature.
-void print_stage(const Job& job, ProgramKind kind, const Signature& signature, std::int64_t batch,
-                 const std::string& stage);
+void print_after_pass(const Job& job, ProgramKind kind, const Signature& signature,
+                      std::int64_t batch, const std::string& pass);
 
 /// Adds the flag of those that read weights.
 void add_any_model(Options& options, bool& any_model);

@@ -43,7 +43,7 @@ class Help : public CLI::Formatter {
 template <class T>
 CLI::Option* add_to(CLI::App& app, const OptionText& text, T& value) {
   return app.add_option(text.name, value, text.help)
-      ->type_name(text.value)
+      ->type_name(text.name.starts_with('-') ? text.value : "")
       ->required(text.is_required);
 }
 

@@ -131,9 +131,11 @@ Job make_job(config::Config given, int devices) {
     const auto name = job.dataset->validation_name();
     if (!name) {
       config::fail_at(config.fit.at,
-                      "fit: validation is true, but dataset '{}' has no validation or test split; "
-                      "set validation_split, or validation: false",
-                      job.dataset->name());
+                      "fit: validation is true, but {} has no validation or test split; set "
+                      "validation_split, or validation: false",
+                      job.dataset->name().empty()
+                          ? "the dataset"
+                          : fmt::format("dataset '{}'", job.dataset->name()));
     }
     job.validation = job.dataset->split(*name);
   }

@@ -85,12 +85,15 @@ void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& host
   const Need& there = all[static_cast<std::size_t>(*device)];
   const Sum sum = needs_on(there.node, all);
   const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
+  const std::string who =
+      sum.devices == 1
+          ? fmt::format("device {} takes", *device)
+          : fmt::format("the {} devices on the node of device {} take", sum.devices, *device);
   fail(
-      "{}: the {} devices on the node of device {} take {} ({} for weights and steps, {} for the "
-      "data), and {} may be used there; take a smaller batch, a mesh that shards more, more nodes, "
-      "or set memory_limit for a device",
-      job.config.file, sum.devices, *device, show(sum.arenas + sum.data), show(sum.arenas),
-      show(sum.data), show(there.available));
+      "{}: {} {} ({} for weights and steps, {} for the data), and {} may be used there; take a "
+      "smaller batch, a mesh that shards more, more nodes, or set memory_limit for a device",
+      job.config.file, who, show(sum.arenas + sum.data), show(sum.arenas), show(sum.data),
+      show(there.available));
 }
 
 bool have_node_memory(const Job& job, std::int64_t arena_bytes, std::int64_t more,

@@ -50,7 +50,7 @@ std::string describe_short_data(const Job& job) {
     const std::int64_t done = (epoch % pass) * (steps % pass) % pass;
     if (steps <= pass - done) continue;
     return fmt::format(
-        "{}: warning: fit: steps_per_epoch is {}, but the data end after step {} of epoch {}; the "
+        "warning: {}: fit: steps_per_epoch is {}, but the data end after step {} of epoch {}; the "
         "epoch goes on with the next pass over them, where Keras ends it; leave steps_per_epoch "
         "out for epochs of one pass",
         to_string(fit.at), steps, pass - done, epoch + 1);

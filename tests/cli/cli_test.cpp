@@ -69,13 +69,13 @@ TEST_CASE("help and version go to the standard output") {
   CHECK(run_program("--help", "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1").out.empty());
 }
 
-TEST_CASE("help of commands that run a job names every stage of the compiler") {
+TEST_CASE("help of commands that run a job names every pass of the compiler") {
   for (const char* command : {"fit", "evaluate", "predict"}) {
     const Finished help = run_program(std::string(command) + " --help");
     CHECK(help.exit_code == 0);
-    for (const std::string& stage : pass_names()) {
-      CAPTURE(stage);
-      CHECK(help.out.find(stage) != std::string::npos);
+    for (const std::string& pass : pass_names()) {
+      CAPTURE(pass);
+      CHECK(help.out.find(pass) != std::string::npos);
     }
   }
 }

@@ -263,9 +263,9 @@ TEST_CASE("--dump prints a stage and runs nothing") {
   CHECK(both.find("\n\n# a training step with a batch of ") != std::string::npos);
   CHECK(!folder.has("run"));
   CHECK(complaint(folder, "fit c.yaml --dump plam", 2) ==
-        "--dump: no stage 'plam'; nearest: 'plan'");
+        "--dump: no pass 'plam'; nearest: 'plan'");
   CHECK(complaint(folder, "fit c.yaml --dump ''", 2) ==
-        "--dump: is empty; give STAGE, or leave it out; see --help");
+        "--dump: is empty; give PASS, or leave it out; see --help");
   CHECK(complaint(folder, "fit c.yaml --from ''", 2) ==
         "--from: is empty; give DIR, or leave it out; see --help");
   CHECK(complaint(folder, "fit c.yaml --verbose 3", 2).starts_with("--verbose: "));

@@ -80,7 +80,7 @@ TEST_CASE("an epoch that meets the end of the data goes on with the next pass, a
   };
   const auto warning = [](int steps, int step, int epoch) {
     return fmt::format(
-        "test.yaml:17:6: warning: fit: steps_per_epoch is {}, but the data end after step {} of "
+        "warning: test.yaml:17:6: fit: steps_per_epoch is {}, but the data end after step {} of "
         "epoch "
         "{}; the epoch goes on with the next pass over them, where Keras ends it; leave "
         "steps_per_epoch out for epochs of one pass\n",

@@ -176,7 +176,8 @@ Run add(Options& options) {
   options.add({"ACTION", "list, show, verify, diff or prune; then a run directory or a checkpoint",
                "ACTION"},
               arguments->words);
-  options.add({"--keep", "how many checkpoints prune leaves", "N"}, arguments->keep, 0, 1'000'000);
+  options.add({"--keep", "how many checkpoints prune leaves (1)", "N"}, arguments->keep, 0,
+              1'000'000);
   return [arguments] { return run(*arguments); };
 }
 

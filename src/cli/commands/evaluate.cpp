@@ -25,7 +25,7 @@ ExitCode run(const WeightsArguments& arguments) {
   }
   const data::Split split = job.train;
   if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kEvaluate, split, arguments.job->dump);
+    print_after_pass(job, ProgramKind::kEvaluate, split, arguments.job->dump);
     return ExitCode::kOk;
   }
   const GivenWeights weights = weights_of(arguments);

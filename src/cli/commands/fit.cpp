@@ -35,8 +35,8 @@ checkpoint behind the step under way and end the run with exit code 75.
 
 The last line is for scripts: final loss=0.123456789 accuracy=0.9712 digest=9f3c24a1b7d0e855; with
 --json it is the only one, and what run.json says: times, memory and how the run ended. The digest
-is one number over all weights; it depends neither on the mesh nor on how the devices were started,
-as long as the sums are taken in the same order.)";
+is one number over the bits of all weights, however they are laid out. Threads and ranks on one mesh
+give the same digest. Training on another mesh adds in another order, so it ends with another.)";
 
 struct FitArguments {
   std::shared_ptr<JobArguments> job;
@@ -95,7 +95,7 @@ ExitCode run(const FitArguments& arguments) {
     fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
   }
   if (!arguments.job->dump.empty()) {
-    print_stage(job, ProgramKind::kTrain, job.train, arguments.job->dump);
+    print_after_pass(job, ProgramKind::kTrain, job.train, arguments.job->dump);
     return ExitCode::kOk;
   }
   const auto preparation = data::prepare(job.train);  // while the programs are compiled

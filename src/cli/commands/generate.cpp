@@ -134,8 +134,8 @@ ExitCode run(const GenerateArguments& arguments) {
   prepare_generate(job, generation);
   if (!arguments.job->dump.empty()) {
     const ProgramKey key = job.programs.begin()->first;
-    print_stage(job, key.kind, part_signature(job.config, key.tokens), key.batch,
-                arguments.job->dump);
+    print_after_pass(job, key.kind, part_signature(job.config, key.tokens), key.batch,
+                     arguments.job->dump);
     return ExitCode::kOk;
   }
   GeneratedOutput output(std::cout, codec.get(),
@@ -181,8 +181,9 @@ void add_sampler(Options& options, GenerateArguments& arguments) {
               arguments.sampler.name);
   options.add({"--temperature", "divides the logits: above 0, small is sure (1)", "T"},
               arguments.sampler.temperature);
-  options.add({"--k", "draw from so many of the most probable tokens", "N"}, arguments.sampler.k);
-  options.add({"--p", "draw from as few tokens as have this probability together", "P"},
+  options.add({"--k", "draw from so many of the most probable tokens (top_k: 5)", "N"},
+              arguments.sampler.k);
+  options.add({"--p", "draw from as few tokens as have this probability together (0.1)", "P"},
               arguments.sampler.p);
   options.add({"--seed", "of the draws (that of the configuration)", "N"}, arguments.seed);
 }

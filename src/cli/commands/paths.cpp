@@ -79,7 +79,8 @@ void print_table(const std::vector<VariableRow>& rows, const Mesh& mesh, bool sl
     }
     fmt::print("{}{:>{}}\n", text, line.back(), widths.back());
   }
-  fmt::print("\nmesh {}: {} devices\n", to_string(mesh), mesh.num_devices());
+  const int devices = mesh.num_devices();
+  fmt::print("\nmesh {}: {} device{}\n", to_string(mesh), devices, devices == 1 ? "" : "s");
 }
 
 nlohmann::ordered_json totals_json(const std::vector<VariableRow>& rows, bool slots) {

@@ -24,7 +24,7 @@ ExitCode run(const PredictArguments& arguments) {
   Job job = load_job(*arguments.weights, "predict", make_prediction_job);
   const data::Split split = job.train;
   if (!arguments.weights->job->dump.empty()) {
-    print_stage(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
+    print_after_pass(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
     return ExitCode::kOk;
   }
   const GivenWeights weights = weights_of(*arguments.weights);
