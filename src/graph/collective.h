@@ -22,6 +22,9 @@ struct CollectiveArgs {
   /// (all-to-all).
   std::vector<std::int64_t> counts = {};
   std::vector<std::int64_t> recv_counts = {};  ///< from each member (all-to-all)
+  /// Of the result, on the device of the mesh that has most: on all devices the same, which come to
+  /// one order of calls by it.
+  std::int64_t most_elements = 0;
   bool operator==(const CollectiveArgs&) const = default;
 };
 

@@ -66,7 +66,7 @@ class Grouping {
   using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view, bool>;
   Key key_of(ValueId id) const {
     const Node& node = program_.node(id);
-    return {node.type.dtype, node.collective->members, to_string(node.collective->reduction),
+    return {node.type.dtype, node.collective->axes, to_string(node.collective->reduction),
             is_second_[id]};
   }
 
@@ -98,11 +98,16 @@ class Grouping {
     return awaited_by_[id] < (is_update ? Awaited::kByUpdates : Awaited::kByOthers);
   }
 
+  /// Of the result, on the device that has most: buckets close at one gradient on all devices.
+  static std::int64_t most_bytes(const Node& node) {
+    return num_bytes({node.type.dtype, {node.collective->most_elements}});
+  }
+
   ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }
 
   void join(ValueId id) {
     const Node& node = program_.node(id);
-    const bool small = num_bytes(node.type) <= target_.small_message;
+    const bool small = most_bytes(node) <= target_.small_message;
     const auto open = open_.find(key_of(id));
     if (small && open != open_.end() && operand(id) < open->second.read) {
       calls_[open->second.call].nodes.push_back(id);
@@ -126,7 +131,7 @@ class Grouping {
       const Node& node = program_.node(id);
       Bucket& bucket = open[key_of(id)];
       bucket.call.nodes.push_back(id);
-      bucket.bytes += num_bytes(node.type);
+      bucket.bytes += most_bytes(node);
       if (bucket.bytes >= target_.bucket) {
         closed.push_back(std::move(bucket.call));
         open.erase(key_of(id));

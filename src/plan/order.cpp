@@ -80,10 +80,14 @@ class Ordering {
                is_number(graph_, input);
       };
       is_small[id] = node.phase == Phase::kForward && is_fusible(graph_, id) &&
-                     !is_number(graph_, id) && num_bytes(node.type) <= bytes &&
+                     !is_number(graph_, id) && global_bytes(id) <= bytes &&
                      std::ranges::all_of(node.inputs, is_known);
       if (is_small[id] && !done_[id]) emit(id);
     }
+  }
+
+  std::int64_t global_bytes(ValueId id) const {
+    return num_bytes({graph_.type(id).dtype, graph_.global_shape(id)});
   }
 
   bool is_copy_of_weight(ValueId id) const {

@@ -60,7 +60,7 @@ class Gathering {
   }
   bool is_update(ValueId id) const { return node(id).phase == Phase::kUpdate; }
   Key key_of(ValueId id) const {
-    return {is_update(id), node(id).type.dtype, node(id).collective->members};
+    return {is_update(id), node(id).type.dtype, node(id).collective->axes};
   }
 
   /// Of variables alone, element by element.

@@ -70,6 +70,9 @@ class Localizer {
     const ValueId value = emit(op, input, {}, elements);
     args.axes = wide(step_->axes);
     args.members = wide(members_);
+    for (int device = 0; device < mesh_.num_devices(); ++device) {
+      args.most_elements = std::max(args.most_elements, num_elements(local(id_, device)));
+    }
     if (is_reduction(*step_)) args.reduction = layout(from_).reduction;
     result_.node(value).collective = std::move(args);
     return value;

@@ -8,6 +8,7 @@
 #include "graph/op_def.h"
 #include "rewrite/program.h"
 #include "rewrite/rewrite.h"
+#include "support/calls.h"
 #include "support/ops_by_name.h"
 #include "support/text/parse.h"
 
@@ -89,21 +90,6 @@ int most_at_once(const Plan& plan) {
   int now = 0, most = 0;
   for (const int c : change) most = std::max(most, now += c);
   return most;
-}
-
-/// The collectives of a device, as all devices should see them.
-std::vector<std::string> calls_of(const Plan& plan) {
-  std::vector<std::string> calls;
-  for (const Instruction& instruction : plan.instructions) {
-    if (instruction.kind == Instruction::Kind::kKernel) continue;
-    std::string call = instruction.kind == Instruction::Kind::kStart ? "start" : "finish";
-    for (const ValueId id : instruction.nodes) {
-      const Node& node = plan.program.node(id);
-      call += fmt::format(" {} of {}, {}", node.op->name, node.path, static_cast<int>(node.phase));
-    }
-    calls.push_back(call);
-  }
-  return calls;
 }
 
 /// Two devices, whose keys are gathered for `more` besides.
