@@ -257,6 +257,17 @@ std::string partial_name(const std::string& file) {
   return fmt::format("{}.{:08x}{:04x}.partial", file, random(), random() & 0xffff);
 }
 
+std::string_view file_of_partial(std::string_view name) {
+  constexpr std::string_view kEnd = ".partial", kDigits = "0123456789abcdef";
+  constexpr std::size_t kCount = 12;
+  if (!name.ends_with(kEnd)) return {};
+  name.remove_suffix(kEnd.size());
+  const std::size_t dot = name.rfind('.');
+  const bool is_drawn = dot != std::string_view::npos && name.size() - dot == kCount + 1 &&
+                        name.find_first_not_of(kDigits, dot + 1) == std::string_view::npos;
+  return is_drawn ? name.substr(0, dot) : std::string_view();
+}
+
 void write_in_one_step(const std::string& file,
                        const std::function<void(const std::string& partial)>& write) {
   const std::string target = file_to_replace(file);

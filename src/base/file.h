@@ -87,6 +87,9 @@ std::string file_to_replace(const std::string& path);
 /// "FILE.5c1e09ab77d2.partial".
 std::string partial_name(const std::string& file);
 
+/// The file that a partial name is for; "" for any other name.
+std::string_view file_of_partial(std::string_view name);
+
 /// Writes a file under a partial name and gives it its own when it is on the disk: a reader of
 /// `file` meets the old one or the new, never a part. What an exception leaves is removed. Errors
 /// of file_to_replace.

@@ -277,8 +277,12 @@ std::int64_t total_bytes(const CheckpointIndex& index) {
 }
 
 bool is_checkpoint(const std::string& directory) {
+  const std::string index = directory + "/" + kIndex;
   std::error_code code;
-  return fs::exists(directory + "/" + kIndex, code);
+  const bool is_there = fs::exists(index, code);
+  const bool is_known = !code || code == std::errc::not_a_directory;
+  if (is_known) return is_there;
+  fail(ExitCode::kFile, "{}: cannot tell whether a checkpoint is there: {}", index, code.message());
 }
 
 std::vector<std::string> list_checkpoints(const std::string& directory) {
@@ -307,11 +311,28 @@ void remove_checkpoint(const std::string& directory) {
   remove_path(directory);
 }
 
+namespace {
+
+/// Whether nothing is in it but what a checkpoint has: part-00000.safetensors, ..
+bool has_only_parts(const std::string& directory) {
+  std::error_code code;
+  for (fs::directory_iterator entry(directory, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const std::string_view whole = file_of_partial(name);
+    const std::string_view file = whole.empty() ? name : whole;
+    if (file != kIndex && !file.starts_with("part-")) return false;
+  }
+  return !code;
+}
+
+}  // namespace
+
 void remove_unfinished(const std::string& directory) {
   std::error_code ignored;
   for (const std::string& name : names_in(directory)) {
     const std::string path = directory + "/" + name;
-    if (!is_checkpoint(path)) fs::remove_all(path, ignored);
+    if (!is_checkpoint(path) && has_only_parts(path)) fs::remove_all(path, ignored);
   }
 }
 

@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWayOut = "; set run_directory to a place that can be written";
+constexpr std::string_view kMark = ".shared";
 constexpr const char* kNotRemoved = "; set run_directory, or take the next free name with --new";
 
 void create(const std::string& path) {
@@ -65,7 +66,9 @@ void remove_leftovers(const std::string& path) {
   std::error_code code;
   for (fs::directory_iterator entry(path, code), end; !code && entry != end;
        entry.increment(code)) {
-    if (!entry->path().filename().string().ends_with(".partial")) continue;
+    const std::string name = entry->path().filename().string();
+    const std::string_view file = file_of_partial(name);
+    if (!is_of_run(file) && file != kMark) continue;  // another program's, such as predict's
     std::error_code ignored;
     fs::remove(entry->path(), ignored);
   }
@@ -100,7 +103,8 @@ bool appears(const std::string& file) {
 struct Mark {
   std::string file;
 
-  explicit Mark(const std::string& directory) : file(partial_name(directory + "/.shared")) {
+  explicit Mark(const std::string& directory)
+      : file(partial_name(fmt::format("{}/{}", directory, kMark))) {
     File::create(file).close();
   }
   Mark(const Mark&) = delete;
@@ -137,9 +141,9 @@ constexpr std::array<std::string_view, 13> kNames{
 }  // namespace
 
 std::string run_directory_of(const std::string& weights) {
-  const std::filesystem::path parent =
-      std::filesystem::absolute(weights).lexically_normal().parent_path();
-  return (parent.filename() == "checkpoints" ? parent.parent_path() : parent).string();
+  fs::path parent = fs::path(weights).lexically_normal().parent_path();
+  if (parent.filename() == "checkpoints") parent = parent.parent_path();
+  return parent.empty() ? "." : parent.string();
 }
 
 bool is_of_run(std::string_view name) {
@@ -159,8 +163,12 @@ void RunDirectory::open(const std::string& path, Rerun rerun) {
   path_ = rerun == Rerun::kNew ? create_next_free(path) : path;
   create(path_);
   lock_ = lock(path_);
+  decide(rerun);
   remove_leftovers(path_);
   remove_unfinished(checkpoints());
+}
+
+void RunDirectory::decide(Rerun rerun) {
   const std::vector<std::string> whole = list_checkpoints(checkpoints());
   newest_ = whole.empty() ? "" : whole.back();
   if (rerun == Rerun::kResume && newest_.empty()) {

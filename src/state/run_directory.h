@@ -38,6 +38,7 @@ class RunDirectory {
 
  private:
   void open(const std::string& path, Rerun rerun);
+  void decide(Rerun rerun);
 
   std::string path_;
   std::string newest_;

@@ -112,10 +112,30 @@ TEST_CASE("leftovers of killed runs go") {
   const std::string unfinished = run + "/checkpoints/step-7";
   std::filesystem::create_directories(unfinished);
   write_text(unfinished + "/part-00000.safetensors", "half");
-  write_text(run + "/final.safetensors.partial", "half");
+  const std::string half = partial_name(run + "/final.safetensors");
+  write_text(half, "half");
+  // What others have there stays, whatever its name.
+  const std::string notes = run + "/checkpoints/step-999";
+  std::filesystem::create_directories(notes);
+  const std::vector<std::string> theirs{notes + "/notes.txt", run + "/mine.partial",
+                                        partial_name(run + "/predictions.npy")};
+  for (const std::string& file : theirs) write_text(file, "mine");
   open(run);
   CHECK_FALSE(std::filesystem::exists(unfinished));
-  CHECK_FALSE(std::filesystem::exists(run + "/final.safetensors.partial"));
+  CHECK_FALSE(std::filesystem::exists(half));
+  for (const std::string& file : theirs) CHECK(std::filesystem::exists(file));
+}
+
+TEST_CASE("a run that is refused takes nothing away") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  std::filesystem::create_directories(run + "/checkpoints/step-7");
+  const std::string half = partial_name(run + "/metrics.csv");
+  write_text(half, "half");
+  write_text(run + "/final.safetensors", "whole");
+  CHECK_FALSE(error_in(run).empty());
+  CHECK(std::filesystem::exists(run + "/checkpoints/step-7"));
+  CHECK(std::filesystem::exists(half));
 }
 
 TEST_CASE("a directory has one run at a time, of all its devices") {
