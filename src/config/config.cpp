@@ -136,8 +136,15 @@ DebugSpec read_debug(const Value* value) {
 std::string read_run_directory(Reader& reader, const std::string& file) {
   const Value* directory = reader.find("run_directory");
   if (directory == nullptr) return "runs/" + std::filesystem::path(file).stem().string();
-  const std::string path = directory->as_string("run_directory");
+  std::string path = directory->as_string("run_directory");
   if (path.empty()) fail_at(directory->at, "run_directory is empty; name a folder");
+  if (path == "~" || path.starts_with("~/")) {
+    fail_at(directory->at,
+            "run_directory '{}': ~ is a home directory to shells alone; write the whole path, or "
+            "./{} for a folder of that name",
+            path, path);
+  }
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // --new adds a number to it
   return path;
 }
 

@@ -86,7 +86,7 @@ compile:
   metrics: [accuracy, TopK: {k: 5}]
 fit: {batch_size: 7, epochs: 0, steps_per_epoch: 9, validation_split: 0.25, shuffle: false,
       log_steps: true, drop_remainder: true, prefetch: 5}
-run_directory: out
+run_directory: out/
 )");
   CHECK(config.seed == ~0ULL);
   CHECK(config.precision == Precision::kMixedBFloat16);

@@ -109,6 +109,9 @@ TEST_CASE("errors of single keys") {
        "KiB"},
       {"run_directory: [a]", "c.yaml:5:16: run_directory must be a word, not a list"},
       {"run_directory: ''", "c.yaml:5:16: run_directory is empty; name a folder"},
+      {"run_directory: ~/a",
+       "c.yaml:5:16: run_directory '~/a': ~ is a home directory to shells alone; write the whole "
+       "path, or ./~/a for a folder of that name"},
   });
 }
 
