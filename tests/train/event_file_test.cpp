@@ -202,6 +202,45 @@ TEST_CASE("a run that goes on adds to the files it began") {
   CHECK(scalars_in(file) == whole);
 }
 
+TEST_CASE("a copy of a run leaves the files of the run alone") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), copy = directory.file("copy");
+  for (const std::string& logs : {std::string("logs"), directory.file("logs")}) {
+    const std::string text =
+        text_with("update_freq: batch, log_dir: '" + logs + "'", "{every: 1 step, keep: 100}");
+    REQUIRE(fit_on(text, "1x1", run).error == "");
+    const std::string file = only_file_in((fs::path(run) / logs / "train").string());
+    const std::string before = read_text(file);
+    fs::copy(run, copy, fs::copy_options::recursive);
+    const std::vector<std::string> checkpoints = list_checkpoints(copy + "/checkpoints");
+    for (std::size_t i = 4; i < checkpoints.size(); ++i) remove_checkpoint(checkpoints[i]);
+    REQUIRE(fit_on(text, "1x1", copy, 0, {.rerun = Rerun::kResume}).error == "");
+    CHECK(read_text(file) == before);
+    if (logs == "logs") {
+      CHECK(scalars_in(only_file_in(copy + "/logs/train")) == scalars_in(file));
+    }
+    fs::remove_all(run);
+    fs::remove_all(copy);
+  }
+}
+
+TEST_CASE("a run that was moved goes on; where a file is gone it begins another") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), moved = directory.file("moved");
+  const std::string text = text_with("update_freq: batch", "{every: 1 step, keep: 100}");
+  REQUIRE(fit_on(text, "1x1", run).error == "");
+  const std::vector<Scalar> whole = scalars_in(only_file_in(run + "/logs/train"));
+  fs::rename(run, moved);
+  const std::vector<std::string> checkpoints = list_checkpoints(moved + "/checkpoints");
+  for (std::size_t i = 4; i < checkpoints.size(); ++i) remove_checkpoint(checkpoints[i]);
+  const std::string file = only_file_in(moved + "/logs/train");
+  fs::remove_all(moved + "/logs/validation");
+  REQUIRE(fit_on(text, "1x1", moved, 0, {.rerun = Rerun::kResume}).error == "");
+  CHECK(scalars_in(only_file_in(moved + "/logs/train")) == whole);
+  CHECK(scalars_in(only_file_in(moved + "/logs/validation")).size() == 8);
+  CHECK_FALSE(fs::exists(run));
+}
+
 TEST_CASE("what TensorBoard does not get here is refused") {
   const TempDirectory directory;
   const auto complaint = [&](const std::string& arguments) {

@@ -105,6 +105,10 @@ void check_place(const std::string& path, const config::Location& at, const std:
 
 /// A file that a callback names: relative paths start in the run directory.
 std::string in_run_directory(const Training& training, const std::string& path);
+bool is_in_run_directory(const std::string& path);
+
+/// The whole path of the run directory: that of a copy of a run is another one.
+std::string place_of(const Training& training);
 
 namespace callbacks {
 extern const CallbackDef kCsvLogger;

@@ -125,4 +125,14 @@ std::string in_run_directory(const Training& training, const std::string& path) 
   return (std::filesystem::path(training.run_directory) / path).string();
 }
 
+bool is_in_run_directory(const std::string& path) {
+  return std::filesystem::path(path).is_relative();
+}
+
+std::string place_of(const Training& training) {
+  std::error_code code;
+  const std::filesystem::path whole = std::filesystem::absolute(training.run_directory, code);
+  return std::filesystem::weakly_canonical(whole, code).string();
+}
+
 }  // namespace meshwork

@@ -1,4 +1,5 @@
 // Scalars for TensorBoard, under the names and in the folders that Keras gives them
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "state/json_integer.h"
@@ -39,6 +40,7 @@ class TensorBoard : public Callback {
   void begin_training(Training& training) override {
     is_first_ = training.is_first;
     path_ = in_run_directory(training, directory_);
+    place_ = is_in_run_directory(directory_) ? "" : place_of(training);
   }
 
   void begin_epoch(std::int64_t, Training&) override {
@@ -77,33 +79,60 @@ class TensorBoard : public Callback {
 
   bool wants_batches() const override { return update_freq_ > 0 || writes_pace_; }
 
+  /// Files by their names: a run may be moved, or copied.
   Json state() const override {
     Json files = Json::object();
-    for (const auto& [name, file] : files_) {
-      files[name] = {{"path", file.path()}, {"bytes", file.bytes()}};
+    for (const auto& [folder, old] : old_) {
+      files[folder] = {{"name", old.name}, {"bytes", old.bytes}};
     }
-    return {{"batches", batches_}, {"files", files}};
+    for (const auto& [folder, file] : files_) {
+      files[folder] = {{"name", name_of(file.path())}, {"bytes", file.bytes()}};
+    }
+    return {{"batches", batches_}, {"files", files}, {"place", place_}};
   }
 
   void restore(const Json& state) override {
     batches_ = integer_of(state.at("batches"));
-    if (!is_first_) return;
-    for (const auto& [name, file] : state.at("files").items()) {
-      files_.emplace(name,
-                     EventFile(file.at("path").get<std::string>(), unsigned_of(file.at("bytes"))));
+    // In a folder elsewhere the files may be those of the run that this one is a copy of.
+    if (!is_first_ || state.value("place", place_) != place_) return;
+    for (const auto& [folder, file] : state.at("files").items()) {
+      const char* key = file.contains("name") ? "name" : "path";
+      old_[folder] = {name_of(file.at(key).get<std::string>()), unsigned_of(file.at("bytes"))};
     }
   }
 
  private:
+  /// What a run that goes on knows of a file.
+  struct Old {
+    std::string name;
+    std::uint64_t bytes = 0;
+  };
+
   [[noreturn]] static void refuse(config::Reader& args, const char* key) {
     fail_at(args.find(key)->at,
             "{}: {} is not supported; scalars alone are written, so leave it out", args.what(),
             key);
   }
 
+  static std::string name_of(const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  }
+
+  /// Goes on with the file that the run has begun, where that is still there.
+  EventFile open(const std::string& folder) const {
+    const std::string directory = path_ + "/" + folder;
+    const auto old = old_.find(folder);
+    if (old == old_.end()) return EventFile(directory);
+    const std::string path = directory + "/" + old->second.name;
+    std::error_code code;
+    const auto bytes = std::filesystem::file_size(path, code);
+    if (code || bytes < old->second.bytes) return EventFile(directory);
+    return {path, old->second.bytes};
+  }
+
   void add(const std::string& folder, const std::string& tag, std::int64_t step, double value) {
     auto file = files_.find(folder);
-    if (file == files_.end()) file = files_.emplace(folder, EventFile(path_ + "/" + folder)).first;
+    if (file == files_.end()) file = files_.emplace(folder, open(folder)).first;
     file->second.add_scalar(tag, step, value);
   }
 
@@ -118,6 +147,8 @@ class TensorBoard : public Callback {
   bool is_first_ = true;
   bool has_failed_ = false;
   std::string path_;
+  std::string place_;                       ///< of a run that writes to a folder elsewhere
+  std::map<std::string, Old> old_;          ///< by folder, of a run that goes on
   std::map<std::string, EventFile> files_;  ///< by folder, of the first device
   std::int64_t batches_ = 0;                ///< since training began
   std::int64_t batches_before_ = 0;         ///< this epoch
