@@ -205,7 +205,7 @@ void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
                 "resumed keeps its callbacks",
                 name, checkpoint.directory());
       }
-      callbacks_[i]->restore(stored[i].at("state"));
+      callbacks_[i]->restore(stored[i].at("state"), training_);
       if (!stored[i].at("has_weights").get<bool>()) continue;
       if (auto* kept = callbacks_[i]->kept_weights()) {
         *kept = session_.read_copy(checkpoint, prefix_of(i));

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "scripted_logs.h"
 #include "support/temp_directory.h"
@@ -96,6 +97,108 @@ TEST_CASE("CSVLogger writes what Python's csv module writes for Keras") {
   CHECK(read_text(directory.file("c.csv")) == "epoch,loss,val_loss\r\n0,7.0,1e+16\r\n");
   play("CSVLogger: {filename: b.csv}", script);
   CHECK(read_text(directory.file("b.csv")) == "epoch,loss,val_loss\r\n0,7.0,1e+16\r\n");
+}
+
+namespace {
+
+/// One CSVLogger of a run in a directory, over which the callback lives on from call to call.
+class Logged {
+ public:
+  Logged(const std::string& directory, const std::string& arguments,
+         const std::optional<Json>& state = std::nullopt)
+      : list_(make_callbacks(config_of(text_of("CSVLogger: {" + arguments + "}")))) {
+    training_.run_directory = directory;
+    training_.resumed = state.has_value();
+    training_.say = [this](const std::string& line) { said += line + "\n"; };
+    training_.collectively = [](const std::function<void()>& work) { work(); };
+    list_[0]->begin_training(training_);
+    if (state) list_[0]->restore(*state, training_);
+  }
+
+  void add(std::int64_t epoch, double loss) {
+    Logs logs{{"loss", loss}, {"val_loss", 0.5}};
+    list_[0]->end_epoch(epoch, logs, training_);
+  }
+
+  Json state() const { return list_[0]->state(); }
+
+  std::string said;
+
+ private:
+  std::vector<std::unique_ptr<Callback>> list_;
+  Training training_;
+};
+
+}  // namespace
+
+TEST_CASE("CSVLogger goes on behind the rows of its checkpoint") {
+  const TempDirectory directory;
+  const std::string header = "epoch,loss,val_loss\r\n";
+  for (const bool appends : {false, true}) {
+    const std::string arguments =
+        std::string("filename: a.csv, append: ") + (appends ? "true" : "false");
+    std::filesystem::remove(directory.file("a.csv"));
+    Logged run(directory.path(), arguments);
+    const Json none = run.state();
+    run.add(0, 1);
+    const Json one = run.state();
+    run.add(1, 2);
+    run.add(2, 3);
+    Logged resumed(directory.path(), arguments, one);
+    resumed.add(1, 4);
+    CHECK(read_text(directory.file("a.csv")) == header + "0,1.0,0.5\r\n1,4.0,0.5\r\n");
+    Logged again(directory.path(), arguments, none);
+    again.add(0, 5);
+    CHECK(read_text(directory.file("a.csv")) == header + "0,5.0,0.5\r\n");
+    CHECK(resumed.said + again.said == "");
+  }
+}
+
+TEST_CASE("CSVLogger cuts off no rows but its own") {
+  const TempDirectory directory;
+  const std::string shared = directory.file("shared.csv");
+  const std::string arguments = "append: true, filename: '" + shared + "'";
+  Logged a(directory.file("a"), arguments), b(directory.file("b"), arguments);
+  a.add(0, 1);
+  const Json state = a.state();
+  b.add(0, 2);
+  b.add(1, 3);
+  a.add(1, 4);
+  const std::string before = read_text(shared);
+  Logged resumed(directory.file("a"), arguments, state);
+  CHECK(read_text(shared) == before);
+  CHECK(resumed.said ==
+        "note: CSVLogger: " + shared +
+            ": what stands behind the rows that this run had at its checkpoint may be of another "
+            "run, and stays\n");
+  resumed.add(1, 4);
+  CHECK(read_text(shared) == before + "1,4.0,0.5\r\n");
+  // Another file, that is there already; and one that another run has filled since.
+  test::write_text(directory.file("table.csv"), "id,price\r\n1,2.0\r\n2,3.0\r\n3,4.0\r\n");
+  const std::string table = read_text(directory.file("table.csv"));
+  for (const bool is_known : {true, false}) {
+    Json other = state;
+    other["bytes"] = 10;
+    if (is_known) {
+      other["file"] = "log.csv";
+    } else {
+      other.erase("file");
+      other.erase("place");
+    }
+    Logged(directory.path(), "filename: table.csv", other);
+    CHECK(read_text(directory.file("table.csv")) == table);
+  }
+  Logged(directory.path(), "filename: table.csv", Json{{"bytes", 0}, {"columns", {"loss"}}});
+  CHECK(read_text(directory.file("table.csv")) == table);
+  Logged own(directory.path(), "filename: own.csv");
+  own.add(0, 1);
+  const Json old = own.state();
+  Logged other(directory.path(), "filename: own.csv");
+  for (int epoch = 0; epoch < 3; ++epoch) other.add(epoch + 5, 1);
+  other.add(3, 1);
+  const std::string filled = read_text(directory.file("own.csv"));
+  Logged(directory.path(), "filename: own.csv", old);
+  CHECK(read_text(directory.file("own.csv")) == filled);
 }
 
 TEST_CASE("only the first device writes the log") {

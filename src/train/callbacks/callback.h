@@ -54,7 +54,7 @@ class Callback {
   /// What a run that goes on from here has to know of this callback, as JSON; and takes it back,
   /// behind begin_training(). What restore() throws as Json::exception is an index that is damaged.
   virtual Json state() const;
-  virtual void restore(const Json& /*state*/) {}
+  virtual void restore(const Json& /*state*/, Training&) {}
   /// Weights that it keeps, which are saved and restored with it.
   virtual std::optional<WeightsCopy>* kept_weights() { return nullptr; }
 };

@@ -1,5 +1,8 @@
 // A row per epoch, byte for byte as Keras writes it through Python's csv module
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -7,11 +10,51 @@
 #include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 #include "train/csv_log.h"
+#include "train/growing_file.h"
 
 namespace meshwork::callbacks {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
+
+/// The epoch of a row; none of a header.
+std::optional<std::int64_t> epoch_of(std::string_view row) {
+  std::int64_t epoch = 0;
+  const auto [end, code] = std::from_chars(row.data(), row.data() + row.size(), epoch);
+  return code == std::errc() ? std::optional(epoch) : std::nullopt;
+}
+
+/// The whole lines of a text.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (auto end = text.find(kLineEnd); end != std::string_view::npos; end = text.find(kLineEnd)) {
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end + kLineEnd.size());
+  }
+  return lines;
+}
+
+/// Whether the lines behind the first `begin` bytes are rows of one run: their epochs follow each
+/// other and that of the row before, and all have as many cells. The last line may be torn.
+bool are_rows_of_a_run(std::string_view text, std::size_t begin, char separator) {
+  const std::string_view kept = text.substr(0, begin);
+  if (begin > 0 && !kept.ends_with(kLineEnd)) return false;
+  const std::vector<std::string_view> before = lines_of(kept);
+  std::vector<std::string_view> rows = lines_of(text.substr(begin));
+  if (before.empty()) {
+    if (!rows.empty() && !epoch_of(rows[0])) rows.erase(rows.begin());
+  } else if (epoch_of(before.back())) {
+    rows.insert(rows.begin(), before.back());
+  }
+  const auto cells = [&](std::string_view row) { return std::ranges::count(row, separator); };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto epoch = epoch_of(rows[i]);
+    if (!epoch) return false;
+    if (i == 0) continue;
+    if (*epoch != *epoch_of(rows[i - 1]) + 1 || cells(rows[i]) != cells(rows[i - 1])) return false;
+  }
+  return true;
+}
 
 class CsvLogger : public Callback {
  public:
@@ -34,38 +77,36 @@ class CsvLogger : public Callback {
   }
 
   void begin_training(Training& training) override {
+    place_ = is_in_run_directory(filename_) ? "" : place_of(training);
     training.collectively([&] {
       if (!training.is_first) return;
       const std::string path = in_run_directory(training, filename_);
       create_parent_directory(path);
-      if (!appends_ && !training.resumed) {
-        file_ = File::create(path);
-        return;
-      }
-      file_ = File::open_to_append(path);
-      writes_header_ = file_->size() == 0;
+      if (!appends_ && !training.resumed) File::create(path);
+      file_.emplace(File::open_to_append(path));
+      is_empty_ = file_->bytes() == 0;
     });
   }
 
   /// The first device alone has the file; its state is the one that is saved.
   Json state() const override {
-    return {{"bytes", file_ ? file_->size() : 0}, {"columns", columns_}};
+    return {{"file", log_file()},
+            {"place", place_},
+            {"bytes", file_ ? file_->bytes() : bytes_},
+            {"columns", columns_}};
   }
 
-  void restore(const Json& state) override {
-    const auto bytes = unsigned_of(state.at("bytes"));
-    columns_ = state.at("columns").get<std::vector<std::string>>();
-    if (file_ && file_->size() > bytes) file_->resize(bytes);
-    writes_header_ = bytes == 0;
+  void restore(const Json& state, Training& training) override {
+    training.collectively([&] {
+      const bool is_same = state.value("file", log_file()) == log_file();
+      if (file_ && is_same && state.value("place", place_) == place_) go_on(state, training);
+    });
   }
 
   void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     if (!file_) return;
-    std::string text;
-    if (columns_.empty()) {
-      columns_ = columns_of(logs);
-      if (writes_header_) text += header();
-    }
+    if (columns_.empty()) columns_ = columns_of(logs);
+    std::string text = is_empty_ ? header() : "";
     text += std::to_string(epoch);
     for (const std::string& name : columns_) {
       const auto value = logs.find(name);
@@ -73,10 +114,42 @@ class CsvLogger : public Callback {
               (value == logs.end() ? "NA" : csv_cell(python_text(value->second), separator_[0]));
     }
     text.append(kLineEnd);
-    if (!write_or_warn(training, [&] { file_->append(text); })) file_.reset();
+    if (write_or_warn(training, [&] { file_->append(text); })) {
+      is_empty_ = false;
+      return;
+    }
+    bytes_ = file_->bytes();
+    file_.reset();
   }
 
  private:
+  /// Behind the rows that the run had when its state was saved; those that it wrote later are cut
+  /// off, but no others.
+  void go_on(const Json& state, Training& training) {
+    const std::uint64_t bytes = unsigned_of(state.at("bytes"));
+    columns_ = state.at("columns").get<std::vector<std::string>>();
+    // Older states of a file that could not be written any more know its columns alone.
+    const bool is_known = bytes > 0 || columns_.empty();
+    if (!is_known || file_->bytes() <= bytes) return;
+    const std::string path = file_->path();
+    if (!is_own(read_text_file(path), bytes)) {
+      training.say(fmt::format(
+          "note: CSVLogger: {}: what stands behind the rows that this run had at its checkpoint "
+          "may be of another run, and stays",
+          path));
+      return;
+    }
+    file_.emplace(open_at(path, bytes));
+    is_empty_ = bytes == 0;
+  }
+
+  /// Whether what stands behind the first `bytes` can only be of this run.
+  bool is_own(const std::string& text, std::uint64_t bytes) const {
+    const bool is_shared = appends_ && !place_.empty();
+    const bool has_header = appends_ || bytes == 0 || text.starts_with(header());
+    return !is_shared && has_header && are_rows_of_a_run(text, bytes, separator_[0]);
+  }
+
   /// The names of the first epoch; their twins of validation, too, if it had none.
   static std::vector<std::string> columns_of(const Logs& logs) {
     std::vector<std::string> names;
@@ -99,8 +172,10 @@ class CsvLogger : public Callback {
   std::string filename_;
   std::string separator_;
   bool appends_;
-  bool writes_header_ = true;
-  std::optional<File> file_;  ///< of the first device
+  std::string place_;                ///< of a run that writes to a file elsewhere
+  std::optional<GrowingFile> file_;  ///< of the first device
+  std::uint64_t bytes_ = 0;          ///< of a file that could not be written any more
+  bool is_empty_ = true;             ///< the file has no header
   std::vector<std::string> columns_;
 };
 

@@ -60,7 +60,7 @@ class EarlyStopping : public Callback {
     return json;
   }
 
-  void restore(const Json& state) override {
+  void restore(const Json& state, Training&) override {
     wait_ = integer_of(state.at("wait"));
     best_ = optional_number_of(state.at("best"));
     best_epoch_ = integer_of(state.at("best_epoch"));

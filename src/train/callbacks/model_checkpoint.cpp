@@ -89,7 +89,7 @@ class ModelCheckpoint : public Callback {
 
   Json state() const override { return {{"best", number_to_json(best_)}, {"batches", batches_}}; }
 
-  void restore(const Json& state) override {
+  void restore(const Json& state, Training&) override {
     best_ = optional_number_of(state.at("best"));
     batches_ = integer_of(state.at("batches"));
   }

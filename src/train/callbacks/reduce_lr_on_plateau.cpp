@@ -41,7 +41,7 @@ class ReduceLrOnPlateau : public Callback {
     return {{"best", number_to_json(best_)}, {"wait", wait_}, {"cooling", cooling_}};
   }
 
-  void restore(const Json& state) override {
+  void restore(const Json& state, Training&) override {
     best_ = optional_number_of(state.at("best"));
     wait_ = integer_of(state.at("wait"));
     cooling_ = integer_of(state.at("cooling"));

@@ -91,7 +91,7 @@ class TensorBoard : public Callback {
     return {{"batches", batches_}, {"files", files}, {"place", place_}};
   }
 
-  void restore(const Json& state) override {
+  void restore(const Json& state, Training&) override {
     batches_ = integer_of(state.at("batches"));
     // In a folder elsewhere the files may be those of the run that this one is a copy of.
     if (!is_first_ || state.value("place", place_) != place_) return;
