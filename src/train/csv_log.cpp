@@ -3,16 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "state/json_integer.h"
 
 namespace meshwork {
 namespace {
 
 std::string show_number(double value) { return fmt::format("{:.9g}", without_nan_sign(value)); }
+
+std::string first_line(const std::string& path) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
+  const File file = File::open(path);
+  std::string text(std::min(file.size(), kMost), '\0');
+  file.read_at(text.data(), text.size(), 0);
+  return text.substr(0, text.find('\n'));
+}
+
+/// The cells of a line without line breaks in them: the other way round than csv_cell.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells{""};
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == ',' && !is_quoted) {
+      cells.emplace_back();
+    } else if (line[i] != '"') {
+      cells.back() += line[i];
+    } else if (is_quoted && line.compare(i, 2, "\"\"") == 0) {
+      cells.back() += line[i++];
+    } else {
+      is_quoted = !is_quoted;
+    }
+  }
+  return cells;
+}
 
 }  // namespace
 
@@ -23,22 +51,26 @@ std::string csv_cell(const std::string& text, char separator) {
   return quoted + '"';
 }
 
-File open_log_at(const std::string& path, std::uint64_t bytes) {
-  File file = File::open_to_append(path);
-  if (file.size() > bytes) file.resize(bytes);
-  return file;
+File open_log(const std::string& path, const Json* state) {
+  if (state == nullptr) return File::create(path);
+  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  return open_lines_at(path, state->is_null() ? kAll : unsigned_of(state->at("bytes")));
 }
 
-CsvLog::CsvLog(const std::string& path, const std::string& key)
-    : file_(File::create(path)), key_(key) {}
+CsvLog::CsvLog(const std::string& path, const std::string& key, const Json* state)
+    : file_(open_log(path, state)), key_(key), has_header_(file_.bytes() > 0) {
+  if (state == nullptr) return;
+  if (!state->is_null()) {
+    columns_ = state->at("columns").get<std::vector<std::string>>();
+  } else if (has_header_) {
+    columns_ = cells_of(first_line(path));
+    has_header_ = columns_.front() == key_;
+    if (!has_header_) columns_.resize(1);
+    columns_.erase(columns_.begin());
+  }
+}
 
-CsvLog::CsvLog(const std::string& path, const std::string& key, const Json& state)
-    : file_(open_log_at(path, unsigned_of(state.at("bytes")))),
-      key_(key),
-      columns_(state.at("columns").get<std::vector<std::string>>()),
-      has_header_(file_.size() > 0) {}
-
-Json CsvLog::state() const { return {{"bytes", file_.size()}, {"columns", columns_}}; }
+Json CsvLog::state() const { return {{"bytes", file_.bytes()}, {"columns", columns_}}; }
 
 void CsvLog::add(const LogRow& row) {
   std::string text;
@@ -49,7 +81,6 @@ void CsvLog::add(const LogRow& row) {
     text = key_;
     for (const std::string& name : columns_) text += ',' + csv_cell(name, ',');
     text += '\n';
-    has_header_ = true;
   }
   text += std::to_string(row.number);
   for (const std::string& name : columns_) {
@@ -59,14 +90,13 @@ void CsvLog::add(const LogRow& row) {
     text += ',' + (has_value ? show_number(*value->second) : "NA");
   }
   file_.append(text + '\n');
+  has_header_ = true;
 }
 
 const LogFormat log_files::kCsv{.names = {"csv"},
                                 .open = [](const std::string& path, const std::string& key,
                                            const Json* state) -> std::unique_ptr<LogFile> {
-                                  if (state != nullptr)
-                                    return std::make_unique<CsvLog>(path, key, *state);
-                                  return std::make_unique<CsvLog>(path, key);
+                                  return std::make_unique<CsvLog>(path, key, state);
                                 }};
 
 }  // namespace meshwork

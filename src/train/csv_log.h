@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "train/growing_file.h"
 #include "train/log_file.h"
 
 namespace meshwork {
@@ -12,8 +12,8 @@ namespace meshwork {
 /// A cell of a table whose cells are `separator` apart, in quotes where it needs them (RFC 4180).
 std::string csv_cell(const std::string& text, char separator);
 
-/// The file as it was when it had `bytes`, which a log was told to go on with.
-File open_log_at(const std::string& path, std::uint64_t bytes);
+/// The file of a log whose state this is, as LogFormat::open says.
+File open_log(const std::string& path, const Json* state);
 
 /// A table whose columns are the key and the names of the first row; NA where a row has no value
 /// for a name.
@@ -24,14 +24,13 @@ File open_log_at(const std::string& path, std::uint64_t bytes);
 /// Nine significant digits, enough to give back every float.
 class CsvLog : public LogFile {
  public:
-  CsvLog(const std::string& path, const std::string& key);
-  CsvLog(const std::string& path, const std::string& key, const Json& state);
+  CsvLog(const std::string& path, const std::string& key, const Json* state);
 
   void add(const LogRow& row) override;
   Json state() const override;
 
  private:
-  File file_;
+  GrowingFile file_;
   std::string key_;
   std::vector<std::string> columns_;
   bool has_header_ = false;

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/host_name.h"
-#include "train/csv_log.h"
 
 namespace meshwork {
 namespace {
@@ -75,9 +74,8 @@ EventFile::EventFile(const std::string& directory) : file_(File::create(new_name
   begin();
 }
 
-EventFile::EventFile(const std::string& path, std::uint64_t bytes)
-    : file_(open_log_at(path, bytes)) {
-  if (file_.size() == 0) begin();
+EventFile::EventFile(const std::string& path, std::uint64_t bytes) : file_(open_at(path, bytes)) {
+  if (file_.bytes() == 0) begin();
 }
 
 void EventFile::begin() { add_record(event(0) + bytes_field(3, "brain.Event:2")); }

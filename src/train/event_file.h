@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "train/growing_file.h"
 
 namespace meshwork {
 
@@ -21,13 +21,13 @@ class EventFile {
   void add_scalar(std::string_view tag, std::int64_t step, double value);
 
   const std::string& path() const { return file_.path(); }
-  std::uint64_t bytes() const { return file_.size(); }
+  std::uint64_t bytes() const { return file_.bytes(); }
 
  private:
   void begin();
   void add_record(const std::string& data);
 
-  File file_;
+  GrowingFile file_;
 };
 
 /// The checksum CRC-32C (RFC 3720).

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_dump.h"
-#include "state/json_integer.h"
 #include "train/csv_log.h"
 
 namespace meshwork {
@@ -21,22 +20,20 @@ class JsonLinesLog : public LogFile {
     file_.append(json_dump(json) + '\n');
   }
 
-  Json state() const override { return {{"bytes", file_.size()}}; }
+  Json state() const override { return {{"bytes", file_.bytes()}}; }
 
  private:
-  File file_;
+  GrowingFile file_;
   std::string key_;
 };
 
 }  // namespace
 
-const LogFormat log_files::kJsonLines{
-    .names = {"jsonl"},
-    .open = [](const std::string& path, const std::string& key,
-               const Json* state) -> std::unique_ptr<LogFile> {
-      File file = state == nullptr ? File::create(path)
-                                   : open_log_at(path, unsigned_of(state->at("bytes")));
-      return std::make_unique<JsonLinesLog>(std::move(file), key);
-    }};
+const LogFormat log_files::kJsonLines{.names = {"jsonl"},
+                                      .open = [](const std::string& path, const std::string& key,
+                                                 const Json* state) -> std::unique_ptr<LogFile> {
+                                        return std::make_unique<JsonLinesLog>(open_log(path, state),
+                                                                              key);
+                                      }};
 
 }  // namespace meshwork

@@ -31,9 +31,9 @@ class LogFile {
 /// One format of logs, in the list of log_formats.cpp.
 struct LogFormat {
   std::vector<std::string_view> names;  ///< "csv", which is also the end of the file's name
-  /// Opens a log whose rows are numbered under the name `key`. With the `state` of such a log it
-  /// goes on behind what that knows of the file, and cuts off the rest; without, the file is
-  /// emptied.
+  /// Opens a log whose rows are numbered under the name `key`. Without a `state` the file is
+  /// emptied. With that of such a log it goes on behind what that knows of the file, and cuts off
+  /// the rest; one that is null knows nothing: behind the last whole line.
   std::unique_ptr<LogFile> (*open)(const std::string& path, const std::string& key,
                                    const Json* state);
 };

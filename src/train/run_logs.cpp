@@ -33,19 +33,19 @@ void check_log_formats(const config::FitSpec& fit) { formats_of(fit); }
 
 RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
                  const std::vector<std::string>& expected, const Json& state, Say say)
-    : expected_(expected), say_(std::move(say)) {
+    : expected_(expected), known_(state), say_(std::move(say)) {
   for (const LogFormat* format : formats_of(fit)) {
-    open(*format, directory, "metrics", "epoch", state, metrics_);
-    if (fit.log_steps) open(*format, directory, "steps", "step", state, steps_);
+    open(*format, directory, "metrics", "epoch", metrics_);
+    if (fit.log_steps) open(*format, directory, "steps", "step", steps_);
   }
 }
 
 void RunLogs::open(const LogFormat& format, const std::string& directory, const std::string& table,
-                   const std::string& key, const Json& state, std::vector<Open>& logs) {
+                   const std::string& key, std::vector<Open>& logs) {
   const std::string name = fmt::format("{}.{}", table, format.names.front());
-  const auto old = state.find(name);
-  const Json* known = old == state.end() ? nullptr : &*old;
-  logs.push_back({name, format.open(directory + "/" + name, key, known)});
+  const Json state = known_.is_null() ? Json() : known_.value(name, Json());
+  const Json* old = known_.is_null() ? nullptr : &state;
+  logs.push_back({name, format.open(directory + "/" + name, key, old)});
 }
 
 void RunLogs::add(std::vector<Open>& logs, const LogRow& row) {
@@ -55,6 +55,7 @@ void RunLogs::add(std::vector<Open>& logs, const LogRow& row) {
       return false;
     } catch (const Error& error) {
       say_(fmt::format("warning: {}; training goes on without this file", error.what()));
+      known_[log.name] = log.file->state();
       return true;
     }
   });
@@ -82,7 +83,7 @@ void RunLogs::add_step(std::int64_t step, double loss, const Pace& pace) {
 }
 
 Json RunLogs::state() const {
-  Json json = Json::object();
+  Json json = known_.is_null() ? Json::object() : known_;
   for (const auto* logs : {&metrics_, &steps_}) {
     for (const Open& log : *logs) json[log.name] = log.file->state();
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,15 @@ class RunLogs {
   using Say = std::function<void(const std::string& line)>;
 
   /// `expected`: names that get a column though an epoch may not have them, such as val_loss where
-  /// not every epoch validates. `state`: that of the run which goes on; null for a new one. Throws
-  /// what File throws.
+  /// not every epoch validates. `state`: that of the run which goes on; null for a new one, whose
+  /// files are emptied. Throws what File throws.
   RunLogs(const config::FitSpec& fit, const std::string& directory,
           const std::vector<std::string>& expected, const Json& state, Say say);
 
   void add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace);
   void add_step(std::int64_t step, double loss, const Pace& pace);
   bool wants_steps() const { return !steps_.empty(); }
+  /// Also of the files that the run has written before, but does not any more.
   Json state() const;
 
  private:
@@ -48,10 +50,11 @@ class RunLogs {
   };
 
   void open(const LogFormat& format, const std::string& directory, const std::string& table,
-            const std::string& key, const Json& state, std::vector<Open>& logs);
+            const std::string& key, std::vector<Open>& logs);
   void add(std::vector<Open>& logs, const LogRow& row);
 
   std::vector<std::string> expected_;
+  Json known_;  ///< states of files, as they were when the run went on or a file failed
   Say say_;
   std::vector<Open> metrics_, steps_;
 };

@@ -221,10 +221,9 @@ void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resume
     const std::string warning = check_space(session_, directory.path());
     if (!warning.empty()) training_.say(warning);
     replace_file(directory.path() + "/config.yaml", config::standalone_text(config_));
-    const Json old =
-        resumed == nullptr
-            ? Json::object()
-            : read_state(*resumed, [](const Json& state) { return state.at("files"); });
+    const Json old = resumed == nullptr ? Json() : read_state(*resumed, [](const Json& state) {
+      return state.at("files");
+    });
     std::vector<std::string> names;
     for (const KnownLog& log : known_logs_) names.push_back(log.name);
     files_.emplace(config_.fit, directory.path(), names, old, training_.say);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scripted_logs.h"
+#include "support/full_disk.h"
 #include "support/temp_directory.h"
 
 using namespace meshwork;
@@ -199,6 +200,27 @@ TEST_CASE("CSVLogger cuts off no rows but its own") {
   const std::string filled = read_text(directory.file("own.csv"));
   Logged(directory.path(), "filename: own.csv", old);
   CHECK(read_text(directory.file("own.csv")) == filled);
+}
+
+TEST_CASE("CSVLogger goes on with a file that could not be written for a while") {
+  const TempDirectory directory;
+  const std::string header = "epoch,loss,val_loss\r\n";
+  for (const bool is_first : {true, false}) {
+    Logged run(directory.path(), "filename: a.csv");
+    if (!is_first) run.add(0, 1);
+    const std::string before = read_text(directory.file("a.csv"));
+    {
+      const test::FullDisk full(before.size() + 5);
+      run.add(1, 2);
+    }
+    CHECK(run.said.find("cannot write: File too large") != std::string::npos);
+    CHECK(read_text(directory.file("a.csv")) == before);
+    run.add(2, 3);
+    Logged resumed(directory.path(), "filename: a.csv", run.state());
+    resumed.add(3, 4);
+    CHECK(read_text(directory.file("a.csv")) == (is_first ? header : before) + "3,4.0,0.5\r\n");
+    CHECK(resumed.said == "");
+  }
 }
 
 TEST_CASE("only the first device writes the log") {

@@ -8,6 +8,7 @@
 
 #include "state/checkpoint.h"
 #include "support/errors.h"
+#include "support/full_disk.h"
 #include "train/event_file.h"
 #include "whole_runs.h"
 
@@ -17,6 +18,7 @@ using namespace meshwork;
 using namespace meshwork::testing::runs;
 using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
+using meshwork::test::write_text;
 
 namespace {
 
@@ -153,6 +155,38 @@ TEST_CASE("scalars, on from where a file was cut") {
   CHECK(std::isnan(scalars[1].value));
   EventFile(path, bytes).add_scalar("epoch_mae", 1, 2.0);
   CHECK(scalars_in(path) == std::vector<Scalar>{{"epoch_loss", 0, 0.5F}, {"epoch_mae", 1, 2.0F}});
+}
+
+TEST_CASE("a record that does not fit leaves nothing behind") {
+  const TempDirectory directory;
+  EventFile file(directory.file("train"));
+  file.add_scalar("epoch_loss", 0, 0.5);
+  const std::uint64_t bytes = file.bytes();
+  {
+    const test::FullDisk full(bytes + 20);
+    CHECK_THROWS_AS(file.add_scalar("epoch_loss", 1, 0.25), Error);
+  }
+  CHECK(file.bytes() == bytes);
+  CHECK(scalars_in(file.path()).size() == 1);
+}
+
+TEST_CASE("TensorBoard begins another file where one has failed") {
+  const TempDirectory directory;
+  const std::string text = text_with("update_freq: epoch", "{every: 1 step, keep: 100}");
+  const std::string run = directory.path();
+  fs::create_directories(run + "/logs");
+  write_text(run + "/logs/validation", "no directory");
+  const Outcome failed = fit_on(text, "1x1", run);
+  CHECK(failed.out.find("warning: ") != std::string::npos);
+  fs::remove(run + "/logs/validation");
+  const std::string first = only_file_in(run + "/logs/train");
+  const std::string before = read_text(first);
+  const std::vector<std::string> checkpoints = list_checkpoints(run + "/checkpoints");
+  for (std::size_t i = 4; i < checkpoints.size(); ++i) remove_checkpoint(checkpoints[i]);
+  REQUIRE(fit_on(text, "1x1", run, 0, {.rerun = Rerun::kResume}).error == "");
+  CHECK(read_text(first) == before);
+  CHECK(std::distance(fs::directory_iterator(run + "/logs/train"), {}) == 2);
+  CHECK_FALSE(scalars_in(only_file_in(run + "/logs/validation")).empty());
 }
 
 TEST_CASE("TensorBoard gets what Keras writes, from one device") {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/errors.h"
+#include "support/full_disk.h"
 #include "support/log_text.h"
 
 #include "train/csv_log.h"
@@ -17,11 +18,12 @@ namespace meshwork {
 namespace {
 
 using config::FitSpec;
+using test::TempDirectory;
 
 std::string warned;
 
 RunLogs open(const test::TempDirectory& directory, const FitSpec& fit = {},
-             const std::vector<std::string>& expected = {}, const Json& state = Json::object()) {
+             const std::vector<std::string>& expected = {}, const Json& state = Json()) {
   warned.clear();
   return RunLogs(fit, directory.path(), expected, state,
                  [](const std::string& line) { warned += line; });
@@ -154,8 +156,54 @@ TEST_CASE("a log that cannot be written costs a warning, once") {
                       "file");
   CHECK(test::read_text(directory.file("metrics.jsonl")).size() > 100);
   const test::TempDirectory other;
-  CHECK(test::error_of([&] { RunLogs(FitSpec{}, other.file("absent"), {}, Json::object(), {}); }) ==
+  CHECK(test::error_of([&] { RunLogs(FitSpec{}, other.file("absent"), {}, Json(), {}); }) ==
         "3: " + other.file("absent/metrics.csv") + ": cannot create: No such file or directory");
+}
+
+TEST_CASE("a row that does not fit leaves nothing behind, and the log goes on where it stopped") {
+  const TempDirectory directory;
+  const FitSpec fit = in_formats({"csv", "jsonl"});
+  RunLogs log = open(directory, fit);
+  const auto add = [](RunLogs& to, int i) {
+    to.add_epoch(i, {{"loss", 0.5}}, {1, 2});
+    to.add_step(i, 0.5, {1, 2});
+  };
+  add(log, 0);
+  const std::string before = test::read_text(directory.file("metrics.csv"));
+  {
+    const test::FullDisk full(before.size() + 5);
+    add(log, 1);
+  }
+  CHECK(warned.find("metrics.csv: cannot write: File too large; training goes on without this "
+                    "file") != std::string::npos);
+  CHECK(test::read_text(directory.file("metrics.csv")) == before);
+  add(log, 2);
+  RunLogs resumed = open(directory, fit, {}, log.state());
+  add(resumed, 3);
+  CHECK(test::read_text(directory.file("metrics.csv")) == before + "3,0.5,1,2\n");
+  CHECK(test::read_text(directory.file("metrics.jsonl")).find("{\"epoch\":3") != std::string::npos);
+}
+
+TEST_CASE("a log that a run did not write for a while goes on behind its rows") {
+  const TempDirectory directory;
+  const auto run = [&](const std::vector<std::string>& formats, const Json& state, int epoch) {
+    RunLogs log = open(directory, in_formats(formats), {}, state);
+    log.add_epoch(epoch, {{"loss", 0.5}, {"a,\"b\"", 1.0}}, {1, 2});
+    return log.state();
+  };
+  const std::string header = "epoch,\"a,\"\"b\"\"\",loss,seconds,samples_per_second\n";
+  const std::string rows = header + "0,1,0.5,1,2\n";
+  Json state = run({"csv"}, Json(), 0);
+  state = run({"jsonl"}, state, 1);
+  state = run({"csv", "jsonl"}, state, 2);
+  CHECK(test::read_text(directory.file("metrics.csv")) == rows + "2,1,0.5,1,2\n");
+  // One of which nothing is known: behind its last whole line, with the columns of its header.
+  test::write_text(directory.file("metrics.csv"), rows + "1,1,0.");
+  test::write_text(directory.file("metrics.jsonl"), "{\"epoch\":0}\n{\"epo");
+  run({"csv", "jsonl"}, Json::object(), 1);
+  CHECK(test::read_text(directory.file("metrics.csv")) == rows + "1,1,0.5,1,2\n");
+  CHECK(
+      test::read_text(directory.file("metrics.jsonl")).starts_with("{\"epoch\":0}\n{\"epoch\":1,"));
 }
 
 TEST_CASE("a format that there is not is an error at its place") {

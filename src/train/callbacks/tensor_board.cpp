@@ -139,6 +139,10 @@ class TensorBoard : public Callback {
   void write(Training& training, const std::function<void()>& work) {
     if (!training.is_first || has_failed_) return;
     has_failed_ = !write_or_warn(training, work);
+    if (!has_failed_) return;
+    // A run that goes on begins other files: a reader stops at what may be left of a record.
+    files_.clear();
+    old_.clear();
   }
 
   std::string directory_;
