@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/join.h"
 #include "state/json_integer.h"
 
 namespace meshwork {
@@ -51,6 +52,20 @@ std::string csv_cell(const std::string& text, char separator) {
   return quoted + '"';
 }
 
+std::string describe_left_out(const std::string& path, const std::vector<std::string>& columns,
+                              const std::vector<std::string>& names) {
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    const bool has_column = std::find(columns.begin(), columns.end(), name) != columns.end();
+    if (!has_column) missing.push_back(fmt::format("'{}'", name));
+  }
+  if (missing.empty()) return "";
+  return fmt::format(
+      "note: {}: it was begun without {}, and goes on without; 'log_format: [csv, jsonl]' also "
+      "writes a file that has a place for them",
+      path, join(missing, ", "));
+}
+
 File open_log(const std::string& path, const Json* state) {
   if (state == nullptr) return File::create(path);
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
@@ -71,6 +86,11 @@ CsvLog::CsvLog(const std::string& path, const std::string& key, const Json* stat
 }
 
 Json CsvLog::state() const { return {{"bytes", file_.bytes()}, {"columns", columns_}}; }
+
+std::string CsvLog::describe_left_out(const std::vector<std::string>& names) const {
+  if (!has_header_) return "";
+  return meshwork::describe_left_out(file_.path(), columns_, names);
+}
 
 void CsvLog::add(const LogRow& row) {
   std::string text;

@@ -12,6 +12,10 @@ namespace meshwork {
 /// A cell of a table whose cells are `separator` apart, in quotes where it needs them (RFC 4180).
 std::string csv_cell(const std::string& text, char separator);
 
+/// A note of the names that are no columns of a table that goes on; "" if all are.
+std::string describe_left_out(const std::string& path, const std::vector<std::string>& columns,
+                              const std::vector<std::string>& names);
+
 /// The file of a log whose state this is, as LogFormat::open says.
 File open_log(const std::string& path, const Json* state);
 
@@ -28,6 +32,7 @@ class CsvLog : public LogFile {
 
   void add(const LogRow& row) override;
   Json state() const override;
+  std::string describe_left_out(const std::vector<std::string>& names) const override;
 
  private:
   GrowingFile file_;

@@ -26,6 +26,10 @@ class LogFile {
   virtual void add(const LogRow& row) = 0;
   /// What a run that goes on from here has to know of the file.
   virtual Json state() const = 0;
+  /// A note if its rows have no place for some of these names, which it then leaves out; else "".
+  virtual std::string describe_left_out(const std::vector<std::string>& /*names*/) const {
+    return "";
+  }
 };
 
 /// One format of logs, in the list of log_formats.cpp.

@@ -36,6 +36,8 @@ RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
     : expected_(expected), known_(state), say_(std::move(say)) {
   for (const LogFormat* format : formats_of(fit)) {
     open(*format, directory, "metrics", "epoch", metrics_);
+    const std::string note = metrics_.back().file->describe_left_out(expected_);
+    if (!note.empty()) say_(note);
     if (fit.log_steps) open(*format, directory, "steps", "step", steps_);
   }
 }

@@ -258,7 +258,7 @@ Json Runner::state() {
           {"means", means}};
 }
 
-void Runner::restore(const Json& state) {
+std::vector<std::string> Runner::restore(const Json& state) {
   reset();
   steps_ = integer_of(state.at("steps"));
   const auto bad_step = integer_of(state.at("bad_step"));
@@ -267,12 +267,21 @@ void Runner::restore(const Json& state) {
     left_out_ = {integer_of(all->at(0)), integer_of(all->at(1)), integer_of(all->at(2))};
   }
   if (left_out_.without_loss > 0) loss_ = std::numeric_limits<double>::quiet_NaN();
-  const auto read = [&](Mean& mean) {
-    const Json& sums = state.at("means").at(mean.logged.name);
+  const Json& all = state.at("means");
+  const auto read = [](Mean& mean, const Json& sums) {
     for (std::size_t i = 0; i < mean.sums.size(); ++i) mean.sums[i] = number_of(sums.at(i));
   };
-  read(loss_mean_);
-  for (Mean& mean : means_) read(mean);
+  read(loss_mean_, all.at(loss_mean_.logged.name));
+  std::vector<std::string> missing;
+  for (Mean& mean : means_) {
+    const auto sums = all.find(mean.logged.name);
+    if (sums != all.end() && sums->size() == mean.sums.size()) {
+      read(mean, *sums);
+    } else {
+      missing.push_back(mean.logged.name);
+    }
+  }
+  return missing;
 }
 
 TensorView Runner::output(const std::string& name) const {

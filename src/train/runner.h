@@ -59,7 +59,8 @@ class Runner {
   void reset();
   /// The sums behind these means, and back: an epoch that goes on in another run.
   Json state();
-  void restore(const Json& state);
+  /// Returns the names of metrics whose sums the state does not have: they begin at 0.
+  std::vector<std::string> restore(const Json& state);
 
   /// An output of the last step that is no scalar.
   TensorView output(const std::string& name) const;

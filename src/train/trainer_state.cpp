@@ -177,7 +177,14 @@ void Trainer::restore(const Checkpoint& checkpoint) {
                  configured == state.end() ? std::nullopt : optional_number_of(*configured));
     training_.stop = state.at("stop").get<bool>();
     best_ = optional_number_of(state.at("best"));
-    runner_.restore(state.at("means"));
+    if (step_ > 0) {
+      for (const std::string& name : runner_.restore(state.at("means"))) {
+        training_.say(
+            fmt::format("note: {}: the run that is resumed had no such metric; its mean of epoch "
+                        "{} begins with step {}",
+                        name, epoch_ + 1, step_ + 1));
+      }
+    }
     pace_ = {state.at("seconds").get<double>(), state.at("samples").get<double>()};
   });
 }

@@ -193,6 +193,46 @@ TEST_CASE("a resumed run takes the learning rate that the configuration now says
   CHECK(resume(text("0.06"), "1x1", directory.file("again")).result.digest == other);
 }
 
+TEST_CASE("a metric may come to a run that goes on") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& metrics, int epochs, const std::string& every) {
+    return text_of(kAdam,
+                   fmt::format("batch_size: 8, epochs: {}, callbacks: [CSVLogger: {{filename: "
+                               "log.csv}}]",
+                               epochs),
+                   metrics) +
+           "checkpoint: {every: 1 " + every + ", keep: 100}\n";
+  };
+  const std::string both = "[mae, cosine_similarity]";
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  const Outcome whole = fit_on(text("[mae]", 3, "step"), "1x1", full);
+  const Outcome expected = fit_on(text(both, 3, "step"), "1x1", directory.file("both"));
+  const auto check = [&](const std::string& every) {
+    const Outcome outcome = resume(text(both, 3, every), "1x1", cut);
+    REQUIRE(outcome.error == "");
+    CHECK(outcome.result.digest == whole.result.digest);
+    for (const char* file : {"metrics.csv", "log.csv"}) {
+      CAPTURE(file);
+      CHECK(read_log(full + "/" + file) == read_log(cut + "/" + file));
+      CHECK(outcome.out.find(fmt::format("note: {}/{}: it was begun without 'cosine_similarity', "
+                                         "and goes on without; ",
+                                         cut, file)) != std::string::npos);
+    }
+    return outcome;
+  };
+  // Within the third epoch, whose mean lacks two steps; within the second; and between them.
+  cut_off(full, cut, 7);
+  CHECK(check("step").out.find(
+            "note: cosine_similarity: the run that is resumed had no such metric; its mean of "
+            "epoch 3 begins with step 3\n") != std::string::npos);
+  cut_off(full, cut, 3);
+  CHECK(check("step").result.logs == expected.result.logs);
+  REQUIRE(fit_on(text("[mae]", 2, "epoch"), "1x1", cut).error == "");
+  const Outcome between = check("epoch");
+  CHECK(between.result.logs == expected.result.logs);
+  CHECK(between.out.find("begins with step") == std::string::npos);
+}
+
 TEST_CASE("the last ones are kept, and the best one") {
   const TempDirectory directory;
   const auto kept = [&](const std::string& checkpoint, const std::string& rate = "0.05") {

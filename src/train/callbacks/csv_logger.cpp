@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "state/json_integer.h"
@@ -106,6 +107,7 @@ class CsvLogger : public Callback {
   void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     if (!file_) return;
     if (columns_.empty()) columns_ = columns_of(logs);
+    if (std::exchange(has_gone_on_, false)) say_left_out(logs, training);
     std::string text = is_empty_ ? header() : "";
     text += std::to_string(epoch);
     for (const std::string& name : columns_) {
@@ -128,6 +130,7 @@ class CsvLogger : public Callback {
   void go_on(const Json& state, Training& training) {
     const std::uint64_t bytes = unsigned_of(state.at("bytes"));
     columns_ = state.at("columns").get<std::vector<std::string>>();
+    has_gone_on_ = true;
     // Older states of a file that could not be written any more know its columns alone.
     const bool is_known = bytes > 0 || columns_.empty();
     if (!is_known || file_->bytes() <= bytes) return;
@@ -141,6 +144,13 @@ class CsvLogger : public Callback {
     }
     file_.emplace(open_at(path, bytes));
     is_empty_ = bytes == 0;
+  }
+
+  void say_left_out(const Logs& logs, Training& training) const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : logs) names.push_back(name);
+    const std::string note = describe_left_out(file_->path(), columns_, names);
+    if (!note.empty()) training.say(note);
   }
 
   /// Whether what stands behind the first `bytes` can only be of this run.
@@ -175,6 +185,7 @@ class CsvLogger : public Callback {
   std::string place_;                ///< of a run that writes to a file elsewhere
   std::optional<GrowingFile> file_;  ///< of the first device
   std::uint64_t bytes_ = 0;          ///< of a file that could not be written any more
+  bool has_gone_on_ = false;         ///< and has written no row since
   bool is_empty_ = true;             ///< the file has no header
   std::vector<std::string> columns_;
 };
