@@ -67,6 +67,7 @@ class Trainer {
   Snapshot snapshot(bool is_best);
   void restore(const Checkpoint& checkpoint);
   void restore_callbacks(const Checkpoint& checkpoint);
+  void restore_best(const Json& state);
   void restore_rate(double rate, std::optional<double> configured);
   void save(bool is_best = false);
   void save_after_epoch();

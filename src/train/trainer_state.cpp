@@ -150,6 +150,7 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"logs", logs_to_json(logs_)},
                    {"means", runner_.state()},
                    {"best", number_to_json(best_)},
+                   {"best_monitor", config_.checkpoint.best},
                    {"best_checkpoint", checkpointer_->best()},
                    {"is_best", is_best},
                    {"callbacks", callbacks},
@@ -175,8 +176,9 @@ void Trainer::restore(const Checkpoint& checkpoint) {
     const auto configured = state.find("configured_rate");
     restore_rate(number_of(state.at("learning_rate")),
                  configured == state.end() ? std::nullopt : optional_number_of(*configured));
-    training_.stop = state.at("stop").get<bool>();
-    best_ = optional_number_of(state.at("best"));
+    // At the end of an epoch the callbacks say it, which may be others now.
+    training_.stop = step_ > 0 && state.at("stop").get<bool>();
+    restore_best(state);
     if (step_ > 0) {
       for (const std::string& name : runner_.restore(state.at("means"))) {
         training_.say(
@@ -187,6 +189,19 @@ void Trainer::restore(const Checkpoint& checkpoint) {
     }
     pace_ = {state.at("seconds").get<double>(), state.at("samples").get<double>()};
   });
+}
+
+void Trainer::restore_best(const Json& state) {
+  const std::string& name = config_.checkpoint.best;
+  const std::string before = state.value("best_monitor", name);
+  if (before == name) {
+    best_ = optional_number_of(state.at("best"));
+  } else if (!before.empty() && !name.empty()) {
+    training_.say(
+        fmt::format("note: checkpoint: best begins anew with {}; the run that is resumed went by "
+                    "{}",
+                    name, before));
+  }
 }
 
 /// The rate that the run has come to, unless the configuration now says another than it did then.
@@ -219,6 +234,11 @@ void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
       }
     }
   });
+  if (!training_.stop || step_ > 0 || epoch_ >= config_.fit.epochs) return;
+  training_.say(
+      fmt::format("note: the run was stopped early after epoch {}, and no epoch is trained; to go "
+                  "on, give the callback that stopped it more patience, or leave it out",
+                  epoch_));
 }
 
 void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resumed) {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "scripted_logs.h"
 #include "support/temp_directory.h"
@@ -128,6 +129,37 @@ TEST_CASE("TerminateOnNaN stops at the batch, or raises") {
     what = error.what();
   }
   CHECK(what.starts_with("NaN or Inf loss encountered at batch 0; loss value: -inf; "));
+}
+
+TEST_CASE("best values of another number are not gone on with") {
+  for (const char* callback :
+       {"EarlyStopping: {", "ReduceLROnPlateau: {",
+        "ModelCheckpoint: {filepath: a.safetensors, save_best_only: true, "}) {
+    CAPTURE(callback);
+    const auto make = [&](const std::string& arguments) {
+      return make_callbacks(config_of(text_of(callback + arguments + "}")));
+    };
+    std::string said;
+    Training training;
+    training.say = [&](const std::string& line) { said += line; };
+    training.save_weights = [](const std::string&) {};
+    const auto before = make("monitor: val_loss");
+    Logs logs{{"loss", 1.0}, {"val_loss", 0.25}, {"val_mae", 0.5}};
+    before[0]->end_epoch(0, logs, training);
+    const Json state = before[0]->state();
+    CHECK(state.at("best") == 0.25);
+    const auto same = make("monitor: val_loss");
+    same[0]->restore(state, training);
+    CHECK(same[0]->state() == state);
+    CHECK(said == "");
+    for (const char* other : {"monitor: val_mae", "mode: max"}) {
+      const auto after = make(other);
+      after[0]->restore(state, training);
+      CHECK(after[0]->state().at("best").is_null());
+      CHECK(said.find(" begins anew with the best val_") != std::string::npos);
+      said.clear();
+    }
+  }
 }
 
 TEST_CASE("what can be known to be wrong is an error before training") {

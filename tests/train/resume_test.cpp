@@ -233,6 +233,58 @@ TEST_CASE("a metric may come to a run that goes on") {
   CHECK(between.out.find("begins with step") == std::string::npos);
 }
 
+TEST_CASE("a run that was stopped early says so, and goes on if its callbacks now say otherwise") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), again = directory.file("again");
+  const auto text = [](const std::string& callbacks) {
+    return text_of(kAdam, "batch_size: 8, epochs: 5, callbacks: [" + callbacks + "]");
+  };
+  const auto resumed = [&](const std::string& callbacks) {
+    fs::remove_all(again);
+    fs::copy(run, again, fs::copy_options::recursive);
+    const Outcome outcome = resume(text(callbacks), "2x2", again);
+    CHECK(outcome.error == "");
+    return outcome;
+  };
+  // The loss falls, which is no improvement for it.
+  const std::string stops = "EarlyStopping: {monitor: loss, mode: max, restore_best_weights: true";
+  const Outcome stopped = fit_on(text(stops + "}"), "2x2", run);
+  REQUIRE(stopped.result.logs.size() > 0);
+  const auto epochs = [](const std::string& directory_of_run) {
+    return cells_of(read_text(directory_of_run + "/metrics.csv")).size() - 1;
+  };
+  REQUIRE(epochs(run) == 2);
+  const std::string line =
+      "note: the run was stopped early after epoch 2, and no epoch is trained; to go on, give the "
+      "callback that stopped it more patience, or leave it out\n";
+  const Outcome same = resumed(stops + "}");
+  CHECK(same.out.find(line) != std::string::npos);
+  CHECK(same.result.digest == stopped.result.digest);
+  CHECK(epochs(again) == 2);
+  CHECK(resumed(stops + ", patience: 2}").out.find(line) == std::string::npos);
+  CHECK(epochs(again) == 3);
+  resumed("");
+  CHECK(epochs(again) == 5);
+  const Outcome other = resumed("EarlyStopping: {monitor: loss, restore_best_weights: true}");
+  CHECK(other.out.find("note: EarlyStopping begins anew with the best loss (mode min); the run "
+                       "that is resumed went by loss (mode max)\n") != std::string::npos);
+  CHECK(epochs(again) > 2);
+}
+
+TEST_CASE("the best checkpoint is found anew where another number is to tell") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const auto text = [](const std::string& best, int epochs) {
+    return text_of(kAdam, fmt::format("batch_size: 8, epochs: {}", epochs)) +
+           "checkpoint: {keep: 1, best: " + best + "}\n";
+  };
+  REQUIRE(fit_on(text("mae", 1), "1x1", run).error == "");
+  const Outcome outcome = resume(text("loss", 2), "1x1", run);
+  CHECK(outcome.error == "");
+  CHECK(outcome.out.find("note: checkpoint: best begins anew with loss; the run that is resumed "
+                         "went by mae\n") != std::string::npos);
+}
+
 TEST_CASE("the last ones are kept, and the best one") {
   const TempDirectory directory;
   const auto kept = [&](const std::string& checkpoint, const std::string& rate = "0.05") {

@@ -41,7 +41,7 @@ class EarlyStopping : public Callback {
     if (stopped_epoch_ && verbose_) {
       training.say(fmt::format("Epoch {}: early stopping", *stopped_epoch_ + 1));
     }
-    if (!best_weights_) return;
+    if (!best_weights_ || !best_) return;
     if (verbose_) {
       training.say(fmt::format("Restoring model weights from the end of the best epoch: {}.",
                                best_epoch_ + 1));
@@ -56,21 +56,26 @@ class EarlyStopping : public Callback {
               {"best", number_to_json(best_)},
               {"best_epoch", best_epoch_},
               {"best_is_sound", best_is_sound_}};
+    monitor_.add_to(json);
     if (stopped_epoch_) json["stopped_epoch"] = *stopped_epoch_;
     return json;
   }
 
-  void restore(const Json& state, Training&) override {
+  void restore(const Json& state, Training& training) override {
+    if (!monitor_.has_judged(state, "EarlyStopping", training)) return;
     wait_ = integer_of(state.at("wait"));
     best_ = optional_number_of(state.at("best"));
     best_epoch_ = integer_of(state.at("best_epoch"));
     best_is_sound_ = state.at("best_is_sound").get<bool>();
-    if (state.contains("stopped_epoch")) {
-      stopped_epoch_ = integer_of(state["stopped_epoch"]);
-    }
+    // More patience lets a run go on that was stopped.
+    if (!state.contains("stopped_epoch") || wait_ < patience_) return;
+    stopped_epoch_ = integer_of(state["stopped_epoch"]);
+    training.stop = true;
   }
 
-  std::optional<WeightsCopy>* kept_weights() override { return &best_weights_; }
+  std::optional<WeightsCopy>* kept_weights() override {
+    return restores_ ? &best_weights_ : nullptr;
+  }
 
  private:
   Monitor monitor_;

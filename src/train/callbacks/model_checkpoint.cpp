@@ -87,11 +87,16 @@ class ModelCheckpoint : public Callback {
 
   bool wants_batches() const override { return every_.has_value(); }
 
-  Json state() const override { return {{"best", number_to_json(best_)}, {"batches", batches_}}; }
+  Json state() const override {
+    Json json{{"best", number_to_json(best_)}, {"batches", batches_}};
+    if (monitor_) monitor_->add_to(json);
+    return json;
+  }
 
-  void restore(const Json& state, Training&) override {
-    best_ = optional_number_of(state.at("best"));
+  void restore(const Json& state, Training& training) override {
     batches_ = integer_of(state.at("batches"));
+    if (monitor_ && !monitor_->has_judged(state, "ModelCheckpoint", training)) return;
+    best_ = optional_number_of(state.at("best"));
   }
 
  private:

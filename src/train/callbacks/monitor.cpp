@@ -1,6 +1,9 @@
 #include "train/callbacks/monitor.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/nearest.h"
 
@@ -52,6 +55,23 @@ bool Monitor::improves(double value, std::optional<double> reference) const {
   const auto best = static_cast<float>(*reference);
   if (greater_is_better_) return static_cast<float>(value - min_delta_) > best;
   return static_cast<float>(value + min_delta_) < best;
+}
+
+void Monitor::add_to(Json& state) const {
+  state["monitor"] = name_;
+  state["mode"] = mode();
+}
+
+bool Monitor::has_judged(const Json& state, std::string_view callback, Training& training) const {
+  // Older states do not say.
+  const std::string name = state.value("monitor", name_);
+  const std::string other_mode = state.value("mode", mode());
+  if (name == name_ && other_mode == mode()) return true;
+  training.say(
+      fmt::format("note: {} begins anew with the best {} (mode {}); the run that is resumed went "
+                  "by {} (mode {})",
+                  callback, name_, mode(), name, other_mode));
+  return false;
 }
 
 bool read_verbose(config::Reader& args) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/value.h"
 #include "train/callbacks/callback.h"
@@ -25,7 +26,14 @@ class Monitor {
   /// better than nothing.
   bool improves(double value, std::optional<double> reference) const;
 
+  /// Adds to the state of a callback what its best value is a value of.
+  void add_to(Json& state) const;
+  /// Whether the state of a callback, of that name, was judged by the same number; says so if not.
+  bool has_judged(const Json& state, std::string_view callback, Training& training) const;
+
  private:
+  std::string mode() const { return greater_is_better_ ? "max" : "min"; }
+
   std::string name_;
   bool greater_is_better_ = false;
   double min_delta_ = 0;

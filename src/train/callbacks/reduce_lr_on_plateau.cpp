@@ -38,10 +38,13 @@ class ReduceLrOnPlateau : public Callback {
   }
 
   Json state() const override {
-    return {{"best", number_to_json(best_)}, {"wait", wait_}, {"cooling", cooling_}};
+    Json json{{"best", number_to_json(best_)}, {"wait", wait_}, {"cooling", cooling_}};
+    monitor_.add_to(json);
+    return json;
   }
 
-  void restore(const Json& state, Training&) override {
+  void restore(const Json& state, Training& training) override {
+    if (!monitor_.has_judged(state, "ReduceLROnPlateau", training)) return;
     best_ = optional_number_of(state.at("best"));
     wait_ = integer_of(state.at("wait"));
     cooling_ = integer_of(state.at("cooling"));

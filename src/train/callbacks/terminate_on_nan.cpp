@@ -1,5 +1,6 @@
 // Ends training at the first batch after which the loss is no finite number
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "train/callbacks/monitor.h"
@@ -23,13 +24,21 @@ class TerminateOnNan : public Callback {
     if (!training.stop) {
       training.say(fmt::format("Batch {}: Invalid loss, terminating training", batch));
     }
-    training.stop = true;
+    stopped_ = training.stop = true;
   }
 
   bool wants_batches() const override { return true; }
 
+  Json state() const override { return {{"stopped", stopped_}}; }
+
+  void restore(const Json& state, Training& training) override {
+    stopped_ = state.value("stopped", false);
+    if (stopped_) training.stop = true;
+  }
+
  private:
   bool raises_;
+  bool stopped_ = false;
 };
 
 std::unique_ptr<Callback> read(config::Reader& args, const CallbackContext&) {
