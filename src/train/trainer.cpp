@@ -136,6 +136,12 @@ Training Trainer::make_training(const RunDirectory& directory) {
   Training training;
   training.is_first = session_.is_first();
   training.run_directory = directory.path();
+  training.current_rate = [this] {
+    return schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
+  };
+  training.iterations = [this] {
+    return iteration_ / steps_per_update(config_.compile->optimizer);
+  };
   training.say = [this](const std::string& line) {
     if (session_.is_first()) bar_.print(line);
   };

@@ -194,11 +194,12 @@ TEST_CASE("TensorBoard gets what Keras writes, from one device") {
   const Outcome outcome = fit_on(text_with("update_freq: 2"), "2x2", directory.path());
   REQUIRE(outcome.error == "");
   const std::vector<Scalar> train = scalars_in(only_file_in(directory.file("logs/train")));
-  // Three batches an epoch: every second one of nine, and two logs of each.
+  // Three batches an epoch: every second one of nine, counted from 1, and two logs of each.
   std::map<std::string, std::vector<std::uint64_t>> steps;
   for (const Scalar& scalar : train) steps[scalar.tag].push_back(scalar.step);
-  CHECK(steps == decltype(steps){{"batch_loss", {0, 2, 4, 6, 8}},
-                                 {"batch_mae", {0, 2, 4, 6, 8}},
+  CHECK(steps == decltype(steps){{"batch_loss", {2, 4, 6, 8}},
+                                 {"batch_mae", {2, 4, 6, 8}},
+                                 {"epoch_learning_rate", {0, 1, 2}},
                                  {"epoch_loss", {0, 1, 2}},
                                  {"epoch_mae", {0, 1, 2}}});
   CHECK(train.back().value == static_cast<float>(outcome.result.logs.at("mae")));
@@ -219,7 +220,36 @@ TEST_CASE("by default epochs alone; steps per second where they are wanted") {
     tags.insert(scalar.tag);
     if (scalar.tag == "epoch_steps_per_second") CHECK(scalar.value > 0);
   }
-  CHECK(tags == std::set<std::string>{"epoch_loss", "epoch_mae", "epoch_steps_per_second"});
+  CHECK(tags == std::set<std::string>{"epoch_learning_rate", "epoch_loss", "epoch_mae",
+                                      "epoch_steps_per_second"});
+  tags.clear();
+  for (const Scalar& scalar : scalars_in(only_file_in(directory.file("boards/validation")))) {
+    tags.insert(scalar.tag);
+  }
+  CHECK(tags == std::set<std::string>{"epoch_loss", "epoch_mae", "evaluation_loss_vs_iterations",
+                                      "evaluation_mae_vs_iterations"});
+}
+
+TEST_CASE("TensorBoard gets the learning rate after each epoch, also that of a schedule") {
+  const TempDirectory directory;
+  const auto rates = [&](const std::string& optimizer, const std::string& callbacks) {
+    const std::string text =
+        text_of(optimizer, "batch_size: 8, epochs: 2, callbacks: [" + callbacks + "]");
+    REQUIRE(fit_on(text, "1x1", directory.path()).error == "");
+    std::vector<float> found;
+    for (const Scalar& scalar : scalars_in(only_file_in(directory.file("logs/train")))) {
+      if (scalar.tag == "epoch_learning_rate") found.push_back(scalar.value);
+    }
+    fs::remove_all(directory.file("logs"));
+    return found;
+  };
+  // Three steps an epoch.
+  CHECK(rates("{SGD: {learning_rate: {PiecewiseConstantDecay: {boundaries: [2, 5], values: [0.5, "
+              "0.25, 0.125]}}}}",
+              "TensorBoard") == std::vector<float>{0.25F, 0.125F});
+  CHECK(rates("{SGD: {learning_rate: 0.0625}}",
+              "ReduceLROnPlateau: {monitor: loss, mode: max, patience: 1, factor: 0.5}, "
+              "TensorBoard") == std::vector<float>{0.0625F, 0.03125F});
 }
 
 TEST_CASE("a run that goes on adds to the files it began") {

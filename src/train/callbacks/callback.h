@@ -24,6 +24,9 @@ struct Training {
   bool is_first = true;       ///< this device writes files for all
   std::string run_directory;  ///< where relative paths start
   bool resumed = false;       ///< goes on from a checkpoint: files are added to
+  /// The learning rate of the step to come, also where the optimizer has a schedule.
+  std::function<double()> current_rate;
+  std::function<std::int64_t()> iterations;          ///< updates of the weights that are done
   std::function<void(const std::string& line)> say;  ///< prints a line, on the first device
   std::function<void(const std::string& file)> save_weights;  ///< all devices together
   std::function<WeightsCopy()> copy_weights;

@@ -40,44 +40,44 @@ class TensorBoard : public Callback {
   void begin_training(Training& training) override {
     is_first_ = training.is_first;
     path_ = in_run_directory(training, directory_);
+    begin_timing(training);
     place_ = is_in_run_directory(directory_) ? "" : place_of(training);
   }
 
-  void begin_epoch(std::int64_t, Training&) override {
-    epoch_began_ = steady_seconds();
-    batches_before_ = batches_;
-  }
+  void begin_epoch(std::int64_t, Training& training) override { begin_timing(training); }
 
   void end_batch(std::int64_t, std::int64_t, const Logs& logs, Training& training) override {
     const double now = steady_seconds();
-    if (update_freq_ > 0 && batches_ % update_freq_ == 0) {
+    ++batches_;
+    if (batches_ % update_freq_ == 0) {
       write(training, [&] {
         if (writes_pace_) add("train", "batch_steps_per_second", batches_, 1 / (now - last_));
         for (const auto& [name, value] : logs) add("train", "batch_" + name, batches_, value);
       });
     }
     last_ = now;
-    ++batches_;
   }
 
   void end_epoch(std::int64_t epoch, Logs& logs, Training& training) override {
     write(training, [&] {
-      for (const auto& [name, value] : logs) {
+      Logs all = logs;
+      all["learning_rate"] = training.current_rate();
+      for (const auto& [name, value] : all) {
         const bool validates = name.starts_with(kValidation);
         const std::string plain = validates ? name.substr(kValidation.size()) : name;
         add(validates ? "validation" : "train", "epoch_" + plain, epoch, value);
-        if (validates && update_freq_ > 0) {
-          add("validation", "evaluation_" + plain + "_vs_iterations", batches_, value);
+        if (validates) {
+          add("validation", "evaluation_" + plain + "_vs_iterations", training.iterations(), value);
         }
       }
       if (writes_pace_) {
-        const auto steps = static_cast<double>(batches_ - batches_before_);
+        const auto steps = static_cast<double>(training.iterations() - iterations_before_);
         add("train", "epoch_steps_per_second", epoch, steps / (steady_seconds() - epoch_began_));
       }
     });
   }
 
-  bool wants_batches() const override { return update_freq_ > 0 || writes_pace_; }
+  bool wants_batches() const override { return update_freq_ > 0; }
 
   /// Files by their names: a run may be moved, or copied.
   Json state() const override {
@@ -112,6 +112,11 @@ class TensorBoard : public Callback {
     fail_at(args.find(key)->at,
             "{}: {} is not supported; scalars alone are written, so leave it out", args.what(),
             key);
+  }
+
+  void begin_timing(const Training& training) {
+    iterations_before_ = training.iterations();
+    last_ = epoch_began_ = steady_seconds();
   }
 
   static std::string name_of(const std::string& path) {
@@ -155,7 +160,7 @@ class TensorBoard : public Callback {
   std::map<std::string, Old> old_;          ///< by folder, of a run that goes on
   std::map<std::string, EventFile> files_;  ///< by folder, of the first device
   std::int64_t batches_ = 0;                ///< since training began
-  std::int64_t batches_before_ = 0;         ///< this epoch
+  std::int64_t iterations_before_ = 0;      ///< this epoch
   double epoch_began_ = 0;                  ///< seconds of the clock
   double last_ = 0;                         ///< when the last batch ended
 };
