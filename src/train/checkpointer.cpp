@@ -69,15 +69,19 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
   index_.metadata = model_metadata(config);
 }
 
-void Checkpointer::save(Snapshot snapshot, bool is_best) {
+void Checkpointer::save(Snapshot snapshot, std::optional<double> best) {
   complete();
   sort_by_path(snapshot);
   if (async_) snapshot.parts = copies_.copy(snapshot.tensors, snapshot.parts);
+  bytes_ = 0;
+  for (const GlobalTensor& tensor : snapshot.tensors) {
+    bytes_ += num_bytes({tensor.dtype, tensor.shape});
+  }
   index_.tensors = stored_tensors(snapshot.tensors);
   index_.state = std::move(snapshot.state);
   steps_ = snapshot.steps;
   parts_ = std::move(snapshot.parts);
-  is_best_ = is_best;
+  new_best_ = best;
   is_under_way_ = true;
   failure_ = begin(directory_);
   if (!async_) complete();
@@ -102,7 +106,7 @@ std::string Checkpointer::begin(const std::string& directory) {
     collectively(hosts_, [&] {
       if (hosts_.rank() != 0) return;
       create_parent_directory(directory + "/");
-      check_space(directory, total_bytes(index_));
+      check_space(directory, bytes_);
       path = new_checkpoint(directory, steps_);
       create_parent_directory(path + "/");
       sync_directory(directory);
@@ -146,11 +150,20 @@ void Checkpointer::complete() {
   if (!failure_.empty()) {
     complete_elsewhere();
   } else {
-    elsewhere_.clear();
-    if (is_best_) best_ = fs::path(path_).filename().string();
-    if (hosts_.rank() == 0) remove_old();
+    complete_here();
   }
   parts_.clear();
+}
+
+void Checkpointer::complete_here() {
+  if (new_best_) set_best(fs::path(path_).filename().string(), new_best_);
+  const std::string older = std::exchange(elsewhere_, "");
+  if (hosts_.rank() != 0) return;
+  remove_old();
+  if (older.empty()) return;
+  remove(older);
+  std::error_code code;
+  fs::remove(fallback_, code);  // which may hold final weights
 }
 
 void Checkpointer::complete_elsewhere() {

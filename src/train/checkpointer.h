@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ class Checkpointer {
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   /// Begins a checkpoint, after completing the one before. With `async: false` it also completes
-  /// it. `is_best`: kept until there is a better one.
-  void save(Snapshot snapshot, bool is_best = false);
+  /// it. `best`: the value of one that is better than all before, and kept until there is a better
+  /// one.
+  void save(Snapshot snapshot, std::optional<double> best = std::nullopt);
 
   /// Nothing is left for this device to write.
   bool has_written() const;
@@ -48,10 +50,14 @@ class Checkpointer {
   /// The newest one, where it is in the second place; else "".
   const std::string& elsewhere() const { return elsewhere_; }
 
-  /// The name of the best one, the one under way included; "" if there is none.
+  /// The name of the best one that is complete, and its value; "" if there is none.
   const std::string& best() const { return best_; }
-  /// Of a run that is resumed.
-  void set_best(const std::string& name) { best_ = name; }
+  std::optional<double> best_value() const { return best_value_; }
+  /// Of a run that is resumed. Without a value the next one that is to be the best is so.
+  void set_best(const std::string& name, std::optional<double> value) {
+    best_ = name;
+    best_value_ = value;
+  }
 
  private:
   using Slices = std::vector<StoredSlice>;
@@ -62,6 +68,7 @@ class Checkpointer {
   template <class Work>
   std::string failure_of(const Work& work) const;
 
+  void complete_here();
   void complete_elsewhere();
   /// A failure costs a warning.
   void remove(const std::string& path) const;
@@ -74,12 +81,14 @@ class Checkpointer {
   std::string fallback_;  ///< "": none
   std::function<void(const std::string&)> say_;
   std::string best_;
+  std::optional<double> best_value_;
   std::string elsewhere_;
 
   // Of the one under way.
   bool is_under_way_ = false;
-  bool is_best_ = false;
+  std::optional<double> new_best_;
   std::int64_t steps_ = 0;
+  std::int64_t bytes_ = 0;
   std::string path_;
   std::string failure_;
   CheckpointIndex index_;

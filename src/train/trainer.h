@@ -67,7 +67,7 @@ class Trainer {
   Snapshot snapshot(bool is_best);
   void restore(const Checkpoint& checkpoint);
   void restore_callbacks(const Checkpoint& checkpoint);
-  void restore_best(const Json& state);
+  void restore_best(const Json& state, const std::string& checkpoint);
   void restore_rate(double rate, std::optional<double> configured);
   void save(bool is_best = false);
   void save_after_epoch();
@@ -105,7 +105,6 @@ class Trainer {
   PartCopies before_step_;  ///< with check_numerics
   std::optional<Checkpointer> checkpointer_;
   double saved_at_ = 0;  ///< seconds of the clock
-  std::optional<double> best_;
   bool is_due_ = false;
   int signal_ = 0;
 };

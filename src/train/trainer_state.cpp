@@ -140,6 +140,8 @@ Snapshot Trainer::snapshot(bool is_best) {
       snapshot.parts.push_back(std::move(part));
     }
   }
+  const std::optional<double> best =
+      is_best ? std::optional(logs_.at(config_.checkpoint.best)) : checkpointer_->best_value();
   const Json state{{"steps", steps_},
                    {"iteration", iteration_},
                    {"epoch", epoch_},
@@ -149,7 +151,7 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"stop", training_.stop},
                    {"logs", logs_to_json(logs_)},
                    {"means", runner_.state()},
-                   {"best", number_to_json(best_)},
+                   {"best", number_to_json(best)},
                    {"best_monitor", config_.checkpoint.best},
                    {"best_checkpoint", checkpointer_->best()},
                    {"is_best", is_best},
@@ -171,14 +173,13 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   epoch_ = position.epoch;
   step_ = position.step;
   logs_ = position.logs;
-  if (checkpointer_) checkpointer_->set_best(position.best);
   read_state(checkpoint, [&](const Json& state) {
     const auto configured = state.find("configured_rate");
     restore_rate(number_of(state.at("learning_rate")),
                  configured == state.end() ? std::nullopt : optional_number_of(*configured));
     // At the end of an epoch the callbacks say it, which may be others now.
     training_.stop = step_ > 0 && state.at("stop").get<bool>();
-    restore_best(state);
+    if (checkpointer_) restore_best(state, position.best);
     if (step_ > 0) {
       for (const std::string& name : runner_.restore(state.at("means"))) {
         training_.say(
@@ -191,12 +192,14 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   });
 }
 
-void Trainer::restore_best(const Json& state) {
+void Trainer::restore_best(const Json& state, const std::string& checkpoint) {
   const std::string& name = config_.checkpoint.best;
   const std::string before = state.value("best_monitor", name);
-  if (before == name) {
-    best_ = optional_number_of(state.at("best"));
-  } else if (!before.empty() && !name.empty()) {
+  // In older states a value may be of a checkpoint that could not be written.
+  const bool is_known = before == name && !checkpoint.empty();
+  checkpointer_->set_best(checkpoint,
+                          is_known ? optional_number_of(state.at("best")) : std::nullopt);
+  if (before != name && !before.empty() && !name.empty()) {
     training_.say(
         fmt::format("note: checkpoint: best begins anew with {}; the run that is resumed went by "
                     "{}",
@@ -260,20 +263,24 @@ void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resume
 void Trainer::save(bool is_best) {
   is_due_ = false;
   saved_at_ = steady_seconds();
-  if (checkpointer_) checkpointer_->save(snapshot(is_best), is_best);
+  if (!checkpointer_) return;
+  checkpointer_->complete();  // and may be the best one by now
+  const std::string& name = config_.checkpoint.best;
+  checkpointer_->save(snapshot(is_best), is_best ? std::optional(logs_.at(name)) : std::nullopt);
 }
 
 /// Whether the epoch that has ended is better than all before, by the number that is asked for.
 bool Trainer::is_best() {
   const std::string& name = config_.checkpoint.best;
   const auto value = logs_.find(name);
-  if (name.empty() || value == logs_.end() || std::isnan(value->second)) return false;
+  if (!checkpointer_ || name.empty() || value == logs_.end()) return false;
+  if (std::isnan(value->second)) return false;
+  checkpointer_->complete();
   const auto known = std::find_if(known_logs_.begin(), known_logs_.end(),
                                   [&](const KnownLog& log) { return log.name == name; });
   const bool greater = known->greater_is_better.value_or(false);
-  if (best_ && (greater ? value->second <= *best_ : value->second >= *best_)) return false;
-  best_ = value->second;
-  return true;
+  const std::optional<double> best = checkpointer_->best_value();
+  return !best || (greater ? value->second > *best : value->second < *best);
 }
 
 void Trainer::save_after_epoch() {

@@ -67,6 +67,29 @@ TEST_CASE("ModelCheckpoint saves an epoch that it cannot judge, and says so") {
                                  "not computed; saving model to run/2.safetensors"});
 }
 
+TEST_CASE("ModelCheckpoint has no best file before one is written") {
+  const auto list = make_callbacks(config_of(
+      text_of("ModelCheckpoint: {filepath: '{epoch}.safetensors', save_best_only: true}")));
+  std::vector<std::string> saved;
+  Training training;
+  bool is_full = true;
+  training.say = [](const std::string&) {};
+  training.save_weights = [&](const std::string& file) {
+    if (is_full) fail(ExitCode::kFile, "{}: cannot write", file);
+    saved.push_back(file);
+  };
+  const auto end_epoch = [&](std::int64_t epoch, double value) {
+    Logs logs{{"loss", 1.0}, {"val_loss", value}};
+    list[0]->end_epoch(epoch, logs, training);
+  };
+  end_epoch(0, 0.5);
+  is_full = false;
+  end_epoch(1, 0.75);
+  end_epoch(2, 0.8);
+  end_epoch(3, 0.7);
+  CHECK(saved == std::vector<std::string>{"2.safetensors", "4.safetensors"});
+}
+
 TEST_CASE("file names follow Python's fields") {
   const auto name = [](const std::string& path) {
     const Script script = epochs_of({1e-5});

@@ -105,8 +105,10 @@ class ModelCheckpoint : public Callback {
     const std::string file = in_run_directory(training, path_.format(counts, logs));
     const std::int64_t epoch = counts.at("epoch");
     if (!should_save(epoch, logs, file, training)) return;
-    const bool is_saved = write_or_warn(training, [&] { training.save_weights(file); });
-    if (!verbose_ || !is_saved) return;
+    if (!write_or_warn(training, [&] { training.save_weights(file); })) return;
+    const auto value = monitor_ ? monitor_->find(logs) : std::nullopt;
+    if (value) best_ = value;
+    if (!verbose_) return;
     training.say(fmt::format("Epoch {}: finished saving model to {}", epoch, file));
   }
 
@@ -134,7 +136,6 @@ class ModelCheckpoint : public Callback {
     }
     say(fmt::format("{} improved from {} to {:.5f}, saving model to {}", monitor_->name(), best,
                     without_nan_sign(*value), file));
-    best_ = value;
     return true;
   }
 

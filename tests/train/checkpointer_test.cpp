@@ -1,0 +1,86 @@
+// Checkpoints of a run that are kept, and those that could not be written.
+#include "train/checkpointer.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "comm/single.h"
+#include "support/temp_directory.h"
+
+namespace meshwork {
+namespace {
+
+namespace fs = std::filesystem;
+
+using test::TempDirectory;
+
+/// A run whose checkpoints have two numbers.
+class Run {
+ public:
+  explicit Run(const TempDirectory& directory)
+      : config_(config::parse_config("model: {input: [2], layers: [{Dense: {units: 1}}]}\n"
+                                     "compile: {loss: mse}\n"
+                                     "checkpoint: {keep: 1, fallback: '" +
+                                         directory.file("other") + "'}\n",
+                                     "c.yaml", {})),
+        directory_(directory.file("run"), Rerun::kRefuse, *world_.hosts),
+        checkpointer(*world_.hosts, config_, directory_, false,
+                     [this](const std::string& line) { said += line + "\n"; }) {}
+
+  void save(std::int64_t steps, std::optional<double> best = std::nullopt,
+            std::int64_t elements = 2) {
+    const Shape shape{elements};
+    const auto read = [this](std::int64_t begin, std::int64_t) {
+      return reinterpret_cast<const std::byte*>(values_) + begin;
+    };
+    Snapshot snapshot{steps, {{"w", DType::kFloat32, shape}}, {}, "{}"};
+    if (elements == 2) snapshot.parts.push_back({0, whole_region(shape), shape, read});
+    checkpointer.save(std::move(snapshot), best);
+  }
+
+ private:
+  const float values_[2]{1, 2};
+  World world_ = single_world({});
+  config::Config config_;
+  RunDirectory directory_;
+
+ public:
+  std::string said;
+  Checkpointer checkpointer;
+};
+
+TEST_CASE("a checkpoint is the best one when it is there, and one in the second place goes then") {
+  const TempDirectory directory;
+  Run run(directory);
+  const std::string checkpoints = directory.file("run/checkpoints");
+  test::write_text(checkpoints, "no directory");
+  run.save(1, 0.5);
+  const std::string elsewhere = run.checkpointer.elsewhere();
+  CHECK(is_checkpoint(elsewhere));
+  CHECK(run.checkpointer.best() == "");
+  CHECK_FALSE(run.checkpointer.best_value());
+  fs::remove(checkpoints);
+  run.save(2, 0.75);
+  CHECK(run.checkpointer.best() == "step-2");
+  CHECK(run.checkpointer.best_value() == 0.75);
+  CHECK(run.checkpointer.elsewhere() == "");
+  CHECK(fs::is_empty(directory.file("other")));
+  run.save(3);
+  run.save(4);
+  CHECK(list_checkpoints(checkpoints) ==
+        std::vector<std::string>{checkpoints + "/step-2", checkpoints + "/step-4"});
+}
+
+TEST_CASE("a checkpoint that has no place is not begun, not even the first") {
+  const TempDirectory directory;
+  Run run(directory);
+  run.save(1, std::nullopt, std::int64_t{1} << 50);
+  CHECK(run.said.find("run/checkpoints: 4.00 PiB are to be written, and ") != std::string::npos);
+  CHECK(run.said.find("; nor in " + directory.file("other")) != std::string::npos);
+  run.save(2);
+  CHECK(is_checkpoint(directory.file("run/checkpoints/step-2")));
+}
+
+}  // namespace
+}  // namespace meshwork
