@@ -24,10 +24,11 @@ Evaluator::Evaluator(const Session& session, const data::Split& split)
       runner_(session, ProgramKind::kEvaluate, split),
       loader_(split, runner_.in_order(), runner_.parts()) {}
 
-Logs Evaluator::run() {
+std::optional<Logs> Evaluator::run(const std::function<bool()>& goes_on) {
   runner_.reset();
-  for (std::int64_t step = 0; step < loader_.steps_per_epoch(); ++step) {
+  for (std::int64_t step = 1; step <= loader_.steps_per_epoch(); ++step) {
     runner_.step(loader_);
+    if (step < loader_.steps_per_epoch() && !goes_on()) return std::nullopt;
   }
   return runner_.logs();
 }

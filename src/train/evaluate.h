@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -12,8 +14,9 @@ namespace meshwork {
 class Evaluator {
  public:
   Evaluator(const Session& session, const data::Split& split);
-  /// One pass over the split.
-  Logs run();
+  /// One pass over the split. After each step but the last it asks whether to go on, on all devices
+  /// alike; nothing where not.
+  std::optional<Logs> run(const std::function<bool()>& goes_on);
   /// The same with a progress bar for the first device.
   Logs run(std::ostream& out, int verbose);
 

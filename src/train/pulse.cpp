@@ -40,7 +40,8 @@ Signs Pulse::ask(const Signs& mine) {
     slowest = std::max(slowest, other.seconds_per_step);
   }
   const double steps = std::floor(kSeconds / std::max(slowest, kSeconds / 1e6));
-  wait_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  // The first steps may be quick, on data that were read ahead: so not many more than last time.
+  wait_ = std::clamp<std::int64_t>(static_cast<std::int64_t>(steps), 1, 2 * wait_);
   steps_ = 0;
   last_ = now;
   return signs;

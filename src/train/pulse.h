@@ -15,7 +15,8 @@ struct Signs {
 };
 
 /// Lets devices tell each other so every tenth of a second, and not at every step: after a step
-/// whose number all of them know.
+/// whose number all of them know. At the beginning at every step, and then after twice as many each
+/// time, until a tenth of a second passes between two.
 class Pulse {
  public:
   explicit Pulse(HostGroup& hosts) : hosts_(hosts) {}

@@ -220,9 +220,13 @@ bool Trainer::run_epoch() {
     }
     if (signal_ != 0) return false;
   }
-  logs_ = runner_.logs();
+  Logs logs = runner_.logs();
   take_time(0);
-  if (evaluator_ && is_validated(config_.fit, epoch_)) validate(logs_);
+  if (evaluator_ && is_validated(config_.fit, epoch_) && !validate(logs)) {
+    save();  // all steps of the epoch are done: who goes on from here validates first
+    return false;
+  }
+  logs_ = std::move(logs);
   if (logs_learning_rate()) logs_["learning_rate"] = static_cast<double>(training_.learning_rate);
   share(logs_, session_.hosts());
   const std::string warning = describe_left_out(runner_.left_out(), epoch_, step_);
@@ -292,8 +296,17 @@ void Trainer::take_time(std::int64_t samples) {
   if (files_ && files_->wants_steps()) files_->add_step(steps_, runner_.loss(), step);
 }
 
-void Trainer::validate(Logs& logs) {
-  for (const auto& [name, value] : evaluator_->run()) logs["val_" + name] = value;
+/// Adds the results of validation; false where a signal has ended it before its end.
+bool Trainer::validate(Logs& logs) {
+  // Of its own: these steps take another time than those of training.
+  Pulse pulse(session_.hosts());
+  const std::optional<Logs> results = evaluator_->run([&] {
+    if (const auto all = pulse.after_step(signs())) take(*all);
+    return signal_ == 0;
+  });
+  if (!results) return false;
+  for (const auto& [name, value] : *results) logs["val_" + name] = value;
+  return true;
 }
 
 bool Trainer::logs_learning_rate() const {

@@ -57,7 +57,7 @@ class Trainer {
   bool run_epoch();
   void run_step();
   std::int64_t do_step(double rate);
-  void validate(Logs& logs);
+  bool validate(Logs& logs);
   bool logs_learning_rate() const;
   TrainerResult result();
   void take_time(std::int64_t samples);

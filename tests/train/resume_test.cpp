@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "machine/signals.h"
 #include "state/checkpoint.h"
@@ -165,6 +168,66 @@ TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
     CHECK_FALSE(fs::exists(run + "/final.safetensors"));
     CHECK(resume(text, "2x2", run).result.digest == whole.result.digest);
     CHECK(read_log(run + "/steps.csv") == read_log(directory.file("whole/steps.csv")));
+  }
+}
+
+/// Samples of another source, of which each read takes a millisecond. After so many it raises a
+/// signal.
+class SlowSource final : public data::Source {
+ public:
+  SlowSource(std::shared_ptr<const data::Source> inner, int reads, int signal)
+      : Source(inner->info()), inner_(std::move(inner)), reads_(reads), signal_(signal) {}
+
+ protected:
+  void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (--reads_ == 0) raise(signal_);
+    inner_->read(begin, count, out);
+  }
+
+ private:
+  std::shared_ptr<const data::Source> inner_;
+  mutable std::atomic<int> reads_;  ///< left until then
+  int signal_;
+};
+
+TEST_CASE("a signal during validation ends a run behind a checkpoint of the epoch's steps") {
+  const TempDirectory directory;
+  std::string text = text_of(kAdam,
+                             "batch_size: 8, epochs: 2, validation: true, "
+                             "validation_batch_size: 1, log_steps: true");
+  for (const std::string few : {"[9, 6]", "[9, 3]"}) {
+    text.replace(text.find(few), few.size(), "[600" + few.substr(2));
+  }
+  for (const std::string mesh : {"1x1", "2x2"}) {
+    CAPTURE(mesh);
+    const auto job = [&](const std::string& name) {
+      return meshwork::testing::job_of(text + "run_directory: " + directory.file(name) + "\n",
+                                       mesh);
+    };
+    const Outcome whole = fit_job(job("whole"));
+    Job slow = job("run");
+    data::Field& x = slow.validation->fields.front();
+    x.source = std::make_shared<SlowSource>(x.source, 200, SIGTERM);
+    Outcome stopped;
+    {
+      const StopSignals signals;
+      stopped = fit_job(slow);
+    }
+    const std::string run = directory.file("run");
+    REQUIRE(checkpoints_in(run) == std::vector<std::string>{run + "/checkpoints/step-3"});
+    CHECK(stopped.result.stopped ==
+          "stopped by SIGTERM; the same command with --resume goes on "
+          "from " +
+              run + "/checkpoints/step-3");
+    CHECK(read_log(run + "/metrics.csv").find('\n') == read_log(run + "/metrics.csv").rfind('\n'));
+    const Outcome resumed = fit_job(job("run"), 0, {.rerun = Rerun::kResume});
+    CHECK(resumed.error == "");
+    CHECK(resumed.result.digest == whole.result.digest);
+    CHECK(resumed.result.logs == whole.result.logs);
+    for (const char* file : {"/metrics.csv", "/steps.csv"}) {
+      CHECK(read_log(run + file) == read_log(directory.file("whole") + file));
+    }
   }
 }
 

@@ -51,10 +51,8 @@ struct Outcome {
   std::string out;  ///< what the first device printed
 };
 
-inline Outcome fit_on(const std::string& text, const std::string& mesh,
-                      const std::string& directory, int verbose = 0,
-                      const FitOptions& how = {.rerun = Rerun::kOverwrite}) {
-  Job job = job_of(text + "run_directory: " + directory + "\n", mesh);
+inline Outcome fit_job(Job job, int verbose = 0,
+                       const FitOptions& how = {.rerun = Rerun::kOverwrite}) {
   job.target.threads = 1;
   prepare_fit(job);
   Outcome outcome;
@@ -82,6 +80,12 @@ inline Outcome fit_on(const std::string& text, const std::string& mesh,
     outcome.error = error.what();
   }
   return outcome;
+}
+
+inline Outcome fit_on(const std::string& text, const std::string& mesh,
+                      const std::string& directory, int verbose = 0,
+                      const FitOptions& how = {.rerun = Rerun::kOverwrite}) {
+  return fit_job(job_of(text + "run_directory: " + directory + "\n", mesh), verbose, how);
 }
 
 /// All weights of a file, one after the other.
