@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/huge_pages.h"
+#include "base/local_work.h"
 #include "comm/mpi_check.h"
 #include "comm/shared_memory.h"
 
@@ -38,6 +39,7 @@ std::shared_ptr<const SharedArenas> SharedArenas::create(MPI_Comm comm, std::int
   int rank = 0;
   MW_MPI(MPI_Comm_rank(comm, &rank));
   const Arena& mine = result->arenas_[static_cast<std::size_t>(rank)];
+  const LocalWork work;  // the system clears each page
   take_huge_pages(mine.begin, mine.bytes);
   return result;
 }

@@ -40,6 +40,7 @@ class Executable;
 struct Progress {
   std::atomic<const Executable*> program{nullptr};  ///< that runs; null between two programs
   std::atomic<std::size_t> step{0};                 ///< of it
+  std::atomic<bool> computes{false};                ///< the host itself, and waits for nobody
   std::atomic<std::uint64_t> count{0};              ///< programs done
 };
 
@@ -144,7 +145,8 @@ class Executable {
   ProgramStreams& streams_;
   CommunicatorGroups& groups_;
   std::byte* arena_;
-  std::map<ValueId, std::byte*> samples_;  ///< which no kernel writes
+  bool computes_ = streams_.compute->is_immediate();  ///< the host does what steps launch
+  std::map<ValueId, std::byte*> samples_;             ///< which no kernel writes
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<Event>> events_;          ///< by number
   std::map<int, std::unique_ptr<PreparedCall>> calls_;  ///< by the instruction that starts them

@@ -23,6 +23,20 @@ constexpr std::size_t kFewestSteps = 3;
 /// A mark takes the device as long as the smallest kernel.
 constexpr std::size_t kStepsPerMark = 32;
 
+/// Says so while it lives.
+class Computing {
+ public:
+  Computing(Progress& progress, bool computes) : progress_(progress) {
+    progress_.computes.store(computes, kRelaxed);
+  }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+  ~Computing() { progress_.computes.store(false, kRelaxed); }
+
+ private:
+  Progress& progress_;
+};
+
 }  // namespace
 
 void Executable::run() const {
@@ -41,7 +55,10 @@ void Executable::run() const {
 
 void Executable::enqueue(std::size_t step) const {
   streams_.progress.step.store(step, kRelaxed);
-  launch(step);
+  {
+    const Computing computing(streams_.progress, computes_ && !steps_[step].exchanges);
+    launch(step);
+  }
   for (PreparedCall* call : steps_[step].under_way) call->poll();
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/local_work.h"
 #include "comm/collectively.h"
 #include "data/fingerprint.h"
 #include "train/numerics.h"
@@ -36,6 +37,12 @@ std::int64_t steps_per_pass(const Job& job) {
   const config::FitSpec& fit = job.config.fit;
   const bool has_rest = !fit.drop_remainder && job.train.samples % fit.batch_size != 0;
   return job.train.samples / fit.batch_size + (has_rest ? 1 : 0);
+}
+
+/// Reads some samples, or draws them.
+std::uint64_t fingerprint_of(const data::Split& split) {
+  const LocalWork work;
+  return data::fingerprint(split);
 }
 
 /// What to say of the first epoch that meets the end of the data before its last step; "" if none
@@ -115,7 +122,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       iteration_(start.iteration),
       epoch_(config_.fit.initial_epoch),
       resumed_(start.resumed),
-      fingerprint_(data::fingerprint(session.job().train)),
+      fingerprint_(fingerprint_of(session.job().train)),
       pulse_(session.hosts()),
       saved_at_(steady_seconds()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);

@@ -21,7 +21,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A device that does not get on writes what it waits for when half of the limit has passed. A
+// little later all have had time to: then it reads what the others wrote. The first of those that
+// wait warns of it, and ends the job at the limit. Where that has not ended another one, it ends by
+// itself some seconds later.
+constexpr double kTellAt = 0.5;      // of the limit
+constexpr double kCallRollAt = 0.6;  // of the limit
+constexpr double kEndAlone = 5;      // seconds behind the limit
+
+/// Looks at a device in the limit, and the seconds between two at most.
+constexpr double kLooks = 20;
+constexpr double kLongestPeriod = 1;
+
+/// Seconds for which a word holds where half of the limit is less: a disk may be slow to show it.
+constexpr double kShortestWord = 5;
+
 constexpr const char* kGetsOn = "gets on";
+
+[[noreturn]] void end_job() { std::_Exit(static_cast<int>(ExitCode::kCommunication)); }
 
 /// For one job alone, which others run beside.
 std::string directory_for(const std::string& run_directory) {
@@ -79,7 +96,9 @@ void Watchdog::stay_beside(const std::string& run_directory) {
 
 void Watchdog::start() {
   last_ = sign();
-  if (limit_ > 0) ticker_.emplace(std::min(1.0, limit_ / 20), [this](double now) { look(now); });
+  if (limit_ > 0) {
+    ticker_.emplace(std::min(kLongestPeriod, limit_ / kLooks), [this](double now) { look(now); });
+  }
 }
 
 Watchdog::~Watchdog() {
@@ -94,6 +113,11 @@ Watchdog::Sign Watchdog::sign() const {
   if (streams_ == nullptr) return {.local_work = done};
   const Progress& progress = streams_->progress;
   return {progress.count, progress.program, progress.step, streams_->compute->last_mark(), done};
+}
+
+/// It does what waits for nobody.
+bool Watchdog::is_at_work() const {
+  return local_work().under_way || (streams_ != nullptr && streams_->progress.computes);
 }
 
 std::string Watchdog::describe() const {
@@ -126,7 +150,7 @@ Watchdog::Roll Watchdog::call_roll() const {
   std::vector<std::string> words, silent;
   roll.first = hosts_.size();
   for (int rank = 0; rank < hosts_.size(); ++rank) {
-    const std::string word = read_word(file_of(rank), std::max(5.0, limit_ / 2));
+    const std::string word = read_word(file_of(rank), std::max(kShortestWord, kTellAt * limit_));
     if (word.empty()) {
       silent.push_back(std::to_string(rank));
       continue;
@@ -135,7 +159,8 @@ Watchdog::Roll Watchdog::call_roll() const {
     if (word != kGetsOn) roll.first = std::min(roll.first, rank);
     words.push_back(fmt::format("rank {} {}", rank, word));
   }
-  if (!silent.empty()) {
+  roll.all_speak = silent.empty();
+  if (!roll.all_speak) {
     words.push_back(fmt::format("rank{} {} say{} nothing: stopped, or gone",
                                 silent.size() == 1 ? "" : "s", join(silent, ", "),
                                 silent.size() == 1 ? "s" : ""));
@@ -147,7 +172,7 @@ Watchdog::Roll Watchdog::call_roll() const {
 void Watchdog::look(double now) {
   const Sign current = sign();
   std::error_code ignored;
-  if (current != last_ || local_work().under_way) {
+  if (current != last_ || is_at_work()) {
     last_ = current;
     since_ = now;
     has_warned_ = false;
@@ -156,36 +181,38 @@ void Watchdog::look(double now) {
     return;
   }
   const double waited = now - since_;
-  if (waited < limit_ / 2) return;
+  if (waited < kTellAt * limit_) return;
   // The device that ended the job has taken all files with it.
-  if (has_file_ && !fs::exists(directory_, ignored)) {
-    std::_Exit(static_cast<int>(ExitCode::kCommunication));
-  }
+  if (has_file_ && !fs::exists(directory_, ignored)) end_job();
   tell(describe());
-  if (waited < 0.6 * limit_) return;  // all have had time to say something
+  if (waited < kCallRollAt * limit_) return;
   const Roll roll = call_roll();
+  if (roll.one_gets_on) return;
   // Where no file can be written, each speaks for itself.
   const bool is_first = roll.first == hosts_.rank() || roll.first == hosts_.size();
-  if (roll.one_gets_on) return;
-  if (is_first && !has_warned_) {
-    has_warned_ = true;
-    say(fmt::format("warning: nothing gets on for {:.0f} s: {}; the job ends after {:.0f} s",
-                    waited, roll.text, limit_));
+  if (is_first && !has_warned_) warn(roll, waited);
+  if (is_first && waited >= limit_) end_job_with(roll, waited);
+  if (waited > limit_ + kEndAlone) end_job();
+}
+
+void Watchdog::warn(const Roll& roll, double waited) {
+  has_warned_ = true;
+  say(fmt::format("warning: nothing gets on for {:.0f} s: {}; the job ends after {:.0f} s", waited,
+                  roll.text, limit_));
+}
+
+void Watchdog::end_job_with(const Roll& roll, double waited) const {
+  const std::string message = fmt::format(
+      "nothing got on for {:.0f} s (stall_timeout): {}; the job ends here{}{}", waited, roll.text,
+      remedy_, roll.all_speak ? "; where it only takes longer, set a longer stall_timeout" : "");
+  say(message);
+  std::fflush(nullptr);
+  std::error_code ignored;
+  fs::remove_all(directory_, ignored);
+  if (!run_directory_.empty()) {
+    fail_record_in(run_directory_, ExitCode::kCommunication, message);
   }
-  if (waited < limit_) return;
-  if (is_first) {
-    const std::string message =
-        fmt::format("nothing got on for {:.0f} s (stall_timeout): {}; the job ends here{}", waited,
-                    roll.text, remedy_);
-    say(message);
-    std::fflush(nullptr);
-    fs::remove_all(directory_, ignored);
-    if (!run_directory_.empty()) {
-      fail_record_in(run_directory_, ExitCode::kCommunication, message);
-    }
-    std::_Exit(static_cast<int>(ExitCode::kCommunication));
-  }
-  if (waited > limit_ + 5) std::_Exit(static_cast<int>(ExitCode::kCommunication));
+  end_job();
 }
 
 Session watched_session(const Job& job, const World& world,

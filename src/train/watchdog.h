@@ -13,7 +13,8 @@ namespace meshwork {
 /// `limit` without any, the first device that waits says on stderr what each waits for, and who
 /// says nothing; after all of it, it says so again and ends the process with
 /// ExitCode::kCommunication, upon which mpirun ends the other ranks. As long as one device gets on,
-/// for which the others may wait, nothing ends; one whose process does LocalWork gets on, too.
+/// for which the others may wait, nothing ends; one whose process does LocalWork gets on, too, and
+/// one whose host computes a kernel, however long.
 ///
 /// Devices tell each other in files of a directory, which all must reach.
 class Watchdog {
@@ -45,14 +46,18 @@ class Watchdog {
     std::string text;  ///< "rank 0 waits in ..; rank 2 says nothing"
     int first = 0;     ///< device that waits
     bool one_gets_on = false;
+    bool all_speak = false;
   };
 
   void start();
   void look(double now);
   Sign sign() const;
+  bool is_at_work() const;
   std::string describe() const;
   void tell(const std::string& text);
   Roll call_roll() const;
+  void warn(const Roll& roll, double waited);
+  [[noreturn]] void end_job_with(const Roll& roll, double waited) const;
   std::string file_of(int rank) const;
 
   Watchdog(HostGroup& hosts, const ProgramStreams* streams, double limit)

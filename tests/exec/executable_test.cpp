@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
@@ -40,7 +41,8 @@ using OnDevice = std::function<void(const Executable& executable, ProgramStreams
 
 /// Binds a step of the model, whose plan `change` has changed, on two remote devices.
 void on_two_devices(const std::function<void(Plan& plan)>& change, const OnDevice& use,
-                    const std::string& text = kText) {
+                    const std::string& text = kText,
+                    const DeviceFactory& make_device = remote_devices()) {
   run_devices(2, [&](const World& world) {
     Job job = job_of(text, "2");
     job.target.threads = 1;
@@ -48,7 +50,7 @@ void on_two_devices(const std::function<void(Plan& plan)>& change, const OnDevic
         compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 8);
     Plan plan = compile_for_device(program, job.mesh, world.hosts->rank(), memory_query(job));
     change(plan);
-    const DeviceParts parts = remote_devices()(job.target, world.devices);
+    const DeviceParts parts = make_device(job.target, world.devices);
     CommunicatorGroups groups(*parts.devices);
     Device& device = parts.backend->device();
     ProgramStreams streams(device);
@@ -82,6 +84,58 @@ std::set<std::string> errors_of(const std::function<void(Plan& plan)>& change) {
 }
 
 }  // namespace
+
+/// Kernels of a CPU, each of which calls `before` when it is launched.
+class WatchedBackend final : public Backend {
+ public:
+  explicit WatchedBackend(std::function<void()> before)
+      : inner_(make_cpu_backend(1)), before_(std::move(before)) {}
+
+  Device& device() const override { return inner_->device(); }
+  const KernelDef* find(std::string_view op) const override { return inner_->find(op); }
+  Launch bind(const KernelDef& kernel, const KernelArgs& args, Stream& stream) const override {
+    return watched(inner_->bind(kernel, args, stream));
+  }
+  Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
+    return watched(inner_->bind_fusion(args, stream));
+  }
+  std::int64_t fusion_workspace(const FusionGroup& args) const override {
+    return inner_->fusion_workspace(args);
+  }
+
+ private:
+  Launch watched(Launch launch) const {
+    return [this, launch = std::move(launch)] {
+      before_();
+      launch();
+    };
+  }
+
+  std::unique_ptr<Backend> inner_;
+  std::function<void()> before_;
+};
+
+TEST_CASE("a CPU says that it computes as long as a kernel does") {
+  std::atomic<int> kernels = 0, unsaid = 0;
+  thread_local ProgramStreams* streams_of_thread = nullptr;
+  const auto look = [&] {
+    ++kernels;
+    if (!streams_of_thread->progress.computes) ++unsaid;
+  };
+  const DeviceFactory make_device = [&](const Target&, std::shared_ptr<Communicator> hosts) {
+    return DeviceParts{std::make_unique<WatchedBackend>(look), std::move(hosts)};
+  };
+  on_two_devices([](Plan&) {},
+                 [&](const Executable& executable, ProgramStreams& streams) {
+                   streams_of_thread = &streams;
+                   executable.run();
+                   CHECK_FALSE(streams.progress.computes);
+                   executable.run([&](std::size_t) { CHECK_FALSE(streams.progress.computes); });
+                 },
+                 kText, make_device);
+  CHECK(kernels > 4);
+  CHECK(unsaid == 0);
+}
 
 TEST_CASE("the events of a plan order all that its streams share") {
   CHECK(errors_of([](Plan&) {}) == std::set<std::string>{""});

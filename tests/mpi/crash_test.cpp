@@ -255,6 +255,35 @@ TEST_CASE("a rank that stands still before the first step ends the job") {
   CHECK(contains(ending.output, "meshwork: nothing got on for "));
 }
 
+TEST_CASE("a product that takes longer than stall_timeout ends no job") {
+  const TempDirectory directory;
+  const std::string config = directory.file("c.yaml");
+  write_text(config, R"(
+mesh: {data: 1}
+checkpoint: false
+stall_timeout: 2 s
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [1, 4500, 3]}, y: {normal: [1, 4500, 1]}}}
+model:
+  input: [4500, 3]
+  layers: [Dense: {units: 4500}, Dense: {units: 4500}, Dense: {units: 1}]
+compile: {optimizer: {SGD: {learning_rate: 0.001}}, loss: mse}
+fit: {batch_size: 1, epochs: 1}
+)");
+  // Of two ranks one has the sample, and the other one waits for it.
+  for (const std::string& start : {program(), under_mpirun(2)}) {
+    CAPTURE(start);
+    const Ending ending = run_job(
+        "env OMP_NUM_THREADS=1 " + start +
+        fit(config, directory.file("run"), start == program() ? "1" : "2") + " --overwrite");
+    CAPTURE(ending.output);
+    CHECK(ending.exit_code == 0);
+    CHECK_FALSE(contains(ending.output, "gets on"));
+  }
+}
+
 TEST_CASE("a prediction that stands still ends, too") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
