@@ -150,6 +150,7 @@ void Checkpointer::complete() {
   if (!failure_.empty()) {
     complete_elsewhere();
   } else {
+    written_ = steps_;
     complete_here();
   }
   parts_.clear();
@@ -178,8 +179,11 @@ void Checkpointer::complete_elsewhere() {
   if (failure.empty()) failure = finish();
   if (!failure.empty()) {
     say_(fmt::format("{}; nor in {}: {}; training goes on", why, fallback_, failure));
+    failure_ += fmt::format("; nor in {}: {}", fallback_, failure);
     return;
   }
+  failure_.clear();
+  written_ = steps_;
   say_(fmt::format("{}; it is in {}; training goes on", why, path_));
   const std::string before = std::exchange(elsewhere_, path_);
   if (!before.empty() && hosts_.rank() == 0) remove(before);

@@ -50,6 +50,12 @@ class Checkpointer {
   /// The newest one, where it is in the second place; else "".
   const std::string& elsewhere() const { return elsewhere_; }
 
+  /// Steps after which the newest one was written, here or in the second place; none: there is
+  /// none.
+  std::optional<std::int64_t> written() const { return written_; }
+  /// Why the last one was not written, in neither place; "" where it was.
+  const std::string& failure() const { return failure_; }
+
   /// The name of the best one that is complete, and its value; "" if there is none.
   const std::string& best() const { return best_; }
   std::optional<double> best_value() const { return best_value_; }
@@ -83,6 +89,7 @@ class Checkpointer {
   std::string best_;
   std::optional<double> best_value_;
   std::string elsewhere_;
+  std::optional<std::int64_t> written_;
 
   // Of the one under way.
   bool is_under_way_ = false;

@@ -97,18 +97,32 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   return {.iteration = position_of(*checkpoint).iteration};
 }
 
-std::string describe_stop(int signal, const std::string& elsewhere, const RunDirectory& directory) {
+/// How a run goes on that was stopped.
+std::string describe_way_on(const std::string& elsewhere, const RunDirectory& directory) {
   if (!elsewhere.empty()) {
-    return fmt::format(
-        "stopped by {}; the newest checkpoint is {}: give it to --from, or copy it to {}",
-        signal_name(signal), elsewhere, directory.checkpoints());
+    return fmt::format("the newest checkpoint is {}: give it to --from, or copy it to {}",
+                       elsewhere, directory.checkpoints());
   }
   const std::vector<std::string> checkpoints = list_checkpoints(directory.checkpoints());
-  if (checkpoints.empty()) {
-    return fmt::format("stopped by {}; there is no checkpoint to go on from", signal_name(signal));
-  }
-  return fmt::format("stopped by {}; the same command with --resume goes on from {}",
-                     signal_name(signal), checkpoints.back());
+  if (checkpoints.empty()) return "there is no checkpoint to go on from";
+  return fmt::format("the same command with --resume goes on from {}", checkpoints.back());
+}
+
+/// What to say of a run that a signal has ended behind a checkpoint; an Error where there is none:
+/// whoever starts it again would begin at the same step each time.
+std::string describe_stop(const TrainerResult& trained, const Job& job,
+                          const RunDirectory& directory) {
+  const std::string stopped = "stopped by " + signal_name(trained.signal);
+  const std::string way_on = describe_way_on(trained.elsewhere, directory);
+  const bool is_off = !job.config.checkpoint.wanted;
+  if (!is_off && trained.unsaved.empty()) return fmt::format("{}; {}", stopped, way_on);
+  const std::int64_t lost = trained.steps - trained.saved;
+  const std::string why = is_off
+                              ? "checkpoints are switched off"
+                              : fmt::format("no checkpoint after step {} in {}: {}", trained.steps,
+                                            directory.checkpoints(), trained.unsaved);
+  fail(is_off ? ExitCode::kTraining : ExitCode::kFile, "{}; {}: {} lost; {}", stopped, why,
+       lost == 1 ? "1 step is" : fmt::format("{} steps are", lost), way_on);
 }
 
 }  // namespace
@@ -141,7 +155,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   if (record != nullptr) record->add(trained);
   FitResult result{.logs = trained.logs};
   if (trained.signal != 0) {
-    result.stopped = describe_stop(trained.signal, trained.elsewhere, directory);
+    result.stopped = describe_stop(trained, session.job(), directory);
     if (record != nullptr) record->stop(result.stopped);
     return result;
   }

@@ -174,7 +174,11 @@ TrainerResult Trainer::result() {
   result.steps = steps_;
   result.pace = all_pace_;
   result.times = times_;
-  if (checkpointer_) result.elsewhere = checkpointer_->elsewhere();
+  if (resumed_ != nullptr) result.saved = position_of(*resumed_).steps;
+  if (!checkpointer_) return result;
+  result.elsewhere = checkpointer_->elsewhere();
+  result.saved = checkpointer_->written().value_or(result.saved);
+  result.unsaved = checkpointer_->failure();
   return result;
 }
 

@@ -34,6 +34,8 @@ struct TrainerResult {
   Pace pace;                ///< of the steps since this process began
   StepTimes times;          ///< likewise
   std::string elsewhere = {};  ///< the newest checkpoint, where it is in the second place
+  std::int64_t saved = 0;      ///< steps after which the newest one was written; 0 for none
+  std::string unsaved = {};    ///< why none was written in the end, though it was to be; else ""
 };
 
 /// Where training starts.

@@ -62,6 +62,9 @@ TEST_CASE("a result that cannot be printed is an error") {
       "meshwork: cannot write to standard output; is the disk full, or its reader gone?\n";
   CHECK(full.err == complaint);
   CHECK(shell(folder, "meshwork paths no.yaml 2> /dev/full").exit_code == 2);
+  const Finished json = shell(folder, "meshwork fit c.yaml --json > /dev/full");
+  CHECK(json.exit_code == 3);
+  CHECK(json.err == complaint);
   const Finished dump = shell(folder, "meshwork fit c.yaml --dump forward > /dev/full");
   CHECK(dump.exit_code == 3);
   CHECK(dump.err == complaint);

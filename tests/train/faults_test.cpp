@@ -2,15 +2,18 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
+#include "machine/signals.h"
 #include "state/checkpoint.h"
 #include "support/errors.h"
 #include "whole_runs.h"
 
 using namespace meshwork;
 using namespace meshwork::testing::runs;
+using meshwork::test::read_text;
 using meshwork::test::TempDirectory;
 using meshwork::test::write_text;
 
@@ -167,6 +170,51 @@ TEST_CASE("checkpoints and final weights go to a second place") {
   CHECK(outcome.error.ends_with("; the final weights are in " + weights));
   CHECK(difference(weights_in(weights), weights_in(directory.file("whole/final.safetensors"))) <
         1e-5);
+}
+
+/// How a run ends that a signal stops, behind its first step.
+Outcome stopped_at_once(const std::string& text, const std::string& mesh, const std::string& run) {
+  const StopSignals signals;
+  raise(SIGTERM);
+  return fit_on(text, mesh, run);
+}
+
+TEST_CASE("a run that a signal ends without a checkpoint says so, and what is lost") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const std::string text = text_of(kAdam, "batch_size: 8, epochs: 3");
+  const auto fill = [&](const std::string& path) {
+    fs::remove_all(path);
+    fs::create_directory(path);
+    write_text(path + "/checkpoints", "no directory");
+  };
+  for (const std::string mesh : {"1x1", "2x2"}) {
+    CAPTURE(mesh);
+    fs::remove_all(run);
+    const Outcome off = stopped_at_once(text + "checkpoint: false\n", mesh, run);
+    CHECK(off.code == ExitCode::kTraining);
+    CHECK(off.error ==
+          "stopped by SIGTERM; checkpoints are switched off: 1 step is lost; there is no "
+          "checkpoint to go on from");
+    CHECK(contains(read_text(run + "/run.json"), "\"exit_code\": 1"));
+    fill(run);
+    const TemporaryPlace place(run + "/checkpoints");  // which is no directory, either
+    const Outcome full = stopped_at_once(text, mesh, run);
+    CAPTURE(full.error);
+    CHECK(full.code == ExitCode::kFile);
+    CHECK(full.error.starts_with("stopped by SIGTERM; no checkpoint after step 1 in " + run +
+                                 "/checkpoints: "));
+    CHECK(contains(full.error, "; nor in "));
+    CHECK(full.error.ends_with(": 1 step is lost; there is no checkpoint to go on from"));
+    CHECK(contains(read_text(run + "/run.json"), "\"exit_code\": 3"));
+    // The second place counts.
+    fill(run);
+    const TemporaryPlace other(directory.file("other"));
+    const Outcome elsewhere = stopped_at_once(text, mesh, run);
+    CHECK(elsewhere.error == "");
+    CHECK(contains(elsewhere.result.stopped,
+                   "; the newest checkpoint is " + directory.file("other")));
+  }
 }
 
 TEST_CASE("files of callbacks stay in the run directory, or are meant to be elsewhere") {

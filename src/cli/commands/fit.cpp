@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/terminal.h"
+#include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
@@ -31,7 +32,8 @@ constexpr const char* kDetails = R"(Examples:
 
 Writes config.yaml, run.json, metrics.csv, memory.csv, checkpoints and final.safetensors to the run
 directory, and steps.csv with fit.log_steps=true. SIGTERM, SIGUSR1, SIGHUP and Ctrl-C write a
-checkpoint behind the step under way and end the run with exit code 75.
+checkpoint behind the step under way and end the run with exit code 75; with 3, or 1 where
+checkpoints are switched off, if there is none to go on from.
 
 The last line is for scripts: final loss=0.123456789 accuracy=0.9712 digest=9f3c24a1b7d0e855; with
 --json it is the only one, and what run.json says: times, memory and how the run ended. The digest
@@ -123,6 +125,8 @@ ExitCode run(const FitArguments& arguments) {
   });
   print_pass_times(job);
   if (code == ExitCode::kStopped) signals.ignore_rest();
+  // Of a run that was stopped the exit code says more: it can go on.
+  if (arguments.json && code == ExitCode::kOk) flush_result();
   return code;
 }
 
