@@ -36,9 +36,10 @@ Value directories_of(const Value& dataset) {
 
 }  // namespace
 
-std::string standalone_text(const Config& config) {
-  if (!config.dataset.is_map()) return config.text;
+std::string standalone_text(const Config& config, const std::string& run_directory) {
   Value root = parse_yaml(config.text, config.file);
+  root.insert("run_directory", {}).value = Value::of_text(run_directory);
+  if (!config.dataset.is_map()) return to_yaml(root);
   Value dataset = config.dataset;
   dataset.insert("directories", {}).value = directories_of(config.dataset);
   root.insert("dataset", {}).value = std::move(dataset);

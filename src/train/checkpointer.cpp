@@ -65,7 +65,7 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
       directory_(directory.checkpoints()),
       fallback_(fallback_of(config, directory)),
       say_(std::move(say)) {
-  index_.config = config::standalone_text(config);
+  index_.config = config::standalone_text(config, directory.path());
   index_.metadata = model_metadata(config);
 }
 

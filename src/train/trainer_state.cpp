@@ -250,7 +250,7 @@ void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resume
     directory.remove_old();
     const std::string warning = check_space(session_, directory.path());
     if (!warning.empty()) training_.say(warning);
-    replace_file(directory.path() + "/config.yaml", config::standalone_text(config_));
+    replace_file(directory.path() + "/config.yaml", config::standalone_text(config_, directory.path()));
     const Json old = resumed == nullptr ? Json() : read_state(*resumed, [](const Json& state) {
       return state.at("files");
     });

@@ -152,8 +152,12 @@ TEST_CASE("predict writes a row for each sample, in order, on every mesh") {
     std::memcpy(&b, one.data() + one.size() - data.size() + i * sizeof b, sizeof b);
     CHECK(a == doctest::Approx(b).epsilon(1e-5));
   }
+  // In the run of the weights, whatever that of the configuration is.
   CHECK(output(folder, "predict c.yaml --from run --split train run_directory=other --verbose 0") ==
-        "wrote other/predictions.npy: float32[20, 5]\n");
+        "wrote run/predictions.npy: float32[20, 5]\n");
+  output(folder, "export run --output w.npz");
+  CHECK(output(folder, "predict c.yaml --from w.npz run_directory=other --verbose 0") ==
+        "wrote other/predictions.npy: float32[7, 5]\n");
 }
 
 TEST_CASE("weights that do not fit are listed, with what is near") {

@@ -1,9 +1,11 @@
 #include "train/predict.h"
 
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
+#include "state/run_directory.h"
 
 namespace meshwork::cli {
 namespace {
@@ -20,6 +22,15 @@ struct PredictArguments {
   std::string output;
 };
 
+/// In the run directory that the weights lie in; of weights of no run, in that of the
+/// configuration.
+std::string default_file(const config::Config& config, const std::string& weights) {
+  const std::string theirs = run_directory_of(weights);
+  std::error_code status;
+  const bool is_run = std::filesystem::exists(theirs + "/run.json", status);
+  return (is_run ? theirs : config.run_directory) + "/predictions.npy";
+}
+
 ExitCode run(const PredictArguments& arguments) {
   Job job = load_job(*arguments.weights, "predict", make_prediction_job);
   const data::Split split = job.train;
@@ -30,7 +41,7 @@ ExitCode run(const PredictArguments& arguments) {
   const GivenWeights weights = weights_of(*arguments.weights);
   prepare_predict(job, split);
   const std::string file =
-      arguments.output.empty() ? job.config.run_directory + "/predictions.npy" : arguments.output;
+      arguments.output.empty() ? default_file(job.config, weights.path) : arguments.output;
   const std::vector<PredictionFile> files = prediction_files(job, split, file);
   run_on_devices(job, [&](const World& world) {
     predict(job, world, weights, files, arguments.weights->job->verbose, std::cout);
@@ -48,7 +59,7 @@ Run add(Options& options) {
   arguments->weights = add_weights_arguments(options);
   options.add({"--output",
                "the file to write (one for each of several outputs: FILE_<output>); by default "
-               "predictions.npy in the run directory",
+               "predictions.npy in the run directory that --from names, else in that of CONFIG",
                "FILE"},
               arguments->output);
   return [arguments] { return run(*arguments); };
