@@ -179,8 +179,12 @@ const Value& Reader::require(std::string_view key) {
 }
 
 bool Reader::get(std::string_view key, bool fallback) {
-  const Value* value = find(key);
-  return value == nullptr ? fallback : value->as_bool(key);
+  if (const Value* value = find(key)) return value->as_bool(key);
+  const Value::Entry* null = value_.find(key);
+  if (fallback && null != nullptr) {  // Keras takes None for false
+    fail_at(null->value.at, "{}: {} is null; write false, or leave it out for true", what_, key);
+  }
+  return fallback;
 }
 
 std::int64_t Reader::get(std::string_view key, std::int64_t fallback) {

@@ -116,8 +116,11 @@ Json layer_arguments(const config::LayerSpec& spec) {
   Json arguments = Json::object();
   for (const auto& [key, at, value] : spec.layer.args.map) {
     if (is_call_argument(spec, key)) continue;
+    const bool is_initializer = key == "initializer" || key.ends_with("_initializer");
+    // To these None means something. For others the default stands here, and Keras may not take it.
+    if (value.is_null() && !is_initializer && key != "activation") continue;
     const bool is_class = !value.is_null();
-    if (is_class && (key == "initializer" || key.ends_with("_initializer"))) {
+    if (is_class && is_initializer) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
                                  config::read_class(value, "initializer"), "initializer");
     } else if (is_class && key.ends_with("_regularizer")) {

@@ -13,6 +13,18 @@ void refuse_arguments(config::Reader& args, std::initializer_list<std::string_vi
   }
 }
 
+bool is_null(config::Reader& args, std::string_view key) {
+  return args.find(key) == nullptr && !args.get_optional(key, 0.0, {});
+}
+
+void refuse_null(config::Reader& args, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (!is_null(args, key)) continue;
+    fail_at(args.at(), "{}: {} is null, which Keras does not take here; leave it out", args.what(),
+            key);
+  }
+}
+
 void refuse_dtype(config::Reader& args) {
   const config::Value* dtype = args.find("dtype");
   if (dtype != nullptr && dtype->as_string("dtype") != "float32") {

@@ -12,6 +12,12 @@ namespace meshwork {
 /// Arguments that Keras has and Meshwork does not: an Error unless absent or null.
 void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys);
 
+/// Whether the key is there with null, Keras's None, for which find() gives what it gives for an
+/// absent one.
+bool is_null(config::Reader& args, std::string_view key);
+/// Arguments for which Keras takes no None, though they have a default: an Error where one is null.
+void refuse_null(config::Reader& args, std::initializer_list<std::string_view> keys);
+
 /// The key `dtype`, which may only say float32.
 void refuse_dtype(config::Reader& args);
 

@@ -65,11 +65,13 @@ TEST_CASE("a Reader knows the keys it was asked for") {
   Reader reader(map, "layer 'd1'");
   CHECK(reader.get("units", 7) == 3);
   CHECK(reader.get("name", "none") == "d1");
-  CHECK(reader.get("bias", true));
+  CHECK(!reader.get("bias", false));
   CHECK(reader.get_real("rate") == 0.5);
   CHECK(reader.get("axis", -1) == -1);
   CHECK(!reader.get_integer("other").has_value());
   CHECK_NOTHROW(reader.finish());
+  CHECK(error_of([&] { reader.get("bias", true); }) ==
+        "f:1:28: layer 'd1': bias is null; write false, or leave it out for true");
   CHECK(error_of([&] { reader.require("bias"); }) == "f:1:1: layer 'd1' needs the key 'bias'");
   Reader strict(map, "layer 'd1'");
   strict.find("unit");

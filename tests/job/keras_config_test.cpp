@@ -91,6 +91,20 @@ TEST_CASE("a model is written as Keras's Functional, with the words of the file"
   CHECK(taken(layer(model, "e"), 0, 0) == Json({"d", 0, 0}));
 }
 
+TEST_CASE("null stays where Keras knows None, and is left out where the default stands") {
+  const Json model = config_of(R"(
+model:
+  input: [6, 4]
+  layers:
+    - Conv1D: {name: c, filters: 4, kernel_size: 3, strides: null, bias_initializer: null}
+    - TransformerEncoder: {name: t, intermediate_dim: 4, num_heads: 2, activation: null}
+)");
+  const Json& convolution = layer(model, "c").at("config");
+  CHECK_FALSE(convolution.contains("strides"));
+  CHECK(convolution.at("bias_initializer").is_null());
+  CHECK(layer(model, "t").at("config").at("activation").is_null());
+}
+
 TEST_CASE("blocks, shared layers, several inputs and outputs, and what is compiled") {
   const Json model = config_of(kTwoOutputs);
   const Json& config = model.at("config");

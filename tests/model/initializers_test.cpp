@@ -15,7 +15,7 @@ namespace {
 InitialValue initial(const std::string& text, const Shape& shape, std::uint64_t seed = 5,
                      const std::string& path = "d/kernel") {
   const config::Value value = config::parse_yaml(text, "c.yaml");
-  return read_initializer(&value, "zeros")({.shape = shape, .seed = seed, .path = path});
+  return read_initializer(value)({.shape = shape, .seed = seed, .path = path});
 }
 
 std::string error_of(const std::string& text, const Shape& shape) {
@@ -38,6 +38,17 @@ TEST_CASE("fans as in Keras") {
   CHECK(fans({7}) == Shape{7, 7});
   CHECK(fans({784, 200}) == Shape{784, 200});
   CHECK(fans({3, 3, 16, 32}) == Shape{144, 288});
+}
+
+TEST_CASE("null is Keras's None: glorot_uniform, whatever the default") {
+  const config::Value arguments = config::parse_yaml("{a: null, b: ones}", "c.yaml");
+  config::Reader args(arguments, "layer 'd'");
+  const Shape shape = {784, 200};
+  const std::string path = "d/kernel";
+  const InitRequest request{.shape = shape, .seed = 5, .path = path};
+  CHECK(read_initializer(args, "a", "zeros")(request).op == &ops::kRandomUniform);
+  CHECK(read_initializer(args, "b", "zeros")(request).attrs.real("value") == 1);
+  CHECK(read_initializer(args, "c", "zeros")(request).attrs.real("value") == 0);
 }
 
 TEST_CASE("variance scaling and its special cases") {

@@ -52,6 +52,17 @@ TEST_CASE("trainable and use_bias") {
   CHECK(graph.variables[1].trainable);
 }
 
+TEST_CASE("null is refused where Keras takes None for something else than the default") {
+  CHECK(layers_error("[6]", "Dense: {units: 2, use_bias: null}") ==
+        "c.yaml:3:40: layer 'dense' (Dense): use_bias is null; write false, or leave it out for "
+        "true");
+  CHECK(layers_error("[6]", "Dense: {units: 2, activation: null}").empty());
+  CHECK(layers_error("[5, 6]",
+                     "MultiHeadAttention: {num_heads: 2, key_dim: 3, kernel_initializer: "
+                     "null, inputs: [input, input]}")
+            .ends_with("kernel_initializer is null, which Keras does not take here; leave it out"));
+}
+
 TEST_CASE("Flatten and Reshape") {
   CHECK(output_shape("[2, 3, 5]", "Flatten") == Shape{4, 30});
   CHECK(output_shape("[]", "Flatten") == Shape{4, 1});

@@ -10,7 +10,7 @@ using namespace meshwork;
 
 namespace {
 
-Initializer zeros() { return read_initializer(nullptr, "zeros"); }
+Initializer zeros() { return read_initializer("zeros"); }
 
 /// A layer whose state counts its uses.
 ValueId count_uses(Scope& scope) {

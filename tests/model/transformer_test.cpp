@@ -43,6 +43,16 @@ Trajectory train_dropping(const std::string& mesh, const std::string& rate,
 
 }  // namespace
 
+TEST_CASE("no activation is none, as in keras-hub") {
+  const auto relus = [](const std::string& activation) {
+    const auto names = op_names(build(
+        model_of("TransformerEncoder: {intermediate_dim: 3, num_heads: 2" + activation + "}")));
+    return std::count(names.begin(), names.end(), "relu");
+  };
+  CHECK(relus("") == 1);
+  CHECK(relus(", activation: null") == 0);
+}
+
 TEST_CASE("an encoder has keras-hub's variables, in its order whatever comes first") {
   for (const std::string first : {"false", "true"}) {
     const Graph graph =

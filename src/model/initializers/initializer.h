@@ -46,8 +46,11 @@ struct InitializerDef {
 const std::vector<const InitializerDef*>& initializer_registry();
 
 /// Reads `glorot_uniform`, `GlorotUniform` or `RandomNormal: {stddev: 0.1}`; `fallback` names the
-/// initializer that holds if `spec` is null.
-Initializer read_initializer(const config::Value* spec, std::string_view fallback);
+/// initializer that holds where the key is absent. Null is glorot_uniform, as None in Keras.
+Initializer read_initializer(config::Reader& args, std::string_view key, std::string_view fallback);
+/// The value of such a key, or the initializer of this name without arguments.
+Initializer read_initializer(const config::Value& spec);
+Initializer read_initializer(std::string_view name);
 
 /// The same initializer for a kernel with these fans.
 Initializer with_fans(Initializer initializer, const Fans& fans);

@@ -1,5 +1,6 @@
 #include "base/rng.h"
 #include "config/lookup.h"
+#include "model/arguments.h"
 #include "model/initializers/initializer.h"
 
 namespace meshwork {
@@ -25,15 +26,30 @@ const std::vector<const InitializerDef*>& initializer_registry() {
   return registry;
 }
 
-Initializer read_initializer(const config::Value* spec, std::string_view fallback) {
-  config::ClassSpec initializer{std::string(fallback), {}, {}};
-  if (spec != nullptr) initializer = config::read_class(*spec, "initializer");
+namespace {
+
+Initializer read(const config::ClassSpec& initializer) {
   const InitializerDef& def = config::look_up(initializer_registry(), initializer, "initializer");
   config::Reader args(initializer.args, fmt::format("initializer {}", initializer.name));
   Initializer result = def.read(args);
   args.finish();
   return result;
 }
+
+}  // namespace
+
+Initializer read_initializer(config::Reader& args, std::string_view key,
+                             std::string_view fallback) {
+  const config::Value* spec = args.find(key);
+  if (spec != nullptr) return read_initializer(*spec);
+  return read_initializer(is_null(args, key) ? "glorot_uniform" : fallback);
+}
+
+Initializer read_initializer(const config::Value& spec) {
+  return read(config::read_class(spec, "initializer"));
+}
+
+Initializer read_initializer(std::string_view name) { return read({std::string(name), {}, {}}); }
 
 Initializer with_fans(Initializer initializer, const Fans& fans) {
   return [initializer = std::move(initializer), fans](InitRequest request) {

@@ -97,7 +97,7 @@ ValueId build_attention(Scope& scope, config::Reader& args, std::span<const Valu
   const bool use_scale = args.get("use_scale", false);
   const bool is_dot = args.choose("score_mode", true, {{"dot", true}, {"concat", false}});
   const Options options = read_options(scope, args);
-  const Initializer ones = read_initializer(nullptr, "ones");
+  const Initializer ones = read_initializer("ones");
   const ValueId scale = scope.optional_variable(use_scale, "use_scale: false", "scale", {}, ones);
   const ValueId weight =
       scope.optional_variable(!is_dot, "score_mode: dot", "concat_score_weight", {}, ones);
@@ -116,7 +116,7 @@ ValueId build_additive(Scope& scope, config::Reader& args, std::span<const Value
   const Options options = read_options(scope, args);
   const ValueId scale =
       scope.optional_variable(use_scale, "use_scale: false", "scale", {b.shape(x.query)[2]},
-                              read_initializer(nullptr, "glorot_uniform"));
+                              read_initializer("glorot_uniform"));
   ValueId terms = joined(b, x, kNoValue);
   if (use_scale) terms = ops::multiply(b, scale, terms);
   return attend(scope, x, ops::reduce_sum(b, terms, {3}, false), options);

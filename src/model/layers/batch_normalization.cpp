@@ -77,8 +77,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const std::int64_t axis = read_axis(args.find("axis"), -1, b.shape(x).size());
   const double momentum = args.get("momentum", 0.99, config::between(0, 1));
   const NormalizationArguments arguments = read_normalization(args);
-  const auto mean_init = read_initializer(args.find("moving_mean_initializer"), "zeros");
-  const auto variance_init = read_initializer(args.find("moving_variance_initializer"), "ones");
+  const auto mean_init = read_initializer(args, "moving_mean_initializer", "zeros");
+  const auto variance_init = read_initializer(args, "moving_variance_initializer", "ones");
   refuse_renormalization(args);
   const Shape channels = {b.shape(x)[static_cast<std::size_t>(axis)]};
   const ValueId gamma = add_gamma(scope, arguments, channels);

@@ -26,7 +26,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   ConvolutionArguments convolution = read_convolution(args, kRank, kRank == 1);
   const Shape extents = read_extents(scope, args, inputs[0], kRank);
   const std::int64_t groups = args.get("groups", 1, config::at_least(1));
-  const auto initializer = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
+  const auto initializer = read_initializer(args, "kernel_initializer", "glorot_uniform");
   const std::int64_t channels = b.shape(inputs[0]).back();
   Windows& windows = convolution.windows;
   check_groups(args, groups, filters, channels);

@@ -57,7 +57,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
     added = read_numbers(args, "output_padding", kRank, 0, 0);
     check_output_padding(args, *added, convolution.windows.strides);
   }
-  const auto initializer = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
+  const auto initializer = read_initializer(args, "kernel_initializer", "glorot_uniform");
   Windows& windows = convolution.windows;
   refuse_dilated_strides(args, windows);
   place_transposed(windows, args, extents, added);

@@ -15,7 +15,7 @@ ConvolutionArguments read_convolution(config::Reader& args, std::size_t rank, bo
   convolution.windows.dilations = read_numbers(args, "dilation_rate", rank, 1);
   convolution.activation = read_activation(args.find("activation"));
   convolution.use_bias = args.get("use_bias", true);
-  convolution.bias_initializer = read_initializer(args.find("bias_initializer"), "zeros");
+  convolution.bias_initializer = read_initializer(args, "bias_initializer", "zeros");
   refuse_arguments(args, {"kernel_constraint", "depthwise_constraint", "pointwise_constraint",
                           "bias_constraint", "lora_rank", "lora_alpha", "quantization_config"});
   return convolution;
@@ -49,7 +49,7 @@ ValueId convolve_channels(Scope& scope, config::Reader& args, const Windows& win
                           const std::string& kernel) {
   GraphBuilder& b = scope.builder();
   const std::int64_t multiplier = args.get("depth_multiplier", 1, config::at_least(1));
-  const auto initializer = read_initializer(args.find("depthwise_initializer"), "glorot_uniform");
+  const auto initializer = read_initializer(args, "depthwise_initializer", "glorot_uniform");
   const std::int64_t channels = b.shape(x).back();
   const ValueId w =
       scope.variable(kernel, kernel_shape(windows, channels, multiplier), initializer);

@@ -22,8 +22,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const std::int64_t units = args.require_integer("units", config::at_least(1));
   const Activation activation = read_activation(args.find("activation"));
   const bool use_bias = args.get("use_bias", true);
-  const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
-  const auto bias_init = read_initializer(args.find("bias_initializer"), "zeros");
+  const auto kernel_init = read_initializer(args, "kernel_initializer", "glorot_uniform");
+  const auto bias_init = read_initializer(args, "bias_initializer", "zeros");
   refuse_arguments(args, {"kernel_constraint", "bias_constraint", "quantization_config"});
   const Lora lora = read_lora(args);
   if (shape.size() < 2) {

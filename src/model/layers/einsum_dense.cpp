@@ -13,8 +13,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const Contraction contraction(args, b.shape(inputs[0]));
   const Activation activation = read_activation(args.find("activation"));
   const config::Value* bias_axes = args.find("bias_axes");
-  const auto kernel_init = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
-  const auto bias_init = read_initializer(args.find("bias_initializer"), "zeros");
+  const auto kernel_init = read_initializer(args, "kernel_initializer", "glorot_uniform");
+  const auto bias_init = read_initializer(args, "bias_initializer", "zeros");
   refuse_arguments(args, {"kernel_constraint", "bias_constraint", "gptq_unpacked_column_size",
                           "quantization_config"});
   const Lora lora = read_lora(args);

@@ -11,7 +11,7 @@ TableArguments read_table(config::Reader& args) {
   TableArguments table;
   table.rows = args.require_integer("input_dim", config::at_least(1));
   table.width = args.require_integer("output_dim", config::at_least(1));
-  table.initializer = read_initializer(args.find("embeddings_initializer"), "uniform");
+  table.initializer = read_initializer(args, "embeddings_initializer", "uniform");
   table.mask_zero = args.get("mask_zero", false);
   table.lora = read_lora(args);
   refuse_arguments(args, {"embeddings_constraint", "weights", "quantization_config"});

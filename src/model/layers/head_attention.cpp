@@ -34,8 +34,9 @@ void read_common(Scope& scope, config::Reader& args, Options& options) {
   attention.window = args.get_integer("sliding_window", config::at_least(1)).value_or(0);
   options.use_bias = args.get("use_bias", true);
   options.use_gate = args.get("use_gate", false);
-  options.kernel = read_initializer(args.find("kernel_initializer"), "glorot_uniform");
-  options.bias = read_initializer(args.find("bias_initializer"), "zeros");
+  refuse_null(args, {"kernel_initializer", "bias_initializer"});
+  options.kernel = read_initializer(args, "kernel_initializer", "glorot_uniform");
+  options.bias = read_initializer(args, "bias_initializer", "zeros");
   args.find("flash_attention");  // how Keras computes it: the same numbers
   refuse_arguments(args, {"kernel_constraint", "bias_constraint"});
 }

@@ -38,10 +38,9 @@ ValueId adapt(Scope& scope, const Lora& lora, const std::string& name, ValueId b
   const bool is_adapted = lora.rank > 0;
   const ValueId a =
       scope.optional_variable(is_adapted, "no lora_rank", fmt::format("lora_{}_a", name), shape,
-                              read_initializer(nullptr, "he_uniform"));
-  const ValueId c =
-      scope.optional_variable(is_adapted, "no lora_rank", fmt::format("lora_{}_b", name), right,
-                              read_initializer(nullptr, "zeros"));
+                              read_initializer("he_uniform"));
+  const ValueId c = scope.optional_variable(
+      is_adapted, "no lora_rank", fmt::format("lora_{}_b", name), right, read_initializer("zeros"));
   if (!is_adapted) return base;
   ValueId change = ops::einsum(b, a, c, product(shape.size()));
   if (lora.scale != 1) change = ops::scale(b, change, lora.scale);

@@ -10,8 +10,8 @@ NormalizationArguments read_normalization(config::Reader& args) {
   normalization.epsilon = args.get("epsilon", 1e-3, config::at_least(0));
   normalization.center = args.get("center", true);
   normalization.scale = args.get("scale", true);
-  normalization.beta_initializer = read_initializer(args.find("beta_initializer"), "zeros");
-  normalization.gamma_initializer = read_initializer(args.find("gamma_initializer"), "ones");
+  normalization.beta_initializer = read_initializer(args, "beta_initializer", "zeros");
+  normalization.gamma_initializer = read_initializer(args, "gamma_initializer", "ones");
   refuse_arguments(args, {"beta_constraint", "gamma_constraint"});
   return normalization;
 }

@@ -36,7 +36,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   TableArguments table;
   table.rows = args.require_integer("sequence_length", config::at_least(1));
   table.width = shape.back();
-  table.initializer = read_initializer(args.find("initializer"), "glorot_uniform");
+  table.initializer = read_initializer(args, "initializer", "glorot_uniform");
   return ops::broadcast_to(b, add_positions(scope, args, table, shape), shape);
 }
 

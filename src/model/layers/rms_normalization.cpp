@@ -19,7 +19,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
     extents.push_back(shape[dim]);
     spread[dim] = shape[dim];
   }
-  const ValueId scale = scope.variable("scale", extents, read_initializer(nullptr, "ones"));
+  const ValueId scale = scope.variable("scale", extents, read_initializer("ones"));
   const ValueId square = ops::reduce_mean(b, b.add(ops::kSquare, {x}), axes, true);
   const ValueId y = ops::multiply(b, x, inverse_deviation(b, square, epsilon));
   return ops::multiply(b, y, ops::reshape(b, scale, spread));

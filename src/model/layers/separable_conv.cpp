@@ -29,7 +29,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   place(convolution.windows, args, extents);
   const ValueId deep =
       convolve_channels(scope, args, convolution.windows, inputs[0], "depthwise_kernel");
-  const auto pointwise = read_initializer(args.find("pointwise_initializer"), "glorot_uniform");
+  const auto pointwise = read_initializer(args, "pointwise_initializer", "glorot_uniform");
   Shape mixing(kRank, 1);
   mixing.push_back(b.shape(deep).back());
   mixing.push_back(filters);

@@ -11,7 +11,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   TableArguments tokens;
   tokens.rows = args.require_integer("vocabulary_size", config::at_least(1));
   tokens.width = args.require_integer("embedding_dim", config::at_least(1));
-  tokens.initializer = read_initializer(args.find("embeddings_initializer"), "uniform");
+  tokens.initializer = read_initializer(args, "embeddings_initializer", "uniform");
   tokens.mask_zero = args.get("mask_zero", false);
   TableArguments positions = tokens;
   positions.rows = args.require_integer("sequence_length", config::at_least(1));

@@ -23,6 +23,8 @@ Transformer::Transformer(Scope& scope, config::Reader& args, ValueId x)
   dropout_ = args.get("dropout", 0.0, config::between(0, 1));
   epsilon_ = args.get("layer_norm_epsilon", 1e-5, config::at_least(0));
   activation_ = args.find("activation");
+  if (is_null(args, "activation")) default_activation_ = "linear";
+  refuse_null(args, {"kernel_initializer", "bias_initializer"});
   kernel_ = args.find("kernel_initializer");
   bias_ = args.find("bias_initializer");
   normalizes_first_ = args.get("normalize_first", false);
@@ -67,7 +69,7 @@ ValueId Transformer::feed_forward(ValueId x) {
   const ValueId residual = x;
   if (normalizes_first_) x = normalize("feedforward_layer_norm", x);
   PartArguments activation(args_);
-  activation.set("activation", "relu").set("activation", activation_);
+  activation.set("activation", default_activation_).set("activation", activation_);
   x = dense("feedforward_intermediate_dense", units_, activation, x);
   x = dense("feedforward_output_dense", width_, PartArguments(args_), x);
   x = ops::add(scope_.builder(), drop("feedforward_dropout", x), residual);

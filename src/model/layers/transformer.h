@@ -38,6 +38,7 @@ class Transformer {
   std::int64_t width_ = 0, units_ = 0, heads_ = 0;
   double dropout_ = 0, epsilon_ = 0;
   const config::Value *activation_ = nullptr, *kernel_ = nullptr, *bias_ = nullptr;
+  const char* default_activation_ = "relu";
   bool normalizes_first_ = false;
 };
 
