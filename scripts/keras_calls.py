@@ -42,10 +42,12 @@ def make_layer(name, args):
         ((activation, options),) = args["activation"].items()
         function = keras.activations.get(activation)
         args = {**args, "activation": lambda x: function(x, **options)}
+    kinds = {"_regularizer": keras.regularizers, "_constraint": keras.constraints}
     for key, value in args.items():
-        if key.endswith("_regularizer") and isinstance(value, dict):
-            ((regularizer, options),) = value.items()
-            args = {**args, key: getattr(keras.regularizers, regularizer)(**options)}
+        for kind, module in kinds.items():
+            if key.endswith(kind) and isinstance(value, dict):
+                ((made, options),) = value.items()
+                args = {**args, key: getattr(module, made)(**options)}
     return find_class(name, keras.layers)(**args)
 
 

@@ -221,6 +221,69 @@ NETWORKS = {
             },
         ],
     },
+    "constrained": {
+        "input": [6, 4],
+        "layers": [
+            {
+                "Conv1D": {
+                    "name": "conv",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "padding": "same",
+                    "kernel_constraint": {"MaxNorm": {"max_value": 0.9, "axis": [0, 1]}},
+                    "bias_constraint": "non_neg",
+                }
+            },
+            {
+                "BatchNormalization": {
+                    "name": "norm",
+                    "gamma_constraint": {"MinMaxNorm": {"min_value": 2.5, "max_value": 4.0}},
+                    "beta_constraint": "NonNeg",
+                }
+            },
+            {
+                "SeparableConv1D": {
+                    "name": "separable",
+                    "filters": 4,
+                    "kernel_size": 2,
+                    "padding": "same",
+                    "depthwise_constraint": "unit_norm",
+                    "pointwise_constraint": {"MaxNorm": {"max_value": 1, "axis": 1}},
+                }
+            },
+            {
+                "MultiHeadAttention": {
+                    "name": "attention",
+                    "inputs": ["separable", "separable"],
+                    "num_heads": 2,
+                    "key_dim": 3,
+                    "kernel_constraint": "max_norm",
+                    "bias_constraint": {"MaxNorm": {"max_value": 0.3, "axis": -1}},
+                }
+            },
+            {
+                "Dense": {
+                    "name": "frozen",
+                    "units": 4,
+                    "trainable": False,
+                    "kernel_constraint": "non_neg",
+                }
+            },
+            {"Dense": {"name": "shared", "units": 4, "kernel_constraint": "UnitNorm"}},
+            {"PReLU": {"name": "prelu", "alpha_constraint": "non_neg"}},
+            {"use": {"name": "shared_again", "layer": "shared"}},
+            {"Flatten": {"name": "flat"}},
+            {
+                "Dense": {
+                    "name": "out",
+                    "units": 5,
+                    "kernel_constraint": {
+                        "MinMaxNorm": {"min_value": 0.5, "max_value": 1.5, "rate": 0.25, "axis": None}
+                    },
+                }
+            },
+        ],
+    },
     "sequence": {
         "input": [20, 3],
         "layers": [
@@ -263,6 +326,29 @@ NETWORKS = {
             {"Dense": {"name": "out", "units": 5}},
         ],
     },
+}
+# For every optimizer of CONSTRAINED_BY
+CONSTRAINED = {
+    "input": [6],
+    "layers": [
+        {
+            "Dense": {
+                "name": "d1",
+                "units": 9,
+                "activation": "relu",
+                "kernel_constraint": {"MaxNorm": {"max_value": 0.8}},
+                "bias_constraint": "non_neg",
+            }
+        },
+        {
+            "Dense": {
+                "name": "d2",
+                "units": 5,
+                "kernel_constraint": {"MinMaxNorm": {"min_value": 0.5, "rate": 0.75}},
+                "bias_constraint": {"UnitNorm": {"axis": -1}},
+            }
+        },
+    ],
 }
 NETWORK_OPTIMIZERS = {
     "convnet": {"Adam": {"learning_rate": 0.005}},

@@ -133,3 +133,17 @@ SCHEDULED = {
 # Gradients of the batches that do not overflow end two doublings below.
 SCALE = {"initial_scale": 2.0**118, "dynamic_growth_steps": 3}
 OVERFLOWING = [3, 6]
+# Of weights with constraints
+CONSTRAINED_BY = {
+    "sgd": {"SGD": {"learning_rate": 0.1, "momentum": 0.9}},
+    "average": {
+        "Adam": {
+            "learning_rate": 0.02,
+            "use_ema": True,
+            "ema_momentum": 0.7,
+            "ema_overwrite_frequency": 3,
+        }
+    },
+    "accumulate": {"AdamW": {"learning_rate": 0.02, "gradient_accumulation_steps": 3}},
+    "scaled": {"LossScaleOptimizer": {"inner_optimizer": {"Adam": {"learning_rate": 0.02}}, **SCALE}},
+}

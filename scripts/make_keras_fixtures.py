@@ -37,8 +37,8 @@ import numpy as np
 import yaml
 
 from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
-from keras_networks import NETWORK_OPTIMIZERS, NETWORKS
-from keras_optimizers import OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
+from keras_networks import CONSTRAINED, NETWORK_OPTIMIZERS, NETWORKS
+from keras_optimizers import CONSTRAINED_BY, OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
 
 SEED = 20240607
 STEPS = 10
@@ -263,9 +263,11 @@ def make_cases():
         weights = {"overflows": True}
         cases[f"scaled_schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples, weights)
     # The last batch has 5 samples.
-    short = samples - 3
     loss = {SCCE: {"from_logits": True}}
-    cases["short_batch"] = (BRANCHES, "adam", loss, ["accuracy"], short, {})
+    cases["short_batch"] = (BRANCHES, "adam", loss, ["accuracy"], samples - 3, {})
+    for name, optimizer in CONSTRAINED_BY.items():
+        weights = {"overflows": True} if name == "scaled" else {}
+        cases[f"constrained_{name}"] = (CONSTRAINED, optimizer, loss, ["accuracy"], samples, weights)
     return cases
 
 
@@ -529,6 +531,7 @@ of {batch} samples. {count} cases.
 - `<optimizer>__classifier`, `<optimizer>__regressor`: every optimizer on two models
 - `schedule_<schedule>`: every learning rate schedule
 - `loss_<loss>`: every loss, with every metric at least once
+- `constrained_<optimizer>`: constraints on the weights
 - `weights_<what>`: class and sample weights, with weighted metrics
 - `scaled_<optimizer>__<model>`, `scaled_schedule_<schedule>`: under a LossScaleOptimizer; of two batches the gradients overflow
 - `short_batch`: the last batch has {last} samples

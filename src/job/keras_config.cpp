@@ -9,6 +9,7 @@
 #include "config/lookup.h"
 #include "job/keras_model.h"
 #include "model/activations/activation.h"
+#include "model/constraints/constraint.h"
 #include "model/freeze.h"
 #include "model/initializers/initializer.h"
 #include "model/layers/layer.h"
@@ -123,9 +124,12 @@ Json layer_arguments(const config::LayerSpec& spec) {
     if (is_class && is_initializer) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
                                  config::read_class(value, "initializer"), "initializer");
-    } else if (is_class && key.ends_with("_regularizer")) {
+    } else if (is_class && key.ends_with(kRegularizer)) {
       arguments[key] = object_of("keras.regularizers", regularizer_registry(),
                                  config::read_class(value, "regularizer"), "regularizer");
+    } else if (is_class && key.ends_with(kConstraint)) {
+      arguments[key] = object_of("keras.constraints", constraint_registry(),
+                                 config::read_class(value, "constraint"), "constraint");
     } else if (is_class && key == "activation") {
       arguments[key] = activation_of(value);
     } else {

@@ -1,6 +1,7 @@
 #include "model/layer_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/nearest.h"
 #include "config/lookup.h"
@@ -60,7 +61,32 @@ struct Named {
   ValueId mask = kNoValue;
 };
 
-constexpr std::string_view kRegularizer = "_regularizer";
+/// `kernel_regularizer: L2` and its kin, whose names end in `kind`, by the variables that they are
+/// for.
+template <class T>
+std::map<std::string, T> read_for_variables(const config::LayerSpec& spec, config::Reader& args,
+                                            std::string_view kind,
+                                            T (*read)(const config::Value&)) {
+  std::map<std::string, T> result;
+  for (const config::Value::Entry& entry : spec.layer.args.map) {
+    if (!entry.key.ends_with(kind)) continue;
+    const std::string variable = entry.key.substr(0, entry.key.size() - kind.size());
+    const config::Value* const value = args.find(entry.key);
+    if (value != nullptr) result[variable] = read(*value);
+  }
+  return result;
+}
+
+/// Each of these must be for a variable that the layer has, or would have.
+template <class T>
+void check_used(const config::Reader& args, const std::map<std::string, T>& given,
+                std::string_view kind, const std::set<std::string>& used) {
+  for (const auto& [variable, what] : given) {
+    if (used.contains(fmt::format("{}{}", variable, kind))) continue;
+    fail_at(args.at(), "{}: '{}{}': it has no variable '{}'", args.what(), variable, kind,
+            variable);
+  }
+}
 
 /// The inputs in the order of the layer's `call_inputs`, where the file names these; nothing in the
 /// place of one that it does not name.
@@ -142,7 +168,12 @@ class Layers {
     const DType dtype = read_dtype(args);
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     refuse_arguments(args, {"activity_regularizer"});
-    const std::map<std::string, Regularizer> regularizers = read_regularizers(spec, args);
+    const auto regularizers = read_for_variables(spec, args, kRegularizer, read_regularizer);
+    const auto constraints = read_for_variables(spec, args, kConstraint, read_constraint);
+    if (!constraints.empty() && def.module != "keras.layers") {
+      fail_at(args.at(), "{}: '{}{}': it takes no constraints", args.what(),
+              constraints.begin()->first, kConstraint);
+    }
     const std::vector<Named> inputs = in_order(spec, def, args.what(), named);
     check_count(spec, def, args.what(), inputs.size());
     check_use(spec, def, args.what());
@@ -155,7 +186,8 @@ class Layers {
                         .variable_dtype = inside,
                         .use = uses_[spec.path]++,
                         .masks = masks,
-                        .regularizers = regularizers});
+                        .regularizers = regularizers,
+                        .constraints = constraints});
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
     for (const Named& input : inputs) {
@@ -171,7 +203,8 @@ class Layers {
     order_by_parts(scope_.builder().graph(), variables, def, spec.path);
     output = scope_.cast(output, scope_.output_dtype());
     args.finish();
-    check_regularized(args, regularizers);
+    check_used(args, regularizers, kRegularizer, scope_.used());
+    check_used(args, constraints, kConstraint, scope_.used());
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,
               "{}: its output would have more than 2^46 elements, or 2^31 along a dimension",
@@ -191,28 +224,6 @@ class Layers {
         fmt::format("{}: the mask of the input of {} ends here, as in Keras; what comes after it "
                     "counts padding like all else",
                     config::to_string(spec.at), what));
-  }
-
-  /// `kernel_regularizer: L2` and its kin, by the variables that they are for.
-  static std::map<std::string, Regularizer> read_regularizers(const config::LayerSpec& spec,
-                                                              config::Reader& args) {
-    std::map<std::string, Regularizer> regularizers;
-    for (const config::Value::Entry& entry : spec.layer.args.map) {
-      if (!entry.key.ends_with(kRegularizer)) continue;
-      const std::string variable = entry.key.substr(0, entry.key.size() - kRegularizer.size());
-      const config::Value* const value = args.find(entry.key);
-      if (value != nullptr) regularizers[variable] = read_regularizer(*value);
-    }
-    return regularizers;
-  }
-
-  void check_regularized(const config::Reader& args,
-                         const std::map<std::string, Regularizer>& regularizers) const {
-    for (const auto& [variable, regularizer] : regularizers) {
-      if (scope_.regularized().contains(variable)) continue;
-      fail_at(args.at(), "{}: '{}{}': it has no variable '{}'", args.what(), variable, kRegularizer,
-              variable);
-    }
   }
 
   /// In which a layer computes: `dtype`, Keras's name of a policy, or that of the model.

@@ -1,5 +1,7 @@
 #include "model/scope.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
@@ -38,23 +40,33 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
   return value;
 }
 
-const Regularizer* Scope::regularizer_of(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);  // "kernel" of "query/kernel"
-  for (const auto& [of, regularizer] : layer_.regularizers) {
+template <class T>
+const T* Scope::given_for(const std::string& variable, const std::map<std::string, T>& given,
+                          std::string_view kind) {
+  const std::string name = variable.substr(variable.rfind('/') + 1);  // "kernel" of "query/kernel"
+  for (const auto& [of, result] : given) {
     // `depthwise_regularizer` is of a variable that Keras calls depthwise_kernel, or kernel.
     const bool is_kernel = name == of + "_kernel" || (of == "depthwise" && name == "kernel");
     if (name != of && !is_kernel) continue;
-    regularized_.insert(of);
-    return &regularizer;
+    used_.insert(fmt::format("{}{}", of, kind));
+    return &result;
   }
   return nullptr;
+}
+
+void Scope::constrain(ValueId variable, const Constraint& constraint) {
+  auto& updates = builder_.graph().updates;
+  const auto is_known = [&](const Update& update) { return update.variable == variable; };
+  if (!training_ || std::ranges::any_of(updates, is_known)) return;
+  const ValueId constrained = constraint(builder_, variable);
+  updates.push_back({variable, constrained});
 }
 
 std::vector<ValueId> Scope::add_penalties() {
   std::vector<ValueId> penalties;
   for (const auto& [path, penalty] : penalties_) {
     const PathScope scope(builder_, path);
-    penalties.push_back(penalty.of(builder_, penalty.variable));
+    penalties.push_back(penalty.of(builder_, penalty.value));
   }
   return penalties;
 }
@@ -63,10 +75,12 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
   const bool frozen = !layer_.trainable || (frozen_ && frozen_(path_of(name)));
   const ValueId value = make(name, shape, initializer, !frozen);
-  const Regularizer* const regularizer = regularizer_of(name);
+  const auto* const regularizer = given_for(name, layer_.regularizers, kRegularizer);
   if (regularizer != nullptr && !frozen) {
     penalties_.try_emplace(path_of(name), Penalty{value, *regularizer});
   }
+  const auto* const constraint = given_for(name, layer_.constraints, kConstraint);
+  if (constraint != nullptr && !frozen) constrain(value, *constraint);
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
 
@@ -79,7 +93,8 @@ ValueId Scope::optional_variable(bool present, const std::string& why, const std
                                  const Shape& shape, const Initializer& initializer) {
   if (present) return variable(name, shape, initializer);
   absent_.emplace(path_of(name), why);
-  regularizer_of(name);
+  given_for(name, layer_.regularizers, kRegularizer);
+  given_for(name, layer_.constraints, kConstraint);
   return kNoValue;
 }
 
@@ -155,9 +170,9 @@ PartScope::PartScope(Scope& scope, std::string_view name, LayerFacts layer)
       output_mask_(scope.output_mask_),
       output_dtype_(scope.output_dtype_) {
   scope_.part_ += fmt::format("{}/", name);
-  const std::set<std::string> regularized = scope_.regularized_;
+  const std::set<std::string> used = scope_.used_;
   scope_.enter_layer(std::move(layer));
-  scope_.regularized_ = regularized;
+  scope_.used_ = used;
 }
 
 PartScope::~PartScope() {

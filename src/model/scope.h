@@ -12,6 +12,7 @@
 
 #include "config/value.h"
 #include "graph/builder.h"
+#include "model/constraints/constraint.h"
 #include "model/initializers/initializer.h"
 #include "model/regularizers/regularizer.h"
 
@@ -27,6 +28,7 @@ struct LayerFacts {
   std::vector<ValueId> masks = {};  ///< of its inputs, see Scope::mask()
   /// By the variables that they are for: "kernel" of `kernel_regularizer`.
   std::map<std::string, Regularizer> regularizers = {};
+  std::map<std::string, Constraint> constraints = {};
 };
 
 /// A model that is given a part of each sequence after the other, [batch, tokens], instead of
@@ -55,13 +57,14 @@ class Scope {
   bool trainable() const { return layer_.trainable; }
   void enter_layer(LayerFacts layer) {
     layer_ = std::move(layer);
-    regularized_.clear();
+    used_.clear();
     output_mask_.reset();
     output_dtype_.reset();
   }
 
-  /// Of the layer's regularizers, those for whose variables it has asked.
-  const std::set<std::string>& regularized() const { return regularized_; }
+  /// Of the layer's regularizers and constraints, those for whose variables it has asked:
+  /// "kernel_regularizer".
+  const std::set<std::string>& used() const { return used_; }
   /// What regularizers add to the loss, of each trained variable once.
   std::vector<ValueId> add_penalties();
 
@@ -138,13 +141,18 @@ class Scope {
 
   /// What a variable adds to the loss.
   struct Penalty {
-    ValueId variable = kNoValue;
+    ValueId value = kNoValue;
     Regularizer of;
   };
 
   std::string path_of(const std::string& name) const;
-  /// That of a variable of the layer; nullptr: none.
-  const Regularizer* regularizer_of(const std::string& path);
+  /// Of `given`, the layer's regularizers or constraints, that of a variable; nullptr: none. `kind`
+  /// ends their names: "_regularizer".
+  template <class T>
+  const T* given_for(const std::string& variable, const std::map<std::string, T>& given,
+                     std::string_view kind);
+  /// While training: a new value of the variable goes through the constraint.
+  void constrain(ValueId variable, const Constraint& constraint);
   ValueId make(const std::string& name, const Shape& shape, const Initializer& initializer,
                bool trainable);
 
@@ -159,7 +167,7 @@ class Scope {
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
-  std::set<std::string> regularized_;
+  std::set<std::string> used_;
   std::map<std::string, Penalty> penalties_;  ///< by path
   std::function<bool(const std::string& path)> frozen_;
 };

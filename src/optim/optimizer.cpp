@@ -122,10 +122,13 @@ void update_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots
 void keep_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots,
                   const CommonArguments& common) {
   accumulate(updates, slots);
-  for (std::size_t i = 0; i < slots.averages.size(); ++i) {
+  for (std::size_t i = 0; i < updates.size(); ++i) {
     const ValueId variable = updates[i].variable();
-    const ValueId weight = track_average(updates[i], slots.averages[i], variable, common);
-    if (weight != variable) updates[i].finish(weight);
+    ValueId weight = variable;
+    if (!slots.averages.empty()) {
+      weight = track_average(updates[i], slots.averages[i], variable, common);
+    }
+    if (weight != variable || updates[i].is_constrained()) updates[i].finish(weight);
   }
 }
 
@@ -157,10 +160,10 @@ void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Gra
   const ValueId scale = scale_of_loss(b, *optimizer.scaling);
   const ValueId steps = counted_steps(b, optimizer.common.name);
   const ValueId finite = are_finite(b, gradients);
-  const std::size_t first = b.graph().updates.size();
   const StepNumbers numbers = counted_numbers(b, optimizer, steps);
-  update_or_keep(b, begin_updates(b, optimizer.common, gradients, numbers, scale), optimizer,
-                 steps);
+  std::vector<WeightUpdate> updates = begin_updates(b, optimizer.common, gradients, numbers, scale);
+  const std::size_t first = b.graph().updates.size();
+  update_or_keep(b, std::move(updates), optimizer, steps);
   update_where(b, finite, first);
   update_scale(b, *optimizer.scaling, finite, steps);
 }

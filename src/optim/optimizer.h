@@ -24,17 +24,19 @@ struct Gradient {
 /// Appends the optimizer to a training program, in the update phase and under its own name as path.
 ///
 /// Makes the slots, variables such as `adam/d1_kernel_momentum` that start from 0, and the updates
-/// of weights and slots: clip the gradients, decay the weights, then the optimizer's rule. Its
-/// inputs are the scalars "learning_rate" (float32) and "iteration" (int64, 0 in the first step);
-/// a LossScaleOptimizer counts steps itself, computes schedules of that number, and leaves all but
-/// the scale as it is in steps whose gradients are not finite.
-/// Numbers are Keras's. Throws Error for arguments that Keras or Meshwork do not have.
+/// of weights and slots: clip the gradients, decay the weights, then the optimizer's rule. An
+/// update of a weight that the program has before is its constraint, a formula of the weight: the
+/// new weight goes through it, behind all else, as in Keras. Inputs are the scalars "learning_rate"
+/// (float32) and "iteration" (int64, 0 in the first step); a LossScaleOptimizer counts steps
+/// itself, computes schedules of that number, and leaves all but the scale as it is in steps whose
+/// gradients are not finite. Numbers are Keras's. Throws Error for arguments that Keras or Meshwork
+/// do not have.
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
                    std::span<const Gradient> gradients);
 
 /// The same for the steps between updates, where the optimizer accumulates gradients over several:
-/// they add theirs to the sum, and leave the weights alone but for their average. The slots that
-/// they share with the program above have the same places in graph.variables.
+/// they add theirs to the sum, and leave the weights alone but for their average and constraint.
+/// The slots that they share with the program above have the same places in graph.variables.
 void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
                       std::span<const Gradient> gradients);
 

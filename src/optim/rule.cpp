@@ -1,11 +1,34 @@
 #include "optim/rule.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "ops/ops.h"
 
 namespace meshwork {
+namespace {
+
+/// Takes the update of a variable out of the program: its value, or kNoValue if there is none.
+ValueId take_update(Graph& graph, ValueId variable) {
+  const auto is_it = [&](const Update& update) { return update.variable == variable; };
+  const auto update = std::ranges::find_if(graph.updates, is_it);
+  if (update == graph.updates.end()) return kNoValue;
+  const ValueId value = update->value;
+  graph.updates.erase(update);
+  return value;
+}
+
+/// The same formula of other operands: `known` says what stands in the place of which.
+ValueId substitute(GraphBuilder& b, ValueId formula, std::map<ValueId, ValueId>& known) {
+  if (const auto other = known.find(formula); other != known.end()) return other->second;
+  const Node node = b.node(formula);
+  std::vector<ValueId> inputs;
+  for (const ValueId input : node.inputs) inputs.push_back(substitute(b, input, known));
+  return known[formula] = b.add(*node.op, std::move(inputs), node.attrs);
+}
+
+}  // namespace
 
 WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
                            ValueId gradient, StepNumbers numbers, std::int64_t steps_per_update)
@@ -19,6 +42,7 @@ WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, std::si
   variable_ = weight.value;
   weight_ = weight.value;
   type_ = b_.type(weight.value);
+  constraint_ = take_update(b_.graph(), variable_);
 }
 
 ValueId WeightUpdate::step() {
@@ -66,7 +90,11 @@ void WeightUpdate::update_slot(ValueId slot, ValueId value) {
   b_.graph().updates.push_back({slot, value});
 }
 
-void WeightUpdate::finish(ValueId value) { b_.graph().updates.push_back({variable_, value}); }
+void WeightUpdate::finish(ValueId value) {
+  std::map<ValueId, ValueId> known{{variable_, value}};
+  if (is_constrained()) value = substitute(b_, constraint_, known);
+  b_.graph().updates.push_back({variable_, value});
+}
 
 ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
                    double initial) {

@@ -51,7 +51,10 @@ class WeightUpdate {
   /// ask for it, and update it to the same value.
   ValueId scalar(const std::string& name, double initial);
   void update_scalar(ValueId scalar, ValueId value);
-  /// Ends the update: the weight takes `value`.
+  /// Whether the model has written an update of the weight, which add_optimizer() takes for a
+  /// constraint on its new values.
+  bool is_constrained() const { return constraint_ != kNoValue; }
+  /// Ends the update: the weight takes `value`, or what its constraint makes of that.
   void finish(ValueId value);
 
  private:
@@ -62,6 +65,7 @@ class WeightUpdate {
   ValueId variable_;
   ValueId weight_;
   ValueId gradient_;
+  ValueId constraint_ = kNoValue;  ///< what it makes of the weight before the step
   StepNumbers numbers_;
   std::int64_t steps_per_update_;
 };

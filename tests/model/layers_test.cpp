@@ -166,14 +166,49 @@ TEST_CASE("regularizers are for variables that the layer has, or would have") {
         "out");
 }
 
+TEST_CASE("constraints are for variables that the layer has, or would have") {
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: null}").empty());
+  CHECK(layers_error("[6]", "Dense: {units: 2, use_bias: false, bias_constraint: NonNeg}").empty());
+  CHECK(layers_error("[6]", "ReLU: {kernel_constraint: non_neg}") ==
+        "c.yaml:3:18: layer 're_lu' (ReLU): 'kernel_constraint': it has no variable 'kernel'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: MaxNrm}")
+            .starts_with("c.yaml:3:49: there is no constraint 'MaxNrm'; nearest: 'MaxNorm'"));
+  CHECK(
+      layers_error("[6]", "Dense: {units: 2, kernel_constraint: {MinMaxNorm: {min_value: 2}}}") ==
+      "c.yaml:3:62: constraint MinMaxNorm: min_value is 2, which is above max_value, 1; give it 1 "
+      "or less");
+  CHECK(layers_error("[5, 6]",
+                     "TransformerEncoder: {intermediate_dim: 3, num_heads: 2, "
+                     "kernel_constraint: non_neg}")
+            .ends_with("'kernel_constraint': it takes no constraints"));
+}
+
+TEST_CASE("a constraint is an update of a trained weight, once, while training") {
+  const auto updates = [](const std::string& layers, Mode mode) {
+    return build("model: {input: [6], layers: [" + layers +
+                     "]}\ncompile: {loss: mse, optimizer: sgd}",
+                 mode, 4, {{"y", DType::kFloat32, {6}}})
+        .updates.size();
+  };
+  const std::string layer = "Dense: {name: d, units: 6, kernel_constraint: non_neg}";
+  CHECK(updates(layer, Mode::kTrain) == 1);
+  CHECK(updates(layer + ", use: {layer: d}", Mode::kTrain) == 1);
+  CHECK(updates(layer, Mode::kEvaluate) == 0);
+  CHECK(build_error("model:\n  input: [6]\n  layers: [Dense: {units: 6, kernel_constraint: "
+                    "{MaxNorm: {axis: 2}}}]\ncompile: {loss: mse, optimizer: sgd}",
+                    Mode::kTrain, {{"y", DType::kFloat32, {6}}}) ==
+        "c.yaml:3:66: axis is 2, but there are 2 dimensions; give -2 to 1");
+  CHECK(updates("Dense: {units: 6, kernel_constraint: non_neg, trainable: false}", Mode::kTrain) ==
+        0);
+}
+
 TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
         "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "
         "'kernel_initializer', 'bias_initializer'");
-  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: non_neg}") ==
-        "c.yaml:3:49: layer 'dense' (Dense): 'kernel_constraint' is not supported yet; leave it "
+  CHECK(layers_error("[6]", "Dense: {units: 2, quantization_config: x}") ==
+        "c.yaml:3:51: layer 'dense' (Dense): 'quantization_config' is not supported yet; leave it "
         "out");
-  CHECK(layers_error("[6]", "Dense: {units: 2, kernel_constraint: null}").empty());
   CHECK(layers_error("[6]", "Dense: {unit: 10}") ==
         "c.yaml:3:20: layer 'dense' (Dense) needs the key 'units'; is 'unit' meant for it?");
   CHECK(layers_error("[6]", "Dense: {activation: relu}") ==

@@ -21,7 +21,8 @@ using AddUpdates = void (*)(GraphBuilder&, const config::ClassSpec&, std::span<c
 /// A program with weights of two elements at `paths`, gradients as inputs "g0", "g1", and the
 /// optimizer.
 Graph program(const std::string& text, const std::vector<std::string>& paths,
-              AddUpdates add_updates = add_optimizer) {
+              AddUpdates add_updates = add_optimizer,
+              const std::function<void(GraphBuilder&, ValueId weight)>& constrain = {}) {
   Graph graph;
   GraphBuilder b(graph);
   std::vector<Gradient> gradients;
@@ -35,6 +36,7 @@ Graph program(const std::string& text, const std::vector<std::string>& paths,
                                .slot_of = {},
                                .init = &ops::kConstant,
                                .init_attrs = {{"value", 0.0}, {"shape", type.shape}}});
+    if (constrain) constrain(b, value);
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
     gradients.push_back({i, ops::input(b, "g" + std::to_string(i), type)});
@@ -241,6 +243,28 @@ TEST_CASE("a weight without a gradient stays as it is") {
   CHECK(graph.updates.back().variable == graph.variables[1].value);
   add_optimizer(b, optimizer("Adam: {global_clipnorm: 1}"), {});
   CHECK(graph.updates.size() == 3);
+}
+
+TEST_CASE("every optimizer ends with the constraint that an update of the weight stands for") {
+  for (const char* text :
+       {"sgd", "adadelta", "adagrad", "adam", "adamax", "adamw", "ftrl", "lamb", "lion", "muon",
+        "nadam", "rmsprop", "Adam: {use_ema: true}", "Adam: {gradient_accumulation_steps: 2}"}) {
+    CAPTURE(text);
+    for (const AddUpdates add : {AddUpdates{add_optimizer}, AddUpdates{add_accumulation}}) {
+      const auto constrain = [](GraphBuilder& b, ValueId w) {
+        b.graph().updates.push_back({w, b.add(ops::kRelu, {w})});
+      };
+      const Graph graph = program(text, {"d/kernel"}, add, constrain);
+      const ValueId weight = graph.variables[0].value;
+      std::vector<ValueId> values;
+      for (const Update& update : graph.updates) {
+        if (update.variable == weight) values.push_back(update.value);
+      }
+      REQUIRE(values.size() == 1);
+      CHECK(graph.node(values[0]).op == &ops::kRelu);
+      CHECK(graph.node(values[0]).phase == Phase::kUpdate);
+    }
+  }
 }
 
 TEST_CASE("names of optimizers in paths") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "config/yaml.h"
@@ -221,9 +222,22 @@ TEST_CASE("regularizers are Keras's of variables that devices share") {
                       "  out/kernel: [model, null]\n");
 }
 
+TEST_CASE("constraints are Keras's of variables that devices share") {
+  const std::string split =
+      "mesh: {data: 2, model: 2}\nlayout_map:\n"
+      "  conv/kernel: [null, null, model]\n  conv/bias: [model]\n"
+      "  'attention/.*/kernel': [model, null, null]\n"
+      "  shared/kernel: [model, null]\n"
+      "  out/kernel: [model, null]\n";
+  check_against_keras("networks/constrained", "", split);
+  check_against_keras("networks/constrained", "", split + "optimizer_layout: {'.*': [data]}\n");
+}
+
 TEST_CASE("convolutional networks are Keras's where images are split in space") {
+  const std::set<std::string> sequences{"networks/constrained",
+                                        "networks/regularized", "networks/sequence"};
   for (const std::string& name : fixture_names("networks")) {
-    const bool images = name != "networks/sequence" && name != "networks/regularized";
+    const bool images = !sequences.contains(name);
     const std::string split = fmt::format(
         "strategy: model_parallel\nbatch_axis: data\nlayout_map:\n"
         "  input/output: [data, rows{}]\n",

@@ -16,8 +16,7 @@ ConvolutionArguments read_convolution(config::Reader& args, std::size_t rank, bo
   convolution.activation = read_activation(args.find("activation"));
   convolution.use_bias = args.get("use_bias", true);
   convolution.bias_initializer = read_initializer(args, "bias_initializer", "zeros");
-  refuse_arguments(args, {"kernel_constraint", "depthwise_constraint", "pointwise_constraint",
-                          "bias_constraint", "lora_rank", "lora_alpha", "quantization_config"});
+  refuse_arguments(args, {"lora_rank", "lora_alpha", "quantization_config"});
   return convolution;
 }
 

@@ -24,7 +24,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const bool use_bias = args.get("use_bias", true);
   const auto kernel_init = read_initializer(args, "kernel_initializer", "glorot_uniform");
   const auto bias_init = read_initializer(args, "bias_initializer", "zeros");
-  refuse_arguments(args, {"kernel_constraint", "bias_constraint", "quantization_config"});
+  refuse_arguments(args, {"quantization_config"});
   const Lora lora = read_lora(args);
   if (shape.size() < 2) {
     fail_at(args.at(), "{} needs samples of one dimension or more, not {}; put a Reshape before it",

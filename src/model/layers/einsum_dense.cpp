@@ -15,8 +15,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const config::Value* bias_axes = args.find("bias_axes");
   const auto kernel_init = read_initializer(args, "kernel_initializer", "glorot_uniform");
   const auto bias_init = read_initializer(args, "bias_initializer", "zeros");
-  refuse_arguments(args, {"kernel_constraint", "bias_constraint", "gptq_unpacked_column_size",
-                          "quantization_config"});
+  refuse_arguments(args, {"gptq_unpacked_column_size", "quantization_config"});
   const Lora lora = read_lora(args);
   const ValueId base = add_base(scope, lora, "kernel", contraction.kernel_shape(),
                                 with_fans(kernel_init, contraction.fans()));

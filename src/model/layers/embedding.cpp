@@ -14,7 +14,7 @@ TableArguments read_table(config::Reader& args) {
   table.initializer = read_initializer(args, "embeddings_initializer", "uniform");
   table.mask_zero = args.get("mask_zero", false);
   table.lora = read_lora(args);
-  refuse_arguments(args, {"embeddings_constraint", "weights", "quantization_config"});
+  refuse_arguments(args, {"weights", "quantization_config"});
   return table;
 }
 

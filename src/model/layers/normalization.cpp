@@ -12,7 +12,6 @@ NormalizationArguments read_normalization(config::Reader& args) {
   normalization.scale = args.get("scale", true);
   normalization.beta_initializer = read_initializer(args, "beta_initializer", "zeros");
   normalization.gamma_initializer = read_initializer(args, "gamma_initializer", "ones");
-  refuse_arguments(args, {"beta_constraint", "gamma_constraint"});
   return normalization;
 }
 

@@ -18,7 +18,7 @@ struct NormalizationArguments {
   std::string no_center = "center: false";  ///< the argument that leaves out beta
 };
 
-/// Reads these and refuses constraints.
+/// Reads these.
 NormalizationArguments read_normalization(config::Reader& args);
 
 /// The variable of a shape, or kNoValue where the arguments leave it out.

@@ -26,7 +26,6 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const ValueId x = inputs[0];
   const Shape shape = alpha_shape(args, b.shape(x));
   const auto initializer = read_initializer(args, "alpha_initializer", "zeros");
-  refuse_arguments(args, {"alpha_constraint"});
   const ValueId alpha = scope.variable("alpha", shape, initializer);
   const ValueId below = b.add(ops::kRelu, {b.add(ops::kNegate, {x})});
   const ValueId above = b.add(ops::kRelu, {x});

@@ -18,6 +18,9 @@ struct RegularizerDef {
   Regularizer (*read)(config::Reader& args);
 };
 
+/// Ends the names of arguments: `kernel_regularizer`.
+constexpr std::string_view kRegularizer = "_regularizer";
+
 const std::vector<const RegularizerDef*>& regularizer_registry();
 
 /// Reads `l2`, `L2` or `L2: {l2: 0.001}`.
