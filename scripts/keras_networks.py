@@ -284,6 +284,40 @@ NETWORKS = {
             },
         ],
     },
+    "activities": {
+        "input": [6, 4],
+        "layers": [
+            {
+                "Conv1D": {
+                    "name": "conv",
+                    "filters": 4,
+                    "kernel_size": 3,
+                    "activation": "tanh",
+                    "activity_regularizer": {"L1L2": {"l1": 0.02, "l2": 0.03}},
+                }
+            },
+            {"ActivityRegularization": {"name": "between", "l1": 0.01, "l2": 0.02}},
+            {
+                "Dense": {
+                    "name": "frozen",
+                    "units": 4,
+                    "trainable": False,
+                    "activity_regularizer": {"L2": {"l2": 0.1}},
+                    "kernel_regularizer": "l2",
+                }
+            },
+            {"ReLU": {"name": "relu", "activity_regularizer": "l1"}},
+            {"Flatten": {"name": "flat"}},
+            {
+                "Dense": {
+                    "name": "out",
+                    "units": 5,
+                    "kernel_regularizer": "l2",
+                    "activity_regularizer": "l2",
+                }
+            },
+        ],
+    },
     "sequence": {
         "input": [20, 3],
         "layers": [

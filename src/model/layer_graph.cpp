@@ -55,6 +55,8 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
   }
 }
 
+constexpr std::string_view kOfOutput = "activity_regularizer";
+
 /// A value of the model by its name.
 struct Named {
   ValueId value = kNoValue;
@@ -69,7 +71,7 @@ std::map<std::string, T> read_for_variables(const config::LayerSpec& spec, confi
                                             T (*read)(const config::Value&)) {
   std::map<std::string, T> result;
   for (const config::Value::Entry& entry : spec.layer.args.map) {
-    if (!entry.key.ends_with(kind)) continue;
+    if (!entry.key.ends_with(kind) || entry.key == kOfOutput) continue;
     const std::string variable = entry.key.substr(0, entry.key.size() - kind.size());
     const config::Value* const value = args.find(entry.key);
     if (value != nullptr) result[variable] = read(*value);
@@ -167,7 +169,7 @@ class Layers {
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
     const DType dtype = read_dtype(args);
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
-    refuse_arguments(args, {"activity_regularizer"});
+    const config::Value* const of_output = args.find(kOfOutput);
     const auto regularizers = read_for_variables(spec, args, kRegularizer, read_regularizer);
     const auto constraints = read_for_variables(spec, args, kConstraint, read_constraint);
     if (!constraints.empty() && def.module != "keras.layers") {
@@ -205,6 +207,7 @@ class Layers {
     args.finish();
     check_used(args, regularizers, kRegularizer, scope_.used());
     check_used(args, constraints, kConstraint, scope_.used());
+    if (of_output != nullptr) scope_.penalize(output, read_regularizer(*of_output));
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,
               "{}: its output would have more than 2^46 elements, or 2^31 along a dimension",

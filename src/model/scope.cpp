@@ -62,8 +62,19 @@ void Scope::constrain(ValueId variable, const Constraint& constraint) {
   updates.push_back({variable, constrained});
 }
 
+void Scope::penalize(ValueId output, const Regularizer& regularizer) {
+  output_penalties_.push_back({output, regularizer, builder_.path()});
+}
+
 std::vector<ValueId> Scope::add_penalties() {
   std::vector<ValueId> penalties;
+  for (const Penalty& penalty : output_penalties_) {
+    const PathScope scope(builder_, penalty.path);
+    const ValueId output = cast(penalty.value, DType::kFloat32);
+    const auto batch = static_cast<double>(builder_.shape(output)[0]);
+    penalties.push_back(
+        ops::divide(builder_, penalty.of(builder_, output), ops::constant(builder_, batch)));
+  }
   for (const auto& [path, penalty] : penalties_) {
     const PathScope scope(builder_, path);
     penalties.push_back(penalty.of(builder_, penalty.value));
@@ -77,7 +88,7 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
   const ValueId value = make(name, shape, initializer, !frozen);
   const auto* const regularizer = given_for(name, layer_.regularizers, kRegularizer);
   if (regularizer != nullptr && !frozen) {
-    penalties_.try_emplace(path_of(name), Penalty{value, *regularizer});
+    penalties_.try_emplace(path_of(name), Penalty{value, *regularizer, {}});
   }
   const auto* const constraint = given_for(name, layer_.constraints, kConstraint);
   if (constraint != nullptr && !frozen) constrain(value, *constraint);

@@ -65,7 +65,9 @@ class Scope {
   /// Of the layer's regularizers and constraints, those for whose variables it has asked:
   /// "kernel_regularizer".
   const std::set<std::string>& used() const { return used_; }
-  /// What regularizers add to the loss, of each trained variable once.
+  /// Adds what the regularizer gives for an output of the layer, divided by the batch, to the loss.
+  void penalize(ValueId output, const Regularizer& regularizer);
+  /// What regularizers add to the loss, of each output, and of each trained variable once.
   std::vector<ValueId> add_penalties();
 
   /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
@@ -139,10 +141,11 @@ class Scope {
  private:
   friend class PartScope;
 
-  /// What a variable adds to the loss.
+  /// What a variable, or an output, adds to the loss.
   struct Penalty {
     ValueId value = kNoValue;
     Regularizer of;
+    std::string path;
   };
 
   std::string path_of(const std::string& name) const;
@@ -168,6 +171,7 @@ class Scope {
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
   std::set<std::string> used_;
+  std::vector<Penalty> output_penalties_;
   std::map<std::string, Penalty> penalties_;  ///< by path
   std::function<bool(const std::string& path)> frozen_;
 };

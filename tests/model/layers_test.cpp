@@ -161,9 +161,6 @@ TEST_CASE("regularizers are for variables that the layer has, or would have") {
             .starts_with("c.yaml:3:50: there is no regularizer 'l3'"));
   CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: {L2: {l2: -1}}}") ==
         "c.yaml:3:60: regularizer L2: l2 is -1; give 0 or more");
-  CHECK(layers_error("[6]", "Dense: {units: 2, activity_regularizer: l2}") ==
-        "c.yaml:3:52: layer 'dense' (Dense): 'activity_regularizer' is not supported yet; leave it "
-        "out");
 }
 
 TEST_CASE("constraints are for variables that the layer has, or would have") {
@@ -209,6 +206,10 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, quantization_config: x}") ==
         "c.yaml:3:51: layer 'dense' (Dense): 'quantization_config' is not supported yet; leave it "
         "out");
+  CHECK(layers_error("[6, 6]",
+                     "MultiHeadAttention: {num_heads: 2, key_dim: 3, "
+                     "activity_regularizer: l2, inputs: [input, input]}")
+            .ends_with("'activity_regularizer' is not supported yet; leave it out"));
   CHECK(layers_error("[6]", "Dense: {unit: 10}") ==
         "c.yaml:3:20: layer 'dense' (Dense) needs the key 'units'; is 'unit' meant for it?");
   CHECK(layers_error("[6]", "Dense: {activation: relu}") ==

@@ -234,7 +234,7 @@ TEST_CASE("constraints are Keras's of variables that devices share") {
 }
 
 TEST_CASE("convolutional networks are Keras's where images are split in space") {
-  const std::set<std::string> sequences{"networks/constrained",
+  const std::set<std::string> sequences{"networks/activities", "networks/constrained",
                                         "networks/regularized", "networks/sequence"};
   for (const std::string& name : fixture_names("networks")) {
     const bool images = !sequences.contains(name);

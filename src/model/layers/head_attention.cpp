@@ -38,6 +38,7 @@ void read_common(Scope& scope, config::Reader& args, Options& options) {
   options.kernel = read_initializer(args, "kernel_initializer", "glorot_uniform");
   options.bias = read_initializer(args, "bias_initializer", "zeros");
   args.find("flash_attention");  // how Keras computes it: the same numbers
+  refuse_arguments(args, {"activity_regularizer"});
 }
 
 /// A projection under its name: x [.., in..] by a kernel [in.., out..], with a bias [out..]. `in`:

@@ -50,6 +50,7 @@ const std::vector<const LayerDef*>& layer_registry();
 
 namespace layers {
 extern const LayerDef kActivation;
+extern const LayerDef kActivityRegularization;
 extern const LayerDef kAdd;
 extern const LayerDef kAdditiveAttention;
 extern const LayerDef kAlphaDropout;

@@ -5,6 +5,7 @@ namespace meshwork {
 const std::vector<const LayerDef*>& layer_registry() {
   static const std::vector<const LayerDef*> registry = {
       &layers::kActivation,
+      &layers::kActivityRegularization,
       &layers::kAdd,
       &layers::kAdditiveAttention,
       &layers::kAlphaDropout,
