@@ -267,6 +267,11 @@ CALLS = {
     "up2d_bicubic_one": ([1, 2, 1], {"UpSampling2D": {"size": 4, "interpolation": "bicubic"}}),
     "up3d": ([2, 2, 3, 2], {"UpSampling3D": {"size": [1, 2, 2]}}),
     "relu": ([12], {"ReLU": {}}),
+    "rescaling_channels": (
+        [4, 3],
+        {"Rescaling": {"scale": [0.5, 2.0, -1.0], "offset": [0.0, 1.0, 0.25]}},
+    ),
+    "rescaling_scaled_channels": ([5, 2], {"Rescaling": {"scale": [0.5, 2.0], "offset": 1}}),
     "relu_all": ([12], {"ReLU": {"max_value": 1.5, "negative_slope": 0.1, "threshold": 0.25}}),
     "leaky_relu": ([12], {"LeakyReLU": {}}),
     "prelu": ([3, 4, 2], {"PReLU": {}}),

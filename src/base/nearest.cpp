@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -30,6 +31,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
 constexpr std::size_t kLongestWord = 256;  // longer ones are no slips of the hand
 constexpr std::size_t kMostShown = 60;     // of the words that are known
 
@@ -43,14 +50,17 @@ std::vector<std::string> quoted(std::span<const std::string> words) {
 
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
                                  std::size_t count) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
+  // Upper and lower case count only among words that are as near without.
+  using Distances = std::pair<std::size_t, std::size_t>;
+  std::vector<std::pair<Distances, std::string>> ranked;
   for (const std::string& candidate : candidates) {
     const std::size_t longest = std::max(word.size(), candidate.size());
     const std::size_t shortest = std::min(word.size(), candidate.size());
     // As many letters at least are left out.
     if (longest > kLongestWord || 2 * (longest - shortest) > longest) continue;
-    const std::size_t distance = edit_distance(word, candidate);
-    if (2 * distance <= longest) ranked.emplace_back(distance, candidate);
+    const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
+    if (2 * distance > longest) continue;
+    ranked.emplace_back(Distances{distance, edit_distance(word, candidate)}, candidate);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -125,6 +125,16 @@ void read_labels(const Value* labels, const std::vector<std::string>& outputs, C
   }
 }
 
+/// How Keras runs steps, which changes no numbers.
+void refuse_ways_to_run(Reader& reader) {
+  for (const char* key : {"jit_compile", "run_eagerly", "steps_per_execution"}) {
+    if (const Value* value = reader.find(key)) {
+      fail_at(value->at,
+              "compile: {} is how Keras runs steps, and changes no numbers; leave it out", key);
+    }
+  }
+}
+
 /// What Keras's compile() does under mixed_float16, whose small gradients would round to 0.
 ClassSpec with_scaled_loss(const ClassSpec& optimizer) {
   if (same_class(optimizer.name, kLossScaleOptimizer)) return optimizer;
@@ -156,6 +166,7 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision
   const Value* weights = reader.find("loss_weights");
   const Value* labels = reader.find("labels");
   const Value* loss = reader.find("loss");
+  refuse_ways_to_run(reader);
   reader.finish();
   const std::vector<std::string> outputs = names_of(model.outputs);
   for (const std::string& output : outputs) {

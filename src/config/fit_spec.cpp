@@ -89,6 +89,23 @@ std::vector<ClassSpec> read_callbacks(Reader& reader) {
   return callbacks;
 }
 
+/// What Keras's fit() has, and is said elsewhere here.
+void refuse_elsewhere(Reader& reader) {
+  const auto refuse = [&](const char* key, const char* remedy) {
+    if (const Value* value = reader.find(key)) fail_at(value->at, "fit: {}", remedy);
+  };
+  refuse("verbose",
+         "verbose is an option of the command; leave it out and give --verbose 0, 1 or 2");
+  refuse("validation_data",
+         "validation_data is a split of the dataset; name it 'validation' there, and set "
+         "validation: true");
+  for (const char* key : {"workers", "use_multiprocessing", "max_queue_size"}) {
+    refuse(key,
+           "data are read ahead by threads in any case; leave out workers, "
+           "use_multiprocessing and max_queue_size");
+  }
+}
+
 }  // namespace
 
 FitSpec read_fit(const Value* fit, const Location& file) {
@@ -114,6 +131,7 @@ FitSpec read_fit(const Value* fit, const Location& file) {
   }
   spec.log_steps = reader.get("log_steps", spec.log_steps);
   spec.log_format = read_log_format(reader);
+  refuse_elsewhere(reader);
   reader.finish();
   return spec;
 }

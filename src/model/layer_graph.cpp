@@ -164,6 +164,7 @@ class Layers {
 
  private:
   Named build(const config::LayerSpec& spec, std::span<const Named> named) {
+    layers::refuse_data_layer(spec.layer);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));

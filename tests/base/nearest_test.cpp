@@ -14,6 +14,8 @@ TEST_CASE("slips of the hand find their word") {
   CHECK(nearest("evlauate", commands) == Words{"evaluate"});
   CHECK(nearest("pahts", commands).front() == "paths");
   CHECK(nearest("xyz", commands).empty());
+  CHECK(nearest("FIT", commands) == Words{"fit"});
+  CHECK(nearest("MSE", {"mae", "Mse", "mse"}) == Words{"Mse", "mse"});
   CHECK(nearest("", commands).empty());
 }
 

@@ -235,6 +235,10 @@ TEST_CASE("errors of compile and fit") {
       {"compile: mse", "c.yaml:5:10: compile must be a map of keys, not 'mse'"},
       {"compile: {optimizer: sgd}", "c.yaml:5:10: compile needs the key 'loss'"},
       {"compile: {los: mse}", "c.yaml:5:11: compile has no key 'los'; nearest: 'loss'"},
+      {"compile: {loss: mse, jit_compile: true}",
+       "c.yaml:5:35: compile: jit_compile is how Keras runs steps, and changes no numbers; leave "
+       "it "
+       "out"},
       {"compile: {loss: []}",
        "c.yaml:5:17: loss must be the name of a class, or a class with its "
        "arguments, not a list"},
@@ -251,6 +255,14 @@ TEST_CASE("errors of compile and fit") {
        "list"},
       {"fit: 3", "c.yaml:5:6: fit must be a map of keys, not '3'"},
       {"fit: {epoch: 3}", "c.yaml:5:7: fit has no key 'epoch'; nearest: 'epochs'"},
+      {"fit: {verbose: 2}",
+       "c.yaml:5:16: fit: verbose is an option of the command; leave it out and give --verbose 0, "
+       "1 "
+       "or 2"},
+      {"fit: {validation_data: [x, y]}",
+       "c.yaml:5:24: fit: validation_data is a split of the dataset; name it 'validation' there, "
+       "and "
+       "set validation: true"},
       {"fit: {batch_size: 0}", "c.yaml:5:19: fit: batch_size is 0; give 1 or more"},
       {"fit: {batch_size: 1e3}", "c.yaml:5:19: batch_size must be an integer, not '1e3'"},
       {"fit: {epochs: -1}", "c.yaml:5:15: fit: epochs is -1; give 0 or more"},

@@ -83,6 +83,10 @@ const std::vector<Golden> kGolden = {
     {"relu: {negative_slope: 0.1, max_value: 3.0, threshold: 0.5}",
      {-0.75, -0.3, -0.15, -0.08000001, -0.05001, -0.05, -0.01, 1, 3, 3}},
     {"relu: {negative_slope: 0.1}", {-0.7, -0.25, -0.1, -0.03, -1e-05, 0, 0.4, 1, 3.5, 8}},
+    {"relu: {threshold: -2.0, max_value: 1.0}", {0, 0, 0, 0, 0, 0, 0.4, 1, 1, 1}},
+    {"relu: {threshold: -2.0, max_value: 1.0, negative_slope: 0.1}",
+     {-0.5, -0.05, 0, 0, 0, 0, 0.4, 1, 1, 1}},
+    {"relu: {threshold: -2.0}", {0, 0, -1, -0.3, -1e-4, 0, 0.4, 1, 3.5, 8}},
     {"relu: {max_value: 6.0}", {0, 0, 0, 0, 0, 0, 0.4, 1, 3.5, 6}},
     {"gelu: {approximate: true}",
      {-0, -0.0150843, -0.158808, -0.1146291, -4.999601e-05, 0, 0.2621612, 0.841192, 3.499384, 8}},
@@ -148,6 +152,12 @@ TEST_CASE("an absent activation is linear; arguments are checked") {
   GraphBuilder b(graph);
   const ValueId x = ops::input(b, "x", {DType::kFloat32, {1, 2}});
   CHECK(read_activation(nullptr)(b, x) == x);
+  CHECK_THROWS_WITH_AS(apply("LeakyReLU: {negative_slope: 0.1}"),
+                       "c.yaml:1:1: activation LeakyReLU is a layer; write leaky_relu: "
+                       "{negative_slope: 0.3}, or put it behind this one",
+                       Error);
+  CHECK_THROWS_WITH_AS(apply("PReLU"),
+                       "c.yaml:1:1: activation PReLU is a layer; put it behind this one", Error);
   CHECK_THROWS_WITH_AS(apply("relu: {max_valu: 6}"),
                        "c.yaml:1:8: activation relu has no key 'max_valu'; nearest: 'max_value'",
                        Error);

@@ -220,6 +220,15 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "c.yaml:3:42: there is no activation 'rellu'; nearest: 'relu', 'celu'");
   CHECK(layers_error("[6]", "Dense: {units: 2, kernel_initializer: {HeUniform: {sed: 1}}}") ==
         "c.yaml:3:63: initializer HeUniform has no key 'sed'; nearest: 'seed'");
+  CHECK(
+      layers_error("[6]", "RandomFlip: {mode: horizontal}") ==
+      "c.yaml:3:12: layer RandomFlip prepares data, which a model here does not; give the field of "
+      "the dataset 'augment', which is for training alone");
+  CHECK(layers_error("[4, 6]", "Rescaling: {scale: [1, 2, 3]}") ==
+        "c.yaml:3:31: layer 'rescaling' (Rescaling): scale has 3 numbers for samples [4, 6]; give "
+        "one, or one for each channel");
+  CHECK(layers_error("[6]", "DENSE: {units: 2}") ==
+        "c.yaml:3:12: there is no layer 'DENSE'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dence: {units: 2}") ==
         "c.yaml:3:12: there is no layer 'Dence'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dense: {units: 2, dtype: float16}") ==

@@ -165,6 +165,9 @@ TEST_CASE("best values of another number are not gone on with") {
 TEST_CASE("what can be known to be wrong is an error before training") {
   CHECK(error_of("EarlyStoping") ==
         "there is no callback 'EarlyStoping'; nearest: 'EarlyStopping', 'early_stopping'");
+  CHECK(error_of("BackupAndRestore: {backup_dir: x}") ==
+        "callback BackupAndRestore: runs are saved as 'checkpoint' says, and go on with --resume; "
+        "leave it out");
   CHECK(error_of("EarlyStopping: {patients: 3}") ==
         "callback EarlyStopping has no key 'patients'; nearest: 'patience'");
   CHECK(error_of("EarlyStopping: {monitor: val_acuracy}") ==

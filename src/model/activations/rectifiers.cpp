@@ -24,10 +24,12 @@ struct ReluArguments {
   double threshold = 0.0;
 };
 
-// x above the threshold, at most `most`; slope (x - threshold) below it
+// x above the threshold, with `most` no more than that and no less than 0; below the threshold
+// slope (x - threshold)
 ValueId general_relu(GraphBuilder& b, ValueId x, const ReluArguments& args) {
   if (args.slope != 0 && !args.most && args.threshold == 0) return leaky_relu(b, x, args.slope);
   ValueId y = args.threshold == 0 ? relu(b, x) : keep_above(b, x, args.threshold, 0.0);
+  if (args.most && args.threshold < 0) y = b.add(ops::kMaximum, {y, ops::constant_like(b, 0.0, x)});
   if (args.most) y = b.add(ops::kMinimum, {y, ops::constant_like(b, *args.most, x)});
   if (args.slope == 0) return y;
   const ValueId below = ops::subtract(b, ops::constant_like(b, args.threshold, x), x);

@@ -1,7 +1,28 @@
+#include <array>
+
 #include "config/lookup.h"
 #include "model/activations/activation.h"
 
 namespace meshwork {
+namespace {
+
+/// Keras's activations that are layers, as the names of functions; "": it has weights.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kLayers{
+    {{"ReLU", "relu"},
+     {"LeakyReLU", "leaky_relu: {negative_slope: 0.3}"},
+     {"ELU", "elu"},
+     {"Softmax", "softmax"},
+     {"PReLU", ""}}};
+
+void refuse_layer(const config::ClassSpec& activation) {
+  for (const auto& [layer, function] : kLayers) {
+    if (layer != activation.name) continue;
+    const std::string word = function.empty() ? "" : fmt::format("write {}, or ", function);
+    fail_at(activation.at, "activation {} is a layer; {}put it behind this one", layer, word);
+  }
+}
+
+}  // namespace
 
 const std::vector<const ActivationDef*>& activation_registry() {
   static const std::vector<const ActivationDef*> registry = {
@@ -22,6 +43,7 @@ const std::vector<const ActivationDef*>& activation_registry() {
 Activation read_activation(const config::Value* spec) {
   if (spec == nullptr) return [](GraphBuilder&, ValueId x) { return x; };
   const config::ClassSpec activation = config::read_class(*spec, "activation");
+  refuse_layer(activation);
   const ActivationDef& def = config::look_up(activation_registry(), activation, "activation");
   config::Reader args(activation.args, fmt::format("activation {}", activation.name));
   Activation result = def.read(args);

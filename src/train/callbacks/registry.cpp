@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,7 +15,20 @@
 namespace meshwork {
 namespace {
 
+/// What Keras's others do, where something else does it here.
+void refuse_elsewhere(const config::ClassSpec& spec) {
+  static const std::map<std::string_view, const char*> kElsewhere{
+      {"BackupAndRestore", "runs are saved as 'checkpoint' says, and go on with --resume"},
+      {"OrbaxCheckpoint", "runs are saved as 'checkpoint' says, and go on with --resume"},
+      {"History", "every run writes the numbers of its epochs to metrics.csv"},
+      {"ProgbarLogger", "the option --verbose says how progress is shown"}};
+  const auto elsewhere = kElsewhere.find(spec.name);
+  if (elsewhere == kElsewhere.end()) return;
+  fail_at(spec.at, "callback {}: {}; leave it out", spec.name, elsewhere->second);
+}
+
 const CallbackDef& find_callback(const config::ClassSpec& spec) {
+  refuse_elsewhere(spec);
   return config::look_up(callback_registry(), spec, "callback");
 }
 

@@ -1,0 +1,33 @@
+// Keras's layers that prepare data, which datasets do here
+#include <map>
+
+#include "model/layers/layer.h"
+
+namespace meshwork::layers {
+namespace {
+
+constexpr const char* kAugment =
+    "give the field of the dataset 'augment', which is for training alone";
+
+const std::map<std::string_view, const char*> kRemedies{
+    {"CategoryEncoding", "give the field of the dataset 'one_hot'"},
+    {"CenterCrop", "store images cropped, or give the dataset crop_to_aspect_ratio: true"},
+    {"Normalization", "give the field of the dataset 'mean' and 'std'"},
+    {"RandomCrop", kAugment},
+    {"RandomFlip", kAugment},
+    {"RandomRotation", kAugment},
+    {"RandomTranslation", kAugment},
+    {"RandomZoom", kAugment},
+    {"Resizing", "give the dataset 'image_size'"},
+    {"TextVectorization", "take a dataset of format text, which turns it into tokens"}};
+
+}  // namespace
+
+void refuse_data_layer(const config::ClassSpec& layer) {
+  const auto remedy = kRemedies.find(layer.name);
+  if (remedy == kRemedies.end()) return;
+  fail_at(layer.at, "layer {} prepares data, which a model here does not; {}", layer.name,
+          remedy->second);
+}
+
+}  // namespace meshwork::layers
