@@ -186,6 +186,10 @@ LOSSES = {
     ),
     "categorical_hinge": (CLASSIFIER, "categorical_hinge", ["accuracy"]),
     "cosine": (REGRESSOR, "cosine_similarity", ["cosine_similarity"]),
+    "dice": (GATE, "dice", ["binary_accuracy"]),
+    "dice_axis": (GATE, {"Dice": {"axis": -1}}, []),
+    "tversky": (GATE, {"Tversky": {"alpha": 0.3, "beta": 0.8}}, []),
+    "tversky_axis": (GATE, {"Tversky": {"axis": [1]}}, []),
     "hinge": (REGRESSOR, "hinge", ["squared_hinge"]),
     "hinge_signs": (REGRESSOR, {"SquaredHinge": {}}, ["hinge"]),
     "kld": (PROBABILITIES, "kld", [{"KLDivergence": {}}]),
@@ -365,7 +369,7 @@ def make_labels(rng, samples, model, loss):
         return rng.integers(0, units, samples).astype(np.int32)
     if key.startswith("categorical"):
         return np.eye(units, dtype=np.float32)[rng.integers(0, units, samples)]
-    if key.startswith("binary"):
+    if key.startswith(("binary", "dice", "tversky")):
         shape = (samples,) if units == 1 else (samples, units)
         return rng.integers(0, 2, shape).astype(np.int32)
     if key == "kld":

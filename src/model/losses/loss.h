@@ -99,6 +99,7 @@ extern const LossDef kCategoricalFocalCrossentropy;
 extern const LossDef kCategoricalHinge;
 extern const LossDef kCosineSimilarity;
 extern const LossDef kCrossentropy;
+extern const LossDef kDice;
 extern const LossDef kHinge;
 extern const LossDef kHuber;
 extern const LossDef kKlDivergence;
@@ -110,6 +111,7 @@ extern const LossDef kMeanSquaredLogarithmicError;
 extern const LossDef kPoisson;
 extern const LossDef kSquaredHinge;
 extern const LossDef kSparseCategoricalCrossentropy;
+extern const LossDef kTversky;
 }  // namespace losses
 
 }  // namespace meshwork

@@ -27,6 +27,7 @@ const std::vector<const LossDef*>& loss_registry() {
       &losses::kCategoricalHinge,
       &losses::kCosineSimilarity,
       &losses::kCrossentropy,
+      &losses::kDice,
       &losses::kHinge,
       &losses::kHuber,
       &losses::kKlDivergence,
@@ -38,6 +39,7 @@ const std::vector<const LossDef*>& loss_registry() {
       &losses::kPoisson,
       &losses::kSparseCategoricalCrossentropy,
       &losses::kSquaredHinge,
+      &losses::kTversky,
   };
   return registry;
 }
