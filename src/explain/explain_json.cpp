@@ -7,7 +7,7 @@
 #include "explain/explain_text.h"
 #include "explain/words.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -178,4 +178,4 @@ std::string summary_json(const ModelSummary& summary, const Mesh& mesh) {
   return json_dump(json, 2) + "\n";
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -9,7 +9,7 @@
 #include "explain/draw/tensor.h"
 #include "explain/words.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 /// Writes the lines of one value.
@@ -352,4 +352,4 @@ std::string explain_text(const Explanation& explanation, const config::Config& c
   return Writer(explanation, config, mesh, pen).run();
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

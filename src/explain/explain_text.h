@@ -6,7 +6,7 @@
 #include "explain/explain.h"
 #include "explain/model_summary.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 /// The explanation as people read it: of every value its shapes, a picture of who holds what, why
 /// it is laid out so, and what a step sends for it.
@@ -21,4 +21,4 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
                          const Mesh& mesh, const Pen& pen);
 std::string summary_json(const ModelSummary& summary, const Mesh& mesh);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -8,7 +8,7 @@
 #include "explain/draw/table.h"
 #include "explain/explain_text.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 /// "(None, 28, 28, 1)": the batch is None, as Keras has it.
@@ -119,4 +119,4 @@ std::string summary_text(const ModelSummary& summary, const config::Config& conf
          outputs(summary, pen) + totals(summary, mesh);
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -8,7 +8,7 @@
 #include "base/join.h"
 #include "explain/draw/pen.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 std::string show_shape(const Shape& shape) {
   return fmt::format("({}{})", join(shape, ", "), shape.size() == 1 ? "," : "");
@@ -85,4 +85,4 @@ std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim)
   return fmt::format("dimension {}", dim);
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

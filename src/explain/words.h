@@ -5,7 +5,7 @@
 
 #include "explain/explain.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 /// "(784, 50)", "(10,)".
 std::string show_shape(const Shape& shape);
@@ -33,4 +33,4 @@ std::string describe(ValueKind kind);
 /// "dimension 2".
 std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -16,7 +16,7 @@
 #include "support/text/layouts.h"
 
 using namespace meshwork;
-using namespace meshwork::cli;
+using meshwork::cli::read_all;
 using meshwork::testing::has_match;
 using meshwork::testing::parse_layout;
 

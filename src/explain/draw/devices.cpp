@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 constexpr std::size_t kListed = 256;
@@ -113,4 +113,4 @@ DeviceSet empty_devices(const Shape& shape, const Layout& layout, const Mesh& me
   return empty;
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

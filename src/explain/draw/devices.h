@@ -6,7 +6,7 @@
 
 #include "sharding/layout.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 /// Some devices of a mesh, ascending; of many the first ones only.
 struct DeviceSet {
@@ -31,4 +31,4 @@ std::string to_string(const DeviceSet& devices);
 /// The devices that hold nothing of a tensor: one of its dimensions has more parts than elements.
 DeviceSet empty_devices(const Shape& shape, const Layout& layout, const Mesh& mesh);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

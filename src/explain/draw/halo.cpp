@@ -5,7 +5,7 @@
 #include "explain/draw/devices.h"
 #include "explain/draw/tensor.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 constexpr std::int64_t kLongestBar = 40;
@@ -56,4 +56,4 @@ std::string draw_halo(const HaloPicture& picture, const Mesh& mesh, const Pen& p
   return finished(text, pen);
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -11,7 +11,7 @@
 
 #include "base/terminal.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 constexpr std::string_view kReset = "\x1b[0m";
@@ -189,4 +189,4 @@ std::string show_count(std::int64_t count) {
   return digits;
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meshwork::cli {
+namespace meshwork {
 
 enum class Colours { kNone, k256, kTrue };
 
@@ -50,4 +50,4 @@ std::string finished(std::string_view text, const Pen& pen);
 /// "1,234,567".
 std::string show_count(std::int64_t count);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 constexpr std::size_t kNarrowest = 6;
@@ -97,4 +97,4 @@ std::string draw_table(const std::vector<Column>& columns,
   return finished(text + rule(widths, "└", "─", "┴", "┘"), pen);
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

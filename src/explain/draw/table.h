@@ -5,7 +5,7 @@
 
 #include "explain/draw/pen.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 struct Column {
   std::string title;
@@ -18,4 +18,4 @@ struct Column {
 std::string draw_table(const std::vector<Column>& columns,
                        const std::vector<std::vector<std::string>>& rows, const Pen& pen);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

@@ -8,7 +8,7 @@
 
 #include "explain/draw/devices.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 namespace {
 
 constexpr std::size_t kMaxRows = 12;    // of boxes
@@ -325,4 +325,4 @@ std::string show_range(const Interval& interval) {
   return fmt::format("{}-{}", interval.begin, interval.end - 1);
 }
 
-}  // namespace meshwork::cli
+}  // namespace meshwork

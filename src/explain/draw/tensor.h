@@ -6,7 +6,7 @@
 #include "explain/draw/pen.h"
 #include "sharding/layout.h"
 
-namespace meshwork::cli {
+namespace meshwork {
 
 /// A tensor to be drawn.
 struct TensorPicture {
@@ -55,4 +55,4 @@ std::string draw_halo(const HaloPicture& picture, const Mesh& mesh, const Pen& p
 /// "0-13", "5" for a single index, "none" for an empty interval.
 std::string show_range(const Interval& interval);
 
-}  // namespace meshwork::cli
+}  // namespace meshwork
