@@ -1,6 +1,6 @@
 #include "optim/step.h"
 
-#include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -29,12 +29,13 @@ ValueId loss_scale(Graph& graph, const config::ClassSpec& optimizer) {
 
 void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulates) {
   GraphBuilder b(graph);
+  std::map<ValueId, std::size_t> variable_of;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    variable_of[graph.variables[i].value] = i;
+  }
   std::vector<Gradient> given;
   for (const auto& [weight, gradient] : graph.gradients) {
-    const ValueId value = weight;  // clang 14 captures no structured binding
-    const auto variable = std::find_if(graph.variables.begin(), graph.variables.end(),
-                                       [&](const Variable& v) { return v.value == value; });
-    given.push_back({static_cast<std::size_t>(variable - graph.variables.begin()), gradient});
+    given.push_back({variable_of.at(weight), gradient});
   }
   accumulates ? add_accumulation(b, optimizer, given) : add_optimizer(b, optimizer, given);
 }

@@ -113,7 +113,7 @@ class Stacking {
     const Node& node = program_.node(root);
     if (node.op->leaf == Leaf::kVariable) return {Source::Kind::kVariable};
     if (uses_.made_by[root] < 0 || node.op->collective != Collective::kNone) return {};
-    const bool is_copy = node.op->name == "cast" &&
+    const bool is_copy = node.op->same_elements &&
                          program_.node(uses_.root[node.inputs[0]]).op->leaf == Leaf::kVariable;
     if (is_copy) return {Source::Kind::kOfVariable};
     return {Source::Kind::kInstruction, uses_.made_by[root]};

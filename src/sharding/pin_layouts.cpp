@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -138,16 +139,18 @@ void pin_whole_outputs(const Graph& graph, PinnedLayouts& pinned) {
 /// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
 /// reduced and scattered, once, when it is complete.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
+  std::map<std::string_view, std::size_t> first_slot;  // by the path of its weight
+  std::map<ValueId, std::size_t> variable_of;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const Variable& variable = graph.variables[i];
+    variable_of[variable.value] = i;
+    if (!variable.slot_of.empty()) first_slot.emplace(variable.slot_of, i);
+  }
   for (const Update& gradient : graph.gradients) {
-    const auto owner =
-        std::find_if(graph.variables.begin(), graph.variables.end(),
-                     [&](const Variable& v) { return v.value == gradient.variable; });
-    MW_CHECK(owner != graph.variables.end());
-    const auto slot = std::find_if(graph.variables.begin(), graph.variables.end(),
-                                   [&](const Variable& v) { return v.slot_of == owner->path; });
-    const auto chosen = slot != graph.variables.end() ? slot : owner;
-    const auto i = static_cast<std::size_t>(chosen - graph.variables.begin());
-    pinned.values.emplace_back(gradient.value, pinned.variables[i].layout);
+    const std::size_t owner = variable_of.at(gradient.variable);
+    const auto slot = first_slot.find(graph.variables[owner].path);
+    const std::size_t chosen = slot == first_slot.end() ? owner : slot->second;
+    pinned.values.emplace_back(gradient.value, pinned.variables[chosen].layout);
   }
 }
 
@@ -168,7 +171,7 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   pin_outputs(graph, rules, pinned);
   pin_whole_outputs(graph, pinned);
 
-  std::vector<std::string> weights;
+  std::map<std::string_view, std::size_t> weights;  // by path
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const Variable& variable = graph.variables[i];
     const Shape& shape = graph.type(variable.value).shape;
@@ -176,10 +179,10 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
       LayoutMatch match = rules.find(variable.path, shape);
       if (variable.is_cache && !match.rule) match.layout = layout_of_cache(graph, i, pinned);
       pinned.variables.push_back({match.rule, match.layout});
-      weights.push_back(variable.path);
+      weights.emplace(variable.path, i);
       continue;
     }
-    const auto owner = std::find(weights.begin(), weights.end(), variable.slot_of);
+    const auto owner = weights.find(variable.slot_of);
     if (owner == weights.end()) {
       MW_CHECK(shape.empty(), "slot '{}' of no weight", variable.path);
       pinned.variables.push_back({{}, replicated(0)});
@@ -190,7 +193,7 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
       pinned.variables.push_back({match.rule, without_empty_parts(match.layout, shape, mesh)});
       continue;
     }
-    pinned.variables.push_back(pinned.variables[static_cast<std::size_t>(owner - weights.begin())]);
+    pinned.variables.push_back(pinned.variables[owner->second]);
   }
   pin_gradients(graph, pinned);
   return pinned;

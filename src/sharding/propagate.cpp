@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -31,12 +32,11 @@ class Walk {
       pin(graph.variables[i].value, pinned.variables[i].layout);
     }
     // After all variables: one may take the value of another, which stays where it is.
+    std::map<ValueId, ValueId> new_value;
+    for (const Update& update : graph.updates) new_value.emplace(update.variable, update.value);
     for (std::size_t i = 0; i < graph.variables.size(); ++i) {
-      for (const Update& update : graph.updates) {
-        if (update.variable == graph.variables[i].value) {
-          pin(update.value, pinned.variables[i].layout);
-        }
-      }
+      const auto update = new_value.find(graph.variables[i].value);
+      if (update != new_value.end()) pin(update->second, pinned.variables[i].layout);
     }
   }
 

@@ -41,14 +41,14 @@ struct PropagateOptions {
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options);
 
-/// The layouts that a node has when its factors are sharded as given: axes by factor.
-/// Used to lay out a free value as its consumer wants it.
+/// The layouts of a node whose result is to be `wanted`, and of its operands then: of a free value,
+/// as its consumer wants it.
 NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,
                        const Mesh& mesh);
 
 /// The text form of the graph with layouts: of each value the one it is kept in, the one it is
 /// computed in where that is another, and where one of its operands is to be resharded those that
-/// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. A any_layout
+/// the node wants of all: `; [data] from [] partial(data) of [data, null] | [null]`. An any_layout
 /// value is `any`.
 std::string print(const LaidOut& program, const Mesh& mesh);
 

@@ -29,7 +29,7 @@ data::Split inputs_of(const Job& job) {
   const data::Split& split = job.splits.at(ProgramKind::kPredict);
   std::vector<std::string> names;
   for (const Node& node : prediction_graph(job).nodes) {
-    if (node.op->name != "input") continue;
+    if (node.op->leaf != Leaf::kInput) continue;
     const std::string& name = node.attrs.text("name");
     const bool is_field = std::any_of(split.fields.begin(), split.fields.end(),
                                       [&](const data::Field& field) { return field.name == name; });
