@@ -161,9 +161,10 @@ void Checkpointer::complete_here() {
   const std::string older = std::exchange(elsewhere_, "");
   if (hosts_.rank() != 0) return;
   remove_old();
+  std::error_code code;
+  fs::remove(fs::path(directory_).parent_path() / kFinalWeights, code);  // of an earlier end
   if (older.empty()) return;
   remove(older);
-  std::error_code code;
   fs::remove(fallback_, code);  // which may hold final weights
 }
 

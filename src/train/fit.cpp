@@ -41,17 +41,14 @@ void prepare_fit(Job& job) {
 
 namespace {
 
-/// Leaves what numbers of the data stand for beside the weights. Weights of which training goes on
-/// must have been trained on the same; other weights (--from) are for other classes and columns,
-/// too, but not for other tokens.
-void keep_meaning_of_data(const Job& job, const RunDirectory& directory,
-                          const FitOptions& options) {
+/// Weights of which training goes on must have been trained on numbers that stand for the same;
+/// other weights (--from) are for other classes and columns, too, but not for other tokens.
+void check_meaning_of_data(const Job& job, const RunDirectory& directory,
+                           const FitOptions& options) {
   const std::string& newest = directory.newest_checkpoint();
   const std::string& weights = newest.empty() ? options.from : newest;
   if (!weights.empty()) check_same_vocabulary(job, weights);
   if (!newest.empty()) check_same_names(job.train, newest);
-  write_vocabulary(job, directory.path());
-  write_names(job.train, directory.path());
 }
 
 /// Reads weights, but for those that the file need not have, and says which these are.
@@ -125,10 +122,6 @@ std::string describe_stop(const TrainerResult& trained, const Job& job,
        lost == 1 ? "1 step is" : fmt::format("{} steps are", lost), way_on);
 }
 
-}  // namespace
-
-namespace {
-
 /// Writes the final weights; to the second place where the run directory does not take them, which
 /// is then the Error that the run ends with.
 void save_weights(const Session& session, const RunDirectory& directory) {
@@ -150,7 +143,14 @@ void save_weights(const Session& session, const RunDirectory& directory) {
 FitResult train(Session& session, const RunDirectory& directory, const FitOptions& options,
                 RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
-  const Start start = begin(session, directory, options, checkpoint);
+  Start start = begin(session, directory, options, checkpoint);
+  if (record != nullptr) {
+    start.on_begin = [&] {
+      record->begin();
+      write_vocabulary(session.job(), directory.path());
+      write_names(session.job().train, directory.path());
+    };
+  }
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
   if (record != nullptr) record->add(trained);
   FitResult result{.logs = trained.logs};
@@ -207,7 +207,7 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
     const Watchdog watchdog(session, directory.path());
     collectively(session.hosts(), [&] {
       if (!session.is_first()) return;
-      keep_meaning_of_data(job, directory, options);
+      check_meaning_of_data(job, directory, options);
       record.emplace(job, directory, options.command);
     });
     FitResult result = session.with_place_of_failure(

@@ -83,10 +83,14 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
   json["threads_per_device"] = job.target.threads;
   json["launch"] = by_mpirun ? "ranks" : "threads";
   json["batch_size"] = job.config.fit.batch_size;
-  replace_file(path_, json_dump(json, 2) + "\n");
 }
 
 RunRecord::~RunRecord() = default;
+
+void RunRecord::begin() {
+  replace_file(path_, json_dump(*json_, 2) + "\n");
+  is_begun_ = true;
+}
 
 void RunRecord::add(const TrainerResult& trained) {
   OrderedJson& json = *json_;
@@ -134,6 +138,7 @@ void RunRecord::end(const char* status, ExitCode code) {
   OrderedJson& json = *json_;
   add_end(json, status, code);
   json["seconds"] = steady_seconds() - started_;
+  if (!is_begun_) return;
   try {
     replace_file(path_, json_dump(json, 2) + "\n");
   } catch (const Error& error) {

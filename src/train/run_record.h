@@ -11,23 +11,27 @@
 
 namespace meshwork {
 
-/// run.json: what a run was, how fast it trained and how it ended. The file is there from the start
-/// of a run, with the status "running", and says "completed", "stopped" or "failed" at its end; one
-/// that still says "running" belongs to a run that goes on, or that was killed.
+/// run.json: what a run was, how fast it trained and how it ended. The file is there from the
+/// moment that nothing can refuse the run, with the status "running", and says "completed",
+/// "stopped" or "failed" at its end; one that still says "running" belongs to a run that goes on,
+/// or that was killed.
 class RunRecord {
  public:
-  /// `command` is what started the run. Writes the file; throws what replace_file throws.
+  /// `command` is what started the run.
   RunRecord(const Job& job, const RunDirectory& directory, const std::string& command);
   ~RunRecord();
   RunRecord(const RunRecord&) = delete;
   RunRecord& operator=(const RunRecord&) = delete;
 
+  /// Writes the file, in the place of that of an earlier run; throws what replace_file throws.
+  void begin();
+
   /// What training has come to, whatever the end.
   void add(const TrainerResult& trained);
   void add(const std::vector<DeviceMemory>& devices);
 
-  /// These write the file; one that cannot be written costs a warning on stderr. `message` says
-  /// why the run has ended before its time.
+  /// These write the file, if it was begun; one that cannot be written costs a warning on stderr.
+  /// `message` says why the run has ended before its time.
   void complete(std::uint64_t digest);
   void stop(const std::string& message);
   void fail(ExitCode code, const std::string& message);
@@ -40,6 +44,7 @@ class RunRecord {
 
   std::string path_;
   double started_;  ///< of the clock
+  bool is_begun_ = false;
   std::unique_ptr<nlohmann::ordered_json> json_;
 };
 

@@ -136,7 +136,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
     checkpointer_.emplace(session.hosts(), config_, directory, copies_checkpoints(), training_.say);
   }
   if (resumed_ != nullptr) restore(*resumed_);
-  open_files(directory, resumed_);
+  open_files(directory, start);
 }
 
 Training Trainer::make_training(const RunDirectory& directory) {

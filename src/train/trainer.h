@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -42,19 +43,23 @@ struct TrainerResult {
 struct Start {
   const Checkpoint* resumed = nullptr;  ///< the run goes on from it; its variables are loaded
   std::int64_t iteration = 0;  ///< steps that the optimizer has done, of a run that begins anew
+  /// Called by the first device when nothing can refuse the run any more, before its first step:
+  /// from then on the run directory is its own.
+  std::function<void()> on_begin = [] {};
 };
 
 /// Keras's fit: epochs of training, each with validation and callbacks. All devices make the same
 /// calls; what decides how it goes on is what the first device has computed.
 class Trainer {
  public:
+  /// Writes to the run directory behind all that can refuse the run.
   Trainer(Session& session, const RunDirectory& directory, const Start& start, int verbose,
           std::ostream& out);
 
   TrainerResult run();
 
  private:
-  void open_files(const RunDirectory& directory, const Checkpoint* resumed);
+  void open_files(const RunDirectory& directory, const Start& start);
   Training make_training(const RunDirectory& directory);
   bool run_epoch();
   void run_step();

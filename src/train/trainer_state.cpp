@@ -108,6 +108,24 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t
   });
 }
 
+namespace {
+
+void check_same_callbacks(const Checkpoint& checkpoint, const config::Config& config) {
+  const auto& callbacks = config.fit.callbacks;
+  read_state(checkpoint, [&](const Json& state) {
+    const Json& stored = state.at("callbacks");
+    for (std::size_t i = 0; i < callbacks.size(); ++i) {
+      if (i < stored.size() && stored[i].at("name") == callbacks[i].name) continue;
+      fail_at(callbacks[i].at,
+              "callback {} is not the one that the run in {} had in this place; a run that is "
+              "resumed keeps its callbacks",
+              callbacks[i].name, checkpoint.directory());
+    }
+  });
+}
+
+}  // namespace
+
 /// Whether checkpoints are written from copies. Warns where that is wanted and a node cannot hold
 /// what they take from it a second time.
 bool Trainer::copies_checkpoints() const {
@@ -167,6 +185,7 @@ Snapshot Trainer::snapshot(bool is_best) {
 
 void Trainer::restore(const Checkpoint& checkpoint) {
   check_same_data(checkpoint, session_.job(), fingerprint_);
+  check_same_callbacks(checkpoint, config_);
   training_.resumed = true;
   const Position position = position_of(checkpoint);
   iteration_ = position.iteration;
@@ -223,13 +242,6 @@ void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
   read_state(checkpoint, [&](const Json& state) {
     const Json& stored = state.at("callbacks");
     for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-      const std::string& name = config_.fit.callbacks[i].name;
-      if (i >= stored.size() || stored[i].at("name") != name) {
-        fail_at(config_.fit.callbacks[i].at,
-                "callback {} is not the one that the run in {} had in this place; a run that is "
-                "resumed keeps its callbacks",
-                name, checkpoint.directory());
-      }
       callbacks_[i]->restore(stored[i].at("state"), training_);
       if (!stored[i].at("has_weights").get<bool>()) continue;
       if (auto* kept = callbacks_[i]->kept_weights()) {
@@ -244,14 +256,16 @@ void Trainer::restore_callbacks(const Checkpoint& checkpoint) {
                   epoch_));
 }
 
-void Trainer::open_files(const RunDirectory& directory, const Checkpoint* resumed) {
+void Trainer::open_files(const RunDirectory& directory, const Start& start) {
   collectively(session_.hosts(), [&] {
     if (!session_.is_first()) return;
     directory.remove_old();
+    start.on_begin();
     const std::string warning = check_space(session_, directory.path());
     if (!warning.empty()) training_.say(warning);
-    replace_file(directory.path() + "/config.yaml", config::standalone_text(config_, directory.path()));
-    const Json old = resumed == nullptr ? Json() : read_state(*resumed, [](const Json& state) {
+    replace_file(directory.path() + "/config.yaml",
+                 config::standalone_text(config_, directory.path()));
+    const Json old = resumed_ == nullptr ? Json() : read_state(*resumed_, [](const Json& state) {
       return state.at("files");
     });
     std::vector<std::string> names;
