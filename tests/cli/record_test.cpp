@@ -88,6 +88,78 @@ TEST_CASE("labels that are floats are checked like others") {
                         "of a class") != std::string::npos);
 }
 
+TEST_CASE("fit --json prints one line, whatever there is to warn of") {
+  const JobFolder folder;
+  const Finished run = folder.run(
+      "fit c.yaml --json 'fit.callbacks=[ModelCheckpoint: {filepath: w.safetensors, verbose: 1}]'");
+  CHECK(Json::parse(run.out).at("status") == "completed");
+  CHECK(run.err.find("saving model to") != std::string::npos);
+}
+
+TEST_CASE("validation samples off the end of data that are sorted by their labels are noted") {
+  const JobFolder folder;
+  std::string sorted = "a,b,c,label\n", mixed = sorted;
+  for (int i = 0; i < 40; ++i) {
+    sorted += "1,2,3," + std::to_string(i / 8) + "\n";
+    mixed += "1,2,3," + std::to_string(i % 5) + "\n";
+  }
+  folder.write("sorted.csv", sorted);
+  folder.write("mixed.csv", mixed);
+  const auto notes = [&](const std::string& file, const std::string& more = "") {
+    return folder
+        .run(
+            "fit c.yaml --verbose 2 --overwrite fit.validation_split=0.25 'dataset={format: csv, "
+            "splits: {train: " +
+            file + "}, y: {columns: label}}'" + more)
+        .err;
+  };
+  CHECK(notes("sorted.csv")
+            .find("note: validation_split takes the last 10 samples, and 8 of them "
+                  "have labels that no other sample has, such as 4: are the data "
+                  "sorted by their labels?") != std::string::npos);
+  CHECK(notes("mixed.csv").find("validation_split") == std::string::npos);
+}
+
+TEST_CASE("a run that is refused leaves what another has written") {
+  const JobFolder folder;
+  train(folder);
+  train(folder, "run_directory=other model.layers.d1.units=9");
+  const auto all = [&] {
+    return folder.read("run/config.yaml") + folder.read("run/run.json") +
+           folder.read("run/metrics.csv") + folder.read("run/final.safetensors");
+  };
+  const std::string before = all();
+  complaint(folder,
+            "fit c.yaml --resume --verbose 0 fit.epochs=3 model.layers.d1.activation=tanh "
+            "'fit.callbacks=[TerminateOnNaN: {}]'",
+            2);
+  complaint(folder, "fit c.yaml --overwrite --verbose 0 --from other seed=3", 3);
+  complaint(folder, "fit c.yaml --resume --verbose 0 fit.epochs=3 fit.batch_size=4", 2);
+  CHECK(all() == before);
+}
+
+TEST_CASE("a checkpoint takes the place of final weights of an earlier end") {
+  const JobFolder folder;
+  train(folder);
+  // Ends behind a checkpoint, in the first of three epochs more.
+  const Finished run = folder.run(
+      "fit c.yaml --resume --verbose 0 fit.epochs=5 debug.check_numerics=true "
+      "compile.optimizer.Adam.learning_rate=1e38");
+  CHECK(run.exit_code == 1);
+  CHECK_FALSE(folder.has("run/final.safetensors"));
+  output(folder, "evaluate c.yaml --from run --verbose 0");
+}
+
+TEST_CASE("config.yaml names the directory of its own run") {
+  const JobFolder folder;
+  train(folder);
+  train(folder, "--new seed=5");
+  const std::string first = folder.read("run/config.yaml");
+  output(folder, "fit run-2/config.yaml --verbose 0 --overwrite fit.epochs=3");
+  CHECK(folder.read("run/config.yaml") == first);
+  CHECK(folder.read("run-2/run.json").find("\"epochs\": 3") != std::string::npos);
+}
+
 TEST_CASE("a run writes over no file that it was given") {
   const JobFolder folder;
   std::filesystem::create_directory(folder.path / "exp");
@@ -132,8 +204,8 @@ TEST_CASE("numbers of new data stand for what those of training stood for") {
   const std::string why = complaint(folder, predict + alone, 3);
   CAPTURE(why);
   CHECK(why.find("new.csv: x.columns are not those that the weights were trained on: number 0 is "
-                 "'a' in ") != std::string::npos);
-  CHECK(why.find("/run/names.json, 'c' here; set dataset.x.columns=[\"a\",\"b\",\"c\"]") !=
+                 "'a' in run/names.json, 'c' here; set dataset.x.columns=") != std::string::npos);
+  CHECK(why.find(" run/names.json, 'c' here; set dataset.x.columns=[\"a\",\"b\",\"c\"]") !=
         std::string::npos);
   output(folder, predict + alone + " 'dataset.x.columns=[a, b, c]'");
   output(folder, predict + " dataset.splits.test=new.csv");  // in the order of the training split

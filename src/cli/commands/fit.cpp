@@ -9,6 +9,7 @@
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
 #include "cli/rank.h"
+#include "data/odd_labels.h"
 #include "data/preparation.h"
 #include "machine/signals.h"
 #include "train/evaluate.h"
@@ -91,6 +92,17 @@ std::optional<config::PathPattern> skip_mismatch_of(const FitArguments& argument
   return config::PathPattern(text, {"command line", 0, 0}, "--skip-mismatch");
 }
 
+/// Data that are sorted by their labels are no data to take the last samples of.
+void note_odd_labels(const Job& job) {
+  if (launched_rank() > 0 || job.config.fit.validation_split <= 0 || !job.validation) return;
+  const auto odd = data::odd_labels(job.train, *job.validation);
+  if (!odd) return;
+  say(
+      fmt::format("note: validation_split takes the last {} samples, and {}: are the data sorted "
+                  "by their labels? Mix them beforehand, or give a split 'validation' of its own",
+                  job.validation->samples, *odd));
+}
+
 ExitCode run(const FitArguments& arguments) {
   Job job = load_job(*arguments.job, "fit");
   if (!job.config.compile) {
@@ -111,11 +123,14 @@ ExitCode run(const FitArguments& arguments) {
   if (!arguments.from.empty()) options.from = weights_file(arguments.from);
   options.skip_mismatch = skip_mismatch_of(arguments);
   prepare_fit(job);
-  if (options.verbose > 0) print_notes(job);
+  if (options.verbose > 0) {
+    print_notes(job);
+    note_odd_labels(job);
+  }
   std::atomic<ExitCode> code = ExitCode::kOk;
   StopSignals signals;
   run_on_devices(job, [&](const World& world) {
-    const FitResult result = fit(job, world, options, std::cout);
+    const FitResult result = fit(job, world, options, arguments.json ? std::cerr : std::cout);
     if (!result.stopped.empty()) code = ExitCode::kStopped;
     if (world.hosts->rank() != 0) return;
     if (!arguments.json && result.stopped.empty()) {
