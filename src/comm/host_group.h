@@ -30,6 +30,10 @@ class HostGroup {
 
   virtual void barrier() = 0;
 
+  /// Whether somebody else watches if members get on. Until then a rank that waits here for long
+  /// for others ends the job itself.
+  virtual void leave_watch_to_others(bool /*do_watch*/) noexcept {}
+
   /// Ends the job of all members: their calls throw (threads) or their processes stop (ranks).
   virtual void abort(int exit_code) noexcept = 0;
 };

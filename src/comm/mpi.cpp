@@ -32,7 +32,12 @@ MpiSession::MpiSession(double patience)
   MW_CHECK(initialized == 0, "a second session of MPI");
   // Devices compute with many threads, but only the one that is the rank calls MPI at a time.
   int provided = 0;
-  const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  watch_ = std::make_shared<WaitWatch>(launch.rank, patience_);
+  int code = MPI_SUCCESS;
+  {
+    const WaitWatch::Wait waits(watch_.get());
+    code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  }
   if (code != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
     fail(ExitCode::kCommunication, "MPI_Init_thread: error {}, thread level {}", code, provided);
   }
@@ -50,6 +55,7 @@ MpiSession::MpiSession(double patience)
 
 MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() != exceptions_) return;
+  watch_->leave_to_others(true);
   std::optional<Ticker> ticker;
   if (patience_ > 0) ticker.emplace(1, [this](double now) { leave_alone_after(now); });
   // mpirun may crash where a rank ends while others are in MPI_Finalize: they enter it together.
@@ -69,6 +75,7 @@ void MpiSession::leave_alone_after(double seconds) const {
 }
 
 World MpiSession::world() {
+  const WaitWatch::Wait waits(watch_.get());
   int size = 1;
   MW_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
   if (size == 1) return single_world([](int code) { MPI_Abort(MPI_COMM_WORLD, code); });
@@ -77,7 +84,7 @@ World MpiSession::world() {
     MW_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     return comm;
   };
-  return {mpi_host_group(duplicate()), mpi_communicator(duplicate())};
+  return {mpi_host_group(duplicate(), watch_), mpi_communicator(duplicate())};
 }
 
 std::string mpi_version() {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "comm/wait_watch.h"
 
 namespace meshwork {
 
@@ -17,7 +18,8 @@ class MpiSession {
   /// environment announced (launch_from_environment).
   ///
   /// At the end of the scope a rank waits for the others; not longer than `patience` in seconds, if
-  /// that is above 0: then it says so, and ends the process with ExitCode::kCommunication.
+  /// that is above 0: then it says so, and ends the process with ExitCode::kCommunication. So it
+  /// does several times as long from here on, until its HostGroup is watched by others (WaitWatch).
   explicit MpiSession(double patience = 0);
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
@@ -32,6 +34,7 @@ class MpiSession {
   int exceptions_;
   double patience_;
   int rank_ = 0;
+  std::shared_ptr<WaitWatch> watch_;
 };
 
 /// Of the library: "Open MPI v4.1.4".

@@ -1,6 +1,7 @@
 #include "comm/mpi_host_group.h"
 
 #include <climits>
+#include <utility>
 
 #include "base/check.h"
 #include "comm/mpi_check.h"
@@ -17,7 +18,8 @@ int count_of(std::size_t bytes) {
 
 class MpiHostGroup final : public HostGroup {
  public:
-  explicit MpiHostGroup(MPI_Comm comm) : ranks_(comm) {}
+  MpiHostGroup(MPI_Comm comm, std::shared_ptr<WaitWatch> watch)
+      : ranks_(comm), watch_(std::move(watch)) {}
 
   int rank() const override { return ranks_.rank; }
   int size() const override { return ranks_.size; }
@@ -26,20 +28,24 @@ class MpiHostGroup final : public HostGroup {
     const int count = count_of(bytes);
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Iallgather(send, count, MPI_BYTE, recv, count, MPI_BYTE, ranks_.comm, &request));
-    MW_MPI(mpi_wait(request));
+    wait(request);
   }
 
   void broadcast(void* data, std::size_t bytes, int root) override {
     MW_CHECK(root >= 0 && root < size(), "root {} of {}", root, size());
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Ibcast(data, count_of(bytes), MPI_BYTE, root, ranks_.comm, &request));
-    MW_MPI(mpi_wait(request));
+    wait(request);
   }
 
   void barrier() override {
     MPI_Request request = MPI_REQUEST_NULL;
     MW_MPI(MPI_Ibarrier(ranks_.comm, &request));
-    MW_MPI(mpi_wait(request));
+    wait(request);
+  }
+
+  void leave_watch_to_others(bool do_watch) noexcept override {
+    if (watch_ != nullptr) watch_->leave_to_others(do_watch);
   }
 
   void abort(int exit_code) noexcept override {
@@ -48,13 +54,19 @@ class MpiHostGroup final : public HostGroup {
   }
 
  private:
+  void wait(MPI_Request request) const {
+    const WaitWatch::Wait waits(watch_.get());
+    MW_MPI(mpi_wait(request));
+  }
+
   MpiRanks ranks_;
+  std::shared_ptr<WaitWatch> watch_;
 };
 
 }  // namespace
 
-std::unique_ptr<HostGroup> mpi_host_group(MPI_Comm comm) {
-  return std::make_unique<MpiHostGroup>(comm);
+std::unique_ptr<HostGroup> mpi_host_group(MPI_Comm comm, std::shared_ptr<WaitWatch> watch) {
+  return std::make_unique<MpiHostGroup>(comm, std::move(watch));
 }
 
 }  // namespace meshwork

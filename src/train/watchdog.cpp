@@ -96,6 +96,7 @@ void Watchdog::stay_beside(const std::string& run_directory) {
 
 void Watchdog::start() {
   last_ = sign();
+  hosts_.leave_watch_to_others(true);
   if (limit_ > 0) {
     ticker_.emplace(std::min(kLongestPeriod, limit_ / kLooks), [this](double now) { look(now); });
   }
@@ -103,6 +104,7 @@ void Watchdog::start() {
 
 Watchdog::~Watchdog() {
   ticker_.reset();
+  hosts_.leave_watch_to_others(false);
   std::error_code ignored;
   if (has_file_) fs::remove(file_of(hosts_.rank()), ignored);
   fs::remove(directory_, ignored);  // the last one to leave it empty

@@ -1,6 +1,7 @@
 // A job in which rank 1 fails in the way that the first argument names, while the others wait for
 // it: failing_rank kill|exit|leave|throw|error|abort|none [hosts]
-// Others wait in calls of devices, or of hosts; with `stop`, at the end of the job, for 2 seconds.
+// Others wait in calls of devices, or of hosts; with `stop`, at the end of the job, for 2 seconds;
+// with `stop-first` and `stop-second` at its start.
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "comm/mpi.h"
 #include "device/cpu_device.h"
+#include "machine/launch.h"
 
 namespace {
 
@@ -28,8 +30,12 @@ void fail_as(const std::string& way, HostGroup& hosts) {
 }
 
 void run(const std::string& way, bool hosts_wait) {
+  const bool is_rank_1 = launch_from_environment().rank == 1;
   MpiSession session(2);
+  if (way == "stop-first" && is_rank_1) raise(SIGSTOP);
   const World world = session.world();
+  if (way == "stop-second" && is_rank_1) raise(SIGSTOP);
+  world.hosts->barrier();
   Communicator& comm = *world.devices;
   const auto stream = make_cpu_device({})->make_stream();
   const auto all_reduce = [&](void* data) {

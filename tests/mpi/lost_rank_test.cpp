@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/host_name.h"
 #include "job.h"
 
 namespace {
@@ -74,4 +75,20 @@ TEST_CASE("a rank that stands still at the end of a job does not keep the others
       "meshwork: rank 0 is done, but waits for 2 s (stall_timeout) for another one, which is "
       "stopped or gone; the job ends here\n"));
   CHECK(ending.seconds < limit);
+}
+
+TEST_CASE("a rank that stands still at the start of a job does not keep the others") {
+  const double limit = quick_seconds() + 10;
+  for (const char* way : {"stop-first", "stop-second"}) {
+    CAPTURE(way);
+    const Ending ending = run_failing(way);
+    CHECK(ending.exit_code == 4);
+    CAPTURE(ending.output);
+    CHECK(contains(ending.output, "meshwork: warning: rank 0 on " + meshwork::host_name() +
+                                      " waits for 5 s at the start for another rank, "));
+    CHECK(contains(ending.output, "meshwork: rank 0 on " + meshwork::host_name() +
+                                      " has waited for 10 s at the start (5 times stall_timeout)"));
+    CHECK_FALSE(contains(ending.output, "rank 1 on "));
+    CHECK(ending.seconds < limit);
+  }
 }
