@@ -267,6 +267,34 @@ CALLS = {
     "up2d_bicubic_one": ([1, 2, 1], {"UpSampling2D": {"size": 4, "interpolation": "bicubic"}}),
     "up3d": ([2, 2, 3, 2], {"UpSampling3D": {"size": [1, 2, 2]}}),
     "relu": ([12], {"ReLU": {}}),
+    "dot": (
+        [5, 4],
+        [
+            {"Dense": {"name": "a", "units": 4}},
+            {"Dot": {"axes": [2, -1], "inputs": ["input", "a"]}},
+        ],
+    ),
+    "dot_normalized": (
+        [5, 4],
+        [
+            {"Dense": {"name": "a", "units": 3}},
+            {"Dot": {"axes": 1, "normalize": True, "inputs": ["a", "input"]}},
+        ],
+    ),
+    "dot_ranks": (
+        [3, 5, 4],
+        [
+            {"GlobalAveragePooling2D": {"name": "a"}},
+            {"Dot": {"axes": [-1, 1], "inputs": ["input", "a"]}},
+        ],
+    ),
+    "dot_vectors": (
+        [6],
+        [
+            {"Dense": {"name": "a", "units": 6}},
+            {"Dot": {"axes": 1, "normalize": True, "inputs": ["input", "a"]}},
+        ],
+    ),
     "rescaling_channels": (
         [4, 3],
         {"Rescaling": {"scale": [0.5, 2.0, -1.0], "offset": [0.0, 1.0, 0.25]}},

@@ -199,6 +199,16 @@ TEST_CASE("a constraint is an update of a trained weight, once, while training")
         0);
 }
 
+TEST_CASE("Dot sums over one dimension of each of two inputs") {
+  CHECK(output_shape("[5, 4]", "Dot: {axes: 2, inputs: [input, input]}") == Shape{4, 5, 5});
+  CHECK(output_shape("[5, 4]", "Dot: {axes: [1, -2], inputs: [input, input]}") == Shape{4, 4, 4});
+  CHECK(output_shape("[6]", "Dot: {axes: -1, inputs: [input, input]}") == Shape{4, 1});
+  CHECK(layers_error("[5, 4]", "Dot: {axes: [1, 2], inputs: [input, input]}") ==
+        "c.yaml:3:17: layer 'dot' (Dot): samples [5, 4] and [5, 4] differ along axes 1 and 2");
+  CHECK(layers_error("[5, 4]", "Dot: {axes: 0, inputs: [input, input]}")
+            .ends_with("axis 0 is the batch; give 1 or more, or -1 for the last"));
+}
+
 TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
         "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "

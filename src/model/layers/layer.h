@@ -78,6 +78,7 @@ extern const LayerDef kCropping3D;
 extern const LayerDef kDense;
 extern const LayerDef kDepthwiseConv1D;
 extern const LayerDef kDepthwiseConv2D;
+extern const LayerDef kDot;
 extern const LayerDef kDotProductAttention;
 extern const LayerDef kDropout;
 extern const LayerDef kEinsumDense;

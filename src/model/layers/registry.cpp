@@ -28,6 +28,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kDense,
       &layers::kDepthwiseConv1D,
       &layers::kDepthwiseConv2D,
+      &layers::kDot,
       &layers::kDotProductAttention,
       &layers::kDropout,
       &layers::kEinsumDense,
