@@ -15,6 +15,7 @@ using config::fail_at;
 using config::Reader;
 using config::Value;
 
+constexpr const char* kWeights = "sample_weight";
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
 constexpr std::array<std::string_view, 24> kReserved{
     "name",       "format",      "directories", "splits",        "take",
@@ -246,6 +247,13 @@ std::vector<std::string> field_names(const Description& from) {
   std::vector<std::string> names = fields_of_splits(from.splits);
   if (from.format.gives_tokens && from.whole.find("documents") != nullptr) {
     names.insert(names.end(), {kSegmentsField, kPositionsField});
+  }
+  // A file of all fields has weights where the description says which they are.
+  const bool has_files_of_all = std::ranges::any_of(
+      from.splits.map, [](const Value::Entry& split) { return !split.value.is_map(); });
+  const bool has_weights = std::ranges::count(names, kWeights) > 0;
+  if (has_files_of_all && !has_weights && from.whole.find(kWeights) != nullptr) {
+    names.emplace_back(kWeights);
   }
   // Labels that are described, though no split that is left has any.
   const bool has_labels = std::find(names.begin(), names.end(), "y") != names.end();

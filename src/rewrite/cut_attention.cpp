@@ -1,6 +1,7 @@
 #include "rewrite/cut_attention.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -100,7 +101,8 @@ class Finder {
     }
     if (std::ranges::count(extents, 0) + 1 >= std::ssize(extents)) return std::nullopt;
     for (std::int64_t& extent : extents) extent /= row;
-    return extents;
+    const auto steps = std::accumulate(extents.begin(), extents.end(), std::int64_t{0});
+    return steps == shape[kSteps] ? std::optional(extents) : std::nullopt;
   }
 
   bool fills_links(ValueId whole, const CollectiveArgs& gather) const {

@@ -33,7 +33,9 @@ class Chooser {
     for (const ReshardStep& step :
          reshard_steps(result_.layouts[value], to, node.type.shape, mesh_)) {
       // What is added up stays in float32 until all of it is there, and is rounded once.
-      value = convert(node, value, is_reduction(step) ? sum_dtype(dtype) : dtype);
+      const bool is_whole = result_.layouts[value].partial.empty();
+      const DType kept = is_whole ? dtype : result_.graph.type(value).dtype;
+      value = convert(node, value, is_reduction(step) ? sum_dtype(dtype) : kept);
       Node move = node;
       move.inputs = {value};
       move.type.dtype = result_.graph.type(value).dtype;

@@ -136,6 +136,18 @@ TEST_CASE("csv files whose first line is no header, or whose first column is no 
   CHECK(why(",a,b\n0,1,2\n", ", x: {columns: [a, b]}").empty());
 }
 
+TEST_CASE("a csv file of all fields has weights where the description says which they are") {
+  const TempDir dir;
+  dir.write("t.csv", "a,b,w,y\n1,2,0.5,0\n3,4,2,1\n");
+  const data::Dataset opened =
+      dataset(dir,
+              "{format: csv, splits: {train: t.csv}, y: {columns: y}, sample_weight: "
+              "{columns: w}}");
+  CHECK(opened.describe() ==
+        "train: 2 samples, x float32 [2], y float32 [], sample_weight float32 []\n");
+  CHECK(floats(opened.split("train"), "sample_weight") == std::vector<float>{0.5F, 2});
+}
+
 TEST_CASE("csv errors name file, line, column and value") {
   const TempDir dir;
   const std::string description = "{format: csv, splits: {train: {x: t.csv}}}";

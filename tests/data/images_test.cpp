@@ -189,6 +189,15 @@ TEST_CASE("splits whose classes would get different numbers are refused") {
   CHECK(dataset(dir, text).split("train").samples == 5);
 }
 
+TEST_CASE("new images have no labels, whatever the description says of these") {
+  const TempDir dir;
+  dir.write("new/1.png", plain(1));
+  data::Dataset opened = dataset(
+      dir, "{format: images, class_names: [ant, cat], splits: {test: {x: new}}, y: {one_hot: 2}}");
+  opened.keep_fields({"x"});
+  CHECK(opened.split("test").samples == 1);
+}
+
 TEST_CASE("mistakes in the description of images are found without files") {
   CHECK(contains(bad("color_mode: gray"),
                  "color_mode 'gray' is unknown; known: 'grayscale', 'rgb', 'rgba'"));

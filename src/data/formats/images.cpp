@@ -211,11 +211,17 @@ std::string part_of(const std::string& field, const config::Value* given,
   return config::choose<std::string>(*given, "part", {{"image", "image"}, {"label", "label"}});
 }
 
+bool is_label(const FieldEntry& entry, const std::string& field) {
+  const config::Value::Entry* options = entry.description.find(field);
+  const config::Value::Entry* part = options ? options->value.find("part") : nullptr;
+  return part_of(field, part ? &part->value : nullptr, entry.value.at) == "label";
+}
+
+/// New images, of a split that names no folder for labels, have none.
 bool has_labels(const FieldEntry& entry) {
-  return std::any_of(entry.fields.begin(), entry.fields.end(), [&](const std::string& field) {
-    const config::Value::Entry* options = entry.description.find(field);
-    const config::Value::Entry* part = options ? options->value.find("part") : nullptr;
-    return part_of(field, part ? &part->value : nullptr, entry.value.at) == "label";
+  const config::Value& split = entry.description.find("splits")->value.find(entry.split)->value;
+  return std::ranges::any_of(entry.fields, [&](const std::string& field) {
+    return is_label(entry, field) && (!split.is_map() || split.find(field) != nullptr);
   });
 }
 
@@ -247,7 +253,8 @@ Opener parse(const FieldEntry& entry) {
   if (const config::Value* classes = entry.dataset.find("class_names")) {
     spec.classes = read_classes(*classes);
     spec.classes_at = classes->at;
-    if (!spec.has_labels) {
+    const auto is_of_labels = [&](const std::string& field) { return is_label(entry, field); };
+    if (std::ranges::none_of(entry.fields, is_of_labels)) {
       config::fail_at(classes->at, "class_names are for labels, but no field is the labels");
     }
   }
