@@ -1,0 +1,137 @@
+// Runs that go on with another configuration: what may change, and what is said of it.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cut_off.h"
+
+using namespace meshwork;
+using namespace meshwork::testing::runs;
+using meshwork::test::read_log;
+using meshwork::test::read_text;
+using meshwork::test::TempDirectory;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kAdam = "{Adam: {learning_rate: 0.05}}";
+
+}  // namespace
+
+TEST_CASE("a resumed run takes the learning rate that the configuration now says") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& rate) {
+    return text_of(fmt::format("{{SGD: {{learning_rate: {}}}}}", rate),
+                   "batch_size: 8, epochs: 4, log_steps: true, callbacks: ["
+                   "ReduceLROnPlateau: {monitor: loss, factor: 0.5, patience: 0, min_delta: 9}]") +
+           "checkpoint: {every: 1 step, keep: 100}\n";
+  };
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  const Outcome whole = fit_on(text("0.05"), "1x1", full);
+  REQUIRE(whole.error == "");
+  const auto resumed = [&](const std::string& rate) {
+    cut_off(full, cut, 5);
+    const Outcome run = resume(text(rate), "1x1", cut);
+    CHECK(run.error == "");
+    return run.result.digest;
+  };
+  CHECK(resumed("0.05") == whole.result.digest);
+  CHECK(resumed("0.06") != whole.result.digest);
+  // And keeps it where it is resumed again.
+  const std::uint64_t other = resumed("0.06");
+  cut_off(cut, directory.file("again"), 8);
+  CHECK(resume(text("0.06"), "1x1", directory.file("again")).result.digest == other);
+}
+
+TEST_CASE("a metric may come to a run that goes on") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& metrics, int epochs, const std::string& every) {
+    return text_of(kAdam,
+                   fmt::format("batch_size: 8, epochs: {}, callbacks: [CSVLogger: {{filename: "
+                               "log.csv}}]",
+                               epochs),
+                   metrics) +
+           "checkpoint: {every: 1 " + every + ", keep: 100}\n";
+  };
+  const std::string both = "[mae, cosine_similarity]";
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  const Outcome whole = fit_on(text("[mae]", 3, "step"), "1x1", full);
+  const Outcome expected = fit_on(text(both, 3, "step"), "1x1", directory.file("both"));
+  const auto check = [&](const std::string& every) {
+    const Outcome outcome = resume(text(both, 3, every), "1x1", cut);
+    REQUIRE(outcome.error == "");
+    CHECK(outcome.result.digest == whole.result.digest);
+    for (const char* file : {"metrics.csv", "log.csv"}) {
+      CAPTURE(file);
+      CHECK(read_log(full + "/" + file) == read_log(cut + "/" + file));
+      CHECK(outcome.out.find(fmt::format("note: {}/{}: it was begun without 'cosine_similarity', "
+                                         "and goes on without; ",
+                                         cut, file)) != std::string::npos);
+    }
+    return outcome;
+  };
+  // Within the third epoch, whose mean lacks two steps; within the second; and between them.
+  cut_off(full, cut, 7);
+  CHECK(check("step").out.find(
+            "note: cosine_similarity: the run that is resumed had no such metric; its mean of "
+            "epoch 3 begins with step 3\n") != std::string::npos);
+  cut_off(full, cut, 3);
+  CHECK(check("step").result.logs == expected.result.logs);
+  REQUIRE(fit_on(text("[mae]", 2, "epoch"), "1x1", cut).error == "");
+  const Outcome between = check("epoch");
+  CHECK(between.result.logs == expected.result.logs);
+  CHECK(between.out.find("begins with step") == std::string::npos);
+}
+
+TEST_CASE("a run that was stopped early says so, and goes on if its callbacks now say otherwise") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), again = directory.file("again");
+  const auto text = [](const std::string& callbacks) {
+    return text_of(kAdam, "batch_size: 8, epochs: 5, callbacks: [" + callbacks + "]");
+  };
+  const auto resumed = [&](const std::string& callbacks) {
+    fs::remove_all(again);
+    fs::copy(run, again, fs::copy_options::recursive);
+    const Outcome outcome = resume(text(callbacks), "2x2", again);
+    CHECK(outcome.error == "");
+    return outcome;
+  };
+  // The loss falls, which is no improvement for it.
+  const std::string stops = "EarlyStopping: {monitor: loss, mode: max, restore_best_weights: true";
+  const Outcome stopped = fit_on(text(stops + "}"), "2x2", run);
+  REQUIRE(stopped.result.logs.size() > 0);
+  const auto epochs = [](const std::string& directory_of_run) {
+    return cells_of(read_text(directory_of_run + "/metrics.csv")).size() - 1;
+  };
+  REQUIRE(epochs(run) == 2);
+  const std::string line =
+      "note: the run was stopped early after epoch 2, and no epoch is trained; to go on, give the "
+      "callback that stopped it more patience, or leave it out\n";
+  const Outcome same = resumed(stops + "}");
+  CHECK(same.out.find(line) != std::string::npos);
+  CHECK(same.result.digest == stopped.result.digest);
+  CHECK(epochs(again) == 2);
+  CHECK(resumed(stops + ", patience: 2}").out.find(line) == std::string::npos);
+  CHECK(epochs(again) == 3);
+  resumed("");
+  CHECK(epochs(again) == 5);
+  const Outcome other = resumed("EarlyStopping: {monitor: loss, restore_best_weights: true}");
+  CHECK(other.out.find("note: EarlyStopping begins anew with the best loss (mode min); the run "
+                       "that is resumed went by loss (mode max)\n") != std::string::npos);
+  CHECK(epochs(again) > 2);
+}
+
+TEST_CASE("the best checkpoint is found anew where another number is to tell") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const auto text = [](const std::string& best, int epochs) {
+    return text_of(kAdam, fmt::format("batch_size: 8, epochs: {}", epochs)) +
+           "checkpoint: {keep: 1, best: " + best + "}\n";
+  };
+  REQUIRE(fit_on(text("mae", 1), "1x1", run).error == "");
+  const Outcome outcome = resume(text("loss", 2), "1x1", run);
+  CHECK(outcome.error == "");
+  CHECK(outcome.out.find("note: checkpoint: best begins anew with loss; the run that is resumed "
+                         "went by mae\n") != std::string::npos);
+}
