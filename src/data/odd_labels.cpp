@@ -10,8 +10,8 @@ namespace {
 
 using Counts = std::map<double, std::int64_t>;
 
-/// How many samples have each label, as it is stored.
-Counts count_labels(const Split& split, const Field& field) {
+/// How many samples have each label, as it is stored; nothing where there are more than `most`.
+Counts count_labels(const Split& split, const Field& field, std::size_t most) {
   constexpr std::int64_t kChunk = 4096;
   const DType dtype = field.source->info().dtype;
   const std::size_t size = size_of(dtype);
@@ -24,14 +24,19 @@ Counts count_labels(const Split& split, const Field& field) {
       const double label = value_at(raw.data() + static_cast<std::size_t>(i) * size, dtype);
       if (!std::isnan(label)) ++counts[label];
     }
+    if (counts.size() > most) return {};
   }
   return counts;
 }
 
-/// Numbers of classes by the model or the description, or labels of a binary choice.
-bool are_classes(const Field& field, const Counts& counts) {
-  if (std::max(field.classes, field.label_limit) > 0) return true;
-  return field.name == "y" && counts.size() == 2;
+/// How many classes a field of labels may have; 0: it is none. Labels of which nobody says so may
+/// be of a binary choice.
+std::size_t most_classes(const Field& field) {
+  const bool is_label = field.name == "y" || field.label_limit > 0;
+  const bool is_number =
+      num_elements(field.stored_shape()) == 1 && field.source->info().vocabulary == nullptr;
+  if (!is_label || !is_number) return 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>({field.classes, field.label_limit, 2}));
 }
 
 }  // namespace
@@ -39,12 +44,11 @@ bool are_classes(const Field& field, const Counts& counts) {
 std::optional<std::string> odd_labels(const Split& train, const Split& taken) {
   for (const Field& field : train.fields) {
     const Field* const theirs = taken.find(field.name);
-    const bool is_label = num_elements(field.stored_shape()) == 1 && field.name != "x" &&
-                          field.source->info().vocabulary == nullptr;
-    if (!is_label || theirs == nullptr) continue;
-    const Counts known = count_labels(train, field);
-    if (!are_classes(field, known)) continue;
-    const Counts counts = count_labels(taken, *theirs);
+    const std::size_t most = most_classes(field);
+    if (most == 0 || theirs == nullptr) continue;
+    const Counts known = count_labels(train, field, most);
+    const Counts counts = count_labels(taken, *theirs, most);
+    if (known.empty() || counts.empty()) continue;
     std::int64_t samples = 0;
     std::optional<double> first;
     for (const auto& [label, count] : counts) {
