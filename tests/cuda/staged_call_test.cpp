@@ -57,8 +57,8 @@ TEST_CASE("GPU devices keep the contract through staging memory") {
 /// Each in more parts than staging memory has slots, of blocks that end in different ones.
 TEST_CASE("GPU devices: calls that pass staging memory in many parts") {
   using test::Task;
-  const std::int64_t slot = cuda::Staging::kSlotBytes / 4;
-  const std::int64_t slots = std::int64_t{cuda::Staging::kSlots} * slot;
+  const std::int64_t slot = cuda::Staging::kMostBytes / 4;
+  const std::int64_t slots = std::int64_t{cuda::StagingSlots::kCount} * slot;
   run_devices(3, [&](World& world) {
     const auto devices = staged_devices(world);
     for (const Task& task : std::vector<Task>{

@@ -1,5 +1,5 @@
 // Part p of a call is elements [p m, (p + 1) m) of each of its blocks. While hosts exchange one
-// part those in the next slots are copied. A slot takes the part of kSlots later when its own
+// part those in the next slots are copied. A slot takes the part of four later when its own
 // results are on their way back: the stream keeps the order of the copies.
 #include "comm/cuda/staged_call.h"
 
@@ -106,19 +106,21 @@ class StagedCall final : public PreparedCall {
         stream_(stream),
         call_(call),
         send_(static_cast<std::byte*>(const_cast<void*>(call.send))),
-        recv_(static_cast<std::byte*>(call.recv)),
-        slots_(staging.slots_of(stream)) {
+        recv_(static_cast<std::byte*>(call.recv)) {
     const std::vector<CollectiveCall> calls = gather_calls(*hosts_, call_);
     check_same_call(calls);
+    // From here on all members come to the same numbers.
     const Extent extent = extent_of(calls);
-    const std::int64_t most = (Staging::kSlotBytes - kLine) / (extent.blocks * bytes(1));
+    const std::int64_t element = extent.blocks * bytes(1);
+    const std::int64_t most = std::min(extent.longest, (Staging::kMostBytes - kLine) / element);
+    slots_ = staging.slots_of(stream, most * element + kLine);
     for (std::int64_t begin = 0; begin < extent.longest; begin += most) {
       add_part(calls, begin, most);
     }
   }
 
   void start() override {
-    for (std::size_t i = 0; i < std::min(Staging::kSlots, parts_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(StagingSlots::kCount, parts_.size()); ++i) {
       copy_down(parts_[i]);
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -129,7 +131,7 @@ class StagedCall final : public PreparedCall {
       for (const Copy& copy : part.up) {
         stream_.copy_to_device(copy.device, copy.staging, copy.bytes);
       }
-      if (i + Staging::kSlots < parts_.size()) copy_down(parts_[i + Staging::kSlots]);
+      if (i + StagingSlots::kCount < parts_.size()) copy_down(parts_[i + StagingSlots::kCount]);
     }
   }
   bool poll() override { return true; }
@@ -150,8 +152,7 @@ class StagedCall final : public PreparedCall {
   /// A reduction is in place, and a gather from within its result; else what is sent stands first.
   void add_part(const std::vector<CollectiveCall>& calls, std::int64_t begin, std::int64_t most) {
     CollectiveCall call = part_of(call_, begin, most);
-    const auto slot = static_cast<std::int64_t>(parts_.size() % Staging::kSlots);
-    std::byte* send = slots_.get() + slot * Staging::kSlotBytes;
+    std::byte* send = slots_.slot(parts_.size() % StagingSlots::kCount);
     std::byte* recv = send;
     if (call.kind == Kind::kAllGather) {
       send += bytes(offset_of(call.counts, rank_));
@@ -171,11 +172,11 @@ class StagedCall final : public PreparedCall {
   /// Where all members exchange as much as by the part before in this slot, its call does.
   void prepare(Part& part, const CollectiveCall& call, const std::vector<CollectiveCall>& calls,
                std::int64_t begin, std::int64_t most) {
-    if (parts_.size() < Staging::kSlots) {
+    if (parts_.size() < StagingSlots::kCount) {
       part.is_down = device_.make_event();
     } else {
-      const Part& before = parts_[parts_.size() - Staging::kSlots];
-      const std::int64_t began = begin - static_cast<std::int64_t>(Staging::kSlots) * most;
+      const Part& before = parts_[parts_.size() - StagingSlots::kCount];
+      const std::int64_t began = begin - static_cast<std::int64_t>(StagingSlots::kCount) * most;
       part.is_down = before.is_down;
       const bool is_same = std::ranges::all_of(calls, [&](const CollectiveCall& whole) {
         return have_same_counts(part_of(whole, begin, most), part_of(whole, began, most));
@@ -212,7 +213,7 @@ class StagedCall final : public PreparedCall {
   CollectiveCall call_;
   std::byte* send_;
   std::byte* recv_;
-  std::shared_ptr<std::byte> slots_;
+  StagingSlots slots_;
   std::vector<Part> parts_;
 };
 
