@@ -182,7 +182,8 @@ TEST_CASE("a signal to a rank, or to all of them, ends a run behind a checkpoint
       const std::string message = "meshwork: stopped by SIG" + signal +
                                   "; the same command with --resume goes on from " + run;
       if (each.exit_code == 75) CHECK(count(ending.output, message) == 1);
-      CHECK(output(fit_longer(run)) == expected);
+      // A run that was stopped early before the signal came says so first.
+      CHECK(output(fit_longer(run)).ends_with(expected));
       std::filesystem::remove_all(run);
     }
   }
