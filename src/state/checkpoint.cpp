@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "index.json";
+constexpr const char* kPart = "part-";
 
 /// None where another device is the owner.
 std::int64_t owned_bytes(const std::vector<GlobalTensor>& tensors, const TensorPart& part) {
@@ -269,6 +270,8 @@ void Checkpoint::verify() const {
   }
 }
 
+std::string part_file(int device) { return fmt::format("{}{:05}.safetensors", kPart, device); }
+
 std::int64_t total_bytes(const CheckpointIndex& index) {
   std::int64_t bytes = 0;
   for (const StoredSlice& slice : index.slices)
@@ -313,7 +316,7 @@ void remove_checkpoint(const std::string& directory) {
 
 namespace {
 
-/// Whether nothing is in it but what a checkpoint has: part-00000.safetensors, ..
+/// Whether nothing is in it but what a checkpoint has.
 bool has_only_parts(const std::string& directory) {
   std::error_code code;
   for (fs::directory_iterator entry(directory, code), end; !code && entry != end;
@@ -321,7 +324,7 @@ bool has_only_parts(const std::string& directory) {
     const std::string name = entry->path().filename().string();
     const std::string_view whole = file_of_partial(name);
     const std::string_view file = whole.empty() ? name : whole;
-    if (file != kIndex && !file.starts_with("part-")) return false;
+    if (file != kIndex && !file.starts_with(kPart)) return false;
   }
   return !code;
 }

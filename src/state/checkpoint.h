@@ -16,6 +16,9 @@
 // step: a directory without it is no checkpoint.
 namespace meshwork {
 
+/// The name of the file of a device: "part-00003.safetensors".
+std::string part_file(int device);
+
 /// Writes the file of one device, `directory`/`name`: the parts of which it is the owner. They are
 /// on the disk when it returns. `tensors` in path order; the result names them by their number.
 std::vector<StoredSlice> write_slices(const std::string& directory, const std::string& name,

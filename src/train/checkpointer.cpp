@@ -30,8 +30,6 @@ void sort_by_path(Snapshot& snapshot) {
   for (TensorPart& part : snapshot.parts) part.tensor = places[part.tensor];
 }
 
-std::string file_of(int member) { return fmt::format("part-{:05}.safetensors", member); }
-
 /// Throws an Error of ExitCode::kFile where a directory has no place for so many bytes.
 void check_space(const std::string& directory, std::int64_t bytes) {
   const std::int64_t left = free_space(directory);
@@ -113,7 +111,7 @@ std::string Checkpointer::begin(const std::string& directory) {
     });
     broadcast_text(hosts_, path, 0);
     path_ = path;
-    const auto write = [path, file = file_of(hosts_.rank()), tensors = index_.tensors,
+    const auto write = [path, file = part_file(hosts_.rank()), tensors = index_.tensors,
                         parts = parts_] { return write_slices(path, file, tensors, parts); };
     slices_ = std::async(async_ ? std::launch::async : std::launch::deferred, write);
   });

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/join.h"
+#include "data/formats/csv_reader.h"
 #include "state/json_integer.h"
 
 namespace meshwork {
@@ -25,22 +26,11 @@ std::string first_line(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The cells of a line without line breaks in them: the other way round than csv_cell.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells{""};
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == ',' && !is_quoted) {
-      cells.emplace_back();
-    } else if (line[i] != '"') {
-      cells.back() += line[i];
-    } else if (is_quoted && line.compare(i, 2, "\"\"") == 0) {
-      cells.back() += line[i++];
-    } else {
-      is_quoted = !is_quoted;
-    }
-  }
-  return cells;
+std::vector<std::string> cells_of(const std::string& path, const std::string& line) {
+  data::CsvReader reader(path, line, ',');
+  std::vector<std::string_view> cells;
+  if (!reader.next(cells)) return {""};
+  return {cells.begin(), cells.end()};
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ CsvLog::CsvLog(const std::string& path, const std::string& key, const Json* stat
   if (!state->is_null()) {
     columns_ = state->at("columns").get<std::vector<std::string>>();
   } else if (has_header_) {
-    columns_ = cells_of(first_line(path));
+    columns_ = cells_of(path, first_line(path));
     has_header_ = columns_.front() == key_;
     if (!has_header_) columns_.resize(1);
     columns_.erase(columns_.begin());

@@ -8,6 +8,7 @@
 
 #include "comm/blocks.h"
 #include "comm/cuda/peer.h"
+#include "comm/direct_call.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -157,7 +158,7 @@ class StagedCall final : public PreparedCall {
     if (call.kind == Kind::kAllGather) {
       send += bytes(offset_of(call.counts, rank_));
     } else if (call.kind != Kind::kAllReduce) {
-      recv += (bytes(total(sent_blocks(call, rank_))) + kLine - 1) / kLine * kLine;
+      recv += (bytes(sent_by(call, rank_)) + kLine - 1) / kLine * kLine;
     }
     call.send = send;
     call.recv = recv;

@@ -51,9 +51,7 @@ const std::vector<const LayerDef*>& layer_registry();
 namespace layers {
 /// An Error for those of Keras's layers that prepare data: it says how the dataset does.
 void refuse_data_layer(const config::ClassSpec& layer);
-}  // namespace layers
 
-namespace layers {
 extern const LayerDef kActivation;
 extern const LayerDef kActivityRegularization;
 extern const LayerDef kAdd;
