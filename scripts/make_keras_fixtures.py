@@ -186,6 +186,11 @@ LOSSES = {
     ),
     "categorical_hinge": (CLASSIFIER, "categorical_hinge", ["accuracy"]),
     "cosine": (REGRESSOR, "cosine_similarity", ["cosine_similarity"]),
+    "correlation": (
+        REGRESSOR,
+        "mse",
+        ["pearson_correlation", {"ConcordanceCorrelation": {}}],
+    ),
     "dice": (GATE, "dice", ["binary_accuracy"]),
     "dice_axis": (GATE, {"Dice": {"axis": -1}}, []),
     "tversky": (GATE, {"Tversky": {"alpha": 0.3, "beta": 0.8}}, []),

@@ -61,6 +61,12 @@ def pixels(rng, samples):
     return y, p / p.sum(axis=-1, keepdims=True)
 
 
+def mask(rng, samples):
+    """Whether a pixel belongs to the object, and how likely that is."""
+    y = rng.integers(0, 2, (samples, 2, 3))
+    return y, np.clip(0.4 * y + rng.uniform(0, 0.7, y.shape), 0, 1)
+
+
 # name -> (metric, arguments, data, whether samples have weights)
 CASES = {
     "auc": ("AUC", {}, binary, False),
@@ -108,6 +114,38 @@ CASES = {
         one_hot,
         False,
     ),
+    "iou": (
+        "IoU",
+        {"num_classes": 4, "target_class_ids": [1, 3], "sparse_y_pred": False},
+        pixels,
+        False,
+    ),
+    "iou_absent": (
+        "IoU",
+        {"num_classes": 6, "target_class_ids": [0, 5], "sparse_y_pred": False, "ignore_class": 2},
+        pixels,
+        False,
+    ),
+    "binary_iou": ("BinaryIoU", {}, mask, False),
+    "binary_iou_object": ("BinaryIoU", {"target_class_ids": [1], "threshold": 0.3}, mask, False),
+    "one_hot_iou": ("OneHotIoU", {"num_classes": 4, "target_class_ids": [0, 2]}, one_hot, False),
+    "one_hot_mean_iou": ("OneHotMeanIoU", {"num_classes": 4}, one_hot, False),
+    "precision_at_recall": ("PrecisionAtRecall", {"recall": 0.7}, binary, False),
+    "precision_at_recall_class": (
+        "PrecisionAtRecall",
+        {"recall": 0.5, "num_thresholds": 11, "class_id": 2},
+        labels,
+        True,
+    ),
+    "recall_at_precision": ("RecallAtPrecision", {"precision": 0.6}, labels, True),
+    "recall_at_precision_never": ("RecallAtPrecision", {"precision": 1.0}, logits, False),
+    "sensitivity_at_specificity": (
+        "SensitivityAtSpecificity",
+        {"specificity": 0.5, "num_thresholds": 21},
+        binary,
+        True,
+    ),
+    "specificity_at_sensitivity": ("SpecificityAtSensitivity", {"sensitivity": 0.8}, labels, False),
 }
 
 

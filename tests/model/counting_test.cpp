@@ -86,7 +86,7 @@ TEST_CASE("metrics that count are Keras's") {
     const double expected = to_doubles(read_npz(npz, "result"))[0];
     CHECK(result(metric_of(text.str()), npz) == doctest::Approx(expected).epsilon(2e-6));
   }
-  CHECK(cases >= 25);
+  CHECK(cases >= 37);
 }
 
 TEST_CASE("metrics that count refuse what gives no number") {
@@ -101,5 +101,9 @@ TEST_CASE("metrics that count refuse what gives no number") {
         "[3, 4]");
   CHECK_THROWS_WITH(metric_of("AUC: {curve: RoC}"),
                     "c.yaml:1:14: metric AUC: curve 'RoC' is unknown; nearest: 'ROC'");
+  CHECK_THROWS_WITH(metric_of("IoU: {num_classes: 3, target_class_ids: [0, 3]}"),
+                    "c.yaml:1:41: metric IoU: target_class_ids names class 3; there are 0 to 2");
+  CHECK_THROWS_WITH(metric_of("PrecisionAtRecall: {recall: 1.5}"),
+                    "c.yaml:1:29: metric PrecisionAtRecall: recall is 1.5, not between 0 and 1");
   CHECK_THROWS_WITH(metric_of("MeanIoU"), "c.yaml:1:1: metric MeanIoU needs the key 'num_classes'");
 }

@@ -239,6 +239,11 @@ TEST_CASE("Precision counts predictions, Recall labels") {
   CHECK(metric("Precision: {thresholds: 0.25}", data) == Score{4, 6});
   CHECK(metric("Recall: {thresholds: 0.25}", data) == Score{4, 4});
   CHECK(metric("Precision: {thresholds: 1.0}", data) == Score{0, 0});
+  CHECK(metric("Precision: {class_id: 0}", data, weights) == Score{2, 6});
+  CHECK(metric("Recall: {class_id: 1}", data) == Score{1, 2});
+  CHECK_THROWS_WITH(metric("Recall: {class_id: 2}", data),
+                    "c.yaml:1:1: metric Recall: class_id is 2, and the last dimension of the "
+                    "predictions is 2");
   CHECK(metric("precision", {ints({2}, {1, 0}), floats({2, 1}, {.9F, .8F})}) == Score{1, 2});
   const Data padded = {floats({2, 2, 1}, {1, 1, 0, 1}), floats({2, 2, 1}, {.9F, .9F, .9F, .1F})};
   CHECK(metric("precision", padded, {}, floats({2, 2}, {1, 0, 1, 1})) == Score{1, 2});

@@ -1,14 +1,14 @@
 // The area under a curve through num_thresholds points, each from what of the predictions is above
 // a threshold i / (num_thresholds - 1): of a ROC curve recall over the share of negatives that are
 // taken for positives, of a PR curve precision over recall (interpolated as by Davis and Goadrich
-// 2006). Counted are predictions between two thresholds, true ones and others.
+// 2006).
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "model/arguments.h"
 #include "model/metrics/metric.h"
-#include "model/sample_weights.h"
+#include "model/metrics/threshold_counts.h"
 #include "ops/ops.h"
 
 namespace meshwork::metrics {
@@ -25,56 +25,11 @@ struct Arguments {
   bool from_logits = false;
 };
 
-/// Of [labels, thresholds, 2] or, of all labels together, [1, thresholds, 2]: weights of true and
-/// of other labels by the place of the prediction: those above threshold i are from place i on.
 ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
-  GraphBuilder& b = c.b;
-  auto [y, p] =
+  Matched matched =
       args.multi_label ? match_rows(c, "multi_label is for predictions [labels]") : match_shapes(c);
-  const Shape shape = b.shape(p);
-  if (args.from_logits) p = b.add(ops::kSigmoid, {p});
-  p = ops::clip(b, p, 0, 1);
-  // max(ceil(p (n - 1)) - 1, 0)
-  const auto steps = static_cast<double>(args.thresholds - 1);
-  const ValueId below = b.add(ops::kFloor, {ops::scale(b, p, -steps)});
-  const ValueId zero = ops::constant(b, 0.0);
-  ValueId place = b.add(ops::kMaximum, {ops::shift(b, ops::scale(b, below, -1), -1), zero});
-  if (args.multi_label) {
-    const ValueId label =
-        b.add(ops::kIota, {}, {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", shape}});
-    place = ops::add(b, place, ops::scale(b, label, static_cast<double>(args.thresholds)));
-  }
-  const ValueId is_false = b.add(ops::kEqual, {y, zero});
-  const ValueId is_true = ops::one_minus(b, is_false);
-  const ValueId weight = weights_for(b, shape, weights, c.what);
-  const Shape flat{num_elements(shape)}, column{num_elements(shape), 1};
-  const auto weighted = [&](ValueId x) {
-    return ops::reshape(b, ops::multiply(b, x, weight), column);
-  };
-  const ValueId both = b.add(ops::kConcatenate, {weighted(is_true), weighted(is_false)},
-                             {{"axis", std::int64_t{1}}});
-  const ValueId places = ops::cast(b, ops::reshape(b, place, flat), DType::kInt32);
-  const std::int64_t rows = args.thresholds * (args.multi_label ? shape[1] : 1);
-  return b.add(ops::kEmbeddingGradient, {both, places}, {{"rows", rows}});
-}
-
-/// 0 where nothing is divided by.
-double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
-
-/// Of what is above each threshold.
-struct Point {
-  double true_positives = 0, false_positives = 0;
-};
-
-std::vector<Point> points_of(std::span<const double> counts) {
-  std::vector<Point> points(counts.size() / 2);
-  Point sum;
-  for (std::size_t i = points.size(); i-- > 0;) {
-    sum.true_positives += counts[2 * i];
-    sum.false_positives += counts[2 * i + 1];
-    points[i] = sum;
-  }
-  return points;
+  if (args.from_logits) matched.predictions = c.b.add(ops::kSigmoid, {matched.predictions});
+  return count_by_threshold(c, matched, weights, args.thresholds, args.multi_label);
 }
 
 /// Between two points the counts are taken for linear.

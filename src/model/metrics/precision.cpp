@@ -2,6 +2,7 @@
 // Recall: of the labels that are no zero, the share whose prediction is above the threshold.
 #include "model/arguments.h"
 #include "model/metrics/metric.h"
+#include "model/metrics/one_class.h"
 #include "ops/ops.h"
 
 namespace meshwork::metrics {
@@ -12,10 +13,11 @@ enum class Counted { kPredictions, kLabels };
 
 template <Counted kCounted>
 CompareFunction read(config::Reader& args) {
-  refuse_arguments(args, {"top_k", "class_id"});
+  refuse_arguments(args, {"top_k"});
   const double threshold = read_threshold(args);
-  return [threshold](const Comparison& c) {
-    const auto [y, p] = match_shapes(c);
+  const auto class_id = read_class_id(args);
+  return [=](const Comparison& c) {
+    const auto [y, p] = match_class(c, class_id);
     const ValueId is_zero = c.b.add(ops::kEqual, {y, ops::constant(c.b, 0.0)});
     const ValueId is_true = ops::shift(c.b, ops::scale(c.b, is_zero, -1), 1);
     const ValueId says_yes = c.b.add(ops::kGreater, {p, ops::constant(c.b, threshold)});
