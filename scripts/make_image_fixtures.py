@@ -3,7 +3,8 @@
 
 cases.yaml lists
 
-    augment   an operation as Meshwork's files write it, whose factors leave nothing to chance
+    augment   an operation as Meshwork's files write it
+    draws     what it draws; without them its factors leave nothing to chance
     resize    arguments of keras.ops.image.resize
     image     array that it was given
     result    array that came out
@@ -38,6 +39,21 @@ FILLS = [
     {"fill_mode": "wrap"},
     {"fill_mode": "reflect", "interpolation": "nearest"},
     {"fill_mode": "constant", "interpolation": "nearest"},
+]
+# Operation, its arguments, draws, and what Keras makes of these.
+COLORS = [
+    ("RandomBrightness", {"factor": [-0.4, 0.2], "value_range": [0, 1]}, [0.9], {"rgb_delta": 0.14}),
+    ("RandomBrightness", {"factor": 0.5, "value_range": [0, 2]}, [0.2], {"rgb_delta": -0.6}),
+    ("RandomContrast", {"factor": [0.5, 0.8], "value_range": [0, 1]}, [0.75], {"contrast_factor": 1.475}),
+    ("RandomContrast", {"factor": [0.3, 0.3], "value_range": [0.2, 0.8]}, [0.1], {"contrast_factor": 0.76}),
+    ("RandomGrayscale", {"factor": 0.4}, [0.3], True),
+    ("RandomGrayscale", {"factor": 0.4}, [0.4], False),
+    ("RandomHue", {"factor": 0.6, "value_range": [0, 1]}, [0.2, 0.5], {"factor": [0.15]}),
+    ("RandomHue", {"factor": [0.8, 1.0], "value_range": [-0.5, 2]}, [0.7, 0.5], {"factor": [-0.45]}),
+    ("RandomSaturation", {"factor": [0.2, 0.4], "value_range": [0, 1]}, [0.5], {"factor": [0.3 / 0.7]}),
+    ("RandomSaturation", {"factor": 0.9, "value_range": [0, 1]}, [0.75], {"factor": [0.675 / 0.325]}),
+    ("RandomShear", {"x_factor": 0.4, "y_factor": [0.1, 0.3]}, [0.1, 0.75, 0.5], {"shear_factor": [[0.2, 0.2]]}),
+    ("RandomShear", {"x_factor": [0.2, 0.6], "fill_mode": "constant"}, [0.9, 0.5, 0.5], {"shear_factor": [[-0.4, 0.0]]}),
 ]
 RESIZES = [
     {"size": [3, 4]},
@@ -85,6 +101,12 @@ def main():
     for arguments in RESIZES:
         image = arrays["bytes"].astype("float32")
         add({"resize": arguments, "image": "bytes"}, keras.ops.image.resize(image, **arguments))
+    for name, arguments, draws, transformation in COLORS:
+        layer = getattr(keras.layers, name)(**arguments)
+        if isinstance(transformation, dict):
+            transformation = {key: np.float32(value) for key, value in transformation.items()}
+        result = layer.transform_images(arrays["small"][None], transformation, training=True)[0]
+        add({"augment": {name: arguments}, "draws": draws, "image": "small"}, result)
 
     with open(os.path.join(folder, "cases.yaml"), "w") as file:
         file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")

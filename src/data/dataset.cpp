@@ -48,11 +48,21 @@ Normalization make_normalization(const FieldSpec& spec, const Shape& shape) {
 }
 
 void check_augment(const FieldSpec& spec, const Shape& shape) {
-  if (spec.augment.empty() || shape.size() == 2 || shape.size() == 3) return;
-  config::fail_at(spec.at,
-                  "field '{}': augment is for images [height, width] or [height, width, channels], "
-                  "but samples have shape {}",
-                  spec.name, to_string(shape));
+  if (spec.augment.empty()) return;
+  if (shape.size() != 2 && shape.size() != 3) {
+    config::fail_at(spec.at,
+                    "field '{}': augment is for images [height, width] or [height, width, "
+                    "channels], but samples have shape {}",
+                    spec.name, to_string(shape));
+  }
+  const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
+  for (const ImageOp& op : spec.augment) {
+    if (op.channels == 0 || op.channels == channels) continue;
+    config::fail_at(spec.at,
+                    "field '{}': {} is for images of {} channels, but samples have shape {}; leave "
+                    "it out",
+                    spec.name, op.name, op.channels, to_string(shape));
+  }
 }
 
 /// Of windows of tokens that stay numbers.

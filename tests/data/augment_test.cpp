@@ -46,7 +46,7 @@ const std::string kFixtures = "tests/fixtures/images/cases";
 
 }  // namespace
 
-TEST_CASE("rotation, translation and zoom are those of Keras, for every way to fill") {
+TEST_CASE("rotation, translation, zoom and shear, fills and colours are those of Keras") {
   const config::Value cases = config::load_yaml(kFixtures + ".yaml");
   int compared = 0;
   for (const config::Value& known : cases.list) {
@@ -60,14 +60,22 @@ TEST_CASE("rotation, translation and zoom are those of Keras, for every way to f
     const Shape& shape = image.type.shape;
     HostTensor result = host_tensor(image.type);
     const auto ops = data::read_augment(augment->value);
-    for (const float draw : {0.F, 0.3F, 0.99F}) {  // factors of no width: all draws are one
-      ops.at(0).apply({shape[0], shape[1], shape[2]}, {draw, 1 - draw, 0, 0},
-                      image.as<float>().data(), result.as<float>().data());
+    // Without draws factors have no width: all draws are one.
+    std::vector<data::Draws> all{{0, 1}, {0.3F, 0.7F}, {0.99F, 0.01F}};
+    if (const config::Value::Entry* draws = known.find("draws")) {
+      all.resize(1);
+      std::ranges::transform(draws->value.list, all[0].begin(), [](const config::Value& draw) {
+        return static_cast<float>(draw.as_real("draws"));
+      });
+    }
+    for (const data::Draws& draws : all) {
+      ops.at(0).apply({shape[0], shape[1], shape[2]}, draws, image.as<float>().data(),
+                      result.as<float>().data());
       CHECK(difference(result, array("result"), 2e-6) == "");
     }
     ++compared;
   }
-  CHECK(compared == 36);
+  CHECK(compared == 48);
 }
 
 TEST_CASE("images are resized as Keras resizes them") {
@@ -131,6 +139,35 @@ TEST_CASE("a crop keeps the size and shifts by at most the padding") {
   for (const auto& entry : counts) CHECK((entry.second > 60 && entry.second < 140));
 }
 
+TEST_CASE("one contrast factor goes both ways") {
+  const std::string contrast = "RandomContrast: {factor: 0.5, value_range: [0, 8]}";
+  CHECK(apply(contrast, {1, 2, 1}, {2, 6}, {0.F}) == std::vector<float>{3, 5});
+  CHECK(apply(contrast, {1, 2, 1}, {2, 6}, {0.75F}) == std::vector<float>{1.5F, 6.5F});
+}
+
+TEST_CASE("a rectangle is erased, as often as it should be") {
+  const ImageShape shape{4, 4, 1};
+  const std::vector<float> image = counting(16);
+  const std::string half = "RandomErasing: {scale: [0.25, 0.25], fill_value: 0}";
+  CHECK(apply(half, shape, image, {0.F, 0.F, 0.F, 0.F}) ==
+        std::vector<float>{0, 0, 3, 4, 0, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  CHECK(apply(half, shape, image, {0.F, 0.F, 0.99F, 0.5F}) ==
+        std::vector<float>{1, 2, 3, 4, 5, 6, 0, 0, 9, 10, 0, 0, 13, 14, 15, 16});
+  CHECK(apply("RandomErasing: {factor: [0.2, 0.6], fill_value: 0}", shape, image, {0.4F}) == image);
+  CHECK(apply("RandomErasing: {factor: [1, 1], scale: [1, 1], fill_value: 7}", shape, image,
+              {0.99F, 0.5F, 0.99F, 0.99F}) == std::vector<float>(16, 7.F));
+  int erased = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    data::Draws draws;
+    for (std::size_t k = 0; k < draws.size(); ++k) draws[k] = uniform_at(7, i, k);
+    erased += apply("RandomErasing: {factor: [0.2, 0.4], scale: [0.5, 1], fill_value: 0}", shape,
+                    image, draws) == image
+                  ? 0
+                  : 1;
+  }
+  CHECK((erased > 250 && erased < 350));
+}
+
 TEST_CASE("a quarter turn is counter-clockwise, a translation goes down and right") {
   const ImageShape shape{2, 2, 1};
   const std::vector<float> image{1, 2, 3, 4};
@@ -170,6 +207,15 @@ TEST_CASE("mistakes in augment are found with their place") {
   CHECK(contains(bad("RandomZoom: {height_factor: [-1, 0]}"),
                  "height_factor must be more than -1 and at most 1, not -1"));
   CHECK(contains(bad("RandomFlip: {seed: -1}"), "seed"));
+  CHECK(
+      contains(bad("RandomBrightness: {factor: 0.2}"),
+               "d.yaml:1:19: augment: RandomBrightness needs the key 'value_range', the least and "
+               "the greatest value of a pixel after scale, mean and std: [0, 1], or"));
+  CHECK(contains(bad("RandomHue: {factor: 0.2, value_range: 255}"),
+                 "RandomHue: value_range must be a list [least, greatest]"));
+  CHECK(contains(bad("RandomHue: {factor: 0.2, value_range: [1, 1]}"), "value_range is 1 alone"));
+  CHECK(contains(bad("RandomSaturation: {factor: -0.2}"), "factor must be at least 0"));
+  CHECK(contains(bad("RandomErasing"), "augment: RandomErasing needs the key 'fill_value'"));
   CHECK(contains(bad("[[RandomFlip]]"), "augment must be the name of a class"));
   CHECK(ops_of("[]").empty());
 }

@@ -10,7 +10,7 @@ ImageOp read_op(const config::Value& value) {
   const config::ClassSpec spec = config::read_class(value, "augment");
   const ImageOpDef& def = config::look_up(image_ops(), spec, "augmentation");
   config::Reader args(spec.args, fmt::format("augment: {}", def.names[0]));
-  ImageOp op{.name = std::string(def.names[0]), .seed = {}, .apply = {}};
+  ImageOp op{.name = std::string(def.names[0]), .seed = {}, .channels = def.channels, .apply = {}};
   if (const config::Value* seed = args.find("seed")) op.seed = seed->as_unsigned("seed");
   op.apply = def.parse(args);
   args.finish();

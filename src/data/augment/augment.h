@@ -33,19 +33,28 @@ using ImageFunction =
 struct ImageOp {
   std::string name;                   ///< "RandomFlip"
   std::optional<std::uint64_t> seed;  ///< instead of the run's
+  std::int64_t channels = 0;          ///< that an image must have; 0: any
   ImageFunction apply;
 };
 
 /// A class of operations, by Keras's name and with Keras's arguments.
 struct ImageOpDef {
   std::vector<std::string_view> names;  ///< "RandomFlip"
+  std::int64_t channels = 0;            ///< that an image must have; 0: any
   /// Reads the arguments; `seed` is read by the caller.
   ImageFunction (*parse)(config::Reader& args);
 };
 
+extern const ImageOpDef kRandomBrightness;
+extern const ImageOpDef kRandomContrast;
 extern const ImageOpDef kRandomCrop;
+extern const ImageOpDef kRandomErasing;
 extern const ImageOpDef kRandomFlip;
+extern const ImageOpDef kRandomGrayscale;
+extern const ImageOpDef kRandomHue;
 extern const ImageOpDef kRandomRotation;
+extern const ImageOpDef kRandomSaturation;
+extern const ImageOpDef kRandomShear;
 extern const ImageOpDef kRandomTranslation;
 extern const ImageOpDef kRandomZoom;
 

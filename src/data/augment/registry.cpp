@@ -4,11 +4,9 @@ namespace meshwork::data {
 
 const std::vector<const ImageOpDef*>& image_ops() {
   static const std::vector<const ImageOpDef*> ops{
-      &kRandomCrop,         //
-      &kRandomFlip,         //
-      &kRandomRotation,     //
-      &kRandomTranslation,  //
-      &kRandomZoom,         //
+      &kRandomBrightness, &kRandomContrast,  &kRandomCrop,        &kRandomErasing,
+      &kRandomFlip,       &kRandomGrayscale, &kRandomHue,         &kRandomRotation,
+      &kRandomSaturation, &kRandomShear,     &kRandomTranslation, &kRandomZoom,
   };
   return ops;
 }

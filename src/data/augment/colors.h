@@ -1,0 +1,30 @@
+#pragma once
+
+#include "config/value.h"
+#include "data/augment/sampling.h"
+
+namespace meshwork::data {
+
+/// The least and the greatest value of a pixel.
+struct ValueRange {
+  float least = 0;
+  float most = 0;
+  float span() const { return most - least; }
+};
+
+/// Keras's argument value_range, of pixels as training sees them: after scale, mean and std. It
+/// must be there, for these decide on it, and Keras's 0 to 255 is seldom it.
+ValueRange read_value_range(config::Reader& args);
+
+/// Keras's factors of 0 to 1 that are no offsets: f stands for [0, f].
+Range read_share(config::Reader& args);
+
+struct Hsv {
+  float hue = 0, saturation = 0, value = 0;
+};
+
+/// As keras.ops.image.rgb_to_hsv and hsv_to_rgb, of red, green and blue from 0 on.
+Hsv to_hsv(const float* rgb);
+void to_rgb(const Hsv& hsv, float* rgb);
+
+}  // namespace meshwork::data

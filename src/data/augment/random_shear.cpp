@@ -1,0 +1,29 @@
+// Shears an image about its corner at (0, 0): the new pixel (x, y) is the old one at (x + x_factor
+// y, y_factor x + y). One sign is drawn for both factors.
+#include "data/augment/affine.h"
+
+namespace meshwork::data {
+namespace {
+
+Range read_shear(config::Reader& args, const char* key) {
+  const config::Value* const given = args.find(key);
+  return given == nullptr ? Range{} : read_factor(*given, key, -1);
+}
+
+ImageFunction parse(config::Reader& args) {
+  const Range x_factor = read_shear(args, "x_factor"), y_factor = read_shear(args, "y_factor");
+  Sampling sampling;
+  read_fill(args, FillMode::kReflect, sampling);
+  sampling.interpolation = read_interpolation(args);
+  return [=](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
+    const double sign = draws[0] > 0.5F ? -1 : 1;
+    const Affine map{.a1 = sign * x_factor.at(draws[1]), .b0 = sign * y_factor.at(draws[2])};
+    transform(shape, map, sampling, from, to);
+  };
+}
+
+}  // namespace
+
+const ImageOpDef kRandomShear{.names = {"RandomShear", "random_shear"}, .parse = parse};
+
+}  // namespace meshwork::data
