@@ -233,6 +233,20 @@ std::string to_yaml(const Value& value) {
   return std::string(out.c_str()) + "\n";
 }
 
+std::string to_line(const Value& value) {
+  YAML::Emitter out;
+  out.SetSeqFormat(YAML::Flow);
+  out.SetMapFormat(YAML::Flow);
+  emit(value, out);
+  std::string line = out.c_str();
+  // The emitter breaks long lines, which means a space.
+  for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos;) {
+    const std::size_t end = std::min(line.find_first_not_of(" \n", at), line.size());
+    line.replace(at, end - at, " ");
+  }
+  return line;
+}
+
 Value parse_yaml(const std::string& text, const std::string& file) {
   return parse(text, {file, 0, 0}, false);
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "config/config.h"
+#include "model/model.h"
 
 namespace meshwork {
 
@@ -19,5 +19,14 @@ struct LayerPrint {
 /// which precision all is computed, has no part in it. What a layer is made of may change from one
 /// version of Meshwork to the next.
 std::map<std::string, LayerPrint> layer_prints(const config::Config& config);
+
+/// The same of what they compute, and which of their variables change, when they are trained:
+/// dropout, regularizers, and what is frozen, have a part in it.
+std::map<std::string, LayerPrint> training_prints(const config::Config& config);
+
+/// What `compile`, which must be there, and class weights make of labels and predictions: a text
+/// that two configurations over data of one signature share if their losses are the same. What
+/// regularizers add, and metrics, have no part in it.
+std::string loss_print(const config::Config& config, const Signature& signature);
 
 }  // namespace meshwork

@@ -20,6 +20,7 @@
 #include "train/evaluate.h"
 #include "train/position.h"
 #include "train/run_record.h"
+#include "train/same_training.h"
 #include "train/trainer.h"
 #include "train/watchdog.h"
 
@@ -42,13 +43,16 @@ void prepare_fit(Job& job) {
 namespace {
 
 /// Weights of which training goes on must have been trained on numbers that stand for the same;
-/// other weights (--from) are for other classes and columns, too, but not for other tokens.
-void check_meaning_of_data(const Job& job, const RunDirectory& directory,
-                           const FitOptions& options) {
+/// other weights (--from) are for other classes and columns, too, but not for other tokens. A run
+/// that goes on is the same model, too: the result is what to tell of it.
+std::vector<std::string> check_what_goes_on(const Job& job, const RunDirectory& directory,
+                                            const FitOptions& options) {
   const std::string& newest = directory.newest_checkpoint();
   const std::string& weights = newest.empty() ? options.from : newest;
   if (!weights.empty()) check_same_vocabulary(job, weights);
-  if (!newest.empty()) check_same_names(job.train, newest);
+  if (newest.empty()) return {};
+  check_same_names(job.train, newest);
+  return check_same_training(Checkpoint(newest), job);
 }
 
 /// Reads weights, but for those that the file need not have, and says which these are.
@@ -141,9 +145,10 @@ void save_weights(const Session& session, const RunDirectory& directory) {
 
 /// One run in its directory. `record` is that of the first device, else null.
 FitResult train(Session& session, const RunDirectory& directory, const FitOptions& options,
-                RunRecord* record, std::ostream& out) {
+                const std::vector<std::string>& notes, RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
   Start start = begin(session, directory, options, checkpoint);
+  start.notes = notes;
   if (record != nullptr) {
     start.on_begin = [&] {
       record->begin();
@@ -202,16 +207,18 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
     if (world.hosts->rank() == 0) check_not_overwritten(job.config.file, directory.path());
   });
   std::optional<RunRecord> record;
+  std::vector<std::string> notes;
   try {
     Session session = watched_session(job, world, directory.path());
     const Watchdog watchdog(session, directory.path());
     collectively(session.hosts(), [&] {
       if (!session.is_first()) return;
-      check_meaning_of_data(job, directory, options);
+      notes = check_what_goes_on(job, directory, options);
       record.emplace(job, directory, options.command);
     });
-    FitResult result = session.with_place_of_failure(
-        [&] { return train(session, directory, options, record ? &*record : nullptr, out); });
+    FitResult result = session.with_place_of_failure([&] {
+      return train(session, directory, options, notes, record ? &*record : nullptr, out);
+    });
     if (record && options.on_record) options.on_record(record->line());
     return result;
   } catch (const Error& error) {

@@ -135,6 +135,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
   if (config_.checkpoint.wanted) {
     checkpointer_.emplace(session.hosts(), config_, directory, copies_checkpoints(), training_.say);
   }
+  for (const std::string& note : start.notes) training_.say(note);
   if (resumed_ != nullptr) restore(*resumed_);
   open_files(directory, start);
 }

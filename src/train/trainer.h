@@ -46,6 +46,7 @@ struct Start {
   /// Called by the first device when nothing can refuse the run any more, before its first step:
   /// from then on the run directory is its own.
   std::function<void()> on_begin = [] {};
+  std::vector<std::string> notes = {};  ///< of the first device: what to tell of before that
 };
 
 /// Keras's fit: epochs of training, each with validation and callbacks. All devices make the same

@@ -135,3 +135,105 @@ TEST_CASE("the best checkpoint is found anew where another number is to tell") {
   CHECK(outcome.out.find("note: checkpoint: best begins anew with loss; the run that is resumed "
                          "went by mae\n") != std::string::npos);
 }
+
+namespace {
+
+/// A classifier with whatever only training sees.
+constexpr const char* kClassifier = R"(
+mesh: {data: 1, model: 1}
+dataset:
+  format: synthetic
+  splits: {train: {x: {normal: [20, 3]}, y: {integers: [20], below: 5}}}
+model:
+  input: [3]
+  layers:
+    - Dense: {name: d1, units: 7, activation: relu, kernel_regularizer: {L2: {l2: 0.01}}}
+    - Dropout: {name: drop, rate: 0.2}
+    - Dense: {name: d2, units: 5}
+compile:
+  optimizer: {Adam: {learning_rate: 0.01, beta_1: 0.9}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {batch_size: 8, epochs: 2}
+)";
+
+/// The text with one part of it in the place of another.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a run goes on as the same model with the same loss, or not at all") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  REQUIRE(fit_on(kClassifier, "1x1", run).error == "");
+  const std::string newest = checkpoints_in(run).back();
+  const auto complaint = [&](const std::string& from, const std::string& to) {
+    const std::string text = changed(kClassifier, from, to);
+    const std::string error = resume(text, "2x1", run).error;
+    CHECK(error.starts_with(newest + ": "));
+    CHECK(error.find(" a run goes on as the same model with the same loss: leave it as it was, or "
+                     "begin a new run with --new --from " +
+                     newest) != std::string::npos);
+    // The weights are still good for a run of another model.
+    const Outcome other = fit_on(text, "1x1", directory.file("other"), 0,
+                                 {.from = newest, .rerun = Rerun::kOverwrite});
+    CHECK(other.error == "");
+    return error.substr(newest.size() + 2, error.find("; ") - newest.size() - 2);
+  };
+  CHECK(complaint("activation: relu", "activation: tanh") ==
+        "layer 'd1' is 'Dense: {units: 7, activation: tanh, kernel_regularizer: {L2: {l2: 0.01}}}' "
+        "here, 'Dense: {units: 7, activation: relu, kernel_regularizer: {L2: {l2: 0.01}}}' in the "
+        "run that is resumed");
+  CHECK(complaint("from_logits: true", "from_logits: false") ==
+        "loss is 'SparseCategoricalCrossentropy: {from_logits: false}' here, "
+        "'SparseCategoricalCrossentropy: {from_logits: true}' in the run that is resumed");
+  CHECK(complaint("epochs: 2", "epochs: 2, class_weight: {0: 2}") ==
+        "class_weight is '0: 2' here, 'none' in the run that is resumed");
+  CHECK(complaint("  metrics:", "  loss_weights: 2\n  metrics:") ==
+        "loss_weights is '2' here, '1' in the run that is resumed");
+  CHECK(complaint("units: 5}", "units: 5}\n    - Softmax: {name: s}") ==
+        "layer 's' is 'Softmax' here, 'none' in the run that is resumed");
+  CHECK(checkpoints_in(run).back() == newest);
+}
+
+TEST_CASE("what only training sees may change, and is told of") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), again = directory.file("again");
+  REQUIRE(fit_on(kClassifier, "1x1", run).error == "");
+  const auto told = [&](const std::string& from, const std::string& to) {
+    fs::remove_all(again);
+    fs::copy(run, again, fs::copy_options::recursive);
+    const Outcome outcome =
+        resume(changed(changed(kClassifier, "epochs: 2", "epochs: 3"), from, to), "1x1", again);
+    CHECK(outcome.error == "");
+    const std::size_t at = outcome.out.find("note: ");
+    if (at == std::string::npos) return std::string();
+    CHECK(outcome.out.find("; to keep that run as it is, begin a new one with --new --from " +
+                           again) != std::string::npos);
+    return outcome.out.substr(at, outcome.out.find("; to keep") - at);
+  };
+  CHECK(told("rate: 0.2", "rate: 0.5") ==
+        "note: layer 'drop' is 'Dropout: {rate: 0.5}' from here on; it was 'Dropout: {rate: 0.2}' "
+        "in the run that is resumed");
+  CHECK(told("units: 5}", "units: 5, trainable: false}") ==
+        "note: layer 'd2' is 'Dense: {units: 5}, trainable: false' from here on; it was "
+        "'Dense: {units: 5}' in the run that is resumed");
+  CHECK(told("l2: 0.01", "l2: 0.02").starts_with("note: layer 'd1' is 'Dense: {units: 7, "));
+  CHECK(told("  input:", "  freeze: [d1]\n  input:") ==
+        "note: freeze is '[d1]' from here on; it was '[]' in the run that is resumed");
+  CHECK(told("beta_1: 0.9", "beta_1: 0.8") ==
+        "note: optimizer is 'Adam: {beta_1: 0.8}' from here on; it was 'Adam: {beta_1: 0.9}' in "
+        "the run that is resumed");
+  CHECK(told("mesh:", "precision: mixed_bfloat16\nmesh:") ==
+        "note: precision is 'mixed_bfloat16' from here on; it was 'float32' in the run that is "
+        "resumed");
+  // Other words for the same, and what a run may change without a word.
+  CHECK(told("{SparseCategoricalCrossentropy: {from_logits: true}}",
+             "{sparse_categorical_crossentropy: {from_logits: true, name: l}}") == "");
+  CHECK(told("units: 5}", "units: 5, activation: linear, use_bias: true}") == "");
+  CHECK(told("units: 5}", "units: 5, kernel_initializer: zeros}") == "");
+  CHECK(told("[accuracy]", "[]") == "");
+}

@@ -1,0 +1,165 @@
+#include "train/same_training.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/quote.h"
+#include "config/yaml.h"
+#include "model/layer_prints.h"
+
+namespace meshwork {
+namespace {
+
+using Prints = std::map<std::string, LayerPrint>;
+
+/// Something of the configuration that is otherwise than in the run that is resumed.
+struct Difference {
+  std::string key;
+  std::string here, there;
+};
+
+std::string text_of(const config::ClassSpec& spec) {
+  const bool is_plain = spec.args.is_null() || (spec.args.is_map() && spec.args.map.empty());
+  return is_plain ? spec.name : fmt::format("{}: {}", spec.name, config::to_line(spec.args));
+}
+
+/// The layers of which prints and texts differ. Where one of them is left out, those behind it have
+/// other prints, too: such are told of only where there is nothing else.
+std::vector<Difference> differences(const Prints& here, const Prints& there) {
+  std::vector<Difference> stated, others;
+  const auto shown = [](const Prints& prints, const std::string& path) -> std::string {
+    const auto print = prints.find(path);
+    if (print == prints.end()) return "none";
+    return print->second.text.empty() ? "another" : excerpt(print->second.text);
+  };
+  const auto add = [&](const std::string& path) {
+    const std::string key = fmt::format("layer '{}'", path);
+    const Difference difference{key, shown(here, path), shown(there, path)};
+    (difference.here == difference.there ? others : stated).push_back(difference);
+  };
+  for (const auto& [path, print] : there) {
+    const auto other = here.find(path);
+    if (other == here.end() || other->second.hash != print.hash) add(path);
+  }
+  for (const auto& [path, print] : here) {
+    if (!there.contains(path)) add(path);
+  }
+  return stated.empty() ? others : stated;
+}
+
+/// The parts of a loss as the file has them.
+std::vector<std::pair<std::string, std::string>> loss_texts(const config::Config& config) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const config::ObjectiveSpec& objective : config.compile->objectives) {
+    const bool several = config.compile->objectives.size() > 1;
+    const std::string of = several ? fmt::format(" of output '{}'", objective.output) : "";
+    texts.emplace_back("loss" + of, objective.loss ? text_of(*objective.loss) : "none");
+    texts.emplace_back("loss_weights" + of, fmt::format("{:.9g}", objective.weight));
+    texts.emplace_back("labels" + of, objective.label.empty() ? "none" : objective.label);
+  }
+  std::vector<std::string> weights;
+  if (config.fit.class_weight) {
+    for (const auto& [number, weight] : config.fit.class_weight->by_class) {
+      weights.push_back(fmt::format("{}: {:.9g}", number, weight));
+    }
+  }
+  texts.emplace_back("class_weight", weights.empty() ? "none" : join(weights, ", "));
+  return texts;
+}
+
+std::optional<Difference> difference_of_loss(const config::Config& here,
+                                             const config::Config& there,
+                                             const Signature& signature) {
+  if (loss_print(here, signature) == loss_print(there, signature)) return std::nullopt;
+  const auto mine = loss_texts(here), theirs = loss_texts(there);
+  for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
+    if (mine[i] != theirs[i]) return Difference{mine[i].first, mine[i].second, theirs[i].second};
+  }
+  return Difference{"loss", text_of(here.compile->loss), text_of(there.compile->loss)};
+}
+
+/// The optimizer but for a learning rate that is a number, of which a resumed run tells itself.
+std::string text_of_optimizer(config::ClassSpec optimizer) {
+  const config::Value::Entry* rate =
+      optimizer.args.is_map() ? optimizer.args.find("learning_rate") : nullptr;
+  if (rate != nullptr && rate->value.is_scalar()) optimizer.args.take("learning_rate");
+  return text_of(optimizer);
+}
+
+/// What only training sees, and may change.
+std::vector<Difference> differences_of_training(const config::Config& here,
+                                                const config::Config& there) {
+  std::vector<Difference> all;
+  const auto add = [&](const char* key, const std::string& mine, const std::string& theirs) {
+    if (mine != theirs) all.push_back({key, mine, theirs});
+  };
+  const auto frozen = [](const config::Config& config) {
+    std::vector<std::string> patterns;
+    for (const config::PathRule& rule : config.model.freeze) patterns.push_back(rule.pattern);
+    return fmt::format("[{}]", join(patterns, ", "));
+  };
+  add("freeze", frozen(here), frozen(there));
+  // A rule of `freeze` tells of the layers that it changes, which themselves are as they were.
+  const bool is_told = !all.empty();
+  for (const Difference& layer : differences(training_prints(here), training_prints(there))) {
+    if (layer.here != layer.there || !is_told) all.push_back(layer);
+  }
+  add("optimizer", text_of_optimizer(here.compile->optimizer),
+      text_of_optimizer(there.compile->optimizer));
+  add("precision", to_string(here.precision), to_string(there.precision));
+  return all;
+}
+
+[[noreturn]] void refuse(const Difference& difference, const std::string& checkpoint) {
+  const bool is_stated = difference.here != difference.there;
+  fail(
+      "{}: {}; a run goes on as the same model with the same loss: leave it as it was, or begin a "
+      "new run with --new --from {}",
+      checkpoint,
+      is_stated ? fmt::format("{} is '{}' here, '{}' in the run that is resumed", difference.key,
+                              difference.here, difference.there)
+                : fmt::format("{} computes something else here than in the run that is resumed",
+                              difference.key),
+      checkpoint);
+}
+
+std::string describe(const Difference& difference, const std::string& checkpoint) {
+  const bool is_stated = difference.here != difference.there;
+  return fmt::format("note: {}; to keep that run as it is, begin a new one with --new --from {}",
+                     is_stated
+                         ? fmt::format("{} is '{}' from here on; it was '{}' in the run that is "
+                                       "resumed",
+                                       difference.key, difference.here, difference.there)
+                         : fmt::format("{} is trained otherwise from here on than in the run that "
+                                       "is resumed",
+                                       difference.key),
+                     checkpoint);
+}
+
+}  // namespace
+
+std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const Job& job) {
+  const std::string& directory = checkpoint.directory();
+  const config::Config& here = job.config;
+  const Signature signature = signature_of(job.train);
+  std::vector<Difference> layers, training;
+  std::optional<Difference> loss;
+  try {
+    const config::Config there =
+        config::parse_config(checkpoint.index().config, directory + " (its configuration)", {});
+    layers = differences(layer_prints(here), layer_prints(there));
+    if (layers.empty() && there.compile) loss = difference_of_loss(here, there, signature);
+    if (layers.empty() && there.compile) training = differences_of_training(here, there);
+  } catch (const Error& error) {
+    return {fmt::format("note: what {} says of its model cannot be read, and is not compared: {}",
+                        directory, error.what())};
+  }
+  if (!layers.empty()) refuse(layers.front(), directory);
+  if (loss) refuse(*loss, directory);
+  std::vector<std::string> notes;
+  for (const Difference& difference : training) notes.push_back(describe(difference, directory));
+  return notes;
+}
+
+}  // namespace meshwork
