@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/local_work.h"
+#include "base/unfinished_file.h"
 
 namespace meshwork {
 namespace {
@@ -271,17 +272,13 @@ std::string_view file_of_partial(std::string_view name) {
 void write_in_one_step(const std::string& file,
                        const std::function<void(const std::string& partial)>& write) {
   const std::string target = file_to_replace(file);
-  const std::string partial = partial_name(target);
-  try {
-    write(partial);
-    File written = File::open_to_write(partial);
-    written.sync();
-    written.close();
-    rename_file(partial, target);
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
-  }
+  UnfinishedFile partial(partial_name(target));
+  write(partial.path());
+  File written = File::open_to_write(partial.path());
+  written.sync();
+  written.close();
+  rename_file(partial.path(), target);
+  partial.keep();
 }
 
 void replace_file(const std::string& path, std::string_view text) {
@@ -290,6 +287,33 @@ void replace_file(const std::string& path, std::string_view text) {
     file.append(text);
     file.close();
   });
+}
+
+namespace {
+
+/// Whether the text could be written over a file that is at least as long.
+bool overwrite(const std::string& path, std::string_view text) {
+  try {
+    File file = File::open_to_write(path);
+    if (file.size() < text.size()) return false;
+    file.write_at(text.data(), text.size(), 0);
+    file.resize(text.size());
+    file.sync();
+    file.close();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void replace_or_overwrite(const std::string& path, std::string_view text) {
+  try {
+    replace_file(path, text);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kFile || !overwrite(path, text)) throw;
+  }
 }
 
 }  // namespace meshwork

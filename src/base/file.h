@@ -91,12 +91,16 @@ std::string partial_name(const std::string& file);
 std::string_view file_of_partial(std::string_view name);
 
 /// Writes a file under a partial name and gives it its own when it is on the disk: a reader of
-/// `file` meets the old one or the new, never a part. What an exception leaves is removed. Errors
-/// of file_to_replace.
+/// `file` meets the old one or the new, never a part. What an exception or a signal leaves is
+/// removed. Errors of file_to_replace.
 void write_in_one_step(const std::string& file,
                        const std::function<void(const std::string& partial)>& write);
 
 /// Writes a file of that text in one step.
 void replace_file(const std::string& path, std::string_view text);
+
+/// The same; where the disk takes no other file, the text is written over the file that is there,
+/// if that is as long: readers may then meet a part of it.
+void replace_or_overwrite(const std::string& path, std::string_view text);
 
 }  // namespace meshwork

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/terminal.h"
 #include "base/ticker.h"
+#include "base/unfinished_file.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
 #include "comm/mpi_host_group.h"
@@ -71,7 +72,7 @@ void MpiSession::leave_alone_after(double seconds) const {
       "rank {} is done, but waits for {:.0f} s (stall_timeout) for another one, which is "
       "stopped or gone; the job ends here",
       rank_, seconds));
-  std::_Exit(static_cast<int>(ExitCode::kCommunication));
+  end_at_once(ExitCode::kCommunication);
 }
 
 World MpiSession::world() {

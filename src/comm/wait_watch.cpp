@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/terminal.h"
+#include "base/unfinished_file.h"
 
 namespace meshwork {
 namespace {
@@ -55,7 +55,7 @@ void WaitWatch::look(double now) {
       "rank, which is stopped or gone; the job ends here; where it only takes longer, set a longer "
       "stall_timeout",
       rank_, host_name(), waited, kPatiences));
-  std::_Exit(static_cast<int>(ExitCode::kCommunication));
+  end_at_once(ExitCode::kCommunication);
 }
 
 }  // namespace meshwork

@@ -1,6 +1,5 @@
 #include "data/npy_writer.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/check.h"
@@ -21,20 +20,17 @@ NpyWriter::NpyWriter(NpyWriter&& other) noexcept
       dtype_(other.dtype_),
       shape_(std::move(other.shape_)),
       header_(std::move(other.header_)),
-      file_(std::exchange(other.file_, std::nullopt)),
-      remove_(std::exchange(other.remove_, false)) {}
+      unfinished_(std::exchange(other.unfinished_, std::nullopt)),
+      file_(std::exchange(other.file_, std::nullopt)) {}
 
-NpyWriter::~NpyWriter() {
-  file_.reset();
-  if (remove_) std::remove(partial_.c_str());
-}
+NpyWriter::~NpyWriter() = default;
 
 NpyWriter NpyWriter::create(const std::string& path, DType dtype, const Shape& shape) {
   const std::string target = file_to_replace(path);
   NpyWriter writer(partial_name(target), dtype, shape);
   writer.path_ = target;
+  writer.unfinished_.emplace(writer.partial_);
   writer.file_.emplace(File::create(writer.partial_));
-  writer.remove_ = true;
   writer.file_->resize(writer.header_.size() +
                        static_cast<std::uint64_t>(num_elements(shape)) * size_of(dtype));
   writer.file_->write_at(writer.header_.data(), writer.header_.size(), 0);
@@ -66,9 +62,10 @@ void NpyWriter::close() {
 }
 
 void NpyWriter::publish() {
-  MW_CHECK(!file_ && remove_);
+  MW_CHECK(!file_ && unfinished_);
   rename_file(partial_, path_);
-  remove_ = false;
+  unfinished_->keep();
+  unfinished_.reset();
 }
 
 }  // namespace meshwork::data

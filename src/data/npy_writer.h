@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/shape.h"
+#include "base/unfinished_file.h"
 
 namespace meshwork::data {
 
@@ -20,7 +21,7 @@ namespace meshwork::data {
 ///     barrier();
 ///     if (first) writer.publish();
 ///
-/// Until publish() the file has a name of its own, partial(), and the creator removes it if it
+/// Until publish() the file has a name of its own, partial(), and goes where the creator
 /// never publishes: a reader of `path` meets a whole file or none. Errors have ExitCode::kFile.
 class NpyWriter {
  public:
@@ -53,8 +54,8 @@ class NpyWriter {
   DType dtype_;
   Shape shape_;
   std::string header_;
-  std::optional<File> file_;  ///< until close()
-  bool remove_ = false;       ///< the creator has not published
+  std::optional<UnfinishedFile> unfinished_;  ///< of the creator, until publish()
+  std::optional<File> file_;                  ///< until close()
 };
 
 }  // namespace meshwork::data

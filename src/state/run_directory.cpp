@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWayOut = "; set run_directory to a place that can be written";
+constexpr const char* kLock = "/.lock";
 constexpr std::string_view kMark = ".shared";
 constexpr const char* kNotRemoved = "; set run_directory, or take the next free name with --new";
 
@@ -38,7 +39,7 @@ std::string holder() { return fmt::format("process {} on {}\n", getpid(), host_n
 
 File lock(const std::string& path) {
   try {
-    File file = File::open_to_append(path + "/.lock");
+    File file = File::open_to_append(path + kLock);
     if (file.lock()) {
       file.resize(0);
       file.append(holder());
@@ -47,7 +48,7 @@ File lock(const std::string& path) {
   } catch (const Error& error) {
     throw Error(error.code(), error.what() + std::string(kWayOut));
   }
-  std::string who = read_text_file(path + "/.lock");
+  std::string who = read_text_file(path + kLock);
   if (!who.empty()) who.pop_back();
   fail(ExitCode::kFile,
        "{}: another run, {}, writes to it; wait for it, set run_directory, or take the next free "
@@ -144,6 +145,12 @@ std::string run_directory_of(const std::string& weights) {
   fs::path parent = fs::path(weights).lexically_normal().parent_path();
   if (parent.filename() == "checkpoints") parent = parent.parent_path();
   return parent.empty() ? "." : parent.string();
+}
+
+bool is_in_use(const std::string& run_directory) {
+  const std::string file = run_directory + kLock;
+  std::error_code code;
+  return fs::exists(file, code) && !File::open_to_write(file).lock();
 }
 
 bool is_of_run(std::string_view name) {

@@ -53,6 +53,9 @@ constexpr const char* kFinalWeights = "final.safetensors";
 /// "DIR/final.safetensors" and "DIR/checkpoints/step-6".
 std::string run_directory_of(const std::string& weights);
 
+/// Whether a process holds the directory of a run.
+bool is_in_use(const std::string& run_directory);
+
 /// Whether a run itself writes what has this name in its directory.
 bool is_of_run(std::string_view name);
 

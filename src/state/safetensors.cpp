@@ -1,11 +1,11 @@
 #include "state/safetensors.h"
 
-#include <unistd.h>
-
 #include <bit>
+#include <optional>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/unfinished_file.h"
 #include "comm/collectively.h"
 #include "state/stored_tensors.h"
 
@@ -85,24 +85,23 @@ void write_safetensors(const std::string& file, const std::vector<GlobalTensor>&
 
   const bool first = hosts.rank() == 0;
   std::string target, partial;
+  std::optional<UnfinishedFile> unfinished;  // of the first
   collectively(hosts, [&] {
     if (!first) return;
     target = file_to_replace(file);
     partial = partial_name(target);
+    unfinished.emplace(partial);
   });
   broadcast_text(hosts, partial, 0);
-  try {
-    collectively(hosts, [&] {
-      if (first) begin_file(partial, plan);
-    });
-    collectively(hosts, [&] { write_parts(partial, plan, tensors, parts); });
-    collectively(hosts, [&] {
-      if (first) rename_file(partial, target);
-    });
-  } catch (...) {
-    if (first) ::unlink(partial.c_str());
-    throw;
-  }
+  collectively(hosts, [&] {
+    if (first) begin_file(partial, plan);
+  });
+  collectively(hosts, [&] { write_parts(partial, plan, tensors, parts); });
+  collectively(hosts, [&] {
+    if (!first) return;
+    rename_file(partial, target);
+    unfinished->keep();
+  });
 }
 
 SafetensorsFile::SafetensorsFile(const std::string& file)

@@ -1,6 +1,7 @@
 #include "train/run_record.h"
 
 #include <fmt/chrono.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -8,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/json_dump.h"
 #include "base/terminal.h"
 #include "job/tuned_products.h"
@@ -19,6 +21,9 @@ namespace meshwork {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t kRoom = 8192;
+constexpr const char* kRunning = "running";
 
 /// UTC, as ISO 8601 writes it.
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
@@ -69,9 +74,10 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
       json_(std::make_unique<OrderedJson>()) {
   const bool by_mpirun = launch_from_environment().by_mpirun;
   OrderedJson& json = *json_;
-  json["status"] = "running";
+  json["status"] = kRunning;
   json["command"] = command;
   json["started"] = now();
+  json["process"] = {{"id", getpid()}, {"host", host_name()}};
   const std::string& resumed = directory.newest_checkpoint();
   json["resumed_from"] = resumed.empty() ? OrderedJson() : OrderedJson(resumed);
   json["versions"] = versions();
@@ -88,7 +94,10 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
 RunRecord::~RunRecord() = default;
 
 void RunRecord::begin() {
-  replace_file(path_, json_dump(*json_, 2) + "\n");
+  std::string text = json_dump(*json_, 2) + "\n";
+  // Room for what the end adds, which finds a full disk.
+  text.append(text.size() + kRoom, '\n');
+  replace_file(path_, text);
   is_begun_ = true;
 }
 
@@ -140,7 +149,7 @@ void RunRecord::end(const char* status, ExitCode code) {
   json["seconds"] = steady_seconds() - started_;
   if (!is_begun_) return;
   try {
-    replace_file(path_, json_dump(json, 2) + "\n");
+    replace_or_overwrite(path_, json_dump(json, 2) + "\n");
   } catch (const Error& error) {
     say(fmt::format("warning: {}", error.what()));
   }
@@ -152,11 +161,22 @@ void fail_record_in(const std::string& run_directory, ExitCode code, const std::
   const std::string path = file_in(run_directory);
   try {
     OrderedJson json = OrderedJson::parse(read_text_file(path), nullptr, false);
-    if (!json.is_object() || json.value("status", "") != "running") return;
+    if (!json.is_object() || json.value("status", "") != kRunning) return;
     json["message"] = message;
     add_end(json, "failed", code);
-    replace_file(path, json_dump(json, 2) + "\n");
+    replace_or_overwrite(path, json_dump(json, 2) + "\n");
   } catch (const Error&) {
+  }
+}
+
+bool was_killed(const std::string& run_directory) {
+  try {
+    if (is_in_use(run_directory)) return false;
+    const OrderedJson json =
+        OrderedJson::parse(read_text_file(file_in(run_directory)), nullptr, false);
+    return json.is_object() && json.value("status", "") == kRunning;
+  } catch (const Error&) {
+    return false;
   }
 }
 

@@ -14,7 +14,7 @@ namespace meshwork {
 /// run.json: what a run was, how fast it trained and how it ended. The file is there from the
 /// moment that nothing can refuse the run, with the status "running", and says "completed",
 /// "stopped" or "failed" at its end; one that still says "running" belongs to a run that goes on,
-/// or that was killed.
+/// or that was killed: was_killed().
 class RunRecord {
  public:
   /// `command` is what started the run.
@@ -51,5 +51,8 @@ class RunRecord {
 /// Has the record of a run that goes on say that it has failed, where the job ends at once and the
 /// device that keeps the record cannot. Where there is none, or it cannot be written, nothing is.
 void fail_record_in(const std::string& run_directory, ExitCode code, const std::string& message);
+
+/// Whether the record of a run says that it goes on, though no process has its directory.
+bool was_killed(const std::string& run_directory);
 
 }  // namespace meshwork

@@ -13,6 +13,7 @@
 #include "base/join.h"
 #include "base/local_work.h"
 #include "base/terminal.h"
+#include "base/unfinished_file.h"
 #include "comm/collectively.h"
 #include "train/run_record.h"
 
@@ -38,7 +39,7 @@ constexpr double kShortestWord = 5;
 
 constexpr const char* kGetsOn = "gets on";
 
-[[noreturn]] void end_job() { std::_Exit(static_cast<int>(ExitCode::kCommunication)); }
+[[noreturn]] void end_job() { end_at_once(ExitCode::kCommunication); }
 
 /// For one job alone, which others run beside.
 std::string directory_for(const std::string& run_directory) {

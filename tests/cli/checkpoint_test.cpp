@@ -31,6 +31,27 @@ TEST_CASE("checkpoint list and show say how far a run was, and what it holds") {
       output(folder, "checkpoint show a/checkpoints/step-3").starts_with("a/checkpoints/step-3:"));
 }
 
+TEST_CASE("checkpoint list tells of a run that was killed") {
+  const JobFolder folder;
+  train(folder);
+  const std::string record = folder.read("run/run.json");
+  CHECK(record.find("\"process\": {") != std::string::npos);
+  output(folder, "checkpoint list run");
+  const std::string status = "\"status\": \"completed\"";
+  REQUIRE(record.find(status) != std::string::npos);
+  folder.write("run/run.json", std::string(record).replace(record.find(status), status.size(),
+                                                           "\"status\": \"running\""));
+  CHECK(
+      folder.run("checkpoint list run").err ==
+      "meshwork: note: run/run.json says 'running', but no process has the run: it was killed, or "
+      "could not write its end\n");
+  // A run that goes on holds this lock.
+  const Finished held = run_command("cd '" + folder.path.string() + "' && flock run/.lock '" +
+                                    program_path().string() + "' checkpoint list run");
+  CHECK(held.exit_code == 0);
+  CHECK(held.err == "");
+}
+
 TEST_CASE("checkpoint verify finds a flipped bit") {
   const Runs folder;
   CHECK(output(folder, "checkpoint verify a") ==

@@ -54,6 +54,47 @@ TEST_CASE("a log on a full disk costs a warning, once") {
   CHECK(full.out.find(warning, found + 1) == std::string::npos);
 }
 
+TEST_CASE("a signal that ends predict leaves no part of its file") {
+  const JobFolder folder;
+  train(folder);
+  for (const char* signal : {"TERM", "INT", "HUP"}) {
+    CAPTURE(signal);
+    // A shell starts what is in the background with SIGINT ignored, nohup with SIGHUP.
+    const Finished ended = shell(
+        folder,
+        "env --default-signal=INT,HUP,TERM \"$MESHWORK\" predict c.yaml --from run --verbose 0 "
+        "dataset.splits.test.x.normal=[4000000,3] dataset.splits.test.y.integers=[4000000] "
+        "--output out.npy & P=$!\n"
+        "for i in $(seq 600); do ls out.npy.*.partial && break; sleep 0.1; done\n"
+        "kill -" +
+            std::string(signal) + " $P; wait $P");
+    CHECK(ended.exit_code > 128);
+    CHECK(ended.out.starts_with("out.npy."));
+    CHECK(shell(folder, "ls out.npy*").out == "");
+  }
+}
+
+TEST_CASE("run.json says how a run ended on a disk that was full by then") {
+  const JobFolder folder;
+  const std::string in_a_small_disk =
+      "unshare -rm bash -c 'mkdir -p disk && mount -t tmpfs -o size=200k none disk";
+  if (shell(folder, in_a_small_disk + "'").exit_code != 0) {
+    MESSAGE("skipped: nobody may mount a file system here");
+    return;
+  }
+  const Finished ended =
+      shell(folder,
+            in_a_small_disk +
+                "\n\"$MESHWORK\" fit c.yaml --verbose 0 fit.epochs=1000000 checkpoint=false "
+                "run_directory=disk/run & P=$!\n"
+                "for i in $(seq 600); do [ -s disk/run/metrics.csv ] && break; sleep 0.1; done\n"
+                "cat /dev/zero >disk/zeros 2>none; kill -TERM $P; wait $P; cat disk/run/run.json'");
+  CHECK(ended.out.find("\"status\": \"failed\"") != std::string::npos);
+  CHECK(ended.out.find("\"message\": \"stopped by SIGTERM; checkpoints are switched off") !=
+        std::string::npos);
+  CHECK(ended.out.ends_with("}\n"));
+}
+
 TEST_CASE("a result that cannot be printed is an error") {
   const JobFolder folder;
   const Finished full = shell(folder, "meshwork paths c.yaml > /dev/full");

@@ -9,8 +9,10 @@
 #include "base/byte_size.h"
 #include "base/join.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "train/position.h"
+#include "train/run_record.h"
 
 namespace meshwork::cli {
 namespace {
@@ -53,7 +55,14 @@ std::string describe(const Position& position) {
 }
 
 ExitCode list(const Arguments& arguments) {
-  for (const std::string& path : checkpoints_of(arguments.words[1])) {
+  const std::string& run = arguments.words[1];
+  if (was_killed(run)) {
+    say(
+        fmt::format("note: {}/run.json says 'running', but no process has the run: it was killed, "
+                    "or could not write its end",
+                    run));
+  }
+  for (const std::string& path : checkpoints_of(run)) {
     const Checkpoint checkpoint(path);
     const auto bytes = static_cast<double>(total_bytes(checkpoint.index()));
     fmt::print("{}: {}; {}\n", path, describe(position_of(checkpoint)), show_bytes(bytes));

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/unfinished_file.h"
 #include "base/version.h"
 #include "state/formats/hdf5.h"
 #include "state/formats/open_zip.h"
@@ -18,27 +19,15 @@ namespace {
 constexpr const char* kWeights = "model.weights.h5";
 constexpr std::string_view kSuffix = ".keras";
 
-/// A file that goes away with the object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  /// A new one, in the folder for such files.
-  TemporaryFile() {
-    std::error_code code;
-    path_ = (std::filesystem::temp_directory_path(code) / "meshwork.XXXXXX").string();
-    const int fd = ::mkstemp(path_.data());
-    if (fd < 0) fail(ExitCode::kFile, "{}: cannot create; set TMPDIR", path_);
-    ::close(fd);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+/// A new file in the folder for such.
+UnfinishedFile temporary_file() {
+  std::error_code code;
+  std::string path = (std::filesystem::temp_directory_path(code) / "meshwork.XXXXXX").string();
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0) fail(ExitCode::kFile, "{}: cannot create; set TMPDIR", path);
+  ::close(fd);
+  return UnfinishedFile(path);
+}
 
 void unpack(const data::ZipArchive& archive, std::size_t entry, const std::string& to) {
   constexpr std::size_t kBytes = std::size_t{1} << 20U;
@@ -61,7 +50,7 @@ std::unique_ptr<TensorFile> open(const std::string& file) {
     fail(ExitCode::kFile, "{}: has no {}; save it again: model.save('name.keras')", file, kWeights);
   }
   archive.size(*entry);
-  const TemporaryFile unpacked;
+  const UnfinishedFile unpacked = temporary_file();
   unpack(archive, *entry, unpacked.path());
   return open_hdf5(unpacked.path(), file);
 }
@@ -71,7 +60,7 @@ void write(const std::string& file, const TensorsToWrite& what) {
   const std::string metadata =
       fmt::format(R"({{"keras_version": "3.0.0", "written_by": "Meshwork {}"}})", kVersion);
   write_in_one_step(file, [&](const std::string& partial) {
-    const TemporaryFile weights(partial_name(file));
+    const UnfinishedFile weights(partial_name(file));
     kHdf5.write(weights.path(), what);
     data::write_zip(partial, {{"metadata.json", text(metadata)},
                               {"config.json", text(what.model)},
