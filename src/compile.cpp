@@ -215,7 +215,8 @@ std::vector<Segment> segments_within_limit(Compilation& c) {
     c.program.target.launch_bytes = 0;
     choice = fit(ways);
   }
-  check_memory_limit(c.config, describe(c.kind, c.batch), choice.use, choice.device);
+  check_memory_limit(c.config, {describe(c.kind, c.batch), smaller_batch(c.kind)}, choice.use,
+                     choice.device);
   return std::move(choice.segments);
 }
 

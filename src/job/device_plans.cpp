@@ -73,7 +73,8 @@ void check_memory_limit(const Job& job, const DevicePlans& plans, int device) {
     MemoryUse use = memory_use(plan);
     use.collectives = plans.collective_bytes;
     use.samples = plans.sample_bytes;
-    check_memory_limit(job.config, describe(key.kind, key.batch), use, device);
+    check_memory_limit(job.config, {describe(key.kind, key.batch), smaller_batch(key.kind)}, use,
+                       device);
   }
 }
 

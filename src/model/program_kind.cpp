@@ -44,4 +44,13 @@ std::string describe(ProgramKind kind, std::int64_t batch) {
   return "holding the variables";
 }
 
+std::string smaller_batch(ProgramKind kind) {
+  if (trains(kind)) {
+    return "lower fit.batch_size (gradient_accumulation_steps of the optimizer makes up for it)";
+  }
+  if (kind == ProgramKind::kEvaluate) return "lower fit.validation_batch_size";
+  if (kind == ProgramKind::kDecode) return "generate fewer sequences at a time (--batch)";
+  return only_updates(kind) ? "" : "lower fit.batch_size";
+}
+
 }  // namespace meshwork

@@ -30,4 +30,8 @@ bool only_updates(ProgramKind kind);
 /// "a training step with a batch of 128".
 std::string describe(ProgramKind kind, std::int64_t batch);
 
+/// How a user makes the batches of a program smaller: "lower fit.batch_size"; "" for one that has
+/// none.
+std::string smaller_batch(ProgramKind kind);
+
 }  // namespace meshwork

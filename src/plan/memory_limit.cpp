@@ -2,7 +2,7 @@
 
 namespace meshwork {
 
-void check_memory_limit(const config::Config& config, const std::string& program,
+void check_memory_limit(const config::Config& config, const LimitedProgram& program,
                         const MemoryUse& use, int device) {
   if (!config.memory_limit) return;
   const std::int64_t limit = config.memory_limit->bytes;
@@ -16,10 +16,11 @@ void check_memory_limit(const config::Config& config, const std::string& program
   config::fail_at(
       config.memory_limit->at,
       "memory_limit is {} bytes, but {} takes at least {} on device {}: {} for weights, {}{} for "
-      "the state of the optimizer and {} for the step; lower fit.batch_size (gradient_accumulation_"
-      "steps of the optimizer makes up for it), take more devices, or shard variables with "
+      "the state of the optimizer and {} for the step; {}take more devices, or shard variables "
+      "with "
       "layout_map and optimizer_layout",
-      limit, program, use.bytes(), device, use.weights, others, use.optimizer, use.step);
+      limit, program.name, use.bytes(), device, use.weights, others, use.optimizer, use.step,
+      program.way_out.empty() ? "" : program.way_out + ", ");
 }
 
 }  // namespace meshwork

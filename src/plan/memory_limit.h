@@ -7,9 +7,14 @@
 
 namespace meshwork {
 
-/// Throws the configuration Error of a `program` that takes more than the file allows: "a training
-/// step with a batch of 128".
-void check_memory_limit(const config::Config& config, const std::string& program,
+/// A program as it is told of.
+struct LimitedProgram {
+  std::string name;     ///< "a training step with a batch of 128"
+  std::string way_out;  ///< "lower fit.batch_size"; "": there is none of its own
+};
+
+/// Throws the configuration Error of a program that takes more than the file allows.
+void check_memory_limit(const config::Config& config, const LimitedProgram& program,
                         const MemoryUse& use, int device);
 
 }  // namespace meshwork

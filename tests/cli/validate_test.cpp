@@ -115,3 +115,32 @@ TEST_CASE("every configuration that comes with Meshwork is all right") {
   }
   CHECK(count >= 3);
 }
+
+TEST_CASE("validate holds every program of fit to memory_limit, and names its batch") {
+  const Folder folder;
+  std::ofstream(folder.path + "/c.yaml") << R"(mesh: {data: 1}
+dataset:
+  format: synthetic
+  splits:
+    train: {x: {normal: [68, 30]}, y: {integers: [68], below: 5}}
+    test: {x: {normal: [4096, 30]}, y: {integers: [4096], below: 5}}
+model: {input: [30], layers: [Dense: {units: 64, activation: relu}, Dense: {units: 5}]}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {batch_size: 8, validation: true, validation_batch_size: 4096}
+memory_limit: 200 KiB
+)";
+  for (const char* command : {"validate", "fit"}) {
+    const Finished run = run_program(std::string(command) + " c.yaml", "cd " + folder.path + " &&");
+    CHECK(run.exit_code == 2);
+    CHECK(
+        run.err.starts_with("meshwork: c.yaml:10:15: memory_limit is 204800 bytes, but evaluation "
+                            "with a batch of 4096 takes at least "));
+    CHECK(run.err.find(" for the step; lower fit.validation_batch_size, take more devices") !=
+          std::string::npos);
+  }
+  CHECK(folder.validate("c.yaml fit.validation_batch_size=8").exit_code == 0);
+  const Finished variables =
+      folder.validate("c.yaml fit.validation_batch_size=8 memory_limit=1KiB");
+  CHECK(variables.err.find("lower fit.batch_size (gradient_accumulation_steps") !=
+        std::string::npos);
+}

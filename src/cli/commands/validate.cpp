@@ -7,6 +7,8 @@
 #include "cli/rank.h"
 #include "config/weights_map.h"
 #include "explain/variable_report.h"
+#include "job/memory_report.h"
+#include "train/fit.h"
 
 namespace meshwork::cli {
 namespace {
@@ -25,14 +27,19 @@ Needs no devices. The first mistake ends it with exit code 2 and a line such as
   'modl'; nearest: 'model')";
 
 /// Everything that can be known without devices: the file, names and arguments, the headers of the
-/// data, shapes, layouts. Throws Error at the first mistake. `missing` says which data is not
-/// there.
+/// data, shapes, layouts, and of every program that fit runs whether it keeps to memory_limit.
+/// Throws Error at the first mistake. `missing` says which data is not there.
 Job check(const ConfigArguments& arguments, std::string& missing) {
   Job job = job_for_checks(load(arguments), launched_devices(), missing);
   if (!job.config.weights_map.is_null()) {
     config::read_weights_map(job.config.weights_map, job.config.file);
   }
-  program_for_checks(job);
+  if (!can_train(job)) {
+    program_for_checks(job);
+    return job;
+  }
+  prepare_fit(job);
+  if (job.config.memory_limit) planned_memory(job);
   return job;
 }
 
