@@ -4,6 +4,7 @@
 
 #include "base/terminal.h"
 #include "cli/rank.h"
+#include "data/packed_advice.h"
 
 namespace meshwork::cli {
 
@@ -13,6 +14,10 @@ std::vector<std::string> notes_of(const Job& job) {
     for (const std::string& note : program.notes) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     }
+  }
+  const bool is_shuffled = job.config.fit.shuffle && job.splits.contains(ProgramKind::kTrain);
+  if (is_shuffled) {
+    for (const std::string& advice : data::packed_advice(job.train)) notes.push_back(advice);
   }
   return notes;
 }

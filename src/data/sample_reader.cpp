@@ -1,6 +1,9 @@
 #include "data/sample_reader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "data/check_values.h"
@@ -20,25 +23,48 @@ SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment)
 
 void SampleReader::read(const Rows& rows, std::span<const Run> runs, std::byte* out) {
   if (runs.empty()) return;
-  const bool is_whole = runs.size() == 1 && runs[0].count == elements_;
-  for (std::size_t i = 0; i < rows.samples.size(); ++i) {
-    if (arrival_ == Arrival::kRows) {
-      const auto number = static_cast<std::int32_t>(rows.samples[i]);
+  if (arrival_ == Arrival::kRows) {
+    for (const std::int64_t row : rows.samples) {
+      const auto number = static_cast<std::int32_t>(row);
       std::memcpy(out, &number, sizeof number);
       out += sizeof number;
-      continue;
     }
-    const bool takes_whole = augmenter_ || (!is_whole && field_.source->decodes_samples());
-    const std::byte* sample = takes_whole ? read_whole(rows, i) : nullptr;
-    for (const Run& run : runs) {
-      if (takes_whole) {
-        std::memcpy(out, sample + run.global * item_, static_cast<std::size_t>(run.count * item_));
-      } else {
-        field_.source->read(rows.samples[i] * elements_ + run.global, run.count, out);
-        check_values(field_, rows.samples[i], run.count, out);
-      }
-      out += run.count * item_;
+    return;
+  }
+  std::int64_t stride = 0;
+  for (const Run& run : runs) stride += run.count * item_;
+  for (const std::size_t i : places_of(rows)) {
+    read_sample(rows, i, runs, out + static_cast<std::int64_t>(i) * stride);
+  }
+}
+
+/// The places of a batch in the order in which they are read. Where samples cost the unpacking of
+/// their files, they are read file by file, to and fro: what was unpacked last is needed first.
+std::span<const std::size_t> SampleReader::places_of(const Rows& rows) {
+  places_.resize(rows.samples.size());
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
+  if (!field_.source->unpacks_files()) return places_;
+  const bool backward = std::exchange(backward_, !backward_);
+  std::sort(places_.begin(), places_.end(), [&](std::size_t a, std::size_t b) {
+    return backward ? rows.samples[a] > rows.samples[b] : rows.samples[a] < rows.samples[b];
+  });
+  return places_;
+}
+
+/// The runs of sample i of the rows.
+void SampleReader::read_sample(const Rows& rows, std::size_t i, std::span<const Run> runs,
+                               std::byte* out) {
+  const bool is_whole = runs.size() == 1 && runs[0].count == elements_;
+  const bool takes_whole = augmenter_ || (!is_whole && field_.source->decodes_samples());
+  const std::byte* sample = takes_whole ? read_whole(rows, i) : nullptr;
+  for (const Run& run : runs) {
+    if (takes_whole) {
+      std::memcpy(out, sample + run.global * item_, static_cast<std::size_t>(run.count * item_));
+    } else {
+      field_.source->read(rows.samples[i] * elements_ + run.global, run.count, out);
+      check_values(field_, rows.samples[i], run.count, out);
     }
+    out += run.count * item_;
   }
 }
 

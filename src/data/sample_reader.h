@@ -33,6 +33,8 @@ class SampleReader {
   void read(const Rows& rows, std::span<const Run> runs, std::byte* out);
 
  private:
+  std::span<const std::size_t> places_of(const Rows& rows);
+  void read_sample(const Rows& rows, std::size_t i, std::span<const Run> runs, std::byte* out);
   const std::byte* read_whole(const Rows& rows, std::size_t i);
 
   Field field_;
@@ -40,8 +42,10 @@ class SampleReader {
   std::int64_t elements_;  ///< of a sample
   std::int64_t item_;      ///< bytes of one, as the program gets it
   std::optional<Augmenter> augmenter_;
-  std::vector<std::byte> stored_;  ///< a sample
-  std::vector<float> sample_;      ///< to be augmented
+  std::vector<std::size_t> places_;  ///< of a batch
+  bool backward_ = false;            ///< the next batch is read from its last file to the first
+  std::vector<std::byte> stored_;    ///< a sample
+  std::vector<float> sample_;        ///< to be augmented
 };
 
 }  // namespace meshwork::data

@@ -6,7 +6,9 @@
 
 #include "data/check_values.h"
 #include "data/files.h"
+#include "data/formats/recent_arrays.h"
 #include "data/loader.h"
+#include "data/packed_advice.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
@@ -152,6 +154,82 @@ TEST_CASE("many devices read shards that are not kept") {
     for (std::thread& device : devices) device.join();
     CHECK(right == 4 * 8 * 15);
   }
+}
+
+TEST_CASE("a shuffled batch unpacks each shard once, and its samples are where they were") {
+  /// Ten files of ten samples of two numbers.
+  struct Packed : data::Source {
+    mutable std::vector<std::int64_t> files;  ///< as they are unpacked: the last one is kept
+    Packed() : Source({"packed", {100, 2}, DType::kInt32}) {}
+    bool decodes_samples() const override { return true; }
+    bool unpacks_files() const override { return true; }
+    void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
+      if (files.empty() || files.back() != begin / 20) files.push_back(begin / 20);
+      auto* numbers = reinterpret_cast<std::int32_t*>(out);
+      for (std::int64_t i = 0; i < count; ++i) {
+        numbers[i] = static_cast<std::int32_t>(begin + i);
+      }
+    }
+  };
+  const auto source = std::make_shared<Packed>();
+  data::Split split{"train", 0, 100, {}};
+  split.fields.push_back({.name = "x",
+                          .dtype = DType::kInt32,
+                          .shape = {2},
+                          .source = source,
+                          .conversion = {.dtype = DType::kInt32}});
+  data::SampleReader reader(split.fields[0], 1, false);
+  const std::vector<std::int64_t> samples{93, 7, 45, 91, 0, 44, 7};
+  for (const Run& run : {Run{0, 0, 2}, Run{1, 0, 1}}) {
+    std::vector<std::int32_t> out(samples.size() * static_cast<std::size_t>(run.count));
+    reader.read({samples}, std::span(&run, 1), reinterpret_cast<std::byte*>(out.data()));
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto first = static_cast<std::int32_t>(2 * samples[i] + run.global);
+      CHECK(out[i * static_cast<std::size_t>(run.count)] == first);
+    }
+  }
+  // The second batch begins where the first one ended.
+  CHECK(source->files == std::vector<std::int64_t>{0, 4, 9, 4, 0});
+}
+
+TEST_CASE("arrays used last stay unpacked, as many as fit, and two at least") {
+  const auto unpacked = [](std::int64_t most, const std::string& files) {
+    data::RecentArrays recent(most);
+    std::string order;
+    for (const char file : files) {
+      const auto bytes = recent.get(std::string(1, file), 10, [&] {
+        order += file;
+        return data::HeapBytes::of_size(10);
+      });
+      CHECK(bytes->size == 10);
+    }
+    return order;
+  };
+  CHECK(unpacked(0, "abababcabc") == "abcabc");
+  CHECK(unpacked(29, "abcacb") == "abcab");
+  CHECK(unpacked(30, "abcabcdab") == "abcdab");
+  data::RecentArrays recent(25);
+  CHECK(recent.claim(10) + recent.claim(10) + recent.claim(10) + recent.claim(10) == 25);
+}
+
+TEST_CASE("shuffled batches of shards beyond what is kept are told of, with the way out") {
+  const TempDir dir;
+  for (int i = 0; i < 3; ++i) {
+    write_shard(dir, std::to_string(i) + ".npz", 10 * i, 10 * i + 10, true);
+  }
+  const auto advice = [&](const std::string& cache, const std::string& files) {
+    const data::Dataset opened =
+        dataset(dir, "{format: npz, " + cache + "splits: {train: '" + files + "'}}");
+    return data::packed_advice(opened.split("train"));
+  };
+  const std::vector<std::string> told = advice("cache: false, ", "?.npz");
+  REQUIRE(told.size() == 2);
+  CHECK(contains(told[0],
+                 "0.npz: array 'x' and 2 more: 'x' takes 240.00 B unpacked, of which "
+                 "160.00 B are kept: each shuffled batch unpacks its files again; keep all "
+                 "with dataset.cache=true, or store them unpacked: python3 -c "));
+  CHECK(advice("", "?.npz").empty());
+  CHECK(advice("cache: false, ", "[01].npz").empty());
 }
 
 TEST_CASE("every format takes lists and patterns") {

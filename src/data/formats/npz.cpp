@@ -1,9 +1,8 @@
 // numpy.savez's .npz: a zip archive of .npy files, stored or deflated. An entry is
 // {file: mnist.npz, array: x_train}; `array` is the field's name unless given. Arrays are unpacked
-// when first needed and kept, with `cache: false` (or beyond what is kept by default) only those
+// when first needed and kept, beyond what is kept by default (or with `cache: false`) only those
 // used last; of arrays that are stored just the wanted rows are read then.
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
 #include "data/formats/npy_header.h"
+#include "data/formats/recent_arrays.h"
 #include "data/formats/zip_archive.h"
 
 namespace meshwork::data {
@@ -99,30 +99,6 @@ class KeptSource : public Source {
   mutable HeapBytes unpacked_;
 };
 
-/// The arrays unpacked last, of all files of a field. Readers of neighbouring rows meet two files
-/// at most.
-class RecentArrays {
- public:
-  std::shared_ptr<const HeapBytes> get(const ArrayInArchive& where, const ArrayHeader& header) {
-    const std::lock_guard lock(mutex_);
-    for (const Known& known : known_) {
-      if (known.bytes && known.path == where.path) return known.bytes;
-    }
-    known_[0] = std::move(known_[1]);
-    known_[1] = {};  // gone before the next one comes
-    known_[1] = {where.path, std::make_shared<const HeapBytes>(unpack(where, header))};
-    return known_[1].bytes;
-  }
-
- private:
-  struct Known {
-    std::string path;
-    std::shared_ptr<const HeapBytes> bytes;
-  };
-  std::mutex mutex_;
-  std::array<Known, 2> known_;
-};
-
 /// Unpacked when needed, and not kept.
 class PassingSource : public Source {
  public:
@@ -131,13 +107,16 @@ class PassingSource : public Source {
       : Source({where.name(), header.shape, header.element.type}),
         where_(std::move(where)),
         header_(header),
-        recent_(std::move(recent)) {}
+        recent_(std::move(recent)),
+        kept_bytes_(recent_->claim(bytes())) {}
 
   bool decodes_samples() const override { return true; }
+  bool unpacks_files() const override { return kept_bytes_ < bytes(); }
+  std::int64_t kept_bytes() const override { return kept_bytes_; }
 
  private:
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
-    const std::shared_ptr<const HeapBytes> all = recent_->get(where_, header_);
+    const auto all = recent_->get(where_.path, bytes(), [&] { return unpack(where_, header_); });
     std::copy_n(all->data.get() + header_.offset + begin * item(), count * item(), out);
     to_native(header_.element, count, out);
   }
@@ -145,6 +124,7 @@ class PassingSource : public Source {
   ArrayInArchive where_;
   ArrayHeader header_;
   std::shared_ptr<RecentArrays> recent_;
+  std::int64_t kept_bytes_;
 };
 
 /// Stored in the archive as it is: just what is asked for is read. The checksum, which is over all
@@ -206,8 +186,10 @@ Opener parse(const FieldEntry& entry) {
   FileNames files = files_of(entry, keys);
   keys.finish();
   return [files = std::move(files), array](const OpenContext& context) {
-    const auto open = [&, recent = std::make_shared<RecentArrays>()](const std::string& path,
-                                                                     const OpenContext& each) {
+    // Those that are not to be kept take no more memory than it takes to read them.
+    const std::int64_t kept = context.cache.has_value() ? 0 : kCachedByDefault;
+    const auto open = [&, recent = std::make_shared<RecentArrays>(kept)](const std::string& path,
+                                                                         const OpenContext& each) {
       return open_npz({path, array}, each, recent);
     };
     return open_files(files, open)(context);

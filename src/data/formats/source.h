@@ -79,6 +79,10 @@ class Source {
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
 
+  /// Whether a sample may cost the unpacking of the whole file that it lies in, so that many are
+  /// best read in the order of the files.
+  virtual bool unpacks_files() const { return false; }
+
   /// The source in whose memory the elements lie, of which this one may be a part.
   virtual const Source& holder() const { return *this; }
 
