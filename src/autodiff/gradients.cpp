@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/names.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -70,7 +71,8 @@ void add_gradients(Graph& graph, ValueId scale) {
     if (variable.trainable) weights.push_back(variable.value);
   }
   GraphBuilder b(graph);
-  const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights, scale);
+  const std::vector<ValueId> found =
+      gradients(b, output_value(graph, names::kLoss), weights, scale);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] != kNoValue) graph.gradients.push_back({weights[i], found[i]});
   }

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/join.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "data/find_file.h"
 
@@ -16,8 +17,9 @@ namespace {
 /// Whole numbers stay whole for the target y, of tokens and where their source says so; everything
 /// else is float32.
 DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
-  const bool is_label = (spec.name == "y" || info.vocabulary != nullptr || info.stays_whole) &&
-                        spec.one_hot == 0 && !is_floating(info.dtype);
+  const bool is_label =
+      (spec.name == names::kLabels || info.vocabulary != nullptr || info.stays_whole) &&
+      spec.one_hot == 0 && !is_floating(info.dtype);
   const bool is_raw = spec.scale == 1.0 && spec.offset == 0.0 && spec.mean.empty();
   return is_label && is_raw && spec.augment.empty() ? DType::kInt32 : DType::kFloat32;
 }

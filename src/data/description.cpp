@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
-#include "base/document_fields.h"
 #include "base/join.h"
+#include "base/names.h"
 #include "base/nearest.h"
 
 namespace meshwork::data {
@@ -15,7 +15,6 @@ using config::fail_at;
 using config::Reader;
 using config::Value;
 
-constexpr const char* kWeights = "sample_weight";
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
 constexpr std::array<std::string_view, 24> kReserved{
     "name",       "format",      "directories", "splits",        "take",
@@ -35,13 +34,19 @@ std::vector<std::string> fields_of_splits(const Value& splits) {
         fail_at(field.at, "a field cannot be called '{}': that is a key of the description",
                 field.key);
       }
+      if (names::is_given_in_steps(field.key)) {
+        fail_at(field.at,
+                "a field cannot be called '{}': every step of training is given that; "
+                "rename it",
+                field.key);
+      }
       names.push_back(field.key);
     }
     if (names.empty()) fail_at(split.value.at, "split '{}' has no fields", split.key);
     if (names.size() > most.size()) most = std::move(names);
   }
   if (!most.empty()) return most;
-  return {"x", "y"};
+  return {names::kFeatures, names::kLabels};
 }
 
 const Format& read_format(Reader& keys) {
@@ -246,18 +251,18 @@ struct Description {
 std::vector<std::string> field_names(const Description& from) {
   std::vector<std::string> names = fields_of_splits(from.splits);
   if (from.format.gives_tokens && from.whole.find("documents") != nullptr) {
-    names.insert(names.end(), {kSegmentsField, kPositionsField});
+    names.insert(names.end(), {names::kSegments, names::kPositions});
   }
   // A file of all fields has weights where the description says which they are.
   const bool has_files_of_all = std::ranges::any_of(
       from.splits.map, [](const Value::Entry& split) { return !split.value.is_map(); });
-  const bool has_weights = std::ranges::count(names, kWeights) > 0;
-  if (has_files_of_all && !has_weights && from.whole.find(kWeights) != nullptr) {
-    names.emplace_back(kWeights);
+  const bool has_weights = std::ranges::count(names, names::kSampleWeight) > 0;
+  if (has_files_of_all && !has_weights && from.whole.find(names::kSampleWeight) != nullptr) {
+    names.emplace_back(names::kSampleWeight);
   }
   // Labels that are described, though no split that is left has any.
-  const bool has_labels = std::find(names.begin(), names.end(), "y") != names.end();
-  if (!has_labels && from.whole.find("y") != nullptr) names.emplace_back("y");
+  const bool has_labels = std::find(names.begin(), names.end(), names::kLabels) != names.end();
+  if (!has_labels && from.whole.find(names::kLabels) != nullptr) names.emplace_back(names::kLabels);
   return names;
 }
 
@@ -269,8 +274,8 @@ std::vector<FieldSpec> read_fields(Description& from) {
     const Value* value = from.keys.find(name);
     from.options.emplace_back(value == nullptr ? none : *value, "field '" + name + "'");
     FieldSpec& field = fields.emplace_back(read_field(name, from.options.back()));
-    if (!is_document_field(name)) field.mask = mask;
-    if (field.mask) field.mask->is_label = name == "y";
+    if (!names::is_of_documents(name)) field.mask = mask;
+    if (field.mask) field.mask->is_label = name == names::kLabels;
   }
   return fields;
 }

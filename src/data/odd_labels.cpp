@@ -1,4 +1,5 @@
 #include "data/odd_labels.h"
+#include "base/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ Counts count_labels(const Split& split, const Field& field, std::size_t most) {
 /// How many classes a field of labels may have; 0: it is none. Labels of which nobody says so may
 /// be of a binary choice.
 std::size_t most_classes(const Field& field) {
-  const bool is_label = field.name == "y" || field.label_limit > 0;
+  const bool is_label = field.name == names::kLabels || field.label_limit > 0;
   const bool is_number =
       num_elements(field.stored_shape()) == 1 && field.source->info().vocabulary == nullptr;
   if (!is_label || !is_number) return 0;

@@ -132,6 +132,14 @@ TensorView Executable::output(std::string_view name) const {
   return view(output_value(plan_.program, name));
 }
 
+void check_inputs(const Graph& program, const std::vector<std::string>& given) {
+  for (const Node& node : program.nodes) {
+    if (node.op->leaf != Leaf::kInput) continue;
+    const std::string& name = node.attrs.text("name");
+    MW_CHECK(std::ranges::count(given, name) > 0, "nobody gives input '{}'", name);
+  }
+}
+
 Launch Executable::kernel(const Instruction& instruction, ValueId id) const {
   const Node& node = plan_.program.node(id);
   KernelArgs args = kernel_args(plan_.program, id, [this](ValueId value) { return view(value); });

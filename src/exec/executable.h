@@ -156,6 +156,9 @@ class Executable {
   mutable std::vector<Piece> recorded_;  ///< in order; other steps are enqueued one by one
 };
 
+/// A broken invariant if the program has an input that is not among those which are given.
+void check_inputs(const Graph& program, const std::vector<std::string>& given);
+
 /// Scratch bytes that `backend` wants for a kernel or a fusion group, 0 for what is no kernel; an
 /// Error if it has none for the op.
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,

@@ -6,6 +6,7 @@
 
 #include "base/byte_size.h"
 #include "base/join.h"
+#include "base/names.h"
 #include "explain/draw/pen.h"
 
 namespace meshwork {
@@ -77,7 +78,7 @@ std::string dim_name(const std::string& path, std::size_t rank, std::size_t dim)
       {"batch", "steps", "features"},
       {"batch", "height", "width", "channels"},
   }};
-  const bool output = path.ends_with("/output") || path == "prediction";
+  const bool output = path.ends_with("/output") || path == names::kPrediction;
   if (output && rank >= 1 && rank <= 4) return kOutputs[rank - 1][dim];
   if (output && dim == 0) return "batch";
   if (!output && rank == 1) return "elements";

@@ -79,8 +79,8 @@ bool is_on_gpus(const Job& job);
 /// Whether it has data, and a `compile:` section.
 bool can_train(const Job& job);
 
-/// The fields of a split as the model sees them: "y" is the label, "sample_weight" weighs the
-/// samples, all others are inputs.
+/// The fields of a split as the model sees them: labels are those of names::kLabels, weights of
+/// samples those of names::kSampleWeight, all others are inputs.
 Signature signature_of(const data::Split& split);
 /// The same with how they are stored, for programs of a kind.
 Signature signature_of(const data::Split& split, ProgramKind kind);

@@ -1,26 +1,24 @@
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "backend/cuda_libraries.h"
-#include "base/document_fields.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "data/find_file.h"
 #include "device/cuda_device.h"
 #include "job/job.h"
 #include "machine/launch.h"
 #include "machine/topology.h"
-#include "model/sample_weights.h"
+#include "model/input_fields.h"
 #include "sharding/refine_mesh.h"
 
 namespace meshwork {
 namespace {
 
-constexpr std::string_view kLabel = "y";
-
 void add_field(const Field& field, Signature& signature) {
-  if (field.name == kLabel) {
+  if (field.name == names::kLabels) {
     signature.label = field;
-  } else if (field.name == kSampleWeight) {
+  } else if (field.name == names::kSampleWeight) {
     signature.sample_weight = field;
   } else {
     signature.inputs.push_back(field);
@@ -156,32 +154,17 @@ Job make_job(config::Config given, int devices) {
 
 namespace {
 
-/// The fields of the data that inputs of the model take, by the rule of add_inputs(); all of them
-/// where that finds none.
+/// Those that inputs of the model take; all of them where one finds none.
 std::vector<std::string> input_fields(const config::Config& config,
                                       const std::vector<std::string>& fields) {
-  std::set<std::string> labels;
-  if (config.compile) {
-    for (const config::ObjectiveSpec& objective : config.compile->objectives) {
-      labels.insert(objective.label.empty() ? objective.output : objective.label);
-    }
+  const std::vector<std::string> labels = label_names(config);
+  std::vector<std::string> taken;
+  for (const config::InputSpec& input : config.model.inputs) {
+    const std::optional<std::string> field = field_for(input, config.model, fields, labels);
+    if (!field) return fields;
+    taken.push_back(*field);
   }
-  std::vector<std::string> named, data, candidates;
-  for (const std::string& field : fields) {
-    const auto& inputs = config.model.inputs;
-    if (std::any_of(inputs.begin(), inputs.end(),
-                    [&](const config::InputSpec& input) { return input.name == field; })) {
-      named.push_back(field);
-    }
-    if (field == kLabel || field == kSampleWeight) continue;
-    data.push_back(field);
-    if (is_document_field(field)) continue;
-    if (!labels.contains(field)) candidates.push_back(field);
-  }
-  if (named.size() == config.model.inputs.size()) return named;
-  if (config.model.inputs.size() == 1 && candidates.size() == 1) return candidates;
-  if (config.model.inputs.size() == 1 && data.size() == 1) return data;
-  return fields;
+  return taken;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/document_fields.h"
+#include "base/names.h"
 #include "config/value.h"
 #include "model/layer_graph.h"
 #include "model/narrow_weights.h"
@@ -22,7 +22,7 @@ struct Decoder {
 };
 
 /// Whether an input says of tokens where they stand among documents.
-bool is_of_documents(const config::InputSpec& input) { return is_document_field(input.name); }
+bool is_of_documents(const config::InputSpec& input) { return names::is_of_documents(input.name); }
 
 /// The place of the input of tokens among those of the model.
 std::size_t tokens_index(const config::ModelSpec& model) {
@@ -35,7 +35,7 @@ std::size_t tokens_index(const config::ModelSpec& model) {
   config::fail_at(model.inputs.front().at,
                   "to generate, a model takes one input of numbers of tokens, such as {{shape: "
                   "[64], dtype: int32}}, and perhaps {} and {}; this one takes {}",
-                  kSegmentsField, kPositionsField,
+                  names::kSegments, names::kPositions,
                   wanted == 1 ? to_string(input->shape) : fmt::format("{} others", wanted));
 }
 
@@ -56,9 +56,9 @@ ValueId places_from(GraphBuilder& b, ValueId start, std::int64_t batch, std::int
 ValueId part_of(GraphBuilder& b, const config::InputSpec& input, const Decoder& decoder) {
   const Shape shape = b.shape(decoder.tokens);
   ValueId value = decoder.tokens;
-  if (input.name == kSegmentsField) {
+  if (input.name == names::kSegments) {
     value = ops::broadcast_to(b, ops::constant(b, 0.0), shape);
-  } else if (input.name == kPositionsField) {
+  } else if (input.name == names::kPositions) {
     value = decoder.decoding.places;
   }
   return ops::cast(b, value, input.dtype);
@@ -70,9 +70,9 @@ Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t ba
   Decoder decoder;
   GraphBuilder b(decoder.graph);
   Scope scope(b, config.seed, false);
-  decoder.tokens = ops::input(b, "tokens", {DType::kInt32, {batch, tokens}});
+  decoder.tokens = ops::input(b, names::kTokens, {DType::kInt32, {batch, tokens}});
   Decoding& decoding = decoder.decoding;
-  decoding.start = ops::input(b, "start", {DType::kInt32, {batch}});
+  decoding.start = ops::input(b, names::kStart, {DType::kInt32, {batch}});
   decoding.places = places_from(b, decoding.start, batch, tokens);
   decoding.tokens = tokens;
   decoding.context = input.shape[0];
@@ -94,7 +94,7 @@ Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t ba
 ValueId select_last(GraphBuilder& b, ValueId scores) {
   const Shape shape = b.shape(scores);
   const std::int64_t batch = shape[0], tokens = shape[1], numbers = shape[2];
-  const ValueId last = ops::input(b, "last", {DType::kInt32, {batch}});
+  const ValueId last = ops::input(b, names::kLast, {DType::kInt32, {batch}});
   if (tokens == 1) return ops::reshape(b, scores, {batch, numbers});
   const ValueId index = ops::broadcast_to(b, ops::reshape(b, last, {batch, 1}), {batch, numbers});
   return b.add(ops::kTakeAlongAxis, {ops::transpose(b, scores, {0, 2, 1}), index});
@@ -122,7 +122,7 @@ DecoderFacts read_facts(const config::Config& config) {
                     "only one in `outputs`",
                     config.model.outputs.size());
   }
-  const Shape shape = graph.type(output_value(graph, "prediction")).shape;
+  const Shape shape = graph.type(output_value(graph, names::kPrediction)).shape;
   const std::int64_t context = input.shape[0];
   if (shape.size() != 3 || shape[1] != context) {
     config::fail_at(config.model.outputs[0].at,
@@ -148,9 +148,9 @@ Graph build_decoder(const config::Config& config, const Signature& signature, st
   MW_CHECK(signature.inputs.size() == 1 && signature.inputs[0].shape.size() == 1);
   Decoder decoder = build(config, signature.inputs[0].shape[0], batch, facts);
   Graph& graph = decoder.graph;
-  graph.layer_outputs.push_back({"prediction", decoder.prediction});
+  graph.layer_outputs.push_back({names::kPrediction, decoder.prediction});
   GraphBuilder b(graph);
-  graph.outputs.push_back({"scores", select_last(b, decoder.prediction), true});
+  graph.outputs.push_back({names::kScores, select_last(b, decoder.prediction), true});
   std::stable_partition(graph.variables.begin(), graph.variables.end(),
                         [](const Variable& v) { return !v.is_cache; });
   keep_narrow_weights(graph);

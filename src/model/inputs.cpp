@@ -1,33 +1,25 @@
 #include <algorithm>
 
-#include "base/document_fields.h"
 #include "base/nearest.h"
 #include "model/field_value.h"
+#include "model/input_fields.h"
 #include "model/layer_graph.h"
 #include "ops/ops.h"
 
 namespace meshwork {
 namespace {
 
-bool is_among(const std::string& name, const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// The field of the data that feeds an input of the model: of its name, or the only one.
-const Field& field_for(const config::InputSpec& input, const Signature& signature,
-                       const std::vector<std::string>& labels, std::size_t model_inputs) {
-  std::vector<std::string> names;
-  std::vector<const Field*> candidates;
-  for (const Field& field : signature.inputs) {
-    if (field.name == input.name) return field;
-    names.push_back(field.name);
-    if (is_document_field(field.name)) continue;
-    if (!is_among(field.name, labels)) candidates.push_back(&field);
+/// The field of the data that feeds an input of the model.
+const Field& fed_by(const config::InputSpec& input, const config::ModelSpec& model,
+                    const Signature& signature, const std::vector<std::string>& labels) {
+  std::vector<std::string> fields;
+  for (const Field& field : signature.inputs) fields.push_back(field.name);
+  const std::optional<std::string> name = field_for(input, model, fields, labels);
+  if (!name) {
+    fail_at(input.at, "input '{}': the dataset gives no such field{}", input.name,
+            suggestion(input.name, fields));
   }
-  if (model_inputs == 1 && candidates.size() == 1) return *candidates[0];
-  if (model_inputs == 1 && signature.inputs.size() == 1) return signature.inputs[0];
-  fail_at(input.at, "input '{}': the dataset gives no such field{}", input.name,
-          suggestion(input.name, names));
+  return *std::ranges::find(signature.inputs, *name, &Field::name);
 }
 
 /// Whether the shapes differ by no more than a last dimension of one.
@@ -51,7 +43,7 @@ std::vector<ModelInput> add_inputs(GraphBuilder& b, const config::ModelSpec& mod
                                    const std::vector<std::string>& labels, std::int64_t batch) {
   std::vector<ModelInput> result;
   for (const config::InputSpec& input : model.inputs) {
-    const Field& field = field_for(input, signature, labels, model.inputs.size());
+    const Field& field = fed_by(input, model, signature, labels);
     if (!same_but_for_last_one(input.shape, field.shape)) {
       fail_at(input.at,
               "input '{}' is {}, but samples of '{}' in the dataset are {}; write input: {}",

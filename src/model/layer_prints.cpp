@@ -6,6 +6,7 @@
 #include "config/yaml.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
+#include "model/input_fields.h"
 #include "model/layer_graph.h"
 #include "model/objective.h"
 #include "ops/ops.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/names.h"
 #include "base/rng.h"
 #include "ops/ops.h"
 
@@ -11,7 +12,7 @@ namespace {
 /// Uniform in [0, high), for each token of this step.
 ValueId draw(GraphBuilder& b, const TokenMask& mask, std::string_view what, Shape shape,
              double high = 1) {
-  const ValueId step = ops::input(b, "iteration", {DType::kInt64, {}});
+  const ValueId step = ops::input(b, names::kIteration, {DType::kInt64, {}});
   const auto key = static_cast<std::int64_t>(random_key(mask.seed, what));
   return b.add(ops::kRandomUniform, {step},
                {{"key", key}, {"low", 0.0}, {"high", high}, {"shape", std::move(shape)}});

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "base/names.h"
 #include "model/decoder.h"
+#include "model/input_fields.h"
 #include "model/layer_graph.h"
 #include "model/objective.h"
 
@@ -22,8 +24,8 @@ void add_objective(GraphBuilder& b, const config::Config& config, const Signatur
 }  // namespace
 
 std::string prediction_name(const config::ModelSpec& model, std::size_t output) {
-  if (model.outputs.size() == 1) return "prediction";
-  return model.outputs[output].name + "/prediction";
+  if (model.outputs.size() == 1) return names::kPrediction;
+  return model.outputs[output].name + "/" + names::kPrediction;
 }
 
 Graph build_model(const config::Config& config, const Signature& signature, Mode mode,
@@ -37,7 +39,8 @@ Graph build_model(const config::Config& config, const Signature& signature, Mode
   const std::vector<Prediction> predictions = add_layers(
       scope, config.model, config.precision, inputs, facts == nullptr ? nullptr : &facts->notes);
   if (facts != nullptr) facts->absent = scope.absent();
-  if (predictions.size() == 1) graph.layer_outputs.push_back({"prediction", predictions[0].value});
+  if (predictions.size() == 1)
+    graph.layer_outputs.push_back({names::kPrediction, predictions[0].value});
   if (mode == Mode::kPredict) {
     for (std::size_t i = 0; i < predictions.size(); ++i) {
       graph.outputs.push_back({prediction_name(config.model, i), predictions[i].value});
@@ -80,7 +83,7 @@ double LoggedValue::of(std::span<const double> sums) const {
 }
 
 std::vector<LoggedValue> logged_values(const config::Config& config) {
-  std::vector<LoggedValue> values{{"loss", false}};
+  std::vector<LoggedValue> values{{names::kLoss, false}};
   for (const Objective& objective : read_objectives(config)) {
     if (objective.loss && !objective.loss_name.empty()) {
       values.push_back({objective.loss_name, false});

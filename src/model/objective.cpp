@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/names.h"
 #include "base/nearest.h"
 #include "model/field_value.h"
 #include "model/sample_weights.h"
@@ -69,8 +70,8 @@ const Field* find_field(const Signature& signature, const std::string& name) {
 void add_loss_mean(GraphBuilder& b, const std::string& name, ValueId loss, std::int64_t batch) {
   const PathScope path(b, name);
   const auto samples = static_cast<double>(batch);
-  b.graph().outputs.push_back({name + "/total", ops::scale(b, loss, samples)});
-  b.graph().outputs.push_back({name + "/count", ops::constant(b, samples)});
+  b.graph().outputs.push_back({name + names::kTotal, ops::scale(b, loss, samples)});
+  b.graph().outputs.push_back({name + names::kCount, ops::constant(b, samples)});
 }
 
 /// The op whose probabilities the predictions are; nullptr if they may be anything.
@@ -146,16 +147,6 @@ std::vector<std::optional<Field>> label_fields(const std::vector<Objective>& obj
   return result;
 }
 
-std::vector<std::string> label_names(const config::Config& config) {
-  std::vector<std::string> names;
-  for (const config::OutputSpec& output : config.model.outputs) names.push_back(output.name);
-  if (!config.compile) return names;
-  for (const config::ObjectiveSpec& objective : config.compile->objectives) {
-    if (!objective.label.empty()) names.push_back(objective.label);
-  }
-  return names;
-}
-
 std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
                                                const Signature& signature,
                                                const std::vector<Prediction>& predictions) {
@@ -190,17 +181,17 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
     if (!objective.loss) continue;
     note_twice_applied(b, *objective.loss, predictions[i].value, notes);
     losses[i] = add_loss(b, *objective.loss, labels[i], predictions[i], weights[i],
-                         objective.loss_name.empty() ? "loss" : objective.loss_name);
-    const PathScope path(b, "loss");
+                         objective.loss_name.empty() ? names::kLoss : objective.loss_name);
+    const PathScope path(b, names::kLoss);
     const ValueId weighted =
         objective.weight == 1 ? losses[i] : ops::scale(b, losses[i], objective.weight);
     sum = sum == kNoValue ? weighted : ops::add(b, sum, weighted);
   }
   for (const ValueId penalty : penalties) {
-    const PathScope path(b, "loss");
+    const PathScope path(b, names::kLoss);
     sum = ops::add(b, sum, penalty);
   }
-  b.graph().outputs.push_back({"loss", sum});
+  b.graph().outputs.push_back({names::kLoss, sum});
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     const Objective& objective = objectives[i];
     const bool own = losses[i] != kNoValue && !objective.loss_name.empty();

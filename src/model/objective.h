@@ -34,9 +34,6 @@ std::vector<Objective> read_objectives(const config::Config& config);
 std::vector<std::optional<Field>> label_fields(const std::vector<Objective>& objectives,
                                                const Signature& signature);
 
-/// Names that fields of labels may have, whether the data gives them or not.
-std::vector<std::string> label_names(const config::Config& config);
-
 /// As class_ranges(), of these predictions.
 std::map<std::string, ClassRange> class_ranges(GraphBuilder& b, const config::Config& config,
                                                const Signature& signature,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "model/field_value.h"
 #include "ops/ops.h"
 
@@ -90,7 +91,7 @@ ValueId add_sample_weights(GraphBuilder& b, const config::Config& config,
     if (by_class) {
       fail_at(by_class->at,
               "class_weight cannot be used with a dataset that has a field '{}'; keep one",
-              kSampleWeight);
+              names::kSampleWeight);
     }
     const ValueId field = field_value(b, *signature.sample_weight, b.shape(labels)[0]);
     return ops::cast(b, field, DType::kFloat32);

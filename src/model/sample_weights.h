@@ -7,9 +7,6 @@
 
 namespace meshwork {
 
-/// The name of the field of a dataset that weighs its samples.
-constexpr const char* kSampleWeight = "sample_weight";
-
 /// The weights of the samples of a batch, as a float32 value whose first dimension is the batch:
 /// what the field `sample_weight` of the data gives (in training and evaluation), or the weights
 /// of their classes (fit.class_weight, in training). kNoValue where there are neither; both are an

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/rng.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
@@ -172,7 +173,7 @@ std::int64_t Scope::random_key(std::optional<std::int64_t> seed) const {
       meshwork::random_key(seed ? static_cast<std::uint64_t>(*seed) : seed_, path));
 }
 
-ValueId Scope::iteration() { return ops::input(builder_, "iteration", {DType::kInt64, {}}); }
+ValueId Scope::iteration() { return ops::input(builder_, names::kIteration, {DType::kInt64, {}}); }
 
 PartScope::PartScope(Scope& scope, std::string_view name, LayerFacts layer)
     : scope_(scope),

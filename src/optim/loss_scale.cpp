@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/names.h"
 #include "ops/ops.h"
 #include "optim/rule.h"
 
@@ -122,7 +123,7 @@ void update_scale(GraphBuilder& b, const LossScaling& scaling, ValueId finite, V
   updates.push_back({counter, select(goes_on, next, whole(b, 0))});
   updates.push_back({scale, select(finite, grown, ops::scale(b, scale, 0.5))});
   updates.push_back({steps, select(finite, ops::add(b, steps, whole(b, 1)), steps)});
-  b.graph().outputs.push_back({kStepTaken, finite});
+  b.graph().outputs.push_back({names::kStepTaken, finite});
 }
 
 }  // namespace meshwork

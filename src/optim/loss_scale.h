@@ -42,11 +42,8 @@ ValueId are_finite(GraphBuilder& b, std::span<const Gradient> gradients);
 /// Lets what graph.updates has from `first` on change only where the scalar is 1.
 void update_where(GraphBuilder& b, ValueId condition, std::size_t first);
 
-/// The output of a program that says whether its step was taken: 1, or 0 where it was left out.
-inline constexpr const char* kStepTaken = "step_taken";
-
 /// Appends the updates of scale and counter, and of the steps that are counted, and the output
-/// kStepTaken.
+/// names::kStepTaken.
 void update_scale(GraphBuilder& b, const LossScaling& scaling, ValueId finite, ValueId steps);
 
 }  // namespace meshwork

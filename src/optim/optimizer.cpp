@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.h"
 #include "base/nearest.h"
 #include "ops/ops.h"
 #include "optim/common.h"
@@ -66,12 +67,13 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
 
 /// Those that the host gives.
 StepNumbers given_numbers(GraphBuilder& b) {
-  return {[&b] {
-            return ops::input(b, "learning_rate", {DType::kFloat32, {}});
-          },
-          [&b] {
-            return ops::cast(b, ops::input(b, "iteration", {DType::kInt64, {}}), DType::kFloat32);
-          }};
+  return {
+      [&b] {
+        return ops::input(b, names::kLearningRate, {DType::kFloat32, {}});
+      },
+      [&b] {
+        return ops::cast(b, ops::input(b, names::kIteration, {DType::kInt64, {}}), DType::kFloat32);
+      }};
 }
 
 /// Of an optimizer that counts its steps itself, with what `given` has beside.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
+#include "base/names.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/memory_report.h"
@@ -233,9 +234,9 @@ std::string final_line(const Logs& logs, std::uint64_t digest) {
   const auto add = [&](const std::string& name, double value) {
     line += fmt::format(" {}={:.9g}", name, without_nan_sign(value));
   };
-  if (const auto loss = logs.find("loss"); loss != logs.end()) add(loss->first, loss->second);
+  if (const auto loss = logs.find(names::kLoss); loss != logs.end()) add(loss->first, loss->second);
   for (const auto& [name, value] : logs) {
-    if (name != "loss") add(name, value);
+    if (name != names::kLoss) add(name, value);
   }
   return line + fmt::format(" digest={:016x}", digest);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/names.h"
 #include "job/same_job.h"
 #include "train/sequence.h"
 #include "train/watchdog.h"
@@ -39,11 +40,12 @@ class Part {
   Part(const Session& session, const ProgramKey& key)
       : session_(session),
         executable_(session.executable(key)),
-        inputs_{Input{"tokens", {key.batch, key.tokens}}, Input{"start", {key.batch}},
-                Input{"last", {key.batch}}},
-        scores_(executable_.output("scores")),
+        inputs_{Input{names::kTokens, {key.batch, key.tokens}}, Input{names::kStart, {key.batch}},
+                Input{names::kLast, {key.batch}}},
+        scores_(executable_.output(names::kScores)),
         host_(session.device().allocate_staging(num_bytes(scores_.type))),
         done_(session.device().make_event()) {
+    check_inputs(executable_.plan().program, {names::kTokens, names::kStart, names::kLast});
     for (Input& input : inputs_) {
       input.view = executable_.input(input.name);
       input.values.resize(static_cast<std::size_t>(num_elements(input.shape)));

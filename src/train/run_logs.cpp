@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "config/lookup.h"
 
 namespace meshwork {
@@ -79,7 +80,7 @@ void RunLogs::add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace) 
 
 void RunLogs::add_step(std::int64_t step, double loss, const Pace& pace) {
   add(steps_, {step,
-               {{"loss", loss},
+               {{names::kLoss, loss},
                 {"seconds", pace.seconds},
                 {"samples_per_second", pace.samples_per_second()}}});
 }

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "state/json_integer.h"
 #include "train/numerics.h"
@@ -55,7 +54,6 @@ Runner::Runner(const Session& session, ProgramKind kind, const data::Split& spli
 
 /// All programs of a kind, and those that accumulate gradients, put out the same numbers.
 void Runner::name_results() {
-  constexpr std::string_view kTotal = "/total", kCounts = "/counts";
   const config::Config& config = session_.job().config;
   std::map<std::string, LoggedValue> logged;
   if (config.compile) {
@@ -63,40 +61,49 @@ void Runner::name_results() {
   }
   for (const auto& [key, program] : session_.job().programs) {
     if (key.kind != kind_) continue;
-    for (const NamedValue& output : program.partitioned.graph.outputs) {
-      has_loss_ = has_loss_ || output.name == "loss";
-      tells_taken_ = tells_taken_ || output.name == kStepTaken;
-      const auto name_before = [&](std::string_view ending) {
-        return output.name.substr(0, output.name.size() - ending.size());
-      };
-      if (output.name.ends_with(kTotal)) {
-        const std::string name = name_before(kTotal);
-        means_.push_back({logged.at(name), {output.name, name + "/count"}});
-      } else if (output.name.ends_with(kCounts)) {
-        const Shape shape = program.partitioned.graph.type(output.value).shape;
-        means_.push_back({logged.at(name_before(kCounts)),
-                          {output.name},
-                          std::vector<double>(static_cast<std::size_t>(num_elements(shape)))});
-      }
-    }
+    const Graph& graph = program.partitioned.graph;
+    for (const NamedValue& output : graph.outputs) name_result(graph, output, logged);
     return;
+  }
+}
+
+void Runner::name_result(const Graph& graph, const NamedValue& output,
+                         const std::map<std::string, LoggedValue>& logged) {
+  const std::string& name = output.name;
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  const std::string metric = name.substr(0, slash), ending = name.substr(slash);
+  if (name == names::kLoss) {
+    has_loss_ = true;
+  } else if (name == names::kStepTaken) {
+    tells_taken_ = true;
+  } else if (ending == names::kTotal) {
+    means_.push_back({logged.at(metric), {name, metric + names::kCount}});
+  } else if (ending == names::kCounts) {
+    const auto counts = static_cast<std::size_t>(num_elements(graph.type(output.value).shape));
+    means_.push_back({logged.at(metric), {name}, std::vector<double>(counts)});
+  } else {
+    // Predictions are asked for by output(); a count stands beside its total.
+    MW_CHECK(kind_ == ProgramKind::kPredict || ending == names::kCount, "who reads '{}'?", name);
   }
 }
 
 BoundProgram Runner::bind(const Executable& executable) const {
   BoundProgram bound;
   bound.executable = &executable;
+  std::vector<std::string> inputs{names::kIteration, names::kLearningRate};
   std::vector<TensorView> given, results;
   const Target& target = session_.device().target();
   for (const data::Field& field : fields_) {
     const TensorView input = executable.input(field.name);
+    inputs.push_back(field.name);
     bound.fields.push_back(input);
     given.push_back(num_bytes(input.type) <= target.small_copy ? input : TensorView{});
   }
-  given.push_back(executable.input("iteration"));
-  given.push_back(executable.input("learning_rate"));
-  if (has_loss_) results.push_back(executable.output("loss"));
-  if (tells_taken_) results.push_back(executable.output(kStepTaken));
+  given.push_back(executable.input(names::kIteration));
+  given.push_back(executable.input(names::kLearningRate));
+  check_inputs(executable.plan().program, inputs);
+  if (has_loss_) results.push_back(executable.output(names::kLoss));
+  if (tells_taken_) results.push_back(executable.output(names::kStepTaken));
   for (const Mean& mean : means_) {
     for (const std::string& output : mean.outputs) add_elements(executable.output(output), results);
   }
@@ -228,7 +235,7 @@ Logs Runner::logs() {
   if (loss_mean_.sums[1] > 0) {
     add(loss_mean_);
   } else if (left_out_.without_loss > 0) {
-    logs["loss"] = loss_;
+    logs[names::kLoss] = loss_;
   }
   for (const Mean& mean : means_) add(mean);
   return logs;

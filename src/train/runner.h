@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "data/loader.h"
 #include "job/session.h"
 #include "model/model.h"
@@ -91,6 +92,8 @@ class Runner {
   void add_results(std::int64_t batch, std::span<const float> results);
   bool is_left_out(bool taken);
   void name_results();
+  void name_result(const Graph& graph, const NamedValue& output,
+                   const std::map<std::string, LoggedValue>& logged);
 
   const Session& session_;
   ProgramKind kind_;
@@ -107,7 +110,7 @@ class Runner {
   StepsLeftOut left_out_;
   std::optional<std::int64_t> bad_step_;
   double loss_ = 0;
-  Mean loss_mean_{.logged = {"loss"}};
+  Mean loss_mean_{.logged = {names::kLoss}};
   std::vector<Mean> means_;  ///< of the metrics
 };
 

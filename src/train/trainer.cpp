@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/local_work.h"
+#include "base/names.h"
 #include "comm/collectively.h"
 #include "data/fingerprint.h"
 #include "train/numerics.h"
@@ -192,7 +193,7 @@ TrainerResult Trainer::run() {
   // What stopped in the middle of an epoch still has its end before it.
   while (epoch_ < config_.fit.epochs && !(training_.stop && step_ == 0) && signal_ == 0) {
     if (!run_epoch()) break;
-    const double loss = logs_.at("loss");
+    const double loss = logs_.at(names::kLoss);
     if (!std::isfinite(loss)) {
       failure = describe_failure(loss, epoch_ - 1, runner_.bad_step().value_or(1));
       break;
@@ -285,7 +286,7 @@ void Trainer::run_step() {
   if (has_batch_callbacks_) {
     Logs logs = runner_.logs();
     const double loss = runner_.loss();
-    if (!std::isfinite(loss)) logs["loss"] = loss;  // the means may be without it
+    if (!std::isfinite(loss)) logs[names::kLoss] = loss;  // the means may be without it
     share(logs, session_.hosts());
     for (const auto& callback : callbacks_) {
       if (callback->wants_batches()) callback->end_batch(epoch_, step_ - 1, logs, training_);

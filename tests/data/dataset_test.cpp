@@ -61,6 +61,9 @@ TEST_CASE("mistakes in a description are found without files, with place and nea
                "split 'test' has a field 'yy' that others do not have"));
   CHECK(contains(bad_description("{format: idx, splits: {train: {name: a}}}"),
                  "a field cannot be called 'name'"));
+  CHECK(contains(bad_description("{format: idx, splits: {train: {iteration: a}}}"),
+                 "d.yaml:1:32: a field cannot be called 'iteration': every step of training is "
+                 "given that; rename it"));
   CHECK(contains(bad_description("{format: idx, splits: {train: {x: {file: a, arry: b}}}}"),
                  "splits.train.x has no key 'arry'"));
   CHECK(contains(bad_description("{format: idx, splits: {train: {x: []}}}"),

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "base/check.h"
+#include "base/names.h"
 #include "comm/thread.h"
 #include "support/errors.h"
 #include "support/remote/stream.h"
@@ -177,6 +179,16 @@ TEST_CASE("from its second run on a program is enqueued in pieces between its co
                    CHECK(executable.steps().size() <= 32);
                    CHECK(single - recorded == saved + marks);
                  });
+}
+
+TEST_CASE("no input of a program may be left without what it is given") {
+  const auto use = [](const Executable& executable, ProgramStreams&) {
+    const Graph& program = executable.plan().program;
+    check_inputs(program, {names::kFeatures, names::kLabels, names::kLearningRate});
+    CHECK_THROWS_WITH_AS(check_inputs(program, {names::kLabels, "X"}),
+                         doctest::Contains("nobody gives input 'x'"), CheckFailure);
+  };
+  on_two_devices([](Plan&) {}, use);
 }
 
 TEST_CASE("of a device that has failed the place in its program is told") {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "model/build.h"
+#include "model/input_fields.h"
 #include "ops/ops.h"
 
 using namespace meshwork;
@@ -90,7 +91,8 @@ TEST_CASE("data that does not fit the model") {
   CHECK(data_error({"x", DType::kUInt8, {28, 28}}, std::nullopt, Mode::kTrain) ==
         "c.yaml:9:10: loss SparseCategoricalCrossentropy needs labels, and the dataset gives none");
   CHECK(data_error({"x", DType::kUInt8, {28, 28}}, std::nullopt, Mode::kPredict).empty());
-  CHECK(build_error("model: {input: [3], layers: [Flatten]}", Mode::kTrain, {kDigit}) ==
+  CHECK(build_error("model: {input: [3], layers: [Flatten]}", Mode::kTrain,
+                    {{"x", DType::kUInt8, {3}}}) ==
         "c.yaml:1:8: nothing says what to train for; add the key 'compile' with a loss");
 }
 
@@ -113,6 +115,21 @@ model:
       build_model(config, {{{"lift", DType::kFloat32, {3}}, {"right", DType::kFloat32, {5}}}, {}},
                   Mode::kPredict, 2),
       "c.yaml:3:12: input 'left': the dataset gives no such field; nearest: 'lift'", Error);
+}
+
+TEST_CASE("an only input takes the only field that can be meant") {
+  const config::Config config = config_of("model: {input: [3], layers: [Flatten]}");
+  const config::InputSpec& input = config.model.inputs.front();
+  const std::vector<std::string> labels{"digit"};
+  const auto taken = [&](const std::vector<std::string>& fields) {
+    return field_for(input, config.model, fields, labels).value_or("none");
+  };
+  CHECK(taken({"left", input.name, "y"}) == input.name);
+  CHECK(taken({"image", "y", "sample_weight"}) == "image");
+  CHECK(taken({"digit", "image", "segments", "positions"}) == "image");
+  CHECK(taken({"digit", "y"}) == "digit");
+  CHECK(taken({"left", "right"}) == "none");
+  CHECK(taken({"y"}) == "none");
 }
 
 TEST_CASE("a layer or input that nobody takes is an error") {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
@@ -114,8 +115,8 @@ std::unique_ptr<Source> open_cifar(const std::string& path, const Variant& varia
 }
 
 Opener parse(const FieldEntry& entry, const Variant& variant) {
-  std::string part = entry.field == "x" ? "image" : "";
-  if (entry.field == "y") part = variant.labels[1].part;
+  std::string part = entry.field == names::kFeatures ? "image" : "";
+  if (entry.field == names::kLabels) part = variant.labels[1].part;
   const config::Value* given = entry.options.find("part");
   if (given != nullptr) part = given->as_string("part");
   std::vector<std::string> known{"image", std::string(variant.labels[0].part)};

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/document_fields.h"
 #include "base/error.h"
+#include "base/names.h"
 
 namespace meshwork::data {
 namespace {
@@ -158,10 +158,10 @@ OpenRows open_each(FileOpener open_file) {
 Opener parse_tokens(const FieldEntry& entry, TokenFormat (*read)(config::Reader& dataset)) {
   if (entry.kept == nullptr) entry.kept = std::make_shared<Corpus>(entry, read(entry.dataset));
   const bool is_masked = entry.dataset.find("mask_tokens") != nullptr;
-  const std::int64_t shift = entry.field == "y" && !is_masked ? 1 : 0;
+  const std::int64_t shift = entry.field == names::kLabels && !is_masked ? 1 : 0;
   std::optional<DocumentField> documents;
-  if (entry.field == kSegmentsField) documents = DocumentField::kSegments;
-  if (entry.field == kPositionsField) documents = DocumentField::kPositions;
+  if (entry.field == names::kSegments) documents = DocumentField::kSegments;
+  if (entry.field == names::kPositions) documents = DocumentField::kPositions;
   if (shift == 1 && entry.description.find("documents") != nullptr) {
     documents = DocumentField::kLabels;
   }

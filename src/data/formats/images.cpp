@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "data/find_file.h"
 #include "data/formats/array_source.h"
@@ -200,8 +201,8 @@ std::vector<std::string> read_classes(const config::Value& value) {
 /// "image" or "label".
 std::string part_of(const std::string& field, const config::Value* given,
                     const config::Location& at) {
-  if (given == nullptr && field == "x") return "image";
-  if (given == nullptr && field == "y") return "label";
+  if (given == nullptr && field == names::kFeatures) return "image";
+  if (given == nullptr && field == names::kLabels) return "label";
   if (given == nullptr) {
     config::fail_at(at,
                     "field '{}' must say what it is of the images; write {}: {{part: image}}, "

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "config/config.h"
 #include "graph/builder.h"
 #include "model/model.h"
@@ -59,7 +60,7 @@ Loss read_loss(const config::ClassSpec& spec);
 /// The loss of the batch, a float32 scalar; `weights`: those of the samples, if they have any. A
 /// mean is over what the mask of the predictions lets count. Its nodes stand under the path `name`.
 ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, const Prediction& predictions,
-                 ValueId weights = kNoValue, std::string_view name = "loss");
+                 ValueId weights = kNoValue, std::string_view name = names::kLoss);
 
 /// Labels and predictions, both float32, of one shape and at least rank 2: where the ranks differ
 /// by a last dimension of one, it is put in or left out as in Keras. Else an Error.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.h"
 #include "base/nearest.h"
 #include "model/arguments.h"
 #include "model/metrics/metric.h"
@@ -74,7 +75,7 @@ std::vector<Metric> read_all(std::span<const config::ClassSpec> specs,
   std::vector<Metric> result;
   for (const config::ClassSpec& spec : specs) {
     Metric metric = read_metric(spec);
-    if (metric.name == "loss") {
+    if (metric.name == names::kLoss) {
       fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
     }
     const bool clashes = std::any_of(before.begin(), before.end(),
@@ -141,8 +142,8 @@ std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> spe
 namespace {
 
 void add_outputs(GraphBuilder& b, const std::string& name, const WeightedMean& mean) {
-  b.graph().outputs.push_back({name + "/total", mean.total});
-  b.graph().outputs.push_back({name + "/count", mean.count});
+  b.graph().outputs.push_back({name + names::kTotal, mean.total});
+  b.graph().outputs.push_back({name + names::kCount, mean.count});
 }
 
 }  // namespace
@@ -155,7 +156,8 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
   if (metric.counting.count) {
     const ValueId counts = metric.counting.count(comparison, weights);
     const Shape flat{num_elements(b.shape(counts))};
-    b.graph().outputs.push_back({metric.name + "/counts", ops::reshape(b, counts, flat), true});
+    b.graph().outputs.push_back(
+        {metric.name + names::kCounts, ops::reshape(b, counts, flat), true});
     return;
   }
   const Compared compared = metric.compare(comparison);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 
@@ -28,7 +29,7 @@ class EarlyStopping : public Callback {
       best_ = value;
       best_epoch_ = epoch;
       if (restores_) best_weights_ = training.copy_weights();
-      best_is_sound_ = std::isfinite(logs.at("loss"));
+      best_is_sound_ = std::isfinite(logs.at(names::kLoss));
       // What is better than all before, but not than the baseline, gives no more time.
       if (!baseline_ || monitor_.improves(*value, baseline_)) wait_ = 0;
     } else if (wait_ >= patience_ && epoch > 0) {

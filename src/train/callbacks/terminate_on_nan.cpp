@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "train/callbacks/monitor.h"
 
 namespace meshwork::callbacks {
@@ -13,7 +14,7 @@ class TerminateOnNan : public Callback {
   explicit TerminateOnNan(config::Reader& args) : raises_(args.get("raise_error", false)) {}
 
   void end_batch(std::int64_t, std::int64_t batch, const Logs& logs, Training& training) override {
-    const double loss = logs.at("loss");
+    const double loss = logs.at(names::kLoss);
     if (std::isfinite(loss)) return;
     if (raises_) {
       fail(ExitCode::kTraining,
