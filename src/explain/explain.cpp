@@ -106,7 +106,7 @@ class Explainer {
         config_(config),
         values_(named_values(trace)),
         gradients_(gradients_of(trace.agreed.graph)),
-        users_(reading_nodes(trace.agreed.graph)),
+        users_(trace.agreed.graph),
         transfer_of_(trace.agreed.graph.nodes.size(), 0) {
     result_.transfers = transfers_of(trace.agreed, mesh);
     result_.training = !trace.agreed.graph.updates.empty();
@@ -252,7 +252,7 @@ class Explainer {
   std::vector<ValueId> versions(ValueId maker) const {
     std::vector<ValueId> all{maker};
     for (std::size_t i = 0; i < all.size(); ++i) {
-      for (const ValueId user : users_[all[i]]) {
+      for (const ValueId user : users_.nodes(all[i])) {
         if (graph().node(user).op == &kReshard) all.push_back(user);
       }
     }
@@ -270,7 +270,7 @@ class Explainer {
   void add_sums(ValueId maker, std::set<ValueId>& found, ValueExplanation& value) const {
     for (const ValueId id : versions(maker)) {
       const Layout& have = trace_.agreed.layouts[id];
-      for (const ValueId user : users_[id]) {
+      for (const ValueId user : users_.nodes(id)) {
         if (graph().node(user).op == &kReshard) continue;
         for (const int axis : trace_.agreed.layouts[user].partial) {
           if (dim_of_axis(have, axis) >= 0) follow_partial(user, axis, found, value);
@@ -287,7 +287,7 @@ class Explainer {
     while (!open.empty()) {
       const ValueId id = open.back();
       open.pop_back();
-      for (const ValueId user : users_[id]) {
+      for (const ValueId user : users_.nodes(id)) {
         if (is_partial(trace_.agreed.layouts[user], axis)) {
           if (seen.insert(user).second) open.push_back(user);
         } else if (graph().node(user).op == &kReshard) {
@@ -315,7 +315,7 @@ class Explainer {
   const config::Config& config_;
   std::vector<Named> values_;
   std::map<ValueId, ValueId> gradients_;  ///< in the agreed program
-  ValueMap<std::vector<ValueId>> users_;  ///< of every value of the agreed program
+  Readers users_;                         ///< in the agreed program
   ValueMap<std::size_t> transfer_of_;     ///< of every reshard of it
   Explanation result_;
 };

@@ -23,14 +23,13 @@ bool is_read_narrow(const Graph& graph, std::span<const ValueId> readers) {
 }
 
 ValueMap<bool> find_narrow(const Graph& graph) {
-  const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph);
-  const ValueMap<int> reads = count_readers(graph);
+  const Readers readers(graph);
   ValueMap<bool> narrow(graph.nodes.size(), false);
   for (const Variable& variable : graph.variables) {
-    const std::vector<ValueId>& by = readers[variable.value];
-    narrow[variable.value] =
-        !variable.is_cache && graph.type(variable.value).dtype == DType::kFloat32 && !by.empty() &&
-        reads[variable.value] == static_cast<int>(by.size()) && is_read_narrow(graph, by);
+    const std::vector<ValueId>& by = readers.nodes(variable.value);
+    narrow[variable.value] = !variable.is_cache &&
+                             graph.type(variable.value).dtype == DType::kFloat32 && !by.empty() &&
+                             readers.are_nodes(variable.value) && is_read_narrow(graph, by);
   }
   return narrow;
 }
@@ -39,7 +38,7 @@ ValueMap<bool> find_narrow(const Graph& graph) {
 
 void keep_narrow_weights(Graph& graph) {
   const ValueMap<bool> narrow = find_narrow(graph);
-  const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph);
+  const Readers readers(graph);
   Graph result;
   Renaming renamed;
   for (const ValueId id : graph.ids()) {
@@ -51,7 +50,7 @@ void keep_narrow_weights(Graph& graph) {
     renamed.push_back(result.nodes.append(remap(node, renamed)));
     if (!narrow[id]) continue;
     Node& weight = result.node(renamed[id]);
-    weight.type.dtype = graph.type(readers[id].front()).dtype;
+    weight.type.dtype = graph.type(readers.nodes(id).front()).dtype;
     weight.attrs.set("dtype", std::string(to_string(weight.type.dtype)));
   }
   remap_names(graph, renamed, result);

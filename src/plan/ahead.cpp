@@ -36,18 +36,19 @@ ValueMap<bool> made_of_variables(const Graph& program, const ValueMap<std::vecto
 
 std::vector<int> gathers_ahead(const Graph& program, const ValueMap<std::vector<ValueId>>& before,
                                const std::vector<Call>& calls, const Units& units) {
-  const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
+  const Readers readers(program);
   const ValueMap<bool> made = made_of_variables(program, before, units);
   const auto may_start = [&](ValueId id) {
-    return program.node(id).op->collective == Collective::kAllGather && !readers[id].empty() &&
+    return program.node(id).op->collective == Collective::kAllGather &&
+           !readers.nodes(id).empty() &&
            std::ranges::all_of(before[id], [&](ValueId other) { return made[other]; });
   };
   std::vector<int> result;
   for (std::size_t c = 0; c < calls.size(); ++c) {
     if (std::ranges::all_of(calls[c].nodes, may_start)) result.push_back(static_cast<int>(c));
   }
-  std::ranges::stable_sort(result, {},
-                           [&](int c) { return readers[calls[index(c)].nodes.front()].front(); });
+  std::ranges::stable_sort(
+      result, {}, [&](int c) { return readers.nodes(calls[index(c)].nodes.front()).front(); });
   return result;
 }
 

@@ -33,7 +33,7 @@ class FusionFinder {
       : program_(program),
         target_(target),
         before_(predecessors(program)),
-        readers_(reading_nodes(program)),
+        readers_(program),
         is_output_(program.nodes.size(), false),
         units_(before_) {
     for (const ValueId id : program.ids()) elements_.push_back(elements_of(program, id));
@@ -100,7 +100,7 @@ class FusionFinder {
     return first == Phase::kBackward && second == Phase::kUpdate && target_.launch_bytes > 0 &&
            num_bytes({program_.type(input).dtype, program_.global_shape(input)}) >=
                target_.launch_bytes &&
-           std::ranges::all_of(readers_[input], [&](ValueId reader) {
+           std::ranges::all_of(readers_.nodes(input), [&](ValueId reader) {
              return program_.node(reader).phase == Phase::kUpdate;
            });
   }
@@ -115,7 +115,7 @@ class FusionFinder {
       if (num_bytes({program_.type(x).dtype, program_.global_shape(x)}) < target_.launch_bytes)
         continue;
       if (join_columns(id, x)) continue;
-      for (const ValueId reader : readers_[x]) {
+      for (const ValueId reader : readers_.nodes(x)) {
         if (join_columns(id, reader)) break;
       }
     }
@@ -157,11 +157,10 @@ class FusionFinder {
 
   /// Joins products to the updates that alone read them, and sums of rows to these or others.
   void join_by_rows() {
-    const ValueMap<int> reads = count_readers(program_);
     std::vector<bool> taken(program_.nodes.size(), false);
     for (const ValueId id : program_.ids()) {
-      const std::vector<ValueId>& by = readers_[id];
-      if (by.empty() || reads[id] != static_cast<int>(by.size())) continue;
+      const std::vector<ValueId>& by = readers_.nodes(id);
+      if (by.empty() || !readers_.are_nodes(id)) continue;
       const int fusion = units_.unit_of(by.front());
       const bool sums = is_sum_by_rows(program_, id, target_);
       if (elements_[index(fusion)].adds_rows) continue;
@@ -281,8 +280,8 @@ class FusionFinder {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<std::vector<ValueId>> before_;   ///< nodes that must run before each
-  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each
+  ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
+  Readers readers_;
   ValueMap<bool> is_output_;
   UnitOrder units_;
   std::vector<PassElements> elements_;  ///< of each unit

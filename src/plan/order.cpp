@@ -59,10 +59,10 @@ class Ordering {
   /// Weights of 16 bits that are kept for the backward pass, until when they take their places in
   /// any case.
   void emit_kept_copies() {
-    const ValueMap<std::vector<ValueId>> readers = reading_nodes(graph_);
+    const Readers readers(graph_);
     for (const ValueId id : graph_.ids()) {
       const bool is_kept =
-          is_copy_of_weight(id) && std::ranges::any_of(readers[id], [&](ValueId by) {
+          is_copy_of_weight(id) && std::ranges::any_of(readers.nodes(id), [&](ValueId by) {
             return graph_.node(by).phase == Phase::kBackward;
           });
       if (is_kept) emit(id);

@@ -56,11 +56,11 @@ class ConstantsOfPasses {
   }
 
   Fused without_unread() {
-    const ValueMap<int> readers = count_readers(program_);
+    const Readers readers(program_);
     Fused result;
     std::vector<ValueId> kept;
     for (const ValueId id : order_) {
-      if (is_number(program_, id) && readers[id] == 0) continue;
+      if (is_number(program_, id) && readers.count(id) == 0) continue;
       kept.push_back(id);
       result.fusion.push_back(fusion_[id]);
     }

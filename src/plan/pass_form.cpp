@@ -7,7 +7,6 @@
 
 #include "graph/fusible.h"
 #include "graph/op_def.h"
-#include "graph/readers.h"
 
 namespace meshwork {
 namespace {
@@ -33,13 +32,7 @@ std::string spread(const Shape& operand, const Shape& elements) {
 }  // namespace
 
 PassForms::PassForms(const Graph& program, const Target& target)
-    : program_(program),
-      target_(target),
-      readers_(reading_nodes(program)),
-      is_named_(program.nodes.size(), false) {
-  for (const NamedValue& output : program.outputs) is_named_[output.value] = true;
-  for (const Update& update : program.updates) is_named_[update.value] = true;
-}
+    : program_(program), target_(target), readers_(program) {}
 
 bool PassForms::is_beside_others(const Instruction& instruction) const {
   return instruction.nodes.size() == 1 &&
@@ -81,9 +74,9 @@ std::string PassForms::form_of(const Instruction& pass) const {
 }
 
 bool PassForms::is_read(const Instruction& instruction, ValueId id) const {
-  return is_named_[id] || std::ranges::any_of(readers_[id], [&](ValueId reader) {
-           return !contains(instruction, reader);
-         });
+  return !readers_.are_nodes(id) || std::ranges::any_of(readers_.nodes(id), [&](ValueId reader) {
+    return !contains(instruction, reader);
+  });
 }
 
 }  // namespace meshwork

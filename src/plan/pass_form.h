@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/readers.h"
 #include "plan/plan.h"
 
 namespace meshwork {
@@ -29,8 +30,7 @@ class PassForms {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<std::vector<ValueId>> readers_;
-  ValueMap<bool> is_named_;  ///< an output, or the new value of a variable
+  Readers readers_;
 };
 
 }  // namespace meshwork

@@ -72,16 +72,15 @@ void turn(Graph& program, ValueId log_sum, const std::vector<ValueId>& gradients
 }
 
 void turn_log_sums(Graph& program) {
-  const ValueMap<int> counts = count_readers(program);
-  const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
+  const Readers readers(program);
   for (const ValueId id : program.ids()) {
-    if (program.node(id).op != &ops::kAttentionLogSum || readers[id].empty()) continue;
-    const bool turns = is_read_by_nodes(counts, readers, id) &&
-                       std::ranges::all_of(readers[id], [&](ValueId reader) {
-                         const Node& node = program.node(reader);
-                         return is_gradient(node) && attention_options(node.attrs).with_result;
-                       });
-    if (turns) turn(program, id, readers[id]);
+    if (program.node(id).op != &ops::kAttentionLogSum || readers.nodes(id).empty()) continue;
+    const bool turns =
+        readers.are_nodes(id) && std::ranges::all_of(readers.nodes(id), [&](ValueId reader) {
+          const Node& node = program.node(reader);
+          return is_gradient(node) && attention_options(node.attrs).with_result;
+        });
+    if (turns) turn(program, id, readers.nodes(id));
   }
 }
 

@@ -31,8 +31,7 @@ Region region_of_rows(const Region& channels, std::int64_t rows) {
 }
 
 void run(Graph& program, const Target& /*target*/) {
-  const ValueMap<std::vector<ValueId>> readers = reading_nodes(program);
-  const ValueMap<int> counts = count_readers(program);
+  const Readers readers(program);
   Insertions insertions(program);
   for (const ValueId id : program.ids()) {
     const Node& sums = program.node(id);
@@ -46,9 +45,8 @@ void run(Graph& program, const Target& /*target*/) {
       const Node& node = program.node(reader);
       return node.op == &ops::kSlice && node.attrs.integer("axis") == 0;
     };
-    const std::vector<ValueId>& parts = readers[id];
-    const bool only_slices =
-        std::ranges::all_of(parts, is_slice) && is_read_by_nodes(counts, readers, id);
+    const std::vector<ValueId>& parts = readers.nodes(id);
+    const bool only_slices = std::ranges::all_of(parts, is_slice) && readers.are_nodes(id);
     if (!only_slices) continue;
     const Region channels = program.regions[shift];
     const Shape shape = mean.type.shape;

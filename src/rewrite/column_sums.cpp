@@ -18,11 +18,7 @@ namespace {
 class Splitting {
  public:
   Splitting(Graph& program, const Target& target)
-      : program_(program),
-        target_(target),
-        counts_(count_readers(program)),
-        readers_(reading_nodes(program)),
-        insertions_(program) {}
+      : program_(program), target_(target), readers_(program), insertions_(program) {}
 
   void run() {
     for (const ValueId id : program_.ids()) {
@@ -49,7 +45,7 @@ class Splitting {
       return is_fusible(program_, member) && node(member).phase == node(id).phase &&
              program_.global_shape(member) == program_.global_shape(dy);
     };
-    return is_member(dy) || std::ranges::any_of(readers_[dy], is_member);
+    return is_member(dy) || std::ranges::any_of(readers_.nodes(dy), is_member);
   }
 
   /// y [2, c]: the sums of x dy, then those of dy.
@@ -59,7 +55,7 @@ class Splitting {
                                             program_.type(dy).shape, program_.regions[dy]);
     const std::array sums{add_sums(id, product), add_sums(id, dy)};
     if (is_read_by_rows(id)) return turn_to_rows(id, sums);
-    const ValueId reduced = only_reader(counts_, readers_, id);
+    const ValueId reduced = readers_.only_node(id);
     if (reduced != kNoValue && is_reduced_late(reduced)) {
       const std::array both{add_reduced(reduced, sums[0]), add_reduced(reduced, sums[1])};
       return turn_to_rows(reduced, both);
@@ -72,8 +68,9 @@ class Splitting {
   }
 
   bool is_read_by_rows(ValueId both) const {
-    return is_read_by_nodes(counts_, readers_, both) &&
-           std::ranges::all_of(readers_[both], [&](ValueId reader) { return is_row(reader); });
+    return readers_.are_nodes(both) &&
+           std::ranges::all_of(readers_.nodes(both),
+                               [&](ValueId reader) { return is_row(reader); });
   }
 
   /// Whether updates alone wait for rows that are reduced, so that these may fill buckets.
@@ -83,7 +80,7 @@ class Splitting {
 
   /// Whether the backward pass computes more of a value than its form or its type.
   bool is_read_soon(ValueId id) const {
-    return std::ranges::any_of(readers_[id], [&](ValueId reader) {
+    return std::ranges::any_of(readers_.nodes(id), [&](ValueId reader) {
       if (node(reader).phase == Phase::kUpdate) return false;
       return node(reader).inputs.size() > 1 || is_read_soon(reader);
     });
@@ -120,7 +117,7 @@ class Splitting {
 
   /// What read one of two rows reads the sums of its kind.
   void turn_to_rows(ValueId both, const std::array<ValueId, 2>& sums) {
-    for (const ValueId reader : readers_[both]) {
+    for (const ValueId reader : readers_.nodes(both)) {
       Node& slice = program_.node(reader);
       slice.inputs = {sums[static_cast<std::size_t>(slice.attrs.integer("start"))]};
       slice.op = &ops::kReshape;
@@ -130,8 +127,7 @@ class Splitting {
 
   Graph& program_;
   const Target& target_;
-  ValueMap<int> counts_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   Insertions insertions_;
 };
 

@@ -24,17 +24,15 @@ struct Replacement {
 
 class Finder {
  public:
-  explicit Finder(const Graph& program)
-      : program_(program), readers_(count_readers(program)), by_(reading_nodes(program)) {}
+  explicit Finder(const Graph& program) : program_(program), readers_(program) {}
 
   /// For all that reads the logarithms `log`, if all of it can be replaced; else nothing.
   std::vector<Replacement> replace(ValueId log) const {
-    if (node(log).op != &ops::kLogSoftmax || !is_last_axis(log) ||
-        !is_read_by_nodes(readers_, by_, log)) {
+    if (node(log).op != &ops::kLogSoftmax || !is_last_axis(log) || !readers_.are_nodes(log)) {
       return {};
     }
     std::vector<Replacement> found;
-    for (const ValueId reader : by_[log]) {
+    for (const ValueId reader : readers_.nodes(log)) {
       const auto replacement = node(reader).op == &ops::kTakeAlongAxis ? loss(log, reader)
                                : node(reader).op == &ops::kExp         ? gradient(log, reader)
                                                                        : std::nullopt;
@@ -54,7 +52,7 @@ class Finder {
 
   /// The node of `op` that alone reads `id`, or kNoValue.
   ValueId only_reader(ValueId id, const OpDef& op) const {
-    const ValueId reader = meshwork::only_reader(readers_, by_, id);
+    const ValueId reader = readers_.only_node(id);
     return reader != kNoValue && node(reader).op == &op ? reader : kNoValue;
   }
 
@@ -79,7 +77,7 @@ class Finder {
     const ValueId target = node(result).inputs[0];
     const std::vector<ValueId>& factors = node(share).inputs;
     const ValueId sum = factors[0] == exp ? factors[1] : factors[0];
-    if (!is_sum_of(sum, target) || readers_[sum] != 1 || readers_[target] != 2) {
+    if (!is_sum_of(sum, target) || readers_.count(sum) != 1 || readers_.count(target) != 2) {
       return std::nullopt;
     }
     const auto operands = on_labels(target);
@@ -123,8 +121,7 @@ class Finder {
   }
 
   const Graph& program_;
-  ValueMap<int> readers_;
-  ValueMap<std::vector<ValueId>> by_;  ///< nodes that read each value
+  Readers readers_;
 };
 
 /// Widened numbers have their greatest where the numbers have it.

@@ -27,10 +27,7 @@ bool is_gradient(const Node& node) {
 class Finder {
  public:
   Finder(const Graph& program, const Target& target)
-      : program_(program),
-        target_(target),
-        reads_(count_readers(program)),
-        readers_(reading_nodes(program)) {}
+      : program_(program), target_(target), readers_(program) {}
 
   std::vector<CutAttention> run() {
     using Operands = std::pair<ValueId, ValueId>;
@@ -77,7 +74,8 @@ class Finder {
     if (last.op == &ops::kUnpack) {
       result.gather = last.inputs[0];
       result.extents = last.attrs.integers("extents");
-      if (last.attrs.integer("dim") != kSteps || reads_[result.gather] != 1) return std::nullopt;
+      if (last.attrs.integer("dim") != kSteps || readers_.count(result.gather) != 1)
+        return std::nullopt;
     }
     if (node(result.gather).op != &ops::kAllGather) return std::nullopt;
     if (result.gather == whole) {
@@ -112,9 +110,8 @@ class Finder {
   }
 
   bool is_only_attended(ValueId whole, ValueId keys, ValueId values) const {
-    const std::vector<ValueId>& by = readers_[whole];
-    return reads_[whole] == static_cast<int>(by.size()) &&
-           std::ranges::all_of(by, [&](ValueId reader) {
+    return readers_.are_nodes(whole) &&
+           std::ranges::all_of(readers_.nodes(whole), [&](ValueId reader) {
              const Node& attends = node(reader);
              return (is_forward(attends) || is_gradient(attends)) && attends.inputs[1] == keys &&
                     attends.inputs[2] == values;
@@ -135,16 +132,14 @@ class Finder {
     return scatter != kNoValue;
   }
 
-  ValueId only_reader(ValueId id) const { return meshwork::only_reader(reads_, readers_, id); }
-
   /// gradient -> cast to float32, if it is not -> pack, if unpack was needed -> reduce_scatter.
   ValueId scatter_of(ValueId gradient, const GatheredSteps& of) const {
-    ValueId at = only_reader(gradient);
-    if (at != kNoValue && node(at).op == &ops::kCast) at = only_reader(at);
+    ValueId at = readers_.only_node(gradient);
+    if (at != kNoValue && node(at).op == &ops::kCast) at = readers_.only_node(at);
     if (at != kNoValue && node(at).op == &ops::kPack) {
       const Attrs& attrs = node(at).attrs;
       const bool same = attrs.integer("dim") == kSteps && attrs.integers("extents") == of.extents;
-      at = same ? only_reader(at) : kNoValue;
+      at = same ? readers_.only_node(at) : kNoValue;
     }
     if (at == kNoValue || node(at).op != &ops::kReduceScatter) return kNoValue;
     const CollectiveArgs& back = *node(at).collective;
@@ -156,8 +151,7 @@ class Finder {
 
   const Graph& program_;
   const Target& target_;
-  ValueMap<int> reads_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
 };
 
 }  // namespace

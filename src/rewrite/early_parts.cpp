@@ -20,11 +20,7 @@ namespace {
 class EarlyParts {
  public:
   explicit EarlyParts(Graph& program)
-      : program_(program),
-        end_(program.end()),
-        counts_(count_readers(program)),
-        readers_(reading_nodes(program)),
-        insertions_(program) {
+      : program_(program), end_(program.end()), readers_(program), insertions_(program) {
     for (const ValueId id : program.ids()) {
       same_.push_back(id);
       was_part_.push_back(is_part(id));
@@ -68,9 +64,8 @@ class EarlyParts {
   /// Which operand of an elementwise node has its shape, where all others are numbers, and nothing
   /// but parts of its phase reads it. Of more bytes, on all devices together, parts are copies.
   std::optional<std::size_t> computed_of(ValueId id) const {
-    const bool is_here = id < end_ && is_fusible(program_, id) &&
-                         is_read_by_nodes(counts_, readers_, id) &&
-                         std::ranges::all_of(readers_[id], [&](ValueId reader) {
+    const bool is_here = id < end_ && is_fusible(program_, id) && readers_.are_nodes(id) &&
+                         std::ranges::all_of(readers_.nodes(id), [&](ValueId reader) {
                            return was_part_[reader] && node(reader).phase == node(id).phase;
                          });
     const Shape& shape = program_.global_shape(id);
@@ -118,8 +113,7 @@ class EarlyParts {
 
   Graph& program_;
   ValueId end_;  ///< of the nodes that were there
-  ValueMap<int> counts_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   ValueMap<bool> was_part_;
   ValueMap<ValueId> same_;  ///< the value that nodes are to read instead of each
   Insertions insertions_;

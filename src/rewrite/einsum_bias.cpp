@@ -17,8 +17,7 @@ namespace {
 
 class Joiner {
  public:
-  explicit Joiner(Graph& program)
-      : program_(program), counts_(count_readers(program)), readers_(reading_nodes(program)) {}
+  explicit Joiner(Graph& program) : program_(program), readers_(program) {}
 
   void run() {
     for (const ValueId id : program_.ids()) {
@@ -51,7 +50,8 @@ class Joiner {
   /// A product that nothing but the sum reads, of the dtype of its operands.
   bool is_product_of(ValueId id, ValueId sum) const {
     const Node& product = node(id);
-    return product.op == &ops::kEinsum && counts_[id] == 1 && product.type == node(sum).type &&
+    return product.op == &ops::kEinsum && readers_.count(id) == 1 &&
+           product.type == node(sum).type &&
            product.type.dtype == program_.type(product.inputs[0]).dtype &&
            product.phase == node(sum).phase;
   }
@@ -75,21 +75,20 @@ class Joiner {
 
   /// The relu that alone reads a value, in its phase; kNoValue: there is none.
   ValueId relu_of(ValueId id) const {
-    const ValueId reader = only_reader(counts_, readers_, id);
+    const ValueId reader = readers_.only_node(id);
     if (reader == kNoValue || node(reader).op != &ops::kRelu) return kNoValue;
     return node(reader).phase == node(id).phase ? reader : kNoValue;
   }
 
   /// Whether a pass over elements follows.
   bool goes_on(ValueId id) const {
-    return std::ranges::any_of(readers_[id], [&](ValueId reader) {
+    return std::ranges::any_of(readers_.nodes(id), [&](ValueId reader) {
       return node(reader).op->elementwise && node(reader).phase == node(id).phase;
     });
   }
 
   Graph& program_;
-  ValueMap<int> counts_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
 };
 
 void run(Graph& program, const Target& /*target*/) { Joiner(program).run(); }

@@ -21,7 +21,7 @@ struct Part {
 
 class Joiner {
  public:
-  explicit Joiner(Graph& program) : program_(program), readers_(count_readers(program)) {}
+  explicit Joiner(Graph& program) : program_(program), readers_(program) {}
 
   void run() {
     for (const ValueId id : program_.ids()) {
@@ -44,7 +44,7 @@ class Joiner {
       return true;
     }
     return node(id).op == &ops::kAdd && std::ranges::all_of(node(id).inputs, [&](ValueId input) {
-             return readers_[input] == 1 && find_terms(input, terms);
+             return readers_.count(input) == 1 && find_terms(input, terms);
            });
   }
 
@@ -93,7 +93,7 @@ class Joiner {
   }
 
   Graph& program_;
-  ValueMap<int> readers_;
+  Readers readers_;
 };
 
 void run(Graph& program, const Target& /*target*/) { Joiner(program).run(); }

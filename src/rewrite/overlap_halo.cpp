@@ -23,14 +23,11 @@ struct Piece {
 
 class Splitter {
  public:
-  explicit Splitter(Graph& program)
-      : program_(program), readers_(reading_nodes(program)), insertions_(program) {}
+  explicit Splitter(Graph& program) : program_(program), readers_(program), insertions_(program) {}
 
   void run() {
-    const ValueMap<int> reads = count_readers(program_);
     for (const ValueId id : program_.ids()) {
-      const bool by_nodes = reads[id] == static_cast<int>(readers_[id].size());
-      if (by_nodes && is_tile(id)) split(id);
+      if (readers_.are_nodes(id) && is_tile(id)) split(id);
     }
     insertions_.finish();
   }
@@ -42,7 +39,7 @@ class Splitter {
   /// A tile with its halo, of which only sums over its parts are computed.
   bool is_tile(ValueId id) const {
     if (node(id).op != &ops::kHaloUnpack || node(id).type.dtype != DType::kFloat32) return false;
-    return std::all_of(readers_[id].begin(), readers_[id].end(), [&](ValueId reader) {
+    return std::ranges::all_of(readers_.nodes(id), [&](ValueId reader) {
       const Node& by = node(reader);
       return by.op->sums_parts && by.inputs[0] == id && by.inputs[1] != id &&
              by.type.dtype == DType::kFloat32;
@@ -52,7 +49,7 @@ class Splitter {
   void split(ValueId tile) {
     // One piece at least, if an empty one: every device takes part in the exchange.
     const std::vector<Piece> pieces = pieces_of(tile);
-    for (const ValueId reader : readers_[tile]) {
+    for (const ValueId reader : readers_.nodes(tile)) {
       ValueId sum = insertions_.add(reader, own_part(reader, tile), region(reader));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         Node total = with_piece(reader, tile, pieces[i], sum);
@@ -179,7 +176,7 @@ class Splitter {
   }
 
   Graph& program_;
-  ValueMap<std::vector<ValueId>> readers_;  ///< nodes that read each value
+  Readers readers_;
   Insertions insertions_;
 };
 

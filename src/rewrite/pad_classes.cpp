@@ -57,11 +57,7 @@ struct Classes {
 class Padding {
  public:
   Padding(Graph& program, const Target& target)
-      : program_(program),
-        target_(target),
-        counts_(count_readers(program)),
-        readers_(reading_nodes(program)),
-        insertions_(program) {}
+      : program_(program), target_(target), readers_(program), insertions_(program) {}
 
   void run() {
     Classes all;
@@ -98,10 +94,6 @@ class Padding {
     return rows >= kFewestRows && rows * classes * depth >= target_.padded_work;
   }
 
-  bool is_read_by_nodes(ValueId id) const {
-    return meshwork::is_read_by_nodes(counts_, readers_, id);
-  }
-
   /// Nothing unless all that reads a product, and the gradients of it, bears more classes.
   std::optional<Classes> classes_of(ValueId id) const {
     const DimRule rule = rule_of(program_, node(id));
@@ -115,7 +107,7 @@ class Padding {
   bool add_logits(ValueId id, Classes& found) const {
     found.values.push_back(id);
     const auto last = static_cast<std::int64_t>(shape(id).size()) - 1;
-    return is_read_by_nodes(id) && std::ranges::all_of(readers_[id], [&](ValueId reader) {
+    return readers_.are_nodes(id) && std::ranges::all_of(readers_.nodes(id), [&](ValueId reader) {
              const Node& by = node(reader);
              if (by.op == &ops::kCrossentropy) return true;
              if (by.op == &ops::kArgMax) return by.attrs.integer("axis") == last;
@@ -125,7 +117,7 @@ class Padding {
 
   bool add_gradient(ValueId id, Classes& found) const {
     found.values.push_back(id);
-    return is_read_by_nodes(id) && std::ranges::all_of(readers_[id], [&](ValueId reader) {
+    return readers_.are_nodes(id) && std::ranges::all_of(readers_.nodes(id), [&](ValueId reader) {
              return node(reader).op == &ops::kEinsum && add_reader(reader, id, found);
            });
   }
@@ -206,8 +198,7 @@ class Padding {
 
   Graph& program_;
   const Target& target_;
-  ValueMap<int> counts_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   std::map<std::pair<ValueId, std::size_t>, ValueId> padded_;  ///< of weights along a dimension
   Insertions insertions_;
 };

@@ -31,7 +31,7 @@ class Recomputing {
   Recomputing(Graph& program, const Target& target)
       : program_(program),
         target_(target),
-        readers_(reading_nodes(program)),
+        readers_(program),
         named_(program.nodes.size(), false),
         late_(program.nodes.size(), false),
         there_(program.nodes.size(), false),
@@ -79,7 +79,7 @@ class Recomputing {
   /// Whether a value of the forward pass is read behind it, itself or through what may be a view.
   bool is_read_late(ValueId id) const {
     return node(id).phase == Phase::kForward &&
-           std::ranges::any_of(readers_[id], [&](ValueId reader) {
+           std::ranges::any_of(readers_.nodes(id), [&](ValueId reader) {
              const bool shown = may_be_view(reader) && late_[reader];
              return shown || node(reader).phase != Phase::kForward;
            });
@@ -116,7 +116,7 @@ class Recomputing {
     std::int64_t saved = 0;
     std::set<ValueId> computed{id};
     std::set<ValueId> there;  // without it
-    std::set<ValueId> open(readers_[id].begin(), readers_[id].end());
+    std::set<ValueId> open(readers_.nodes(id).begin(), readers_.nodes(id).end());
     while (!open.empty()) {
       const ValueId next = *open.begin();
       open.erase(open.begin());
@@ -125,7 +125,7 @@ class Recomputing {
       const bool computed_anyway = can_be_computed(next, there);
       if (computed_anyway || late_[next]) there.insert(next);
       if (!computed_anyway && may_be_left(next)) saved += bytes(next);
-      open.insert(readers_[next].begin(), readers_[next].end());
+      open.insert(readers_.nodes(next).begin(), readers_.nodes(next).end());
     }
     return saved;
   }
@@ -134,7 +134,7 @@ class Recomputing {
   bool pays(ValueId id) const {
     bool in_passes = true;
     double work = 0;
-    for (const ValueId reader : readers_[id]) {
+    for (const ValueId reader : readers_.nodes(id)) {
       const Phase phase = node(reader).phase;
       const bool shown = may_be_view(reader) && late_[reader];
       if (phase == Phase::kForward && !shown) continue;
@@ -175,7 +175,7 @@ class Recomputing {
 
   Graph& program_;
   const Target& target_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   ValueMap<bool> named_;
   ValueMap<bool> late_;   ///< read behind the forward pass
   ValueMap<bool> there_;  ///< kept, or computed again, behind the forward pass

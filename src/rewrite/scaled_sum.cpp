@@ -11,7 +11,7 @@ namespace {
 
 /// Sums of rows are taken within passes as they are.
 void run(Graph& program, const Target& /*target*/) {
-  const ValueMap<int> readers = count_readers(program);
+  const Readers readers(program);
   for (const ValueId id : program.ids()) {
     Node& product = program.node(id);
     if (product.op != &ops::kMultiply || program.global_shape(id).empty()) continue;
@@ -19,7 +19,7 @@ void run(Graph& program, const Target& /*target*/) {
       const ValueId input = product.inputs[place], number = product.inputs[1 - place];
       const Node& sum = program.node(input);
       const bool is_sum = sum.op == &ops::kReduceSum && !is_row_sum(program, input);
-      if (!is_sum || !is_number(program, number) || readers[input] != 1) continue;
+      if (!is_sum || !is_number(program, number) || readers.count(input) != 1) continue;
       const bool is_of_shape = program.global_shape(input) == program.global_shape(id);
       const bool is_alike = sum.type.dtype == product.type.dtype && sum.phase == product.phase;
       if (!is_of_shape || !is_alike) continue;

@@ -22,10 +22,7 @@ namespace {
 class Gathering {
  public:
   Gathering(Graph& program, const Target& target)
-      : program_(program),
-        target_(target),
-        insertions_(program),
-        readers_(reading_nodes(program)) {}
+      : program_(program), target_(target), insertions_(program), readers_(program) {}
 
   void run() {
     std::map<Key, Group> open;
@@ -74,7 +71,7 @@ class Gathering {
 
   bool is_wanted(ValueId id) const {
     if (node(id).op != &ops::kAllGather || global_bytes(id) > target_.small_message) return false;
-    return is_update(id) ? readers_[id].empty() && node(id).type.dtype == DType::kFloat32
+    return is_update(id) ? readers_.nodes(id).empty() && node(id).type.dtype == DType::kFloat32
                          : made_[operand(id)];
   }
 
@@ -172,7 +169,7 @@ class Gathering {
   Graph& program_;
   const Target& target_;
   Insertions insertions_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   ValueMap<bool> made_;  ///< of variables
   std::vector<Group> groups_;
   std::set<ValueId> hoisted_;

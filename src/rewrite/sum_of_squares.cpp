@@ -10,14 +10,14 @@ namespace {
 
 /// Sums of rows are taken within passes as they are.
 void run(Graph& program, const Target& /*target*/) {
-  const ValueMap<int> readers = count_readers(program);
+  const Readers readers(program);
   for (const ValueId id : program.ids()) {
     Node& sum = program.node(id);
     if (sum.op != &ops::kReduceSum || is_row_sum(program, id)) continue;
     const ValueId input = sum.inputs[0];
     const Node& square = program.node(input);
     if (square.op != &ops::kSquare || square.type.dtype != DType::kFloat32) continue;
-    if (readers[input] != 1 || square.phase != sum.phase) continue;
+    if (readers.count(input) != 1 || square.phase != sum.phase) continue;
     sum.op = &ops::kSumOfSquares;
     sum.inputs = square.inputs;
   }

@@ -41,7 +41,7 @@ bool can_widen(const Node& node) {
 }
 
 void run(Graph& program, const Target& /*target*/) {
-  const ValueMap<int> readers = count_readers(program);
+  const Readers readers(program);
   const ValueMap<bool> added_up = find_added_up(program);
   Graph result;
   Renaming renamed;
@@ -53,7 +53,7 @@ void run(Graph& program, const Target& /*target*/) {
     const ValueId operand = node.inputs[0];
     Node& source = result.node(operand);
     if (is_rounding(result, source) && !is_forward(node)) renamed[id] = source.inputs[0];
-    if (!can_widen(source) || readers[operand] != 1) continue;
+    if (!can_widen(source) || readers.count(operand) != 1) continue;
     source.type.dtype = DType::kFloat32;
     source.attrs.set("dtype", "float32");
     renamed[id] = operand;

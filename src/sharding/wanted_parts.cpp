@@ -18,8 +18,7 @@ class Wanted {
       : program_(program),
         graph_(program.graph),
         mesh_(mesh),
-        counts_(count_readers(program.graph)),
-        readers_(reading_nodes(program.graph)),
+        readers_(program.graph),
         may_be_pinned_(program.graph.nodes.size(), false) {
     for (const NamedValue& output : graph_.layer_outputs) may_be_pinned_[output.value] = true;
     for (const Update& gradient : graph_.gradients) may_be_pinned_[gradient.value] = true;
@@ -45,12 +44,12 @@ class Wanted {
     const NodeLayout& layout = program_.nodes[id];
     return node.op->elementwise && node.phase != Phase::kForward && !may_be_pinned_[id] &&
            !layout.any_layout && layout.computed == layout.output &&
-           layout.output.partial.empty() && is_read_by_nodes(counts_, readers_, id);
+           layout.output.partial.empty() && readers_.are_nodes(id);
   }
 
   std::optional<Layout> wanted_by_all(ValueId id) const {
     std::optional<Layout> wanted;
-    for (const ValueId reader : readers_[id]) {
+    for (const ValueId reader : readers_.nodes(id)) {
       const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         if (inputs[k] != id) continue;
@@ -86,8 +85,7 @@ class Wanted {
   LaidOut& program_;
   const Graph& graph_;
   const Mesh& mesh_;
-  ValueMap<int> counts_;
-  ValueMap<std::vector<ValueId>> readers_;
+  Readers readers_;
   ValueMap<bool> may_be_pinned_;
 };
 
