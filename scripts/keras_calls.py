@@ -48,6 +48,10 @@ def make_layer(name, args):
             if key.endswith(kind) and isinstance(value, dict):
                 ((made, options),) = value.items()
                 args = {**args, key: getattr(module, made)(**options)}
+    for key in ("layer", "backward_layer"):
+        if isinstance(args.get(key), dict):
+            ((inner, options),) = args[key].items()
+            args = {**args, key: make_layer(inner, options)}
     return find_class(name, keras.layers)(**args)
 
 

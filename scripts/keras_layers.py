@@ -1,6 +1,7 @@
 """The layers of make_layer_fixtures.py, as Meshwork's files list them."""
 
 from keras_attention import ATTENTION, MASKED, MASKING
+from keras_recurrent import RECURRENT
 from keras_transformers import TRANSFORMERS
 
 MASKED_OTHER = -0.0625
@@ -556,4 +557,5 @@ CALLS = {
             {"GlobalAveragePooling1D": {}},
         ],
     ),
+    **RECURRENT,
 }

@@ -152,6 +152,7 @@ class Expansion {
       write_out_block(named, element, list);
       list.add(local_name(named.name, list), named);
     } else {
+      name_inner_layers(element.layer.args, list);
       NamedLayer named = name_element(element, list);
       named.layer = static_cast<int>(model_.layers.size());
       add_layer({element.layer,
@@ -206,6 +207,20 @@ class Expansion {
     named.path = list.path_prefix + local;
     named.trainable = list.trainable && element.trainable;
     return named;
+  }
+
+  /// Gives names to the layers that another one is around, which count with all others, as in
+  /// Keras.
+  static void name_inner_layers(Value& arguments, LayerList& list) {
+    for (const std::string_view key : {"layer", "backward_layer"}) {
+      Value::Entry* const inner = arguments.find(key);
+      if (inner == nullptr || !inner->value.is_map() || inner->value.map.size() != 1) continue;
+      auto& [class_name, at, args] = inner->value.map[0];
+      if (!(args.is_map() || args.is_null())) continue;
+      name_inner_layers(args, list);
+      if (args.find("name") != nullptr) continue;
+      args.insert("name", at).value = Value::of_text(list.next_name(class_name), at);
+    }
   }
 
   void add_layer(LayerSpec layer) {

@@ -98,8 +98,8 @@ Json activation_of(const config::Value& value) {
                   kRemedy);
 }
 
-bool is_call_argument(const config::LayerSpec& spec, std::string_view key) {
-  const auto& keys = config::look_up(layer_registry(), spec.layer, "layer").call_arguments;
+bool is_call_argument(const config::ClassSpec& layer, std::string_view key) {
+  const auto& keys = config::look_up(layer_registry(), layer, "layer").call_arguments;
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
@@ -107,19 +107,22 @@ bool is_call_argument(const config::LayerSpec& spec, std::string_view key) {
 Json call_arguments(const config::LayerSpec& spec) {
   Json arguments = Json::object();
   for (const auto& [key, at, value] : spec.layer.args.map) {
-    if (is_call_argument(spec, key)) arguments[key] = json_of(value);
+    if (is_call_argument(spec.layer, key)) arguments[key] = json_of(value);
   }
   return arguments;
 }
 
-/// Of the layer itself.
-Json layer_arguments(const config::LayerSpec& spec) {
+Json inner_layer(const config::Value& value, const Json& dtype);
+
+/// Of the layer itself. `dtype`: of the layers in it, null where they have the default.
+Json layer_arguments(const config::ClassSpec& layer, const Json& dtype) {
   Json arguments = Json::object();
-  for (const auto& [key, at, value] : spec.layer.args.map) {
-    if (is_call_argument(spec, key)) continue;
+  for (const auto& [key, at, value] : layer.args.map) {
+    if (is_call_argument(layer, key)) continue;
     const bool is_initializer = key == "initializer" || key.ends_with("_initializer");
     // To these None means something. For others the default stands here, and Keras may not take it.
-    if (value.is_null() && !is_initializer && key != "activation") continue;
+    const bool is_activation = key == "activation" || key.ends_with("_activation");
+    if (value.is_null() && !is_initializer && !is_activation) continue;
     const bool is_class = !value.is_null();
     if (is_class && is_initializer) {
       arguments[key] = object_of("keras.initializers", initializer_registry(),
@@ -130,13 +133,25 @@ Json layer_arguments(const config::LayerSpec& spec) {
     } else if (is_class && key.ends_with(kConstraint)) {
       arguments[key] = object_of("keras.constraints", constraint_registry(),
                                  config::read_class(value, "constraint"), "constraint");
-    } else if (is_class && key == "activation") {
+    } else if (is_class && is_activation) {
       arguments[key] = activation_of(value);
+    } else if (key == "layer" || key == "backward_layer") {
+      arguments[key] = inner_layer(value, dtype);
     } else {
       arguments[key] = json_of(value);
     }
   }
   return arguments;
+}
+
+/// The layer that another is around.
+Json inner_layer(const config::Value& value, const Json& dtype) {
+  const config::ClassSpec layer = config::read_class(value, "layer");
+  const LayerDef& def = config::look_up(layer_registry(), layer, "layer");
+  Json arguments = layer_arguments(layer, dtype);
+  if (!dtype.is_null()) arguments["dtype"] = dtype;
+  return object_of(def.module, def.exported_as.empty() ? def.names.front() : def.exported_as,
+                   std::move(arguments));
 }
 
 /// What stands for the output of one use of a layer.
@@ -245,11 +260,12 @@ class Layers {
     // Layers without variables have no word for it.
     const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
     if (!is_trained && with_variables_.contains(spec.path)) arguments["trainable"] = false;
+    Json dtype = nullptr;
     if (config_.precision != config::Precision::kFloat32) {
       const std::string name = config::to_string(config_.precision);
-      arguments["dtype"] = object_of("keras", "DTypePolicy", {{"name", name}});
+      arguments["dtype"] = dtype = object_of("keras", "DTypePolicy", {{"name", name}});
     }
-    arguments.update(layer_arguments(spec));
+    arguments.update(layer_arguments(spec.layer, dtype));
     return arguments;
   }
 

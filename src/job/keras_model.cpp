@@ -25,12 +25,13 @@ struct Use {
   std::vector<Use> uses;            ///< of a block
   std::string output;               ///< of a block: a name in it
   const LayerDef* def = nullptr;    ///< of a layer
+  config::Value args = {};          ///< of a layer
 };
 
 /// A use of a layer, its inputs still to be added.
 Use use_of(const config::LayerSpec& spec) {
   const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-  return {spec.name, spec.path, snake_case(def.names.front()), {}, {}, {}, &def};
+  return {spec.name, spec.path, snake_case(def.names.front()), {}, {}, {}, &def, spec.layer.args};
 }
 
 std::set<std::string> names_of(const std::vector<Use>& uses) {
@@ -191,13 +192,14 @@ using Variables = std::map<std::string, std::vector<std::string>>;
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// Names of parts and what files call them, those of parts within them too.
-void add_parts(const LayerDef& def, const std::string& path, const std::string& stored,
-               std::map<std::string, std::string>& parts) {
-  for (const LayerPart& part : def.parts) {
+void add_parts(const LayerDef& def, const config::Value& args, const std::string& path,
+               const std::string& stored, std::map<std::string, std::string>& parts) {
+  const auto own = def.parts_of == nullptr ? def.parts : def.parts_of(args);
+  for (const LayerPart& part : own) {
     const std::string name = fmt::format("{}{}", path, part.name);
     const std::string place = fmt::format("{}{}", stored, part.stored_as);
     parts[name] = place;
-    if (part.def != nullptr) add_parts(*part.def, name + "/", place + "/", parts);
+    if (part.def != nullptr) add_parts(*part.def, part.args, name + "/", place + "/", parts);
   }
 }
 
@@ -208,7 +210,7 @@ std::vector<KerasLayer> in_keras_order(const std::vector<Use>& uses,
   for (const Use* use : KerasOrder(uses).order(outputs)) {
     KerasLayer layer{use->kind, last_part(use->path), use->path, {}, {}};
     if (use->def != nullptr) {
-      add_parts(*use->def, "", "", layer.parts);
+      add_parts(*use->def, use->args, "", "", layer.parts);
     }
     const auto own = variables.find(use->path);
     if (own != variables.end() && use->uses.empty()) layer.variables = own->second;

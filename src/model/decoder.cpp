@@ -18,6 +18,7 @@ struct Decoder {
   Graph graph;
   ValueId tokens = kNoValue;
   Decoding decoding;
+  std::vector<Recurrence> recurrences;
   ValueId prediction = kNoValue;
 };
 
@@ -87,6 +88,7 @@ Decoder build(const config::Config& config, std::int64_t tokens, std::int64_t ba
                            .front()
                            .value;
   if (facts != nullptr) facts->absent = scope.absent();
+  decoder.recurrences = scope.recurrences();
   return decoder;
 }
 
@@ -170,8 +172,8 @@ DecoderFacts check_decodes(const config::Config& config) {
                 fmt::format("{} (generate gives the model some of the {} tokens at a time)",
                             error.what(), facts.context));
   }
-  const auto mix =
-      find_token_mix(decoder.graph, {decoder.tokens, decoder.decoding.places}, decoder.prediction);
+  const auto mix = find_token_mix(decoder.graph, {decoder.tokens, decoder.decoding.places},
+                                  decoder.recurrences, decoder.prediction);
   if (!mix) return facts;
   const std::string& path = decoder.graph.node(mix->node).path;
   const auto layer = std::ranges::find_if(config.model.layers, [&](const config::LayerSpec& spec) {
@@ -186,8 +188,8 @@ DecoderFacts check_decodes(const config::Config& config) {
   }
   config::fail_at(at,
                   "to generate, tokens meet in MultiHeadAttention or GroupQueryAttention with "
-                  "use_causal_mask: true alone, which remember what was there before; '{}' mixes "
-                  "them otherwise",
+                  "use_causal_mask: true, or in recurrent layers, alone, which remember what was "
+                  "there before; '{}' mixes them otherwise",
                   path);
 }
 

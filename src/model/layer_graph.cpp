@@ -8,6 +8,7 @@
 #include "model/arguments.h"
 #include "model/freeze.h"
 #include "model/layers/layer.h"
+#include "model/variable_arguments.h"
 
 namespace meshwork {
 namespace {
@@ -55,40 +56,11 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
   }
 }
 
-constexpr std::string_view kOfOutput = "activity_regularizer";
-
 /// A value of the model by its name.
 struct Named {
   ValueId value = kNoValue;
   ValueId mask = kNoValue;
 };
-
-/// `kernel_regularizer: L2` and its kin, whose names end in `kind`, by the variables that they are
-/// for.
-template <class T>
-std::map<std::string, T> read_for_variables(const config::LayerSpec& spec, config::Reader& args,
-                                            std::string_view kind,
-                                            T (*read)(const config::Value&)) {
-  std::map<std::string, T> result;
-  for (const config::Value::Entry& entry : spec.layer.args.map) {
-    if (!entry.key.ends_with(kind) || entry.key == kOfOutput) continue;
-    const std::string variable = entry.key.substr(0, entry.key.size() - kind.size());
-    const config::Value* const value = args.find(entry.key);
-    if (value != nullptr) result[variable] = read(*value);
-  }
-  return result;
-}
-
-/// Each of these must be for a variable that the layer has, or would have.
-template <class T>
-void check_used(const config::Reader& args, const std::map<std::string, T>& given,
-                std::string_view kind, const std::set<std::string>& used) {
-  for (const auto& [variable, what] : given) {
-    if (used.contains(fmt::format("{}{}", variable, kind))) continue;
-    fail_at(args.at(), "{}: '{}{}': it has no variable '{}'", args.what(), variable, kind,
-            variable);
-  }
-}
 
 /// The inputs in the order of the layer's `call_inputs`, where the file names these; nothing in the
 /// place of one that it does not name.
@@ -170,9 +142,9 @@ class Layers {
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
     const DType dtype = read_dtype(args);
     const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
-    const config::Value* const of_output = args.find(kOfOutput);
-    const auto regularizers = read_for_variables(spec, args, kRegularizer, read_regularizer);
-    const auto constraints = read_for_variables(spec, args, kConstraint, read_constraint);
+    const config::Value* const of_output = args.find(kActivityRegularizer);
+    const VariableArguments of_variables = read_variable_arguments(spec.layer.args, args);
+    const auto& constraints = of_variables.constraints;
     if (!constraints.empty() && def.module != "keras.layers") {
       fail_at(args.at(), "{}: '{}{}': it takes no constraints", args.what(),
               constraints.begin()->first, kConstraint);
@@ -189,7 +161,7 @@ class Layers {
                         .variable_dtype = inside,
                         .use = uses_[spec.path]++,
                         .masks = masks,
-                        .regularizers = regularizers,
+                        .regularizers = of_variables.regularizers,
                         .constraints = constraints});
     const PathScope path(scope_.builder(), spec.path);
     std::vector<ValueId> operands;
@@ -206,8 +178,7 @@ class Layers {
     order_by_parts(scope_.builder().graph(), variables, def, spec.path);
     output = scope_.cast(output, scope_.output_dtype());
     args.finish();
-    check_used(args, regularizers, kRegularizer, scope_.used());
-    check_used(args, constraints, kConstraint, scope_.used());
+    check_used(args, of_variables, scope_.used());
     if (of_output != nullptr) scope_.penalize(output, read_regularizer(*of_output));
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,

@@ -119,27 +119,54 @@ ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
   return variable;
 }
 
-ValueId Scope::cache(const std::string& name, ValueId rows) {
+ValueId Scope::cache_variable(const std::string& name, const TensorType& rows) {
   MW_CHECK(decoding_);
-  const TensorType part = builder_.type(rows);
-  Shape shape = part.shape;
+  Shape shape = rows.shape;
   shape[1] = decoding_->context;
   std::string path = path_of(name);
   if (layer_.use > 0) path += fmt::format("_{}", layer_.use);
-  const std::string dtype(to_string(part.dtype));
-  const ValueId cache =
+  const auto [known, is_new] = variables_.try_emplace(path, kNoValue);
+  if (!is_new) return known->second;
+  const std::string dtype(to_string(rows.dtype));
+  known->second =
       builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", dtype}, {"shape", shape}});
   builder_.graph().variables.push_back(
-      {.value = cache,
+      {.value = known->second,
        .path = path,
        .trainable = false,
        .slot_of = {},
        .init = &ops::kConstant,
        .init_attrs = {{"value", 0.0}, {"dtype", dtype}, {"shape", shape}},
        .is_cache = true});
+  return known->second;
+}
+
+ValueId Scope::cache(const std::string& name, ValueId rows) {
+  const ValueId cache = cache_variable(name, builder_.type(rows));
   const ValueId all = builder_.add(ops::kWriteRows, {cache, rows, decoding_->start});
   builder_.graph().updates.push_back({cache, all});
   return all;
+}
+
+ValueId Scope::last_row(const std::string& name, const TensorType& row) {
+  MW_CHECK(decoding_);
+  GraphBuilder& b = builder_;
+  const std::int64_t batch = row.shape[0], context = decoding_->context;
+  Shape rows = row.shape;
+  rows.insert(rows.begin() + 1, decoding_->tokens);
+  const ValueId cache = cache_variable(name, {row.dtype, rows});
+  const ValueId start =
+      ops::reshape(b, ops::cast(b, decoding_->start, DType::kFloat32), {batch, 1});
+  const ValueId places =
+      b.add(ops::kIota, {},
+            {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, context}}});
+  const ValueId is_it = b.add(ops::kEqual, {ops::shift(b, start, -1), places});
+  Shape spread(rows.size(), 1);
+  spread[0] = batch;
+  spread[1] = context;
+  const ValueId all =
+      b.add(ops::kSelect, {ops::reshape(b, is_it, spread), cache, ops::constant_like(b, 0, cache)});
+  return ops::reduce_sum(b, all, {1}, false);
 }
 
 void Scope::mention_cache(const std::string& name) {

@@ -40,6 +40,13 @@ struct Decoding {
   std::int64_t context = 1;   ///< places that a sequence has at most
 };
 
+/// The nodes from `first` up to `result`, [batch, tokens, ..]: each token of this depends on those
+/// up to it alone, as those before it are remembered.
+struct Recurrence {
+  ValueId first = kNoValue;
+  ValueId result = kNoValue;
+};
+
 /// What a layer needs to build itself: the builder, which carries the layer's path, and the facts
 /// of the run.
 class Scope {
@@ -121,6 +128,12 @@ class Scope {
   /// rows [batch, tokens, ..] of a part behind those of all parts before: [batch, context, ..],
   /// kept under the name until the next part.
   ValueId cache(const std::string& name, ValueId rows);
+  /// Of what cache() keeps under the name: the row before the part, 0 where the part is the first;
+  /// `row`: its type, [batch, ..]. To be asked for before cache().
+  ValueId last_row(const std::string& name, const TensorType& row);
+  /// What layers have that go through a part of a sequence token by token.
+  void add_recurrence(const Recurrence& recurrence) { recurrences_.push_back(recurrence); }
+  const std::vector<Recurrence>& recurrences() const { return recurrences_; }
   /// Says that the layer has such a cache when the model decodes, so that layouts may name it.
   void mention_cache(const std::string& name);
 
@@ -149,6 +162,8 @@ class Scope {
   };
 
   std::string path_of(const std::string& name) const;
+  /// The variable of a cache with such rows, [batch, tokens, ..], made where there is none yet.
+  ValueId cache_variable(const std::string& name, const TensorType& rows);
   /// Of `given`, the layer's regularizers or constraints, that of a variable; nullptr: none. `kind`
   /// ends their names: "_regularizer".
   template <class T>
@@ -165,6 +180,7 @@ class Scope {
   LayerFacts layer_;
   std::string part_;  ///< "self_attention/", "" outside of parts
   std::optional<Decoding> decoding_;
+  std::vector<Recurrence> recurrences_;
   std::optional<ValueId> output_mask_;
   std::optional<DType> output_dtype_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;

@@ -19,12 +19,20 @@ struct Known {
 
 class Paths {
  public:
-  Paths(const Graph& graph, const std::vector<ValueId>& sources)
-      : graph_(graph), sources_(sources), known_(graph.nodes.size()) {}
+  Paths(const Graph& graph, const std::vector<ValueId>& sources,
+        const std::vector<Recurrence>& recurrences)
+      : graph_(graph), sources_(sources), recurrences_(recurrences), known_(graph.nodes.size()) {}
 
   std::optional<TokenMix> run(ValueId result) {
+    auto next = recurrences_.begin();
     for (const ValueId id : ValueRange(0, result + 1)) {
       known_[id].alike.assign(graph_.type(id).shape.size(), false);
+      if (next != recurrences_.end() && id >= next->first) {
+        if (id < next->result) continue;
+        known_[id].tokens = 1;
+        ++next;
+        continue;
+      }
       if (const auto kind = visit(id)) return TokenMix{id, *kind};
     }
     if (known_[result].tokens == kNone) return TokenMix{result};
@@ -105,14 +113,15 @@ class Paths {
 
   const Graph& graph_;
   const std::vector<ValueId>& sources_;
+  const std::vector<Recurrence>& recurrences_;
   ValueMap<Known> known_;
 };
 
 }  // namespace
 
 std::optional<TokenMix> find_token_mix(const Graph& graph, const std::vector<ValueId>& sources,
-                                       ValueId result) {
-  return Paths(graph, sources).run(result);
+                                       const std::vector<Recurrence>& recurrences, ValueId result) {
+  return Paths(graph, sources, recurrences).run(result);
 }
 
 }  // namespace meshwork

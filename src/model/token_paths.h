@@ -1,6 +1,6 @@
 #pragma once
 
-#include "graph/graph.h"
+#include "model/scope.h"
 
 namespace meshwork {
 
@@ -16,8 +16,9 @@ struct TokenMix {
 
 /// Follows the dimension of tokens, by the dimension rules of ops, from values that have it as
 /// dimension 1 to a result; nullopt: the result has it, too, and each of its elements comes from
-/// one token alone, but for what `write_rows` keeps. Tokens must be two or more.
+/// one token alone, but for what `write_rows` keeps, and for what recurrences give, whose nodes are
+/// not looked at. Tokens must be two or more.
 std::optional<TokenMix> find_token_mix(const Graph& graph, const std::vector<ValueId>& sources,
-                                       ValueId result);
+                                       const std::vector<Recurrence>& recurrences, ValueId result);
 
 }  // namespace meshwork

@@ -44,7 +44,11 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   std::int64_t start = 0;
   for (const ValueId input : node.inputs) {
     const std::int64_t size = b.shape(input)[static_cast<std::size_t>(axis)];
-    result.push_back(b.add(kSlice, {dy}, {{"axis", axis}, {"start", start}, {"size", size}}));
+    Attrs attrs{{"axis", axis}, {"start", start}, {"size", size}};
+    if (const Attr* const at_once = node.attrs.find("read_at_once")) {
+      attrs.set("read_at_once", *at_once);
+    }
+    result.push_back(b.add(kSlice, {dy}, std::move(attrs)));
     start += size;
   }
   return result;

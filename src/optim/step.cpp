@@ -3,7 +3,10 @@
 #include <map>
 
 #include "base/check.h"
+#include "graph/builder.h"
 #include "graph/op_def.h"
+#include "ops/leaf.h"
+#include "ops/ops.h"
 #include "optim/optimizer.h"
 
 namespace meshwork {
@@ -18,6 +21,27 @@ Graph only_variables(const Graph& step) {
     graph.variables.push_back(copy);
   }
   return graph;
+}
+
+/// The attributes that the op of an initial value knows.
+Attrs op_attrs(const Attrs& given) {
+  Attrs attrs;
+  for (const auto& [name, value] : given.entries()) {
+    if (name != ops::kPartOfOnes) attrs.set(name, value);
+  }
+  return attrs;
+}
+
+/// A vector with 1 in the place of its elements [part[0], part[1]).
+ValueId with_ones(GraphBuilder& b, ValueId vector, const Shape& part) {
+  const std::int64_t end = b.shape(vector)[0];
+  const auto slice = [&](std::int64_t start, std::int64_t size) {
+    return b.add(ops::kSlice, {vector},
+                 {{"axis", std::int64_t{0}}, {"start", start}, {"size", size}});
+  };
+  const ValueId ones = ops::broadcast_to(b, ops::constant_like(b, 1, vector), {part[1] - part[0]});
+  return b.add(ops::kConcatenate, {slice(0, part[0]), ones, slice(part[1], end - part[1])},
+               {{"axis", std::int64_t{0}}});
 }
 
 }  // namespace
@@ -42,19 +66,24 @@ void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulat
 
 Graph initialization(const Graph& step) {
   Graph graph = only_variables(step);
+  GraphBuilder b(graph);
+  b.set_phase(Phase::kUpdate);
   for (const Variable& variable : graph.variables) {
     // A node of its own for each variable, so that none has to share a layout.
-    const OpArgs args{.inputs = {}, .attrs = variable.init_attrs, .output = {}};
-    const TensorType type = variable.init->infer(args);
+    const Attrs attrs = op_attrs(variable.init_attrs);
+    const TensorType type = variable.init->infer({.inputs = {}, .attrs = attrs, .output = {}});
     const Node node = graph.node(variable.value);
     MW_CHECK(type == node.type, "'{}' is {}, but starts as {}", variable.path, to_string(node.type),
              to_string(type));
-    const ValueId value = graph.nodes.append({.op = variable.init,
-                                              .inputs = {},
-                                              .attrs = variable.init_attrs,
-                                              .type = type,
-                                              .path = node.path,
-                                              .phase = Phase::kUpdate});
+    ValueId value = graph.nodes.append({.op = variable.init,
+                                        .inputs = {},
+                                        .attrs = attrs,
+                                        .type = type,
+                                        .path = node.path,
+                                        .phase = Phase::kUpdate});
+    b.set_path(node.path);
+    const Attr* const ones = variable.init_attrs.find(ops::kPartOfOnes);
+    if (ones != nullptr) value = with_ones(b, value, std::get<std::vector<std::int64_t>>(*ones));
     graph.updates.push_back({variable.value, value});
   }
   return graph;

@@ -93,3 +93,27 @@ TEST_CASE("models that cannot go on a token at a time say why, and where") {
             .starts_with("2: c.yaml:5:7: to generate, tokens meet in MultiHeadAttention"));
   CHECK(error_of(model_of("    - LayerNormalization: {name: n, axis: [1, 2]}\n")) != "");
 }
+
+TEST_CASE("recurrent layers decode where they go forwards and give all steps") {
+  const auto error = [](const std::string& layer) {
+    const std::string message = error_of(model_of("    - " + layer + "\n"));
+    return message.substr(0, message.find(" (generate gives"));
+  };
+  CHECK(error("GRU: {name: r, units: 4, return_sequences: true}").empty());
+  CHECK(error("GRU: {name: r, units: 4, return_sequences: true, go_backwards: true}") ==
+        "2: c.yaml:5:12: layer 'r' (GRU): to generate, tokens may not see those behind them, as "
+        "go_backwards has");
+  CHECK(error("Bidirectional: {name: r, layer: {GRU: {units: 4, return_sequences: true}}}") ==
+        "2: c.yaml:5:22: layer 'r' (Bidirectional): to generate, tokens may not see those behind "
+        "them; take the layer without the wrapper");
+  CHECK(error("GRU: {name: r, units: 4}").find("gives logits [6, vocabulary]") !=
+        std::string::npos);
+  const config::Config config =
+      config_of(model_of("    - LSTM: {name: r, units: 2, return_sequences: true}\n"));
+  const Graph graph = build_decoder(config, part_signature(config, 3), 2);
+  std::vector<std::string> caches;
+  for (const Variable& variable : graph.variables) {
+    if (variable.is_cache) caches.push_back(variable.path);
+  }
+  CHECK(caches == std::vector<std::string>{"r/state_cache", "r/state_cache_1"});
+}

@@ -26,4 +26,8 @@ RandomModel random_convnet(std::uint64_t seed);
 /// kernels and activations are sharded along tokens, heads, features, steps and the batch.
 RandomModel random_transformer(std::uint64_t seed);
 
+/// Recurrent layers over tokens, one way or both, of all steps or the last, some of them masked or
+/// dropped; tables, kernels and outputs are sharded along tokens, features, gates and the batch.
+RandomModel random_recurrent(std::uint64_t seed);
+
 }  // namespace meshwork::testing

@@ -70,6 +70,17 @@ inline const std::vector<Model>& models() {
        "t/embeddings: [null, model]}"},
       {"no attention", "    - Embedding: {name: t, input_dim: 11, output_dim: 6}\n" + kHead,
        "{t/embeddings: [model], logits/kernel: [null, model]}"},
+      {"recurrent, padded",
+       R"(    - Embedding: {name: t, input_dim: 11, output_dim: 6, mask_zero: true}
+    - LSTM: {units: 4, return_sequences: true, recurrent_dropout: 0.5}
+    - GRU: {units: 6, return_sequences: true, dropout: 0.5}
+    - GRU: {units: 3, return_sequences: true, reset_after: false}
+    - SimpleRNN: {units: 6, return_sequences: true, zero_output_for_mask: true}
+    - TimeDistributed: {layer: {Dense: {units: 4, activation: tanh}}}
+)" + kHead,
+       "{'.*recurrent_kernel': [null, model], lstm/lstm_cell/kernel: [null, model], "
+       "lstm/lstm_cell/bias: [model], "
+       "gru/gru_cell/kernel: [model], 'gru/.*state_cache': [data, model], t/embeddings: [model]}"},
   };
   return kModels;
 }

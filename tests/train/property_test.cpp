@@ -52,6 +52,10 @@ TEST_CASE("random transformers train alike, whatever of them is split") {
   check_models(random_transformer, models_to_try(60));
 }
 
+TEST_CASE("random recurrent networks train alike, whatever of them is split") {
+  check_models(random_recurrent, models_to_try(60));
+}
+
 TEST_CASE("large kernels train alike where a device has one column of them, or none") {
   const std::string text = R"(
 layout_map: {d/kernel: [null, model]}

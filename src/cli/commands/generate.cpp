@@ -30,8 +30,9 @@ Samplers are those of keras-hub, with its defaults: greedy, random, top_k (k 5),
 --k, of the k most probable). A token depends on the weights, the text before it, the seed, and the
 numbers of its sequence and of itself, and on no mesh.
 
-Each sequence keeps the keys and values of what was there before (key_cache, value_cache). Where it
-has filled the context of the model, the last half of that is read anew, and it goes on behind it.)text";
+Each sequence keeps the keys and values of what was there before (key_cache, value_cache), or of
+recurrent layers the states (state_cache). Where it has filled the context of the model, the last
+half of that is read anew, and it goes on behind it.)text";
 
 struct GenerateArguments {
   std::shared_ptr<JobArguments> job;

@@ -16,11 +16,16 @@ enum class Inside { kLayerDtype, kFloat32Variables, kFloat32 };
 
 struct LayerDef;
 
+namespace layers {
+struct CellDef;
+}  // namespace layers
+
 /// A layer within another.
 struct LayerPart {
-  std::string_view name;          ///< of which the names of its variables begin
-  std::string_view stored_as;     ///< what Keras's files of weights call it
+  std::string name;               ///< of which the names of its variables begin
+  std::string stored_as;          ///< what Keras's files of weights call it
   const LayerDef* def = nullptr;  ///< that has parts itself
+  config::Value args = {};        ///< where these decide of its parts
 };
 
 /// One layer class, in the list of registry.cpp. `build` reads its arguments, under the builder's
@@ -39,9 +44,12 @@ struct LayerDef {
   /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list. Only of
   /// such a layer may inputs be left out before others: `build` finds kNoValue there.
   std::vector<std::string_view> call_inputs = {};
-  std::vector<LayerPart> parts = {};         ///< in the order in which Keras makes their variables
+  std::vector<LayerPart> parts = {};  ///< in the order in which Keras makes their variables
+  /// Of a layer whose arguments decide of its parts, which it makes in their order.
+  std::vector<LayerPart> (*parts_of)(const config::Value& args) = nullptr;
   std::string_view module = "keras.layers";  ///< whose class it is; "": Keras has none
   std::string_view exported_as = {};         ///< the name in `module`, where not that of the class
+  const layers::CellDef* cell = nullptr;     ///< of a layer that goes over a sequence
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -63,6 +71,7 @@ extern const LayerDef kAveragePooling1D;
 extern const LayerDef kAveragePooling2D;
 extern const LayerDef kAveragePooling3D;
 extern const LayerDef kBatchNormalization;
+extern const LayerDef kBidirectional;
 extern const LayerDef kConcatenate;
 extern const LayerDef kConv1D;
 extern const LayerDef kConv1DTranspose;
@@ -93,10 +102,12 @@ extern const LayerDef kGlobalMaxPooling2D;
 extern const LayerDef kGlobalMaxPooling3D;
 extern const LayerDef kGroupNormalization;
 extern const LayerDef kGroupQueryAttention;
+extern const LayerDef kGru;
 extern const LayerDef kIdentity;
 extern const LayerDef kLayerNormalization;
 extern const LayerDef kLeakyRelu;
 extern const LayerDef kLlamaRotaryEmbedding;
+extern const LayerDef kLstm;
 extern const LayerDef kMasking;
 extern const LayerDef kMaxPooling1D;
 extern const LayerDef kMaxPooling2D;
@@ -117,12 +128,14 @@ extern const LayerDef kRmsNormalization;
 extern const LayerDef kRotaryEmbedding;
 extern const LayerDef kSeparableConv1D;
 extern const LayerDef kSeparableConv2D;
+extern const LayerDef kSimpleRnn;
 extern const LayerDef kSinePositionEncoding;
 extern const LayerDef kSoftmax;
 extern const LayerDef kSpatialDropout1D;
 extern const LayerDef kSpatialDropout2D;
 extern const LayerDef kSpatialDropout3D;
 extern const LayerDef kSubtract;
+extern const LayerDef kTimeDistributed;
 extern const LayerDef kTokenAndPositionEmbedding;
 extern const LayerDef kTransformerDecoder;
 extern const LayerDef kTransformerEncoder;

@@ -42,14 +42,20 @@ Shape read_noise_shape(config::Reader& args, const Shape& input) {
   return shape;
 }
 
-ValueId drop(Scope& scope, ValueId x, double rate, std::int64_t stream, const Shape& mask) {
+ValueId draw_factors(Scope& scope, double rate, std::int64_t stream, const Shape& mask,
+                     DType dtype) {
   GraphBuilder& b = scope.builder();
-  if (!scope.training() || rate == 0) return x;
-  if (rate == 1) return ops::scale(b, x, 0.0);
+  if (!scope.training() || rate == 0) return kNoValue;
   const ValueId u = draw_uniform(scope, stream, mask);
   const ValueId keep = b.add(ops::kGreaterEqual, {u, ops::constant(b, rate)});
-  const ValueId factor = ops::scale(b, keep, 1 / (1 - rate));
-  return ops::multiply(b, x, ops::cast(b, factor, b.type(x).dtype));
+  return ops::cast(b, ops::scale(b, keep, 1 / (1 - rate)), dtype);
+}
+
+ValueId drop(Scope& scope, ValueId x, double rate, std::int64_t stream, const Shape& mask) {
+  GraphBuilder& b = scope.builder();
+  if (rate == 1 && scope.training()) return ops::scale(b, x, 0.0);
+  const ValueId factors = draw_factors(scope, rate, stream, mask, b.type(x).dtype);
+  return factors == kNoValue ? x : ops::multiply(b, x, factors);
 }
 
 }  // namespace meshwork::layers

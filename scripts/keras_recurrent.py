@@ -1,0 +1,96 @@
+"""Recurrent layers for make_layer_fixtures.py: case -> input, and a layer or several."""
+
+from keras_attention import MASKING
+
+SEQUENCE = {"units": 3, "return_sequences": True}
+POOL = {"GlobalAveragePooling1D": {}}
+
+
+def plain(kind, args=None):
+    return [5, 2], {kind: {"units": 3, **(args or {})}}
+
+
+def masked(kind, args, *behind):
+    return [6, 2], [MASKING, {kind: args}, *behind]
+
+
+def both_ways(kind, args, more=None):
+    return {"Bidirectional": {"layer": {kind: {"units": 3, **args}}, **(more or {})}}
+
+
+def cases(kind, name):
+    """What all of them have."""
+    return {
+        name: plain(kind),
+        f"{name}_sequences": plain(kind, {"return_sequences": True}),
+        f"{name}_backwards": plain(kind, {"return_sequences": True, "go_backwards": True}),
+        f"{name}_last_backwards": plain(kind, {"go_backwards": True}),
+        f"{name}_without_bias": plain(kind, {"use_bias": False}),
+        f"{name}_activation": plain(kind, {"activation": "softplus"}),
+        f"{name}_linear": plain(kind, {"activation": None}),
+        f"training_{name}": plain(kind, {"unroll": True}),
+        f"masked_{name}": masked(kind, {"units": 3}),
+        f"masked_{name}_sequences": masked(kind, SEQUENCE, POOL),
+        f"masked_{name}_shown": masked(kind, SEQUENCE),
+        f"masked_{name}_backwards": masked(kind, {**SEQUENCE, "go_backwards": True}),
+        f"masked_{name}_zeros": masked(kind, {**SEQUENCE, "zero_output_for_mask": True}),
+        f"masked_{name}_last_zeros": masked(kind, {"units": 3, "zero_output_for_mask": True}),
+        f"bidirectional_{name}": ([5, 2], both_ways(kind, {})),
+        f"bidirectional_{name}_sequences": ([5, 2], both_ways(kind, {"return_sequences": True})),
+        f"masked_bidirectional_{name}": (
+            [6, 2],
+            [MASKING, both_ways(kind, {"return_sequences": True}), both_ways(kind, {})],
+        ),
+    }
+
+
+RECURRENT = {
+    **cases("LSTM", "lstm"),
+    **cases("GRU", "gru"),
+    **cases("SimpleRNN", "simple_rnn"),
+    "lstm_one_step": ([1, 2], {"LSTM": {"units": 3}}),
+    "lstm_recurrent_activation": plain("LSTM", {"recurrent_activation": "hard_sigmoid"}),
+    "lstm_frozen": plain("LSTM", {"trainable": False}),
+    "gru_reset_before": plain("GRU", {"reset_after": False}),
+    "gru_reset_before_without_bias": plain("GRU", {"reset_after": False, "use_bias": False}),
+    "masked_gru_reset_before": masked("GRU", {**SEQUENCE, "reset_after": False}, POOL),
+    "gru_recurrent_activation": plain("GRU", {"recurrent_activation": "tanh"}),
+    "stacked": (
+        [5, 2],
+        [{"LSTM": {"units": 3, "return_sequences": True}}, {"GRU": {"units": 2}}, {"Dense": {"units": 2}}],
+    ),
+    **{
+        f"bidirectional_{mode}": (
+            [5, 2],
+            both_ways("GRU", {"return_sequences": True}, {"merge_mode": mode}),
+        )
+        for mode in ("sum", "mul", "ave")
+    },
+    "bidirectional_of_two": (
+        [5, 2],
+        both_ways(
+            "LSTM",
+            {"return_sequences": True},
+            {"backward_layer": {"GRU": {"units": 2, "return_sequences": True, "go_backwards": True}}},
+        ),
+    ),
+    "masked_bidirectional_pooled": (
+        [6, 2],
+        [MASKING, both_ways("LSTM", {"return_sequences": True}), POOL],
+    ),
+    "time_distributed_dense": ([4, 3], {"TimeDistributed": {"layer": {"Dense": {"units": 2}}}}),
+    "time_distributed_flatten": ([4, 3, 2], {"TimeDistributed": {"layer": {"Flatten": {}}}}),
+    "time_distributed_conv": (
+        [3, 5, 2],
+        {"TimeDistributed": {"layer": {"Conv1D": {"filters": 3, "kernel_size": 2}}}},
+    ),
+    "time_distributed_lstm": ([3, 4, 2], {"TimeDistributed": {"layer": {"LSTM": {"units": 2}}}}),
+    "time_distributed_bidirectional": (
+        [3, 4, 2],
+        {"TimeDistributed": {"layer": both_ways("GRU", {})}},
+    ),
+    "masked_time_distributed": (
+        [6, 2],
+        [MASKING, {"TimeDistributed": {"layer": {"Dense": {"units": 3}}}}, POOL],
+    ),
+}

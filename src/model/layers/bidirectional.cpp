@@ -1,0 +1,125 @@
+// y = merge(layer(x), layer'(x)): one of two recurrent layers goes forwards, the other backwards.
+// Steps that are masked give 0 where all outputs are asked for.
+#include "model/arguments.h"
+#include "model/layers/inner.h"
+#include "model/layers/recurrent.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+using Merge = ValueId (*)(GraphBuilder& b, ValueId forward, ValueId backward);
+
+ValueId concatenate(GraphBuilder& b, ValueId x, ValueId y) {
+  const auto last = static_cast<std::int64_t>(b.shape(x).size()) - 1;
+  return b.add(ops::kConcatenate, {x, y}, {{"axis", last}});
+}
+
+ValueId average(GraphBuilder& b, ValueId x, ValueId y) {
+  return ops::scale(b, ops::add(b, x, y), 0.5);
+}
+
+/// `prefix` before the name, unless it is there.
+std::string prefixed(const std::string& prefix, const std::string& name) {
+  return name.starts_with(prefix) ? name : prefix + name;
+}
+
+/// The two layers, and the names of these parts.
+struct Pair {
+  Inner forward, backward;
+  std::string forward_name, backward_name;
+  bool is_given = false;  ///< the file gives both
+};
+
+Pair make_pair(Inner layer, std::optional<Inner> backward) {
+  Pair pair;
+  pair.forward_name = prefixed("forward_", layer.name);
+  pair.backward_name = backward ? backward->name : prefixed("backward_", layer.name);
+  pair.is_given = backward.has_value();
+  pair.backward = backward ? *std::move(backward) : layer;
+  pair.forward = std::move(layer);
+  return pair;
+}
+
+std::vector<LayerPart> parts_of(const config::Value& args) {
+  const config::Value::Entry* const given = args.find("backward_layer");
+  std::optional<Inner> other;
+  if (given != nullptr && !given->value.is_null()) other = read_inner(args, "backward_layer");
+  const Pair pair = make_pair(read_inner(args, "layer"), other);
+  return {{pair.forward_name, "forward_layer", pair.forward.def, pair.forward.spec.args},
+          {pair.backward_name, "backward_layer", pair.backward.def, pair.backward.spec.args}};
+}
+
+bool says(const Inner& inner, std::string_view key) {
+  const config::Value::Entry* const entry = inner.spec.args.find(key);
+  return entry != nullptr && !entry->value.is_null() && entry->value.as_bool(key);
+}
+
+void check_pair(const config::Reader& args, const Pair& pair) {
+  for (const Inner* inner : {&pair.forward, &pair.backward}) {
+    if (inner->def->cell != nullptr) continue;
+    fail_at(inner->spec.at, "{}: '{}' is no recurrent layer; give it LSTM, GRU or SimpleRNN",
+            args.what(), inner->spec.name);
+  }
+  if (says(pair.forward, "go_backwards")) {
+    fail_at(pair.forward.spec.at, "{}: layer has to go forwards; leave go_backwards out",
+            args.what());
+  }
+  if (!pair.is_given) return;
+  if (!says(pair.backward, "go_backwards")) {
+    fail_at(pair.backward.spec.at, "{}: backward_layer needs go_backwards: true", args.what());
+  }
+  if (says(pair.forward, "return_sequences") != says(pair.backward, "return_sequences")) {
+    fail_at(pair.backward.spec.at, "{}: layer and backward_layer need the same return_sequences",
+            args.what());
+  }
+}
+
+Merge read_merge(config::Reader& args) {
+  if (is_null(args, "merge_mode")) {
+    fail_at(args.at(),
+            "{}: merge_mode: null gives two outputs, and a layer has one; take two layers, the "
+            "second with go_backwards: true",
+            args.what());
+  }
+  return args.choose<Merge>(
+      "merge_mode", concatenate,
+      {{"concat", concatenate}, {"sum", ops::add}, {"mul", ops::multiply}, {"ave", average}});
+}
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  const Merge merge = read_merge(args);
+  refuse_arguments(args, {"weights"});
+  std::optional<Inner> other;
+  if (args.find("backward_layer") != nullptr) other = read_inner(args, "backward_layer");
+  const Pair pair = make_pair(read_inner(args, "layer"), other);
+  check_pair(args, pair);
+  if (scope.decoding()) {
+    fail_at(args.at(),
+            "{}: to generate, tokens may not see those behind them; take the layer "
+            "without the wrapper",
+            args.what());
+  }
+  const Masked input{inputs[0], scope.mask(0)};
+  const auto run = [&](const Inner& inner, const std::string& name, bool goes_backwards) {
+    return build_inner(scope, args, inner, name, input, [&](config::Reader& own, ValueId x) {
+      return build_recurrent(scope, own, *inner.def->cell, x,
+                             {.goes_backwards = goes_backwards, .is_of_two = true});
+    });
+  };
+  const ValueId forward = run(pair.forward, pair.forward_name, false);
+  const ValueId backward = run(pair.backward, pair.backward_name, true);
+  GraphBuilder& b = scope.builder();
+  if (b.shape(forward) != b.shape(backward) && merge != concatenate) {
+    fail_at(args.at(), "{}: its layers give samples {} and {}; give both as many units",
+            args.what(), sample_shape(b.shape(forward)), sample_shape(b.shape(backward)));
+  }
+  scope.set_mask(b.shape(forward).size() == 3 ? input.mask : kNoValue);
+  return merge(b, forward, backward);
+}
+
+}  // namespace
+
+const LayerDef kBidirectional{.names = {"Bidirectional"}, .build = build, .parts_of = parts_of};
+
+}  // namespace meshwork::layers

@@ -1,0 +1,345 @@
+#include "model/layers/recurrent.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/arguments.h"
+#include "model/layers/masks.h"
+#include "model/layers/noise.h"
+#include "ops/leaf.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+/// Steps are written out, so a program grows with them.
+constexpr std::int64_t kMostSteps = 2'000;
+
+/// What all of these layers have beside the facts of a cell.
+struct Options {
+  bool use_bias = true;
+  Initializer kernel_initializer, recurrent_initializer, bias_initializer;
+  double dropout = 0, recurrent_dropout = 0;
+  bool drops_by_gate = false;  ///< what is dropped differs from gate to gate
+  std::optional<std::int64_t> seed;
+  bool returns_sequences = false;
+  bool goes_backwards = false;
+  bool keeps_order = false;
+  bool zeroes_masked = false;
+};
+
+/// Rows [first, first + count), which are read while the others are.
+ValueId rows(GraphBuilder& b, ValueId x, std::int64_t first, std::int64_t count) {
+  if (first == 0 && count == b.shape(x)[0]) return x;
+  return b.add(
+      ops::kSlice, {x},
+      {{"axis", std::int64_t{0}}, {"start", first}, {"size", count}, {"read_at_once", true}});
+}
+
+Activation read_cell_activation(config::Reader& args, std::string_view key, const char* fallback) {
+  const config::Value word = config::Value::of_text(fallback);
+  const config::Value* const given = args.find(key);
+  const bool is_none = given == nullptr && is_null(args, key);
+  const Activation activation = read_activation(given == nullptr && !is_none ? &word : given);
+  return [activation, at = args.at(), what = args.what(), key](GraphBuilder& b, ValueId x) {
+    const ValueId y = activation(b, x);
+    if (b.shape(y) == b.shape(x)) return y;
+    config::fail_at(at, "{}: {} may not change the number of units", what, key);
+  };
+}
+
+/// Arguments that other programs need to be told, and those that only one of them has.
+void read_without_effect(config::Reader& args, const CellDef& cell) {
+  args.get("unroll", false);
+  if (cell.is_gated) args.find("use_cudnn");
+}
+
+void refuse_states(config::Reader& args) {
+  if (args.get("stateful", false)) {
+    fail_at(args.at(),
+            "{}: 'stateful' is not supported; each batch begins from zeros, so give the layer "
+            "longer sequences",
+            args.what());
+  }
+  if (args.get("return_state", false)) {
+    fail_at(args.at(),
+            "{}: 'return_state' is not supported, for a layer has one output; take the last step "
+            "of return_sequences: true",
+            args.what());
+  }
+}
+
+Options read_options(config::Reader& args, const CellDef& cell, CellFacts& facts,
+                     const Direction& direction) {
+  Options options;
+  facts.units = args.require_integer("units", config::at_least(1));
+  facts.activation = read_cell_activation(args, "activation", "tanh");
+  if (cell.is_gated) {
+    facts.recurrent_activation = read_cell_activation(args, "recurrent_activation", "sigmoid");
+  }
+  options.use_bias = args.get("use_bias", true);
+  options.kernel_initializer = read_initializer(args, "kernel_initializer", "glorot_uniform");
+  options.recurrent_initializer = read_initializer(args, "recurrent_initializer", "orthogonal");
+  options.bias_initializer = read_initializer(args, "bias_initializer", "zeros");
+  options.dropout = args.get("dropout", 0.0, config::kFromZeroBelowOne);
+  options.recurrent_dropout = args.get("recurrent_dropout", 0.0, config::kFromZeroBelowOne);
+  options.seed = args.get_integer("seed");
+  if (cell.is_gated) {
+    const std::int64_t way = args.get("implementation", 2, config::between(1, 2));
+    options.drops_by_gate = way == 1 || options.recurrent_dropout > 0;
+  }
+  if (cell.read != nullptr) cell.read(args, facts);
+  options.returns_sequences = args.get("return_sequences", false);
+  options.goes_backwards = args.get("go_backwards", false) || direction.goes_backwards;
+  options.keeps_order = direction.is_of_two;
+  const bool zeroes_masked = args.get("zero_output_for_mask", false);
+  options.zeroes_masked = direction.is_of_two ? options.returns_sequences : zeroes_masked;
+  refuse_states(args);
+  read_without_effect(args, cell);
+  return options;
+}
+
+/// `bias_initializer`, but for the gate whose bias begins at 1.
+Initializer with_ones(Initializer initializer, const CellFacts& cell) {
+  if (cell.gate_of_ones < 0) return initializer;
+  const Shape ones{cell.gate_of_ones * cell.units, (cell.gate_of_ones + 1) * cell.units};
+  return [initializer = std::move(initializer), ones](const InitRequest& request) {
+    InitialValue value = initializer(request);
+    value.attrs.set(ops::kPartOfOnes, ones);
+    return value;
+  };
+}
+
+class Layer {
+ public:
+  Layer(Scope& scope, const CellDef& cell, CellFacts facts, Options options)
+      : scope_(scope),
+        b_(scope.builder()),
+        cell_(cell),
+        facts_(std::move(facts)),
+        options_(std::move(options)) {}
+
+  ValueId build(ValueId x) {
+    const Shape shape = b_.shape(x);
+    batch_ = shape[0];
+    steps_ = shape[1];
+    add_variables(shape[2]);
+    gates_ = from_input(x);
+    if (const ValueId mask = scope_.mask(0); mask != kNoValue) {
+      mask_ = ops::reshape(b_, ops::transpose(b_, mask, {1, 0}), {steps_, batch_, 1});
+      scope_.set_mask(options_.returns_sequences ? mask : kNoValue);
+    }
+    return run(drawn_factors("recurrent_dropout", options_.recurrent_dropout, 1, facts_.units));
+  }
+
+ private:
+  void add_variables(std::int64_t features) {
+    const std::int64_t width = cell_.gates * facts_.units;
+    const auto name = [&](const char* variable) {
+      return fmt::format("{}/{}", cell_.name, variable);
+    };
+    kernel_ = scope_.variable(name("kernel"), {features, width}, options_.kernel_initializer);
+    recurrent_kernel_ = scope_.variable(name("recurrent_kernel"), {facts_.units, width},
+                                        options_.recurrent_initializer);
+    const Shape bias = facts_.second_bias < 0 ? Shape{width} : Shape{2, width};
+    bias_ = scope_.optional_variable(options_.use_bias, "use_bias: false", name("bias"), bias,
+                                     with_ones(options_.bias_initializer, facts_));
+    if (bias_ != kNoValue && facts_.second_bias >= 0) divide_bias();
+  }
+
+  /// [2, gates units] -> what can be added to the product of the input, and the rest.
+  void divide_bias() {
+    const auto part = [&](std::int64_t row, std::int64_t first, std::int64_t count) {
+      const ValueId line =
+          b_.add(ops::kSlice, {bias_},
+                 {{"axis", std::int64_t{0}}, {"start", row}, {"size", std::int64_t{1}}});
+      return b_.add(ops::kSlice, {line},
+                    {{"axis", std::int64_t{1}}, {"start", first}, {"size", count}});
+    };
+    const std::int64_t first = facts_.second_bias * facts_.units;
+    const std::int64_t rest = cell_.gates * facts_.units - first;
+    const ValueId both = ops::add(b_, part(0, 0, first), part(1, 0, first));
+    facts_.recurrent_bias = ops::reshape(b_, part(1, first, rest), {1, 1, rest});
+    bias_ = b_.add(ops::kConcatenate, {both, part(0, first, rest)}, {{"axis", std::int64_t{1}}});
+  }
+
+  /// What the input gives to all gates at all steps: [steps gates, batch, units].
+  ValueId from_input(ValueId x) {
+    const Shape shape = b_.shape(x);
+    const ValueId kernel = by_gates(kernel_, shape[2]);
+    const ValueId factors = drawn_factors("dropout", options_.dropout, 2, shape[2]);
+    const char* equation = "b t f, f g u -> t g b u";
+    if (factors != kNoValue) {
+      x = ops::multiply(b_, ops::reshape(b_, x, {1, batch_, steps_, shape[2]}), factors);
+      equation = "g b t f, f g u -> t g b u";
+      if (!options_.drops_by_gate) {
+        x = ops::reshape(b_, x, shape);
+        equation = "b t f, f g u -> t g b u";
+      }
+    }
+    ValueId y = ops::einsum(b_, x, kernel, equation);
+    if (bias_ != kNoValue) {
+      y = ops::add(b_, y, ops::reshape(b_, bias_, {cell_.gates, 1, facts_.units}));
+    }
+    return ops::reshape(b_, y, {steps_ * cell_.gates, batch_, facts_.units});
+  }
+
+  ValueId by_gates(ValueId kernel, std::int64_t features) {
+    return ops::reshape(b_, kernel, {features, cell_.gates, facts_.units});
+  }
+
+  /// What drops features of the input, or units of the state, alike at all steps: [1 or gates,
+  /// batch, (1,) width]; kNoValue: nothing does.
+  ValueId drawn_factors(std::string_view name, double rate, int rank, std::int64_t width) {
+    const PartScope part(scope_, name, scope_.layer());
+    Shape shape{options_.drops_by_gate ? cell_.gates : 1, batch_, width};
+    if (rank == 2) shape.insert(shape.begin() + 2, 1);
+    return draw_factors(scope_, rate, scope_.random_key(options_.seed), shape,
+                        b_.type(kernel_).dtype);
+  }
+
+  ValueId run(ValueId factors) {
+    const RecurrentKernel kernel(b_, by_gates(recurrent_kernel_, facts_.units), factors);
+    States states = initial_states();
+    std::vector<std::vector<ValueId>> kept(cell_.states);
+    std::vector<ValueId> outputs;
+    for (std::int64_t i = 0; i < steps_; ++i) {
+      const std::int64_t step = options_.goes_backwards ? steps_ - 1 - i : i;
+      outputs.push_back(advance(kernel, step, states));
+      for (std::size_t s = 0; s < states.size(); ++s) kept[s].push_back(states[s]);
+    }
+    if (scope_.decoding()) {
+      for (std::size_t s = 0; s < kept.size(); ++s) scope_.cache(cache_name(s), in_batch(kept[s]));
+    }
+    if (!options_.returns_sequences) {
+      return ops::reshape(b_, outputs.back(), {batch_, facts_.units});
+    }
+    if (options_.goes_backwards && options_.keeps_order) std::ranges::reverse(outputs);
+    return in_batch(outputs);
+  }
+
+  /// Takes the states one step on, and gives the output.
+  ValueId advance(const RecurrentKernel& kernel, std::int64_t step, States& states) {
+    const Gates x(b_, rows(b_, gates_, step * cell_.gates, cell_.gates), 0);
+    States next = cell_.step(b_, facts_, x, kernel, states);
+    ValueId output = next[0];
+    if (mask_ != kNoValue) {
+      const ValueId mask = rows(b_, mask_, step, 1);
+      const auto choose = [&](ValueId there, ValueId masked) {
+        return b_.add(ops::kSelect, {mask, there, masked});
+      };
+      for (std::size_t s = 0; s < next.size(); ++s) next[s] = choose(next[s], states[s]);
+      output = options_.zeroes_masked ? choose(output, ops::constant_like(b_, 0, output)) : next[0];
+    }
+    states = std::move(next);
+    return output;
+  }
+
+  /// [1, batch, units] of each step -> [batch, steps, units]
+  ValueId in_batch(const std::vector<ValueId>& of_steps) {
+    const ValueId all = of_steps.size() == 1
+                            ? of_steps[0]
+                            : b_.add(ops::kConcatenate, of_steps,
+                                     {{"axis", std::int64_t{0}}, {"read_at_once", true}});
+    return ops::transpose(b_, all, {1, 0, 2});
+  }
+
+  static std::string cache_name(std::size_t state) {
+    return state == 0 ? "state_cache" : fmt::format("state_cache_{}", state);
+  }
+
+  /// Numbers; of a part of a sequence, what the part before has come to.
+  States initial_states() {
+    States states;
+    for (std::size_t s = 0; s < cell_.states; ++s) {
+      const DType dtype = b_.type(gates_).dtype;
+      states.push_back(ops::constant_like(b_, 0, gates_));
+      if (scope_.decoding()) {
+        const ValueId before = scope_.last_row(cache_name(s), {dtype, {batch_, facts_.units}});
+        states.back() = ops::reshape(b_, before, {1, batch_, facts_.units});
+      } else {
+        scope_.mention_cache(cache_name(s));
+      }
+    }
+    return states;
+  }
+
+  Scope& scope_;
+  GraphBuilder& b_;
+  const CellDef& cell_;
+  CellFacts facts_;
+  Options options_;
+  std::int64_t batch_ = 0, steps_ = 0;
+  ValueId kernel_ = kNoValue, recurrent_kernel_ = kNoValue, bias_ = kNoValue;
+  ValueId gates_ = kNoValue;  ///< what the input gives
+  ValueId mask_ = kNoValue;   ///< [steps, batch, 1]
+};
+
+void check_steps(const config::Reader& args, const Shape& shape) {
+  if (shape.size() != 3) {
+    fail_at(args.at(),
+            "{} needs samples [steps, features], not {}; put a Reshape before it, or an Embedding "
+            "of numbers of tokens",
+            args.what(), sample_shape(shape));
+  }
+  if (shape[1] < 1 || shape[1] > kMostSteps) {
+    fail_at(args.at(), "{}: sequences have {} steps; it takes 1 to {}, so cut them", args.what(),
+            shape[1], kMostSteps);
+  }
+}
+
+void check_decodes(const Scope& scope, const config::Reader& args, const Options& options,
+                   const Shape& shape) {
+  if (!scope.decoding()) return;
+  if (options.goes_backwards) {
+    fail_at(args.at(), "{}: to generate, tokens may not see those behind them, as go_backwards has",
+            args.what());
+  }
+  if (!options.returns_sequences) {
+    fail_at(args.at(), "{}: to generate, it has to have return_sequences: true", args.what());
+  }
+  if (shape[1] != scope.decoding()->tokens) {
+    fail_at(args.at(),
+            "{}: to generate, the first dimension of its input is that of tokens, not {}",
+            args.what(), sample_shape(shape));
+  }
+}
+
+}  // namespace
+
+ValueId Gates::operator[](std::int64_t gate) const {
+  return b_.shape(all_).empty() ? all_ : rows(b_, all_, gate - first_, 1);
+}
+
+Gates RecurrentKernel::product(ValueId state, std::int64_t first, std::int64_t count) const {
+  const Shape shape = b_.shape(state);
+  if (shape.empty()) return {b_, state, first};
+  const std::int64_t gates = b_.shape(kernel_)[1];
+  const bool is_all = count == gates;
+  const ValueId kernel =
+      is_all ? kernel_
+             : b_.add(ops::kSlice, {kernel_},
+                      {{"axis", std::int64_t{1}}, {"start", first}, {"size", count}});
+  if (factors_ == kNoValue || b_.shape(factors_)[0] != gates || gates == 1) {
+    if (factors_ != kNoValue) state = ops::multiply(b_, state, factors_);
+    state = ops::reshape(b_, state, {shape[1], shape[2]});
+    return {b_, ops::einsum(b_, state, kernel, "b u, u g v -> g b v"), first};
+  }
+  state = ops::multiply(b_, state, rows(b_, factors_, first, count));
+  return {b_, ops::einsum(b_, state, kernel, "g b u, u g v -> g b v"), first};
+}
+
+ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,
+                        const Direction& direction) {
+  CellFacts facts;
+  const Options options = read_options(args, cell, facts, direction);
+  const Shape shape = scope.builder().shape(x);
+  check_steps(args, shape);
+  check_decodes(scope, args, options, shape);
+  const ValueId first = scope.graph().end();
+  const ValueId y = Layer(scope, cell, facts, options).build(x);
+  if (scope.decoding()) scope.add_recurrence({first, y});
+  return y;
+}
+
+}  // namespace meshwork::layers

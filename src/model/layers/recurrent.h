@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/activations/activation.h"
+#include "model/layers/layer.h"
+
+namespace meshwork::layers {
+
+/// The states of a cell, the output first: [1, batch, units] each. Before the first step each is
+/// the number 0.
+using States = std::vector<ValueId>;
+
+/// What stands at the gates of a cell in one step: [gates, batch, units], or a number for all.
+class Gates {
+ public:
+  Gates(GraphBuilder& b, ValueId all, std::int64_t first) : b_(b), all_(all), first_(first) {}
+  /// [1, batch, units]; of a number this itself.
+  ValueId operator[](std::int64_t gate) const;
+
+ private:
+  GraphBuilder& b_;
+  ValueId all_;
+  std::int64_t first_;  ///< gate 0 among `all_`
+};
+
+/// The recurrent kernel, and what is dropped of a state before it.
+class RecurrentKernel {
+ public:
+  /// `kernel`: [units, gates, units]. `factors` of a state: [1, batch, units], or others for each
+  /// gate, [gates, batch, units]; kNoValue: none.
+  RecurrentKernel(GraphBuilder& b, ValueId kernel, ValueId factors)
+      : b_(b), kernel_(kernel), factors_(factors) {}
+
+  /// What a state gives to `count` gates from `first` on.
+  Gates product(ValueId state, std::int64_t first, std::int64_t count) const;
+
+ private:
+  GraphBuilder& b_;
+  ValueId kernel_, factors_;
+};
+
+/// What the formula of a cell knows.
+struct CellFacts {
+  std::int64_t units = 1;
+  Activation activation = {}, recurrent_activation = {};
+  std::int64_t gate_of_ones = -1;  ///< whose bias begins at 1
+  /// The gates from this one on have a bias of their own behind the recurrent kernel, [units] each,
+  /// which the formula adds; those before it have one, too, which is added to that of the input.
+  std::int64_t second_bias = -1;
+  ValueId recurrent_bias = kNoValue;  ///< of the gate `second_bias`, if there is one
+};
+
+/// A cell: what it has beside the arguments that all have, and its formula.
+struct CellDef {
+  std::string_view name;  ///< "lstm_cell"
+  std::int64_t gates = 1;
+  std::size_t states = 1;
+  bool is_gated = true;  ///< has a recurrent_activation, and may drop otherwise for each gate
+  void (*read)(config::Reader& args, CellFacts& cell) = nullptr;
+  /// x: what the input gives to each gate.
+  States (*step)(GraphBuilder& b, const CellFacts& cell, const Gates& x,
+                 const RecurrentKernel& kernel, const States& before) = nullptr;
+};
+
+/// What the wrapper of a layer says of how it goes over a sequence.
+struct Direction {
+  bool goes_backwards = false;  ///< whatever its arguments say
+  /// It is one of two that go both ways: outputs stand in the order of time, and where all of them
+  /// are asked for those of masked steps are 0.
+  bool is_of_two = false;
+};
+
+/// The output of the layer of a cell; x: [batch, steps, features].
+ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,
+                        const Direction& direction = {});
+
+/// The `build` of such a layer.
+template <const CellDef& cell>
+ValueId build_with(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  return build_recurrent(scope, args, cell, inputs[0]);
+}
+
+}  // namespace meshwork::layers

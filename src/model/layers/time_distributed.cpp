@@ -1,0 +1,60 @@
+// y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1
+#include "model/arguments.h"
+#include "model/layers/inner.h"
+#include "ops/ops.h"
+
+namespace meshwork::layers {
+namespace {
+
+std::vector<LayerPart> parts_of(const config::Value& args) {
+  const Inner inner = read_inner(args, "layer");
+  return {{inner.name, "layer", inner.def, inner.spec.args}};
+}
+
+void check_inner(const config::Reader& args, const Inner& inner) {
+  if (inner.def->min_inputs > 1) {
+    fail_at(inner.spec.at, "{}: '{}' takes several inputs; a step gives one", args.what(),
+            inner.spec.name);
+  }
+  if (inner.def == &kBatchNormalization) {
+    fail_at(inner.spec.at,
+            "{}: Keras takes the statistics of a BatchNormalization here for each step by itself, "
+            "which is not supported; put it into the model without the wrapper",
+            args.what());
+  }
+}
+
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  GraphBuilder& b = scope.builder();
+  const Inner inner = read_inner(args, "layer");
+  check_inner(args, inner);
+  const Shape shape = b.shape(inputs[0]);
+  if (shape.size() < 3) {
+    fail_at(args.at(), "{} needs samples [steps, features..], not {}", args.what(),
+            sample_shape(shape));
+  }
+  const auto run = [&](ValueId x) {
+    return build_inner(scope, args, inner, inner.name, {x},
+                       [&](config::Reader& own, ValueId value) {
+                         return inner.def->build(scope, own, std::array{value});
+                       });
+  };
+  if (inner.def == &kDense) return run(inputs[0]);  // which treats all dimensions but the last so
+  Shape merged(shape.begin() + 1, shape.end());
+  merged[0] *= shape[0];
+  const ValueId y = run(ops::reshape(b, inputs[0], merged));
+  Shape result = b.shape(y);
+  result[0] = shape[1];
+  result.insert(result.begin(), shape[0]);
+  return ops::reshape(b, y, result);
+}
+
+}  // namespace
+
+const LayerDef kTimeDistributed{.names = {"TimeDistributed"},
+                                .build = build,
+                                .takes_any_dtype = true,
+                                .passes_mask = true,
+                                .parts_of = parts_of};
+
+}  // namespace meshwork::layers
