@@ -42,18 +42,58 @@ FILLS = [
 ]
 # Operation, its arguments, draws, and what Keras makes of these.
 COLORS = [
-    ("RandomBrightness", {"factor": [-0.4, 0.2], "value_range": [0, 1]}, [0.9], {"rgb_delta": 0.14}),
+    (
+        "RandomBrightness",
+        {"factor": [-0.4, 0.2], "value_range": [0, 1]},
+        [0.9],
+        {"rgb_delta": 0.14},
+    ),
     ("RandomBrightness", {"factor": 0.5, "value_range": [0, 2]}, [0.2], {"rgb_delta": -0.6}),
-    ("RandomContrast", {"factor": [0.5, 0.8], "value_range": [0, 1]}, [0.75], {"contrast_factor": 1.475}),
-    ("RandomContrast", {"factor": [0.3, 0.3], "value_range": [0.2, 0.8]}, [0.1], {"contrast_factor": 0.76}),
+    (
+        "RandomContrast",
+        {"factor": [0.5, 0.8], "value_range": [0, 1]},
+        [0.75],
+        {"contrast_factor": 1.475},
+    ),
+    (
+        "RandomContrast",
+        {"factor": [0.3, 0.3], "value_range": [0.2, 0.8]},
+        [0.1],
+        {"contrast_factor": 0.76},
+    ),
     ("RandomGrayscale", {"factor": 0.4}, [0.3], True),
     ("RandomGrayscale", {"factor": 0.4}, [0.4], False),
     ("RandomHue", {"factor": 0.6, "value_range": [0, 1]}, [0.2, 0.5], {"factor": [0.15]}),
-    ("RandomHue", {"factor": [0.8, 1.0], "value_range": [-0.5, 2]}, [0.7, 0.5], {"factor": [-0.45]}),
-    ("RandomSaturation", {"factor": [0.2, 0.4], "value_range": [0, 1]}, [0.5], {"factor": [0.3 / 0.7]}),
-    ("RandomSaturation", {"factor": 0.9, "value_range": [0, 1]}, [0.75], {"factor": [0.675 / 0.325]}),
-    ("RandomShear", {"x_factor": 0.4, "y_factor": [0.1, 0.3]}, [0.1, 0.75, 0.5], {"shear_factor": [[0.2, 0.2]]}),
-    ("RandomShear", {"x_factor": [0.2, 0.6], "fill_mode": "constant"}, [0.9, 0.5, 0.5], {"shear_factor": [[-0.4, 0.0]]}),
+    (
+        "RandomHue",
+        {"factor": [0.8, 1.0], "value_range": [-0.5, 2]},
+        [0.7, 0.5],
+        {"factor": [-0.45]},
+    ),
+    (
+        "RandomSaturation",
+        {"factor": [0.2, 0.4], "value_range": [0, 1]},
+        [0.5],
+        {"factor": [0.3 / 0.7]},
+    ),
+    (
+        "RandomSaturation",
+        {"factor": 0.9, "value_range": [0, 1]},
+        [0.75],
+        {"factor": [0.675 / 0.325]},
+    ),
+    (
+        "RandomShear",
+        {"x_factor": 0.4, "y_factor": [0.1, 0.3]},
+        [0.1, 0.75, 0.5],
+        {"shear_factor": [[0.2, 0.2]]},
+    ),
+    (
+        "RandomShear",
+        {"x_factor": [0.2, 0.6], "fill_mode": "constant"},
+        [0.9, 0.5, 0.5],
+        {"shear_factor": [[-0.4, 0.0]]},
+    ),
 ]
 RESIZES = [
     {"size": [3, 4]},

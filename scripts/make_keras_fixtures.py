@@ -137,11 +137,7 @@ LOSSES = {
         "sparse_categorical_crossentropy",
         ["sparse_categorical_accuracy", {"SparseTopKCategoricalAccuracy": {"k": 2}}],
     ),
-    "scce_ignore": (
-        CLASSIFIER,
-        {SCCE: {"from_logits": True, "ignore_class": 2}},
-        ["acc"],
-    ),
+    "scce_ignore": (CLASSIFIER, {SCCE: {"from_logits": True, "ignore_class": 2}}, ["acc"]),
     "cce_logits": (
         BRANCHES,
         {"CategoricalCrossentropy": {"from_logits": True}},
@@ -186,11 +182,7 @@ LOSSES = {
     ),
     "categorical_hinge": (CLASSIFIER, "categorical_hinge", ["accuracy"]),
     "cosine": (REGRESSOR, "cosine_similarity", ["cosine_similarity"]),
-    "correlation": (
-        REGRESSOR,
-        "mse",
-        ["pearson_correlation", {"ConcordanceCorrelation": {}}],
-    ),
+    "correlation": (REGRESSOR, "mse", ["pearson_correlation", {"ConcordanceCorrelation": {}}]),
     "dice": (GATE, "dice", ["binary_accuracy"]),
     "dice_axis": (GATE, {"Dice": {"axis": -1}}, []),
     "tversky": (GATE, {"Tversky": {"alpha": 0.3, "beta": 0.8}}, []),

@@ -61,6 +61,8 @@ struct Variable {
   std::string slot_of;
   const OpDef* init = nullptr;  ///< an op without inputs that gives the initial value
   Attrs init_attrs;
+  /// [begin, end): of a vector, the elements that begin at 1 instead; empty: none.
+  Shape ones = {};
   /// Its update writes rows into it. It is not saved, and what it holds before the first step is
   /// never read.
   bool is_cache = false;

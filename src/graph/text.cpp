@@ -59,6 +59,7 @@ std::string variable_text(const Variable& variable) {
   if (!variable.slot_of.empty()) text += " slot_of " + quoted(variable.slot_of);
   if (variable.init != nullptr) {
     text += fmt::format(" init {}{}", variable.init->name, spaced(to_string(variable.init_attrs)));
+    if (!variable.ones.empty()) text += " ones " + to_string(variable.ones);
   }
   return text;
 }

@@ -18,6 +18,7 @@ std::string_view to_string(Phase phase);
 ///
 ///   %3 = einsum(%1, %2) {equation="m k, k n -> m n"} : float32[128, 200]  # d1 forward
 ///   variable %2 "d1/kernel" trainable init orthogonal {key=7, gain=1.0, shape=[64, 200]}
+///   variable %4 "d1/bias" trainable init constant {value=0.0, shape=[200]} ones [50, 100]
 ///   update %2 = %9
 ///   gradient %2 = %8
 ///   output "loss" = %5

@@ -37,7 +37,8 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
                                         .trainable = trainable,
                                         .slot_of = {},
                                         .init = initial.op,
-                                        .init_attrs = std::move(initial.attrs)});
+                                        .init_attrs = std::move(initial.attrs),
+                                        .ones = std::move(initial.ones)});
   return value;
 }
 

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "graph/builder.h"
 #include "graph/op_def.h"
-#include "ops/leaf.h"
 #include "ops/ops.h"
 #include "optim/optimizer.h"
 
@@ -21,15 +20,6 @@ Graph only_variables(const Graph& step) {
     graph.variables.push_back(copy);
   }
   return graph;
-}
-
-/// The attributes that the op of an initial value knows.
-Attrs op_attrs(const Attrs& given) {
-  Attrs attrs;
-  for (const auto& [name, value] : given.entries()) {
-    if (name != ops::kPartOfOnes) attrs.set(name, value);
-  }
-  return attrs;
 }
 
 /// A vector with 1 in the place of its elements [part[0], part[1]).
@@ -70,20 +60,19 @@ Graph initialization(const Graph& step) {
   b.set_phase(Phase::kUpdate);
   for (const Variable& variable : graph.variables) {
     // A node of its own for each variable, so that none has to share a layout.
-    const Attrs attrs = op_attrs(variable.init_attrs);
-    const TensorType type = variable.init->infer({.inputs = {}, .attrs = attrs, .output = {}});
+    const TensorType type =
+        variable.init->infer({.inputs = {}, .attrs = variable.init_attrs, .output = {}});
     const Node node = graph.node(variable.value);
     MW_CHECK(type == node.type, "'{}' is {}, but starts as {}", variable.path, to_string(node.type),
              to_string(type));
     ValueId value = graph.nodes.append({.op = variable.init,
                                         .inputs = {},
-                                        .attrs = attrs,
+                                        .attrs = variable.init_attrs,
                                         .type = type,
                                         .path = node.path,
                                         .phase = Phase::kUpdate});
     b.set_path(node.path);
-    const Attr* const ones = variable.init_attrs.find(ops::kPartOfOnes);
-    if (ones != nullptr) value = with_ones(b, value, std::get<std::vector<std::int64_t>>(*ones));
+    if (!variable.ones.empty()) value = with_ones(b, value, variable.ones);
     graph.updates.push_back({variable.value, value});
   }
   return graph;

@@ -89,6 +89,7 @@ void check_equal(const Graph& a, const Graph& b) {
     CHECK(a.variables[i].slot_of == b.variables[i].slot_of);
     CHECK(a.variables[i].init == b.variables[i].init);
     CHECK(a.variables[i].init_attrs == b.variables[i].init_attrs);
+    CHECK(a.variables[i].ones == b.variables[i].ones);
   }
   CHECK(a.regions == b.regions);
   CHECK(a.updates.size() == b.updates.size());

@@ -76,14 +76,8 @@ TEST_CASE("the bias of a forget gate begins at 1, whatever the initializer gives
   const auto text = [](const char* more) {
     return model_of(std::string("LSTM: {units: 3, name: r") + more + "}");
   };
-  const auto attrs_of = [&](const char* more) {
-    return build(text(more)).variables.back().init_attrs;
-  };
-  const Attrs attrs = attrs_of("");
-  const Attr* const ones = attrs.find("part_of_ones");
-  REQUIRE(ones != nullptr);
-  CHECK(std::get<std::vector<std::int64_t>>(*ones) == Shape{3, 6});
-  CHECK(attrs_of(", unit_forget_bias: false").find("part_of_ones") == nullptr);
+  CHECK(build(text("")).variables.back().ones == Shape{3, 6});
+  CHECK(build(text(", unit_forget_bias: false")).variables.back().ones.empty());
   const Graph start = initialization(build(text(", bias_initializer: random_normal")));
   verify(start);
   CHECK(count(start, ops::kConcatenate) == 1);

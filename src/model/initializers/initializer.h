@@ -16,6 +16,7 @@ namespace meshwork {
 struct InitialValue {
   const OpDef* op = nullptr;
   Attrs attrs;
+  Shape ones = {};  ///< [begin, end): of a vector, the elements that begin at 1 instead
 };
 
 /// Inputs of one element of what a kernel gives, and outputs that one element of its input goes to.

@@ -6,7 +6,6 @@
 #include "model/arguments.h"
 #include "model/layers/masks.h"
 #include "model/layers/noise.h"
-#include "ops/leaf.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
@@ -105,7 +104,7 @@ Initializer with_ones(Initializer initializer, const CellFacts& cell) {
   const Shape ones{cell.gate_of_ones * cell.units, (cell.gate_of_ones + 1) * cell.units};
   return [initializer = std::move(initializer), ones](const InitRequest& request) {
     InitialValue value = initializer(request);
-    value.attrs.set(ops::kPartOfOnes, ones);
+    value.ones = ones;
     return value;
   };
 }

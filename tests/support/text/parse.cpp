@@ -108,6 +108,7 @@ Variable parse_variable(TextCursor& line, const Graph& graph, const LookUpOp& lo
   if (line.take("init")) {
     variable.init = op_of(line, lookup);
     variable.init_attrs = line.attrs();
+    if (line.take("ones")) variable.ones = line.shape();
   }
   return variable;
 }
