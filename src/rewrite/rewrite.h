@@ -33,6 +33,7 @@ extern const RewriteDef kEarlyParts;
 extern const RewriteDef kEinsumBias;
 extern const RewriteDef kFoldConstants;
 extern const RewriteDef kJoinParts;
+extern const RewriteDef kJoinProducts;
 extern const RewriteDef kOverlapHalo;
 extern const RewriteDef kPadClasses;
 extern const RewriteDef kRecompute;
