@@ -28,7 +28,8 @@ try:
     import keras
     import numpy as np
 
-    from keras_calls import CALL_ARGUMENTS, call_layer, find_class, take_inputs
+    from keras_calls import CALL_ARGUMENTS, call_layer, take_inputs
+    from keras_calls import make_layer as make_keras_layer
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -284,6 +285,39 @@ BLOCKS = {
     },
 }
 
+ALL_STEPS = {"units": 4, "return_sequences": True}
+RECURRENT = {
+    "input": {"shape": [6], "dtype": "int32"},
+    "layers": [
+        {"Embedding": {"input_dim": 11, "output_dim": 5, "mask_zero": True}},
+        {
+            "Bidirectional": {
+                "layer": {
+                    "LSTM": {
+                        **ALL_STEPS,
+                        "recurrent_activation": "hard_sigmoid",
+                        "recurrent_initializer": "glorot_normal",
+                        "kernel_regularizer": {"L2": {"l2": 0.001}},
+                    }
+                }
+            }
+        },
+        {"GRU": ALL_STEPS},
+        {"TimeDistributed": {"layer": {"Dense": {"units": 3, "activation": "tanh"}}}},
+        {"GRU": {**ALL_STEPS, "reset_after": False, "go_backwards": True}},
+        {"LSTM": {**ALL_STEPS, "unit_forget_bias": False, "unroll": True}},
+        {
+            "Bidirectional": {
+                "layer": {"GRU": {**ALL_STEPS, "name": "onwards"}},
+                "backward_layer": {"SimpleRNN": {**ALL_STEPS, "go_backwards": True}},
+                "merge_mode": "sum",
+            }
+        },
+        {"SimpleRNN": {"units": 4}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 SGD = {"SGD": {"learning_rate": 0.01, "momentum": 0.5}}
 # case -> model, optimizer
 CASES = {
@@ -299,6 +333,7 @@ CASES = {
     "tied": (TIED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
+    "recurrent": (RECURRENT, {"Adam": {"learning_rate": 0.01}}),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
     "adamw": (BRANCHES, {"AdamW": {"learning_rate": 0.01, "weight_decay": 0.1}}),
     "rmsprop": (
@@ -329,7 +364,7 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
-FIXTURES = ["images_2d", "branches", "blocks", "scaled"]
+FIXTURES = ["images_2d", "branches", "blocks", "recurrent", "scaled"]
 
 
 def parts(layer):
@@ -358,7 +393,7 @@ def build_list(layers, values, last, blocks):
 
 def make_layer(name, args, inputs, blocks):
     if name not in blocks:
-        return find_class(name, keras.layers)(**args)
+        return make_keras_layer(name, args)
     inner = keras.Input(inputs.shape[1:])
     layers = blocks[name]["layers"]
     if name == "unit":

@@ -61,7 +61,7 @@ void check_near(const std::vector<float>& values, const std::vector<float>& expe
 }  // namespace
 
 TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format") {
-  for (const char* name : {"images_2d", "branches", "blocks", "scaled"}) {
+  for (const char* name : {"images_2d", "branches", "blocks", "recurrent", "scaled"}) {
     CAPTURE(name);
     const Fixture folder(name);
     const std::vector<float> values = predicted(folder, "theirs.weights.h5");
