@@ -11,7 +11,8 @@ namespace meshwork::data {
 /// The part of a global batch tensor [batch, ...] that one device holds.
 struct LocalPart {
   Region region;
-  Shape shape;  ///< local extents; may hold zeros
+  Shape shape;      ///< local extents; may hold zeros
+  int readers = 1;  ///< devices of this process that hold parts of the same samples
 };
 
 /// How to read one field of a batch.

@@ -41,7 +41,7 @@ Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& p
   steps_per_epoch_ = options.steps_per_epoch.value_or(steps_per_pass_);
   const std::int64_t last = std::min(full, split.samples - (steps_per_pass_ - 1) * full);
   for (const Field& field : split.fields) {
-    readers_.emplace_back(field, options.seed, options.augment);
+    readers_.emplace_back(field, options.seed, options.augment, options.threads);
   }
   for (const std::int64_t size : {full, last}) {
     Plan plan{size, {}};
@@ -128,7 +128,7 @@ Rows Loader::rows_of(std::int64_t step, const LocalPart& part) {
   for (std::int64_t place = first; std::int64_t & row : rows) {
     row = split_.first + order_.at(place++);
   }
-  return {rows, step / steps_per_pass_, first};
+  return {rows, step / steps_per_pass_, first, part.readers};
 }
 
 void Loader::fill(Slot& slot, std::int64_t step) {

@@ -35,6 +35,7 @@ struct LoaderOptions {
   bool drop_remainder = false;         ///< leave out the samples of a pass that fill no batch
   std::int64_t prefetch = 2;           ///< batches that are kept ready
   bool augment = false;                ///< as the fields say: for training
+  int threads = 1;                     ///< that decode and augment; they change no result
   StagingMemory memory = heap_memory;  ///< for batches
 };
 
@@ -56,7 +57,8 @@ struct Batch {
   std::vector<FieldBatch> fields;
 };
 
-/// The batches of one device, in a ring that a thread fills ahead: read, decoded, augmented. Where
+/// The batches of one device, in a ring that a thread, with the help of others, fills ahead: read,
+/// decoded, augmented. What several devices of a process need is decoded by one of them. Where
 /// there are row numbers alone to write, it takes no thread.
 ///
 /// Batches come without end, pass after pass over the data; a pass ends with a batch of the

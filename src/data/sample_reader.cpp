@@ -1,24 +1,70 @@
 #include "data/sample_reader.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "base/check.h"
+#include "base/parallel.h"
 #include "data/check_values.h"
 #include "data/field_plan.h"
 
 namespace meshwork::data {
+namespace {
 
-SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment)
+/// Samples that a thread has in hand at a time where devices share them.
+constexpr std::size_t kAhead = 4;
+
+/// body(thread, i) for each i of [begin, end), in any order, by so many threads; the first of them,
+/// in order, that throws is the one whose exception comes out.
+template <class Body>
+void for_each_by(std::size_t threads, std::size_t begin, std::size_t end, const Body& body) {
+  if (threads == 1) {
+    for (std::size_t i = begin; i < end; ++i) body(0, i);
+    return;
+  }
+  std::mutex mutex;
+  std::size_t failed = end;
+  std::exception_ptr failure;
+  TeamOrder order;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast <int>(threads))
+  for (std::size_t i = begin; i < end; ++i) {
+    order.begin_task();
+    try {
+      body(static_cast<std::size_t>(omp_get_thread_num()), i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (i < failed) {
+        failed = i;
+        failure = std::current_exception();
+      }
+    }
+    order.end_task();
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment, int threads)
     : field_(field),
       arrival_(arrival_of(field, augment)),
       elements_(num_elements(field.stored_shape())),
       item_(static_cast<std::int64_t>(size_of(batch_dtype(field, augment)))) {
-  if (arrival_ != Arrival::kAugmented) return;
-  MW_CHECK(field.dtype == DType::kFloat32, "field '{}'", field.name);
-  augmenter_.emplace(field.augment, field.name, field.shape, seed);
+  MW_CHECK(threads > 0);
+  const bool augments = arrival_ == Arrival::kAugmented;
+  MW_CHECK(!augments || field.dtype == DType::kFloat32, "field '{}'", field.name);
+  // A team beside that of the kernels slows these down where there is little to do for it.
+  workers_.resize(field.source->has_work() ? static_cast<std::size_t>(threads) : 1);
+  if (!augments) return;
+  for (Worker& worker : workers_) {
+    worker.augmenter.emplace(field.augment, field.name, field.shape, seed);
+  }
 }
 
 void SampleReader::read(const Rows& rows, std::span<const Run> runs, std::byte* out) {
@@ -33,8 +79,20 @@ void SampleReader::read(const Rows& rows, std::span<const Run> runs, std::byte* 
   }
   std::int64_t stride = 0;
   for (const Run& run : runs) stride += run.count * item_;
-  for (const std::size_t i : places_of(rows)) {
-    read_sample(rows, i, runs, out + static_cast<std::int64_t>(i) * stride);
+  const std::span<const std::size_t> places = places_of(rows);
+  const bool is_shared = rows.readers > 1 && field_.source->has_work();
+  const std::size_t part = is_shared ? kAhead * workers_.size() : places.size();
+  for (std::size_t begin = 0; begin < places.size(); begin += part) {
+    const std::size_t end = std::min(begin + part, places.size());
+    if (is_shared) {
+      for_each_by(workers_.size(), begin, end, [&](std::size_t, std::size_t k) {
+        field_.source->prepare(rows.samples[places[k]], rows.readers);
+      });
+    }
+    for_each_by(workers_.size(), begin, end, [&](std::size_t thread, std::size_t k) {
+      const std::size_t i = places[k];
+      read_sample(workers_[thread], rows, i, runs, out + static_cast<std::int64_t>(i) * stride);
+    });
   }
 }
 
@@ -52,11 +110,11 @@ std::span<const std::size_t> SampleReader::places_of(const Rows& rows) {
 }
 
 /// The runs of sample i of the rows.
-void SampleReader::read_sample(const Rows& rows, std::size_t i, std::span<const Run> runs,
-                               std::byte* out) {
+void SampleReader::read_sample(Worker& worker, const Rows& rows, std::size_t i,
+                               std::span<const Run> runs, std::byte* out) const {
   const bool is_whole = runs.size() == 1 && runs[0].count == elements_;
-  const bool takes_whole = augmenter_ || (!is_whole && field_.source->decodes_samples());
-  const std::byte* sample = takes_whole ? read_whole(rows, i) : nullptr;
+  const bool takes_whole = worker.augmenter || (!is_whole && field_.source->decodes_samples());
+  const std::byte* sample = takes_whole ? read_whole(worker, rows, i) : nullptr;
   for (const Run& run : runs) {
     if (takes_whole) {
       std::memcpy(out, sample + run.global * item_, static_cast<std::size_t>(run.count * item_));
@@ -69,17 +127,18 @@ void SampleReader::read_sample(const Rows& rows, std::size_t i, std::span<const 
 }
 
 /// Sample i of the rows.
-const std::byte* SampleReader::read_whole(const Rows& rows, std::size_t i) {
+const std::byte* SampleReader::read_whole(Worker& worker, const Rows& rows, std::size_t i) const {
   const DType dtype = field_.source->info().dtype;
   const std::int64_t row = rows.samples[i];
-  stored_.resize(static_cast<std::size_t>(elements_) * size_of(dtype));
-  field_.source->read(row * elements_, elements_, stored_.data());
-  check_values(field_, row, elements_, stored_.data());
-  if (!augmenter_) return stored_.data();
-  sample_.resize(static_cast<std::size_t>(elements_));
-  convert_and_normalize(stored_.data(), dtype, field_.conversion, field_.normalization, 0, sample_);
-  const float* augmented =
-      (*augmenter_)(sample_.data(), rows.pass, rows.first + static_cast<std::int64_t>(i));
+  worker.stored.resize(static_cast<std::size_t>(elements_) * size_of(dtype));
+  field_.source->read(row * elements_, elements_, worker.stored.data());
+  check_values(field_, row, elements_, worker.stored.data());
+  if (!worker.augmenter) return worker.stored.data();
+  worker.sample.resize(static_cast<std::size_t>(elements_));
+  convert_and_normalize(worker.stored.data(), dtype, field_.conversion, field_.normalization, 0,
+                        worker.sample);
+  const float* augmented = (*worker.augmenter)(worker.sample.data(), rows.pass,
+                                               rows.first + static_cast<std::int64_t>(i));
   return reinterpret_cast<const std::byte*>(augmented);
 }
 

@@ -17,35 +17,43 @@ struct Rows {
   std::span<const std::int64_t> samples;  ///< of the sources
   std::int64_t pass = 0;                  ///< over the data
   std::int64_t first = 0;                 ///< place of samples[0] in the pass
+  int readers = 1;                        ///< of the process, this one included, that read them
 };
 
 /// Reads parts of samples of one field for one device, as the program gets them. What is augmented,
 /// or decoded, is read whole, whatever part of it is wanted.
 class SampleReader {
  public:
-  /// `seed` is the run's; `augment` is for training batches.
-  SampleReader(const Field& field, std::uint64_t seed, bool augment);
+  /// `seed` is the run's; `augment` is for training batches; so many `threads` share what is work.
+  SampleReader(const Field& field, std::uint64_t seed, bool augment, int threads = 1);
 
   Arrival arrival() const { return arrival_; }
 
   /// Writes the runs of every row to `out`, one after the other; of kRows the numbers of the rows.
-  /// Allocates nothing from the second call on.
+  /// Allocates nothing from the second call on, but for samples that other readers want, too. Of
+  /// several rows that cannot be read the Error is that of the first.
   void read(const Rows& rows, std::span<const Run> runs, std::byte* out);
 
  private:
+  /// What a thread needs for a sample.
+  struct Worker {
+    std::optional<Augmenter> augmenter;
+    std::vector<std::byte> stored;  ///< a sample
+    std::vector<float> sample;      ///< to be augmented
+  };
+
   std::span<const std::size_t> places_of(const Rows& rows);
-  void read_sample(const Rows& rows, std::size_t i, std::span<const Run> runs, std::byte* out);
-  const std::byte* read_whole(const Rows& rows, std::size_t i);
+  void read_sample(Worker& worker, const Rows& rows, std::size_t i, std::span<const Run> runs,
+                   std::byte* out) const;
+  const std::byte* read_whole(Worker& worker, const Rows& rows, std::size_t i) const;
 
   Field field_;
   Arrival arrival_;
-  std::int64_t elements_;  ///< of a sample
-  std::int64_t item_;      ///< bytes of one, as the program gets it
-  std::optional<Augmenter> augmenter_;
+  std::int64_t elements_;            ///< of a sample
+  std::int64_t item_;                ///< bytes of one, as the program gets it
+  std::vector<Worker> workers_;      ///< one per thread
   std::vector<std::size_t> places_;  ///< of a batch
   bool backward_ = false;            ///< the next batch is read from its last file to the first
-  std::vector<std::byte> stored_;    ///< a sample
-  std::vector<float> sample_;        ///< to be augmented
 };
 
 }  // namespace meshwork::data

@@ -27,6 +27,10 @@ struct StepsLeftOut {
   std::int64_t first = 0;         ///< of these, from 1
 };
 
+/// Threads that decode and augment for a device: its share of the cores, which a GPU leaves idle,
+/// and a CPU needs itself while no batch is ready.
+int reader_threads(const Job& job);
+
 /// Runs the programs of one kind over the batches of one split, and keeps Keras's running means of
 /// what they put out: the loss weighted by the size of the batch, metrics by their counts. A step
 /// is enqueued; whoever asks for numbers waits for them.
@@ -76,6 +80,7 @@ class Runner {
   data::PartOf parts() const;
 
  private:
+  int readers_of(const std::string& field, const ProgramKey& key) const;
   struct Mean {
     LoggedValue logged;
     std::vector<std::string> outputs = {};  ///< of the programs, whose elements are added up

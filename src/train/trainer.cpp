@@ -101,6 +101,7 @@ data::LoaderOptions training_options(const Job& job, const data::StagingMemory& 
                               .drop_remainder = fit.drop_remainder,
                               .prefetch = fit.prefetch,
                               .augment = true,
+                              .threads = reader_threads(job),
                               .memory = memory};
   // An epoch that counts as done has had its part of the data.
   options.first_step =

@@ -21,7 +21,7 @@ class ArraySource : public Source {
 
   bool is_resident() const override { return keeps_; }
   const std::byte* samples() const override {
-    prepare();
+    prepare_file();
     return element_.swapped ? Source::samples() : stored();
   }
   const std::byte* place() const override {
@@ -31,11 +31,11 @@ class ArraySource : public Source {
 
  private:
   /// Not std::call_once: its second call may wait for ever where the first ends in an Error.
-  void prepare() const {
+  void prepare_file() const {
     const std::lock_guard lock(mutex_);
-    if (is_prepared_) return;
+    if (is_file_prepared_) return;
     file_->prepare();
-    is_prepared_ = true;
+    is_file_prepared_ = true;
   }
 
   const std::byte* stored() const { return file_->all().data() + offset_; }
@@ -50,7 +50,7 @@ class ArraySource : public Source {
   std::size_t offset_;
   bool keeps_;  ///< all of it in memory
   mutable std::mutex mutex_;
-  mutable bool is_prepared_ = false;
+  mutable bool is_file_prepared_ = false;
 };
 
 }  // namespace

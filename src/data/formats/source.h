@@ -79,6 +79,12 @@ class Source {
   /// Whether a part of a sample costs as much as all of it, so that one is best read whole.
   virtual bool decodes_samples() const { return false; }
 
+  /// Whether samples take so much work that several threads are to read them.
+  virtual bool has_work() const { return false; }
+  /// Makes a sample ready that so many readers are about to read, each once, where that is much
+  /// work and no other thread has begun it. Never necessary.
+  virtual void prepare(std::int64_t /*sample*/, int /*readers*/) const {}
+
   /// Whether a sample may cost the unpacking of the whole file that it lies in, so that many are
   /// best read in the order of the files.
   virtual bool unpacks_files() const { return false; }

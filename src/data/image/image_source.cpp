@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "data/formats/file_bytes.h"
+#include "data/image/shared_samples.h"
 
 namespace meshwork::data {
 namespace {
@@ -58,7 +60,7 @@ class Borrowed {
   std::unique_ptr<Workspace> workspace_;
 };
 
-/// Decoded samples, each written by whoever needs it first.
+/// Decoded samples, each decoded by whoever needs it first.
 class Cache {
  public:
   Cache(std::size_t samples, std::size_t sample_bytes)
@@ -66,22 +68,44 @@ class Cache {
         bytes_(HeapBytes::of_size(samples * sample_bytes)),
         states_(std::make_unique<std::atomic<State>[]>(samples)) {}
 
-  /// nullptr where the sample is not there yet.
-  const std::byte* find(std::size_t sample) const {
-    const bool is_ready = states_[sample].load(std::memory_order_acquire) == State::kReady;
-    return is_ready ? bytes_.data.get() + sample * sample_bytes_ : nullptr;
+  /// The sample, which `decode` gives where it is not there. Waits where another thread decodes it.
+  template <class Decode>
+  const std::byte* get(std::size_t sample, const Decode& decode) {
+    std::byte* const bytes = bytes_.data.get() + sample * sample_bytes_;
+    while (!begin(sample, decode, bytes)) {
+      if (states_[sample].load(std::memory_order_acquire) == State::kReady) break;
+      states_[sample].wait(State::kTaken, std::memory_order_acquire);
+    }
+    return bytes;
   }
 
-  /// Keeps a sample, unless another thread is about to.
-  void keep(std::size_t sample, const std::byte* data) {
-    State expected = State::kEmpty;
-    if (!states_[sample].compare_exchange_strong(expected, State::kTaken)) return;
-    std::copy_n(data, sample_bytes_, bytes_.data.get() + sample * sample_bytes_);
-    states_[sample].store(State::kReady, std::memory_order_release);
+  /// Decodes the sample unless it is there, or another thread decodes it.
+  template <class Decode>
+  void prepare(std::size_t sample, const Decode& decode) {
+    begin(sample, decode, bytes_.data.get() + sample * sample_bytes_);
   }
 
  private:
-  enum class State : unsigned char { kEmpty, kTaken, kReady };
+  enum class State : int { kEmpty, kTaken, kReady };
+
+  template <class Decode>
+  bool begin(std::size_t sample, const Decode& decode, std::byte* bytes) {
+    State expected = State::kEmpty;
+    if (!states_[sample].compare_exchange_strong(expected, State::kTaken)) return false;
+    try {
+      decode(bytes);
+    } catch (...) {
+      set(sample, State::kEmpty);
+      throw;
+    }
+    set(sample, State::kReady);
+    return true;
+  }
+
+  void set(std::size_t sample, State state) {
+    states_[sample].store(state, std::memory_order_release);
+    states_[sample].notify_all();
+  }
 
   std::size_t sample_bytes_;
   HeapBytes bytes_;  // a large block takes memory page by page, as it is written
@@ -103,7 +127,8 @@ class ImageSource : public Source {
         color_(color),
         size_(size),
         resize_(resize),
-        elements_(size.height * size.width * channels_of(color)) {
+        elements_(size.height * size.width * channels_of(color)),
+        shared_(static_cast<std::size_t>(elements_ * item())) {
     checked_elements(name, info().shape, static_cast<std::size_t>(item()));
     if (context.keeps(bytes())) {
       cache_.emplace(files_.size(), static_cast<std::size_t>(elements_ * item()));
@@ -112,6 +137,12 @@ class ImageSource : public Source {
 
   bool decodes_samples() const override { return !cache_; }
   std::int64_t kept_bytes() const override { return cache_ ? bytes() : 0; }
+  bool has_work() const override { return true; }
+  void prepare(std::int64_t sample, int readers) const override {
+    const auto number = static_cast<std::size_t>(sample);
+    if (cache_) return cache_->prepare(number, decoder_of(number));
+    shared_.prepare(sample, readers, decoder_of(number));
+  }
 
  private:
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
@@ -128,14 +159,21 @@ class ImageSource : public Source {
 
   void fetch_part(std::size_t sample, std::int64_t first, std::int64_t count,
                   std::byte* out) const {
-    if (const std::byte* known = cache_ ? cache_->find(sample) : nullptr) {
-      std::copy_n(known + first * item(), count * item(), out);
-      return;
-    }
+    const auto copy = [&](const std::byte* decoded) {
+      std::copy_n(decoded + first * item(), count * item(), out);
+    };
+    if (cache_) return copy(cache_->get(sample, decoder_of(sample)));
+    if (shared_.read(static_cast<std::int64_t>(sample), copy)) return;
     Borrowed workspace(workspaces_);
-    const std::byte* decoded = decode(sample, *workspace);
-    if (cache_) cache_->keep(sample, decoded);
-    std::copy_n(decoded + first * item(), count * item(), out);
+    copy(decode(sample, *workspace));
+  }
+
+  /// Writes the whole sample to some place.
+  std::function<void(std::byte*)> decoder_of(std::size_t sample) const {
+    return [this, sample](std::byte* to) {
+      Borrowed workspace(workspaces_);
+      std::copy_n(decode(sample, *workspace), elements_ * item(), to);
+    };
   }
 
   /// The sample as elements; it lies in the workspace.
@@ -162,6 +200,7 @@ class ImageSource : public Source {
   std::int64_t elements_;  ///< of a sample
   mutable Workspaces workspaces_;
   mutable std::optional<Cache> cache_;
+  mutable SharedSamples shared_;
 };
 
 }  // namespace
