@@ -116,6 +116,40 @@ TEST_CASE("csv columns that no field names stand in the order of the first file"
                  "has several columns 'p'; give the index of one, from 0"));
 }
 
+TEST_CASE("csv files of new data without a header have all columns, or those of no label") {
+  const TempDir dir;
+  dir.write("first.csv", "0,1,2\n1,3,4\n");
+  dir.write("last.csv", "1,2,0\n3,4,1\n");
+  dir.write("new.csv", "5,6\n");
+  dir.write("wide.csv", "5,6,7,8\n");
+  const auto new_data = [&](const std::string& train, const std::string& column,
+                            const std::string& test) {
+    data::Dataset opened = dataset(dir, "{format: csv, header: false, y: {columns: " + column +
+                                            "}, splits: {test: " + test + ", train: {x: " + train +
+                                            ", y: " + train + "}}}");
+    opened.keep_fields({"x"});
+    return floats(opened.split("test"), "x");
+  };
+  for (const auto& labelled :
+       {std::pair("first.csv", "0"), {"last.csv", "2"}, {"last.csv", "-1"}, {"first.csv", "[0]"}}) {
+    const std::string train = labelled.first, column = labelled.second;
+    CAPTURE(train);
+    CHECK(new_data(train, column, "{x: new.csv}") == std::vector<float>{5, 6});
+    CHECK(new_data(train, column, "{x: " + train + "}") == std::vector<float>{1, 2, 3, 4});
+  }
+  // What is no label is not taken for one.
+  const data::Dataset labelled = dataset(dir,
+                                         "{format: csv, header: false, y: {columns: 0}, splits: "
+                                         "{train: first.csv, test: new.csv}}");
+  CHECK(contains(error_of([&] { labelled.split("test"); }, ExitCode::kFile),
+                 "new.csv: 2 columns, but " + dir.file("first.csv") +
+                     " has 3; without a header 'y' is found in as many alone"));
+  CHECK(error_of([&] { new_data("first.csv", "0", "{x: wide.csv}"); }, ExitCode::kFile) ==
+        dir.file("wide.csv") + ": 4 columns, but " + dir.file("first.csv") +
+            " has 3, of which 2 are of 'x'; without a header a file has all of them, or, without "
+            "labels, these alone");
+}
+
 TEST_CASE("csv files whose first line is no header, or whose first column is no data") {
   const TempDir dir;
   const auto why = [&](const std::string& text, const std::string& keys) {

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -30,6 +32,7 @@ struct CsvSpec {
   std::vector<ColumnName> columns;
   std::vector<std::string> classes;
   std::string field;                 ///< "x"
+  std::vector<std::string> named;    ///< where a field takes the rest, all others
   std::shared_ptr<Headers> headers;  ///< of all entries of the dataset
 };
 
@@ -163,6 +166,54 @@ Headers::Header first_header(const std::string& path, const CsvLayout& layout, c
   return header_of(path, layout, spec);
 }
 
+/// The first line of the first file of the labels, or what else other fields name; none where
+/// there is no such file, or it is this one.
+std::optional<CsvLayout> layout_with_all(const std::string& path, const CsvSpec& spec,
+                                         const OpenContext& context, std::string& file) {
+  for (const std::string& named : spec.named) {
+    const auto files = spec.headers->first.find(named);
+    if (files == spec.headers->first.end()) continue;
+    try {
+      file = paths_of(files->second, context).front();
+      if (file == path) return std::nullopt;
+      const FileBytes bytes(file);
+      CsvReader reader = reader_of(bytes, spec);
+      std::vector<std::string_view> cells;
+      if (reader.next(cells)) return layout_of(cells, spec);
+    } catch (const Error&) {
+      // It may come later, and be right.
+    }
+  }
+  return std::nullopt;
+}
+
+/// Of files without a header, whose columns have numbers alone, beside a field that takes the rest:
+/// new data have no columns of labels, and all theirs are of that field. Their number tells.
+std::vector<std::size_t> columns_by_number(const std::string& path, const CsvLayout& layout,
+                                           const CsvSpec& spec, const OpenContext& context) {
+  std::string file;
+  const std::optional<CsvLayout> all = layout_with_all(path, spec, context, file);
+  if (!all || all->cells == layout.cells) {
+    return columns_of(path, layout, spec.columns, spec.rest);
+  }
+  if (!spec.rest) {
+    fail(ExitCode::kFile,
+         "{}: {} columns, but {} has {}; without a header '{}' is found in as many alone; new data "
+         "without it are for predict",
+         path, layout.cells, file, all->cells, spec.field);
+  }
+  const std::size_t mine = columns_of(file, *all, spec.columns, spec.rest).size();
+  if (layout.cells != mine) {
+    fail(ExitCode::kFile,
+         "{}: {} columns, but {} has {}, of which {} are of '{}'; without a header a file has all "
+         "of them, or, without labels, these alone",
+         path, layout.cells, file, all->cells, mine, spec.field);
+  }
+  std::vector<std::size_t> columns(mine);
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  return columns;
+}
+
 bool is_number(std::string_view text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -199,7 +250,9 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
   auto file = std::make_unique<FileBytes>(path);
   CsvLayout layout = scan(*file, spec);
   if (layout.cells == 0) fail(ExitCode::kFile, "{}: no records; is it the right file?", path);
-  std::vector<std::size_t> columns = columns_of(path, layout, spec.columns, spec.rest);
+  std::vector<std::size_t> columns = !spec.named.empty() && !spec.header
+                                         ? columns_by_number(path, layout, spec, context)
+                                         : columns_of(path, layout, spec.columns, spec.rest);
   if (spec.rest && spec.header) {
     const std::lock_guard lock(spec.headers->mutex);
     auto& known = spec.headers->of_fields;
@@ -287,6 +340,13 @@ Opener parse(const FieldEntry& entry) {
   FileNames files = files_of(entry);
   if (entry.kept == nullptr) entry.kept = std::make_shared<Headers>();
   spec.field = entry.field;
+  const auto names_columns = [&](const std::string& field) {
+    const auto* options = entry.description.find(field);
+    return options != nullptr && options->value.find("columns") != nullptr;
+  };
+  if (!std::ranges::all_of(entry.fields, names_columns)) {
+    std::ranges::copy_if(entry.fields, std::back_inserter(spec.named), names_columns);
+  }
   spec.headers = std::static_pointer_cast<Headers>(entry.kept);
   spec.headers->first.emplace(entry.field, files);
   return open_files(std::move(files), [spec](const std::string& path, const OpenContext& context) {
