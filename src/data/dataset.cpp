@@ -145,9 +145,10 @@ void check_counts(const Split& split) {
 
 /// Splits of one dataset must look alike to a model.
 void check_alike(const Split& split, const Split& other) {
-  for (std::size_t i = 0; i < split.fields.size(); ++i) {
-    const Field& mine = split.fields[i];
-    const Field& theirs = other.fields[i];
+  for (const Field& mine : split.fields) {
+    const Field* const found = other.find(mine.name);
+    if (found == nullptr) continue;
+    const Field& theirs = *found;
     if (mine.shape == theirs.shape && mine.dtype == theirs.dtype) continue;
     fail(ExitCode::kFile, "{}: '{}' of split '{}' is {} {}, that of '{}' is {} {} ({})",
          mine.source->info().name, mine.name, split.name, to_string(mine.dtype),
@@ -238,6 +239,7 @@ Split Dataset::open(const SplitSpec& spec) const {
       .directories = directories, .hint = spec_.hint, .seed = seed_, .cache = spec_.cache};
   Split split{.name = spec.name, .first = 0, .samples = 0, .fields = {}};
   for (std::size_t i = 0; i < spec_.fields.size(); ++i) {
+    if (spec.openers[i] == nullptr) continue;
     split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context), seed_));
   }
   check_counts(split);

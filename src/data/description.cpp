@@ -187,8 +187,10 @@ bool some_split_has(const Value& splits, const std::string& field) {
   });
 }
 
-/// To predict, data need no labels: a field is missed only where it is asked for.
+/// To predict, data need no labels: a field is missed only where it is asked for. Weights of
+/// samples are not missed at all: samples of a split without them count alike.
 Opener no_field(const Value::Entry& split, const std::string& field) {
+  if (field == names::kSampleWeight) return nullptr;
   return [at = split.value.at, split = split.key,
           field](const OpenContext&) -> std::unique_ptr<Source> {
     fail_at(at, "split '{}' has no field '{}'", split, field);

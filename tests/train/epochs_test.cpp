@@ -160,6 +160,48 @@ fit: {{batch_size: 8, epochs: 2, validation_split: 0.4{}}}
   }
 }
 
+TEST_CASE("a split without weights of samples counts all alike, whatever others have") {
+  const TempDirectory directory;
+  const auto logs = [&](const std::string& train, const std::string& validation,
+                        const std::string& mesh) {
+    const Outcome outcome = fit_on(fmt::format(R"(
+mesh: {{data: 1, model: 1}}
+dataset:
+  format: synthetic
+  splits:
+    train: {{x: {{normal: [20, 4]}}, y: {{integers: [20], below: 3}}{}}}
+    validation: {{x: {{normal: [9, 4]}}, y: {{integers: [9], below: 3}}{}}}
+model: {{input: [4], layers: [Dense: {{name: d, units: 3}}]}}
+compile:
+  optimizer: {{SGD: {{learning_rate: 0.1}}}}
+  loss: {{SparseCategoricalCrossentropy: {{from_logits: true}}}}
+  metrics: [SparseCategoricalCrossentropy: {{from_logits: true}}]
+fit: {{batch_size: 8, epochs: 2, validation: true}}
+)",
+                                               train, validation),
+                                   mesh, directory.file("run"));
+    CHECK(outcome.error == "");
+    return outcome.result;
+  };
+  const auto count_alike = [](const FitResult& result, const std::string& split) {
+    const double crossentropy = result.logs.at(split + "sparse_categorical_crossentropy");
+    return result.logs.at(split + "loss") == doctest::Approx(crossentropy);
+  };
+  const std::string train = ", sample_weight: {uniform: [20]}";
+  const std::string validation = ", sample_weight: {uniform: [9]}";
+  const FitResult none = logs("", "", "1x1"), both = logs(train, validation, "1x1");
+  for (const char* mesh : {"1x1", "2x1"}) {
+    CAPTURE(mesh);
+    const FitResult first = logs(train, "", mesh), second = logs("", validation, mesh);
+    CHECK(!count_alike(first, ""));
+    CHECK(count_alike(first, "val_"));
+    CHECK(count_alike(second, ""));
+    CHECK(!count_alike(second, "val_"));
+    CHECK(first.logs.at("loss") == doctest::Approx(both.logs.at("loss")));
+    CHECK(second.logs.at("loss") == doctest::Approx(none.logs.at("loss")));
+  }
+}
+
 TEST_CASE("the perplexity of an epoch is of the mean crossentropy of all its tokens") {
   const TempDirectory directory;
   const std::string text = R"(
