@@ -5,6 +5,7 @@
 #include "data/files.h"
 #include "data/image_files.h"
 #include "data/loader.h"
+#include "data/taken_classes.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
@@ -71,6 +72,25 @@ TEST_CASE("classes are the sorted subfolders, images come in the order of their 
       dir, "{format: images, class_names: [cat, ant], splits: {train: train}, y: {one_hot: 2}}");
   CHECK(chosen.describe() == "train: 5 samples, x float32 [2, 2, 3], y float32 [2]\n");
   CHECK(floats(chosen.split("train"), "y") == std::vector<float>{1, 0, 1, 0, 1, 0, 0, 1, 0, 1});
+}
+
+TEST_CASE("a part of a folder that lacks whole classes is told of") {
+  const TempDir dir;
+  write_animals(dir);
+  const auto told = [&](const std::string& keys) {
+    const data::Dataset opened =
+        dataset(dir, "{format: images, splits: {train: train}" + keys + "}");
+    return data::taken_classes(opened.split("train")).value_or("");
+  };
+  CHECK(told(", take: 2") ==
+        dir.file("train") +
+            ": take: the first 2 of 5 images are of 1 of the 2 classes, for a folder is read class "
+            "by class; train on all for fewer steps (fit.steps_per_epoch), name the classes you "
+            "want (dataset.class_names), or put some images of each class in a folder of their "
+            "own");
+  CHECK(told(", take: 3") == "");
+  CHECK(told("") == "");
+  CHECK(told(", take: 2, class_names: [ant, bee]") == "");
 }
 
 TEST_CASE("without labels every image below the folder is read") {
