@@ -1,6 +1,9 @@
 #include "train/same_training.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -146,8 +149,9 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   std::vector<Difference> layers, training;
   std::optional<Difference> loss;
   try {
-    const config::Config there =
+    config::Config there =
         config::parse_config(checkpoint.index().config, directory + " (its configuration)", {});
+    there.seed = here.seed;  // another one is an error of its own
     layers = differences(layer_prints(here), layer_prints(there));
     if (layers.empty() && there.compile) loss = difference_of_loss(here, there, signature);
     if (layers.empty() && there.compile) training = differences_of_training(here, there);

@@ -203,6 +203,7 @@ TEST_CASE("what only training sees may change, and is told of") {
   const TempDirectory directory;
   const std::string run = directory.file("run"), again = directory.file("again");
   REQUIRE(fit_on(kClassifier, "1x1", run).error == "");
+  const std::string newest = checkpoints_in(run).back();
   const auto told = [&](const std::string& from, const std::string& to) {
     fs::remove_all(again);
     fs::copy(run, again, fs::copy_options::recursive);
@@ -230,6 +231,9 @@ TEST_CASE("what only training sees may change, and is told of") {
   CHECK(told("mesh:", "precision: mixed_bfloat16\nmesh:") ==
         "note: precision is 'mixed_bfloat16' from here on; it was 'float32' in the run that is "
         "resumed");
+  const Outcome other_seed = resume(changed(kClassifier, "mesh:", "seed: 5\nmesh:"), "1x1", run);
+  CHECK(other_seed.error.starts_with(newest + ": seed is 5 here, 1337 in the run"));
+  CHECK(other_seed.out.find("note: ") == std::string::npos);
   // Other words for the same, and what a run may change without a word.
   CHECK(told("{SparseCategoricalCrossentropy: {from_logits: true}}",
              "{sparse_categorical_crossentropy: {from_logits: true, name: l}}") == "");
