@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/dtype.h"
@@ -25,6 +26,9 @@ struct CollectiveCall {
   std::int64_t count = 0;
   std::vector<std::int64_t> counts{};
   std::vector<std::int64_t> recv_counts{};  ///< of kAllToAll
+  /// What the call is for, alike in all members: so calls of one size that only some of them have
+  /// swapped are found out.
+  std::string purpose{};
 };
 
 /// A call that was prepared once and is run any number of times, while the caller does other work:
@@ -80,7 +84,8 @@ class Communicator {
   virtual std::unique_ptr<Communicator> group(std::span<const int> members) = 0;
 
   /// A collective to be run again and again, on `stream`, which outlives it as the buffers do. All
-  /// members prepare it together. Of
+  /// members prepare it together: where they prepare different calls, that is a broken invariant on
+  /// all alike. Of
   ///   kAllReduce      recv[i] = reduction over all members of send[i]; `send` may be `recv`
   ///   kReduceScatter  member i receives the reduced block i; the blocks stand one after the other
   ///                   in `send`

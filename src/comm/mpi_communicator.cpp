@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/call_text.h"
 #include "comm/direct_call.h"
 #include "comm/machine_call.h"
 #include "comm/machines.h"
@@ -66,6 +67,15 @@ class MpiCommunicator final : public Communicator {
     const std::int64_t word = mine ? 1 : 0;
     const std::vector<std::int64_t> all = gather({&word, 1});
     return std::ranges::find(all, 0) == all.end();
+  }
+
+  /// Breaks, on all alike, where members have prepared different calls.
+  void check_same_call(const CollectiveCall& call) const {
+    const std::string text = describe(call);
+    const std::int64_t mine = number_of(text);
+    const std::vector<std::int64_t> all = gather({&mine, 1});
+    MW_CHECK(std::ranges::count(all, all[0]) == size(), "ranks prepare different calls, this {}",
+             text);
   }
 
   /// The same number of elements from every member, one after the other.
@@ -129,6 +139,7 @@ const MpiRanks& MpiCommunicator::near() {
 
 std::unique_ptr<PreparedCall> MpiCommunicator::prepare(const CollectiveCall& call, Stream& stream) {
   check_call(call, size(), stream);
+  check_same_call(call);
   const int tag = next_tag_;
   next_tag_ += 2;
   if (auto direct = prepare_direct(call, stream)) return direct;

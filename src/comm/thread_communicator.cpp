@@ -1,13 +1,9 @@
 // Threads reach each other's buffers: to prepare a call is to show the others where one's own are.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "base/check.h"
-#include "base/shape.h"
+#include "comm/call_text.h"
 #include "comm/direct_call.h"
 #include "comm/single.h"
 #include "comm/thread_world.h"
@@ -20,17 +16,6 @@ struct Offer {
   const CollectiveCall* call;
   std::shared_ptr<std::byte> board;  ///< for all, of member 0
 };
-
-/// What is alike in all members: "all_gather of [3, 3, 2] x float32, sum".
-std::string describe(const CollectiveCall& call) {
-  constexpr std::array<std::string_view, 4> kNames{"all_reduce", "reduce_scatter", "all_gather",
-                                                   "all_to_all"};
-  std::vector<std::int64_t> counts = call.counts;
-  if (call.kind == CollectiveCall::Kind::kAllReduce) counts = {call.count};
-  if (call.kind == CollectiveCall::Kind::kAllToAll) counts.clear();
-  return fmt::format("{} of {} x {}, {}", kNames[static_cast<std::size_t>(call.kind)],
-                     to_string(counts), to_string(call.dtype), to_string(call.reduction));
-}
 
 CallBuffers buffers_of(std::span<const void* const> shown) {
   CallBuffers buffers;

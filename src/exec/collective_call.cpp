@@ -1,14 +1,32 @@
 #include "exec/collective_call.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/text.h"
 
 namespace meshwork {
+
+namespace {
+
+/// "all_reduce of dense, backward; all_reduce of dense_1, backward".
+std::string purpose_of(const Graph& program, const std::vector<ValueId>& nodes) {
+  std::string text;
+  for (const ValueId id : nodes) {
+    const Node& node = program.node(id);
+    text += fmt::format("{}{} of {}, {}", text.empty() ? "" : "; ", node.op->name, node.path,
+                        to_string(node.phase));
+  }
+  return text;
+}
+
+}  // namespace
 
 CollectiveCall collective_call(const Graph& program, const std::vector<ValueId>& nodes,
                                const Target& target) {
   const Node& node = program.node(nodes.front());
-  CollectiveCall call{.dtype = node.type.dtype};
+  CollectiveCall call{.dtype = node.type.dtype, .purpose = purpose_of(program, nodes)};
   switch (node.op->collective) {
     case Collective::kNone:
       break;

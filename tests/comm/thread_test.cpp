@@ -255,6 +255,7 @@ TEST_CASE("threads: devices that prepare different calls are found out") {
   mismatch(first, {.count = 8999});
   mismatch(first, {.dtype = DType::kInt32, .count = 9000});
   mismatch(first, {.reduction = Reduction::kMax, .count = 9000});
+  mismatch(first, {.count = 9000, .purpose = "dense"});
   mismatch(first, {.kind = Kind::kReduceScatter, .counts = {3000, 3000, 3000}});
   const CollectiveCall gather{.kind = Kind::kAllGather, .counts = {2, 3, 4}};
   mismatch(gather, {.kind = Kind::kReduceScatter, .counts = {2, 3, 4}});

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "comm/contract.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
@@ -70,6 +71,20 @@ TEST_CASE("ranks keep the contract with less scratch than ranks") {
 TEST_CASE("ranks: many calls in a row") {
   test::check_repeated_calls(*test::mpi_world().devices, 2000);
   test::check_repeated_calls(*test::mpi_world().hosts, 2000);
+}
+
+TEST_CASE("ranks that prepare different calls are found out") {
+  World world = test::mpi_world();
+  if (world.devices->size() == 1) return;
+  const bool is_odd = world.hosts->rank() == 1;
+  std::vector<float> memory(9000);
+  const auto prepares = [&](CollectiveCall call) {
+    call.send = call.recv = memory.data();
+    world.devices->prepare(call, test::immediate_stream());
+  };
+  prepares({.count = 9000, .purpose = "dense"});
+  CHECK_THROWS_AS(prepares({.count = is_odd ? 8999 : 9000}), CheckFailure);
+  CHECK_THROWS_AS(prepares({.count = 9000, .purpose = is_odd ? "dense" : "dense_1"}), CheckFailure);
 }
 
 TEST_CASE("ranks: who waits for a host leaves the core to others") {

@@ -156,5 +156,8 @@ TEST_CASE("ranks that prepare different calls are found out") {
   const std::int64_t count = test::mpi_world().hosts->rank() == 1 ? 8999 : 9000;
   if (are_together()) {
     CHECK_THROWS_AS(ranks.devices->prepare({.count = count}, *ranks.stream), CheckFailure);
+    const std::string purpose = test::mpi_world().hosts->rank() == 1 ? "dense" : "dense_1";
+    CHECK_THROWS_AS(ranks.devices->prepare({.count = 9000, .purpose = purpose}, *ranks.stream),
+                    CheckFailure);
   }
 }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "comm/call_text.h"
 #include "comm/direct_call.h"
 
 namespace meshwork::cuda {
@@ -35,12 +36,13 @@ std::size_t slots_bytes(const CollectiveCall& call) {
 
 std::vector<CollectiveCall> gather_calls(Hosts& hosts, const CollectiveCall& call) {
   const auto size = static_cast<std::size_t>(hosts.size());
-  std::vector<std::int64_t> words{static_cast<std::int64_t>(call.kind),
-                                  static_cast<std::int64_t>(call.dtype),
-                                  static_cast<std::int64_t>(call.reduction), call.count};
+  std::vector<std::int64_t> words{
+      static_cast<std::int64_t>(call.kind), static_cast<std::int64_t>(call.dtype),
+      static_cast<std::int64_t>(call.reduction), call.count, number_of(call.purpose)};
   const std::size_t head = words.size();
   words.resize(head + 2 * size);
-  std::copy(call.counts.begin(), call.counts.end(), words.begin() + 4);
+  std::copy(call.counts.begin(), call.counts.end(),
+            words.begin() + static_cast<std::ptrdiff_t>(head));
   std::copy(call.recv_counts.begin(), call.recv_counts.end(),
             words.end() - static_cast<std::ptrdiff_t>(size));
   const std::vector<std::int64_t> all = hosts.gather(words);
@@ -53,7 +55,8 @@ std::vector<CollectiveCall> gather_calls(Hosts& hosts, const CollectiveCall& cal
                      .reduction = static_cast<Reduction>(mine[2]),
                      .count = mine[3],
                      .counts = {counts.begin(), counts.end()},
-                     .recv_counts = {recv_counts.begin(), recv_counts.end()}});
+                     .recv_counts = {recv_counts.begin(), recv_counts.end()},
+                     .purpose = std::to_string(mine[4])});
   }
   return calls;
 }
@@ -65,7 +68,7 @@ void check_same_call(const std::vector<CollectiveCall>& calls) {
     const CollectiveCall& other = calls[i];
     const bool same = other.kind == first.kind && other.dtype == first.dtype &&
                       other.reduction == first.reduction && other.count == first.count &&
-                      (to_each || other.counts == first.counts);
+                      other.purpose == first.purpose && (to_each || other.counts == first.counts);
     MW_CHECK(same, "device 0 and device {} of {} prepare different calls", i, calls.size());
   }
   MW_CHECK(!to_each || counts_fit(calls),

@@ -42,7 +42,7 @@ std::size_t peer_slot_bytes(const CollectiveCall& call);
 /// Bytes of both, aligned for the device.
 std::size_t slots_bytes(const CollectiveCall& call);
 
-/// The calls that all members prepare, by rank; their buffers are not said.
+/// The calls that all members prepare, by rank: without buffers, and with numbers for purposes.
 std::vector<CollectiveCall> gather_calls(Hosts& hosts, const CollectiveCall& call);
 
 /// Breaks, on all alike, where members have prepared different calls.
