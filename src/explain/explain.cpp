@@ -161,7 +161,7 @@ class Explainer {
     value.path = named.path;
     value.kind = named.kind;
     value.type = trace_.laid_out.graph.type(named.laid_out);
-    const NodeLayout& layout = trace_.laid_out.nodes[named.laid_out];
+    const NodeLayout& layout = trace_.laid_out.layouts[named.laid_out];
     value.layout = layout.output;
     value.local = layout.any_layout;
     if (named.variable >= 0) {

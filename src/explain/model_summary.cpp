@@ -73,7 +73,7 @@ void add_outputs(const LaidOut& laid_out, const Mesh& mesh, std::vector<SummaryR
     if (found == outputs.end()) continue;
     const ValueId id = found->second;
     row.shape = laid_out.graph.type(found->second).shape;
-    if (!laid_out.nodes[id].any_layout) row.layout = to_string(laid_out.nodes[id].output, mesh);
+    if (!laid_out.layouts[id].any_layout) row.layout = to_string(laid_out.layouts[id].output, mesh);
   }
 }
 

@@ -24,10 +24,10 @@ bool share_factor(const DimRule::Dim& a, const DimRule::Dim& b) {
 /// The operand that brought `axis` to a dimension of the result, kNoValue if none did.
 Place brought_by(const LaidOut& program, const Place& at, int axis) {
   const Node& node = program.graph.node(at.value);
-  const NodeLayout& layout = program.nodes[at.value];
+  const NodeLayout& layout = program.layouts[at.value];
   const DimRule rule = rule_of(program.graph, node);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const NodeLayout& operand = program.nodes[node.inputs[i]];
+    const NodeLayout& operand = program.layouts[node.inputs[i]];
     for (std::size_t d = 0; d < rule.inputs[i].size(); ++d) {
       if (!share_factor(rule.inputs[i][d], rule.output[at.dim])) continue;
       const bool brings = !operand.any_layout && shards(operand.output, d, axis);
@@ -110,7 +110,7 @@ class Tracer {
   }
 
   bool is_settled() {
-    const Layout& computed = program_.nodes[at_.value].computed;
+    const Layout& computed = program_.layouts[at_.value].computed;
     if (shards(computed, at_.dim, origin_.axis)) return false;
     finish(is_partial(computed, origin_.axis) ? AxisOrigin::Kind::kScattered
                                               : AxisOrigin::Kind::kChosen,

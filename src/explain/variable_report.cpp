@@ -43,7 +43,7 @@ std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh) 
     row.path = output.name;
     row.shape = graph.type(output.value).shape;
     const auto id = static_cast<std::size_t>(output.value);
-    Layout layout = without_halos(trace.laid_out.nodes[id].output);
+    Layout layout = without_halos(trace.laid_out.layouts[id].output);
     layout.partial.clear();
     row.layout = to_string(layout, mesh);
     for (const auto& [name, rule] : trace.pinned.output_rules) {

@@ -34,7 +34,7 @@ class Units {
 struct Call {
   std::vector<ValueId> nodes;
   int bucket = -1;          ///< its number among the buckets, in the order of their last operands
-  std::size_t missing = 0;  ///< operands that are not there yet
+  std::size_t missing = 0;  ///< nodes that it waits for and that are not there yet
   bool is_ahead = false;    ///< may start at any time (plan/ahead.h)
   int started = -1;         ///< instruction
   bool finished = false;

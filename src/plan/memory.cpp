@@ -61,7 +61,7 @@ class Memory {
   int end() const { return static_cast<int>(plan_.instructions.size()); }
   Instruction& instruction(int i) { return plan_.instructions[index(i)]; }
 
-  /// With what aligns the next one.
+  /// Of a value, and of what aligns the one behind it.
   std::int64_t bytes_of(ValueId id) const { return target_.aligned(num_bytes(graph_.type(id))); }
 
   int new_buffer(std::int64_t bytes, int first) {
@@ -98,7 +98,7 @@ class Memory {
       const ValueId value = uses_.root[update.value];
       if (taken[value] == 1 && may_overwrite(value, update.variable, 0)) {
         fixed_[value] = place_[update.variable];
-        place_block(value, update.variable);
+        place_own_block(value, update.variable);
       } else {
         plan_.copies.push_back({update.value, update.variable});
       }
@@ -107,7 +107,7 @@ class Memory {
 
   /// What goes into an all-gather that gives the new value of a variable is computed where its
   /// block stands in the old one, if it can be.
-  void place_block(ValueId value, ValueId variable) {
+  void place_own_block(ValueId value, ValueId variable) {
     if (graph_.node(value).op->collective != Collective::kAllGather) return;
     const ValueId block = made_for(value, uses_.finish_of[index(uses_.made_by[value])]);
     const std::int64_t begin = block_begin(graph_, value);

@@ -95,7 +95,7 @@ class Scheduler {
     return c < 0 ? -1 : calls_[index(c)].bucket;
   }
 
-  /// Comes to a collective that no later stage waits for.
+  /// Comes to a collective that depends on no bucket.
   void reach(ValueId id) {
     const int c = call_of_[id];
     Call& call = calls_[index(c)];

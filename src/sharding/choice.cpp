@@ -124,6 +124,15 @@ void add_halos(const Site& site, std::size_t i, Layout& layout) {
   }
 }
 
+/// Lets an axis shard dimension `dim`, whatever it did before.
+void settle(Layout& layout, int axis, int dim) {
+  std::erase(layout.partial, axis);
+  if (const int old = dim_of_axis(layout, axis); old >= 0) {
+    std::erase(layout.dims[static_cast<std::size_t>(old)], axis);
+  }
+  layout.dims[static_cast<std::size_t>(dim)].push_back(axis);
+}
+
 }  // namespace
 
 std::vector<Interval> operand_halo(const DimRule& rule, std::size_t i, std::size_t dim,
@@ -198,12 +207,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   if (site.node.op->reduce_eagerly) result.output.partial.clear();
   for (int axis = 0; axis < static_cast<int>(uses.size()); ++axis) {
     const int dim = uses[static_cast<std::size_t>(axis)].settle_dim;
-    if (dim < 0) continue;
-    std::erase(result.output.partial, axis);
-    if (const int old = dim_of_axis(result.output, axis); old >= 0) {
-      std::erase(result.output.dims[static_cast<std::size_t>(old)], axis);
-    }
-    result.output.dims[static_cast<std::size_t>(dim)].push_back(axis);
+    if (dim >= 0) settle(result.output, axis, dim);
   }
   return true;
 }

@@ -9,7 +9,11 @@ namespace meshwork {
 
 /// How one op uses one mesh axis.
 struct AxisUse {
-  enum class Kind { kNone, kFactor, kPass };
+  enum class Kind {
+    kNone,    ///< all devices along the axis compute the same
+    kFactor,  ///< each computes its part of a factor of the rule
+    kPass,    ///< operands that are partial along the axis stay so, and so is the result
+  };
   Kind kind = Kind::kNone;
   int factor = -1;      ///< of the rule, for kFactor
   int settle_dim = -1;  ///< kFactor: afterwards the axis moves to this dimension of the result

@@ -8,7 +8,7 @@ namespace {
 bool takes_all_as_kept(const LaidOut& program, ValueId id) {
   const std::vector<ValueId>& inputs = program.graph.node(id).inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!(program.nodes[id].inputs[i] == program.nodes[inputs[i]].output)) return false;
+    if (!(program.layouts[id].inputs[i] == program.layouts[inputs[i]].output)) return false;
   }
   return true;
 }
@@ -17,7 +17,7 @@ bool takes_all_as_kept(const LaidOut& program, ValueId id) {
 
 std::string print(const LaidOut& program, const Mesh& mesh) {
   return print(program.graph, [&](ValueId id) {
-    const NodeLayout& layout = program.nodes[id];
+    const NodeLayout& layout = program.layouts[id];
     std::string text = layout.any_layout ? "any" : to_string(layout.output, mesh);
     if (!(layout.computed == layout.output)) text += " from " + to_string(layout.computed, mesh);
     if (takes_all_as_kept(program, id)) return text;

@@ -81,14 +81,14 @@ Interval part_of_block(const Interval& block, std::int64_t parts, std::int64_t i
 
 }  // namespace
 
-Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device) {
+Interval block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device) {
   const std::vector<int> position = mesh.coordinates(device);
   Interval block{0, size};
   for (const int axis : axes) {
     const auto a = static_cast<std::size_t>(axis);
     block = part_of_block(block, mesh.sizes[a], position[a]);
   }
-  return {block.begin, block.size()};
+  return block;
 }
 
 std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh) {
@@ -150,8 +150,7 @@ Interval interval_of(const Shape& shape, const Layout& layout, std::size_t dim, 
   if (has_halo(layout, dim)) {
     return layout.halos[dim][static_cast<std::size_t>(part_of(layout.dims[dim], mesh, device))];
   }
-  const Block block = block_of(shape[dim], layout.dims[dim], mesh, device);
-  return {block.offset, block.offset + block.size};
+  return block_of(shape[dim], layout.dims[dim], mesh, device);
 }
 
 Shape local_shape(const Shape& shape, const Layout& layout, const Mesh& mesh, int device) {

@@ -39,11 +39,7 @@ bool is_partial(const Layout& layout, int axis);
 
 /// The part of a dimension of `size` elements that `device` holds when `axes` shard it: balanced
 /// blocks, first by the first axis, each of these by the next. 10 over 4: 3, 3, 2, 2.
-struct Block {
-  std::int64_t offset = 0;
-  std::int64_t size = 0;
-};
-Block block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device);
+Interval block_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh, int device);
 
 /// The blocks of all parts, the first axis slowest.
 std::vector<Interval> blocks_of(std::int64_t size, const std::vector<int>& axes, const Mesh& mesh);

@@ -54,8 +54,7 @@ class Walk {
   ValueId visit(ValueId id) {
     Node node = remap(source_.node(id), renamed_);
     const Layout* pin = pins_[id] ? &*pins_[id] : nullptr;
-    if (const bool split = arrives_split(node, pin); !split) return emit(std::move(node), pin);
-
+    if (!arrives_split(node, pin)) return emit(std::move(node), pin);
     const ValueId first = result_.graph.end();
     builder_.set_path(node.path);
     builder_.set_phase(node.phase);
@@ -87,7 +86,7 @@ class Walk {
     };
     if (pin != nullptr && shards_whole(rule.output, *pin)) return true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (shards_whole(rule.inputs[i], result_.nodes[node.inputs[i]].output)) return true;
+      if (shards_whole(rule.inputs[i], result_.layouts[node.inputs[i]].output)) return true;
     }
     return false;
   }
@@ -97,24 +96,24 @@ class Walk {
     materialized_.push_back({});
     if (is_leaf(node)) {
       const Layout layout = pin != nullptr ? *pin : replicated(node.type.shape.size());
-      result_.nodes.push_back({.inputs = {}, .computed = layout, .output = layout});
+      result_.layouts.push_back({.inputs = {}, .computed = layout, .output = layout});
       return;
     }
     const bool any_layout = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return result_.nodes[input].any_layout || is_counter(input);
+      return result_.layouts[input].any_layout || is_counter(input);
     });
     if (any_layout && pin == nullptr) {
       const Layout layout = replicated(node.type.shape.size());
-      NodeLayout nodes{.inputs = {}, .computed = layout, .output = layout, .any_layout = true};
+      NodeLayout any{.inputs = {}, .computed = layout, .output = layout, .any_layout = true};
       for (const ValueId input : node.inputs) {
-        nodes.inputs.push_back(replicated(result_.graph.type(input).shape.size()));
+        any.inputs.push_back(replicated(result_.graph.type(input).shape.size()));
       }
-      result_.nodes.push_back(std::move(nodes));
+      result_.layouts.push_back(std::move(any));
       return;
     }
-    result_.nodes.push_back(cheapest(node, pin));
+    result_.layouts.push_back(cheapest(node, pin));
     remember_reshards(id);
-    if (node.gradient_of != kNoValue && !result_.nodes[id].output.partial.empty()) {
+    if (node.gradient_of != kNoValue && !result_.layouts[id].output.partial.empty()) {
       partial_gradients_.insert(node.gradient_of);
     }
   }
@@ -125,7 +124,7 @@ class Walk {
     return node.op->leaf == Leaf::kInput && node.type.shape.empty();
   }
 
-  NodeLayout cheapest(const Node& node, const Layout* pin) const {
+  Site site_of(const Node& node, const Layout* pin) const {
     Site site{.graph = result_.graph,
               .node = node,
               .rule = rule_of(result_.graph, node),
@@ -133,35 +132,45 @@ class Walk {
               .pin = pin,
               .mesh = mesh_,
               .like = nullptr};
-    if (node.gradient_of != kNoValue) site.like = &result_.nodes[node.gradient_of].output;
+    if (node.gradient_of != kNoValue) site.like = &result_.layouts[node.gradient_of].output;
     // A gradient that others are to be added to before they are reduced stays partial as they are.
     site.may_gather = node.op->adds_rows && num_bytes(node.type) > options_.target.small_message &&
                       !partial_gradients_.contains(node.gradient_of);
     for (const ValueId input : node.inputs) {
-      site.inputs.push_back({result_.nodes[input].any_layout, available(input, node.phase)});
+      site.inputs.push_back({result_.layouts[input].any_layout, available(input, node.phase)});
     }
+    return site;
+  }
+
+  /// Turns to the next combination of choices, as the digits of a number, the last axis fastest;
+  /// false behind the last one.
+  static bool turn_on(const std::vector<std::vector<AxisUse>>& choices,
+                      std::vector<std::size_t>& turn) {
+    for (std::size_t axis = choices.size(); axis-- > 0;) {
+      turn[axis] = (turn[axis] + 1) % choices[axis].size();
+      if (turn[axis] != 0) return true;
+    }
+    return false;
+  }
+
+  NodeLayout cheapest(const Node& node, const Layout* pin) const {
+    const Site site = site_of(node, pin);
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);
     std::vector<AxisUse> uses(choices.size());
     std::optional<NodeLayout> best;
     double best_cost = std::numeric_limits<double>::infinity();
-    for (bool more = true; more;) {
-      for (std::size_t axis = 0; axis < choices.size(); ++axis)
+    do {
+      for (std::size_t axis = 0; axis < choices.size(); ++axis) {
         uses[axis] = choices[axis][turn[axis]];
+      }
       NodeLayout candidate;
-      if (lay_out(site, uses, candidate)) {
-        const double now = cost(site, uses, candidate);
-        if (now < best_cost) {
-          best_cost = now;
-          best = std::move(candidate);
-        }
-      }
-      more = false;
-      for (std::size_t axis = choices.size(); axis-- > 0 && !more;) {
-        turn[axis] = (turn[axis] + 1) % choices[axis].size();
-        more = turn[axis] != 0;
-      }
-    }
+      if (!lay_out(site, uses, candidate)) continue;
+      const double now = cost(site, uses, candidate);
+      if (now >= best_cost) continue;
+      best_cost = now;
+      best = std::move(candidate);
+    } while (turn_on(choices, turn));
     if (best) return *best;
     // Only the joint use of several axes was illegal: use none.
     NodeLayout none;
@@ -190,7 +199,7 @@ class Walk {
 
   /// The layouts in which a value is there in a phase, first the one it is kept in.
   std::vector<Layout> available(ValueId value, Phase phase) const {
-    std::vector<Layout> layouts{result_.nodes[value].output};
+    std::vector<Layout> layouts{result_.layouts[value].output};
     for (const auto& [layout, since] : materialized_[value]) {
       if (since == phase || may_keep(value)) layouts.push_back(layout);
     }
@@ -206,7 +215,7 @@ class Walk {
     const Node& node = result_.graph.node(id);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      const Layout& wanted = result_.nodes[id].inputs[i];
+      const Layout& wanted = result_.layouts[id].inputs[i];
       const auto known = available(input, node.phase);
       if (std::find(known.begin(), known.end(), wanted) == known.end()) {
         materialized_[input].emplace_back(wanted, node.phase);

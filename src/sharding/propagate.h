@@ -21,7 +21,7 @@ struct NodeLayout {
 /// A global program with a layout for every value; reshards are not yet nodes of it.
 struct LaidOut {
   Graph graph;
-  ValueMap<NodeLayout> nodes;
+  ValueMap<NodeLayout> layouts;
 };
 
 struct PropagateOptions {

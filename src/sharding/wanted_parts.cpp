@@ -24,16 +24,16 @@ class Wanted {
     for (const Update& gradient : graph_.gradients) may_be_pinned_[gradient.value] = true;
   }
 
-  /// From what is read to what reads it, so that a whole chain is cut.
+  /// From readers to what they read, so that a whole chain is cut.
   void run() {
     for (ValueId id = graph_.end() - 1; id >= 0; --id) {
       if (!may_change(id)) continue;
       const std::optional<Layout> wanted = wanted_by_all(id);
-      if (!wanted || !is_free(id, program_.nodes[id].output, *wanted)) continue;
+      if (!wanted || !is_free(id, program_.layouts[id].output, *wanted)) continue;
       NodeLayout cut = lay_out_for(graph_, graph_.node(id), *wanted, mesh_);
       if (cut.computed == *wanted && costs_no_more(id, cut)) {
         cut.output = *wanted;
-        program_.nodes[id] = std::move(cut);
+        program_.layouts[id] = std::move(cut);
       }
     }
   }
@@ -41,7 +41,7 @@ class Wanted {
  private:
   bool may_change(ValueId id) const {
     const Node& node = graph_.node(id);
-    const NodeLayout& layout = program_.nodes[id];
+    const NodeLayout& layout = program_.layouts[id];
     return node.op->elementwise && node.phase != Phase::kForward && !may_be_pinned_[id] &&
            !layout.any_layout && layout.computed == layout.output &&
            layout.output.partial.empty() && readers_.are_nodes(id);
@@ -53,8 +53,8 @@ class Wanted {
       const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         if (inputs[k] != id) continue;
-        if (program_.nodes[reader].any_layout) return std::nullopt;
-        const Layout& mine = program_.nodes[reader].inputs[k];
+        if (program_.layouts[reader].any_layout) return std::nullopt;
+        const Layout& mine = program_.layouts[reader].inputs[k];
         if (wanted && !(*wanted == mine)) return std::nullopt;
         wanted = mine;
       }
@@ -72,12 +72,12 @@ class Wanted {
   bool costs_no_more(ValueId id, const NodeLayout& cut) const {
     const std::vector<ValueId>& inputs = graph_.node(id).inputs;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const NodeLayout& operand = program_.nodes[inputs[k]];
+      const NodeLayout& operand = program_.layouts[inputs[k]];
       if (operand.any_layout) continue;
       const auto bytes_to = [&](const Layout& layout) {
         return reshard_bytes(operand.output, layout, graph_.type(inputs[k]), mesh_);
       };
-      if (bytes_to(cut.inputs[k]) > bytes_to(program_.nodes[id].inputs[k])) return false;
+      if (bytes_to(cut.inputs[k]) > bytes_to(program_.layouts[id].inputs[k])) return false;
     }
     return true;
   }

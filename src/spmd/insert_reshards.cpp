@@ -25,7 +25,7 @@ class Inserter {
   Partitioned run() {
     const Graph& graph = source_.graph;
     for (const ValueId id : graph.ids()) {
-      const NodeLayout& layout = source_.nodes[id];
+      const NodeLayout& layout = source_.layouts[id];
       if (!layout.any_layout) make(id, layout);
     }
     Graph& result = result_.graph;
@@ -35,7 +35,7 @@ class Inserter {
       result.updates[i].value = want(graph.updates[i].value, layout, Phase::kUpdate);
     }
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-      Layout layout = source_.nodes[graph.outputs[i].value].output;
+      Layout layout = source_.layouts[graph.outputs[i].value].output;
       layout.partial.clear();
       result.outputs[i].value = want(graph.outputs[i].value, layout, Phase::kUpdate);
     }
@@ -43,6 +43,7 @@ class Inserter {
   }
 
  private:
+  /// A value in one of the layouts in which it is there, and the phase in which it came into it.
   struct Made {
     Layout layout;
     Phase phase;
@@ -88,7 +89,7 @@ class Inserter {
   /// The value of `id` in a layout; `user` is the node that wants it.
   ValueId want(ValueId id, const Layout& layout, Phase phase, const Node* user = nullptr) {
     const Node& node = source_.graph.node(id);
-    const bool any_layout = source_.nodes[id].any_layout;
+    const bool any_layout = source_.layouts[id].any_layout;
     const bool keep = any_layout || options_.keep_gathered || node.op->leaf != Leaf::kVariable;
     const std::vector<Made>& made = made_[id];
     std::vector<Layout> available;

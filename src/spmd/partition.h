@@ -23,7 +23,8 @@ ValueId without_reshards(const Graph& graph, ValueId id);
 
 /// Makes reshards nodes where a consumer wants another layout than is there; one reshard serves all
 /// consumers of the same layout. A gathered weight is gathered again in every phase, so that it can
-/// be freed in between, unless `keep_gathered`. Flexible values are computed as they are wanted.
+/// be freed in between, unless `keep_gathered`. Values of any_layout (propagate.h) are
+/// computed once for each layout in which they are wanted.
 Partitioned insert_reshards(const LaidOut& laid_out, const Mesh& mesh,
                             const PropagateOptions& options);
 

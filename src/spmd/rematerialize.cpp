@@ -54,10 +54,10 @@ class SegmentPaths {
   std::map<std::string, int, std::less<>> by_path_;
 };
 
-class Rewriter {
+class Rematerializer {
  public:
-  Rewriter(const LaidOut& program, const std::vector<Segment>& segments, const Mesh& mesh,
-           const Target& target)
+  Rematerializer(const LaidOut& program, const std::vector<Segment>& segments, const Mesh& mesh,
+                 const Target& target)
       : source_(program),
         segments_(segments),
         mesh_(mesh),
@@ -81,7 +81,7 @@ class Rewriter {
       const std::vector<ValueId>& inputs = node(id).inputs;
       Node copy = remap(node(id), renamed_);
       for (std::size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = operand(id, inputs[i]);
-      renamed_[id] = append(std::move(copy), source_.nodes[id]);
+      renamed_[id] = append(std::move(copy), source_.layouts[id]);
     }
     remap_names(source_.graph, renamed_, result_.program.graph);
     return std::move(result_);
@@ -101,7 +101,7 @@ class Rewriter {
       const Node& made = node(id);
       if (made.phase != Phase::kUpdate) segment_[id] = paths.of(made.path);
       if (segment_[id] < 0 || made.phase != Phase::kForward || is_leaf(made)) continue;
-      const NodeLayout& layout = source_.nodes[id];
+      const NodeLayout& layout = source_.layouts[id];
       small_[id] = is_small(made);
       const bool heavy = segment(id).light && !is_light(source_.graph, made, target_);
       may_repeat_[id] = !small_[id] && !heavy && !sends(layout.computed, layout.output, made.type);
@@ -129,9 +129,9 @@ class Rewriter {
   void forbid_what_is_sent(ValueId id) {
     for (std::size_t k = 0; k < node(id).inputs.size(); ++k) {
       const ValueId input = node(id).inputs[k];
-      const NodeLayout& given = source_.nodes[input];
+      const NodeLayout& given = source_.layouts[input];
       if (given.any_layout || !may_repeat_[input]) continue;
-      const Layout& wanted = source_.nodes[id].inputs[k];
+      const Layout& wanted = source_.layouts[id].inputs[k];
       if (sends(given.output, wanted, node(input).type)) may_repeat_[input] = false;
     }
   }
@@ -191,7 +191,7 @@ class Rewriter {
   SegmentCost& cost(ValueId id) { return result_.costs[static_cast<std::size_t>(segment_[id])]; }
   DType dtype(ValueId id) const { return node(id).type.dtype; }
   double mean_elements(ValueId id) const {
-    return mean_local_elements(node(id).type.shape, source_.nodes[id].computed, mesh_);
+    return mean_local_elements(node(id).type.shape, source_.layouts[id].computed, mesh_);
   }
 
   /// What the node `user` reads in the place of `value`.
@@ -224,12 +224,12 @@ class Rewriter {
       for (ValueId& input : copy.inputs) {
         input = repeats(id, input) ? copies_[input] : renamed_[input];
       }
-      copies_[id] = append(std::move(copy), source_.nodes[id]);
+      copies_[id] = append(std::move(copy), source_.layouts[id]);
     }
   }
 
   ValueId append(Node node, NodeLayout layout) {
-    result_.program.nodes.push_back(std::move(layout));
+    result_.program.layouts.push_back(std::move(layout));
     return result_.program.graph.nodes.append(std::move(node));
   }
 
@@ -252,7 +252,7 @@ class Rewriter {
 
 Rematerialized rematerialize(const LaidOut& program, const std::vector<Segment>& segments,
                              const Mesh& mesh, const Target& target) {
-  return Rewriter(program, segments, mesh, target).run();
+  return Rematerializer(program, segments, mesh, target).run();
 }
 
 }  // namespace meshwork

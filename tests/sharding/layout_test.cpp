@@ -18,10 +18,10 @@ std::vector<std::int64_t> sizes(std::int64_t extent, const std::vector<int>& axe
   std::vector<std::int64_t> result;
   std::int64_t expected_offset = 0;
   for (const int device : mesh.group(axes, 0)) {
-    const Block block = block_of(extent, axes, mesh, device);
-    CHECK(block.offset == expected_offset);
-    expected_offset += block.size;
-    result.push_back(block.size);
+    const Interval block = block_of(extent, axes, mesh, device);
+    CHECK(block.begin == expected_offset);
+    expected_offset = block.end;
+    result.push_back(block.size());
   }
   CHECK(expected_offset == extent);
   return result;
@@ -51,10 +51,9 @@ TEST_CASE("two axes divide a dimension one after the other") {
 TEST_CASE("a part of both axes lies inside the part of the first") {
   for (int device = 0; device < kMesh.num_devices(); ++device) {
     for (const std::int64_t extent : {1, 7, 10, 31}) {
-      const Block outer = block_of(extent, {0}, kMesh, device);
-      const Block inner = block_of(extent, {0, 1}, kMesh, device);
-      CHECK(inner.offset >= outer.offset);
-      CHECK(inner.offset + inner.size <= outer.offset + outer.size);
+      const Interval outer = block_of(extent, {0}, kMesh, device);
+      const Interval inner = block_of(extent, {0, 1}, kMesh, device);
+      CHECK(intersection(inner, outer) == inner);
     }
   }
 }
@@ -123,9 +122,7 @@ TEST_CASE("blocks_of lists the blocks of all parts") {
     const auto blocks = blocks_of(extent, {0, 1}, kMesh);
     REQUIRE(blocks.size() == 8);
     for (int device = 0; device < 8; ++device) {
-      const Block block = block_of(extent, {0, 1}, kMesh, device);
-      CHECK(blocks[static_cast<std::size_t>(device)] ==
-            Interval{block.offset, block.offset + block.size});
+      CHECK(blocks[static_cast<std::size_t>(device)] == block_of(extent, {0, 1}, kMesh, device));
     }
   }
 }

@@ -41,7 +41,7 @@ NodeLayout parse_node_layout(const LaidOut& program, ValueId id, std::string_vie
                                     : parse_layout(kept, mesh);
   layout.computed = made.empty() ? layout.output : parse_layout(std::string(made), mesh);
   for (const ValueId input : program.graph.node(id).inputs) {
-    layout.inputs.push_back(text.empty() ? program.nodes[input].output
+    layout.inputs.push_back(text.empty() ? program.layouts[input].output
                                          : parse_layout(before(text, " | "), mesh));
   }
   return layout;
@@ -107,7 +107,7 @@ LaidOut parse_laid_out(std::string_view text, const Mesh& mesh, const LookUpOp& 
   if (layouts.size() != program.graph.nodes.size()) fail("not every value has a layout");
   for (const ValueId id : program.graph.ids()) {
     const std::string& line = layouts[static_cast<std::size_t>(id)];
-    program.nodes.push_back(parse_node_layout(program, id, line, mesh));
+    program.layouts.push_back(parse_node_layout(program, id, line, mesh));
   }
   return program;
 }
