@@ -24,4 +24,15 @@ const Def& look_up(const std::vector<const Def*>& registry, const ClassSpec& spe
   fail_at(spec.at, "there is no {} '{}'{}", what, spec.name, suggestion(spec.name, known));
 }
 
+/// What the entry of a registry that `spec` names reads from the arguments. It must know all.
+template <class Def>
+auto read_named(const std::vector<const Def*>& registry, const ClassSpec& spec,
+                std::string_view what) {
+  const Def& def = look_up(registry, spec, what);
+  Reader args(spec.args, fmt::format("{} {}", what, spec.name));
+  auto result = def.read(args);
+  args.finish();
+  return result;
+}
+
 }  // namespace meshwork::config

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "base/nearest.h"
 #include "ops/ops.h"
@@ -158,6 +160,16 @@ void update_or_keep(GraphBuilder& b, std::vector<WeightUpdate> updates, const Op
   }
 }
 
+/// Paths of slots have '_' where those of weights have '/', so that two may be the same.
+void check_paths(const Graph& graph) {
+  std::set<std::string_view> known;
+  for (const Variable& variable : graph.variables) {
+    if (known.insert(variable.path).second) continue;
+    fail("{}: the optimizer state of two weights would have this path; rename a layer",
+         variable.path);
+  }
+}
+
 void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Gradient> gradients) {
   const ValueId scale = scale_of_loss(b, *optimizer.scaling);
   const ValueId steps = counted_steps(b, optimizer.common.name);
@@ -177,10 +189,14 @@ void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
   const Optimizer optimizer = read_optimizer(spec);
   b.set_phase(Phase::kUpdate);
   b.set_path(optimizer.common.name);
-  if (optimizer.scaling) return add_scaled(b, optimizer, gradients);
-  std::vector<WeightUpdate> updates = begin_plain_updates(b, optimizer.common, gradients);
-  const SeveralSteps slots = add_slots(updates, optimizer.common);
-  update_weights(std::move(updates), slots, optimizer);
+  if (optimizer.scaling) {
+    add_scaled(b, optimizer, gradients);
+  } else {
+    std::vector<WeightUpdate> updates = begin_plain_updates(b, optimizer.common, gradients);
+    const SeveralSteps slots = add_slots(updates, optimizer.common);
+    update_weights(std::move(updates), slots, optimizer);
+  }
+  check_paths(b.graph());
 }
 
 void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
@@ -191,6 +207,7 @@ void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
   std::vector<WeightUpdate> updates = begin_plain_updates(b, common, gradients);
   const SeveralSteps slots = add_slots(updates, common);
   keep_weights(std::move(updates), slots, common);
+  check_paths(b.graph());
 }
 
 ValueId loss_scale(GraphBuilder& b, const config::ClassSpec& spec) {

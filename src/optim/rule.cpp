@@ -54,11 +54,6 @@ ValueId WeightUpdate::step() {
 
 ValueId WeightUpdate::slot(const std::string& name, double initial) {
   const std::string path = slot_path(optimizer_, path_, name);
-  for (const Variable& variable : b_.graph().variables) {
-    if (variable.path == path) {
-      fail("{}: the optimizer state of two weights would have this path; rename a layer", path);
-    }
-  }
   const ValueId value =
       b_.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", type_.shape}});
   b_.graph().variables.push_back(

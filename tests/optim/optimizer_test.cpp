@@ -7,6 +7,7 @@
 #include <map>
 
 #include "backend/backend.h"
+#include "base/error.h"
 #include "ops/ops.h"
 #include "optim/optimizer_text.h"
 #include "support/interpreter.h"
@@ -344,6 +345,18 @@ TEST_CASE("weight decay spares what is excluded, by the last part of the path") 
   CHECK(none < one);
   CHECK(one < both);
   CHECK(nodes("SGD: {weight_decay: 0.1, exclude_from_weight_decay: [\"^b\", \"k.*l$\"]}") == none);
+}
+
+TEST_CASE("two weights whose state would have one path are an error") {
+  for (const char* text : {"Adam", "LossScaleOptimizer: {inner_optimizer: {Adam: {}}}"}) {
+    CHECK_THROWS_WITH_AS(program(text, {"a/b_c", "d", "a_b/c"}),
+                         doctest::Contains("/a_b_c_momentum: the optimizer state of two weights "
+                                           "would have this path; rename a layer"),
+                         Error);
+  }
+  CHECK_THROWS_AS(
+      program("Adam: {gradient_accumulation_steps: 3}", {"a/b_c", "a_b/c"}, add_accumulation),
+      Error);
 }
 
 TEST_CASE("errors of optimizers") {

@@ -44,11 +44,7 @@ Activation read_activation(const config::Value* spec) {
   if (spec == nullptr) return [](GraphBuilder&, ValueId x) { return x; };
   const config::ClassSpec activation = config::read_class(*spec, "activation");
   refuse_layer(activation);
-  const ActivationDef& def = config::look_up(activation_registry(), activation, "activation");
-  config::Reader args(activation.args, fmt::format("activation {}", activation.name));
-  Activation result = def.read(args);
-  args.finish();
-  return result;
+  return config::read_named(activation_registry(), activation, "activation");
 }
 
 }  // namespace meshwork

@@ -14,12 +14,8 @@ const std::vector<const ConstraintDef*>& constraint_registry() {
 }
 
 Constraint read_constraint(const config::Value& spec) {
-  const config::ClassSpec constraint = config::read_class(spec, "constraint");
-  const ConstraintDef& def = config::look_up(constraint_registry(), constraint, "constraint");
-  config::Reader args(constraint.args, fmt::format("constraint {}", constraint.name));
-  Constraint result = def.read(args);
-  args.finish();
-  return result;
+  return config::read_named(constraint_registry(), config::read_class(spec, "constraint"),
+                            "constraint");
 }
 
 }  // namespace meshwork

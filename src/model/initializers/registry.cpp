@@ -29,11 +29,7 @@ const std::vector<const InitializerDef*>& initializer_registry() {
 namespace {
 
 Initializer read(const config::ClassSpec& initializer) {
-  const InitializerDef& def = config::look_up(initializer_registry(), initializer, "initializer");
-  config::Reader args(initializer.args, fmt::format("initializer {}", initializer.name));
-  Initializer result = def.read(args);
-  args.finish();
-  return result;
+  return config::read_named(initializer_registry(), initializer, "initializer");
 }
 
 }  // namespace

@@ -13,12 +13,8 @@ const std::vector<const RegularizerDef*>& regularizer_registry() {
 }
 
 Regularizer read_regularizer(const config::Value& spec) {
-  const config::ClassSpec regularizer = config::read_class(spec, "regularizer");
-  const RegularizerDef& def = config::look_up(regularizer_registry(), regularizer, "regularizer");
-  config::Reader args(regularizer.args, fmt::format("regularizer {}", regularizer.name));
-  Regularizer result = def.read(args);
-  args.finish();
-  return result;
+  return config::read_named(regularizer_registry(), config::read_class(spec, "regularizer"),
+                            "regularizer");
 }
 
 }  // namespace meshwork
