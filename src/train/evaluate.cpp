@@ -4,8 +4,7 @@
 
 #include "base/error.h"
 #include "comm/collectively.h"
-#include "job/run_names.h"
-#include "job/run_vocabulary.h"
+#include "job/meaning.h"
 #include "job/same_job.h"
 #include "job/same_model.h"
 #include "train/progress_bar.h"
@@ -83,8 +82,7 @@ void load(Session& session, const GivenWeights& weights) {
   if (weights.any_model) return;
   collectively(session.hosts(), [&] {
     check_same_model(session.job().config, weights.path);
-    check_same_vocabulary(session.job(), weights.path);
-    check_same_names(session.job().train, weights.path);
+    check_same_meaning(session.job(), weights.path);
   });
 }
 

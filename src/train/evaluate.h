@@ -41,8 +41,7 @@ struct GivenWeights {
   bool any_model = false;  ///< they may be of another model, or other tokens
 };
 
-/// Reads them; throws the Errors of Session::load_weights, check_same_model and
-/// check_same_vocabulary.
+/// Reads them; throws the Errors of Session::load_weights, check_same_model and check_same_meaning.
 void load(Session& session, const GivenWeights& weights);
 
 void prepare_evaluate(Job& job, const data::Split& split);

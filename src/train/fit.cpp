@@ -12,8 +12,8 @@
 #include "base/names.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
+#include "job/meaning.h"
 #include "job/memory_report.h"
-#include "job/run_names.h"
 #include "job/run_vocabulary.h"
 #include "job/same_job.h"
 #include "machine/signals.h"
@@ -49,10 +49,11 @@ namespace {
 std::vector<std::string> check_what_goes_on(const Job& job, const RunDirectory& directory,
                                             const FitOptions& options) {
   const std::string& newest = directory.newest_checkpoint();
-  const std::string& weights = newest.empty() ? options.from : newest;
-  if (!weights.empty()) check_same_vocabulary(job, weights);
-  if (newest.empty()) return {};
-  check_same_names(job.train, newest);
+  if (newest.empty()) {
+    if (!options.from.empty()) check_same_vocabulary(job, options.from);
+    return {};
+  }
+  check_same_meaning(job, newest);
   return check_same_training(Checkpoint(newest), job);
 }
 
@@ -153,8 +154,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   if (record != nullptr) {
     start.on_begin = [&] {
       record->begin();
-      write_vocabulary(session.job(), directory.path());
-      write_names(session.job().train, directory.path());
+      write_meaning(session.job(), directory.path());
     };
   }
   const TrainerResult trained = Trainer(session, directory, start, options.verbose, out).run();
