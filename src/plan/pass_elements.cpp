@@ -16,7 +16,10 @@ PassElements elements_of(const Graph& program, ValueId id) {
   const bool adds_rows = is_row_sum(program, id);
   const ValueId x = adds_rows ? program.node(id).inputs[0] : id;
   const Shape& global = program.global_shape(x);
-  const bool has_rows = !global.empty() && program.type(x).shape.back() == global.back();
+  // Parts are balanced: of two elements or more either all devices have all, or none has. The one
+  // element that stands for a row is wherever the row is.
+  const bool has_rows =
+      !global.empty() && (global.back() == 1 || program.type(x).shape.back() == global.back());
   return {global, has_rows, adds_rows};
 }
 

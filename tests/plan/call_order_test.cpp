@@ -1,7 +1,16 @@
 // Devices whose parts differ in size come to one order of collectives: each of them waits for the
 // others in every one.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "ops/ops.h"
+#include "plan/pass_elements.h"
+#include "sharding/layout.h"
 #include "support/calls.h"
 #include "support/random_model.h"
 #include "support/training.h"
@@ -19,6 +28,18 @@ void check_order(const Job& job, std::int64_t batch) {
     CAPTURE(device);
     CHECK(calls_of(compile_for_device(program, job.mesh, device, {})) == first);
   }
+}
+
+/// Of each instruction the ops of its nodes.
+std::vector<std::string> passes_of(const Plan& plan) {
+  std::vector<std::string> passes;
+  for (const Instruction& instruction : plan.instructions) {
+    std::string& pass = passes.emplace_back();
+    for (const ValueId id : instruction.nodes) {
+      pass += fmt::format("{} ", plan.program.node(id).op->name);
+    }
+  }
+  return passes;
 }
 
 /// The last kernel is in parts of 4 and 3 columns, of which gradients are summed over `data`; norms
@@ -40,6 +61,63 @@ TEST_CASE("buckets close at the same gradient on all devices") {
     Job job = job_of(kUneven, "");
     job.target.bucket = bucket;
     check_order(job, 8);
+  }
+}
+
+TEST_CASE("whether a row is whole is the same on all devices, however uneven their parts are") {
+  for (const std::int64_t extent : {0, 1, 2, 3, 16, 17}) {
+    for (const int parts : {1, 2, 3, 4, 20}) {
+      const Mesh mesh{{"model"}, {parts}};
+      std::set<bool> found;
+      for (int device = 0; device < parts; ++device) {
+        const Layout layout{.dims = {{}, {0}}, .halos = {}, .partial = {}};
+        const Shape global{3, extent};
+        Graph program;
+        program.append({.op = &ops::kSquare,
+                        .inputs = {},
+                        .attrs = {},
+                        .type = {DType::kFloat32, local_shape(global, layout, mesh, device)},
+                        .path = {}},
+                       local_region(global, layout, mesh, device));
+        found.insert(elements_of(program, 0).has_rows);
+      }
+      CAPTURE(extent);
+      CAPTURE(parts);
+      CHECK(found.size() == 1);
+    }
+  }
+}
+
+/// Sums of rows, and rows of one element, which the first device along `model` has alone.
+const std::string kSumsOfRows = R"(
+mesh: {data: 2, model: 2}
+strategy: model_parallel
+layout_map: {mean/output: [data, null, model], unit/output: [data, model]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [7, 3, 17]}, y: {normal: [7, 3]}}}}
+model:
+  input: [3, 17]
+  layers:
+    - LayerNormalization
+    - Dense: {name: mean, units: 1}
+    - Activation: {activation: tanh}
+    - Flatten
+    - Dense: {units: 17}
+    - UnitNormalization: {name: unit}
+    - Dense: {units: 3}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 7}
+)";
+
+TEST_CASE("all devices make the same passes of what adds up rows") {
+  Job job = job_of(kSumsOfRows, "");
+  for (const bool joins : {false, true}) {
+    if (joins) job.target.launch_bytes = 1 << 20;
+    const GlobalProgram program =
+        compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 7);
+    const auto first = passes_of(compile_for_device(program, job.mesh, 0, {}));
+    for (int device = 1; device < job.mesh.num_devices(); ++device) {
+      CHECK(passes_of(compile_for_device(program, job.mesh, device, {})) == first);
+    }
   }
 }
 
