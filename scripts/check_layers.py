@@ -37,10 +37,11 @@ MAY_SEE = {
     "exec": "base graph plan device comm backend",
     "data": "base config",
     "state": "base comm data",
-    "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state",
+    "interchange": "base config graph model optim state",
+    "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state interchange",
     "train": "base config graph model optim sharding machine device comm exec data state job",
     "explain": "base config graph optim sharding spmd compile job train",
-    "cli": "base config machine device comm data state job train explain",
+    "cli": "base config machine device comm data state interchange job train explain",
     "main": "machine cli",
 }
 ORDER = list(MAY_SEE)

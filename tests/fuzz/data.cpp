@@ -14,7 +14,7 @@
 #include "data/image/image.h"
 #include "data/tokenizer/tokenizer.h"
 #include "fuzz/targets.h"
-#include "job/mapped_weights.h"
+#include "interchange/mapped_weights.h"
 #include "state/checkpoint_index.h"
 #include "state/formats/format.h"
 #include "state/safetensors.h"

@@ -1,12 +1,12 @@
-#include "job/open_weights.h"
+#include "interchange/open_weights.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "config/weights_map.h"
-#include "job/keras_model.h"
-#include "job/mapped_weights.h"
+#include "interchange/keras_model.h"
+#include "interchange/mapped_weights.h"
 
 namespace meshwork {
 namespace {

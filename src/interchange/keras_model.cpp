@@ -1,4 +1,4 @@
-#include "job/keras_model.h"
+#include "interchange/keras_model.h"
 
 #include <algorithm>
 #include <set>

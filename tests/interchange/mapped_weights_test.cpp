@@ -1,4 +1,4 @@
-#include "job/mapped_weights.h"
+#include "interchange/mapped_weights.h"
 
 #include <doctest/doctest.h>
 

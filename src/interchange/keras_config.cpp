@@ -1,4 +1,4 @@
-#include "job/keras_config.h"
+#include "interchange/keras_config.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "config/lookup.h"
-#include "job/keras_model.h"
+#include "interchange/keras_model.h"
 #include "model/activations/activation.h"
 #include "model/constraints/constraint.h"
 #include "model/freeze.h"

@@ -1,12 +1,12 @@
 // config.json of what Keras loads as a whole model.
-#include "job/keras_config.h"
+#include "interchange/keras_config.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "job/keras_model.h"
+#include "interchange/keras_model.h"
 #include "state/keras_names.h"
 #include "support/errors.h"
 
