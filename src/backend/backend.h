@@ -36,27 +36,29 @@ struct KernelArgs {
   const Target* target = nullptr;  ///< the same, of which kernels there may depend
 };
 
-/// Nodes that are computed together. They are one of
-/// - a pass: elementwise nodes of one shape, which is gone through once;
-/// - siblings: nodes of ops that the target says it computes together ("a+b"). They read the same
-///   operands, but for the last ones of some. A result that may take the place of an operand
-///   (in_place) is written when all of this has been read;
-/// - for bind_passes, one node of an op of which the target says that it computes several at once
-///   ("a+a"), or a stack ("a[]").
-///
-/// Members of a pass may also be
-/// - sums of its rows (reduce_sum over the last dimension, which is not empty, kept as 1), and
-///   elementwise nodes of the shape of these;
-/// - where the target has column_sums, sums of its columns (reduce_sum over all dimensions but the
-///   last), which no member reads;
-/// - instead of sums, one product of two matrices (einsum) or gradient of a table
-///   (embedding_gradient), of the shape of the pass, that no others read: rows of it are computed
-///   as the pass comes to them;
-/// - numbers that members read (constant, of float32), of any shape. One that others read has the
-///   shape of the pass, which then adds up no rows.
-///
-/// Memory for scratch is asked for with members whose outputs have no data.
+/// Nodes that are computed together. Memory for scratch is asked for with members whose outputs
+/// have no data.
 struct FusionGroup {
+  enum class Kind {
+    /// Elementwise nodes of one shape, which is gone through once. Other members may be
+    /// - sums of its rows (reduce_sum over the last dimension, which is not empty, kept as 1), and
+    ///   elementwise nodes of the shape of these;
+    /// - where the target has column_sums, sums of its columns (reduce_sum over all dimensions but
+    ///   the last), which no member reads;
+    /// - instead of sums, one product of two matrices (einsum) or gradient of a table
+    ///   (embedding_gradient), of the shape of the pass, that no others read: rows of it are
+    ///   computed as the pass comes to them;
+    /// - numbers that members read (constant, of float32), of any shape. One that others read has
+    ///   the shape of the pass, which then adds up no rows.
+    kPass,
+    /// Two or more nodes of ops that the target says it computes together (Target::siblings). They
+    /// read the same inputs, but for the last ones of some, and nothing of each other. A result
+    /// that may take the place of an operand (in_place) is written when all of this has been read.
+    kSiblings,
+    /// One of several alike, for bind_passes: of an op of which the target computes several at once
+    /// (Target::several_at_once), or a stack (Target::stacked).
+    kNode,
+  };
   struct Member {
     std::string_view op;
     Attrs attrs;
@@ -65,10 +67,15 @@ struct FusionGroup {
     TensorView output;
     bool is_read = false;  ///< by others: it is written to the output
   };
+  Kind kind = Kind::kPass;
   std::vector<TensorView> inputs;  ///< each once
   std::vector<Member> members;     ///< operands first
   std::byte* workspace = nullptr;
 };
+
+/// A broken invariant unless there are members, as many as its kind has, and their operands are
+/// inputs or, of a pass, members before them.
+void check_kind(const FusionGroup& group);
 
 /// A kernel of one op, in the list of its backend.
 struct KernelDef {

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "backend/in_turn.h"
+#include "base/check.h"
 #include "base/error.h"
 #include "base/rounded_up.h"
 
@@ -38,6 +39,21 @@ std::vector<KernelArgs> args_of(const Backend& backend, const FusionGroup& fusio
 }
 
 }  // namespace
+
+void check_kind(const FusionGroup& group) {
+  using Kind = FusionGroup::Kind;
+  const std::size_t members = group.members.size(), inputs = group.inputs.size();
+  const bool fits = group.kind == Kind::kPass       ? members > 0
+                    : group.kind == Kind::kSiblings ? members > 1
+                                                    : members == 1;
+  MW_CHECK(fits, "{} members", members);
+  for (std::size_t i = 0; i < members; ++i) {
+    const std::size_t known = group.kind == Kind::kPass ? inputs + i : inputs;
+    for (const std::size_t operand : group.members[i].operands) {
+      MW_CHECK(operand < known, "'{}' reads {} of {}", group.members[i].op, operand, known);
+    }
+  }
+}
 
 const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path) {
   const KernelDef* kernel = backend.find(op);

@@ -9,6 +9,7 @@
 #include "base/local_work.h"
 #include "exec/collective_call.h"
 #include "exec/kernel_args.h"
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "plan/pass_constants.h"
@@ -16,10 +17,18 @@
 namespace meshwork {
 namespace {
 
+/// What nodes are that the compiler has put together.
+FusionGroup::Kind kind_of(const Graph& program, std::span<const ValueId> nodes) {
+  const bool is_pass = std::ranges::any_of(
+      nodes, [&](ValueId id) { return is_fusible(program, id) || is_number(program, id); });
+  if (is_pass) return FusionGroup::Kind::kPass;
+  return nodes.size() > 1 ? FusionGroup::Kind::kSiblings : FusionGroup::Kind::kNode;
+}
+
 /// Nodes of a fusion group as its members; which of them others read is not yet said.
 template <class View>
 FusionGroup fusion_args(const Graph& program, std::span<const ValueId> nodes, const View& view) {
-  FusionGroup args;
+  FusionGroup args{.kind = kind_of(program, nodes), .inputs = {}, .members = {}};
   std::map<ValueId, std::size_t> inputs, members;
   for (const ValueId id : nodes) members.emplace(id, members.size());
   for (const ValueId id : nodes) {
@@ -39,6 +48,7 @@ FusionGroup fusion_args(const Graph& program, std::span<const ValueId> nodes, co
     }
     args.members.push_back(std::move(member));
   }
+  check_kind(args);
   return args;
 }
 

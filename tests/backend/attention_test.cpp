@@ -108,7 +108,7 @@ std::vector<std::vector<float>> run_together(int threads, std::span<const std::s
                                              const std::vector<TensorType>& outputs,
                                              const Attrs& attrs) {
   const auto backend = make_cpu_backend(threads);
-  FusionGroup group;
+  FusionGroup group{.kind = FusionGroup::Kind::kSiblings, .inputs = {}, .members = {}};
   std::vector<std::vector<float>> memory;
   std::vector<std::int64_t> step{12};
   std::vector<std::size_t> operands;

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/fusion_steps.h"
 #include "base/bfloat16.h"
+#include "base/check.h"
 #include "graph/op_def.h"
 #include "support/random_fusion.h"
 
@@ -244,4 +245,26 @@ TEST_CASE("the gradient of a table is computed rows at a time, with the bits of 
       }
     }
   }
+}
+
+TEST_CASE("a group has as many members as its kind, which read what is there before them") {
+  using Kind = FusionGroup::Kind;
+  const TensorView x{{DType::kFloat32, {3}}, whole_region({3})};
+  const FusionGroup::Member of_input{"relu", {}, {0}, x}, of_first{"relu", {}, {1}, x};
+  const auto fits = [&](Kind kind, std::vector<FusionGroup::Member> members) {
+    try {
+      check_kind({.kind = kind, .inputs = {x}, .members = std::move(members)});
+      return true;
+    } catch (const CheckFailure&) {
+      return false;
+    }
+  };
+  CHECK(fits(Kind::kPass, {of_input, of_first}));
+  CHECK_FALSE(fits(Kind::kPass, {}));
+  CHECK_FALSE(fits(Kind::kPass, {of_first}));
+  CHECK(fits(Kind::kSiblings, {of_input, of_input}));
+  CHECK_FALSE(fits(Kind::kSiblings, {of_input}));
+  CHECK_FALSE(fits(Kind::kSiblings, {of_input, of_first}));
+  CHECK(fits(Kind::kNode, {of_input}));
+  CHECK_FALSE(fits(Kind::kNode, {of_input, of_input}));
 }

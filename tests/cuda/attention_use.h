@@ -45,7 +45,7 @@ struct Attention {
 
 /// Ops of the same operands as one fusion group, in memory of the backend.
 struct Together {
-  FusionGroup group;
+  FusionGroup group{.kind = FusionGroup::Kind::kSiblings, .inputs = {}, .members = {}};
   std::unique_ptr<Stream> stream;
   std::vector<std::shared_ptr<std::byte>> memory;
 

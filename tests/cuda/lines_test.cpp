@@ -141,7 +141,7 @@ namespace {
 /// Values of a fusion group in memory of the host.
 struct HostGroup {
   std::vector<HostTensor> memory;
-  FusionGroup group;
+  FusionGroup group{.kind = FusionGroup::Kind::kSiblings, .inputs = {}, .members = {}};
 
   TensorView view(HostTensor tensor) {
     memory.push_back(std::move(tensor));

@@ -144,6 +144,7 @@ TEST_CASE("sums side by side have the bits that each has alone") {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Reduced& reduced = many_reductions()[i % many_reductions().size()];
       FusionGroup& pass = passes.emplace_back();
+      pass.kind = FusionGroup::Kind::kNode;
       pass.inputs = {view_of(x[i])};
       pass.members = {{op.name, attrs_of(reduced), {0}, view_of(y[i]), true}};
     }

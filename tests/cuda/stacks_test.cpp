@@ -39,6 +39,7 @@ class Placed {
       const std::int64_t at = stack.order[n];
       std::vector<HostTensor>& mine = operands_.emplace_back();
       FusionGroup& group = groups_.emplace_back();
+      group.kind = FusionGroup::Kind::kNode;
       const auto add = [&](const std::string& factors, std::int64_t row, std::int64_t place) {
         const std::uint64_t seed = 10 * static_cast<std::uint64_t>(row + 1);
         mine.push_back(numbers(e.shape(factors), seed + static_cast<std::uint64_t>(place)));

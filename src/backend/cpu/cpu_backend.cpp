@@ -108,11 +108,13 @@ class FastCpuBackend final : public CpuBackend {
 
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
     if (args.members.size() == 1) return CpuBackend::bind_fusion(args, stream);
-    return cpu::are_siblings(args) ? cpu::bind_siblings(args) : cpu::bind_fusion(args);
+    const bool is_pass = args.kind == FusionGroup::Kind::kPass;
+    return is_pass ? cpu::bind_fusion(args) : cpu::bind_siblings(args);
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
     if (args.members.size() == 1) return CpuBackend::fusion_workspace(args);
-    return cpu::are_siblings(args) ? cpu::siblings_workspace(args) : cpu::fusion_workspace(args);
+    const bool is_pass = args.kind == FusionGroup::Kind::kPass;
+    return is_pass ? cpu::fusion_workspace(args) : cpu::siblings_workspace(args);
   }
 };
 

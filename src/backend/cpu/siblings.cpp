@@ -1,13 +1,18 @@
 #include "backend/cpu/siblings.h"
 
+#include <algorithm>
+
+#include "base/check.h"
+
 namespace meshwork::cpu {
 namespace {
 
-const SiblingKernel* find(const FusionGroup& group) {
-  for (const SiblingKernel& kernel : sibling_kernels()) {
-    if (are_of(group, ops_of(kernel.ops))) return &kernel;
-  }
-  return nullptr;
+const SiblingKernel& kernel_of(const FusionGroup& group) {
+  const auto found = std::ranges::find_if(sibling_kernels(), [&](const SiblingKernel& kernel) {
+    return are_of(group, ops_of(kernel.ops));
+  });
+  MW_CHECK(found != sibling_kernels().end(), "'{}' has no siblings", group.members.front().op);
+  return *found;
 }
 
 SiblingArgs args_of(const FusionGroup& group, const SiblingKernel& kernel) {
@@ -34,15 +39,13 @@ SiblingArgs alone(const KernelArgs& args, const SiblingKernel& kernel, std::size
   return result;
 }
 
-bool are_siblings(const FusionGroup& group) { return find(group) != nullptr; }
-
 Launch bind_siblings(const FusionGroup& group) {
-  const SiblingKernel& kernel = *find(group);
+  const SiblingKernel& kernel = kernel_of(group);
   return kernel.bind(args_of(group, kernel));
 }
 
 std::int64_t siblings_workspace(const FusionGroup& group) {
-  const SiblingKernel& kernel = *find(group);
+  const SiblingKernel& kernel = kernel_of(group);
   return kernel.workspace(args_of(group, kernel));
 }
 

@@ -28,8 +28,7 @@ struct SiblingKernel {
 };
 std::span<const SiblingKernel> sibling_kernels();
 
-/// Whether a fusion group is one of siblings, and what is asked of the backend for it then.
-bool are_siblings(const FusionGroup& group);
+/// What is asked of the backend for a fusion group of siblings.
 Launch bind_siblings(const FusionGroup& group);
 std::int64_t siblings_workspace(const FusionGroup& group);
 

@@ -26,6 +26,19 @@ const std::vector<cuda::SiblingKernels>& sibling_kernels() {
   return kAll;
 }
 
+const cuda::SiblingKernels& siblings_of(const FusionGroup& group) {
+  const auto has_all = [&](const std::vector<std::string>& ops) {
+    return std::ranges::all_of(group.members, [&](const FusionGroup::Member& member) {
+      return std::ranges::count(ops, member.op) > 0;
+    });
+  };
+  const auto found = std::ranges::find_if(sibling_kernels(), [&](const auto& kernels) {
+    return std::ranges::any_of(kernels.ops, has_all);
+  });
+  MW_CHECK(found != sibling_kernels().end(), "'{}' has no siblings", group.members.front().op);
+  return *found;
+}
+
 class CudaBackend final : public Backend {
  public:
   CudaBackend(std::optional<int> gpu, Target target) : target_(std::move(target)) {
@@ -60,20 +73,25 @@ class CudaBackend final : public Backend {
     return Backend::workspace(kernel, mine);
   }
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
-    for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
-      if (auto launch = siblings.bind(args, cuda::cuda_stream(stream))) return *launch;
-    }
-    return cuda::bind_fusions({&args, 1}, cuda::cuda_stream(stream));
+    if (args.kind != FusionGroup::Kind::kSiblings) return bind_passes({&args, 1}, stream);
+    return siblings_of(args).bind(args, cuda::cuda_stream(stream));
   }
   Launch bind_passes(std::span<const FusionGroup> passes, Stream& stream) const override {
-    if (auto sums = cuda::bind_sums(passes, cuda::cuda_stream(stream))) return *sums;
-    if (auto stack = cuda::bind_stack(passes, target_, cuda::cuda_stream(stream))) return *stack;
-    return cuda::bind_fusions(passes, cuda::cuda_stream(stream));
+    cuda::CudaStream& mine = cuda::cuda_stream(stream);
+    if (passes.front().kind == FusionGroup::Kind::kPass) return cuda::bind_fusions(passes, mine);
+    if (auto sums = cuda::bind_sums(passes, mine)) return *sums;
+    auto stack = cuda::bind_stack(passes, target_, mine);
+    MW_CHECK(stack, "'{}' is computed alone", passes.front().members.front().op);
+    return *stack;
   }
   std::int64_t fusion_workspace(const FusionGroup& args) const override {
-    if (const auto bytes = cuda::sums_workspace(args)) return *bytes;
-    for (const cuda::SiblingKernels& siblings : sibling_kernels()) {
-      if (const auto bytes = siblings.workspace(args)) return *bytes;
+    switch (args.kind) {
+      case FusionGroup::Kind::kSiblings:
+        return siblings_of(args).workspace(args);
+      case FusionGroup::Kind::kNode:
+        return cuda::sums_workspace(args);
+      case FusionGroup::Kind::kPass:
+        break;
     }
     return cuda::pass_workspace(args);
   }

@@ -30,10 +30,10 @@ constexpr std::int64_t kMostColumnSums = 8192;
 
 /// Ops of which several nodes are computed at once, each with the bits that it has alone: sums.
 std::vector<std::string_view> sums_beside_others();
-/// Nodes of these that do not depend on each other, and the bytes of scratch of each; nothing if
-/// they are other groups.
+/// Nodes of these that do not depend on each other, nothing if they are of other ops; and the bytes
+/// of scratch of each.
 std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream& stream);
-std::optional<std::int64_t> sums_workspace(const FusionGroup& group);
+std::int64_t sums_workspace(const FusionGroup& group);
 
 /// Ops of which a stack of nodes of one form is computed at once: products.
 std::vector<std::string_view> stacked_ops();
@@ -44,12 +44,11 @@ std::optional<std::int64_t> stack_workspace(std::span<const FusionGroup> groups,
                                             const Target& target);
 
 /// Ops that are computed together where they read the same operands, those of each kernel in a
-/// list; the kernel of a group of such ops, and the bytes of its scratch, nothing if it is of
-/// others.
+/// list; the kernel of a group of such ops, and the bytes of its scratch.
 struct SiblingKernels {
   std::vector<std::vector<std::string>> ops;
-  std::optional<Launch> (*bind)(const FusionGroup& group, CudaStream& stream);
-  std::optional<std::int64_t> (*workspace)(const FusionGroup& group);
+  Launch (*bind)(const FusionGroup& group, CudaStream& stream);
+  std::int64_t (*workspace)(const FusionGroup& group);
 };
 SiblingKernels attention_siblings();
 SiblingKernels crossentropy_siblings();

@@ -7,6 +7,7 @@
 #include "backend/cuda/attention/kernels.h"
 #include "backend/in_turn.h"
 #include "backend/siblings.h"
+#include "base/check.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -56,12 +57,11 @@ constexpr Siblings kGradients{
     gradients_workspace};
 constexpr std::array kAll{kForward, kGradients};
 
-/// Those that a group is of; null if it is of others.
-const Siblings* find(const FusionGroup& group) {
-  for (const Siblings& siblings : kAll) {
-    if (are_of(group, ops_of(siblings.ops))) return &siblings;
-  }
-  return nullptr;
+const Siblings& siblings_of(const FusionGroup& group) {
+  const auto* const found = std::ranges::find_if(
+      kAll, [&](const Siblings& siblings) { return are_of(group, ops_of(siblings.ops)); });
+  MW_CHECK(found != kAll.end(), "'{}' has no siblings", group.members.front().op);
+  return *found;
 }
 
 /// But for places in memory and the stream.
@@ -111,22 +111,20 @@ std::vector<std::vector<std::string>> sibling_ops() {
   return names;
 }
 
-std::optional<Launch> bind_siblings(const FusionGroup& group, CudaStream& stream) {
-  const Siblings* const siblings = find(group);
-  if (siblings == nullptr) return std::nullopt;
-  Request request = request_of(*siblings, group);
+Launch bind_siblings(const FusionGroup& group, CudaStream& stream) {
+  const Siblings& siblings = siblings_of(group);
+  Request request = request_of(siblings, group);
   request.stream = &stream;
-  request.outputs.resize(ops_of(siblings->ops).size());
+  request.outputs.resize(ops_of(siblings.ops).size());
   for (const FusionGroup::Member& member : group.members) {
-    if (member.is_read) request.outputs.at(place_of(member.op, siblings->ops)) = member.output.data;
+    if (member.is_read) request.outputs.at(place_of(member.op, siblings.ops)) = member.output.data;
   }
-  return siblings->bind(request);
+  return siblings.bind(request);
 }
 
-std::optional<std::int64_t> siblings_workspace(const FusionGroup& group) {
-  const Siblings* const siblings = find(group);
-  if (siblings == nullptr) return std::nullopt;
-  return siblings->workspace(request_of(*siblings, group));
+std::int64_t siblings_workspace(const FusionGroup& group) {
+  const Siblings& siblings = siblings_of(group);
+  return siblings.workspace(request_of(siblings, group));
 }
 
 }  // namespace

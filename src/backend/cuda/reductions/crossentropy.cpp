@@ -136,8 +136,7 @@ Launch bind_alone(std::string_view op, const KernelArgs& args) {
   return bind(request, args);
 }
 
-std::optional<Launch> bind_group(const FusionGroup& group, CudaStream& stream) {
-  if (!are_of(group, kOps)) return std::nullopt;
+Launch bind_group(const FusionGroup& group, CudaStream& stream) {
   std::vector<KernelArgs> all;
   for (const FusionGroup::Member& member : group.members) {
     all.push_back(node_of(group, member));
@@ -162,9 +161,7 @@ std::optional<Launch> bind_group(const FusionGroup& group, CudaStream& stream) {
   };
 }
 
-std::optional<std::int64_t> workspace_of_group(const FusionGroup& group) {
-  return are_of(group, kOps) ? std::optional<std::int64_t>(0) : std::nullopt;
-}
+std::int64_t workspace_of_group(const FusionGroup& /*group*/) { return 0; }
 
 }  // namespace
 

@@ -86,8 +86,7 @@ std::optional<Launch> bind_sums(std::span<const FusionGroup> groups, CudaStream&
   return bind_folds(calls, stream);
 }
 
-std::optional<std::int64_t> sums_workspace(const FusionGroup& group) {
-  if (find_sum(group) == nullptr) return std::nullopt;
+std::int64_t sums_workspace(const FusionGroup& group) {
   const FusionGroup::Member& member = group.members.front();
   return fold_scratch(group.inputs.front(), member.attrs.integers("axes"),
                       num_elements(member.output.type.shape));
