@@ -214,7 +214,14 @@ class Expansion {
   static void name_inner_layers(Value& arguments, LayerList& list) {
     for (const std::string_view key : {"layer", "backward_layer"}) {
       Value::Entry* const inner = arguments.find(key);
-      if (inner == nullptr || !inner->value.is_map() || inner->value.map.size() != 1) continue;
+      if (inner == nullptr) continue;
+      if (inner->value.is_scalar()) {  // a class without arguments
+        const Value word = std::move(inner->value);
+        inner->value = Value{};
+        inner->value.at = word.at;
+        inner->value.insert(word.scalar, word.at).value.at = word.at;
+      }
+      if (!inner->value.is_map() || inner->value.map.size() != 1) continue;
       auto& [class_name, at, args] = inner->value.map[0];
       if (!(args.is_map() || args.is_null())) continue;
       name_inner_layers(args, list);

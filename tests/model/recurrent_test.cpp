@@ -185,6 +185,9 @@ TEST_CASE("wrappers refuse layers that they cannot be around") {
             .ends_with("'dtype' is not supported here; give it to the wrapper"));
   CHECK(error_of_layers("Bidirectional: {layer: {Gru: {units: 3}}}").find("nearest: 'GRU'") !=
         std::string::npos);
+  CHECK(error_of_layers("Bidirectional: {layer: GRU}").find("needs the key 'units'") !=
+        std::string::npos);
+  CHECK(error_of_layers("TimeDistributed: {layer: Flatten}", "[5, 2, 3]").empty());
   CHECK(error_of_layers("Bidirectional: {units: 3}").find("layer") != std::string::npos);
   CHECK(error_of_layers("TimeDistributed: {layer: {Add: {}}}")
             .ends_with("'Add' takes several inputs; a step gives one"));

@@ -13,7 +13,7 @@ void read(config::Reader& args, CellFacts& cell) {
 }
 
 /// r (h U + b'), or (r h) U
-ValueId reset(GraphBuilder& b, const CellFacts& cell, const RecurrentKernel& kernel, ValueId state,
+ValueId reset(GraphBuilder& b, const CellFacts& cell, RecurrentKernel& kernel, ValueId state,
               ValueId gate, const Gates& h) {
   if (cell.second_bias < 0 && b.shape(state).empty()) return state;
   if (cell.second_bias < 0) return kernel.product(ops::multiply(b, gate, state), 2, 1)[2];
@@ -22,7 +22,7 @@ ValueId reset(GraphBuilder& b, const CellFacts& cell, const RecurrentKernel& ker
   return ops::multiply(b, gate, candidate);
 }
 
-States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, const RecurrentKernel& kernel,
+States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKernel& kernel,
             const States& before) {
   const bool resets_after = cell.second_bias >= 0;
   const ValueId state = before[0];

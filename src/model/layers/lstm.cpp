@@ -10,7 +10,7 @@ void read(config::Reader& args, CellFacts& cell) {
   if (args.get("unit_forget_bias", true)) cell.gate_of_ones = 1;
 }
 
-States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, const RecurrentKernel& kernel,
+States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKernel& kernel,
             const States& before) {
   const Gates h = kernel.product(before[0], 0, 4);
   const auto gate = [&](std::int64_t i) { return ops::add(b, x[i], h[i]); };

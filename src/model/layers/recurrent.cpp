@@ -198,7 +198,7 @@ class Layer {
   }
 
   ValueId run(ValueId factors) {
-    const RecurrentKernel kernel(b_, by_gates(recurrent_kernel_, facts_.units), factors);
+    RecurrentKernel kernel(b_, by_gates(recurrent_kernel_, facts_.units), factors);
     States states = initial_states();
     std::vector<std::vector<ValueId>> kept(cell_.states);
     std::vector<ValueId> outputs;
@@ -218,7 +218,7 @@ class Layer {
   }
 
   /// Takes the states one step on, and gives the output.
-  ValueId advance(const RecurrentKernel& kernel, std::int64_t step, States& states) {
+  ValueId advance(RecurrentKernel& kernel, std::int64_t step, States& states) {
     const Gates x(b_, rows(b_, gates_, step * cell_.gates, cell_.gates), 0);
     States next = cell_.step(b_, facts_, x, kernel, states);
     ValueId output = next[0];
@@ -310,22 +310,27 @@ ValueId Gates::operator[](std::int64_t gate) const {
   return b_.shape(all_).empty() ? all_ : rows(b_, all_, gate - first_, 1);
 }
 
-Gates RecurrentKernel::product(ValueId state, std::int64_t first, std::int64_t count) const {
+ValueId RecurrentKernel::columns(std::int64_t first, std::int64_t count) {
+  if (count == b_.shape(kernel_)[1]) return kernel_;
+  const auto [known, is_new] = columns_.try_emplace({first, count}, kNoValue);
+  if (is_new) {
+    known->second = b_.add(ops::kSlice, {kernel_},
+                           {{"axis", std::int64_t{1}}, {"start", first}, {"size", count}});
+  }
+  return known->second;
+}
+
+Gates RecurrentKernel::product(ValueId state, std::int64_t first, std::int64_t count) {
   const Shape shape = b_.shape(state);
   if (shape.empty()) return {b_, state, first};
   const std::int64_t gates = b_.shape(kernel_)[1];
-  const bool is_all = count == gates;
-  const ValueId kernel =
-      is_all ? kernel_
-             : b_.add(ops::kSlice, {kernel_},
-                      {{"axis", std::int64_t{1}}, {"start", first}, {"size", count}});
-  if (factors_ == kNoValue || b_.shape(factors_)[0] != gates || gates == 1) {
-    if (factors_ != kNoValue) state = ops::multiply(b_, state, factors_);
-    state = ops::reshape(b_, state, {shape[1], shape[2]});
-    return {b_, ops::einsum(b_, state, kernel, "b u, u g v -> g b v"), first};
+  const bool is_by_gate = factors_ != kNoValue && gates > 1 && b_.shape(factors_)[0] == gates;
+  if (factors_ != kNoValue) {
+    state = ops::multiply(b_, state, is_by_gate ? rows(b_, factors_, first, count) : factors_);
   }
-  state = ops::multiply(b_, state, rows(b_, factors_, first, count));
-  return {b_, ops::einsum(b_, state, kernel, "g b u, u g v -> g b v"), first};
+  if (!is_by_gate) state = ops::reshape(b_, state, {shape[1], shape[2]});
+  const char* const equation = is_by_gate ? "g b u, u g v -> g b v" : "b u, u g v -> g b v";
+  return {b_, ops::einsum(b_, state, columns(first, count), equation), first};
 }
 
 ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,

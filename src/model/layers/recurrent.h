@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/activations/activation.h"
@@ -35,11 +37,15 @@ class RecurrentKernel {
       : b_(b), kernel_(kernel), factors_(factors) {}
 
   /// What a state gives to `count` gates from `first` on.
-  Gates product(ValueId state, std::int64_t first, std::int64_t count) const;
+  Gates product(ValueId state, std::int64_t first, std::int64_t count);
 
  private:
+  /// The columns of these gates, one value in all steps.
+  ValueId columns(std::int64_t first, std::int64_t count);
+
   GraphBuilder& b_;
   ValueId kernel_, factors_;
+  std::map<std::pair<std::int64_t, std::int64_t>, ValueId> columns_;
 };
 
 /// What the formula of a cell knows.
@@ -61,8 +67,8 @@ struct CellDef {
   bool is_gated = true;  ///< has a recurrent_activation, and may drop otherwise for each gate
   void (*read)(config::Reader& args, CellFacts& cell) = nullptr;
   /// x: what the input gives to each gate.
-  States (*step)(GraphBuilder& b, const CellFacts& cell, const Gates& x,
-                 const RecurrentKernel& kernel, const States& before) = nullptr;
+  States (*step)(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKernel& kernel,
+                 const States& before) = nullptr;
 };
 
 /// What the wrapper of a layer says of how it goes over a sequence.

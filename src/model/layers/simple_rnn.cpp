@@ -5,7 +5,7 @@
 namespace meshwork::layers {
 namespace {
 
-States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, const RecurrentKernel& kernel,
+States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKernel& kernel,
             const States& before) {
   return {cell.activation(b, ops::add(b, x[0], kernel.product(before[0], 0, 1)[0]))};
 }
