@@ -1,5 +1,6 @@
 #include "graph/views.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -27,6 +28,23 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
   const bool is_whole = num_bytes(node.type) == num_bytes(operand);
   if (!is_whole && !may_keep_rest(program, node)) return std::nullopt;
   return *offset * static_cast<std::int64_t>(size_of(node.type.dtype));
+}
+
+std::vector<std::int64_t> part_offsets(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (node.op->name != "concatenate") return {};
+  const auto axis = static_cast<std::ptrdiff_t>(node.attrs.integer("axis"));
+  const Shape& shape = node.type.shape;
+  if (std::any_of(shape.begin(), shape.begin() + axis, [](auto extent) { return extent != 1; })) {
+    return {};
+  }
+  std::vector<std::int64_t> begins;
+  std::int64_t begin = 0;
+  for (const ValueId input : node.inputs) {
+    begins.push_back(begin);
+    begin += num_bytes(program.type(input));
+  }
+  return begins;
 }
 
 ValueId viewed(const Graph& program, ValueId id) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -19,6 +20,10 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id);
 inline bool is_view(const Graph& program, ValueId id) {
   return view_offset(program, id).has_value();
 }
+
+/// Of a node whose operands stand in its result one behind the other, as in a concatenation of
+/// rows: the bytes at which each begins. Of any other node none.
+std::vector<std::int64_t> part_offsets(const Graph& program, ValueId id);
 
 /// The value whose bytes a view shows; any other value itself.
 ValueId viewed(const Graph& program, ValueId id);

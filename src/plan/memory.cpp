@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "graph/fusible.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "plan/packing.h"
 #include "plan/plan.h"
 #include "plan/stack_rows.h"
@@ -40,6 +41,7 @@ class Memory {
     place_joined();
     place_results();
     place_stacks();
+    place_parts();
     for (int i = 0; i < end(); ++i) {
       for (const ValueId id : instruction(i).nodes) assign(id, i);
     }
@@ -208,6 +210,43 @@ class Memory {
       const int first = uses_.made_by[row.front()];
       side_by_side(row, first, [&](ValueId id, Place place) { fix(id, place); });
     }
+  }
+
+  /// Parts that are made one after the other, and then put together, are computed in their places
+  /// in the whole. Were others, too, it would be there long before.
+  void place_parts() {
+    for (int i = 0; i < end(); ++i) {
+      if (instruction(i).kind != Instruction::Kind::kKernel || instruction_size(i) > 1) continue;
+      const ValueId whole = instruction(i).nodes.front();
+      const std::vector<std::int64_t> begins = part_offsets(graph_, whole);
+      if (begins.empty() || fixed_.contains(whole) || !may_place(whole, i, begins)) continue;
+      fixed_[whole] = {new_buffer(num_bytes(graph_.type(whole)), i), 0};
+      for (std::size_t k = 0; k < begins.size(); ++k) {
+        const ValueId part = uses_.root[graph_.node(whole).inputs[k]];
+        fix(part, {fixed_[whole].buffer, begins[k]});
+      }
+    }
+  }
+
+  /// Whether instructions that follow each other give all parts, each in a place of whole lines,
+  /// and instruction i, which makes the whole of them, is the last to read them.
+  bool may_place(ValueId whole, int i, const std::vector<std::int64_t>& begins) {
+    std::set<ValueId> parts;
+    std::set<int> makers;
+    for (std::size_t k = 0; k < begins.size(); ++k) {
+      const ValueId operand = graph_.node(whole).inputs[k], part = uses_.root[operand];
+      const bool is_all = num_bytes(graph_.type(operand)) == num_bytes(graph_.type(part));
+      const bool is_free = uses_.made_by[part] >= 0 && parts.insert(part).second &&
+                           !fixed_.contains(part) && uses_.last[part] == i;
+      makers.insert(uses_.made_by[part]);
+      if (!is_all || !is_free || target_.aligned(begins[k]) != begins[k]) return false;
+      if (graph_.node(part).op->collective != Collective::kNone) return false;
+    }
+    for (int j = i - 1; j >= *makers.begin(); --j) {
+      const bool is_shown = instruction_size(j) == 1 && is_view(graph_, instruction(j).nodes[0]);
+      if (!makers.contains(j) && !is_shown) return false;
+    }
+    return true;
   }
 
   /// The results of joined all-reduces stand side by side, and what goes into them or into an

@@ -128,6 +128,8 @@ void join_alike(Plan& plan, const Target& target);
 void ask_for_memory(Plan& plan, const MemoryQuery& query);
 
 /// Gives every value a place behind the first `reserved` bytes, aligned for the target; see Plan.
+/// Parts that are made one after the other, and then put together (part_offsets()), are computed in
+/// their places in the whole.
 void lay_out_memory(Plan& plan, const Target& target, std::int64_t reserved);
 
 /// Every instruction with types, places and bytes, and what the arena is made of.

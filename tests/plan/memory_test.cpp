@@ -69,6 +69,43 @@ TEST_CASE("nothing is overwritten that is still read, in plans of random models"
   }
 }
 
+TEST_CASE("parts that one pass gives are computed where they stand in the whole") {
+  const Plan plan = plan_of(R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [8, 7, 3]}, y: {normal: [8, 2]}}}}
+model: {input: [7, 3], layers: [LSTM: {units: 16}, Dense: {units: 2}]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 8}
+)",
+                            ProgramKind::kTrain);
+  check_memory(plan);
+  int wholes = 0;
+  for (const ValueId id : plan.program.ids()) {
+    const Node& node = plan.program.node(id);
+    // The gradients of the four gates, which one pass computes in each step.
+    if (node.op->name != "concatenate" || node.type.shape != Shape{4, 8, 16}) continue;
+    ++wholes;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      CHECK(plan.offsets[node.inputs[k]] ==
+            plan.offsets[id] + static_cast<std::int64_t>(k * 8 * 16 * sizeof(float)));
+    }
+  }
+  CHECK(wholes == 7);
+}
+
+TEST_CASE("nothing is overwritten where parts stand in wholes") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const RandomModel model = seed % 4 == 0 ? random_transformer(seed) : random_recurrent(seed);
+    CAPTURE(seed);
+    CAPTURE(model.layouts + model.text);
+    const Job job = job_of(model.layouts + "mesh: {data: 1}\n" + model.text, model.mesh);
+    const GlobalProgram program =
+        compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain, 16);
+    for (const int device : {0, job.mesh.num_devices() - 1}) {
+      check_memory(compile_for_device(program, job.mesh, device, {}));
+    }
+  }
+}
+
 TEST_CASE("passes that wait for others take no more memory than launching is worth") {
   int joined = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
