@@ -1,6 +1,8 @@
 // x1 w1 + x2 w2 + .. -> [x1 x2 ..] [w1; w2; ..], products of one form along what they sum over: the
 // gradient of a kernel that a program uses many times, as a recurrent layer does in each step. The
 // sum is not read and written once for each of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>

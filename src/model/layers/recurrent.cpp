@@ -1,6 +1,7 @@
 #include "model/layers/recurrent.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "model/arguments.h"

@@ -1,4 +1,6 @@
 // y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1
+#include <array>
+
 #include "model/arguments.h"
 #include "model/layers/inner.h"
 #include "ops/ops.h"
