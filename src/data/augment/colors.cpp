@@ -25,12 +25,6 @@ ValueRange read_value_range(config::Reader& args) {
   return {static_cast<float>(std::min(first, second)), static_cast<float>(std::max(first, second))};
 }
 
-Range read_share(config::Reader& args) {
-  const config::Value& value = args.require("factor");
-  const Range range = read_factor(value, "factor", 0);
-  return value.is_list() ? range : Range{0, range.upper};
-}
-
 Hsv to_hsv(const float* rgb) {
   const auto channel = [&](int i) {
     return std::abs(rgb[i]) < std::numeric_limits<float>::epsilon() ? 0.F : rgb[i];

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "config/value.h"
-#include "data/augment/sampling.h"
 
 namespace meshwork::data {
 
@@ -15,9 +14,6 @@ struct ValueRange {
 /// Keras's argument value_range, of pixels as training sees them: after scale, mean and std. It
 /// must be there, for these decide on it, and Keras's 0 to 255 is seldom it.
 ValueRange read_value_range(config::Reader& args);
-
-/// Keras's factors of 0 to 1 that are no offsets: f stands for [0, f].
-Range read_share(config::Reader& args);
 
 struct Hsv {
   float hue = 0, saturation = 0, value = 0;

@@ -2,7 +2,6 @@
 // within value_range. One factor f stands for both, as Keras says; Keras 3.15 takes 0 for the lower
 // one.
 #include <algorithm>
-#include <cmath>
 
 #include "data/augment/augment.h"
 #include "data/augment/colors.h"
@@ -20,7 +19,7 @@ double mean_of_channel(const ImageShape& shape, const float* image, std::int64_t
 ImageFunction parse(config::Reader& args) {
   const config::Value& given = args.require("factor");
   const Range factor = read_factor(given, "factor", 0);
-  const double lower = std::abs(factor.lower);
+  const double lower = given.is_list() ? factor.lower : factor.upper;
   const ValueRange values = read_value_range(args);
   return [=](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
     const auto contrast = static_cast<float>(Range{1 - lower, 1 + factor.upper}.at(draws[0]));

@@ -46,9 +46,7 @@ void apply(const Erasing& erasing, const ImageShape& shape, const Draws& draws, 
 
 Range read_range(config::Reader& args, const char* key, Range fallback) {
   const config::Value* const given = args.find(key);
-  if (given == nullptr) return fallback;
-  const Range range = read_factor(*given, key, 0);
-  return {std::max(range.lower, 0.0), range.upper};
+  return given == nullptr ? fallback : read_factor(*given, key, 0);
 }
 
 ImageFunction parse(config::Reader& args) {

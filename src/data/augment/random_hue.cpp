@@ -10,7 +10,7 @@ namespace meshwork::data {
 namespace {
 
 ImageFunction parse(config::Reader& args) {
-  const Range factor = read_share(args);
+  const Range factor = read_factor(args.require("factor"), "factor", 0);
   const ValueRange values = read_value_range(args);
   return [=](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
     const double half = draws[0] > 0.5F ? -0.5 : 0.5;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kEpsilon = 1e-7;
 
 ImageFunction parse(config::Reader& args) {
-  const Range factor = read_share(args);
+  const Range factor = read_factor(args.require("factor"), "factor", 0);
   args.find("value_range");
   return [factor](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
     const double share = factor.at(draws[0]);

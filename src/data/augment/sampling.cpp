@@ -50,7 +50,7 @@ Range read_factor(const config::Value& value, std::string_view key, double least
   };
   if (!value.is_list()) {
     const double factor = std::abs(number(value));
-    return {-factor, factor};
+    return {std::max(-factor, least), factor};
   }
   if (value.list.size() != 2) {
     config::fail_at(value.at, "{} must be a number, or a list of a lower and an upper one", key);

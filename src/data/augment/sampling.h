@@ -40,8 +40,8 @@ struct Range {
   double at(float draw) const { return lower + draw * (upper - lower); }
 };
 
-/// Keras's factors: f stands for [-|f|, |f|]. Numbers outside of [least, 1] are Errors, and so is
-/// `least` itself where `open`.
+/// Keras's factors: f stands for [-|f|, |f|], from `least` on. Numbers outside of [least, 1] are
+/// Errors, and so is `least` itself where `open`.
 Range read_factor(const config::Value& value, std::string_view key, double least,
                   bool open = false);
 
