@@ -7,7 +7,7 @@
 #include "data/find_file.h"
 #include "device/cuda_device.h"
 #include "job/job.h"
-#include "machine/launch.h"
+#include "job/local_devices.h"
 #include "machine/topology.h"
 #include "model/input_fields.h"
 #include "sharding/refine_mesh.h"
@@ -84,8 +84,7 @@ Target target_of(const config::Config& config, const Mesh& mesh) {
     target.nccl = config.collectives == config::Collectives::kNccl;
     return target;
   }
-  const JobLaunch launch = launch_from_environment();
-  return cpu_target(threads_per_device(launch.by_mpirun ? launch.local_size : mesh.num_devices()));
+  return cpu_target(threads_per_device(devices_on_node(mesh)));
 }
 
 namespace {

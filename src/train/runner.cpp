@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "machine/launch.h"
+#include "job/local_devices.h"
 #include "machine/topology.h"
 #include "optim/optimizer.h"
 #include "state/json_integer.h"
@@ -298,10 +298,7 @@ TensorView Runner::output(const std::string& name) const {
   return last_->executable->output(name);
 }
 
-int reader_threads(const Job& job) {
-  const JobLaunch launch = launch_from_environment();
-  return threads_per_device(launch.by_mpirun ? launch.local_size : job.mesh.num_devices());
-}
+int reader_threads(const Job& job) { return threads_per_device(devices_on_node(job.mesh)); }
 
 data::LoaderOptions Runner::in_order() const {
   const config::Config& config = session_.job().config;
@@ -322,25 +319,11 @@ data::StagingMemory Runner::staging_memory() const {
   };
 }
 
-/// How many devices of this process hold parts of the same samples of a field as this one.
-int Runner::readers_of(const std::string& field, const ProgramKey& key) const {
-  if (launch_from_environment().by_mpirun) return 1;
-  const Job& job = session_.job();
-  const Partitioned& program = job.programs.at(key).partitioned;
-  for (const ValueId id : program.graph.ids()) {
-    const Node& node = program.graph.node(id);
-    if (node.op->leaf != Leaf::kInput || node.attrs.text("name") != field) continue;
-    const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
-    return layout.dims.empty() ? 1 : job.mesh.num_devices() / job.mesh.parts(layout.dims[0]);
-  }
-  return 1;
-}
-
 data::PartOf Runner::parts() const {
   return [this](std::size_t field, std::int64_t batch) {
     const ProgramKey key{kind_, batch};
     const TensorView& view = bound(key).fields[field];
-    const int readers = readers_of(fields_[field].name, key);
+    const int readers = devices_with_samples(session_.job(), key, fields_[field].name);
     if (view.data != nullptr) return data::LocalPart{view.region, view.type.shape, readers};
     const Shape global = data::batch_shape(fields_[field], trains(kind_), batch);
     return data::LocalPart{whole_region(global), Shape(global.size(), 0)};

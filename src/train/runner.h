@@ -80,7 +80,6 @@ class Runner {
   data::PartOf parts() const;
 
  private:
-  int readers_of(const std::string& field, const ProgramKey& key) const;
   struct Mean {
     LoggedValue logged;
     std::vector<std::string> outputs = {};  ///< of the programs, whose elements are added up
