@@ -5,27 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/token_mask.h"
 #include "config/value.h"
-#include "data/augment/augment.h"
+#include "data/field_spec.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data {
-
-/// How a field becomes what training sees.
-struct FieldSpec {
-  std::string name;            ///< "x"
-  std::optional<DType> dtype;  ///< as written; default_dtype() where it is not
-  double scale = 1.0;          ///< value = raw * scale + offset
-  double offset = 0.0;
-  std::vector<double> mean;      ///< then value = (value - mean) / std, for each channel or for all
-  std::vector<double> std;       ///< both empty, or both of one length
-  std::optional<Shape> shape;    ///< of one sample, where it is not that of the file
-  std::vector<ImageOp> augment;  ///< for training batches, in this order
-  std::optional<TokenMask> mask;
-  std::int64_t one_hot = 0;  ///< number of classes; 0: no one-hot vectors
-  config::Location at;
-};
 
 struct SplitSpec {
   std::string name;             ///< "train", "validation" or "test"
