@@ -9,6 +9,7 @@
 #include "base/join.h"
 #include "base/names.h"
 #include "base/nearest.h"
+#include "data/cut_timeseries.h"
 #include "data/find_file.h"
 
 namespace meshwork::data {
@@ -234,6 +235,13 @@ const Split& Dataset::split(std::string_view name) const {
 }
 
 Split Dataset::open(const SplitSpec& spec) const {
+  Split split = spec.part ? part_of_files(spec) : open_fields(spec);
+  if (spec_.timeseries) split = cut_timeseries(split, *spec_.timeseries);
+  if (spec.take) split.samples = std::min(split.samples, *spec.take);
+  return split;
+}
+
+Split Dataset::open_fields(const SplitSpec& spec) const {
   const auto directories = search_directories(spec_.name, spec_.at.file, spec_.directories);
   const OpenContext context{
       .directories = directories, .hint = spec_.hint, .seed = seed_, .cache = spec_.cache};
@@ -244,8 +252,18 @@ Split Dataset::open(const SplitSpec& spec) const {
   }
   check_counts(split);
   split.samples = source_samples(split.fields.front());
-  if (spec.take) split.samples = std::min(split.samples, *spec.take);
   return split;
+}
+
+Split Dataset::part_of_files(const SplitSpec& spec) const {
+  if (!files_) files_ = open_fields(spec);
+  Split split = *files_;
+  split.name = spec.name;
+  split.first = count_of(spec.part->begin, files_->samples);
+  split.samples = count_of(spec.part->end, files_->samples) - split.first;
+  if (split.samples > 0) return split;
+  config::fail_at(spec.at, "splits.{} takes none of the {} samples of {}; give it a larger part",
+                  spec.name, files_->samples, split.fields.front().source->info().name);
 }
 
 std::optional<std::string> Dataset::validation_name() const {

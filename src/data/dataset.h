@@ -89,10 +89,13 @@ class Dataset {
 
  private:
   Split open(const SplitSpec& spec) const;
+  Split open_fields(const SplitSpec& spec) const;
+  Split part_of_files(const SplitSpec& spec) const;
 
   DatasetSpec spec_;
   std::uint64_t seed_;
   mutable std::mutex mutex_;
+  mutable std::optional<Split> files_;  ///< of which splits are parts, once one is open
   mutable std::map<std::string, Split, std::less<>> open_;
 };
 

@@ -16,12 +16,15 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 24> kReserved{
+constexpr std::array<std::string_view, 25> kReserved{
     "name",       "format",      "directories", "splits",        "take",
     "hint",       "cache",       "seed",        "header",        "delimiter",
     "color_mode", "image_size",  "class_names", "interpolation", "crop_to_aspect_ratio",
     "files",      "context",     "stride",      "unit",          "vocabulary",
-    "dtype",      "mask_tokens", "tokenizer",   "documents"};
+    "dtype",      "mask_tokens", "tokenizer",   "documents",     "timeseries"};
+
+/// The key whose files hold all splits.
+constexpr std::string_view kFiles = "files";
 
 /// The fields of the split given as a map that names most, else x and y. Others may lack labels.
 std::vector<std::string> fields_of_splits(const Value& splits) {
@@ -77,17 +80,19 @@ bool some_split_has(const Value& splits, const std::string& field) {
 /// samples are not missed at all: samples of a split without them count alike.
 Opener no_field(const Value::Entry& split, const std::string& field) {
   if (field == names::kSampleWeight) return nullptr;
-  return [at = split.value.at, split = split.key,
-          field](const OpenContext&) -> std::unique_ptr<Source> {
-    fail_at(at, "split '{}' has no field '{}'", split, field);
+  const std::string what = split.key == kFiles ? "files" : "split '" + split.key + "'";
+  return [at = split.value.at, what, field](const OpenContext&) -> std::unique_ptr<Source> {
+    fail_at(at, "{} has no field '{}'", what, field);
   };
 }
 
-void check_split(const Value::Entry& split, const std::vector<std::string>& fields) {
-  if (std::find(kSplits.begin(), kSplits.end(), split.key) == kSplits.end()) {
-    fail_at(split.at, "unknown split '{}'{}", split.key,
-            suggestion(split.key, {kSplits.begin(), kSplits.end()}));
-  }
+void check_name(const Value::Entry& split) {
+  if (std::find(kSplits.begin(), kSplits.end(), split.key) != kSplits.end()) return;
+  fail_at(split.at, "unknown split '{}'{}", split.key,
+          suggestion(split.key, {kSplits.begin(), kSplits.end()}));
+}
+
+void check_fields_of(const Value::Entry& split, const std::vector<std::string>& fields) {
   for (const Value::Entry& field : split.value.map) {
     if (std::find(fields.begin(), fields.end(), field.key) == fields.end()) {
       fail_at(field.at, "split '{}' has a field '{}' that others do not have{}", split.key,
@@ -129,7 +134,7 @@ std::vector<std::string> read_directories(Reader& keys) {
 struct Description {
   const Value& whole;
   const Format& format;
-  const Value& splits;
+  const Value& sources;  ///< splits that have files of their own, and the key `files`
   Reader& keys;
   std::vector<std::string> fields = {};  ///< their names
   std::vector<Reader> options = {};      ///< the keys of each field
@@ -137,13 +142,13 @@ struct Description {
 };
 
 std::vector<std::string> field_names(const Description& from) {
-  std::vector<std::string> names = fields_of_splits(from.splits);
+  std::vector<std::string> names = fields_of_splits(from.sources);
   if (from.format.gives_tokens && from.whole.find("documents") != nullptr) {
     names.insert(names.end(), {names::kSegments, names::kPositions});
   }
   // A file of all fields has weights where the description says which they are.
   const bool has_files_of_all = std::ranges::any_of(
-      from.splits.map, [](const Value::Entry& split) { return !split.value.is_map(); });
+      from.sources.map, [](const Value::Entry& split) { return !split.value.is_map(); });
   const bool has_weights = std::ranges::count(names, names::kSampleWeight) > 0;
   if (has_files_of_all && !has_weights && from.whole.find(names::kSampleWeight) != nullptr) {
     names.emplace_back(names::kSampleWeight);
@@ -170,37 +175,97 @@ std::vector<FieldSpec> read_fields(Description& from) {
 
 /// A field that has no key of its own must have a value in a split.
 void check_fields(const Description& from) {
-  if (from.splits.map.empty()) return;
+  if (from.sources.map.empty()) return;
   for (const std::string& name : from.fields) {
-    if (from.whole.find(name) != nullptr || some_split_has(from.splits, name)) continue;
-    fail_at(from.splits.at, "no split has a value for field '{}'; name its file", name);
+    if (from.whole.find(name) != nullptr || some_split_has(from.sources, name)) continue;
+    fail_at(from.sources.at, "no split has a value for field '{}'; name its file", name);
   }
 }
 
-SplitSpec read_split(const Value::Entry& entry, const Value* take, Description& from) {
-  check_split(entry, from.fields);
-  SplitSpec split{
-      .name = entry.key, .openers = {}, .take = read_take(take, entry.key), .at = entry.at};
+/// How the fields of an entry of `splits`, or of `files`, are opened.
+std::vector<Opener> read_openers(const Value::Entry& entry, Description& from) {
+  check_fields_of(entry, from.fields);
+  std::vector<Opener> openers;
   for (std::size_t i = 0; i < from.fields.size(); ++i) {
     const std::string& field = from.fields[i];
     const Value* value = field_value(entry, field);
-    split.openers.push_back(value == nullptr ? no_field(entry, field)
-                                             : from.format.parse({.split = entry.key,
-                                                                  .field = field,
-                                                                  .value = *value,
-                                                                  .fields = from.fields,
-                                                                  .description = from.whole,
-                                                                  .dataset = from.keys,
-                                                                  .options = from.options[i],
-                                                                  .kept = from.kept}));
+    openers.push_back(value == nullptr
+                          ? no_field(entry, field)
+                          : from.format.parse({.split = entry.key == kFiles ? "" : entry.key,
+                                               .field = field,
+                                               .value = *value,
+                                               .fields = from.fields,
+                                               .description = from.whole,
+                                               .dataset = from.keys,
+                                               .options = from.options[i],
+                                               .kept = from.kept}));
   }
-  return split;
+  return openers;
+}
+
+bool is_part(const Value::Entry& split, const Value* files) {
+  return files != nullptr && split.value.is_real();
+}
+
+/// What stands in files: `files`, if they are, and the splits that are no parts of these.
+Value read_sources(const Value& splits, const Value* files) {
+  Value sources;
+  sources.at = splits.at;
+  if (files != nullptr) sources.insert(kFiles, files->at).value = *files;
+  for (const Value::Entry& split : splits.map) {
+    check_name(split);
+    if (!is_part(split, files)) sources.insert(split.key, split.at).value = split.value;
+  }
+  return sources;
+}
+
+std::vector<SplitSpec> read_splits(const Value& splits, const Value* files, Description& from) {
+  const Value* take = from.keys.find("take");
+  std::vector<Opener> of_files;
+  if (files != nullptr) of_files = read_openers(from.sources.map.front(), from);
+  std::vector<SplitSpec> specs;
+  double end = 0;  // of the last part
+  for (const Value::Entry& entry : splits.map) {
+    SplitSpec split{.name = entry.key,
+                    .openers = {},
+                    .part = {},
+                    .take = read_take(take, entry.key),
+                    .at = entry.at};
+    if (is_part(entry, files)) {
+      split.part = read_fraction(entry, end);
+      split.openers = of_files;
+      end = split.part->end;
+    } else {
+      split.openers = read_openers(entry, from);
+    }
+    specs.push_back(std::move(split));
+  }
+  if (specs.empty()) fail_at(splits.at, "splits must name at least one split");
+  if (files != nullptr && end == 0) {
+    fail_at(files->at, "no split is a part of `files`; write splits: {{train: 0.9, test: 0.1}}");
+  }
+  check_take(take, specs);
+  return specs;
+}
+
+std::optional<TimeSeries> timeseries_of(const Description& from,
+                                        const std::vector<FieldSpec>& fields) {
+  const Value* value = from.keys.find("timeseries");
+  if (value == nullptr) return std::nullopt;
+  if (from.format.gives_tokens) {
+    fail_at(value->at, "timeseries: windows of tokens are cut by context and stride");
+  }
+  for (const FieldSpec& field : fields) {
+    if (field.augment.empty()) continue;
+    fail_at(field.at, "field '{}': augment is for images, not for a timeseries", field.name);
+  }
+  return read_timeseries(*value, from.fields);
 }
 
 /// Finds unknown keys. Of a field that no split has the format has not asked for any.
 void finish(const Description& from) {
   for (std::size_t i = 0; i < from.fields.size(); ++i) {
-    if (some_split_has(from.splits, from.fields[i])) from.options[i].finish();
+    if (some_split_has(from.sources, from.fields[i])) from.options[i].finish();
   }
   from.keys.finish();
 }
@@ -217,19 +282,19 @@ DatasetSpec read_description(const Value& description) {
   spec.directories = read_directories(keys);
   spec.hint = keys.get("hint", "");
   if (const Value* cache = keys.find("cache")) spec.cache = cache->as_bool("cache");
-  const Value* take = keys.find("take");
   const Value& splits = keys.require("splits");
   if (!splits.is_map()) {
     fail_at(splits.at, "splits must be a map of {}", join(kSplits, ", "));
   }
+  const Value* files = format.has_rows ? keys.find(kFiles) : nullptr;
+  const Value sources = read_sources(splits, files);
 
-  Description from{.whole = description, .format = format, .splits = splits, .keys = keys};
+  Description from{.whole = description, .format = format, .sources = sources, .keys = keys};
   from.fields = field_names(from);
   spec.fields = read_fields(from);
   check_fields(from);
-  for (const Value::Entry& entry : splits.map) spec.splits.push_back(read_split(entry, take, from));
-  if (spec.splits.empty()) fail_at(splits.at, "splits must name at least one split");
-  check_take(take, spec.splits);
+  spec.splits = read_splits(splits, files, from);
+  spec.timeseries = timeseries_of(from, spec.fields);
   finish(from);
   return spec;
 }

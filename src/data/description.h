@@ -8,12 +8,15 @@
 #include "config/value.h"
 #include "data/field_spec.h"
 #include "data/formats/source.h"
+#include "data/fractions.h"
+#include "data/timeseries.h"
 
 namespace meshwork::data {
 
 struct SplitSpec {
-  std::string name;             ///< "train", "validation" or "test"
-  std::vector<Opener> openers;  ///< one per field
+  std::string name;              ///< "train", "validation" or "test"
+  std::vector<Opener> openers;   ///< one per field
+  std::optional<Fraction> part;  ///< of the samples of `files`, which the openers then open
   std::optional<std::int64_t> take;
   config::Location at;
 };
@@ -35,6 +38,13 @@ struct SplitSpec {
 ///
 /// A split may also be one file that holds all fields (`train: iris.csv`): these are x and y. A
 /// file may be a list, or a pattern (`part-*.npz`): the samples of all files, one after the other.
+/// Splits may be parts of the same files, the first split from the beginning:
+///
+///     files: iris.csv                  # or {x: flowers.npy, y: kinds.npy}
+///     splits: {train: 0.8, test: 0.2}
+///
+/// Samples may be rows in the order of time, of which training sees some at once: `timeseries`, see
+/// TimeSeries.
 ///
 /// Of a field with images [height, width] or [height, width, channels]:
 ///
@@ -59,6 +69,7 @@ struct DatasetSpec {
   std::vector<std::string> directories;  ///< as written
   std::string hint;
   std::optional<bool> cache;
+  std::optional<TimeSeries> timeseries;
   std::vector<FieldSpec> fields;
   std::vector<SplitSpec> splits;
   config::Location at;

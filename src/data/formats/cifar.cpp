@@ -142,8 +142,10 @@ Opener parse(const FieldEntry& entry, const Variant& variant) {
 }  // namespace
 
 const Format kCifar10{.name = "cifar10",
-                      .parse = [](const FieldEntry& entry) { return parse(entry, kTen); }};
+                      .parse = [](const FieldEntry& entry) { return parse(entry, kTen); },
+                      .has_rows = true};
 const Format kCifar100{.name = "cifar100",
-                       .parse = [](const FieldEntry& entry) { return parse(entry, kHundred); }};
+                       .parse = [](const FieldEntry& entry) { return parse(entry, kHundred); },
+                       .has_rows = true};
 
 }  // namespace meshwork::data

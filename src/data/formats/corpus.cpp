@@ -1,12 +1,12 @@
 #include "data/formats/corpus.h"
 
-#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "data/fractions.h"
 
 namespace meshwork::data {
 namespace {
@@ -17,19 +17,10 @@ using config::Value;
 /// Where the tokens of a split come from.
 struct SplitPart {
   std::string split;
-  std::size_t list = 0;  ///< of files
-  double begin = 0;      ///< the part of its tokens
-  double end = 1;
+  std::size_t list = 0;     ///< of files
+  Fraction part = {};       ///< of its tokens
   std::int64_t stride = 0;  ///< of its windows
 };
-
-/// The number of the first token behind a part. A sum of fractions that is a little below 1 only
-/// because of rounding takes all tokens.
-std::int64_t tokens_of(double part, std::int64_t count) {
-  constexpr double kRounding = 1e-9;
-  if (part > 1 - kRounding) return count;
-  return static_cast<std::int64_t>(std::floor(part * static_cast<double>(count)));
-}
 
 /// All splits of a description, opened when they are needed.
 class Corpus {
@@ -83,21 +74,8 @@ class Corpus {
 
   void add_fraction(const Value::Entry& split) {
     check_is_files(split);
-    const std::string what = "splits." + split.key;
-    const Value& value = split.value;
-    if (!value.is_real()) {
-      fail_at(value.at, "{} must be a fraction of the `files`, such as 0.9, not {}", what,
-              describe(value));
-    }
-    const double fraction = value.as_real(what);
-    const double begin = parts_.empty() ? 0 : parts_.back().end;
-    if (!(fraction > 0 && begin + fraction < 1 + 1e-9)) {
-      fail_at(value.at,
-              "{} is {} of the `files`, of which {} is left; fractions are more than 0 "
-              "and 1 in all",
-              what, fraction, 1 - begin);
-    }
-    parts_.push_back({.split = split.key, .begin = begin, .end = begin + fraction});
+    const double begin = parts_.empty() ? 0 : parts_.back().part.end;
+    parts_.push_back({.split = split.key, .part = read_fraction(split, begin)});
   }
 
   /// One for all splits, or a map of some.
@@ -123,8 +101,8 @@ class Corpus {
     if (rows_[part.list].tokens == nullptr) open_rows(part.list, context);
     const TokenRow& row = rows_[part.list];
     const std::int64_t count = row.tokens->info().shape[0];
-    const std::int64_t first = tokens_of(part.begin, count);
-    return {row, first, tokens_of(part.end, count) - first};
+    const std::int64_t first = count_of(part.part.begin, count);
+    return {row, first, count_of(part.part.end, count) - first};
   }
 
   void open_rows(std::size_t list, const OpenContext& context) {

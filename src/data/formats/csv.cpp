@@ -356,6 +356,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kCsv{.name = "csv", .parse = parse};
+const Format kCsv{.name = "csv", .parse = parse, .has_rows = true};
 
 }  // namespace meshwork::data

@@ -74,6 +74,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kIdx{.name = "idx", .parse = parse};
+const Format kIdx{.name = "idx", .parse = parse, .has_rows = true};
 
 }  // namespace meshwork::data

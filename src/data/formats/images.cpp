@@ -242,7 +242,7 @@ std::vector<std::string> folders_of(const FieldEntry& entry) {
 
 Opener parse(const FieldEntry& entry) {
   ImagesSpec spec;
-  const std::string what = fmt::format("splits.{}.{}", entry.split, entry.field);
+  const std::string what = name_of(entry);
   spec.folder = entry.value.as_string(what);
   spec.at = entry.value.at;
   if (spec.folder.empty()) config::fail_at(spec.at, "{} must name a folder", what);

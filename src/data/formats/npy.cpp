@@ -17,6 +17,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kNpy{.name = "npy", .parse = parse};
+const Format kNpy{.name = "npy", .parse = parse, .has_rows = true};
 
 }  // namespace meshwork::data

@@ -198,6 +198,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kNpz{.name = "npz", .parse = parse};
+const Format kNpz{.name = "npz", .parse = parse, .has_rows = true};
 
 }  // namespace meshwork::data

@@ -8,9 +8,13 @@
 
 namespace meshwork::data {
 
+std::string name_of(const FieldEntry& entry) {
+  const std::string holder = entry.split.empty() ? "files" : "splits." + entry.split;
+  return holder + "." + entry.field;
+}
+
 config::Reader keys_of(const FieldEntry& entry) {
-  return {entry.value.is_map() ? entry.value : config::Value{},
-          fmt::format("splits.{}.{}", entry.split, entry.field)};
+  return {entry.value.is_map() ? entry.value : config::Value{}, name_of(entry)};
 }
 
 FileNames file_names(const config::Value& value, const std::string& what) {
@@ -26,7 +30,7 @@ FileNames file_names(const config::Value& value, const std::string& what) {
 
 FileNames files_of(const FieldEntry& entry, config::Reader& keys) {
   const config::Value& value = entry.value.is_map() ? keys.require("file") : entry.value;
-  return file_names(value, fmt::format("splits.{}.{}", entry.split, entry.field));
+  return file_names(value, name_of(entry));
 }
 
 FileNames files_of(const FieldEntry& entry) {

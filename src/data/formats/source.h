@@ -129,9 +129,9 @@ using Opener = std::function<std::unique_ptr<Source>(const OpenContext&)>;
 /// One field of one split in a dataset description. Reading keys through the readers makes them
 /// known; unknown ones are errors later.
 struct FieldEntry {
-  std::string split;                       ///< "train"
+  std::string split;                       ///< "train"; "" where all splits are parts of `files`
   std::string field;                       ///< "x"
-  const config::Value& value;              ///< what stands at splits.train.x
+  const config::Value& value;              ///< what stands at splits.train.x, or files.x
   const std::vector<std::string>& fields;  ///< of the dataset
   const config::Value& description;        ///< the whole map
   config::Reader& dataset;                 ///< its keys
@@ -145,6 +145,7 @@ struct Format {
   /// Checks an entry without touching any file: a configuration Error for a bad one.
   Opener (*parse)(const FieldEntry& entry);
   bool gives_tokens = false;  ///< windows of tokens, perhaps of documents
+  bool has_rows = false;      ///< in an order that is the user's: splits may be parts of `files`
 };
 
 /// The format of a name; nullptr if there is none.
@@ -161,6 +162,9 @@ extern const Format kNpz;
 extern const Format kSynthetic;
 extern const Format kText;
 extern const Format kTokens;
+
+/// "splits.train.x", or "files.x".
+std::string name_of(const FieldEntry& entry);
 
 /// The keys of an entry that is a map; no keys for a mere file name.
 config::Reader keys_of(const FieldEntry& entry);

@@ -84,7 +84,7 @@ Shape read_shape(const config::Value& value, std::string_view key) {
 Opener parse(const FieldEntry& entry) {
   SyntheticSpec spec;
   spec.path = entry.split + "/" + entry.field;
-  config::Reader keys(entry.value, "splits." + entry.split + "." + entry.field);
+  config::Reader keys(entry.value, name_of(entry));
   constexpr std::array<std::pair<const char*, Draw>, 3> kDraws{{
       {"normal", Draw::kNormal},
       {"uniform", Draw::kUniform},
