@@ -3,6 +3,7 @@
 namespace meshwork::cli {
 
 extern const Command kCheckpoint;
+extern const Command kData;
 extern const Command kDevices;
 extern const Command kEvaluate;
 extern const Command kExplain;
@@ -16,8 +17,8 @@ extern const Command kValidate;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,      &kEvaluate,   &kPredict, &kGenerate, &kPaths,   &kExplain,
-      &kValidate, &kCheckpoint, &kExport,  &kTune,     &kDevices,
+      &kFit,      &kEvaluate, &kPredict,    &kGenerate, &kPaths, &kExplain,
+      &kValidate, &kData,     &kCheckpoint, &kExport,   &kTune,  &kDevices,
   };
   return list;
 }

@@ -186,17 +186,6 @@ std::string to_string(Precision precision) {
 
 namespace {
 
-/// The file as the command line changes it.
-void apply_overrides(Value& root, const Location& whole, const Overrides& overrides) {
-  if (root.is_null()) fail_at(whole, "the file is empty");
-  if (!root.is_map()) {
-    fail_at(root.at, "the file must be a map of keys, such as 'model:', not {}", describe(root));
-  }
-  for (const std::string& assignment : overrides.assignments) apply_override(root, assignment);
-  if (!overrides.device.empty()) apply_override(root, "device=" + overrides.device);
-  root.at = whole;
-}
-
 /// In what precision the program computes, and on which devices.
 void read_devices(Reader& reader, const std::string& mesh, Config& config) {
   if (const Value* precision = reader.find("precision")) {

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "config/data_directories.h"
+#include "config/load_dataset.h"
 #include "config/named_file.h"
 #include "config/sections.h"
 #include "config/yaml.h"
@@ -33,6 +34,14 @@ void merge(Value& base, const Value& changes) {
   }
 }
 
+/// Gives a description without a name that of its file.
+void add_name(Value& description, const std::string& path, const Location& at) {
+  Value::Entry& entry = description.insert("name", at);
+  if (!entry.value.is_null()) return;
+  entry.value.kind = Value::Kind::kScalar;
+  entry.value.scalar = std::filesystem::path(path).stem();
+}
+
 Value read_description(const Value& name, const std::string& config_file) {
   const std::string path =
       find_named_file(name, "dataset", search_folders(config_file), config_file);
@@ -41,11 +50,7 @@ Value read_description(const Value& name, const std::string& config_file) {
     fail_at({path, 0, 0}, "a dataset description must be a map of keys, not {}",
             describe(description));
   }
-  Value::Entry& entry = description.insert("name", name.at);
-  if (entry.value.is_null()) {
-    entry.value.kind = Value::Kind::kScalar;
-    entry.value.scalar = std::filesystem::path(path).stem();
-  }
+  add_name(description, path, name.at);
   return description;
 }
 
@@ -65,6 +70,21 @@ Value read_dataset(const Value& value, const std::string& file) {
   keys.take("name");
   merge(description, keys);
   return description;
+}
+
+Value load_dataset(const std::string& file, const Overrides& overrides) {
+  const Location whole{file, 0, 0};
+  Value root = load_yaml(file);
+  if (root.find("format") != nullptr) {
+    add_name(root, file, whole);
+    Value configuration;
+    configuration.insert("dataset", whole).value = std::move(root);
+    root = std::move(configuration);
+  }
+  apply_overrides(root, whole, overrides);
+  const Value::Entry* dataset = root.find("dataset");
+  if (dataset != nullptr && !dataset->value.is_null()) return read_dataset(dataset->value, file);
+  fail_at(whole, "no dataset; give a configuration that names one, or the description of one");
 }
 
 }  // namespace meshwork::config

@@ -234,8 +234,6 @@ void assign(Value& node, Step step, const Value& value) {
   }
 }
 
-}  // namespace
-
 void apply_override(Value& root, const std::string& assignment) {
   const Location at{fmt::format("command line: '{}'", assignment), 0, 0};
   const std::size_t equals = find_unquoted(assignment, '=');
@@ -248,6 +246,18 @@ void apply_override(Value& root, const std::string& assignment) {
   }
   const std::string_view path = std::string_view(assignment).substr(0, equals);
   assign(root, {at, path, path, ""}, parse_yaml_at(text, at));
+}
+
+}  // namespace
+
+void apply_overrides(Value& root, const Location& whole, const Overrides& overrides) {
+  if (root.is_null()) fail_at(whole, "the file is empty");
+  if (!root.is_map()) {
+    fail_at(root.at, "the file must be a map of keys, such as 'model:', not {}", describe(root));
+  }
+  for (const std::string& assignment : overrides.assignments) apply_override(root, assignment);
+  if (!overrides.device.empty()) apply_override(root, "device=" + overrides.device);
+  root.at = whole;
 }
 
 }  // namespace meshwork::config

@@ -10,7 +10,8 @@
 // that may be left out comes as a pointer that may be null.
 namespace meshwork::config {
 
-/// Carries out one `a.b.c=value` on the whole file:
+/// The file, whose values have `whole` for a place, as the command line changes it. Carries out
+/// every `a.b.c=value`:
 /// - the value is YAML; `null` removes the key;
 /// - elements of lists go by number, layers also by name (`model.layers.d1.units=300`), callbacks
 ///   by class (`fit.callbacks.EarlyStopping.patience=3`);
@@ -20,7 +21,7 @@ namespace meshwork::config {
 ///   already;
 /// - keys that are absent are made; whether they mean anything is left to the readers.
 /// Every place of the new value is "command line: 'a.b.c=value'".
-void apply_override(Value& root, const std::string& assignment);
+void apply_overrides(Value& root, const Location& whole, const Overrides& overrides);
 
 /// The mesh of the file, changed by `--mesh`: "4x2" gives new sizes to the axes in order,
 /// "data=4,model=2" replaces them. Without either: one axis `data` over all devices.

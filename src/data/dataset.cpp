@@ -219,26 +219,38 @@ void Dataset::keep_fields(const std::vector<std::string>& names) {
   for (std::size_t s = 0; s < openers.size(); ++s) spec_.splits[s].openers = std::move(openers[s]);
 }
 
+const SplitSpec& Dataset::spec_of(std::string_view name) const {
+  const auto spec = std::find_if(spec_.splits.begin(), spec_.splits.end(),
+                                 [&](const SplitSpec& known) { return known.name == name; });
+  if (spec != spec_.splits.end()) return *spec;
+  config::fail_at(spec_.at, "dataset{} has no split '{}'; it has {}",
+                  spec_.name.empty() ? "" : " '" + spec_.name + "'", name,
+                  join(split_names(), ", "));
+}
+
 const Split& Dataset::split(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   if (const auto known = open_.find(name); known != open_.end()) return known->second;
-  const auto spec = std::find_if(spec_.splits.begin(), spec_.splits.end(),
-                                 [&](const SplitSpec& known) { return known.name == name; });
-  if (spec == spec_.splits.end()) {
-    config::fail_at(spec_.at, "dataset{} has no split '{}'; it has {}",
-                    spec_.name.empty() ? "" : " '" + spec_.name + "'", name,
-                    join(split_names(), ", "));
-  }
-  Split split = open(*spec);
+  Split split = open(spec_of(name));
   for (const auto& [other_name, other] : open_) check_alike(split, other);
   return open_.emplace(split.name, std::move(split)).first->second;
 }
 
+Split Dataset::rows(std::string_view name) const {
+  if (!spec_.timeseries) return split(name);
+  const std::lock_guard lock(mutex_);
+  return open_rows(spec_of(name));
+}
+
 Split Dataset::open(const SplitSpec& spec) const {
-  Split split = spec.part ? part_of_files(spec) : open_fields(spec);
+  Split split = open_rows(spec);
   if (spec_.timeseries) split = cut_timeseries(split, *spec_.timeseries);
   if (spec.take) split.samples = std::min(split.samples, *spec.take);
   return split;
+}
+
+Split Dataset::open_rows(const SplitSpec& spec) const {
+  return spec.part ? part_of_files(spec) : open_fields(spec);
 }
 
 Split Dataset::open_fields(const SplitSpec& spec) const {

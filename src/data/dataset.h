@@ -81,6 +81,9 @@ class Dataset {
   /// together.
   const Split& split(std::string_view name) const;
 
+  /// The rows of a split, before windows of a time series are cut from them; else the split.
+  Split rows(std::string_view name) const;
+
   /// "validation", else "test", else none.
   std::optional<std::string> validation_name() const;
 
@@ -88,7 +91,9 @@ class Dataset {
   std::string describe() const;
 
  private:
+  const SplitSpec& spec_of(std::string_view name) const;
   Split open(const SplitSpec& spec) const;
+  Split open_rows(const SplitSpec& spec) const;
   Split open_fields(const SplitSpec& spec) const;
   Split part_of_files(const SplitSpec& spec) const;
 

@@ -1,16 +1,12 @@
 #include "data/sample_reader.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "data/check_values.h"
 #include "data/field_plan.h"
 
@@ -19,35 +15,6 @@ namespace {
 
 /// Samples that a thread has in hand at a time where devices share them.
 constexpr std::size_t kAhead = 4;
-
-/// body(thread, i) for each i of [begin, end), in any order, by so many threads; the first of them,
-/// in order, that throws is the one whose exception comes out.
-template <class Body>
-void for_each_by(std::size_t threads, std::size_t begin, std::size_t end, const Body& body) {
-  if (threads == 1) {
-    for (std::size_t i = begin; i < end; ++i) body(0, i);
-    return;
-  }
-  std::mutex mutex;
-  std::size_t failed = end;
-  std::exception_ptr failure;
-  TeamOrder order;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast <int>(threads))
-  for (std::size_t i = begin; i < end; ++i) {
-    order.begin_task();
-    try {
-      body(static_cast<std::size_t>(omp_get_thread_num()), i);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (i < failed) {
-        failed = i;
-        failure = std::current_exception();
-      }
-    }
-    order.end_task();
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
-}
 
 }  // namespace
 

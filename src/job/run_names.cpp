@@ -42,7 +42,7 @@ void write_names(const data::Split& split, const std::string& directory) {
   Json json = Json::object();
   for (const data::Field& field : split.fields) {
     const auto& names = field.source->info().names;
-    if (!names.texts.empty()) json[field.name] = names.texts;
+    if (!names.texts.empty() && !names.may_differ) json[field.name] = names.texts;
   }
   const std::string file = directory + kFile;
   if (!json.empty()) return replace_file(file, json_dump(json, 1) + "\n");
@@ -57,7 +57,8 @@ void check_same_names(const data::Split& split, const std::string& weights) {
   const Json json = Json::parse(read_text_file(file), nullptr, false);
   for (const data::Field& field : split.fields) {
     const data::NumberNames& here = field.source->info().names;
-    if (here.texts.empty() || !json.is_object() || !json.contains(field.name)) continue;
+    if (here.texts.empty() || here.may_differ) continue;
+    if (!json.is_object() || !json.contains(field.name)) continue;
     const Names there = read_names(file, json[field.name]);
     if (there == here.texts) continue;
     const std::string list = there.size() <= kShown ? json_dump(json[field.name]) : "[...]";

@@ -208,6 +208,8 @@ TEST_CASE("numbers of new data stand for what those of training stood for") {
   CHECK(why.find(" run/names.json, 'c' here; set dataset.x.columns=[\"a\",\"b\",\"c\"]") !=
         std::string::npos);
   output(folder, predict + alone + " 'dataset.x.columns=[a, b, c]'");
+  folder.write("renamed.csv", "p,q,r\n1,2,3\n");
+  output(folder, predict + " 'dataset.splits={test: renamed.csv}' 'dataset.x.columns=[p, q, r]'");
   output(folder, predict + " dataset.splits.test=new.csv");  // in the order of the training split
   CHECK(
       complaint(folder, "evaluate" + data + " --from run 'dataset.y.classes=[v, u]'", 3)

@@ -271,8 +271,8 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
   if (!spec.single) info.shape.push_back(static_cast<std::int64_t>(columns.size()));
   if (!spec.classes.empty()) {
     info.names = {spec.field + ".classes", spec.classes};
-  } else if (spec.rest && spec.header) {
-    info.names = {spec.field + ".columns", names_of(layout, columns)};
+  } else if (spec.header) {
+    info.names = {spec.field + ".columns", names_of(layout, columns), !spec.rest};
   }
   return std::make_unique<CsvSource>(std::move(info), std::move(file), spec, std::move(layout),
                                      std::move(columns));

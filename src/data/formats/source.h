@@ -19,11 +19,11 @@
 
 namespace meshwork::data {
 
-/// What the numbers of a sample are of, by place: columns of a table that the description does not
-/// list; or by number: classes.
+/// What the numbers of a sample are of, by place: columns of a table; or by number: classes.
 struct NumberNames {
   std::string key;                 ///< of the dataset, which sets them: "x.columns", "class_names"
   std::vector<std::string> texts;  ///< empty: nobody says
+  bool may_differ = false;         ///< the description names columns, which it may for each file
 };
 
 /// What is known of an array before its payload is read.
