@@ -56,7 +56,7 @@ PRIVATE = {
     "cudnn_graph.h": "backend",
     "cuda.h": "device",
     "dnnl": "backend",
-    "hdf5.h": "state",
+    "hdf5.h": "data",
     "mpi.h": "comm",
     "nccl.h": "comm",
     "nvrtc.h": "device",

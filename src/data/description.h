@@ -24,8 +24,8 @@ struct SplitSpec {
 /// A dataset description, checked without touching a file of data:
 ///
 ///     name: fashion_mnist              # its folder in $MESHWORK_DATA
-///     format: idx                      # cifar10, cifar100, csv, idx, images, npy, npz, synthetic,
-///                                      # text, tokens
+///     format: idx                      # cifar10, cifar100, csv, hdf5, idx, images, npy, npz,
+///                                      # synthetic, text, tokens
 ///     directories: [/usr/share/datasets/fashion-mnist]
 ///     splits:                          # train, validation, test: a file (or more) per field
 ///       train: {x: train-images-idx3-ubyte.gz, y: train-labels-idx1-ubyte.gz}

@@ -8,7 +8,7 @@
 namespace meshwork::data {
 namespace {
 
-/// Elements that a task reads, if a sample has no more.
+/// Elements that a task reads; of what is decoded, whole samples of as many.
 constexpr std::int64_t kBlock = 65536;
 
 /// Statistics of a part of the samples.
@@ -20,7 +20,8 @@ struct Part {
 /// Images in grey are rows and columns of one channel.
 std::size_t channels_of(const Field& field) {
   const Shape shape = field.stored_shape();
-  return shape.empty() || shape.size() == 2 ? 1 : static_cast<std::size_t>(shape.back());
+  if (shape.empty() || shape.size() == 2 || shape.back() > kMostChannels) return 1;
+  return static_cast<std::size_t>(shape.back());
 }
 
 Part empty_part(const Field& field) {
@@ -30,7 +31,7 @@ Part empty_part(const Field& field) {
   return part;
 }
 
-void count(Part& part, double number, std::int64_t times) {
+void count_number(Part& part, double number, std::int64_t times) {
   if (!part.counts) return;
   auto& counts = part.statistics.counts;
   counts[static_cast<std::int64_t>(number)] += times;
@@ -38,19 +39,20 @@ void count(Part& part, double number, std::int64_t times) {
   if (!part.counts) counts.clear();
 }
 
-void add_samples(Part& part, const Field& field, std::int64_t first, std::int64_t samples) {
-  const std::int64_t elements = num_elements(field.stored_shape());
+/// Elements [first, first + count) of the source.
+void add_elements(Part& part, const Field& field, std::int64_t first, std::int64_t count) {
   const DType dtype = field.source->info().dtype;
   const std::size_t size = size_of(dtype);
-  std::vector<std::byte> raw(static_cast<std::size_t>(samples * elements) * size);
-  field.source->read(first * elements, samples * elements, raw.data());
+  const auto numbers = static_cast<std::size_t>(count);
+  std::vector<std::byte> raw(numbers * size);
+  field.source->read(first, count, raw.data());
   auto& channels = part.statistics.channels;
-  const std::size_t numbers = raw.size() / size;
+  const std::size_t channel = static_cast<std::size_t>(first) % channels.size();
   for (std::size_t i = 0; i < numbers; ++i) {
     const double number =
         value_at(raw.data() + i * size, dtype) * field.conversion.scale + field.conversion.offset;
-    channels[i % channels.size()].add(number);
-    if (std::isfinite(number)) count(part, number, 1);
+    channels[(channel + i) % channels.size()].add(number);
+    if (std::isfinite(number)) count_number(part, number, 1);
   }
 }
 
@@ -63,7 +65,7 @@ void add_part(Part& all, const Part& part) {
     all.statistics.counts.clear();
   }
   for (const auto& [number, times] : part.statistics.counts) {
-    count(all, static_cast<double>(number), times);
+    count_number(all, static_cast<double>(number), times);
   }
 }
 
@@ -100,16 +102,18 @@ void NumberStatistics::add(const NumberStatistics& others) {
 }
 
 FieldStatistics statistics_of(const Split& split, const Field& field, int threads) {
-  const std::int64_t elements = num_elements(field.stored_shape());
-  const std::int64_t block = std::max<std::int64_t>(kBlock / elements, 1);
+  const std::int64_t of_sample = num_elements(field.stored_shape());
+  const bool reads_whole = field.source->decodes_samples();
+  const std::int64_t block = reads_whole ? ceil_divide(kBlock, of_sample) * of_sample : kBlock;
+  const std::int64_t begin = split.first * of_sample;
+  const std::int64_t end = begin + split.samples * of_sample;
   Part all = empty_part(field);
   std::vector<Part> parts(static_cast<std::size_t>(threads));
-  for (std::int64_t first = 0; first < split.samples; first += block * threads) {
+  for (std::int64_t first = begin; first < end; first += block * threads) {
     for_each_by(parts.size(), 0, parts.size(), [&](std::size_t, std::size_t i) {
       parts[i] = empty_part(field);
-      const std::int64_t begin = first + static_cast<std::int64_t>(i) * block;
-      const std::int64_t some = std::min(block, split.samples - begin);
-      if (some > 0) add_samples(parts[i], field, split.first + begin, some);
+      const std::int64_t mine = first + static_cast<std::int64_t>(i) * block;
+      if (mine < end) add_elements(parts[i], field, mine, std::min(block, end - mine));
     });
     for (const Part& part : parts) add_part(all, part);
   }

@@ -27,7 +27,7 @@ struct NumberStatistics {
 /// What the numbers of a field are like: raw * scale + offset, before a mean is taken off.
 struct FieldStatistics {
   /// Of each place in the last dimension of [columns], [height, width, channels] and what has more
-  /// dimensions; else one, of all numbers.
+  /// dimensions, of which there are kMostChannels at most; else one, of all numbers.
   std::vector<NumberStatistics> channels;
   /// How often each whole number occurs; empty where there are more than kMostCounted different
   /// ones, or the field is float32.
@@ -35,6 +35,7 @@ struct FieldStatistics {
 };
 
 constexpr std::size_t kMostCounted = 1000;
+constexpr std::int64_t kMostChannels = 100'000;
 
 /// Reads all samples of the split, or rows of a time series. The result does not depend on the
 /// number of threads. Throws what reading them throws.

@@ -5,10 +5,11 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::array<const Format*, 10> kFormats{
+constexpr std::array<const Format*, 11> kFormats{
     &kCifar10,    //
     &kCifar100,   //
     &kCsv,        //
+    &kHdf5,       //
     &kIdx,        //
     &kImages,     //
     &kNpy,        //

@@ -155,6 +155,7 @@ std::vector<std::string> format_names();
 extern const Format kCifar10;
 extern const Format kCifar100;
 extern const Format kCsv;
+extern const Format kHdf5;
 extern const Format kIdx;
 extern const Format kImages;
 extern const Format kNpy;
