@@ -111,6 +111,20 @@ Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source, std::uin
   return field;
 }
 
+/// Where samples and labels are both read.
+void add_mixer(const MixSpec& mix, std::uint64_t seed, Split& split) {
+  const auto samples = std::ranges::find(split.fields, names::kFeatures, &Field::name);
+  const auto labels = std::ranges::find(split.fields, names::kLabels, &Field::name);
+  if (samples == split.fields.end() || labels == split.fields.end()) return;
+  for (const MixOp& op : mix.ops) {
+    const std::size_t rank = samples->shape.size();
+    if (!op.needs_image || rank == 2 || rank == 3) continue;
+    config::fail_at(mix.at, "mix: {} is for images, but samples have shape {}", op.name,
+                    to_string(samples->shape));
+  }
+  samples->mixer = labels->mixer = std::make_shared<const Mixer>(mix.ops, samples->shape, seed);
+}
+
 std::int64_t source_samples(const Field& field) { return field.source->info().shape[0]; }
 
 /// As many files of both hold the same samples, so that file by file there are as many.
@@ -172,7 +186,7 @@ std::string describe_samples(const Split& split) {
 Shape Field::stored_shape() const { return {shape.begin(), shape.end() - (classes > 0 ? 1 : 0)}; }
 
 Arrival arrival_of(const Field& field, bool augment) {
-  if (augment && !field.augment.empty()) return Arrival::kAugmented;
+  if (augment && (!field.augment.empty() || field.mixer != nullptr)) return Arrival::kAugmented;
   const bool has_numbers =
       field.source->info().shape[0] <= std::numeric_limits<std::int32_t>::max();
   return field.source->is_resident() && has_numbers ? Arrival::kRows : Arrival::kStored;
@@ -264,6 +278,7 @@ Split Dataset::open_fields(const SplitSpec& spec) const {
   }
   check_counts(split);
   split.samples = source_samples(split.fields.front());
+  if (spec_.mix) add_mixer(*spec_.mix, seed_, split);
   return split;
 }
 

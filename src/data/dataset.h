@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "base/token_mask.h"
+#include "data/augment/mix.h"
 #include "data/description.h"
 
 namespace meshwork::data {
@@ -27,7 +28,9 @@ struct Field {
   std::shared_ptr<const Source> source;  ///< shared by all devices of the process
   Conversion conversion;
   Normalization normalization = {};
-  std::vector<ImageOp> augment = {};   ///< for training batches
+  std::vector<ImageOp> augment = {};  ///< for training batches
+  /// For training batches: mixes their samples, and the labels of these.
+  std::shared_ptr<const Mixer> mixer = nullptr;
   std::optional<TokenMask> mask = {};  ///< of tokens, for training and evaluation
   std::int64_t classes = 0;            ///< of labels; 0: they stay numbers
   /// Of labels that stay numbers: how many classes there are, 0 for any number, and a number that
@@ -46,7 +49,7 @@ struct Field {
 enum class Arrival {
   kRows,       ///< int32 row numbers of the source's samples, all of which lie in memory
   kStored,     ///< a batch of samples as they are stored
-  kAugmented,  ///< a batch of float32 samples
+  kAugmented,  ///< a batch of float32 samples, labels as vectors of their classes
 };
 Arrival arrival_of(const Field& field, bool augment);
 

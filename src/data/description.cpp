@@ -16,12 +16,13 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 25> kReserved{
+constexpr std::array<std::string_view, 26> kReserved{
     "name",       "format",      "directories", "splits",        "take",
     "hint",       "cache",       "seed",        "header",        "delimiter",
     "color_mode", "image_size",  "class_names", "interpolation", "crop_to_aspect_ratio",
     "files",      "context",     "stride",      "unit",          "vocabulary",
-    "dtype",      "mask_tokens", "tokenizer",   "documents",     "timeseries"};
+    "dtype",      "mask_tokens", "tokenizer",   "documents",     "timeseries",
+    "mix"};
 
 /// The key whose files hold all splits.
 constexpr std::string_view kFiles = "files";
@@ -262,6 +263,34 @@ std::optional<TimeSeries> timeseries_of(const Description& from,
   return read_timeseries(*value, from.fields);
 }
 
+FieldSpec* find_field(std::vector<FieldSpec>& fields, std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &FieldSpec::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+/// What is mixed must be numbers, and labels such that a sample may have parts of two.
+std::optional<MixSpec> mix_of(const Description& from, DatasetSpec& spec) {
+  const Value* value = from.keys.find("mix");
+  if (value == nullptr) return std::nullopt;
+  FieldSpec* const samples = find_field(spec.fields, names::kFeatures);
+  FieldSpec* const labels = find_field(spec.fields, names::kLabels);
+  if (samples == nullptr || labels == nullptr) {
+    fail_at(value->at, "mix: needs the fields '{}' and '{}'", names::kFeatures, names::kLabels);
+  }
+  if (from.format.gives_tokens || spec.timeseries || samples->dtype == DType::kInt32) {
+    fail_at(value->at, "mix: is for images and other samples of numbers, not for {}",
+            spec.timeseries ? "a timeseries" : "whole numbers");
+  }
+  if (labels->one_hot == 0) {
+    fail_at(value->at,
+            "mix: a sample gets parts of two labels; give '{}' one_hot: CLASSES, and the model a "
+            "loss that takes such, as CategoricalCrossentropy",
+            names::kLabels);
+  }
+  labels->dtype = DType::kFloat32;
+  return MixSpec{read_mix(*value), value->at};
+}
+
 /// Finds unknown keys. Of a field that no split has the format has not asked for any.
 void finish(const Description& from) {
   for (std::size_t i = 0; i < from.fields.size(); ++i) {
@@ -295,6 +324,7 @@ DatasetSpec read_description(const Value& description) {
   check_fields(from);
   spec.splits = read_splits(splits, files, from);
   spec.timeseries = timeseries_of(from, spec.fields);
+  spec.mix = mix_of(from, spec);
   finish(from);
   return spec;
 }

@@ -6,12 +6,19 @@
 #include <vector>
 
 #include "config/value.h"
+#include "data/augment/mix.h"
 #include "data/field_spec.h"
 #include "data/formats/source.h"
 #include "data/fractions.h"
 #include "data/timeseries.h"
 
 namespace meshwork::data {
+
+/// How samples x of training batches are mixed, and their labels y.
+struct MixSpec {
+  std::vector<MixOp> ops;  ///< of which each sample takes one
+  config::Location at;
+};
 
 struct SplitSpec {
   std::string name;              ///< "train", "validation" or "test"
@@ -57,6 +64,10 @@ struct SplitSpec {
 ///         - RandomFlip: {mode: horizontal}
 ///         - RandomCrop: {padding: 4}
 ///
+/// Training batches whose samples are mixed with one another, where labels are one-hot vectors:
+///
+///     mix: [MixUp: {alpha: 0.2}, CutMix: {factor: 1}]
+///
 /// Of windows of tokens (text, tokens); y is then x itself, where a token is to be found, else -1:
 ///
 ///     mask_tokens: {vocabulary_size: 65, mask_token_id: 65, mask_selection_rate: 0.15}
@@ -70,6 +81,7 @@ struct DatasetSpec {
   std::string hint;
   std::optional<bool> cache;
   std::optional<TimeSeries> timeseries;
+  std::optional<MixSpec> mix;
   std::vector<FieldSpec> fields;
   std::vector<SplitSpec> splits;
   config::Location at;

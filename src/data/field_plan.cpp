@@ -20,8 +20,9 @@ DType batch_dtype(const Field& field, bool augment) {
 
 Shape batch_shape(const Field& field, bool augment, std::int64_t batch) {
   Shape shape{batch};
-  if (arrival_of(field, augment) == Arrival::kRows) return shape;
-  const Shape sample = field.stored_shape();
+  const Arrival arrival = arrival_of(field, augment);
+  if (arrival == Arrival::kRows) return shape;
+  const Shape sample = arrival == Arrival::kAugmented ? field.shape : field.stored_shape();
   shape.insert(shape.end(), sample.begin(), sample.end());
   return shape;
 }

@@ -63,6 +63,10 @@ Loader::Loader(const Split& split, const LoaderOptions& options, const PartOf& p
     }
   }
   rows_.resize(static_cast<std::size_t>(full));
+  mixes_ = options.augment && std::ranges::any_of(split.fields, [](const Field& field) {
+             return field.mixer != nullptr;
+           });
+  if (mixes_) partners_.resize(rows_.size());
   if (!has_rows_alone) thread_ = std::thread([this] { run(); });
 }
 
@@ -123,12 +127,29 @@ const Loader::Plan& Loader::plan_of(std::int64_t step) const {
 
 /// The samples of a device's part of a batch.
 Rows Loader::rows_of(std::int64_t step, const LocalPart& part) {
-  const std::int64_t first = step % steps_per_pass_ * plans_[0].size + part.region.offset[0];
+  const std::int64_t batch_first = step % steps_per_pass_ * plans_[0].size;
+  const std::int64_t first = batch_first + part.region.offset[0];
   const std::span rows = std::span(rows_).first(static_cast<std::size_t>(part.shape[0]));
   for (std::int64_t place = first; std::int64_t & row : rows) {
     row = split_.first + order_.at(place++);
   }
-  return {rows, step / steps_per_pass_, first, part.readers};
+  Rows found{.samples = rows,
+             .pass = step / steps_per_pass_,
+             .first = first,
+             .readers = part.readers,
+             .batch_first = batch_first};
+  if (mixes_) find_partners(plan_of(step).size, found);
+  return found;
+}
+
+/// The samples that others are mixed with.
+void Loader::find_partners(std::int64_t batch_size, Rows& rows) {
+  rows.partner_first = 2 * rows.batch_first + batch_size - 1 - rows.first;
+  const std::span partners = std::span(partners_).first(rows.samples.size());
+  for (std::int64_t place = rows.partner_first; std::int64_t & partner : partners) {
+    partner = split_.first + order_.at(place--);
+  }
+  rows.partners = partners;
 }
 
 void Loader::fill(Slot& slot, std::int64_t step) {

@@ -88,6 +88,7 @@ class Loader {
 
   void run();
   Rows rows_of(std::int64_t step, const LocalPart& part);
+  void find_partners(std::int64_t batch_size, Rows& rows);
   const Plan& plan_of(std::int64_t step) const;
   void fill(Slot& slot, std::int64_t step);
   Slot& slot_of(std::int64_t number);
@@ -100,7 +101,9 @@ class Loader {
   std::vector<SampleReader> readers_;  ///< one per field
   std::vector<Slot> slots_;            ///< a ring: two in use, the others ready or being filled
   PassOrder order_;
-  std::vector<std::int64_t> rows_;  ///< what rows_of gave last
+  std::vector<std::int64_t> rows_;      ///< what rows_of gave last
+  std::vector<std::int64_t> partners_;  ///< where samples are mixed
+  bool mixes_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -21,16 +21,19 @@ constexpr std::size_t kAhead = 4;
 SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment, int threads)
     : field_(field),
       arrival_(arrival_of(field, augment)),
-      elements_(num_elements(field.stored_shape())),
+      stored_(num_elements(field.stored_shape())),
+      elements_(arrival_ == Arrival::kAugmented ? num_elements(field.shape) : stored_),
       item_(static_cast<std::int64_t>(size_of(batch_dtype(field, augment)))) {
   MW_CHECK(threads > 0);
   const bool augments = arrival_ == Arrival::kAugmented;
   MW_CHECK(!augments || field.dtype == DType::kFloat32, "field '{}'", field.name);
   // A team beside that of the kernels slows these down where there is little to do for it.
   workers_.resize(field.source->has_work() ? static_cast<std::size_t>(threads) : 1);
-  if (!augments) return;
+  if (!augments || field.augment.empty()) return;
   for (Worker& worker : workers_) {
-    worker.augmenter.emplace(field.augment, field.name, field.shape, seed);
+    for (Reading* reading : {&worker.own, &worker.partner}) {
+      reading->augmenter.emplace(field.augment, field.name, field.shape, seed);
+    }
   }
 }
 
@@ -47,7 +50,8 @@ void SampleReader::read(const Rows& rows, std::span<const Run> runs, std::byte* 
   std::int64_t stride = 0;
   for (const Run& run : runs) stride += run.count * item_;
   const std::span<const std::size_t> places = places_of(rows);
-  const bool is_shared = rows.readers > 1 && field_.source->has_work();
+  const bool mixes = arrival_ == Arrival::kAugmented && field_.mixer != nullptr;
+  const bool is_shared = rows.readers > 1 && field_.source->has_work() && !mixes;
   const std::size_t part = is_shared ? kAhead * workers_.size() : places.size();
   for (std::size_t begin = 0; begin < places.size(); begin += part) {
     const std::size_t end = std::min(begin + part, places.size());
@@ -80,7 +84,8 @@ std::span<const std::size_t> SampleReader::places_of(const Rows& rows) {
 void SampleReader::read_sample(Worker& worker, const Rows& rows, std::size_t i,
                                std::span<const Run> runs, std::byte* out) const {
   const bool is_whole = runs.size() == 1 && runs[0].count == elements_;
-  const bool takes_whole = worker.augmenter || (!is_whole && field_.source->decodes_samples());
+  const bool takes_whole =
+      arrival_ == Arrival::kAugmented || (!is_whole && field_.source->decodes_samples());
   const std::byte* sample = takes_whole ? read_whole(worker, rows, i) : nullptr;
   for (const Run& run : runs) {
     if (takes_whole) {
@@ -95,18 +100,55 @@ void SampleReader::read_sample(Worker& worker, const Rows& rows, std::size_t i,
 
 /// Sample i of the rows.
 const std::byte* SampleReader::read_whole(Worker& worker, const Rows& rows, std::size_t i) const {
+  if (arrival_ != Arrival::kAugmented) return read_stored(worker.own, rows.samples[i]);
+  const Row row{rows.samples[i], rows.pass, rows.first + static_cast<std::int64_t>(i)};
+  if (field_.mixer == nullptr) {
+    return reinterpret_cast<const std::byte*>(read_augmented(worker.own, row));
+  }
+  const Row partner{rows.partners[i], rows.pass, rows.partner_first - static_cast<std::int64_t>(i)};
+  return reinterpret_cast<const std::byte*>(read_mixed(worker, row, partner, rows.batch_first));
+}
+
+const std::byte* SampleReader::read_stored(Reading& reading, std::int64_t sample) const {
+  reading.stored.resize(static_cast<std::size_t>(stored_) * size_of(field_.source->info().dtype));
+  field_.source->read(sample * stored_, stored_, reading.stored.data());
+  check_values(field_, sample, stored_, reading.stored.data());
+  return reading.stored.data();
+}
+
+const float* SampleReader::read_augmented(Reading& reading, const Row& row) const {
   const DType dtype = field_.source->info().dtype;
-  const std::int64_t row = rows.samples[i];
-  worker.stored.resize(static_cast<std::size_t>(elements_) * size_of(dtype));
-  field_.source->read(row * elements_, elements_, worker.stored.data());
-  check_values(field_, row, elements_, worker.stored.data());
-  if (!worker.augmenter) return worker.stored.data();
-  worker.sample.resize(static_cast<std::size_t>(elements_));
-  convert_and_normalize(worker.stored.data(), dtype, field_.conversion, field_.normalization, 0,
-                        worker.sample);
-  const float* augmented = (*worker.augmenter)(worker.sample.data(), rows.pass,
-                                               rows.first + static_cast<std::int64_t>(i));
-  return reinterpret_cast<const std::byte*>(augmented);
+  const std::byte* stored = read_stored(reading, row.sample);
+  reading.sample.resize(static_cast<std::size_t>(stored_));
+  convert_and_normalize(stored, dtype, field_.conversion, field_.normalization, 0, reading.sample);
+  if (!reading.augmenter) return reading.sample.data();
+  return (*reading.augmenter)(reading.sample.data(), row.pass, row.place);
+}
+
+/// A sample mixed with its partner; of labels the vector of both.
+const float* SampleReader::read_mixed(Worker& worker, const Row& row, const Row& partner,
+                                      std::int64_t batch_first) const {
+  worker.mixed.resize(static_cast<std::size_t>(elements_));
+  const Mixture mixture = field_.mixer->draw({row.pass, row.place, batch_first});
+  if (field_.classes == 0) {
+    mixture.mix(field_.mixer->shape(), read_augmented(worker.own, row),
+                read_augmented(worker.partner, partner), worker.mixed.data());
+    return worker.mixed.data();
+  }
+  std::ranges::fill(worker.mixed, 0.0F);
+  const auto add = [&](Reading& reading, std::int64_t sample, float share) {
+    std::int32_t label = 0;
+    const std::byte* stored = read_stored(reading, sample);
+    for (std::int64_t i = 0; i < stored_; ++i) {
+      const auto size = static_cast<std::int64_t>(size_of(field_.source->info().dtype));
+      convert_elements(stored + i * size, field_.source->info().dtype, 1, field_.conversion,
+                       &label);
+      worker.mixed[static_cast<std::size_t>(i * field_.classes + label)] += share;
+    }
+  };
+  add(worker.own, row.sample, mixture.share);
+  add(worker.partner, partner.sample, 1 - mixture.share);
+  return worker.mixed.data();
 }
 
 }  // namespace meshwork::data

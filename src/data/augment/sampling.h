@@ -37,7 +37,7 @@ std::int64_t source_index(std::int64_t index, std::int64_t size, FillMode mode);
 struct Range {
   double lower = 0;
   double upper = 0;
-  double at(float draw) const { return lower + draw * (upper - lower); }
+  double at(double draw) const { return lower + draw * (upper - lower); }
 };
 
 /// Keras's factors: f stands for [-|f|, |f|], from `least` on. Numbers outside of [least, 1] are
