@@ -1,11 +1,14 @@
 // format: hdf5
 #include <doctest/doctest.h>
 
+#include <ctime>
 #include <numeric>
 #include <thread>
 
 #include "data/files.h"
+#include "data/formats/hdf5_chunks.h"
 #include "data/formats/hdf5_library.h"
+#include "data/packed_advice.h"
 
 using namespace meshwork;
 using namespace meshwork::test;
@@ -145,15 +148,69 @@ TEST_CASE("several threads read a file of HDF5") {
   for (const Floats& numbers : read) CHECK(numbers == counted(0, 350));
 }
 
+TEST_CASE("reading takes as long as the data are large, not as chunks are many or large") {
+  const TempDir dir;
+  const auto seconds = [](const std::function<void()>& work) {
+    const std::clock_t begin = std::clock();
+    work();
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  constexpr double kFarTooLong = 4;  // a tenth of it is enough
+  write_hdf5(dir, "many.h5", {.shape = {40000, 1}, .chunk = {1, 1}});
+  CHECK(seconds([&] { floats(open(dir, "{file: many.h5}").split("train"), "x"); }) < kFarTooLong);
+
+  write_hdf5(dir, "large.h5", {.shape = {2048, 2048}, .chunk = {2048, 2048}});
+  const data::Dataset opened = open(dir, "{file: large.h5}", ", cache: false");
+  const data::Source& source = *opened.split("train").find("x")->source;
+  Floats sample(2048);
+  const double taken = seconds([&] {
+    for (std::int64_t i = 0; i < 2048; ++i) {
+      source.read(2048 * i, 2048, reinterpret_cast<std::byte*>(sample.data()));
+    }
+  });
+  CHECK(sample == counted(2047 * 2048, 2048));
+  CHECK(taken < kFarTooLong);
+}
+
+TEST_CASE("samples that share packed chunks are read chunk by chunk, and a note says so") {
+  const TempDir dir;
+  const auto advice = [&](const std::vector<hsize_t>& chunk, const std::string& keys) {
+    write_hdf5(dir, "x.h5", {.chunk = chunk});
+    const auto notes = data::packed_advice(open(dir, "x.h5", keys).split("train"));
+    return notes.empty() ? "" : notes.front();
+  };
+  CHECK(contains(advice({2, 2, 3}, ", cache: false"),
+                 "x.h5: dataset 'x': 'x' takes 144.00 B unpacked, of which nothing is kept: each "
+                 "shuffled batch unpacks the chunks of its samples again"));
+  CHECK(advice({1, 2, 3}, ", cache: false").empty());
+  CHECK(advice({2, 2, 3}, "").empty());
+  CHECK(advice({}, ", cache: false").empty());
+}
+
+TEST_CASE("the library keeps the chunks of some samples, if these are packed and not too large") {
+  constexpr std::int64_t kMiB = 1 << 20;
+  const auto cache = [](bool is_packed, std::int64_t chunk, std::int64_t sample) {
+    return hdf5::cache_for(
+        {.chunk = {1}, .is_packed = is_packed, .chunk_bytes = chunk, .sample_bytes = sample});
+  };
+  CHECK(cache(false, 4 * kMiB, 8 * kMiB) == 0);
+  CHECK(cache(true, kMiB / 8, kMiB / 4) == 0);
+  CHECK(cache(true, 4 * kMiB, 8 * kMiB) == 32 * kMiB);
+  CHECK(cache(true, kMiB, 1000 * kMiB) == hdf5::kMostCached);
+  CHECK(cache(true, 500 * kMiB, 1000 * kMiB) == 500 * kMiB);
+}
+
 TEST_CASE("what is no dataset of numbers is refused, and so is a damaged file") {
   const TempDir dir;
   const std::string path = write_hdf5(dir, "x.h5", {.dataset = "g/images", .chunk = {2, 2, 3}});
   CHECK(failure(dir, "x.h5") == path + ": has no dataset 'x'; known: 'g'");
   CHECK(failure(dir, "{file: x.h5, dataset: g/image}") ==
         path + ": has no dataset 'g/image'; nearest: 'g/images'");
-  CHECK(contains(failure(dir, "{file: x.h5, dataset: g}"), "has no dataset 'g'"));
+  CHECK(failure(dir, "{file: x.h5, dataset: g}") ==
+        path + ": 'g' is a group, not a dataset; known: 'g/images'");
   write_hdf5(dir, "t.h5", {.shape = {3}, .type = H5T_C_S1});
-  CHECK(contains(failure(dir, "t.h5"), "t.h5: dataset 'x': holds texts; store the number of each"));
+  CHECK(contains(failure(dir, "t.h5"),
+                 "t.h5: dataset 'x': holds texts, not numbers; store the number"));
   write_hdf5(dir, "s.h5", {.shape = {}});
   CHECK(contains(failure(dir, "s.h5"), "dataset 'x': a single number, not an array of samples"));
   dir.write("n.h5", "no HDF5");
@@ -197,6 +254,26 @@ TEST_CASE("a dataset that nobody wrote, or that lies in another file, is refused
     const Floats numbers{1, 2};
     REQUIRE(H5Dwrite(z, H5T_NATIVE_FLOAT, some, all, H5P_DEFAULT, numbers.data()) >= 0);
   }
+  {
+    const hdf5::Library library;
+    const hdf5::File file(H5Fopen(dir.file("x.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    H5Lcreate_soft("/nothing", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+    write_hdf5(dir, "other.h5", {});
+    H5Lcreate_external("other.h5", "/x", file, "link", H5P_DEFAULT, H5P_DEFAULT);
+    const hdf5::Properties how(H5Pcreate(H5P_DATASET_CREATE));
+    const hsize_t chunk = 4;
+    H5Pset_chunk(how, 1, &chunk);
+    H5Pset_filter(how, 32000, H5Z_FLAG_OPTIONAL, 0, nullptr);  // lzf
+    const hdf5::Space space = hdf5::space_of({4});
+    const hdf5::Dataset packed(
+        H5Dcreate2(file, "packed", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how, H5P_DEFAULT));
+  }
+  CHECK(contains(failure(dir, "{file: x.h5, dataset: soft}"),
+                 "x.h5: dataset 'soft' cannot be opened: a link to nothing, or written in a way"));
+  CHECK(contains(failure(dir, "{file: x.h5, dataset: link}"),
+                 "x.h5: 'link' lies in another file; name that one"));
+  CHECK(contains(failure(dir, "{file: x.h5, dataset: packed}"),
+                 "(filter 32000), which cannot be unpacked here; pack it with gzip"));
   for (const char* cache : {"", ", cache: false"}) {
     const data::Dataset opened = open(dir, "{file: x.h5, dataset: z}", cache);
     CHECK(contains(error_of([&] { floats(opened.split("train"), "x"); }),

@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
+#include "data/formats/hdf5_chunks.h"
 #include "data/formats/hdf5_library.h"
 
 namespace meshwork::data {
@@ -26,6 +27,9 @@ struct OpenDataset {
   std::string path;
   hdf5::File file;
   hdf5::Dataset dataset;
+  hdf5::Array array;
+  hdf5::Storage storage;
+  std::int64_t cached = 0;  ///< bytes that the library may keep of it
 };
 
 /// The names that a dataset may be meant by, of the group that it would lie in.
@@ -41,14 +45,67 @@ std::vector<std::string> neighbours(const hdf5::File& file, const std::string& d
   return names;
 }
 
+hdf5::Array checked_array(const hdf5::Dataset& dataset, const DatasetInFile& where) {
+  hdf5::Array array = hdf5::describe(dataset, where.dataset, where.path);
+  if (!array.dtype) {
+    fail(ExitCode::kFile, "{}: holds {}", where.name(),
+         array.is_text ? "texts, not numbers; store the number of each class"
+                       : "values of a type of its own, not numbers; store arrays of these");
+  }
+  if (array.shape.empty()) {
+    fail(ExitCode::kFile, "{}: a single number, not an array of samples", where.name());
+  }
+  checked_elements(where.name(), array.shape, size_of(*array.dtype));
+  return array;
+}
+
+/// Why a name cannot be opened as a dataset.
+std::string why_closed(const hdf5::File& file, const std::string& dataset) {
+  if (H5Lexists(file, dataset.c_str(), H5P_DEFAULT) <= 0) {
+    return fmt::format("has no dataset '{}'{}", dataset,
+                       suggestion(dataset, neighbours(file, dataset)));
+  }
+  const hdf5::Object object(H5Oopen(file, dataset.c_str(), H5P_DEFAULT));
+  if (object.is_open() && H5Iget_type(object) == H5I_GROUP) {
+    return fmt::format("'{}' is a group, not a dataset{}", dataset,
+                       suggestion(dataset, neighbours(file, dataset + "/")));
+  }
+  return fmt::format(
+      "dataset '{}' cannot be opened: a link to nothing, or written in a way that is newer than "
+      "HDF5 {}.{} (h5py.File(.., libver=('earliest', 'v110')) writes the older one)",
+      dataset, H5_VERS_MAJOR, H5_VERS_MINOR);
+}
+
+unsigned long number_of_file(hid_t object) {  // NOLINT: as the library has it
+  H5O_info_t info{};
+  return H5Oget_info(object, &info) < 0 ? 0 : info.fileno;
+}
+
 OpenDataset open_dataset(const DatasetInFile& where) {
   hdf5::File file = hdf5::open_file(where.path, where.path);
-  hdf5::Dataset dataset(H5Dopen2(file, where.dataset.c_str(), H5P_DEFAULT));
+  const auto open = [&](hid_t how) {
+    return hdf5::Dataset(H5Dopen2(file, where.dataset.c_str(), how));
+  };
+  hdf5::Dataset dataset = open(H5P_DEFAULT);
   if (!dataset.is_open()) {
-    fail(ExitCode::kFile, "{}: has no dataset '{}'{}", where.path, where.dataset,
-         suggestion(where.dataset, neighbours(file, where.dataset)));
+    fail(ExitCode::kFile, "{}: {}", where.path, why_closed(file, where.dataset));
   }
-  return {where.path, std::move(file), std::move(dataset)};
+  if (number_of_file(dataset) != number_of_file(file)) {
+    fail(ExitCode::kFile, "{}: '{}' lies in another file; name that one", where.path,
+         where.dataset);
+  }
+  hdf5::Array array = checked_array(dataset, where);
+  hdf5::Storage storage = hdf5::storage_of(dataset, array, where.name());
+  const std::int64_t cache = hdf5::cache_for(storage);
+  if (cache > 0) {
+    const hdf5::Properties how(H5Pcreate(H5P_DATASET_ACCESS));
+    H5Pset_chunk_cache(how, hdf5::kCacheSlots, static_cast<std::size_t>(cache),
+                       H5D_CHUNK_CACHE_W0_DEFAULT);
+    dataset.close();
+    dataset = open(how);
+  }
+  return {where.path,       std::move(file),    std::move(dataset),
+          std::move(array), std::move(storage), cache};
 }
 
 /// Datasets of the files of a field that were used last, with what the library keeps of them. A
@@ -64,15 +121,19 @@ class OpenDatasets {
   OpenDatasets& operator=(const OpenDatasets&) = delete;
 
   /// Holds until the next call. The caller is in the library.
-  const hdf5::Dataset& get(const std::string& path) {
+  const OpenDataset& get(const std::string& path) {
     const auto known = std::ranges::find(open_, path, &OpenDataset::path);
     if (known != open_.end()) {
       open_.splice(open_.begin(), open_, known);
     } else {
-      if (open_.size() == kMost) open_.pop_back();
       open_.push_front(open_dataset({path, dataset_}));
+      cached_ += open_.front().cached;
+      while (open_.size() > kMost || (open_.size() > 1 && cached_ > hdf5::kMostCached)) {
+        cached_ -= open_.back().cached;
+        open_.pop_back();
+      }
     }
-    return open_.front().dataset;
+    return open_.front();
   }
 
  private:
@@ -80,6 +141,7 @@ class OpenDatasets {
 
   std::string dataset_;
   std::list<OpenDataset> open_;  ///< the one used last stands first
+  std::int64_t cached_ = 0;      ///< of all of them
 };
 
 /// The longest part of a row-major array that begins at an element, is a rectangle and has no more
@@ -102,82 +164,27 @@ Region rectangle_at(const Shape& shape, std::int64_t begin, std::int64_t count, 
   return region;
 }
 
-/// How a dataset lies in its file: as a whole, or in chunks, each packed by itself.
-struct Storage {
-  Shape chunk;  ///< its extents; empty where there are none
-  bool is_packed = false;
-  std::int64_t chunk_bytes = 0;  ///< unpacked
-};
-
-Storage storage_of(const hdf5::Dataset& dataset, std::size_t rank) {
-  const hdf5::Properties how(H5Dget_create_plist(dataset));
-  Storage storage{.chunk = {}, .is_packed = H5Pget_nfilters(how) > 0};
-  if (H5Pget_layout(how) != H5D_CHUNKED) return storage;
-  std::vector<hsize_t> extents(rank);
-  H5Pget_chunk(how, static_cast<int>(rank), extents.data());
-  storage.chunk.assign(extents.begin(), extents.end());
-  const hdf5::Type type(H5Dget_type(dataset));
-  storage.chunk_bytes = num_elements(storage.chunk) * static_cast<std::int64_t>(H5Tget_size(type));
-  return storage;
-}
-
-/// What the library does not look at: it would read zeros where a chunk was never written, and past
-/// the end of one that is too short.
-void check_chunk(const hdf5::Dataset& dataset, const Storage& storage, const Shape& at,
-                 const std::string& name) {
-  const std::vector<hsize_t> offset(at.begin(), at.end());
-  unsigned skipped = 0;  // filters
-  haddr_t address = HADDR_UNDEF;
-  hsize_t bytes = 0;
-  constexpr hsize_t kChecksum = 4;  // the least that a filter leaves
-  const bool is_known =
-      H5Dget_chunk_info_by_coord(dataset, offset.data(), &skipped, &address, &bytes) >= 0;
-  if (is_known && address == HADDR_UNDEF) {
-    fail(ExitCode::kFile, "{}: nothing was written at {}; write the rest of it", name,
-         to_string(at));
-  }
-  const auto least =
-      storage.is_packed && skipped == 0 ? kChecksum : static_cast<hsize_t>(storage.chunk_bytes);
-  if (is_known && bytes >= least) return;
-  fail(ExitCode::kFile, "{}: the chunk at {} is damaged; write the file again", name,
-       to_string(at));
-}
-
-/// The chunks that a part [offset, offset + local) of a dataset lies in.
-void check_chunks(const hdf5::Dataset& dataset, const Storage& storage, const Shape& offset,
-                  const Shape& local, const std::string& name) {
-  if (storage.chunk.empty()) return;
-  Shape first = offset;
-  for (std::size_t d = 0; d < first.size(); ++d) first[d] -= first[d] % storage.chunk[d];
-  Shape at = first;
-  for (;;) {
-    check_chunk(dataset, storage, at, name);
-    std::size_t d = at.size();
-    while (d > 0 && (at[d - 1] += storage.chunk[d - 1]) >= offset[d - 1] + local[d - 1]) {
-      --d;
-      at[d] = first[d];
-    }
-    if (d == 0) return;
-  }
-}
-
 class Hdf5Source : public Source {
  public:
-  Hdf5Source(DatasetInFile where, const hdf5::Array& array, bool keeps, Storage storage,
+  Hdf5Source(DatasetInFile where, const OpenDataset& dataset, bool keeps,
              std::shared_ptr<OpenDatasets> open)
-      : Source({where.name(), array.shape, *array.dtype}),
+      : Source({where.name(), dataset.array.shape, *dataset.array.dtype}),
         where_(std::move(where)),
         keeps_(keeps),
-        storage_(std::move(storage)),
+        is_packed_(dataset.storage.is_packed),
+        shares_chunks_(is_packed_ && dataset.storage.chunk.front() > 1),
+        check_(dataset.storage, dataset.array.shape),
         open_(std::move(open)) {}
 
   bool is_resident() const override { return keeps_; }
   /// What is packed is unpacked in chunks, whatever part of one is wanted.
   bool decodes_samples() const override {
     constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;
-    return !keeps_ && storage_.is_packed &&
+    return !keeps_ && is_packed_ &&
            bytes() / std::max<std::int64_t>(info().shape[0], 1) <= kMostBytes;
   }
+  /// Those that lie in one chunk are best read one after the other.
+  bool unpacks_files() const override { return !keeps_ && shares_chunks_; }
 
  private:
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {
@@ -185,8 +192,8 @@ class Hdf5Source : public Source {
     Shape local;
     while (count > 0) {
       const Region part = rectangle_at(info().shape, begin, count, local);
-      const hdf5::Dataset& dataset = open_->get(where_.path);
-      check_chunks(dataset, storage_, part.offset, local, info().name);
+      const hdf5::Dataset& dataset = open_->get(where_.path).dataset;
+      check_.check(dataset, part.offset, local, info().name);
       if (!hdf5::read_part(dataset, info().dtype, part.offset, local, out)) {
         fail(ExitCode::kFile, "{}: cannot be read; is the file cut off? write it again",
              info().name);
@@ -200,22 +207,11 @@ class Hdf5Source : public Source {
 
   DatasetInFile where_;
   bool keeps_;
-  Storage storage_;
+  bool is_packed_;
+  bool shares_chunks_;              ///< packed ones, of several samples
+  mutable hdf5::ChunkCheck check_;  ///< used in the library
   std::shared_ptr<OpenDatasets> open_;
 };
-
-hdf5::Array checked_array(const hdf5::Dataset& dataset, const DatasetInFile& where) {
-  hdf5::Array array = hdf5::describe(dataset, where.dataset, where.path);
-  if (!array.dtype) {
-    fail(ExitCode::kFile, "{}: holds {}, not numbers", where.name(),
-         array.is_text ? "texts; store the number of each class" : "values of a type of its own");
-  }
-  if (array.shape.empty()) {
-    fail(ExitCode::kFile, "{}: a single number, not an array of samples", where.name());
-  }
-  checked_elements(where.name(), array.shape, size_of(*array.dtype));
-  return array;
-}
 
 /// Of a dataset that lies in its file as a whole.
 void check_size(const hdf5::Dataset& dataset, const std::string& name, std::int64_t bytes) {
@@ -227,12 +223,11 @@ void check_size(const hdf5::Dataset& dataset, const std::string& name, std::int6
 std::unique_ptr<Source> open_hdf5(const DatasetInFile& where, const OpenContext& context,
                                   const std::shared_ptr<OpenDatasets>& open) {
   const hdf5::Library library;
-  const hdf5::Dataset& dataset = open->get(where.path);
-  const hdf5::Array array = checked_array(dataset, where);
+  const OpenDataset& dataset = open->get(where.path);
+  const hdf5::Array& array = dataset.array;
   const auto bytes = num_elements(array.shape) * static_cast<std::int64_t>(size_of(*array.dtype));
-  Storage storage = storage_of(dataset, array.shape.size());
-  if (storage.chunk.empty()) check_size(dataset, where.name(), bytes);
-  return std::make_unique<Hdf5Source>(where, array, context.keeps(bytes), std::move(storage), open);
+  if (dataset.storage.chunk.empty()) check_size(dataset.dataset, where.name(), bytes);
+  return std::make_unique<Hdf5Source>(where, dataset, context.keeps(bytes), open);
 }
 
 Opener parse(const FieldEntry& entry) {
