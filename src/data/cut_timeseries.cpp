@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/parallel.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data {
@@ -48,13 +49,21 @@ struct Windows {
   }
 };
 
+/// The first rows of the files of all fields, of which each may have files of its own.
+std::vector<std::int64_t> begins_of_files(const Split& rows) {
+  std::vector<std::int64_t> begins{0};
+  for (const Field& field : rows.fields) {
+    for (const SamplePlace& file : field.source->files()) begins.push_back(file.sample);
+  }
+  std::ranges::sort(begins);
+  return begins;
+}
+
 /// `length`: rows from the first of a sample to the last that it needs.
 Windows windows_of(const Split& rows, std::int64_t length, std::int64_t stride) {
   Windows windows;
   windows.stride = stride;
-  std::vector<std::int64_t> begins{0};
-  const auto files = rows.fields.front().source->files();
-  for (std::size_t i = 1; i < files.size(); ++i) begins.push_back(files[i].sample);
+  const std::vector<std::int64_t> begins = begins_of_files(rows);
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::int64_t last = rows.first + rows.samples;
     const std::int64_t begin = std::max(begins[i], rows.first);
@@ -77,6 +86,10 @@ class SeriesSource : public Source {
         steps_(steps) {
     const Shape& shape = rows_->info().shape;
     row_elements_ = num_elements(Shape(shape.begin() + 1, shape.end()));
+    // Of what is not in memory many small reads cost more than the bytes that lie between.
+    constexpr std::int64_t kGap = 4096, kMost = std::int64_t{1} << 20;
+    const std::int64_t gap = row_elements_ * item() * steps_.rate;
+    if (steps_.rate > 1 && gap <= kGap && !rows_->is_resident()) most_together_ = kMost / gap;
   }
 
   const Source& holder() const override { return rows_->holder(); }
@@ -98,19 +111,43 @@ class SeriesSource : public Source {
       const std::int64_t place = begin % row_elements_;
       const std::int64_t row =
           windows_->row_of(step / steps_.count) + steps_.first + step % steps_.count * steps_.rate;
+      const std::int64_t left = steps_.count - step % steps_.count;
       // Rows that lie one behind the other are read at once.
-      const std::int64_t rows = steps_.rate == 1 ? steps_.count - step % steps_.count : 1;
+      const std::int64_t rows = steps_.rate == 1 ? left : std::min(left, most_together_);
       const std::int64_t some = std::min(count, rows * row_elements_ - place);
-      rows_->read(row * row_elements_ + place, some, out);
+      if (steps_.rate == 1 || place + some <= row_elements_) {
+        rows_->read(row * row_elements_ + place, some, out);
+      } else {
+        read_between(row, place, some, out);
+      }
       begin += some;
       count -= some;
       out += some * item();
     }
   }
 
+  /// Elements [place, place + count) of the steps of a window from `row` on, of which what lies
+  /// between them is read, too.
+  void read_between(std::int64_t row, std::int64_t place, std::int64_t count,
+                    std::byte* out) const {
+    const std::int64_t steps = ceil_divide(place + count, row_elements_);
+    const std::int64_t elements = ((steps - 1) * steps_.rate + 1) * row_elements_;
+    std::vector<std::byte> all(static_cast<std::size_t>(elements * item()));
+    rows_->read(row * row_elements_, elements, all.data());
+    const std::byte* from = all.data();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const std::int64_t some = std::min(count, row_elements_ - place);
+      out = std::copy_n(from + place * item(), some * item(), out);
+      from += steps_.rate * row_elements_ * item();
+      count -= some;
+      place = 0;
+    }
+  }
+
   std::shared_ptr<const Source> rows_;
   std::shared_ptr<const Windows> windows_;
   Steps steps_;
+  std::int64_t most_together_ = 1;  ///< steps that are read at once where they lie apart
   std::int64_t row_elements_ = 0;
 };
 

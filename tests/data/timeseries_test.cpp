@@ -1,6 +1,8 @@
 // Windows of rows in the order of time, and splits that are parts of the same files.
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "data/files.h"
 
 using namespace meshwork;
@@ -92,6 +94,22 @@ TEST_CASE("no sample of a timeseries goes over the end of a file or of a part") 
   CHECK(parts.split("train").find("y")->source->place_of(1).sample == 3);
 }
 
+TEST_CASE("windows end with the files of every field, however many each has") {
+  const TempDir dir;
+  const auto numbers = [&](const std::string& name, const Floats& values) {
+    dir.write(name, npy(npy_dict("<f4", fmt::format("({},)", values.size())), bytes_of(values)));
+  };
+  numbers("x.npy", {0, 1, 2, 3, 4});
+  numbers("y-0.npy", {0, 10, 20});
+  numbers("y-1.npy", {30, 40});
+  const data::Dataset opened =
+      dataset(dir,
+              "{format: npy, splits: {train: {x: x.npy, y: 'y-*.npy'}}, timeseries: "
+              "{sequence_length: 1}}");
+  CHECK(floats(opened.split("train"), "x") == Floats{0, 1, 3});
+  CHECK(floats(opened.split("train"), "y") == Floats{10, 20, 40});
+}
+
 TEST_CASE("rows of a timeseries may be arrays, one-hot vectors and normalized") {
   const TempDir dir;
   dir.write("x.npy", npy(npy_dict("<f4", "(4, 1, 2)"), bytes_of(Floats{0, 1, 2, 3, 4, 5, 6, 7})));
@@ -116,6 +134,32 @@ TEST_CASE("a device reads its part of each window") {
   CHECK(part == std::vector<double>{20, 4, 40});
   x.read(5, 3, reinterpret_cast<std::byte*>(part.data()));  // over the end of a window
   CHECK(part == std::vector<double>{40, 1, 10});
+}
+
+TEST_CASE("rows that stay on disk are read with what lies between them") {
+  const TempDir dir;
+  // numpy.savez, whose arrays are read from their place
+  Floats rows(40);
+  std::iota(rows.begin(), rows.end(), 0.0F);
+  write_zip(dir.file("x.npz"), {{"x.npy", npy(npy_dict("<f4", "(20, 2)"), bytes_of(rows))}}, false);
+  const auto source = [&](const std::string& cache) {
+    const data::Dataset opened = dataset(
+        dir, "{format: npz, cache: " + cache +
+                 ", splits: {train: {x: x.npz}}, timeseries: {sequence_length: 4, sampling_rate: "
+                 "3, sequence_stride: 2}}");
+    return opened.split("train").find("x")->source;
+  };
+  const auto kept = source("true"), stored = source("false");
+  const std::int64_t elements = num_elements(kept->info().shape);
+  REQUIRE(elements == 6 * 4 * 2);
+  for (std::int64_t begin = 0; begin < elements; ++begin) {
+    for (std::int64_t count = 0; begin + count <= elements; ++count) {
+      Floats a(static_cast<std::size_t>(count)), b(a);
+      kept->read(begin, count, reinterpret_cast<std::byte*>(a.data()));
+      stored->read(begin, count, reinterpret_cast<std::byte*>(b.data()));
+      REQUIRE(a == b);
+    }
+  }
 }
 
 TEST_CASE("a timeseries that cannot be is refused") {
