@@ -208,6 +208,14 @@ bool is_part(const Value::Entry& split, const Value* files) {
   return files != nullptr && split.value.is_real();
 }
 
+/// A fraction has no meaning where there are no files for all splits.
+void check_is_file(const Value::Entry& split, const Format& format) {
+  const Value& value = split.value;
+  if (!format.has_rows || !value.is_real() || value.is_integer()) return;
+  fail_at(value.at, "splits.{} is a part of `files`, but there are none; name them, `files: ..`",
+          split.key);
+}
+
 /// What stands in files: `files`, if they are, and the splits that are no parts of these.
 Value read_sources(const Value& splits, const Value* files) {
   Value sources;
@@ -237,6 +245,7 @@ std::vector<SplitSpec> read_splits(const Value& splits, const Value* files, Desc
       split.openers = of_files;
       end = split.part->end;
     } else {
+      check_is_file(entry, from.format);
       split.openers = read_openers(entry, from);
     }
     specs.push_back(std::move(split));

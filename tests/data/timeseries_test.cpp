@@ -207,6 +207,8 @@ TEST_CASE("splits may be parts of the same files") {
   CHECK(contains(refusal(dir, arrays + "0.1, test: 0.9}}"),
                  "splits.train takes none of the 4 samples of "));
   CHECK(contains(refusal(dir, arrays + "{x: x.npy, y: x.npy}}}"), "no split is a part of `files`"));
+  CHECK(contains(refusal(dir, "{format: csv, splits: {train: 0.7, test: t.csv}}"),
+                 "splits.train is a part of `files`, but there are none; name them"));
   CHECK(contains(refusal(dir, "{format: images, files: a, splits: {train: 0.5}}"),
                  "dataset has no key 'files'"));
 }
