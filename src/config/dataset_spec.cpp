@@ -75,13 +75,18 @@ Value read_dataset(const Value& value, const std::string& file) {
 Value load_dataset(const std::string& file, const Overrides& overrides) {
   const Location whole{file, 0, 0};
   Value root = load_yaml(file);
-  if (root.find("format") != nullptr) {
+  const bool is_description = root.find("format") != nullptr;
+  if (is_description) {
     add_name(root, file, whole);
     Value configuration;
     configuration.insert("dataset", whole).value = std::move(root);
     root = std::move(configuration);
   }
   apply_overrides(root, whole, overrides);
+  for (const Value::Entry& entry : root.map) {
+    if (!is_description || entry.key == "dataset") continue;
+    fail_at(entry.at, "{} describes a dataset; write dataset.{}=..", file, entry.key);
+  }
   const Value::Entry* dataset = root.find("dataset");
   if (dataset != nullptr && !dataset->value.is_null()) return read_dataset(dataset->value, file);
   fail_at(whole, "no dataset; give a configuration that names one, or the description of one");

@@ -33,9 +33,11 @@ Part empty_part(const Field& field) {
 
 void count_number(Part& part, double number, std::int64_t times) {
   if (!part.counts) return;
+  constexpr double kMost = 9007199254740992;  // 2^53: beyond, a double is not every whole number
   auto& counts = part.statistics.counts;
-  counts[static_cast<std::int64_t>(number)] += times;
-  part.counts = number == std::floor(number) && counts.size() <= kMostCounted;
+  const bool is_whole = number == std::floor(number) && std::abs(number) <= kMost;
+  if (is_whole) counts[static_cast<std::int64_t>(number)] += times;
+  part.counts = is_whole && counts.size() <= kMostCounted;
   if (!part.counts) counts.clear();
 }
 
@@ -92,6 +94,12 @@ void NumberStatistics::add(double number) {
 void NumberStatistics::add(const NumberStatistics& others) {
   not_finite += others.not_finite;
   if (others.count == 0) return;
+  if (count == 0) {
+    const std::int64_t all = not_finite;
+    *this = others;
+    not_finite = all;
+    return;
+  }
   const auto mine = static_cast<double>(count), theirs = static_cast<double>(others.count);
   const double distance = others.mean - mean;
   mean += distance * (theirs / (mine + theirs));

@@ -41,6 +41,35 @@ TEST_CASE("data tells of a description what it holds and how to normalize it") {
   CHECK(json["train"]["fields"]["y"]["counts"] == Json{{"0", 1}, {"1", 1}});
 }
 
+TEST_CASE("data gives the mean of large numbers as exactly as their deviation asks for") {
+  const JobFolder folder;
+  folder.write("times.yaml",
+               "format: csv\nsplits: {train: t.csv}\nx: {columns: [t, T]}\n"
+               "y: {columns: T, one_hot: 2}\n");
+  folder.write("t.csv", "t,T\n1700000000,0\n1700000600,1\n1700001200,1\n");
+  const std::string all = output(folder, "data times.yaml");
+  CHECK(all.find("mean: [1700000600, 0.666667], std: [489.898, 0.471405]") != std::string::npos);
+  CHECK(all.find("to normalize: y") == std::string::npos);
+}
+
+TEST_CASE("data calls channels by columns, and numbers by classes") {
+  const JobFolder folder;
+  folder.write("n.yaml", "format: csv\nsplits: {train: n.csv}\nx: {columns: a}\n");
+  folder.write("n.csv", "a,kind,other\n1,0,no\n2,1,yes\n3,0,no\n");
+  const auto labels = [&](const std::string& y) {
+    const std::string all = output(folder, "data n.yaml 'dataset.y={" + y + "}'");
+    return all.substr(all.find("  y, stored"));
+  };
+  CHECK(labels("columns: kind, dtype: int32") ==
+        "  y, stored as float64\n"
+        "    2 different: 0 (2), 1 (1)\n");
+  CHECK(labels("columns: other, classes: [no, yes]") ==
+        "  y, stored as int32\n    2 different: no (2), yes (1)\n");
+  const std::string floats = labels("columns: [other, other], classes: [no, yes], dtype: float32");
+  CHECK(floats.find("    0      0.333333") != std::string::npos);
+  CHECK(floats.find("no") == floats.find("normalize"));
+}
+
 TEST_CASE("data reads the data set of a configuration, whose model may be missing") {
   const JobFolder folder;
   const std::string all = output(folder, "data c.yaml");
@@ -49,6 +78,10 @@ TEST_CASE("data reads the data set of a configuration, whose model may be missin
   CHECK(output(folder, "data c.yaml --split test model=null").find("test: 7 samples") == 0);
   CHECK(folder.run("data c.yaml --split tests")
             .err.find("has no split 'tests'; it has train, test") != std::string::npos);
+  folder.write("d.yaml", "format: csv\nsplits: {train: t.csv}\n");
+  CHECK(complaint(folder, "data d.yaml take=5", 2)
+            .find("command line: 'take=5': d.yaml describes a dataset; write dataset.take=..") !=
+        std::string::npos);
   CHECK(complaint(folder, "data c.yaml dataset=null", 2).find("c.yaml: no dataset; give a ") !=
         std::string::npos);
 }

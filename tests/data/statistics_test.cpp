@@ -83,6 +83,15 @@ TEST_CASE("whole numbers are counted, if not too many differ") {
   CHECK(statistics(dir, "(3,)", {1, 1.5, 2}, 2, labels).counts.empty());
 }
 
+TEST_CASE("numbers near the greatest of all are told of, and are not counted") {
+  const TempDir dir;
+  const auto large = statistics(dir, "(3,)", {1e300, 1e300, 1e300}).channels.front();
+  CHECK(large.mean == 1e300);
+  CHECK(large.std() == 0);
+  const auto labels = statistics(dir, "(2,)", {1e300, 1}, 1, ", x: {dtype: int32}");
+  CHECK(labels.counts.empty());
+}
+
 TEST_CASE("of a time series rows are counted once, not once for each window") {
   const TempDir dir;
   const auto rows =

@@ -1,6 +1,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -51,34 +52,54 @@ std::vector<Row> rows_of(const data::Split& split) {
   return rows;
 }
 
-/// What number `i` of a field stands for, or the number.
-std::string name_of(const data::Field& field, std::size_t i) {
-  const auto& texts = field.source->info().names.texts;
-  return i < texts.size() ? texts[i] : std::to_string(i);
+bool has_columns(const data::NumberNames& names) { return names.key.ends_with(".columns"); }
+
+/// What a channel is called, of so many: the column, or its place.
+std::string channel_name(const data::Field& field, std::size_t i, std::size_t channels) {
+  const data::NumberNames& names = field.source->info().names;
+  return has_columns(names) && names.texts.size() == channels ? names.texts[i] : std::to_string(i);
+}
+
+/// What a whole number stands for, or the number.
+std::string number_name(const data::Field& field, std::int64_t number) {
+  const data::NumberNames& names = field.source->info().names;
+  const bool is_named = !has_columns(names) && !field.conversion.scales() && number >= 0 &&
+                        number < static_cast<std::int64_t>(names.texts.size());
+  return is_named ? names.texts[static_cast<std::size_t>(number)] : std::to_string(number);
 }
 
 /// "[5.84333, 3.05733]", or one number.
 std::string list_of(const data::FieldStatistics& statistics,
-                    double (*number)(const data::NumberStatistics&)) {
+                    std::string (*number)(const data::NumberStatistics&)) {
   std::string text;
   for (const data::NumberStatistics& channel : statistics.channels) {
-    text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", number(channel));
+    text += (text.empty() ? "" : ", ") + number(channel);
   }
   return statistics.channels.size() == 1 ? text : "[" + text + "]";
 }
 
-double mean_of(const data::NumberStatistics& numbers) { return numbers.mean; }
-
 /// A column of one number is left as it is.
-double std_of(const data::NumberStatistics& numbers) {
+double divisor_of(const data::NumberStatistics& numbers) {
   return numbers.std() > 0 ? numbers.std() : 1;
+}
+
+std::string std_of(const data::NumberStatistics& numbers) {
+  return fmt::format("{:.6g}", divisor_of(numbers));
+}
+
+/// To a ten-thousandth of the deviation: times and coordinates have large means.
+std::string mean_of(const data::NumberStatistics& numbers) {
+  constexpr int kDigits = 6, kMostDigits = 17;
+  const double ratio = std::abs(numbers.mean) / divisor_of(numbers);
+  const int more = ratio > 1 ? static_cast<int>(std::log10(ratio)) : 0;
+  return fmt::format("{:.{}g}", numbers.mean, std::min(kDigits + more, kMostDigits));
 }
 
 void print_channels(const data::Field& field, const data::FieldStatistics& statistics) {
   const auto& channels = statistics.channels;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(channels.size(), kShown); ++i) {
-    names.push_back(channels.size() == 1 ? "" : name_of(field, i));
+    names.push_back(channels.size() == 1 ? "" : channel_name(field, i, channels.size()));
   }
   std::size_t width = 0;
   for (const std::string& name : names) width = std::max(width, name.size());
@@ -101,9 +122,7 @@ void print_counts(const data::Field& field, const data::FieldStatistics& statist
   std::vector<std::string> shown;
   for (const auto& [number, times] : statistics.counts) {
     if (shown.size() == kShown) break;
-    const std::string name =
-        number < 0 ? std::to_string(number) : name_of(field, static_cast<std::size_t>(number));
-    shown.push_back(fmt::format("{} ({})", name, times));
+    shown.push_back(fmt::format("{} ({})", number_name(field, number), times));
   }
   const bool are_all = shown.size() == statistics.counts.size();
   fmt::print("    {} different: {}{}\n", statistics.counts.size(), join(shown, ", "),
@@ -113,8 +132,11 @@ void print_counts(const data::Field& field, const data::FieldStatistics& statist
 /// The line that normalizes numbers which training takes as they are.
 void print_advice(const data::Field& field, const data::FieldStatistics& statistics) {
   const auto& channels = statistics.channels;
-  const auto has_numbers = [](const auto& channel) { return channel.count > 0; };
-  if (field.dtype != DType::kFloat32 || channels.size() > kShown) return;
+  const auto has_numbers = [](const auto& channel) {
+    return channel.count > 0 && std::isfinite(channel.std());
+  };
+  const bool are_classes = field.classes > 0;
+  if (field.dtype != DType::kFloat32 || are_classes || channels.size() > kShown) return;
   if (!std::ranges::all_of(channels, has_numbers)) return;
   fmt::print("    to normalize: {}: {{mean: {}, std: {}}}\n", field.name,
              list_of(statistics, mean_of), list_of(statistics, std_of));
@@ -140,12 +162,13 @@ nlohmann::ordered_json json_of(const Row& row) {
   if (!row.statistics) return json;
   for (std::size_t i = 0; i < row.statistics->channels.size(); ++i) {
     const data::NumberStatistics& numbers = row.statistics->channels[i];
-    json["channels"].push_back({{"name", name_of(row.field, i)},
-                                {"mean", numbers.mean},
-                                {"std", numbers.std()},
-                                {"least", numbers.least},
-                                {"greatest", numbers.greatest},
-                                {"not_finite", numbers.not_finite}});
+    json["channels"].push_back(
+        {{"name", channel_name(row.field, i, row.statistics->channels.size())},
+         {"mean", numbers.mean},
+         {"std", numbers.std()},
+         {"least", numbers.least},
+         {"greatest", numbers.greatest},
+         {"not_finite", numbers.not_finite}});
   }
   for (const auto& [number, times] : row.statistics->counts) {
     json["counts"][std::to_string(number)] = times;
