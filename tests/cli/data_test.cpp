@@ -1,6 +1,7 @@
 // meshwork data: what a data set holds.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/job_folder.h"
@@ -68,6 +69,28 @@ TEST_CASE("data calls channels by columns, and numbers by classes") {
   const std::string floats = labels("columns: [other, other], classes: [no, yes], dtype: float32");
   CHECK(floats.find("    0      0.333333") != std::string::npos);
   CHECK(floats.find("no") == floats.find("normalize"));
+}
+
+TEST_CASE("data says what it does not know") {
+  const JobFolder folder;
+  folder.write("n.yaml", "format: npy\nsplits: {train: {x: n.npy}}\n");
+  std::string bytes("\x93NUMPY\x01\0\x76\0", 10);
+  bytes += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
+  bytes.resize(128, ' ');
+  for (const float number : {NAN, 1.0F, NAN, 3.0F}) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  folder.write("n.npy", bytes);
+  const std::string numbers = output(folder, "data n.yaml");
+  CHECK(numbers.find("\n    0  none of 2 numbers is finite\n    1             2") !=
+        std::string::npos);
+  CHECK(numbers.find("to normalize") == std::string::npos);
+  const Json json = Json::parse(output(folder, "data n.yaml --json"));
+  CHECK(json["train"]["fields"]["x"]["channels"][0]["mean"].is_null());
+
+  folder.write("t.yaml", "format: tokens\ncontext: 2\nsplits: {train: t.bin}\n");
+  folder.write("t.bin", std::string(10, '\0'));
+  CHECK(output(folder, "data t.yaml").find("\n    numbers of tokens\n") != std::string::npos);
 }
 
 TEST_CASE("data reads the data set of a configuration, whose model may be missing") {

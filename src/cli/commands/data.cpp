@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -107,6 +108,10 @@ void print_channels(const data::Field& field, const data::FieldStatistics& stati
              "greatest");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const data::NumberStatistics& numbers = channels[i];
+    if (numbers.count == 0) {
+      fmt::print("    {:{}}  none of {} numbers is finite\n", names[i], width, numbers.not_finite);
+      continue;
+    }
     const std::string rest = numbers.not_finite == 0
                                  ? ""
                                  : fmt::format("  and {} that are not finite", numbers.not_finite);
@@ -146,7 +151,9 @@ void print_row(const Row& row, bool is_training) {
   fmt::print("  {}, stored as {}\n", row.field.name, to_string(row.field.source->info().dtype));
   if (!row.statistics) {
     const data::Vocabulary& vocabulary = *row.field.source->info().vocabulary;
-    fmt::print("    numbers of {} different {}s\n", vocabulary.texts.size(), vocabulary.unit);
+    const std::size_t different = vocabulary.texts.size();  // 0: nobody says
+    fmt::print("    numbers of {}{}s\n",
+               different == 0 ? "" : fmt::format("{} different ", different), vocabulary.unit);
   } else if (!row.statistics->counts.empty()) {
     print_counts(row.field, *row.statistics);
   } else {
@@ -160,12 +167,13 @@ nlohmann::ordered_json json_of(const Row& row) {
                               {"shape", row.field.shape},
                               {"stored", to_string(row.field.source->info().dtype)}};
   if (!row.statistics) return json;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // null in JSON
   for (std::size_t i = 0; i < row.statistics->channels.size(); ++i) {
     const data::NumberStatistics& numbers = row.statistics->channels[i];
     json["channels"].push_back(
         {{"name", channel_name(row.field, i, row.statistics->channels.size())},
-         {"mean", numbers.mean},
-         {"std", numbers.std()},
+         {"mean", numbers.count == 0 ? kNone : numbers.mean},
+         {"std", numbers.count == 0 ? kNone : numbers.std()},
          {"least", numbers.least},
          {"greatest", numbers.greatest},
          {"not_finite", numbers.not_finite}});
