@@ -97,6 +97,7 @@ class SeriesSource : public Source {
   bool decodes_samples() const override { return rows_->decodes_samples(); }
   bool has_work() const override { return rows_->has_work(); }
   bool unpacks_files() const override { return rows_->unpacks_files(); }
+  std::string_view unpacking_advice() const override { return rows_->unpacking_advice(); }
 
   SamplePlace place_of(std::int64_t sample) const override {
     SamplePlace place = rows_->place_of(windows_->row_of(sample) + steps_.first);

@@ -180,7 +180,7 @@ TEST_CASE("samples that share packed chunks are read chunk by chunk, and a note 
     return notes.empty() ? "" : notes.front();
   };
   CHECK(contains(advice({2, 2, 3}, ", cache: false"),
-                 "x.h5: dataset 'x': 'x' takes 144.00 B unpacked, of which nothing is kept: each "
+                 "x.h5: dataset 'x': 'x' takes 144.00 B unpacked, of which 0.00 B are kept: each "
                  "shuffled batch unpacks the chunks of its samples again"));
   CHECK(advice({1, 2, 3}, ", cache: false").empty());
   CHECK(advice({2, 2, 3}, "").empty());

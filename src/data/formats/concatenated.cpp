@@ -51,7 +51,9 @@ class ConcatenatedSource : public Source {
       kept_bytes_ += part->kept_bytes();
       is_resident_ = is_resident_ && part->is_resident();
       decodes_samples_ = decodes_samples_ || part->decodes_samples();
-      unpacks_files_ = unpacks_files_ || part->unpacks_files();
+      if (unpacks_files_ || !part->unpacks_files()) continue;
+      unpacks_files_ = true;
+      unpacking_advice_ = part->unpacking_advice();
     }
   }
 
@@ -65,6 +67,7 @@ class ConcatenatedSource : public Source {
   std::int64_t kept_bytes() const override { return kept_bytes_; }
   bool decodes_samples() const override { return decodes_samples_; }
   bool unpacks_files() const override { return unpacks_files_; }
+  std::string_view unpacking_advice() const override { return unpacking_advice_; }
 
   std::span<const SamplePlace> files() const override { return places_; }
 
@@ -118,6 +121,7 @@ class ConcatenatedSource : public Source {
   bool is_resident_ = true;
   bool decodes_samples_ = false;
   bool unpacks_files_ = false;
+  std::string_view unpacking_advice_;
 };
 
 }  // namespace

@@ -185,6 +185,10 @@ class Hdf5Source : public Source {
   }
   /// Those that lie in one chunk are best read one after the other.
   bool unpacks_files() const override { return !keeps_ && shares_chunks_; }
+  std::string_view unpacking_advice() const override {
+    return "the chunks of its samples again; keep all with dataset.cache=true, or store one sample "
+           "in a chunk";
+  }
 
  private:
   void fetch(std::int64_t begin, std::int64_t count, std::byte* out) const override {

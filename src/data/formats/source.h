@@ -88,6 +88,8 @@ class Source {
   /// Whether a sample may cost the unpacking of the whole file that it lies in, so that many are
   /// best read in the order of the files.
   virtual bool unpacks_files() const { return false; }
+  /// Where it unpacks_files(): what a shuffled batch unpacks, and how to store samples without.
+  virtual std::string_view unpacking_advice() const { return {}; }
 
   /// The source in whose memory the elements lie, of which this one may be a part.
   virtual const Source& holder() const { return *this; }
