@@ -95,6 +95,63 @@ COLORS = [
         {"shear_factor": [[-0.4, 0.0]]},
     ),
 ]
+# The same of images that are named.
+PIXELS = [
+    (
+        "Solarization",
+        {"addition_factor": [0.1, 0.3], "threshold_factor": 0.8, "value_range": [0, 1]},
+        "small",
+        [0.5, 0.5],
+        {"additions": 0.2 * 255, "thresholds": 0.4 * 255},
+    ),
+    (
+        "Solarization",
+        {"addition_factor": [0.2, 0.2], "threshold_factor": [0.5, 0.5], "value_range": [-0.5, 2]},
+        "grey",
+        [0.9, 0.1],
+        {"additions": 0.2 * 255, "thresholds": 0.5 * 255},
+    ),
+    (
+        "Solarization",
+        {"value_range": [0, 1]},
+        "small",
+        [0.9, 0.1],
+        {"additions": 0, "thresholds": 0},
+    ),
+    (
+        "RandomPosterization",
+        {"factor": 3, "value_range": [0, 1]},
+        "coarse",
+        [0.1],
+        {"shift_factor": np.uint8([5])},
+    ),
+    (
+        "RandomPosterization",
+        {"factor": [2, 5], "value_range": [-0.5, 2]},
+        "grey",
+        [0.99],
+        {"shift_factor": np.uint8([3])},
+    ),
+    (
+        "RandomInvert",
+        {"factor": [0.4, 0.8], "value_range": [0, 1]},
+        "small",
+        [0.59],
+        {"apply_inversion": np.array([True])},
+    ),
+    (
+        "RandomInvert",
+        {"factor": 0.8, "value_range": [0, 1]},
+        "grey",
+        [0.41],
+        {"apply_inversion": np.array([False])},
+    ),
+    ("AutoContrast", {"value_range": [0, 1]}, "coarse", [], None),
+    ("AutoContrast", {"value_range": [-0.5, 2]}, "small", [], None),
+    ("Equalization", {"value_range": [0, 1]}, "coarse", [], None),
+    ("Equalization", {"value_range": [0, 1], "bins": 52}, "coarse", [], None),
+    ("Equalization", {"value_range": [-0.5, 2], "bins": 16}, "grey", [], None),
+]
 RESIZES = [
     {"size": [3, 4]},
     {"size": [11, 9]},
@@ -125,6 +182,9 @@ def main():
         "grey": rng.random((6, 8, 1), dtype=np.float32),
         "bytes": rng.integers(0, 256, (7, 5, 3), dtype=np.uint8),
     }
+    # Few values, between others, in two channels; one value in the last one.
+    coarse = rng.integers(0, 12, (6, 8, 3)) * [9, 4, 0] + [80, 20, 70]
+    arrays["coarse"] = coarse.astype(np.float32) / np.float32(255)
     cases = []
 
     def add(case, result):
@@ -141,12 +201,17 @@ def main():
     for arguments in RESIZES:
         image = arrays["bytes"].astype("float32")
         add({"resize": arguments, "image": "bytes"}, keras.ops.image.resize(image, **arguments))
-    for name, arguments, draws, transformation in COLORS:
+
+    def numbers(value):
+        return value if isinstance(value, np.ndarray) else np.float32(value)
+
+    everything = [(*color[:2], "small", *color[2:]) for color in COLORS] + PIXELS
+    for name, arguments, image, draws, transformation in everything:
         layer = getattr(keras.layers, name)(**arguments)
         if isinstance(transformation, dict):
-            transformation = {key: np.float32(value) for key, value in transformation.items()}
-        result = layer.transform_images(arrays["small"][None], transformation, training=True)[0]
-        add({"augment": {name: arguments}, "draws": draws, "image": "small"}, result)
+            transformation = {key: numbers(value) for key, value in transformation.items()}
+        result = layer.transform_images(arrays[image][None], transformation, training=True)[0]
+        add({"augment": {name: arguments}, "draws": draws, "image": image}, result)
 
     with open(os.path.join(folder, "cases.yaml"), "w") as file:
         file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")

@@ -12,6 +12,7 @@
 #include "config/yaml.h"
 #include "data/augment/affine.h"
 #include "data/augment/augmenter.h"
+#include "data/augmented.h"
 #include "data/files.h"
 #include "data/image/resize.h"
 #include "support/npz.h"
@@ -22,32 +23,25 @@ using data::ImageShape;
 
 namespace {
 
-std::vector<data::ImageOp> ops_of(const std::string& text) {
-  return data::read_augment(config::parse_yaml(text, "d.yaml"));
-}
-
-std::vector<float> apply(const std::string& text, const ImageShape& shape,
-                         const std::vector<float>& image, const data::Draws& draws) {
-  std::vector<float> result(image.size(), -1.F);
-  ops_of(text).at(0).apply(shape, draws, image.data(), result.data());
-  return result;
-}
-
-std::string bad(const std::string& text) {
-  return error_of([&] { ops_of(text); }, ExitCode::kConfiguration);
-}
-
-std::vector<float> counting(std::size_t count) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), 1.F);
-  return values;
-}
-
 const std::string kFixtures = "tests/fixtures/images/cases";
+
+/// One list of numbers, or one for each operation that the entry stands for.
+std::vector<data::Draws> draws_of(const config::Value& value) {
+  if (value.list.empty() || value.list[0].is_scalar()) {
+    data::Draws draws{};
+    std::ranges::transform(value.list, draws.begin(), [](const config::Value& draw) {
+      return static_cast<float>(draw.as_real("draws"));
+    });
+    return {draws};
+  }
+  std::vector<data::Draws> all;
+  for (const config::Value& item : value.list) all.push_back(draws_of(item).at(0));
+  return all;
+}
 
 }  // namespace
 
-TEST_CASE("rotation, translation, zoom and shear, fills and colours are those of Keras") {
+TEST_CASE("operations make of images what Keras makes of them") {
   const config::Value cases = config::load_yaml(kFixtures + ".yaml");
   int compared = 0;
   for (const config::Value& known : cases.list) {
@@ -59,24 +53,23 @@ TEST_CASE("rotation, translation, zoom and shear, fills and colours are those of
     };
     const HostTensor image = array("image");
     const Shape& shape = image.type.shape;
-    HostTensor result = host_tensor(image.type);
     const auto ops = data::read_augment(augment->value);
     // Without draws factors have no width: all draws are one.
-    std::vector<data::Draws> all{{0, 1}, {0.3F, 0.7F}, {0.99F, 0.01F}};
-    if (const config::Value::Entry* draws = known.find("draws")) {
-      all.resize(1);
-      std::ranges::transform(draws->value.list, all[0].begin(), [](const config::Value& draw) {
-        return static_cast<float>(draw.as_real("draws"));
-      });
-    }
-    for (const data::Draws& draws : all) {
-      ops.at(0).apply({shape[0], shape[1], shape[2]}, draws, image.as<float>().data(),
-                      result.as<float>().data());
+    std::vector<std::vector<data::Draws>> all{{{0, 1}}, {{0.3F, 0.7F}}, {{0.99F, 0.01F}}};
+    if (const config::Value::Entry* draws = known.find("draws")) all = {draws_of(draws->value)};
+    for (const std::vector<data::Draws>& draws : all) {
+      HostTensor result = image;
+      REQUIRE(draws.size() == ops.size());
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        const HostTensor from = result;
+        ops[i].apply({shape[0], shape[1], shape[2]}, draws[i], from.as<float>().data(),
+                     result.as<float>().data());
+      }
       CHECK(difference(result, array("result"), 2e-6) == "");
     }
     ++compared;
   }
-  CHECK(compared == 48);
+  CHECK(compared == 60);
 }
 
 TEST_CASE("images are resized as Keras resizes them") {
@@ -159,10 +152,8 @@ TEST_CASE("a rectangle is erased, as often as it should be") {
               {0.99F, 0.5F, 0.99F, 0.99F}) == std::vector<float>(16, 7.F));
   int erased = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    data::Draws draws;
-    for (std::size_t k = 0; k < draws.size(); ++k) draws[k] = uniform_at(7, i, k);
     erased += apply("RandomErasing: {factor: [0.2, 0.4], scale: [0.5, 1], fill_value: 0}", shape,
-                    image, draws) == image
+                    image, draws_at(i)) == image
                   ? 0
                   : 1;
   }

@@ -6,23 +6,36 @@
 namespace meshwork::data {
 namespace {
 
-ImageOp read_op(const config::Value& value) {
+/// Appends what an entry of the list stands for.
+void read_op(const config::Value& value, std::vector<ImageOp>& ops) {
   const config::ClassSpec spec = config::read_class(value, "augment");
   const ImageOpDef& def = config::look_up(image_ops(), spec, "augmentation");
   config::Reader args(spec.args, fmt::format("augment: {}", def.names[0]));
-  ImageOp op{.name = std::string(def.names[0]), .seed = {}, .channels = def.channels, .apply = {}};
-  if (const config::Value* seed = args.find("seed")) op.seed = seed->as_unsigned("seed");
-  op.apply = def.parse(args);
+  std::optional<std::uint64_t> seed;
+  if (const config::Value* given = args.find("seed")) seed = given->as_unsigned("seed");
+  std::vector<ImageOp> steps;
+  if (def.expand != nullptr) {
+    steps = def.expand(args);
+  } else {
+    steps.push_back({.name = {}, .seed = {}, .channels = def.channels, .apply = def.parse(args)});
+  }
   args.finish();
-  return op;
+  for (ImageOp& step : steps) {
+    if (step.name.empty()) step.name = def.names[0];
+    step.seed = seed;
+    ops.push_back(std::move(step));
+  }
 }
 
 }  // namespace
 
 std::vector<ImageOp> read_augment(const config::Value& augment) {
-  if (!augment.is_list()) return {read_op(augment)};
   std::vector<ImageOp> ops;
-  for (const config::Value& item : augment.list) ops.push_back(read_op(item));
+  if (!augment.is_list()) {
+    read_op(augment, ops);
+    return ops;
+  }
+  for (const config::Value& item : augment.list) read_op(item, ops);
   return ops;
 }
 

@@ -42,21 +42,35 @@ struct ImageOpDef {
   std::vector<std::string_view> names;  ///< "RandomFlip"
   std::int64_t channels = 0;            ///< that an image must have; 0: any
   /// Reads the arguments; `seed` is read by the caller.
-  ImageFunction (*parse)(config::Reader& args);
+  ImageFunction (*parse)(config::Reader& args) = nullptr;
+  /// In place of parse, of a class that stands for several operations, one after the other: their
+  /// functions, and names and channels where these are not those of the class.
+  std::vector<ImageOp> (*expand)(config::Reader& args) = nullptr;
 };
 
+extern const ImageOpDef kAutoContrast;
+extern const ImageOpDef kEqualization;
+extern const ImageOpDef kRandAugment;
 extern const ImageOpDef kRandomBrightness;
+extern const ImageOpDef kRandomColorDegeneration;
+extern const ImageOpDef kRandomColorJitter;
 extern const ImageOpDef kRandomContrast;
 extern const ImageOpDef kRandomCrop;
 extern const ImageOpDef kRandomErasing;
 extern const ImageOpDef kRandomFlip;
+extern const ImageOpDef kRandomGaussianBlur;
 extern const ImageOpDef kRandomGrayscale;
 extern const ImageOpDef kRandomHue;
+extern const ImageOpDef kRandomInvert;
+extern const ImageOpDef kRandomPerspective;
+extern const ImageOpDef kRandomPosterization;
 extern const ImageOpDef kRandomRotation;
 extern const ImageOpDef kRandomSaturation;
+extern const ImageOpDef kRandomSharpness;
 extern const ImageOpDef kRandomShear;
 extern const ImageOpDef kRandomTranslation;
 extern const ImageOpDef kRandomZoom;
+extern const ImageOpDef kSolarization;
 
 /// All classes, sorted by name.
 const std::vector<const ImageOpDef*>& image_ops();

@@ -25,6 +25,14 @@ ValueRange read_value_range(config::Reader& args) {
   return {static_cast<float>(std::min(first, second)), static_cast<float>(std::max(first, second))};
 }
 
+int ValueRange::level(float pixel, int levels) const {
+  // Bytes that were scaled and come back a little below themselves are these bytes.
+  constexpr float kSlack = 1e-3F;
+  const auto last = static_cast<float>(levels);
+  const float at = (pixel - least) / span() * last + kSlack;
+  return at > 0 ? static_cast<int>(std::min(at, last)) : 0;  // no number is at 0
+}
+
 Hsv to_hsv(const float* rgb) {
   const auto channel = [&](int i) {
     return std::abs(rgb[i]) < std::numeric_limits<float>::epsilon() ? 0.F : rgb[i];

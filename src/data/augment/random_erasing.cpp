@@ -44,17 +44,10 @@ void apply(const Erasing& erasing, const ImageShape& shape, const Draws& draws, 
   }
 }
 
-Range read_range(config::Reader& args, const char* key, Range fallback) {
-  const config::Value* const given = args.find(key);
-  return given == nullptr ? fallback : read_factor(*given, key, 0);
-}
-
 ImageFunction parse(config::Reader& args) {
-  // Of a range, Keras draws the probability from it.
-  const Range factor = read_range(args, "factor", {0, 1});
   Erasing erasing;
-  erasing.probability = static_cast<float>((factor.lower + factor.upper) / 2);
-  erasing.scale = read_range(args, "scale", {0.02, 0.33});
+  erasing.probability = static_cast<float>(read_probability(args));
+  erasing.scale = read_factor(args, "scale", 0, {0.02, 0.33});
   erasing.fill_value = static_cast<float>(args.require_real("fill_value"));
   args.find("value_range");  // of Keras's noise
   return [erasing](const ImageShape& shape, const Draws& draws, const float* from, float* to) {

@@ -1,8 +1,9 @@
 // Takes the colours from an image, with the probability factor: all three channels become
-// 0.2989 red + 0.587 green + 0.114 blue.
+// its grey.
 #include <algorithm>
 
 #include "data/augment/augment.h"
+#include "data/augment/colors.h"
 
 namespace meshwork::data {
 namespace {
@@ -15,8 +16,7 @@ ImageFunction parse(config::Reader& args) {
       return;
     }
     for (std::int64_t i = 0; i < shape.elements(); i += 3) {
-      const float gray = 0.2989F * from[i] + 0.587F * from[i + 1] + 0.114F * from[i + 2];
-      std::fill_n(to + i, 3, gray);
+      std::fill_n(to + i, 3, gray_of(from + i));
     }
   };
 }

@@ -5,13 +5,9 @@
 namespace meshwork::data {
 namespace {
 
-Range read_shear(config::Reader& args, const char* key) {
-  const config::Value* const given = args.find(key);
-  return given == nullptr ? Range{} : read_factor(*given, key, -1);
-}
-
 ImageFunction parse(config::Reader& args) {
-  const Range x_factor = read_shear(args, "x_factor"), y_factor = read_shear(args, "y_factor");
+  const Range x_factor = read_factor(args, "x_factor", -1, {});
+  const Range y_factor = read_factor(args, "y_factor", -1, {});
   Sampling sampling;
   read_fill(args, FillMode::kReflect, sampling);
   sampling.interpolation = read_interpolation(args);

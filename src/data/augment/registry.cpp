@@ -4,9 +4,11 @@ namespace meshwork::data {
 
 const std::vector<const ImageOpDef*>& image_ops() {
   static const std::vector<const ImageOpDef*> ops{
-      &kRandomBrightness, &kRandomContrast,  &kRandomCrop,        &kRandomErasing,
-      &kRandomFlip,       &kRandomGrayscale, &kRandomHue,         &kRandomRotation,
-      &kRandomSaturation, &kRandomShear,     &kRandomTranslation, &kRandomZoom,
+      &kAutoContrast,     &kEqualization,  &kRandomBrightness,    &kRandomContrast,
+      &kRandomCrop,       &kRandomErasing, &kRandomFlip,          &kRandomGrayscale,
+      &kRandomHue,        &kRandomInvert,  &kRandomPosterization, &kRandomRotation,
+      &kRandomSaturation, &kRandomShear,   &kRandomTranslation,   &kRandomZoom,
+      &kSolarization,
   };
   return ops;
 }

@@ -60,4 +60,14 @@ Range read_factor(const config::Value& value, std::string_view key, double least
   return {std::min(first, second), std::max(first, second)};
 }
 
+Range read_factor(config::Reader& args, std::string_view key, double least, Range fallback) {
+  const config::Value* const given = args.find(key);
+  return given == nullptr ? fallback : read_factor(*given, key, least);
+}
+
+double read_probability(config::Reader& args) {
+  const Range factor = read_factor(args, "factor", 0, {0, 1});
+  return (factor.lower + factor.upper) / 2;
+}
+
 }  // namespace meshwork::data

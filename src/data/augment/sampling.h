@@ -44,5 +44,11 @@ struct Range {
 /// Errors, and so is `least` itself where `open`.
 Range read_factor(const config::Value& value, std::string_view key, double least,
                   bool open = false);
+/// Of an argument that may be absent.
+Range read_factor(config::Reader& args, std::string_view key, double least, Range fallback);
+
+/// Keras's argument factor where it is a probability, which Keras draws from a range: what comes of
+/// that is its mean. Of 1 it is 0.5, which also is the default; [1, 1] is always.
+double read_probability(config::Reader& args);
 
 }  // namespace meshwork::data

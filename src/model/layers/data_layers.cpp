@@ -10,8 +10,10 @@ constexpr const char* kAugment =
     "give the field of the dataset 'augment', which is for training alone";
 
 const std::map<std::string_view, const char*> kRemedies{
+    {"AutoContrast", kAugment},
     {"CategoryEncoding", "give the field of the dataset 'one_hot'"},
     {"CenterCrop", "store images cropped, or give the dataset crop_to_aspect_ratio: true"},
+    {"Equalization", kAugment},
     {"Normalization", "give the field of the dataset 'mean' and 'std'"},
     {"RandomBrightness", kAugment},
     {"RandomContrast", kAugment},
@@ -20,12 +22,15 @@ const std::map<std::string_view, const char*> kRemedies{
     {"RandomFlip", kAugment},
     {"RandomGrayscale", kAugment},
     {"RandomHue", kAugment},
+    {"RandomInvert", kAugment},
+    {"RandomPosterization", kAugment},
     {"RandomRotation", kAugment},
     {"RandomSaturation", kAugment},
     {"RandomShear", kAugment},
     {"RandomTranslation", kAugment},
     {"RandomZoom", kAugment},
     {"Resizing", "give the dataset 'image_size'"},
+    {"Solarization", kAugment},
     {"TextVectorization", "take a dataset of format text, which turns it into tokens"}};
 
 }  // namespace

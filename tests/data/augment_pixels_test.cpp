@@ -1,0 +1,124 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <map>
+
+#include "data/augment/augmenter.h"
+#include "data/augmented.h"
+#include "data/files.h"
+
+using namespace meshwork;
+using namespace meshwork::test;
+using data::ImageShape;
+
+namespace {
+
+/// All bytes, scaled to a range.
+std::vector<float> bytes(float least, float most) {
+  std::vector<float> values(256);
+  for (std::size_t i = 0; i < 256; ++i) {
+    values[i] = static_cast<float>(i) * ((most - least) / 255.F) + least;
+  }
+  return values;
+}
+
+/// How many of 1000 images an operation changes.
+int changed(const std::string& text, const ImageShape& shape, const std::vector<float>& image) {
+  int count = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    count += apply(text, shape, image, draws_at(i)) == image ? 0 : 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("one number of bits is what a posterized image keeps, whatever bytes were scaled to") {
+  const ImageShape shape{16, 16, 1};
+  for (const auto& [least, most] :
+       {std::pair{0.F, 255.F}, {0.F, 1.F}, {-1.F, 1.F}, {-2.1F, 2.6F}}) {
+    const std::vector<float> image = bytes(least, most);
+    for (int bits = 1; bits <= 8; ++bits) {
+      const auto result = apply(fmt::format("RandomPosterization: {{factor: {}, value_range: [{}, "
+                                            "{}]}}",
+                                            bits, least, most),
+                                shape, image, draws_at(static_cast<std::uint64_t>(bits)));
+      int wrong = 0;
+      for (std::size_t i = 0; i < 256; ++i) {
+        const std::size_t kept = i >> (8 - bits) << (8 - bits);
+        wrong += std::abs(result[i] - image[kept]) < 1e-5F * (most - least) ? 0 : 1;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+  // Beyond the range there are no bits; of two numbers all between are drawn.
+  CHECK(apply("RandomPosterization: {factor: 1, value_range: [0, 255]}", {1, 4, 1},
+              {-3, 127, 128, 999}, {}) == std::vector<float>{0, 0, 128, 128});
+  std::map<float, int> counts;
+  for (std::uint64_t i = 0; i < 900; ++i) {
+    ++counts[apply("RandomPosterization: {factor: [4, 2], value_range: [0, 255]}", {1, 1, 1}, {255},
+                   draws_at(i))[0]];
+  }
+  CHECK(counts.size() == 3);
+  for (const float value : {192.F, 224.F, 240.F})
+    CHECK((counts[value] > 240 && counts[value] < 360));
+}
+
+TEST_CASE("images are inverted within their range, as often as they should be") {
+  const ImageShape shape{1, 3, 1};
+  CHECK(apply("RandomInvert: {factor: [1, 1], value_range: [-1, 1]}", shape, {-1, 0.25F, 1},
+              {0.99F}) == std::vector<float>{1, -0.25F, -1});
+  const int half = changed("RandomInvert: {value_range: [0, 1]}", shape, {0, 0, 1});
+  CHECK((half > 440 && half < 560));
+  const int third =
+      changed("RandomInvert: {factor: [0.2, 0.4], value_range: [0, 1]}", shape, {0, 0, 1});
+  CHECK((third > 250 && third < 350));
+}
+
+TEST_CASE("an image is solarized from a threshold on, drawn between its bounds") {
+  const ImageShape shape{1, 4, 1};
+  CHECK(apply("Solarization: {value_range: [0, 8]}", shape, {0, 1, 7, 8}, {0.5F, 0.5F}) ==
+        std::vector<float>{8, 7, 1, 0});
+  // Lower bounds are parts of the range, too.
+  const std::string bounds =
+      "Solarization: {addition_factor: [0.25, 0.5], threshold_factor: [0.5, 1], value_range: [0, "
+      "8]}";
+  CHECK(apply(bounds, shape, {0, 1, 2, 7}, {0.F, 0.F}) == std::vector<float>{2, 3, 4, 0});
+  CHECK(apply(bounds, shape, {0, 1, 2, 7}, {1.F, 0.5F}) == std::vector<float>{4, 5, 2, 0});
+}
+
+TEST_CASE("channels are stretched and equalized each for itself, and left as they are if even") {
+  const ImageShape shape{2, 2, 2};
+  const std::vector<float> image{1, 5, 2, 5, 3, 5, 3, 5};
+  CHECK(apply("AutoContrast: {value_range: [0, 4]}", shape, image, {}) ==
+        std::vector<float>{0, 5, 2, 5, 4, 5, 4, 5});
+  CHECK(apply("Equalization: {value_range: [0, 255]}", shape, image, {}) ==
+        std::vector<float>{0, 5, 85, 5, 255, 5, 255, 5});
+  CHECK(apply("Equalization: {value_range: [0, 255], bins: 2}", {1, 2, 1}, {3, 254}, {}) ==
+        std::vector<float>{3, 254});
+  // Bytes in bins of their own, whatever they were scaled to.
+  const auto result = apply("Equalization: {value_range: [-1, 1]}", {16, 16, 1}, bytes(-1, 1), {});
+  for (std::size_t i = 0; i < 256; ++i) CHECK(result[i] == doctest::Approx(bytes(-1, 1)[i]));
+  // Images [height, width].
+  data::Augmenter augmenter(ops_of("[AutoContrast: {value_range: [0, 1]}]"), "x", {1, 3}, 1);
+  std::vector<float> grey{0.25F, 0.375F, 0.5F};
+  const float* stretched = augmenter(grey.data(), 0, 0);
+  CHECK(std::vector<float>(stretched, stretched + 3) == std::vector<float>{0, 0.5F, 1});
+}
+
+TEST_CASE("mistakes in operations on pixels are found with their place") {
+  for (const char* name : {"AutoContrast", "Equalization", "RandomInvert", "Solarization"}) {
+    CHECK(contains(bad(name), fmt::format("augment: {} needs the key 'value_range'", name)));
+  }
+  CHECK(contains(bad("RandomPosterization: {value_range: [0, 1]}"), "needs the key 'factor'"));
+  CHECK(contains(bad("RandomPosterization: {factor: 9, value_range: [0, 1]}"),
+                 "d.yaml:1:31: factor must be a number of bits from 1 to 8, not 9"));
+  CHECK(contains(bad("RandomPosterization: {factor: [0, 3], value_range: [0, 1]}"), "not 0"));
+  CHECK(contains(bad("RandomPosterization: {factor: [3], value_range: [0, 1]}"),
+                 "or a list of the least and the greatest one"));
+  CHECK(contains(bad("RandomPosterization: {factor: 0.5, value_range: [0, 1]}"), "an integer"));
+  CHECK(contains(bad("Equalization: {bins: 1, value_range: [0, 1]}"), "bins is 1"));
+  CHECK(contains(bad("Equalization: {bins: 5000, value_range: [0, 1]}"), "bins is 5000"));
+  CHECK(contains(bad("Solarization: {addition_factor: 2, value_range: [0, 1]}"),
+                 "addition_factor must be at least 0 and at most 1, not 2"));
+}
