@@ -151,6 +151,66 @@ PIXELS = [
     ("Equalization", {"value_range": [0, 1]}, "coarse", [], None),
     ("Equalization", {"value_range": [0, 1], "bins": 52}, "coarse", [], None),
     ("Equalization", {"value_range": [-0.5, 2], "bins": 16}, "grey", [], None),
+    (
+        "RandomSharpness",
+        {"factor": [0.1, 0.5], "value_range": [0, 1]},
+        "small",
+        [0.5],
+        {"factor": np.float32([0.3])},
+    ),
+    (
+        "RandomSharpness",
+        {"factor": 1.0, "value_range": [0.1, 0.9]},
+        "grey",
+        [0.9],
+        {"factor": np.float32([0.9])},
+    ),
+    (
+        "RandomColorDegeneration",
+        {"factor": 0.8, "value_range": [0, 1]},
+        "small",
+        [0.25],
+        {"factor": 0.2},
+    ),
+    (
+        "RandomColorDegeneration",
+        {"factor": [0.9, 1.0], "value_range": [0.3, 0.6]},
+        "small",
+        [0.5],
+        {"factor": 0.95},
+    ),
+    (
+        "RandomGaussianBlur",
+        {"value_range": [0, 1]},
+        "small",
+        [0.49, 0.3],
+        {"should_apply_blur": np.array([True]), "blur_factor": np.float32([1, 1]) + 1e-6},
+    ),
+    (
+        "RandomGaussianBlur",
+        {"factor": [1, 1], "kernel_size": 15, "sigma": [0.5, 2.5], "value_range": [0.2, 0.4]},
+        "grey",
+        [0.99, 0.75],
+        {"should_apply_blur": np.array([True]), "blur_factor": np.float32([2, 2]) + 1e-6},
+    ),
+    (
+        "RandomGaussianBlur",
+        {"factor": 0.6, "value_range": [0.2, 0.8]},
+        "small",
+        [0.31, 0.5],
+        {"should_apply_blur": np.array([False]), "blur_factor": np.float32([1, 1])},
+    ),
+]
+# Operation, its arguments, image, draws, and how far the corners move.
+VIEWS = [
+    ({"factor": [1, 1], "scale": 0.6}, "small", [0.1, 0.9, 0.7, 0.2], [-0.24, 0.24, 0.12, -0.18]),
+    ({"scale": 0.5, "fill_value": 0.625}, "grey", [0.25, 0.1, 0.9, 0.7], [0, -0.2, 0.2, 0.1]),
+    (
+        {"factor": [1, 1], "interpolation": "nearest"},
+        "small",
+        [0.3, 0.4, 0.2, 0.9],
+        [-0.2, -0.1, -0.3, 0.4],
+    ),
 ]
 RESIZES = [
     {"size": [3, 4]},
@@ -212,6 +272,18 @@ def main():
             transformation = {key: numbers(value) for key, value in transformation.items()}
         result = layer.transform_images(arrays[image][None], transformation, training=True)[0]
         add({"augment": {name: arguments}, "draws": draws, "image": image}, result)
+    for arguments, image, draws, (right, down, far_right, far_down) in VIEWS:
+        height, width = arrays[image].shape[:2]
+        corners = np.float32([[0, 0], [width - 1, 0], [0, height - 1], [width - 1, height - 1]])
+        moves = np.float32([[0, 0], [right, 0], [0, down], [far_right, far_down]])
+        view = {
+            "apply_perspective": np.array([True]),
+            "start_points": corners[None],
+            "end_points": (corners * (1 + moves))[None],
+        }
+        layer = keras.layers.RandomPerspective(**arguments)
+        result = layer.transform_images(arrays[image][None], view, training=True)[0]
+        add({"augment": {"RandomPerspective": arguments}, "draws": draws, "image": image}, result)
 
     with open(os.path.join(folder, "cases.yaml"), "w") as file:
         file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")

@@ -106,6 +106,37 @@ TEST_CASE("channels are stretched and equalized each for itself, and left as the
   CHECK(std::vector<float>(stretched, stretched + 3) == std::vector<float>{0, 0.5F, 1});
 }
 
+TEST_CASE("images are blurred and seen from elsewhere as often as they should be") {
+  const ImageShape shape{4, 5, 1};
+  const std::vector<float> image = counting(20);
+  const int half = changed("RandomGaussianBlur: {value_range: [0, 255]}", shape, image);
+  CHECK((half > 440 && half < 560));
+  const int third = changed("RandomPerspective: {factor: [0.2, 0.4]}", shape, image);
+  CHECK((third > 250 && third < 350));
+  CHECK(changed("RandomPerspective: {factor: [1, 1], scale: 0}", shape, image) == 0);
+  CHECK(changed("RandomPerspective: {factor: 0}", shape, image) == 0);
+  // A line of pixels has no perspective.
+  CHECK(changed("RandomPerspective: {factor: [1, 1]}", {1, 5, 1}, counting(5)) == 0);
+  // No sigma is no blur, and one is that of all images.
+  CHECK(changed("RandomGaussianBlur: {factor: [1, 1], sigma: 0, value_range: [0, 255]}", shape,
+                image) == 0);
+  const std::string one = "RandomGaussianBlur: {factor: [1, 1], sigma: 2, value_range: [0, 255]}";
+  CHECK(apply(one, shape, image, {0.F, 0.1F}) == apply(one, shape, image, {0.F, 0.9F}));
+  const std::string many =
+      "RandomGaussianBlur: {factor: [1, 1], sigma: [0, 2], value_range: [0, 255]}";
+  CHECK(apply(many, shape, image, {0.F, 0.1F}) != apply(many, shape, image, {0.F, 0.9F}));
+}
+
+TEST_CASE("one factor of lost colours goes from 0 on, one of sharpness too") {
+  const ImageShape shape{1, 1, 3};
+  const std::vector<float> image{0.25F, 0.5F, 0.75F};
+  CHECK(apply("RandomColorDegeneration: {factor: 0.5, value_range: [0, 1]}", shape, image, {0.F}) ==
+        image);
+  const auto blurred =
+      apply("RandomSharpness: {factor: 0.5, value_range: [0, 1]}", shape, image, {0.F});
+  for (std::size_t i = 0; i < 3; ++i) CHECK(blurred[i] == doctest::Approx(image[i] * 5 / 13));
+}
+
 TEST_CASE("mistakes in operations on pixels are found with their place") {
   for (const char* name : {"AutoContrast", "Equalization", "RandomInvert", "Solarization"}) {
     CHECK(contains(bad(name), fmt::format("augment: {} needs the key 'value_range'", name)));
@@ -119,6 +150,16 @@ TEST_CASE("mistakes in operations on pixels are found with their place") {
   CHECK(contains(bad("RandomPosterization: {factor: 0.5, value_range: [0, 1]}"), "an integer"));
   CHECK(contains(bad("Equalization: {bins: 1, value_range: [0, 1]}"), "bins is 1"));
   CHECK(contains(bad("Equalization: {bins: 5000, value_range: [0, 1]}"), "bins is 5000"));
+  CHECK(contains(bad("RandomGaussianBlur: {kernel_size: 4, value_range: [0, 1]}"),
+                 "kernel_size must be an odd number from 1 to 255, not 4"));
+  CHECK(contains(bad("RandomGaussianBlur: {sigma: -1, value_range: [0, 1]}"),
+                 "sigma must be a number of pixels from 0 on, not -1"));
+  CHECK(contains(bad("RandomGaussianBlur: {sigma: [1], value_range: [0, 1]}"),
+                 "sigma must be a number, or a list of a lower and an upper one"));
+  CHECK(contains(bad("RandomPerspective: {scale: 2}"), "scale is 2"));
+  CHECK(contains(bad("RandomSharpness: {factor: 0.5}"), "needs the key 'value_range'"));
+  CHECK(contains(bad("RandomColorDegeneration: {factor: -0.5, value_range: [0, 1]}"),
+                 "factor must be at least 0"));
   CHECK(contains(bad("Solarization: {addition_factor: 2, value_range: [0, 1]}"),
                  "addition_factor must be at least 0 and at most 1, not 2"));
 }

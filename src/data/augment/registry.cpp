@@ -4,10 +4,11 @@ namespace meshwork::data {
 
 const std::vector<const ImageOpDef*>& image_ops() {
   static const std::vector<const ImageOpDef*> ops{
-      &kAutoContrast,     &kEqualization,  &kRandomBrightness,    &kRandomContrast,
-      &kRandomCrop,       &kRandomErasing, &kRandomFlip,          &kRandomGrayscale,
-      &kRandomHue,        &kRandomInvert,  &kRandomPosterization, &kRandomRotation,
-      &kRandomSaturation, &kRandomShear,   &kRandomTranslation,   &kRandomZoom,
+      &kAutoContrast,       &kEqualization,        &kRandomBrightness,  &kRandomColorDegeneration,
+      &kRandomContrast,     &kRandomCrop,          &kRandomErasing,     &kRandomFlip,
+      &kRandomGaussianBlur, &kRandomGrayscale,     &kRandomHue,         &kRandomInvert,
+      &kRandomPerspective,  &kRandomPosterization, &kRandomRotation,    &kRandomSaturation,
+      &kRandomSharpness,    &kRandomShear,         &kRandomTranslation, &kRandomZoom,
       &kSolarization,
   };
   return ops;
