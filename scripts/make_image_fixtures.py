@@ -4,7 +4,8 @@
 cases.yaml lists
 
     augment   an operation as Meshwork's files write it
-    draws     what it draws; without them its factors leave nothing to chance
+    draws     what it draws, or a list for each of the operations that it stands for; without them
+              its factors leave nothing to chance
     resize    arguments of keras.ops.image.resize
     image     array that it was given
     result    array that came out
@@ -212,6 +213,36 @@ VIEWS = [
         [-0.2, -0.1, -0.3, 0.4],
     ),
 ]
+# A jitter's arguments, image, draws, and what Keras makes of these.
+JITTERS = [
+    (
+        {"brightness_factor": [-0.4, 0.2], "contrast_factor": [0.5, 0.8], "hue_factor": 0.6}
+        | {"saturation_factor": [0.2, 0.4], "value_range": [0, 1]},
+        "small",
+        [[0.9], [0.75], [0.5], [0.2, 0.5]],
+        {
+            "brightness": {"rgb_delta": 0.14},
+            "contrast": {"contrast_factor": 1.475},
+            "saturation": {"factor": [0.3 / 0.7]},
+            "hue": {"factor": [0.15]},
+        },
+    ),
+    (
+        {"contrast_factor": [0.3, 0.3], "brightness_factor": 0.5, "value_range": [0, 2]},
+        "grey",
+        [[0.7], [0.1]],
+        {"brightness": {"rgb_delta": 0.4}, "contrast": {"contrast_factor": 0.76}},
+    ),
+]
+# Images, and the two operations of the eleven that are drawn.
+PICKS = [
+    ("small", [0, 10]),
+    ("grey", [1, 7]),
+    ("small", [2, 8]),
+    ("small", [3, 9]),
+    ("small", [4, 5]),
+    ("grey", [6, 4]),
+]
 RESIZES = [
     {"size": [3, 4]},
     {"size": [11, 9]},
@@ -284,6 +315,28 @@ def main():
         layer = keras.layers.RandomPerspective(**arguments)
         result = layer.transform_images(arrays[image][None], view, training=True)[0]
         add({"augment": {"RandomPerspective": arguments}, "draws": draws, "image": image}, result)
+    for arguments, image, draws, transformations in JITTERS:
+        layer = keras.layers.RandomColorJitter(**arguments)
+        for part, values in transformations.items():
+            drawn = {key: np.float32(value) for key, value in values.items()}
+            draw = lambda *_, drawn=drawn, **__: dict(drawn)
+            getattr(layer, "random_" + part).get_random_transformation = draw
+        result = layer.transform_images(arrays[image][None], None, training=True)[0]
+        add({"augment": {"RandomColorJitter": arguments}, "draws": draws, "image": image}, result)
+    for image, picks in PICKS:
+        arguments = {"factor": [0.3, 0.3], "value_range": [0, 1]}
+        layer = keras.layers.RandAugment(**arguments)
+        transforms = layer.get_random_transformation(arrays[image][None])["transforms"]
+        # Where a factor of no width leaves something to chance.
+        transforms["random_shear"]["shear_factor"] = np.float32([[0.3, 0.3]])
+        transforms["random_contrast"]["contrast_factor"] = np.float32(1.15)
+        transforms["random_posterization"]["shift_factor"] = np.uint8([6])
+        for key in ("additions", "thresholds"):
+            transforms["solarization"][key] = np.float32(0.3 * 255)
+        transformation = {"layer_idxes": np.array(picks), "transforms": transforms}
+        result = layer.transform_images(arrays[image][None], transformation, training=True)[0]
+        draws = [[round((pick + 0.5) / 11, 3), 0.25 if pick == 0 else 0.75] for pick in picks]
+        add({"augment": {"RandAugment": arguments}, "draws": draws, "image": image}, result)
 
     with open(os.path.join(folder, "cases.yaml"), "w") as file:
         file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")

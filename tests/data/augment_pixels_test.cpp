@@ -137,6 +137,53 @@ TEST_CASE("one factor of lost colours goes from 0 on, one of sharpness too") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(blurred[i] == doctest::Approx(image[i] * 5 / 13));
 }
 
+TEST_CASE("a jitter is its parts one after the other, each with draws of its own") {
+  const Shape shape{2, 2, 3};
+  const auto drawn = [&](const std::string& text) {
+    data::Augmenter augmenter(ops_of(text), "x", shape, 1);
+    std::vector<float> image = counting(12);
+    const float* result = augmenter(image.data(), 2, 5);
+    return std::vector<float>(result, result + 12);
+  };
+  CHECK(
+      drawn("RandomColorJitter: {hue_factor: 0.4, brightness_factor: 0.3, value_range: [0, 16], "
+            "seed: 4}") ==
+      drawn("[RandomBrightness: {factor: 0.3, value_range: [0, 16], seed: 4}, RandomHue: {factor: "
+            "0.4, value_range: [0, 16], seed: 4}]"));
+  const auto ops = ops_of(
+      "RandomColorJitter: {hue_factor: 1, contrast_factor: 1, value_range: [0, "
+      "1]}");
+  REQUIRE(ops.size() == 2);
+  CHECK(ops[0].channels == 0);
+  CHECK(ops[1].channels == 3);
+  CHECK(ops[1].name == "hue_factor of RandomColorJitter");
+}
+
+TEST_CASE("each image draws num_ops operations of eleven, all as often") {
+  const ImageShape shape{4, 4, 3};
+  std::vector<float> image(48);
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    image[i] = 0.2F + 0.01F * static_cast<float>(i * 5 % 48);
+  }
+  const std::string text =
+      "RandAugment: {factor: [0.3, 0.3], num_ops: 3, interpolation: nearest, value_range: [0, 1]}";
+  CHECK(ops_of(text).size() == 3);
+  CHECK(ops_of("[RandomFlip, RandAugment: {value_range: [0, 1]}]").size() == 3);
+  // All but the pick is one draw, so that each operation makes one image.
+  std::map<std::vector<float>, int> counts;
+  for (std::uint64_t i = 0; i < 1100; ++i) {
+    ++counts[apply(text, shape, image, {draws_at(i)[0], 0.7F, 0.7F, 0.7F})];
+  }
+  CHECK(counts.size() == 11);
+  for (const auto& entry : counts) CHECK((entry.second > 60 && entry.second < 140));
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    for (const float x :
+         apply("RandAugment: {factor: 1, value_range: [0, 1]}", shape, image, draws_at(i))) {
+      REQUIRE((x >= 0 && x <= 1));
+    }
+  }
+}
+
 TEST_CASE("mistakes in operations on pixels are found with their place") {
   for (const char* name : {"AutoContrast", "Equalization", "RandomInvert", "Solarization"}) {
     CHECK(contains(bad(name), fmt::format("augment: {} needs the key 'value_range'", name)));
@@ -160,6 +207,16 @@ TEST_CASE("mistakes in operations on pixels are found with their place") {
   CHECK(contains(bad("RandomSharpness: {factor: 0.5}"), "needs the key 'value_range'"));
   CHECK(contains(bad("RandomColorDegeneration: {factor: -0.5, value_range: [0, 1]}"),
                  "factor must be at least 0"));
+  CHECK(contains(bad("RandAugment"), "augment: RandAugment needs the key 'value_range'"));
+  CHECK(contains(bad("RandAugment: {num_ops: 0, value_range: [0, 1]}"), "num_ops is 0"));
+  CHECK(contains(bad("RandAugment: {factor: 2, value_range: [0, 1]}"), "at most 1, not 2"));
+  CHECK(contains(bad("RandAugment: {interpolation: cubic, value_range: [0, 1]}"),
+                 "augment: RandAugment: interpolation 'cubic' is unknown"));
+  CHECK(contains(bad("RandomColorJitter: {value_range: [0, 1]}"),
+                 "augment: RandomColorJitter changes nothing: give one or more of brightness_"));
+  CHECK(contains(bad("RandomColorJitter: {hue_factor: -1, value_range: [0, 1]}"),
+                 "d.yaml:1:33: factor must be at least 0"));
+  CHECK(contains(bad("RandomColorJitter: {hue: 1, value_range: [0, 1]}"), "hue"));
   CHECK(contains(bad("Solarization: {addition_factor: 2, value_range: [0, 1]}"),
                  "addition_factor must be at least 0 and at most 1, not 2"));
 }

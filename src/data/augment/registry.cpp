@@ -4,11 +4,28 @@ namespace meshwork::data {
 
 const std::vector<const ImageOpDef*>& image_ops() {
   static const std::vector<const ImageOpDef*> ops{
-      &kAutoContrast,       &kEqualization,        &kRandomBrightness,  &kRandomColorDegeneration,
-      &kRandomContrast,     &kRandomCrop,          &kRandomErasing,     &kRandomFlip,
-      &kRandomGaussianBlur, &kRandomGrayscale,     &kRandomHue,         &kRandomInvert,
-      &kRandomPerspective,  &kRandomPosterization, &kRandomRotation,    &kRandomSaturation,
-      &kRandomSharpness,    &kRandomShear,         &kRandomTranslation, &kRandomZoom,
+      &kAutoContrast,
+      &kEqualization,
+      &kRandAugment,
+      &kRandomBrightness,
+      &kRandomColorDegeneration,
+      &kRandomColorJitter,
+      &kRandomContrast,
+      &kRandomCrop,
+      &kRandomErasing,
+      &kRandomFlip,
+      &kRandomGaussianBlur,
+      &kRandomGrayscale,
+      &kRandomHue,
+      &kRandomInvert,
+      &kRandomPerspective,
+      &kRandomPosterization,
+      &kRandomRotation,
+      &kRandomSaturation,
+      &kRandomSharpness,
+      &kRandomShear,
+      &kRandomTranslation,
+      &kRandomZoom,
       &kSolarization,
   };
   return ops;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "data/augment/augment.h"
+
+namespace meshwork::data {
+
+struct Argument {
+  std::string_view key;
+  config::Value value;
+};
+
+/// The function of an operation that is a part of another one, with arguments that come from those
+/// of that one.
+ImageFunction part(const ImageOpDef& def, const config::Reader& whole,
+                   const std::vector<Argument>& arguments);
+
+}  // namespace meshwork::data
