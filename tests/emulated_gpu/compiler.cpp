@@ -74,7 +74,7 @@ std::vector<std::string> command_of(const std::vector<std::string>& options) {
   const char* const chosen = std::getenv("CXX_FOR_EMULATED_GPU");
   std::vector<std::string> command = {chosen != nullptr ? chosen : "c++",
                                       "-std=c++17",
-                                      "-O1",
+                                      "-Og",  // kernels run for less than -O1 would take to compile
                                       "-fPIC",
                                       "-shared",
                                       "-ffp-contract=off",
@@ -136,6 +136,39 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
 };
 
+/// Others never see a file that is half written.
+void keep(const fs::path& path, const std::string& text) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  std::string pattern = path.string() + ".XXXXXX";
+  const int file = mkstemp(pattern.data());
+  if (file < 0) return;
+  close(file);
+  write_file(pattern, text);
+  fs::rename(pattern, path, ignored);
+}
+
+/// device.h, beside what the compiler makes of it once for all programs, in the folder that
+/// EMULATED_GPU_PRECOMPILED names. Where the compiler cannot use that, it reads the text.
+fs::path device_header(std::vector<std::string> command) {
+  const fs::path header = fs::path(EMULATED_GPU_SOURCES) / "device.h";
+  const char* const kept_in = std::getenv("EMULATED_GPU_PRECOMPILED");
+  if (kept_in == nullptr || *kept_in == 0) return header;
+  const fs::path copy = fs::path(kept_in) / (key_of({}, command, {}, nullptr) + ".h");
+  const fs::path precompiled = copy.string() + ".gch";
+  if (fs::exists(precompiled)) return copy;
+  const Folder folder;
+  if (folder.path.empty()) return header;
+  const fs::path made = folder.path / "device.h.gch";
+  keep(copy, "#include \"" + header.string() + "\"\n");
+  for (const std::string& word : {std::string("-x"), std::string("c++-header"), copy.string(),
+                                  std::string("-o"), made.string()}) {
+    command.push_back(word);
+  }
+  if (run(command, folder.path / "log") == 0) keep(precompiled, read_file(made));
+  return fs::exists(copy) ? copy : header;
+}
+
 Compiled build(const Program& program, std::vector<std::string> command) {
   Compiled result;
   const Folder folder;
@@ -151,7 +184,7 @@ Compiled build(const Program& program, std::vector<std::string> command) {
   const fs::path library = folder.path / "kernels.so";
   const std::string name = program.name.empty() ? "default_program" : program.name;
   write_file(source, "#line 1 \"" + name + "\"\n" + program.source);
-  const std::string header = (fs::path(EMULATED_GPU_SOURCES) / "device.h").string();
+  const std::string header = device_header(command).string();
   for (const std::string& word :
        {std::string("-I"), (folder.path / "headers").string(), std::string("-include"), header,
         std::string("-o"), library.string(), source.string(), std::string("-lm")}) {
@@ -165,18 +198,6 @@ Compiled build(const Program& program, std::vector<std::string> command) {
   result.good = status == 0 && !result.library.empty() && excess.empty();
   if (!result.good && result.log.empty()) result.log = command[0] + " could not run";
   return result;
-}
-
-/// Others never see a file that is half written.
-void keep(const fs::path& path, const std::string& library) {
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
-  std::string pattern = path.string() + ".XXXXXX";
-  const int file = mkstemp(pattern.data());
-  if (file < 0) return;
-  close(file);
-  write_file(pattern, library);
-  fs::rename(pattern, path, ignored);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What ends a context or a process: each in a process of its own.
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <vector>
 
 #include "emulated_gpu/library.h"
 
@@ -162,6 +164,22 @@ TEST_CASE("what one process has compiled another takes from the cache") {
   CHECK(run_alone(test, cache).passed);
   const auto files = std::filesystem::directory_iterator(folder);
   CHECK(std::distance(begin(files), end(files)) == 1);
+  std::filesystem::remove_all(folder);
+}
+TEST_CASE("what all programs begin with is compiled once") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "emulated_gpu_test_headers";
+  std::filesystem::remove_all(folder);
+  const std::string kept = "EMULATED_GPU_CACHE= EMULATED_GPU_PRECOMPILED=" + folder.string();
+  CHECK(run_alone("alone: a kernel is compiled", kept).passed);
+  std::vector<std::filesystem::path> files(std::filesystem::directory_iterator(folder), {});
+  std::sort(files.begin(), files.end());
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].extension() == ".h");
+  CHECK(files[1].extension() == ".gch");
+  const auto written = std::filesystem::last_write_time(files[1]);
+  CHECK(run_alone("alone: a kernel is compiled", kept).passed);
+  CHECK(std::filesystem::last_write_time(files[1]) == written);
   std::filesystem::remove_all(folder);
 }
 
