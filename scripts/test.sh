@@ -114,6 +114,7 @@ rm -f $log
 # cores for minutes, and sanitizers slow the tests down.
 scale=3
 [ "$sanitize" = none ] || scale=5
-meson test -C $build --no-rebuild --print-errorlogs --timeout-multiplier $scale "${tests[@]}" || true
+# One more test at a time than there are cores: those of ranks wait for most of their time.
+meson test -C $build --num-processes $(($(nproc) + 1)) --no-rebuild --print-errorlogs --timeout-multiplier $scale "${tests[@]}" || true
 counted=yes
 scripts/count_tests.py $log $passed $failed
