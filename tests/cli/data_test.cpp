@@ -93,6 +93,19 @@ TEST_CASE("data says what it does not know") {
   CHECK(output(folder, "data t.yaml").find("\n    numbers of tokens\n") != std::string::npos);
 }
 
+TEST_CASE("data to predict on may lack labels") {
+  const JobFolder folder;
+  folder.write("flowers.yaml", kFlowers);
+  folder.write("flowers.csv", kTable);
+  folder.write("new.csv", "length,width\n3,10\n");
+  const std::string new_rows = "'dataset.splits={train: flowers.csv, test: new.csv}'";
+  const std::string all = output(folder, "data flowers.yaml " + new_rows);
+  CHECK(all.find("\ntest: 1 samples, x float32 [2]\n") != std::string::npos);
+  CHECK(all.find("\n  no labels: flowers.yaml:4:14: no column 'kind' in ") != std::string::npos);
+  CHECK(complaint(folder, "data flowers.yaml dataset.splits.train=new.csv", 3)
+            .find("no column 'kind' in ") != std::string::npos);
+}
+
 TEST_CASE("data reads the data set of a configuration, whose model may be missing") {
   const JobFolder folder;
   const std::string all = output(folder, "data c.yaml");

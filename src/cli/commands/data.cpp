@@ -8,6 +8,7 @@
 
 #include "base/join.h"
 #include "base/json_dump.h"
+#include "base/names.h"
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "config/load_dataset.h"
@@ -184,22 +185,46 @@ nlohmann::ordered_json json_of(const Row& row) {
   return json;
 }
 
-void print_text(const data::Split& split, const std::vector<Row>& rows) {
-  fmt::print("{}\n", data::describe(split));
-  for (const Row& row : rows) print_row(row, split.name == "train");
+/// A split, and its rows before windows are cut from them.
+struct Contents {
+  data::Split split;
+  data::Split rows;
+  std::string missing;  ///< why labels are not there
+};
+
+/// Data to predict on need no labels.
+Contents contents_of(const config::Value& description, const data::Dataset& dataset,
+                     const std::string& name) {
+  try {
+    return {dataset.split(name), dataset.rows(name), ""};
+  } catch (const Error& error) {
+    data::Dataset unlabelled(description, 0);
+    std::vector<std::string> fields = unlabelled.field_names();
+    std::erase(fields, names::kLabels);
+    if (name == "train" || fields.empty()) throw;
+    unlabelled.keep_fields(fields);
+    return {unlabelled.split(name), unlabelled.rows(name), error.what()};
+  }
+}
+
+void print_text(const Contents& contents, const std::vector<Row>& rows) {
+  fmt::print("{}\n", data::describe(contents.split));
+  for (const Row& row : rows) print_row(row, contents.split.name == "train");
+  if (!contents.missing.empty()) fmt::print("  no labels: {}\n", contents.missing);
 }
 
 ExitCode run(const DataArguments& arguments) {
   if (launched_rank() != 0) return ExitCode::kOk;
-  const data::Dataset dataset(config::load_dataset(arguments.file, arguments.overrides), 0);
+  const config::Value description = config::load_dataset(arguments.file, arguments.overrides);
+  const data::Dataset dataset(description, 0);
   const std::vector<std::string> splits =
       arguments.split.empty() ? dataset.split_names() : std::vector{arguments.split};
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const std::string& name : splits) {
-    const data::Split& split = dataset.split(name);
-    const std::vector<Row> rows = rows_of(dataset.rows(name));
-    if (!arguments.json) print_text(split, rows);
-    json[name]["samples"] = split.samples;
+    const Contents contents = contents_of(description, dataset, name);
+    const std::vector<Row> rows = rows_of(contents.rows);
+    if (!arguments.json) print_text(contents, rows);
+    json[name]["samples"] = contents.split.samples;
     for (const Row& row : rows) json[name]["fields"][row.field.name] = json_of(row);
   }
   if (arguments.json) fmt::print("{}\n", json_dump(json, 2));
