@@ -223,7 +223,10 @@ ExitCode run(const DataArguments& arguments) {
   for (const std::string& name : splits) {
     const Contents contents = contents_of(description, dataset, name);
     const std::vector<Row> rows = rows_of(contents.rows);
-    if (!arguments.json) print_text(contents, rows);
+    if (!arguments.json) {
+      print_text(contents, rows);
+      continue;
+    }
     json[name]["samples"] = contents.split.samples;
     for (const Row& row : rows) json[name]["fields"][row.field.name] = json_of(row);
   }

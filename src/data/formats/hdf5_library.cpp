@@ -64,13 +64,6 @@ herr_t add_link(hid_t /*group*/, const char* name, const H5L_info_t* info, void*
 
 std::vector<hsize_t> extents_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-template <class... Args>
-[[noreturn]] void fail_damaged(const std::string& file, fmt::format_string<Args...> format,
-                               Args&&... args) {
-  fail(ExitCode::kFile, "{}: not a good HDF5 file: {}", file,
-       fmt::format(format, std::forward<Args>(args)...));
-}
-
 /// The library has no type for it.
 Type half_float() {
   Type type(H5Tcopy(H5T_IEEE_F32LE));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/error.h"
 #include "base/shape.h"
 
 /// The library HDF5: its objects as C++ has them, and what is asked of files before they are read.
@@ -56,6 +57,14 @@ using Object = Handle<H5Oclose>;
 using Properties = Handle<H5Pclose>;
 using Space = Handle<H5Sclose>;
 using Type = Handle<H5Tclose>;
+
+/// Throws Error with ExitCode::kFile: "w.h5: not a good HDF5 file: 'a/b' has no shape".
+template <class... Args>
+[[noreturn]] void fail_damaged(const std::string& file, fmt::format_string<Args...> format,
+                               Args&&... args) {
+  fail(ExitCode::kFile, "{}: not a good HDF5 file: {}", file,
+       fmt::format(format, std::forward<Args>(args)...));
+}
 
 /// Opens a file to read it. Errors, of ExitCode::kFile, call it `name`.
 File open_file(const std::string& path, const std::string& name);

@@ -32,12 +32,12 @@ class Listing {
       : bytes_(meshwork::File::open(file)), file_(std::move(name)) {}
 
   void add_group(hid_t group, const std::string& path, std::size_t depth) {
-    if (depth > kMaxDepth) damaged("'{}' is more than {} groups deep", path, kMaxDepth);
+    if (depth > kMaxDepth) fail_damaged(file_, "'{}' is more than {} groups deep", path, kMaxDepth);
     const auto links = links_of(group);
-    if (!links) damaged("the group '{}' cannot be read", path);
+    if (!links) fail_damaged(file_, "the group '{}' cannot be read", path);
     for (const Link& link : *links) {
       const std::string inner = path.empty() ? link.name : path + "/" + link.name;
-      if (!link.is_hard) damaged("'{}' is a link to another place", inner);
+      if (!link.is_hard) fail_damaged(file_, "'{}' is a link to another place", inner);
       add_object(Object(H5Oopen(group, link.name.c_str(), H5P_DEFAULT)), inner, depth + 1);
     }
   }
@@ -46,19 +46,15 @@ class Listing {
   std::map<std::string, std::string> names;
 
  private:
-  template <class... Args>
-  [[noreturn]] void damaged(fmt::format_string<Args...> format, Args&&... args) const {
-    fail(ExitCode::kFile, "{}: not a good HDF5 file: {}", file_,
-         fmt::format(format, std::forward<Args>(args)...));
-  }
-
   void add_object(const Object& object, const std::string& path, std::size_t depth) {
     H5O_info_t info;
     if (!object.is_open() || H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0) {
-      damaged("'{}' cannot be read", path);
+      fail_damaged(file_, "'{}' cannot be read", path);
     }
-    if (!known_.insert(info.addr).second) damaged("'{}' is there under another name, too", path);
-    if (known_.size() > kMaxObjects) damaged("it has more than {} objects", kMaxObjects);
+    if (!known_.insert(info.addr).second)
+      fail_damaged(file_, "'{}' is there under another name, too", path);
+    if (known_.size() > kMaxObjects)
+      fail_damaged(file_, "it has more than {} objects", kMaxObjects);
     if (info.type == H5O_TYPE_DATASET) return add_dataset(object, path);
     if (info.type != H5O_TYPE_GROUP) return;
     if (path.ends_with(kVariables)) {
