@@ -17,7 +17,7 @@ void read_op(const config::Value& value, std::vector<ImageOp>& ops) {
   if (def.expand != nullptr) {
     steps = def.expand(args);
   } else {
-    steps.push_back({.name = {}, .seed = {}, .channels = def.channels, .apply = def.parse(args)});
+    steps.push_back(make_op(def, args));
   }
   args.finish();
   for (ImageOp& step : steps) {
@@ -28,6 +28,33 @@ void read_op(const config::Value& value, std::vector<ImageOp>& ops) {
 }
 
 }  // namespace
+
+ImageOp make_op(const ImageOpDef& def, config::Reader& args) {
+  ImageOp op;
+  op.channels = def.channels;
+  if (def.parse_motion == nullptr) {
+    op.apply = def.parse(args);
+    return op;
+  }
+  const Motion motion = def.parse_motion(args);
+  const auto with = [move = motion.move](const Sampling& sampling) -> ImageFunction {
+    return [move, sampling](const ImageShape& shape, const Draws& draws, const float* from,
+                            float* to) { move(shape, draws, sampling, from, to); };
+  };
+  op.apply = with(motion.sampling);
+  op.for_masks = [with, mode = motion.sampling.fill_mode](float fill_value) {
+    return with({mode, fill_value, Interpolation::kNearest});
+  };
+  return op;
+}
+
+std::vector<ImageOp> ops_for_masks(std::vector<ImageOp> ops, float fill_value) {
+  for (ImageOp& op : ops) {
+    op.channels = 0;
+    op.apply = op.for_masks ? op.for_masks(fill_value) : nullptr;
+  }
+  return ops;
+}
 
 std::vector<ImageOp> read_augment(const config::Value& augment) {
   std::vector<ImageOp> ops;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "data/augment/sampling.h"
 
 namespace meshwork::data {
 
@@ -29,12 +30,24 @@ using Draws = std::array<float, 4>;
 using ImageFunction =
     std::function<void(const ImageShape& shape, const Draws& draws, const float* from, float* to)>;
 
+/// What an operation that moves pixels is: where it takes them from, and the sampling that its
+/// arguments ask for.
+struct Motion {
+  using Move = std::function<void(const ImageShape& shape, const Draws& draws,
+                                  const Sampling& sampling, const float* from, float* to)>;
+  Sampling sampling;
+  Move move;  ///< as an ImageFunction, with any sampling
+};
+
 /// An operation of a description's `augment`, its arguments read.
 struct ImageOp {
   std::string name;                   ///< "RandomFlip"
   std::optional<std::uint64_t> seed;  ///< instead of the run's
   std::int64_t channels = 0;          ///< that an image must have; 0: any
   ImageFunction apply;
+  /// The same for masks, of which no two pixels are mixed, and those from beyond the edge may be
+  /// `fill_value`; null for an operation that leaves pixels where they are.
+  std::function<ImageFunction(float fill_value)> for_masks = nullptr;
 };
 
 /// A class of operations, by Keras's name and with Keras's arguments.
@@ -43,7 +56,9 @@ struct ImageOpDef {
   std::int64_t channels = 0;            ///< that an image must have; 0: any
   /// Reads the arguments; `seed` is read by the caller.
   ImageFunction (*parse)(config::Reader& args) = nullptr;
-  /// In place of parse, of a class that stands for several operations, one after the other: their
+  /// In place of parse, of a class that moves pixels.
+  Motion (*parse_motion)(config::Reader& args) = nullptr;
+  /// In place of both, of a class that stands for several operations, one after the other: their
   /// functions, and names and channels where these are not those of the class.
   std::vector<ImageOp> (*expand)(config::Reader& args) = nullptr;
 };
@@ -74,6 +89,13 @@ extern const ImageOpDef kSolarization;
 
 /// All classes, sorted by name.
 const std::vector<const ImageOpDef*>& image_ops();
+
+/// The operation of a class that is one, but for its name and seed.
+ImageOp make_op(const ImageOpDef& def, config::Reader& args);
+
+/// What `ops` do to masks of the images: as many operations, without a function where nothing is to
+/// be done.
+std::vector<ImageOp> ops_for_masks(std::vector<ImageOp> ops, float fill_value);
 
 /// Reads `augment: [RandomFlip: {mode: horizontal}, ...]`; one operation needs no list. Throws a
 /// configuration Error with place for what is unknown or wrong.

@@ -25,6 +25,7 @@ const float* Augmenter::operator()(float* image, std::int64_t pass, std::int64_t
   float* from = image;
   float* to = other_.data();
   for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (!ops_[i].apply) continue;
     Draws draws;
     for (std::size_t k = 0; k < draws.size(); ++k) {
       draws[k] = uniform_at(keys_[i], static_cast<std::uint64_t>(pass),

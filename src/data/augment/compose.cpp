@@ -4,8 +4,8 @@
 
 namespace meshwork::data {
 
-ImageFunction part(const ImageOpDef& def, const config::Reader& whole,
-                   const std::vector<Argument>& arguments) {
+ImageOp part(const ImageOpDef& def, const config::Reader& whole,
+             const std::vector<Argument>& arguments) {
   config::Value map;
   map.kind = config::Value::Kind::kMap;
   map.at = whole.at();
@@ -13,9 +13,9 @@ ImageFunction part(const ImageOpDef& def, const config::Reader& whole,
     map.insert(argument.key, argument.value.at).value = argument.value;
   }
   config::Reader args(map, fmt::format("{}: {}", whole.what(), def.names[0]));
-  ImageFunction function = def.parse(args);
+  ImageOp op = make_op(def, args);
   args.finish();
-  return function;
+  return op;
 }
 
 }  // namespace meshwork::data

@@ -12,9 +12,8 @@ struct Argument {
   config::Value value;
 };
 
-/// The function of an operation that is a part of another one, with arguments that come from those
-/// of that one.
-ImageFunction part(const ImageOpDef& def, const config::Reader& whole,
-                   const std::vector<Argument>& arguments);
+/// An operation that is a part of another one, with arguments that come from those of that one.
+ImageOp part(const ImageOpDef& def, const config::Reader& whole,
+             const std::vector<Argument>& arguments);
 
 }  // namespace meshwork::data

@@ -24,19 +24,20 @@ config::Value list(const Range& range) {
 }
 
 /// Images that are not of three colours have none to lose.
-ImageFunction where_colored(ImageFunction function) {
-  return [function = std::move(function)](const ImageShape& shape, const Draws& draws,
-                                          const float* from, float* to) {
+ImageOp where_colored(ImageOp op) {
+  op.apply = [apply = op.apply](const ImageShape& shape, const Draws& draws, const float* from,
+                                float* to) {
     if (shape.channels == 3) {
-      function(shape, draws, from, to);
+      apply(shape, draws, from, to);
     } else {
       std::copy_n(from, shape.elements(), to);
     }
   };
+  return op;
 }
 
 /// In Keras's order.
-std::vector<ImageFunction> operations(config::Reader& args) {
+std::vector<ImageOp> operations(config::Reader& args) {
   read_value_range(args);
   const Argument range{"value_range", args.require("value_range")};
   read_interpolation(args);
@@ -63,15 +64,26 @@ std::vector<ImageFunction> operations(config::Reader& args) {
       part(kEqualization, args, {range})};
 }
 
+/// One of these; an operation without a function changes nothing.
+ImageFunction one_of(std::vector<ImageOp> ops) {
+  const auto all = std::make_shared<const std::vector<ImageOp>>(std::move(ops));
+  return [all](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
+    const auto drawn = static_cast<std::size_t>(draws[0] * static_cast<float>(all->size()));
+    const ImageFunction& apply = (*all)[std::min(drawn, all->size() - 1)].apply;
+    if (apply) {
+      apply(shape, {draws[1], draws[2], draws[3]}, from, to);
+    } else {
+      std::copy_n(from, shape.elements(), to);
+    }
+  };
+}
+
 std::vector<ImageOp> expand(config::Reader& args) {
-  const auto all = std::make_shared<const std::vector<ImageFunction>>(operations(args));
+  const std::vector<ImageOp> all = operations(args);
   const std::int64_t count = args.get("num_ops", 2, config::between(1, kMostSteps));
   ImageOp step;
-  step.apply = [all](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
-    const auto drawn = static_cast<std::size_t>(draws[0] * static_cast<float>(all->size()));
-    const Draws rest{draws[1], draws[2], draws[3]};
-    (*all)[std::min(drawn, all->size() - 1)](shape, rest, from, to);
-  };
+  step.apply = one_of(all);
+  step.for_masks = [all](float fill_value) { return one_of(ops_for_masks(all, fill_value)); };
   return std::vector<ImageOp>(static_cast<std::size_t>(count), step);
 }
 

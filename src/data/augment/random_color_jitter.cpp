@@ -21,10 +21,8 @@ std::vector<ImageOp> expand(config::Reader& args) {
   for (const auto& [key, def] : parts) {
     const config::Value* const factor = args.find(key);
     if (factor == nullptr) continue;
-    ImageOp step;
+    ImageOp step = part(*def, args, {{"factor", *factor}, {"value_range", range}});
     step.name = fmt::format("{} of RandomColorJitter", key);
-    step.channels = def->channels;
-    step.apply = part(*def, args, {{"factor", *factor}, {"value_range", range}});
     steps.push_back(std::move(step));
   }
   if (steps.empty()) {

@@ -13,7 +13,6 @@ namespace {
 struct Crop {
   std::int64_t vertical = 0;  ///< pixels added above and below
   std::int64_t horizontal = 0;
-  Sampling sampling;
 };
 
 /// 0..2 * padding, minus the padding.
@@ -23,17 +22,16 @@ std::int64_t shift(float draw, std::int64_t padding) {
   return std::min(place, places - 1) - padding;
 }
 
-void apply(const Crop& crop, const ImageShape& shape, const Draws& draws, const float* from,
-           float* to) {
+void apply(const Crop& crop, const ImageShape& shape, const Draws& draws, const Sampling& sampling,
+           const float* from, float* to) {
   const std::int64_t down = shift(draws[0], crop.vertical);
   const std::int64_t right = shift(draws[1], crop.horizontal);
-  const FillMode mode = crop.sampling.fill_mode;
   for (std::int64_t i = 0; i < shape.height; ++i) {
-    const std::int64_t row = source_index(i + down, shape.height, mode);
+    const std::int64_t row = source_index(i + down, shape.height, sampling.fill_mode);
     for (std::int64_t j = 0; j < shape.width; ++j, to += shape.channels) {
-      const std::int64_t column = source_index(j + right, shape.width, mode);
+      const std::int64_t column = source_index(j + right, shape.width, sampling.fill_mode);
       if (row < 0 || column < 0) {
-        std::fill_n(to, shape.channels, crop.sampling.fill_value);
+        std::fill_n(to, shape.channels, sampling.fill_value);
       } else {
         std::copy_n(from + (row * shape.width + column) * shape.channels, shape.channels, to);
       }
@@ -49,7 +47,7 @@ std::int64_t read_pixels(const config::Value& value) {
   return pixels;
 }
 
-ImageFunction parse(config::Reader& args) {
+Motion parse(config::Reader& args) {
   Crop crop;
   for (const char* key : {"height", "width"}) {
     if (const config::Value* size = args.find(key)) {
@@ -71,14 +69,15 @@ ImageFunction parse(config::Reader& args) {
                     "padding must be a number of pixels, or a list [vertical, "
                     "horizontal]");
   }
-  read_fill(args, FillMode::kConstant, crop.sampling);
-  return [crop](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
-    apply(crop, shape, draws, from, to);
-  };
+  Sampling sampling;
+  read_fill(args, FillMode::kConstant, sampling);
+  return {sampling,
+          [crop](const ImageShape& shape, const Draws& draws, const Sampling& between,
+                 const float* from, float* to) { apply(crop, shape, draws, between, from, to); }};
 }
 
 }  // namespace
 
-const ImageOpDef kRandomCrop{.names = {"RandomCrop", "random_crop"}, .parse = parse};
+const ImageOpDef kRandomCrop{.names = {"RandomCrop", "random_crop"}, .parse_motion = parse};
 
 }  // namespace meshwork::data

@@ -22,21 +22,23 @@ void flip(const ImageShape& shape, bool horizontal, bool vertical, const float* 
   }
 }
 
-ImageFunction parse(config::Reader& args) {
+Motion parse(config::Reader& args) {
   using Mode = std::pair<bool, bool>;
   const auto [horizontal, vertical] = args.choose("mode", Mode{true, true},
                                                   {{"horizontal", {true, false}},
                                                    {"vertical", {false, true}},
                                                    {"horizontal_and_vertical", {true, true}}});
-  return [horizontal = horizontal, vertical = vertical](const ImageShape& shape, const Draws& draws,
-                                                        const float* from, float* to) {
-    const bool flips = draws[0] <= 0.5F;
-    flip(shape, flips && horizontal, flips && vertical, from, to);
-  };
+  return {{},
+          [horizontal = horizontal, vertical = vertical](const ImageShape& shape,
+                                                         const Draws& draws, const Sampling&,
+                                                         const float* from, float* to) {
+            const bool flips = draws[0] <= 0.5F;
+            flip(shape, flips && horizontal, flips && vertical, from, to);
+          }};
 }
 
 }  // namespace
 
-const ImageOpDef kRandomFlip{.names = {"RandomFlip", "random_flip"}, .parse = parse};
+const ImageOpDef kRandomFlip{.names = {"RandomFlip", "random_flip"}, .parse_motion = parse};
 
 }  // namespace meshwork::data

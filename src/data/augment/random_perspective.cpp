@@ -97,30 +97,31 @@ void apply(const Homography& map, const Sampling& sampling, const ImageShape& sh
   }
 }
 
-ImageFunction parse(config::Reader& args) {
+Motion parse(config::Reader& args) {
   const auto probability = static_cast<float>(read_probability(args));
   const double scale = args.get("scale", 1.0, config::between(0, 1));
   Sampling sampling{.fill_mode = FillMode::kConstant};
   sampling.fill_value = static_cast<float>(args.get("fill_value", 0.0));
   sampling.interpolation = read_interpolation(args);
-  return [=](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
-    std::optional<Homography> map;
-    if (draws[0] < probability) {
-      Draws corners = draws;
-      corners[0] /= probability;  // uniform again, given that it is below
-      map = draw(shape, scale, corners);
-    }
-    if (map) {
-      apply(*map, sampling, shape, from, to);
-    } else {
-      std::copy_n(from, shape.elements(), to);
-    }
-  };
+  return {sampling, [=](const ImageShape& shape, const Draws& draws, const Sampling& between,
+                        const float* from, float* to) {
+            std::optional<Homography> map;
+            if (draws[0] < probability) {
+              Draws corners = draws;
+              corners[0] /= probability;  // uniform again, given that it is below
+              map = draw(shape, scale, corners);
+            }
+            if (map) {
+              apply(*map, between, shape, from, to);
+            } else {
+              std::copy_n(from, shape.elements(), to);
+            }
+          }};
 }
 
 }  // namespace
 
 const ImageOpDef kRandomPerspective{.names = {"RandomPerspective", "random_perspective"},
-                                    .parse = parse};
+                                    .parse_motion = parse};
 
 }  // namespace meshwork::data

@@ -20,20 +20,21 @@ Affine rotation(const ImageShape& shape, double angle) {
           .b2 = center_y - center_x * sin - center_y * cos};
 }
 
-ImageFunction parse(config::Reader& args) {
+Motion parse(config::Reader& args) {
   const Range factor = read_factor(args.require("factor"), "factor", -1);
   Sampling sampling;
   read_fill(args, FillMode::kReflect, sampling);
   sampling.interpolation = read_interpolation(args);
-  return [factor, sampling](const ImageShape& shape, const Draws& draws, const float* from,
-                            float* to) {
-    const double angle = 2 * std::numbers::pi * factor.at(draws[0]);
-    transform(shape, rotation(shape, angle), sampling, from, to);
-  };
+  return {sampling, [factor](const ImageShape& shape, const Draws& draws, const Sampling& between,
+                             const float* from, float* to) {
+            const double angle = 2 * std::numbers::pi * factor.at(draws[0]);
+            transform(shape, rotation(shape, angle), between, from, to);
+          }};
 }
 
 }  // namespace
 
-const ImageOpDef kRandomRotation{.names = {"RandomRotation", "random_rotation"}, .parse = parse};
+const ImageOpDef kRandomRotation{.names = {"RandomRotation", "random_rotation"},
+                                 .parse_motion = parse};
 
 }  // namespace meshwork::data

@@ -12,7 +12,7 @@ double offset(std::int64_t size, double zoom) {
   return 0.5 * static_cast<double>(size - 1) * (1 - zoom);
 }
 
-ImageFunction parse(config::Reader& args) {
+Motion parse(config::Reader& args) {
   const Range height = read_factor(args.require("height_factor"), "height_factor", -1, true);
   std::optional<Range> width;
   if (const config::Value* factor = args.find("width_factor")) {
@@ -21,20 +21,20 @@ ImageFunction parse(config::Reader& args) {
   Sampling sampling;
   read_fill(args, FillMode::kReflect, sampling);
   sampling.interpolation = read_interpolation(args);
-  return [height, width, sampling](const ImageShape& shape, const Draws& draws, const float* from,
-                                   float* to) {
-    const double down = 1 + height.at(draws[0]);
-    const double across = width ? 1 + width->at(draws[1]) : down;
-    const Affine map{.a0 = across,
-                     .a2 = offset(shape.width, across),
-                     .b1 = down,
-                     .b2 = offset(shape.height, down)};
-    transform(shape, map, sampling, from, to);
-  };
+  return {sampling, [height, width](const ImageShape& shape, const Draws& draws,
+                                    const Sampling& between, const float* from, float* to) {
+            const double down = 1 + height.at(draws[0]);
+            const double across = width ? 1 + width->at(draws[1]) : down;
+            const Affine map{.a0 = across,
+                             .a2 = offset(shape.width, across),
+                             .b1 = down,
+                             .b2 = offset(shape.height, down)};
+            transform(shape, map, between, from, to);
+          }};
 }
 
 }  // namespace
 
-const ImageOpDef kRandomZoom{.names = {"RandomZoom", "random_zoom"}, .parse = parse};
+const ImageOpDef kRandomZoom{.names = {"RandomZoom", "random_zoom"}, .parse_motion = parse};
 
 }  // namespace meshwork::data
