@@ -8,6 +8,7 @@ cases.yaml lists
               its factors leave nothing to chance
     resize    arguments of keras.ops.image.resize
     image     array that it was given
+    mask      array of labels, with the height and width of an image
     result    array that came out
 
 Needs keras, jax (CPU) and PyYAML. Usage: make_image_fixtures.py [tests/fixtures/images]
@@ -243,6 +244,14 @@ PICKS = [
     ("small", [4, 5]),
     ("grey", [6, 4]),
 ]
+# Operations that move a mask along, and which images they are for. With a constant fill_value Keras
+# fills masks by that of images.
+MOVES = [
+    *[(name, arguments | fill) for name, arguments in OPERATIONS for fill in FILLS[:4]],
+    ("RandomFlip", {"mode": "horizontal"}),
+    ("RandomFlip", {"mode": "vertical"}),
+    ("RandomShear", {"x_factor": [0.3, 0.3], "y_factor": [0.2, 0.2]}),
+]
 RESIZES = [
     {"size": [3, 4]},
     {"size": [11, 9]},
@@ -337,6 +346,23 @@ def main():
         result = layer.transform_images(arrays[image][None], transformation, training=True)[0]
         draws = [[round((pick + 0.5) / 11, 3), 0.25 if pick == 0 else 0.75] for pick in picks]
         add({"augment": {"RandAugment": arguments}, "draws": draws, "image": image}, result)
+
+    arrays["labels"] = rng.integers(0, 5, (7, 5, 1)).astype(np.float32)
+    arrays["wide_labels"] = rng.integers(0, 5, (6, 8, 1)).astype(np.float32)
+    for number, (name, arguments) in enumerate(MOVES):
+        mask = "wide_labels" if number % 2 else "labels"
+        arguments = dict(arguments)
+        if "fill_value" in arguments:
+            arguments["fill_value"] = 3.0
+        layer = getattr(keras.layers, name)(**arguments)
+        transformation = layer.get_random_transformation(arrays[mask][None])
+        draws = [0.25, 1.0, 1.0, 1.0]
+        if name == "RandomFlip":
+            transformation["flips"] = np.ones_like(transformation["flips"])
+        if name == "RandomShear":
+            transformation["shear_factor"] = np.float32([[0.3, 0.2]])
+        result = layer.transform_segmentation_masks(arrays[mask][None], transformation)[0]
+        add({"augment": {name: arguments}, "draws": draws, "mask": mask}, result)
 
     with open(os.path.join(folder, "cases.yaml"), "w") as file:
         file.write(f"# Written by scripts/make_image_fixtures.py from Keras {keras.__version__}.\n")

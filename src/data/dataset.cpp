@@ -11,18 +11,23 @@
 #include "base/nearest.h"
 #include "data/cut_timeseries.h"
 #include "data/find_file.h"
+#include "data/image_masks.h"
 
 namespace meshwork::data {
 namespace {
 
-/// Whole numbers stay whole for the target y, of tokens and where their source says so; everything
-/// else is float32.
+/// Whole numbers stay whole for the target y, of tokens, of masks and where their source says so;
+/// everything else is float32.
 DType default_dtype(const FieldSpec& spec, const SourceInfo& info) {
   const bool is_label =
       (spec.name == names::kLabels || info.vocabulary != nullptr || info.stays_whole) &&
       spec.one_hot == 0 && !is_floating(info.dtype);
   const bool is_raw = spec.scale == 1.0 && spec.offset == 0.0 && spec.mean.empty();
-  return is_label && is_raw && spec.augment.empty() ? DType::kInt32 : DType::kFloat32;
+  const bool is_of_pixels = spec.is_mask() && spec.one_hot == 0 && !is_floating(info.dtype) &&
+                            spec.scale == std::floor(spec.scale) &&
+                            spec.offset == std::floor(spec.offset);
+  const bool stays_label = is_label && is_raw && spec.augment.empty();
+  return is_of_pixels || stays_label ? DType::kInt32 : DType::kFloat32;
 }
 
 /// The shape of the description, or that of the file.
@@ -105,8 +110,13 @@ Field make_field(const FieldSpec& spec, std::unique_ptr<Source> source, std::uin
     checked_elements(source->info().name, all, sizeof(float));
   }
   field.normalization = make_normalization(spec, field.shape);
-  check_augment(spec, field.shape);
+  check_augment(spec, field.stored_shape());
   field.augment = spec.augment;
+  if (spec.is_mask()) {
+    field.mask_of = spec.mask_of->field;
+    field.fill_value = spec.mask_of->fill_value;
+    check_fill_value(field);
+  }
   field.source = std::move(source);
   return field;
 }
@@ -277,6 +287,7 @@ Split Dataset::open_fields(const SplitSpec& spec) const {
     split.fields.push_back(make_field(spec_.fields[i], spec.openers[i](context), seed_));
   }
   check_counts(split);
+  check_masks(spec_.fields, split);
   split.samples = source_samples(split.fields.front());
   if (spec_.mix) add_mixer(*spec_.mix, seed_, split);
   return split;

@@ -29,6 +29,9 @@ struct Field {
   Conversion conversion;
   Normalization normalization = {};
   std::vector<ImageOp> augment = {};  ///< for training batches
+  /// The field that it is a mask of, whose draws move it, too; empty: none.
+  std::string mask_of = {};
+  std::int64_t fill_value = 0;  ///< of a mask, beyond the edge of an image
   /// For training batches: mixes their samples, and the labels of these.
   std::shared_ptr<const Mixer> mixer = nullptr;
   std::optional<TokenMask> mask = {};  ///< of tokens, for training and evaluation
@@ -42,6 +45,7 @@ struct Field {
   std::int64_t table_rows = 0;
   std::string table = {};
 
+  bool is_mask() const { return !mask_of.empty(); }
   Shape stored_shape() const;  ///< of a sample
 };
 
@@ -49,7 +53,7 @@ struct Field {
 enum class Arrival {
   kRows,       ///< int32 row numbers of the source's samples, all of which lie in memory
   kStored,     ///< a batch of samples as they are stored
-  kAugmented,  ///< a batch of float32 samples, labels as vectors of their classes
+  kAugmented,  ///< a batch of samples as the model reads them, labels perhaps as vectors
 };
 Arrival arrival_of(const Field& field, bool augment);
 

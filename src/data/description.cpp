@@ -7,6 +7,7 @@
 #include "base/join.h"
 #include "base/names.h"
 #include "base/nearest.h"
+#include "data/image_masks.h"
 
 namespace meshwork::data {
 namespace {
@@ -171,6 +172,7 @@ std::vector<FieldSpec> read_fields(Description& from) {
     if (!names::is_of_documents(name)) field.mask = mask;
     if (field.mask) field.mask->is_label = name == names::kLabels;
   }
+  link_masks(fields);
   return fields;
 }
 
@@ -211,7 +213,7 @@ bool is_part(const Value::Entry& split, const Value* files) {
 /// A fraction has no meaning where there are no files for all splits.
 void check_is_file(const Value::Entry& split, const Format& format) {
   const Value& value = split.value;
-  if (!format.has_rows || !value.is_real() || value.is_integer()) return;
+  if (!format.takes_files || !value.is_real() || value.is_integer()) return;
   fail_at(value.at, "splits.{} is a part of `files`, but there are none; name them, `files: ..`",
           split.key);
 }
@@ -290,6 +292,10 @@ std::optional<MixSpec> mix_of(const Description& from, DatasetSpec& spec) {
     fail_at(value->at, "mix: is for images and other samples of numbers, not for {}",
             spec.timeseries ? "a timeseries" : "whole numbers");
   }
+  if (labels->is_mask()) {
+    fail_at(value->at, "mix: is for labels of samples, but '{}' has one for each pixel of '{}'",
+            names::kLabels, labels->mask_of->field);
+  }
   if (labels->one_hot == 0) {
     fail_at(value->at,
             "mix: a sample gets parts of two labels; give '{}' one_hot: CLASSES, and the model a "
@@ -324,7 +330,7 @@ DatasetSpec read_description(const Value& description) {
   if (!splits.is_map()) {
     fail_at(splits.at, "splits must be a map of {}", join(kSplits, ", "));
   }
-  const Value* files = format.has_rows ? keys.find(kFiles) : nullptr;
+  const Value* files = format.takes_files ? keys.find(kFiles) : nullptr;
   const Value sources = read_sources(splits, files);
 
   Description from{.whole = description, .format = format, .sources = sources, .keys = keys};

@@ -64,6 +64,10 @@ struct SplitSpec {
 ///         - RandomFlip: {mode: horizontal}
 ///         - RandomCrop: {padding: 4}
 ///
+/// Of a field with a label for each pixel of another one, which augmentation moves as these:
+///
+///     y: {mask_of: x, fill_value: 255}  # the label beyond the edge of an image; by default 0
+///
 /// Training batches whose samples are mixed with one another, where labels are one-hot vectors:
 ///
 ///     mix: [MixUp: {alpha: 0.2}, CutMix: {factor: 1}]

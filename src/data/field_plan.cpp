@@ -15,7 +15,7 @@ DType batch_dtype(const Field& field, bool augment) {
     case Arrival::kAugmented:
       break;
   }
-  return DType::kFloat32;
+  return field.dtype;
 }
 
 Shape batch_shape(const Field& field, bool augment, std::int64_t batch) {

@@ -57,6 +57,21 @@ void read_shape(FieldSpec& field, Reader& options) {
   }
 }
 
+void read_mask_of(FieldSpec& field, Reader& options) {
+  const Value* value = options.find("mask_of");
+  if (value == nullptr) return;
+  MaskOf& mask = field.mask_of.emplace();
+  if (value->as_string("mask_of") == kNoMask) return;
+  mask.field = value->scalar;
+  mask.fill_value = options.get("fill_value", mask.fill_value);
+  for (const char* key : {"mean", "std", "augment"}) {
+    const Value* other = options.find(key);
+    if (other == nullptr) continue;
+    fail_at(other->at, "field '{}' is a mask of '{}', for which there is no {}{}", field.name,
+            mask.field, key, std::string_view(key) == "augment" ? ": it is moved as that is" : "");
+  }
+}
+
 /// What has no meaning for whole numbers or one-hot vectors.
 void check_together(const FieldSpec& field, Reader& options) {
   for (const char* key : {"mean", "std", "augment"}) {
@@ -95,6 +110,7 @@ FieldSpec read_field(const std::string& name, Reader& options) {
   read_normalization(field, options);
   read_shape(field, options);
   if (const Value* augment = options.find("augment")) field.augment = read_augment(*augment);
+  read_mask_of(field, options);
   check_together(field, options);
   return field;
 }

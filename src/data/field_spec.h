@@ -13,6 +13,16 @@
 
 namespace meshwork::data {
 
+/// What `mask_of` says of a field whose pixels stay where they are.
+inline constexpr const char* kNoMask = "none";
+
+/// What a field is a mask of: a field of images, for each pixel of which it has a number. Where
+/// augmentation moves the pixels of an image, it moves those of its masks alike.
+struct MaskOf {
+  std::string field;            ///< empty: of none, as the description says
+  std::int64_t fill_value = 0;  ///< of what comes from beyond the edge, where that is filled
+};
+
 /// How a field becomes what training sees.
 struct FieldSpec {
   std::string name;            ///< "x"
@@ -23,9 +33,12 @@ struct FieldSpec {
   std::vector<double> std;       ///< both empty, or both of one length
   std::optional<Shape> shape;    ///< of one sample, where it is not that of the file
   std::vector<ImageOp> augment;  ///< for training batches, in this order
+  std::optional<MaskOf> mask_of;
   std::optional<TokenMask> mask;
   std::int64_t one_hot = 0;  ///< number of classes; 0: no one-hot vectors
   config::Location at;
+
+  bool is_mask() const { return mask_of && !mask_of->field.empty(); }
 };
 
 /// The keys of a field that all formats have. Throws a configuration Error with place.

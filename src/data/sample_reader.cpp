@@ -1,6 +1,7 @@
 #include "data/sample_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -26,13 +27,15 @@ SampleReader::SampleReader(const Field& field, std::uint64_t seed, bool augment,
       item_(static_cast<std::int64_t>(size_of(batch_dtype(field, augment)))) {
   MW_CHECK(threads > 0);
   const bool augments = arrival_ == Arrival::kAugmented;
-  MW_CHECK(!augments || field.dtype == DType::kFloat32, "field '{}'", field.name);
+  MW_CHECK(!augments || field.dtype == DType::kFloat32 || field.is_mask(), "field '{}'",
+           field.name);
   // A team beside that of the kernels slows these down where there is little to do for it.
   workers_.resize(field.source->has_work() ? static_cast<std::size_t>(threads) : 1);
   if (!augments || field.augment.empty()) return;
   for (Worker& worker : workers_) {
     for (Reading* reading : {&worker.own, &worker.partner}) {
-      reading->augmenter.emplace(field.augment, field.name, field.shape, seed);
+      reading->augmenter.emplace(field.augment, field.is_mask() ? field.mask_of : field.name,
+                                 field.stored_shape(), seed);
     }
   }
 }
@@ -102,6 +105,7 @@ void SampleReader::read_sample(Worker& worker, const Rows& rows, std::size_t i,
 const std::byte* SampleReader::read_whole(Worker& worker, const Rows& rows, std::size_t i) const {
   if (arrival_ != Arrival::kAugmented) return read_stored(worker.own, rows.samples[i]);
   const Row row{rows.samples[i], rows.pass, rows.first + static_cast<std::int64_t>(i)};
+  if (field_.is_mask()) return read_mask(worker, row);
   if (field_.mixer == nullptr) {
     return reinterpret_cast<const std::byte*>(read_augmented(worker.own, row));
   }
@@ -120,22 +124,43 @@ const float* SampleReader::read_augmented(Reading& reading, const Row& row) cons
   const DType dtype = field_.source->info().dtype;
   const std::byte* stored = read_stored(reading, row.sample);
   reading.sample.resize(static_cast<std::size_t>(stored_));
-  convert_and_normalize(stored, dtype, field_.conversion, field_.normalization, 0, reading.sample);
+  Conversion conversion = field_.conversion;
+  conversion.dtype = DType::kFloat32;
+  convert_and_normalize(stored, dtype, conversion, field_.normalization, 0, reading.sample);
   if (!reading.augmenter) return reading.sample.data();
   return (*reading.augmenter)(reading.sample.data(), row.pass, row.place);
+}
+
+/// The moved numbers of a mask, as whole ones or as vectors where they are to be such.
+const std::byte* SampleReader::read_mask(Worker& worker, const Row& row) const {
+  const std::span<const float> moved(read_augmented(worker.own, row),
+                                     static_cast<std::size_t>(stored_));
+  if (field_.conversion.dtype == DType::kFloat32) {
+    return reinterpret_cast<const std::byte*>(moved.data());
+  }
+  worker.labels.resize(moved.size());
+  std::ranges::transform(moved, worker.labels.begin(),
+                         [](float label) { return static_cast<std::int32_t>(std::lrint(label)); });
+  if (field_.classes == 0) return reinterpret_cast<const std::byte*>(worker.labels.data());
+  worker.made.assign(static_cast<std::size_t>(elements_), 0.0F);
+  for (std::size_t i = 0; i < worker.labels.size(); ++i) {
+    worker.made[i * static_cast<std::size_t>(field_.classes) +
+                static_cast<std::size_t>(worker.labels[i])] = 1;
+  }
+  return reinterpret_cast<const std::byte*>(worker.made.data());
 }
 
 /// A sample mixed with its partner; of labels the vector of both.
 const float* SampleReader::read_mixed(Worker& worker, const Row& row, const Row& partner,
                                       std::int64_t batch_first) const {
-  worker.mixed.resize(static_cast<std::size_t>(elements_));
+  worker.made.resize(static_cast<std::size_t>(elements_));
   const Mixture mixture = field_.mixer->draw({row.pass, row.place, batch_first});
   if (field_.classes == 0) {
     mixture.mix(field_.mixer->shape(), read_augmented(worker.own, row),
-                read_augmented(worker.partner, partner), worker.mixed.data());
-    return worker.mixed.data();
+                read_augmented(worker.partner, partner), worker.made.data());
+    return worker.made.data();
   }
-  std::ranges::fill(worker.mixed, 0.0F);
+  std::ranges::fill(worker.made, 0.0F);
   const auto add = [&](Reading& reading, std::int64_t sample, float share) {
     std::int32_t label = 0;
     const std::byte* stored = read_stored(reading, sample);
@@ -143,12 +168,12 @@ const float* SampleReader::read_mixed(Worker& worker, const Row& row, const Row&
       const auto size = static_cast<std::int64_t>(size_of(field_.source->info().dtype));
       convert_elements(stored + i * size, field_.source->info().dtype, 1, field_.conversion,
                        &label);
-      worker.mixed[static_cast<std::size_t>(i * field_.classes + label)] += share;
+      worker.made[static_cast<std::size_t>(i * field_.classes + label)] += share;
     }
   };
   add(worker.own, row.sample, mixture.share);
   add(worker.partner, partner.sample, 1 - mixture.share);
-  return worker.mixed.data();
+  return worker.made.data();
 }
 
 }  // namespace meshwork::data

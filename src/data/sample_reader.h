@@ -50,7 +50,8 @@ class SampleReader {
   struct Worker {
     Reading own;
     Reading partner;
-    std::vector<float> mixed;
+    std::vector<float> made;           ///< of two samples, or of labels
+    std::vector<std::int32_t> labels;  ///< of the pixels of a mask
   };
   /// One of the samples of a batch.
   struct Row {
@@ -65,6 +66,7 @@ class SampleReader {
   const std::byte* read_whole(Worker& worker, const Rows& rows, std::size_t i) const;
   const std::byte* read_stored(Reading& reading, std::int64_t sample) const;
   const float* read_augmented(Reading& reading, const Row& row) const;
+  const std::byte* read_mask(Worker& worker, const Row& row) const;
   const float* read_mixed(Worker& worker, const Row& row, const Row& partner,
                           std::int64_t batch_first) const;
 

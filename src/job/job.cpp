@@ -12,6 +12,7 @@
 #include "comm/nccl_communicator.h"
 #include "comm/thread.h"
 #include "data/check_values.h"
+#include "data/image_masks.h"
 #include "device/cuda_device.h"
 #include "exec/collective_call.h"
 #include "exec/executable.h"
@@ -142,6 +143,7 @@ data::Split with_class_ranges(const Job& job, data::Split split) {
     if (range == ranges.end()) continue;
     field.label_limit = range->second.count;
     field.ignored_label = range->second.ignored;
+    data::check_fill_value(field);
     data::check_vocabulary(field);
   }
   return split;

@@ -46,7 +46,7 @@ TEST_CASE("operations make of images what Keras makes of them") {
   int compared = 0;
   for (const config::Value& known : cases.list) {
     const config::Value::Entry* augment = known.find("augment");
-    if (augment == nullptr) continue;
+    if (augment == nullptr || known.find("image") == nullptr) continue;
     CAPTURE(config::to_yaml(known));
     const auto array = [&](const char* key) {
       return read_npz(kFixtures + ".npz", known.find(key)->value.scalar);

@@ -105,6 +105,23 @@ TEST_CASE("png of every kind in every color mode") {
   const std::string wide =
       png(1, 2, "a\377b\1", {.color_type = 0, .bit_depth = 16, .palette = {}, .transparency = {}});
   CHECK(decode(wide, ColorMode::kGrayscale, {1, 2}) == "ab");
+
+  // Labels are the numbers that the file has.
+  CHECK(decode(gray, ColorMode::kLabels, size) == "abcdef");
+  CHECK(decode(two, ColorMode::kLabels, {1, 2}) == "ab");
+  CHECK(decode(indexed, ColorMode::kLabels, {1, 4}) == std::string("\1\0\2\2", 4));
+  CHECK(decode(bits, ColorMode::kLabels, {1, 3}) == std::string("\1\0\1", 3));
+  const auto no_labels = [](const std::string& file) {
+    std::vector<std::byte> pixels;
+    return error_of(
+        [&] { data::decode_image("m.png", bytes_in(file), ColorMode::kLabels, pixels); });
+  };
+  CHECK(no_labels(four) ==
+        "m.png: a mask has one number of at most 8 bits for each pixel, but this has red, green "
+        "and blue; convert it");
+  CHECK(contains(no_labels(wide), "but this has 16 bits; convert it"));
+  CHECK(no_labels(jpeg(8, 8, 1, smooth_pixels(8, 8, 1))) ==
+        "m.png: a mask must be a PNG file: JPEG does not keep its numbers");
 }
 
 TEST_CASE("jpeg, baseline and progressive, grey, coloured and for print") {
@@ -209,7 +226,9 @@ TEST_CASE("damaged images are decoded or refused, and never more than that") {
       damaged[bits[0] % file.size()] = static_cast<char>(bits[1]);
       if (bits[2] % 2 == 0)
         damaged[bits[3] % file.size()] ^= static_cast<char>(1U << (bits[2] >> 29U));
-      decodes(damaged, trial % 3 == 0 ? ColorMode::kGrayscale : ColorMode::kRgba);
+      decodes(damaged, trial % 3 == 0   ? ColorMode::kGrayscale
+                       : trial % 3 == 1 ? ColorMode::kLabels
+                                        : ColorMode::kRgba);
     }
   }
 }

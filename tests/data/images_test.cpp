@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "data/files.h"
@@ -262,4 +263,99 @@ TEST_CASE("an image that changes or goes bad while training ends it with its nam
   fs::remove(dir.file("train/cat/B.png"));
   data::Loader loader(train, {.batch_size = 5}, whole_parts(train));
   CHECK(contains(error_of([&] { loader.next(); }), dir.file("train/cat/B.png") + ": cannot open"));
+}
+
+namespace {
+
+/// Images of two sizes in two folders, of masks with a palette, whose labels are 0 to 2.
+void write_masks(const TempDir& dir) {
+  const PngKind palette{
+      .color_type = 3, .bit_depth = 8, .palette = "abcdefghi", .transparency = {}};
+  dir.write("train/b/2.jpg", jpeg(4, 2, 3, smooth_pixels(4, 2, 3)));
+  dir.write("train/b/1.png", plain(3));
+  dir.write("train/a.JPEG", jpeg(2, 2, 3, smooth_pixels(2, 2, 3)));
+  dir.write("masks/b/2.png", png(4, 2, std::string("\1\1\0\0\2\2\1\2", 8), palette));
+  dir.write("masks/b/1.png", png(2, 2, std::string("\0\1\2\0", 4), palette));
+  dir.write("masks/a.png", png(2, 2, std::string("\2\2\0\0", 4), palette));
+  dir.write("masks/unused.png", plain(9));
+}
+
+const std::string kMasks = "format: images, splits: {train: {x: train, y: masks}}, y: {mask_of: x}";
+
+}  // namespace
+
+TEST_CASE("masks are the PNG files called as the images, resized by nearest") {
+  const TempDir dir;
+  write_masks(dir);
+  const data::Dataset opened =
+      dataset(dir, "{" + kMasks + ", image_size: [2, 2], interpolation: bilinear}");
+  const data::Split& train = opened.split("train");
+  CHECK(data::describe(train) == "train: 3 samples, x float32 [2, 2, 3], y int32 [2, 2]");
+  CHECK(train.fields[1].source->info().dtype == DType::kUInt8);
+  CHECK(ints(train, "y") == std::vector<std::int32_t>{2, 2, 0, 0, 0, 1, 2, 0, 0, 0, 1, 2});
+  const data::Dataset wide = dataset(
+      dir, "{" + kMasks.substr(0, kMasks.size() - 1) + ", shape: [4, 2, 1]}, image_size: [4, 2]}");
+  CHECK(data::describe(wide.split("train")) ==
+        "train: 3 samples, x float32 [4, 2, 3], y int32 [4, 2, 1]");
+  CHECK(ints(wide.split("train"), "y")[16] == 1);
+}
+
+TEST_CASE("masks that are missing, of other sizes, or of nothing, are errors") {
+  const TempDir dir;
+  write_masks(dir);
+  CHECK(contains(failure(dir, "{" + kMasks + "}"), "give image_size: [height, width]"));
+  fs::remove(dir.file("masks/b/1.png"));
+  const std::string sized = "{" + kMasks + ", image_size: 2}";
+  CHECK(contains(failure(dir, sized), "train/b/1.png: there is no mask " + dir.path() +
+                                          "/masks/b/1.png; add it, or take the image away"));
+  dir.write("masks/b/1.png", plain(7).substr(0, 20));
+  CHECK(contains(error_of([&] { ints(dataset(dir, sized).split("train"), "y"); }),
+                 "masks/b/1.png: damaged PNG image"));
+  CHECK(contains(failure(dir, "{format: images, splits: {train: {y: masks}}, y: {mask_of: x}}",
+                         ExitCode::kConfiguration),
+                 "mask_of must name another field, not 'x'"));
+}
+
+TEST_CASE("splits may be parts of one folder, whose images are shuffled") {
+  const TempDir dir;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = (i < 20 ? "ant/" : "bee/") + std::to_string(100 + i) + ".png";
+    dir.write("all/" + name, plain(i));
+    dir.write("masks/" + name, plain(i));
+  }
+  const std::string start = "{format: images, color_mode: grayscale, files: ";
+  const std::string parts = "splits: {train: 0.75, test: 0.25}";
+  const data::Dataset opened = dataset(dir, start + "all, " + parts + "}", 1);
+  const data::Split &train = opened.split("train"), &test = opened.split("test");
+  CHECK((train.samples == 30 && test.samples == 10));
+  const std::vector<float> images = floats(train, "x"), held_out = floats(test, "x");
+  const std::vector<std::int32_t> labels = ints(train, "y"), test_labels = ints(test, "y");
+  std::vector<float> seen;
+  for (std::size_t i = 0; i < 30; ++i) {
+    CHECK(labels[i] == (images[4 * i] < 20 ? 0 : 1));
+    seen.push_back(images[4 * i]);
+  }
+  for (std::size_t i = 0; i < 10; ++i) {
+    CHECK(test_labels[i] == (held_out[4 * i] < 20 ? 0 : 1));
+    seen.push_back(held_out[4 * i]);
+  }
+  CHECK(!std::ranges::is_sorted(seen));
+  std::ranges::sort(seen);
+  for (std::size_t i = 0; i < 40; ++i) CHECK(seen[i] == static_cast<float>(i));
+  CHECK(std::ranges::count(test_labels, 0) > 0);
+  CHECK(std::ranges::count(test_labels, 1) > 0);
+
+  // What is held out depends on the description alone, not on the seed of the run.
+  CHECK(floats(dataset(dir, start + "all, " + parts + "}", 2).split("test"), "x") == held_out);
+  const std::string other = start + "all, seed: 7, " + parts + "}";
+  CHECK(floats(dataset(dir, other, 1).split("test"), "x") != held_out);
+
+  const data::Dataset masks =
+      dataset(dir, start + "{x: all, y: masks}, y: {mask_of: x}, " + parts + "}");
+  const std::vector<std::int32_t> pixels = ints(masks.split("test"), "y");
+  CHECK(std::ranges::equal(pixels, floats(masks.split("test"), "x")));
+  const data::Dataset own =
+      dataset(dir, start + "all, splits: {train: 0.5, validation: 0.5, test: all}}");
+  CHECK(floats(own.split("test"), "x")[4] == 1);  // in the order of the files
+  CHECK(contains(bad("seed: 3"), "no key 'seed'"));
 }

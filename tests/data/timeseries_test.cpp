@@ -209,6 +209,6 @@ TEST_CASE("splits may be parts of the same files") {
   CHECK(contains(refusal(dir, arrays + "{x: x.npy, y: x.npy}}}"), "no split is a part of `files`"));
   CHECK(contains(refusal(dir, "{format: csv, splits: {train: 0.7, test: t.csv}}"),
                  "splits.train is a part of `files`, but there are none; name them"));
-  CHECK(contains(refusal(dir, "{format: images, files: a, splits: {train: 0.5}}"),
+  CHECK(contains(refusal(dir, "{format: synthetic, files: a, splits: {train: {x: {normal: [4]}}}}"),
                  "dataset has no key 'files'"));
 }

@@ -119,3 +119,15 @@ TEST_CASE("so are those of images in tiles that are uneven, narrower than a wind
   check_against_one_device("configs/tiles.yaml", 2 * 11,
                            {"1x3x2", "1x2x2", "2x2x2", "1x1x5", "1x8x1", "3x1x2"}, "1x1x1");
 }
+
+TEST_CASE("so are those of image segmentation, whose masks lie in the tiles of their images") {
+  std::string text = replace_first(
+      text_of("configs/unet.yaml"), "\n  name: oxford_pets\n",
+      "\n  name: t\n  format: synthetic\n  splits: {train: {x: {normal: [12, 48, 48, 3]}, y: "
+      "{integers: [12, 48, 48], below: 3}}}\n  y: {mask_of: x}\n");
+  text = replace_first(text, "\\[160, 160, 3\\]", "[48, 48, 3]");
+  text = replace_first(text, "width: 32", "width: 4");
+  text = replace_first(text, "validation: true\n  callbacks: [^\n]*", "validation: false");
+  text = replace_first(text, "batch_size: 32", "batch_size: 5");
+  check_text_against_one_device(text, 6, {"1x2x2", "2x3x1", "3x1x5"}, "1x1x1");
+}

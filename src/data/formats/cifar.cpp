@@ -143,9 +143,9 @@ Opener parse(const FieldEntry& entry, const Variant& variant) {
 
 const Format kCifar10{.name = "cifar10",
                       .parse = [](const FieldEntry& entry) { return parse(entry, kTen); },
-                      .has_rows = true};
+                      .takes_files = true};
 const Format kCifar100{.name = "cifar100",
                        .parse = [](const FieldEntry& entry) { return parse(entry, kHundred); },
-                       .has_rows = true};
+                       .takes_files = true};
 
 }  // namespace meshwork::data

@@ -356,6 +356,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kCsv{.name = "csv", .parse = parse, .has_rows = true};
+const Format kCsv{.name = "csv", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

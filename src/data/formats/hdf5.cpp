@@ -250,6 +250,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kHdf5{.name = "hdf5", .parse = parse, .has_rows = true};
+const Format kHdf5{.name = "hdf5", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

@@ -74,6 +74,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kIdx{.name = "idx", .parse = parse, .has_rows = true};
+const Format kIdx{.name = "idx", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

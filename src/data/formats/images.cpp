@@ -2,7 +2,9 @@
 // keras.utils.image_dataset_from_directory reads them:
 //
 //     format: images
-//     splits: {train: train, test: test}    # folders
+//     splits: {train: train, test: test}    # folders; or parts of one, which is then shuffled:
+//                                           # files: all, splits: {train: 0.8, test: 0.2}
+//     seed: 0                               # of that shuffle
 //     color_mode: rgb                       # grayscale, rgba
 //     image_size: [128, 128]                # only needed where images have different sizes
 //     interpolation: bilinear               # nearest
@@ -10,7 +12,8 @@
 //     class_names: [cat, dog]               # by default all subfolders, sorted
 //
 // Field x is the images, y their classes; others say `part: image` or `part: label`. Without a
-// field of labels all images below the folder are read, whatever their subfolders.
+// field of labels all images below the folder are read, whatever their subfolders. A field with
+// `mask_of: x` is a folder of PNG images called as those of x, whose pixels are labels.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -19,10 +22,12 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/nearest.h"
+#include "data/field_spec.h"
 #include "data/find_file.h"
 #include "data/formats/array_source.h"
 #include "data/image/folder.h"
 #include "data/image/image_source.h"
+#include "data/shuffle.h"
 
 namespace meshwork::data {
 namespace {
@@ -33,7 +38,9 @@ struct ImagesSpec {
   std::vector<std::string> all_folders;  ///< of this field in all splits
   std::vector<std::string> classes;      ///< as written; empty: the subfolders
   config::Location classes_at;
-  bool has_labels = true;  ///< some field is the labels
+  bool has_labels = true;                ///< some field is the labels
+  std::string images;                    ///< of masks, the folder of their images, as written
+  std::optional<std::uint64_t> shuffle;  ///< seed by which the images are shuffled
   ColorMode color = ColorMode::kRgb;
   std::optional<ResizeOptions> resize;
 };
@@ -113,9 +120,27 @@ std::vector<std::string> classes_of(const ImagesSpec& spec, const std::string& f
   return spec.classes;
 }
 
+ImageFolder shuffled(const ImageFolder& images, std::uint64_t seed) {
+  std::vector<std::int64_t> order(images.files.size());
+  permutation(seed, 0, order);
+  ImageFolder result;
+  for (const std::int64_t i : order) {
+    const auto at = static_cast<std::size_t>(i);
+    result.files.push_back(images.files[at]);
+    if (!images.labels.empty()) result.labels.push_back(images.labels[at]);
+  }
+  return result;
+}
+
+/// The images of a folder, of these classes if there are any.
+ImageFolder list(const ImagesSpec& spec, const std::string& folder,
+                 const std::vector<std::string>& classes) {
+  ImageFolder images = classes.empty() ? list_images(folder) : list_images(folder, classes);
+  return spec.shuffle ? shuffled(images, *spec.shuffle) : images;
+}
+
 ImageFolder list(const ImagesSpec& spec, const std::string& folder, const OpenContext& context) {
-  const std::vector<std::string> classes = classes_of(spec, folder, context);
-  return classes.empty() ? list_images(folder) : list_images(folder, classes);
+  return list(spec, folder, classes_of(spec, folder, context));
 }
 
 /// The size of all images, from their headers.
@@ -140,10 +165,20 @@ std::unique_ptr<Source> open_images(const ImagesSpec& spec, const OpenContext& c
   return make_image_source(folder, std::move(images.files), spec.color, size, spec.resize, context);
 }
 
+std::unique_ptr<Source> open_masks(const ImagesSpec& spec, const OpenContext& context) {
+  const std::string folder = find_folder(spec.folder, context.directories, spec.at, context.hint);
+  const std::string images = find_folder(spec.images, context.directories, spec.at, context.hint);
+  std::vector<std::string> files = masks_of(list(spec, images, context).files, images, folder);
+  const ImageSize size = spec.resize ? spec.resize->size : common_size(files);
+  std::optional<ResizeOptions> resize = spec.resize;
+  if (resize) resize->interpolation = Interpolation::kNearest;
+  return make_image_source(folder, std::move(files), ColorMode::kLabels, size, resize, context);
+}
+
 std::unique_ptr<Source> open_labels(const ImagesSpec& spec, const OpenContext& context) {
   const std::string folder = find_folder(spec.folder, context.directories, spec.at, context.hint);
   std::vector<std::string> classes = classes_of(spec, folder, context);
-  ImageFolder images = list_images(folder, classes);
+  ImageFolder images = list(spec, folder, classes);
   SourceInfo info{folder, {static_cast<std::int64_t>(images.labels.size())}, DType::kInt32};
   info.names = {"class_names", std::move(classes)};
   return std::make_unique<LabelSource>(std::move(info), std::move(images.labels));
@@ -198,9 +233,18 @@ std::vector<std::string> read_classes(const config::Value& value) {
   return names;
 }
 
-/// "image" or "label".
-std::string part_of(const std::string& field, const config::Value* given,
-                    const config::Location& at) {
+/// "image", "label" or "mask".
+std::string part_of(const FieldEntry& entry, const std::string& field) {
+  const config::Value::Entry* options = entry.description.find(field);
+  const auto find = [&](const char* key) {
+    const config::Value::Entry* found = options ? options->value.find(key) : nullptr;
+    return found == nullptr ? nullptr : &found->value;
+  };
+  const config::Location& at = entry.value.at;
+  const config::Value *const given = find("part"), *const mask = find("mask_of");
+  if (given == nullptr && mask != nullptr && mask->is_scalar() && mask->scalar != kNoMask) {
+    return "mask";
+  }
   if (given == nullptr && field == names::kFeatures) return "image";
   if (given == nullptr && field == names::kLabels) return "label";
   if (given == nullptr) {
@@ -213,31 +257,51 @@ std::string part_of(const std::string& field, const config::Value* given,
 }
 
 bool is_label(const FieldEntry& entry, const std::string& field) {
-  const config::Value::Entry* options = entry.description.find(field);
-  const config::Value::Entry* part = options ? options->value.find("part") : nullptr;
-  return part_of(field, part ? &part->value : nullptr, entry.value.at) == "label";
+  return part_of(entry, field) == "label";
+}
+
+/// What names the folders of the entry's split, or those that all splits are parts of.
+const config::Value& folders(const FieldEntry& entry) {
+  if (entry.split.empty()) return entry.description.find("files")->value;
+  return entry.description.find("splits")->value.find(entry.split)->value;
 }
 
 /// New images, of a split that names no folder for labels, have none.
 bool has_labels(const FieldEntry& entry) {
-  const config::Value& split = entry.description.find("splits")->value.find(entry.split)->value;
+  const config::Value& split = folders(entry);
   return std::ranges::any_of(entry.fields, [&](const std::string& field) {
     return is_label(entry, field) && (!split.is_map() || split.find(field) != nullptr);
   });
 }
 
-/// The folders of this field in all splits that name one.
-std::vector<std::string> folders_of(const FieldEntry& entry) {
+/// The folders of a field, in `files` and in all splits that name one.
+std::vector<std::string> folders_of(const FieldEntry& entry, const std::string& name) {
   std::vector<std::string> folders;
+  const auto add = [&](const config::Value& split) {
+    const config::Value::Entry* field = split.is_map() ? split.find(name) : nullptr;
+    const config::Value& value = field ? field->value : split;
+    if (value.is_scalar()) folders.push_back(value.scalar);
+  };
+  const config::Value::Entry* const files = entry.description.find("files");
+  if (files != nullptr) add(files->value);
   for (const config::Value::Entry& split : entry.description.find("splits")->value.map) {
-    const config::Value* value = &split.value;
-    if (value->is_map()) {
-      const config::Value::Entry* field = value->find(entry.field);
-      value = field ? &field->value : nullptr;
-    }
-    if (value != nullptr && value->is_scalar()) folders.push_back(value->scalar);
+    const bool is_part = files != nullptr && split.value.is_real();
+    if (!is_part) add(split.value);
   }
   return folders;
+}
+
+/// The folder of the images, whose field is `image`, that the field is the masks of.
+std::string images_of(const FieldEntry& entry, const std::string& image) {
+  const config::Value& split = folders(entry);
+  const config::Value::Entry* const folder = split.is_map() ? split.find(image) : nullptr;
+  if (folder == nullptr) {
+    config::fail_at(entry.value.at,
+                    "{} are masks of '{}', which has no folder beside them: write {{{}: FOLDER, "
+                    "{}: FOLDER}}",
+                    name_of(entry), image, image, entry.field);
+  }
+  return folder->value.as_string(image);
 }
 
 Opener parse(const FieldEntry& entry) {
@@ -246,9 +310,21 @@ Opener parse(const FieldEntry& entry) {
   spec.folder = entry.value.as_string(what);
   spec.at = entry.value.at;
   if (spec.folder.empty()) config::fail_at(spec.at, "{} must name a folder", what);
-  spec.all_folders = folders_of(entry);
-  const std::string part = part_of(entry.field, entry.options.find("part"), spec.at);
+  const std::string part = part_of(entry, entry.field);
+  entry.options.find("part");
+  std::string images = entry.field;
+  if (part == "mask") {
+    images = entry.options.find("mask_of")->as_string("mask_of");
+    spec.images = images_of(entry, images);
+  }
+  spec.all_folders = folders_of(entry, images);
   spec.has_labels = has_labels(entry);
+  // Parts of what is in the order of its classes would have classes of their own.
+  const auto seed = entry.description.find("files") ? entry.dataset.find("seed") : nullptr;
+  const bool is_timeseries = entry.description.find("timeseries") != nullptr;
+  if (entry.split.empty() && !is_timeseries) {
+    spec.shuffle = seed == nullptr ? 0 : seed->as_unsigned("seed");
+  }
   spec.color = read_color(entry.dataset);
   spec.resize = read_resize(entry.dataset);
   if (const config::Value* classes = entry.dataset.find("class_names")) {
@@ -259,13 +335,12 @@ Opener parse(const FieldEntry& entry) {
       config::fail_at(classes->at, "class_names are for labels, but no field is the labels");
     }
   }
-  return [spec, open = part == "image" ? open_images : open_labels](const OpenContext& context) {
-    return open(spec, context);
-  };
+  const auto open = part == "image" ? open_images : part == "mask" ? open_masks : open_labels;
+  return [spec, open](const OpenContext& context) { return open(spec, context); };
 }
 
 }  // namespace
 
-const Format kImages{.name = "images", .parse = parse};
+const Format kImages{.name = "images", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

@@ -17,6 +17,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kNpy{.name = "npy", .parse = parse, .has_rows = true};
+const Format kNpy{.name = "npy", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

@@ -202,6 +202,6 @@ Opener parse(const FieldEntry& entry) {
 
 }  // namespace
 
-const Format kNpz{.name = "npz", .parse = parse, .has_rows = true};
+const Format kNpz{.name = "npz", .parse = parse, .takes_files = true};
 
 }  // namespace meshwork::data

@@ -147,7 +147,7 @@ struct Format {
   /// Checks an entry without touching any file: a configuration Error for a bad one.
   Opener (*parse)(const FieldEntry& entry);
   bool gives_tokens = false;  ///< windows of tokens, perhaps of documents
-  bool has_rows = false;      ///< in an order that is the user's: splits may be parts of `files`
+  bool takes_files = false;   ///< splits may be parts of `files`
 };
 
 /// The format of a name; nullptr if there is none.

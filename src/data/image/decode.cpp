@@ -35,6 +35,9 @@ ImageSize image_size(const std::string& name, std::span<const std::byte> file) {
 ImageSize decode_image(const std::string& name, std::span<const std::byte> file, ColorMode mode,
                        std::vector<std::byte>& pixels) {
   if (is_png(file)) return decode_png(name, file, mode, pixels);
+  if (is_jpeg(file) && mode == ColorMode::kLabels) {
+    fail(ExitCode::kFile, "{}: a mask must be a PNG file: JPEG does not keep its numbers", name);
+  }
   if (is_jpeg(file)) return decode_jpeg(name, file, mode, pixels);
   fail_kind(name, file);
 }

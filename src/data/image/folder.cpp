@@ -102,6 +102,22 @@ ImageFolder list_images(const std::string& folder, const std::vector<std::string
   return images;
 }
 
+std::vector<std::string> masks_of(const std::vector<std::string>& images, const std::string& folder,
+                                  const std::string& masks) {
+  std::vector<std::string> files;
+  for (const std::string& image : images) {
+    const fs::path within = fs::path(image).lexically_relative(folder);
+    const fs::path mask = (fs::path(masks) / within).replace_extension(".png");
+    std::error_code ignored;
+    if (!fs::is_regular_file(mask, ignored)) {
+      fail(ExitCode::kFile, "{}: there is no mask {}; add it, or take the image away", image,
+           mask.string());
+    }
+    files.push_back(mask.string());
+  }
+  return files;
+}
+
 ImageFolder list_images(const std::string& folder) {
   ImageFolder images;
   add_images(folder, images.files);

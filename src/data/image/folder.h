@@ -25,4 +25,10 @@ ImageFolder list_images(const std::string& folder, const std::vector<std::string
 /// All images anywhere in the folder.
 ImageFolder list_images(const std::string& folder);
 
+/// For each of `images`, which lie in `folder`, the PNG file below `masks` of the same name, in the
+/// same subfolder: cats/a.png for cats/a.jpg. Throws Error with ExitCode::kFile where there is
+/// none.
+std::vector<std::string> masks_of(const std::vector<std::string>& images, const std::string& folder,
+                                  const std::string& masks);
+
 }  // namespace meshwork::data

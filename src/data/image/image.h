@@ -8,10 +8,13 @@
 
 namespace meshwork::data {
 
-/// How many channels an image is given, and which.
-enum class ColorMode { kGrayscale = 1, kRgb = 3, kRgba = 4 };
+/// How many channels an image is given, and which. Of kLabels a pixel is one number, as the file
+/// has it: a grey value, or a place in the palette.
+enum class ColorMode { kLabels, kGrayscale, kRgb, kRgba };
 
-constexpr std::int64_t channels_of(ColorMode mode) { return static_cast<std::int64_t>(mode); }
+constexpr std::int64_t channels_of(ColorMode mode) {
+  return mode == ColorMode::kRgb ? 3 : mode == ColorMode::kRgba ? 4 : 1;
+}
 
 struct ImageSize {
   std::int64_t height = 0;
@@ -33,7 +36,8 @@ void check_image_size(const std::string& name, const ImageSize& size);
 ImageSize image_size(const std::string& name, std::span<const std::byte> file);
 
 /// Decodes to bytes [height, width, channels] in `pixels`, whose memory is reused. Transparency is
-/// dropped where the mode has none, and 255 where the file has none; 16 bits become 8.
+/// dropped where the mode has none, and 255 where the file has none; 16 bits become 8. Of kLabels,
+/// only PNG files of one channel, of 8 bits or less, are no Error.
 ImageSize decode_image(const std::string& name, std::span<const std::byte> file, ColorMode mode,
                        std::vector<std::byte>& pixels);
 

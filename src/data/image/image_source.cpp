@@ -113,7 +113,9 @@ class Cache {
 };
 
 Shape shape_of(const std::vector<std::string>& files, const ImageSize& size, ColorMode color) {
-  return {static_cast<std::int64_t>(files.size()), size.height, size.width, channels_of(color)};
+  Shape shape{static_cast<std::int64_t>(files.size()), size.height, size.width};
+  if (color != ColorMode::kLabels) shape.push_back(channels_of(color));
+  return shape;
 }
 
 class ImageSource : public Source {
@@ -122,7 +124,8 @@ class ImageSource : public Source {
   ImageSource(const std::string& name, std::vector<std::string> files, ColorMode color,
               const ImageSize& size, const std::optional<ResizeOptions>& resize,
               const OpenContext& context)
-      : Source({name, shape_of(files, size, color), resize ? DType::kFloat32 : DType::kUInt8}),
+      : Source({name, shape_of(files, size, color),
+                resize && color != ColorMode::kLabels ? DType::kFloat32 : DType::kUInt8}),
         files_(std::move(files)),
         color_(color),
         size_(size),
@@ -190,7 +193,13 @@ class ImageSource : public Source {
     }
     workspace.resized.resize(static_cast<std::size_t>(elements_));
     resize(size, channels_of(color_), workspace.pixels.data(), *resize_, workspace.resized.data());
-    return reinterpret_cast<const std::byte*>(workspace.resized.data());
+    if (color_ != ColorMode::kLabels) {
+      return reinterpret_cast<const std::byte*>(workspace.resized.data());
+    }
+    workspace.pixels.resize(workspace.resized.size());
+    std::ranges::transform(workspace.resized, workspace.pixels.begin(),
+                           [](float label) { return static_cast<std::byte>(label); });
+    return workspace.pixels.data();
   }
 
   std::vector<std::string> files_;

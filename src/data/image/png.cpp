@@ -50,6 +50,11 @@ bool read_header(png_structp png, png_infop info, ColorMode mode) {
   // The size is checked by the caller.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_read_info(png, info);
+  if (mode == ColorMode::kLabels) {
+    png_set_packing(png);
+    png_set_strip_alpha(png);
+    return true;
+  }
   png_set_strip_16(png);
   png_set_palette_to_rgb(png);
   png_set_expand_gray_1_2_4_to_8(png);
@@ -105,6 +110,7 @@ class PngReader {
     if (!read_header(png_, info_, mode)) fail_png();
     const ImageSize size{png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
     check_image_size(name_, size);
+    if (mode == ColorMode::kLabels) check_labels();
     return size;
   }
 
@@ -124,6 +130,16 @@ class PngReader {
   }
 
  private:
+  void check_labels() const {
+    const auto type = png_get_color_type(png_, info_);
+    const bool has_colors = type == PNG_COLOR_TYPE_RGB || type == PNG_COLOR_TYPE_RGB_ALPHA;
+    const int bits = png_get_bit_depth(png_, info_);
+    if (!has_colors && bits <= 8) return;
+    fail(ExitCode::kFile,
+         "{}: a mask has one number of at most 8 bits for each pixel, but this has {}; convert it",
+         name_, has_colors ? "red, green and blue" : fmt::format("{} bits", bits));
+  }
+
   /// Before memory is taken for what cannot come. A stored pixel has at least 1 / 32 of the bits
   /// that it becomes.
   void check_packed(const ImageSize& size, std::size_t channels) const {
