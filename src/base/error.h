@@ -15,6 +15,7 @@ enum class ExitCode {
   kConfiguration = 2,  ///< usage or configuration
   kFile = 3,           ///< data file or checkpoint
   kCommunication = 4,  ///< communication, or a lost rank
+  kDifferent = 5,      ///< two runs that are to agree do not
   kStopped = 75,       ///< by a signal, after a checkpoint
 };
 

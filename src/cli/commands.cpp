@@ -14,11 +14,12 @@ extern const Command kPaths;
 extern const Command kPredict;
 extern const Command kTune;
 extern const Command kValidate;
+extern const Command kVerify;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,      &kEvaluate, &kPredict,    &kGenerate, &kPaths, &kExplain,
-      &kValidate, &kData,     &kCheckpoint, &kExport,   &kTune,  &kDevices,
+      &kFit,    &kEvaluate, &kPredict,    &kGenerate, &kPaths, &kExplain, &kValidate,
+      &kVerify, &kData,     &kCheckpoint, &kExport,   &kTune,  &kDevices,
   };
   return list;
 }
