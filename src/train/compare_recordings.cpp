@@ -9,8 +9,8 @@
 namespace meshwork {
 namespace {
 
-/// The disturbance is one rounding of each weight; a sum over many in another order is several.
-constexpr double kRoundings = 64;
+/// What hangs on few elements is not the same twice.
+constexpr double kMargin = 2;
 
 /// What is no number is infinitely far from all but its like.
 double distance(double a, double b) {
@@ -38,7 +38,7 @@ TensorDistance compare(const RecordedTensor& left, const RecordedTensor& right,
                        const RecordedTensor& disturbed, std::size_t step) {
   MW_CHECK(left.path == right.path && left.shape == right.shape, "{} {}", left.path, right.path);
   const std::vector<float>&a = left.values[step], &b = right.values[step];
-  double greatest = 0, difference = 0, rounding = 0;
+  double greatest = 0, difference = 0, by_disturbance = 0;
   std::size_t worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (const float value : {a[i], b[i]}) {
@@ -47,11 +47,12 @@ TensorDistance compare(const RecordedTensor& left, const RecordedTensor& right,
     const double here = distance(a[i], b[i]);
     if (here > difference) worst = i;
     difference = std::max(difference, here);
-    rounding = std::max(rounding, distance(disturbed.values[step][i], b[i]));
+    by_disturbance = std::max(by_disturbance, distance(disturbed.values[step][i], b[i]));
   }
-  TensorDistance result{.path = right.path,
-                        .distance = {part_of(difference, greatest), part_of(rounding, greatest)},
-                        .place = {}};
+  TensorDistance result{
+      .path = right.path,
+      .distance = {part_of(difference, greatest), part_of(by_disturbance, greatest)},
+      .place = {}};
   if (a.empty()) return result;
   result.place = place_of(right, worst);
   result.left = a[worst];
@@ -63,7 +64,7 @@ TensorDistance compare(const RecordedTensor& left, const RecordedTensor& right,
 double excess(const Distance& distance, double tolerance) {
   if (distance.difference == 0) return 0;
   if (tolerance == 0) return std::numeric_limits<double>::infinity();
-  return distance.difference / std::max(tolerance, kRoundings * distance.rounding);
+  return distance.difference / std::max(tolerance, kMargin * distance.disturbed);
 }
 
 }  // namespace

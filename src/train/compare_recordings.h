@@ -11,11 +11,11 @@ namespace meshwork {
 /// How far two numbers, or tensors, are apart, as a part of the greatest magnitude in them.
 struct Distance {
   double difference = 0;
-  double rounding = 0;  ///< the same between one of them and what came of disturbed weights
+  double disturbed = 0;  ///< the same between one of them and what came of disturbed weights
 
-  /// Up to `tolerance`, or not much more than what rounding alone does: sums in another order
-  /// differ as such, and a step of an optimizer may make much of it. With a tolerance of 0: not at
-  /// all.
+  /// Up to `tolerance`, or to twice what the disturbance did: sums in another order differ in their
+  /// last digits, and a ReLU that is at its edge, or a step of an optimizer, may make much of that.
+  /// With a tolerance of 0: not at all.
   bool is_within(double tolerance) const;
 };
 
