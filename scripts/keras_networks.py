@@ -284,6 +284,23 @@ NETWORKS = {
             },
         ],
     },
+    "factored": {
+        "input": [6, 4],
+        "layers": [
+            {"Conv1D": {"name": "conv", "filters": 5, "kernel_size": 3, "activation": "tanh"}},
+            {
+                "MultiHeadAttention": {
+                    "name": "attention",
+                    "inputs": ["conv", "conv"],
+                    "num_heads": 2,
+                    "key_dim": 3,
+                    "use_bias": False,
+                }
+            },
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
     "activities": {
         "input": [6, 4],
         "layers": [
@@ -386,5 +403,6 @@ CONSTRAINED = {
 }
 NETWORK_OPTIMIZERS = {
     "convnet": {"Adam": {"learning_rate": 0.005}},
+    "factored": {"Adafactor": {"learning_rate": 0.1}},
     "separable": {"Adam": {"learning_rate": 0.005}},
 }

@@ -1,4 +1,7 @@
-"""The optimizers of make_keras_fixtures.py, as Meshwork's files say them."""
+"""The optimizers of make_keras_fixtures.py, as Meshwork's files say them, and what they keep."""
+
+import keras
+import numpy as np
 
 OPTIMIZERS = {
     "sgd": {"SGD": {"learning_rate": 0.1}},
@@ -46,6 +49,21 @@ OPTIMIZERS = {
         }
     },
     "adadelta": {"Adadelta": {"learning_rate": 2.0, "rho": 0.8, "epsilon": 1e-4}},
+    "adafactor": {"Adafactor": {"learning_rate": 0.5}},
+    "adafactor_full": {
+        "Adafactor": {
+            "learning_rate": 0.05,
+            "beta_2_decay": -0.6,
+            "epsilon_1": 1e-4,
+            "epsilon_2": 0.4,
+            "clip_threshold": 0.7,
+            "relative_step": False,
+            "weight_decay": 0.1,
+            "gradient_accumulation_steps": 2,
+            "use_ema": True,
+            "ema_momentum": 0.8,
+        }
+    },
     "adagrad": {"Adagrad": {"learning_rate": 0.1, "initial_accumulator_value": 0.02}},
     "adamax": {"Adamax": {"learning_rate": 0.02, "weight_decay": 0.1}},
     "ftrl": {"Ftrl": {"learning_rate": 0.1}},
@@ -85,6 +103,7 @@ OPTIMIZERS = {
 SCALED = {
     "adam": {"Adam": {"learning_rate": 0.02}},
     "adamw_clipnorm": {"AdamW": {"learning_rate": 0.02, "clipnorm": 0.1}},
+    "adafactor": {"Adafactor": {"learning_rate": 0.02}},
     "accumulate_average": OPTIMIZERS["sgd_accumulate_average"],
 }
 
@@ -147,3 +166,37 @@ CONSTRAINED_BY = {
     "accumulate": {"AdamW": {"learning_rate": 0.02, "gradient_accumulation_steps": 3}},
     "scaled": {"LossScaleOptimizer": {"inner_optimizer": {"Adam": {"learning_rate": 0.02}}, **SCALE}},
 }
+
+
+def scale_of(optimizer):
+    """Of the loss, where it is scaled and has been"""
+    scales = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    return float(np.asarray(optimizer.dynamic_scale.value)) if scales else None
+
+
+def is_slot(optimizer, variable):
+    """The number of steps is one where some are left out."""
+    owner, _, name = variable.path.rpartition("/")
+    if name == "iteration":
+        return scale_of(optimizer) is not None and owner != optimizer.name
+    return name != "learning_rate"
+
+
+def given_paths(optimizer):
+    """By the identity of those slots that Keras names like others, or not at all; None: no slot."""
+    paths = {id(v): "nadam/u_product" for v in optimizer.variables if v.path == "variable"}
+    if isinstance(optimizer, keras.optimizers.Adafactor):
+        for weight, r, c in zip(optimizer._trainable_variables, optimizer._r, optimizer._c):
+            base = f"{optimizer.name}/{weight.path.replace('/', '_')}"
+            is_factored = len(weight.shape) >= 2
+            paths[id(r)] = f"{base}_r" if is_factored else None
+            paths[id(c)] = f"{base}_c" if is_factored else None
+    return paths
+
+
+def slots_of(optimizer):
+    """Variables by Meshwork's paths"""
+    paths = given_paths(getattr(optimizer, "inner_optimizer", optimizer))
+    slots = [v for v in optimizer.variables if is_slot(optimizer, v)]
+    named = {paths.get(id(v), v.path): v for v in slots}
+    return {path: v for path, v in named.items() if path is not None}

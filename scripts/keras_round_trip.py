@@ -341,6 +341,11 @@ CASES = {
         {"RMSprop": {"learning_rate": 0.01, "momentum": 0.5, "centered": True}},
     ),
     "adadelta": (BRANCHES, {"Adadelta": {"learning_rate": 1.0}}),
+    "adafactor": (WORDS, {"Adafactor": {"learning_rate": 0.05}}),
+    "adafactor_scaled": (
+        WORDS,
+        {"LossScaleOptimizer": {"inner_optimizer": {"Adafactor": {}}, "initial_scale": 1024.0}},
+    ),
     "adagrad": (BRANCHES, {"Adagrad": {"learning_rate": 0.05}}),
     "adamax": (BRANCHES, {"Adamax": {"learning_rate": 0.01}}),
     "ftrl": (BRANCHES, {"Ftrl": {"learning_rate": 0.05, "beta": 0.1}}),
@@ -364,7 +369,7 @@ CASES = {
         {"Adam": {"learning_rate": {"CosineDecay": {"initial_learning_rate": 0.01, "decay_steps": 9}}}},
     ),
 }
-FIXTURES = ["images_2d", "branches", "blocks", "recurrent", "scaled"]
+FIXTURES = ["images_2d", "branches", "blocks", "recurrent", "scaled", "adafactor"]
 
 
 def parts(layer):

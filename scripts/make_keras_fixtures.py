@@ -39,6 +39,7 @@ import yaml
 from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
 from keras_networks import CONSTRAINED, NETWORK_OPTIMIZERS, NETWORKS
 from keras_optimizers import CONSTRAINED_BY, OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
+from keras_optimizers import scale_of, slots_of
 
 SEED = 20240607
 STEPS = 10
@@ -419,20 +420,6 @@ def make_data(rng, case):
     return x, y
 
 
-def scale_of(optimizer):
-    """Of the loss, where it is scaled and has been"""
-    scales = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
-    return float(np.asarray(optimizer.dynamic_scale.value)) if scales else None
-
-
-def is_slot(optimizer, variable):
-    """The number of steps is one where some are left out."""
-    owner, _, name = variable.path.rpartition("/")
-    if name == "iteration":
-        return scale_of(optimizer) is not None and owner != optimizer.name
-    return name != "learning_rate"
-
-
 def run(name, case, precision, data_of, slots):
     model_spec, optimizer, loss, metrics, samples, weights = case
     keras.backend.clear_session()
@@ -479,10 +466,8 @@ def run(name, case, precision, data_of, slots):
             arrays[f"metric/{key}"] = np.array([log[key] for log in logs], np.float32)
     for variable in model.weights:
         arrays[f"final/{variable.path}"] = np.asarray(variable.value)
-    for variable in model.optimizer.variables if slots and name not in NETWORKS else []:
-        if is_slot(model.optimizer, variable):
-            # Nadam's product, which Keras gives no name
-            path = "nadam/u_product" if variable.path == "variable" else variable.path
+    if slots and name not in NETWORKS:
+        for path, variable in slots_of(model.optimizer).items():
             arrays[f"slot/{path}"] = np.asarray(variable.value)
     if scales[0] is not None:
         arrays["scales"] = np.array(scales, np.float32)

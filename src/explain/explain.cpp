@@ -188,8 +188,11 @@ class Explainer {
     const auto& variables = trace_.laid_out.graph.variables;
     const Variable& variable = variables[static_cast<std::size_t>(named.variable)];
     if (value.kind == ValueKind::kGradient) {
-      const auto slot = std::find_if(variables.begin(), variables.end(),
-                                     [&](const Variable& v) { return v.slot_of == variable.path; });
+      const Graph& laid_out = trace_.laid_out.graph;
+      const auto slot = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
+        return v.slot_of == variable.path &&
+               laid_out.type(v.value) == laid_out.type(variable.value);
+      });
       value.like = slot != variables.end() ? slot->path : variable.path;
       return;
     }

@@ -262,6 +262,7 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
   const OptimizerState state = state_of(config.compile->optimizer, weights);
   result.optimizer = state.name;
   result.slots = state.slots;
+  result.placeholders = state.placeholders;
   result.scaled_by = state.scaled_by;
   result.counters = state.counters;
   result.has_learning_rate = !schedule_of(config.compile->optimizer).has_value();

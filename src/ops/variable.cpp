@@ -1,4 +1,5 @@
-// The value that the variable `path` has during a step
+// The value that the variable `path` has during a step; `dims`: which dimensions of its weight a
+// slot has, where not all
 #include "ops/leaf.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"

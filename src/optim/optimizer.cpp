@@ -19,9 +19,10 @@ namespace {
 
 const std::vector<const OptimizerDef*>& registry() {
   static const std::vector<const OptimizerDef*> registry = {
-      &optimizers::kAdadelta, &optimizers::kAdagrad, &optimizers::kAdam,    &optimizers::kAdamax,
-      &optimizers::kAdamW,    &optimizers::kFtrl,    &optimizers::kLamb,    &optimizers::kLion,
-      &optimizers::kMuon,     &optimizers::kNadam,   &optimizers::kRmsProp, &optimizers::kSgd,
+      &optimizers::kAdadelta, &optimizers::kAdafactor, &optimizers::kAdagrad, &optimizers::kAdam,
+      &optimizers::kAdamax,   &optimizers::kAdamW,     &optimizers::kFtrl,    &optimizers::kLamb,
+      &optimizers::kLion,     &optimizers::kMuon,      &optimizers::kNadam,   &optimizers::kRmsProp,
+      &optimizers::kSgd,
   };
   return registry;
 }
@@ -246,7 +247,7 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights) {
   const Optimizer optimizer = read_optimizer(spec);
   const OptimizerDef& def = find_optimizer(updating(spec));
-  OptimizerState state{optimizer.common.name, std::string(def.names.front()), {}, {}, {}};
+  OptimizerState state{optimizer.common.name, std::string(def.names.front()), {}, {}, {}, {}};
   if (optimizer.scaling) {
     state.scaled_by = optimizer.scaling->name;
     state.counters = loss_scale_paths(*optimizer.scaling);
@@ -262,9 +263,14 @@ OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::st
     }
   }
   // Of one within a LossScaleOptimizer Keras knows weights' slots alone.
+  if (optimizer.scaling) return state;
   for (const std::string_view scalar : def.scalars) {
-    if (optimizer.scaling) break;
     state.slots.push_back(fmt::format("{}/{}", state.name, scalar));
+  }
+  for (const std::string& weight : weights) {
+    for (const std::string_view slot : def.placeholders) {
+      state.placeholders.insert(slot_path(state.name, weight, std::string(slot)));
+    }
   }
   return state;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,7 @@ struct OptimizerState {
   std::string scaled_by;           ///< the name of the LossScaleOptimizer around it; "": none
   /// Then: paths of the latter's step counter and scale, and of this one's number of steps.
   std::vector<std::string> counters;
+  std::set<std::string> placeholders;  ///< of the slots: int32 scalars where it has them not
 };
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights);
 

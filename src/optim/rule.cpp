@@ -54,15 +54,27 @@ ValueId WeightUpdate::step() {
 
 ValueId WeightUpdate::slot(const std::string& name, double initial) {
   const std::string path = slot_path(optimizer_, path_, name);
-  const ValueId value =
-      b_.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", type_.shape}});
+  return add_slot({{"path", path}, {"dtype", "float32"}, {"shape", type_.shape}}, initial);
+}
+
+ValueId WeightUpdate::slot_of_dims(const std::string& name, const std::vector<std::int64_t>& dims) {
+  const std::string path = slot_path(optimizer_, path_, name);
+  Shape shape;
+  for (const std::int64_t dim : dims)
+    shape.push_back(type_.shape.at(static_cast<std::size_t>(dim)));
+  return add_slot({{"path", path}, {"dtype", "float32"}, {"shape", shape}, {"dims", dims}}, 0);
+}
+
+ValueId WeightUpdate::add_slot(const Attrs& attrs, double initial) {
+  const ValueId value = b_.add(ops::kVariable, {}, attrs);
   b_.graph().variables.push_back(
       {.value = value,
-       .path = path,
+       .path = attrs.text("path"),
        .trainable = false,
        .slot_of = path_,
        .init = &ops::kConstant,
-       .init_attrs = {{"value", initial}, {"dtype", "float32"}, {"shape", type_.shape}}});
+       .init_attrs = {
+           {"value", initial}, {"dtype", "float32"}, {"shape", attrs.integers("shape")}}});
   return value;
 }
 

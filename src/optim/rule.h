@@ -46,6 +46,9 @@ class WeightUpdate {
 
   /// What the slot holds before the step; made, full of `initial`, when it is asked for.
   ValueId slot(const std::string& name, double initial = 0);
+  /// The same of a slot, full of 0, that has some of the weight's dimensions alone, by their
+  /// numbers, in order.
+  ValueId slot_of_dims(const std::string& name, const std::vector<std::int64_t>& dims);
   void update_slot(ValueId slot, ValueId value);
   /// The same of a float32 scalar that the optimizer keeps for all weights together. All of them
   /// ask for it, and update it to the same value.
@@ -58,6 +61,8 @@ class WeightUpdate {
   void finish(ValueId value);
 
  private:
+  ValueId add_slot(const Attrs& attrs, double initial);
+
   GraphBuilder& b_;
   std::string optimizer_;
   std::string path_;
@@ -114,10 +119,13 @@ struct OptimizerDef {
   /// side by side, and a list follows the other.
   std::vector<std::vector<std::string_view>> slots;
   std::vector<std::string_view> scalars = {};  ///< behind them, of no weight
+  /// Of the slots those in whose place Keras's files have a number where a weight has none.
+  std::vector<std::string_view> placeholders = {};
 };
 
 namespace optimizers {
 extern const OptimizerDef kAdadelta;
+extern const OptimizerDef kAdafactor;
 extern const OptimizerDef kAdagrad;
 extern const OptimizerDef kAdam;
 extern const OptimizerDef kAdamax;

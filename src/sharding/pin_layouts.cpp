@@ -136,15 +136,27 @@ void pin_whole_outputs(const Graph& graph, PinnedLayouts& pinned) {
   }
 }
 
-/// A gradient is wanted as the optimizer keeps its state, else as its variable: it is reduced, or
-/// reduced and scattered, once, when it is complete.
+/// Of a slot with the layout that its weight would have, or has: of the dimensions that it has.
+Layout layout_of_slot(const Node& slot, const Layout& of_weight) {
+  const Attr* dims = slot.attrs.find("dims");
+  if (dims == nullptr) return of_weight;
+  Layout layout;
+  for (const std::int64_t dim : std::get<std::vector<std::int64_t>>(*dims)) {
+    layout.dims.push_back(of_weight.dims.at(static_cast<std::size_t>(dim)));
+  }
+  return layout;
+}
+
+/// A gradient is wanted as the optimizer keeps its state, the first of all dimensions, else as its
+/// variable: it is reduced, or reduced and scattered, once, when it is complete.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
   std::map<std::string_view, std::size_t> first_slot;  // by the path of its weight
   std::map<ValueId, std::size_t> variable_of;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const Variable& variable = graph.variables[i];
     variable_of[variable.value] = i;
-    if (!variable.slot_of.empty()) first_slot.emplace(variable.slot_of, i);
+    const bool is_whole = graph.node(variable.value).attrs.find("dims") == nullptr;
+    if (!variable.slot_of.empty() && is_whole) first_slot.emplace(variable.slot_of, i);
   }
   for (const Update& gradient : graph.gradients) {
     const std::size_t owner = variable_of.at(gradient.variable);
@@ -188,12 +200,15 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
       pinned.variables.push_back({{}, replicated(0)});
       continue;
     }
-    const LayoutMatch match = slots.find(variable.slot_of, shape.size(), mesh);
+    const Shape& weight = graph.type(graph.variables[owner->second].value).shape;
+    LayoutMatch match = slots.find(variable.slot_of, weight.size(), mesh);
     if (match.rule) {
-      pinned.variables.push_back({match.rule, without_empty_parts(match.layout, shape, mesh)});
-      continue;
+      match.layout = without_empty_parts(std::move(match.layout), weight, mesh);
+    } else {
+      match = pinned.variables[owner->second];
     }
-    pinned.variables.push_back(pinned.variables[owner->second]);
+    match.layout = layout_of_slot(graph.node(variable.value), match.layout);
+    pinned.variables.push_back(std::move(match));
   }
   pin_gradients(graph, pinned);
   return pinned;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct KerasModel {
   std::string scaled_by = {};      ///< the name of the LossScaleOptimizer around it; "": none
   /// Then: paths of the latter's step counter and scale, and of the optimizer's number of steps.
   std::vector<std::string> counters = {};
+  /// Of the slots: those in whose place the file has an int32 scalar, 0, where there is no such
+  /// slot.
+  std::set<std::string> placeholders = {};
 };
 
 /// What a model without blocks calls a layer: "stage_2/d1" -> "stage_2_d1".

@@ -112,7 +112,13 @@ bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {
   // Compiled, and not trained yet: steps and learning rates alone.
   if (found <= (before == 0 ? 2 : 4) && !slots.empty()) return false;
   if (found == 0) return false;
-  const std::size_t own = slots.size() - model.counters.size();
+  const auto stands_for_none = [&](const std::string& path) {
+    return std::none_of(slots.begin(), slots.end(),
+                        [&](const GlobalTensor& slot) { return slot.path == path; });
+  };
+  const auto empty = static_cast<std::size_t>(
+      std::count_if(model.placeholders.begin(), model.placeholders.end(), stands_for_none));
+  const std::size_t own = slots.size() - model.counters.size() + empty;
   const bool is_known = found == before + own + 1 || found == before + own + 2;
   if (!is_known) {
     fail(ExitCode::kFile,
@@ -126,7 +132,10 @@ bool WeightsFile::find_slots(const std::vector<GlobalTensor>& slots) {
     for (const std::string& path : paths) {
       const auto slot = std::find_if(slots.begin(), slots.end(),
                                      [&](const GlobalTensor& s) { return s.path == path; });
-      if (slot == slots.end()) continue;
+      if (slot == slots.end()) {
+        number += model.placeholders.count(path);
+        continue;
+      }
       places_[path] = keras_optimizer_place(number++);
       in_order.push_back(*slot);
     }

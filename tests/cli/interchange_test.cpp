@@ -61,7 +61,7 @@ void check_near(const std::vector<float>& values, const std::vector<float>& expe
 }  // namespace
 
 TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format") {
-  for (const char* name : {"images_2d", "branches", "blocks", "recurrent", "scaled"}) {
+  for (const char* name : {"images_2d", "branches", "blocks", "recurrent", "scaled", "adafactor"}) {
     CAPTURE(name);
     const Fixture folder(name);
     const std::vector<float> values = predicted(folder, "theirs.weights.h5");
@@ -89,6 +89,19 @@ TEST_CASE("the state of the optimizer goes out and comes back") {
       3);
   CHECK(other.find("its optimizer has 32 variables, sgd of the configuration 2; take") !=
         std::string::npos);
+}
+
+TEST_CASE("numbers that stand in place of slots in Keras's files come and go with the others") {
+  const Fixture folder("adafactor");
+  const std::string first = train(folder, "--from theirs.weights.h5 run_directory=a");
+  CHECK(first != train(folder, "--from theirs.weights.h5 --weights-only run_directory=b"));
+  // A matrix has three slots, a vector one and two numbers; steps and learning rate.
+  CHECK(output(folder, "export a/checkpoints/step-3 --output ours.weights.h5")
+            .starts_with("wrote ours.weights.h5: 30 tensors, "));
+  CHECK(train(folder, "--from ours.weights.h5 run_directory=c") ==
+        train(folder, "--from a/checkpoints/step-3 run_directory=d"));
+  CHECK(output(folder, "checkpoint diff c/checkpoints/step-3 d/checkpoints/step-3")
+            .starts_with("0 of "));
 }
 
 TEST_CASE("scale and counter of losses go out and come back with the state of the optimizer") {

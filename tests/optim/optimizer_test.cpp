@@ -247,9 +247,9 @@ TEST_CASE("a weight without a gradient stays as it is") {
 }
 
 TEST_CASE("every optimizer ends with the constraint that an update of the weight stands for") {
-  for (const char* text :
-       {"sgd", "adadelta", "adagrad", "adam", "adamax", "adamw", "ftrl", "lamb", "lion", "muon",
-        "nadam", "rmsprop", "Adam: {use_ema: true}", "Adam: {gradient_accumulation_steps: 2}"}) {
+  for (const char* text : {"sgd", "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw",
+                           "ftrl", "lamb", "lion", "muon", "nadam", "rmsprop",
+                           "Adam: {use_ema: true}", "Adam: {gradient_accumulation_steps: 2}"}) {
     CAPTURE(text);
     for (const AddUpdates add : {AddUpdates{add_optimizer}, AddUpdates{add_accumulation}}) {
       const auto constrain = [](GraphBuilder& b, ValueId w) {

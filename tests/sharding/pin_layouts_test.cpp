@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "graph/op_def.h"
 #include "model/model.h"
+#include "ops/ops.h"
+#include "optim/optimizer.h"
 #include "sharding/layout_map.h"
 
 using namespace meshwork;
@@ -181,4 +183,31 @@ TEST_CASE("rules and layers that lay out what arguments leave out are noted, typ
         "'d/bias'");
   CHECK(complaint("unmatched_rules: ignore\nlayout_map: {d/bais: [height]}\n" + model + "}]}") ==
         "");
+}
+
+TEST_CASE(
+    "a slot of some dimensions of a weight is laid out as these, and gradients as a whole one") {
+  const auto pin_state = [](const std::string& rules) {
+    Built built =
+        pin(rules +
+                "model: {input: [6, 4], layers: [Conv1D: {name: c, filters: 6, "
+                "kernel_size: 3, use_bias: false}]}\ncompile: {optimizer: Adafactor, loss: mse}",
+            {"x", DType::kFloat32, {6, 4}});
+    GraphBuilder b(built.graph);
+    const TensorType type = built.graph.type(built.graph.variables.at(0).value);
+    const ValueId gradient = ops::input(b, "gradient", type);
+    add_optimizer(b, built.config.compile->optimizer, std::vector<Gradient>{{0, gradient}});
+    built.graph.gradients.push_back({built.graph.variables[0].value, gradient});
+    built.pinned = pin_layouts(built.graph, built.config, kMesh);
+    std::string text;
+    for (const char* slot : {"r", "c", "velocity"}) {
+      text += of_variable(built, "adafactor/c_kernel_" + std::string(slot)) + ", ";
+    }
+    return text + to_string(built.pinned.values.back().second, kMesh);
+  };
+  CHECK(pin_state("layout_map: {c/kernel: [height, null, width]}\n") ==
+        "[height, null] by c/kernel, [height, width] by c/kernel, [height, null, width] by "
+        "c/kernel, [height, null, width]");
+  CHECK(pin_state("layout_map: {c/kernel: [height]}\noptimizer_layout: {.*: [null, data]}\n") ==
+        "[null, data] by .*, [null, null] by .*, [null, data, null] by .*, [null, data, null]");
 }

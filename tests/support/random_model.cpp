@@ -52,6 +52,7 @@ const std::vector<std::string>& optimizers() {
 const std::vector<std::string>& other_optimizers() {
   static const std::vector<std::string> kOptimizers{
       "Adadelta: {learning_rate: 0.5, epsilon: 0.001}",
+      "Adafactor: {learning_rate: 0.05, epsilon_1: 1.0e-6}",
       "Adagrad: {learning_rate: 0.02}",
       "Adamax: {learning_rate: 0.003, epsilon: 0.001}",
       "Ftrl: {learning_rate: 0.05, l1_regularization_strength: 0.001}",

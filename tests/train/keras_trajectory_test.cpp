@@ -233,9 +233,32 @@ TEST_CASE("constraints are Keras's of variables that devices share") {
   check_against_keras("networks/constrained", "", split + "optimizer_layout: {'.*': [data]}\n");
 }
 
+TEST_CASE("Adafactor is Keras's where any dimensions of weights and state are split") {
+  const std::string mesh = "mesh: {data: 2, model: 3}\nlayout_map:\n";
+  const std::string rows =
+      mesh +
+      "  conv/kernel: [null, model]\n  attention/query/kernel: [model]\n"
+      "  attention/attention_output/kernel: [null, model]\n  out/kernel: [model]\n";
+  const std::string columns =
+      mesh +
+      "  conv/kernel: [data, null, model]\n  attention/value/kernel: [data, null, model]\n"
+      "  attention/attention_output/kernel: [null, data, model]\n"
+      "  out/kernel: [null, model]\n  out/bias: [model]\n";
+  const std::string data_parallel = "mesh: {data: 4}\n";
+  const std::string first = "optimizer_layout: {'.*': [data]}\n";
+  const std::string second =
+      "optimizer_layout: {'.*(conv|out|query)/kernel': [null, [data, model]]}\n";
+  for (const std::string& layout :
+       {rows, columns, rows + first, columns + second, data_parallel, data_parallel + first,
+        data_parallel + "layout_map: {'.*': [data]}\n"}) {
+    check_against_keras("networks/factored", "", layout);
+  }
+}
+
 TEST_CASE("convolutional networks are Keras's where images are split in space") {
   const std::set<std::string> sequences{"networks/activities", "networks/constrained",
-                                        "networks/regularized", "networks/sequence"};
+                                        "networks/factored", "networks/regularized",
+                                        "networks/sequence"};
   for (const std::string& name : fixture_names("networks")) {
     const bool images = !sequences.contains(name);
     const std::string split = fmt::format(

@@ -135,13 +135,17 @@ class Export {
 
 using PlaceOf = std::function<std::string(std::size_t number)>;
 
-/// What a checkpoint has of these variables, in their order.
+/// What a checkpoint has of these variables, in their order, and the placeholders of others.
 void add_stored(Export& out, const Checkpoint& checkpoint, const std::vector<std::string>& paths,
-                const PlaceOf& place, std::size_t number) {
+                const PlaceOf& place, std::size_t number,
+                const std::set<std::string>& placeholders = {}) {
   for (const std::string& path : paths) {
     const StoredTensor* stored = find_stored(checkpoint.index().tensors, path);
-    if (stored == nullptr) continue;
-    out.add_from(checkpoint, place(number++), {path, *dtype_of(*stored), stored->shape});
+    if (stored != nullptr) {
+      out.add_from(checkpoint, place(number++), {path, *dtype_of(*stored), stored->shape});
+    } else if (placeholders.contains(path)) {
+      out.add_number(place(number++), DType::kInt32, std::int32_t{0});
+    }
   }
 }
 
@@ -165,7 +169,7 @@ void add_optimizer_state(Export& out, const Checkpoint& checkpoint, const KerasM
     const auto rate = static_cast<float>(position.learning_rate);
     out.add_number(place(number++), DType::kFloat32, rate);
   }
-  add_stored(out, checkpoint, model.slots, place, number);
+  add_stored(out, checkpoint, model.slots, place, number, model.placeholders);
 }
 
 /// The same of one that may have a LossScaleOptimizer around it.
