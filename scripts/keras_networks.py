@@ -284,6 +284,17 @@ NETWORKS = {
             },
         ],
     },
+    "adaptive": {
+        "input": [9, 8, 2],
+        "layers": [
+            {"Conv2D": {"name": "c1", "filters": 4, "kernel_size": 3, "padding": "same"}},
+            {"AdaptiveMaxPooling2D": {"name": "greatest", "output_size": [6, 4]}},
+            {"Conv2D": {"name": "c2", "filters": 3, "kernel_size": 3, "padding": "same"}},
+            {"AdaptiveAveragePooling2D": {"name": "mean", "output_size": 3}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5}},
+        ],
+    },
     "factored": {
         "input": [6, 4],
         "layers": [

@@ -157,6 +157,30 @@ TEST_CASE("pools have Keras's sizes") {
   CHECK(output_shape("[7, 6, 3]", "GlobalAveragePooling2D") == Shape{3});
   CHECK(output_shape("[7, 6, 3]", "GlobalMaxPool2D: {keepdims: true}") == Shape{1, 1, 3});
   CHECK(output_shape("[7, 3]", "GlobalMaxPooling1D") == Shape{3});
+  CHECK(output_shape("[7, 6, 3]", "AdaptiveMaxPooling2D: {output_size: [2, 9]}") == Shape{2, 9, 3});
+  CHECK(layer_error("[7, 6, 3]", "AdaptiveAveragePooling2D") ==
+        "c.yaml:4:7: layer 'adaptive_average_pooling2d' (AdaptiveAveragePooling2D) needs the key "
+        "'output_size'");
+  CHECK(layer_error("[7, 3]", "AdaptiveAveragePooling1D: {output_size: 0}") ==
+        "c.yaml:4:47: layer 'adaptive_average_pooling1d' (AdaptiveAveragePooling1D): output_size "
+        "is 0; give 1 to 65536");
+}
+
+TEST_CASE("an adaptive pool has a window for each place that windows may have between elements") {
+  const auto pools = [](const std::string& output_size) {
+    const Graph graph =
+        layer_graph("[12, 3]", "AdaptiveMaxPooling1D: {output_size: " + output_size + "}");
+    return std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                         [](const Node& node) { return node.op == &ops::kMaxPool; });
+  };
+  CHECK(pools("4") == 1);
+  CHECK(pools("12") == 0);
+  CHECK(pools("8") == 2);
+  CHECK(pools("5") == 5);
+  CHECK(layer_error("[4097, 3]", "AdaptiveAveragePooling1D: {output_size: 2048}") ==
+        "c.yaml:4:47: layer 'adaptive_average_pooling1d' (AdaptiveAveragePooling1D): output_size "
+        "2048 of 4097 elements makes 2048 kinds of windows, and 1024 are the most; give one that "
+        "has a greater divisor in common with 4097");
 }
 
 TEST_CASE("a window that is much larger than the image is cut to what it can see") {

@@ -62,6 +62,12 @@ void refuse_data_layer(const config::ClassSpec& layer);
 
 extern const LayerDef kActivation;
 extern const LayerDef kActivityRegularization;
+extern const LayerDef kAdaptiveAveragePooling1D;
+extern const LayerDef kAdaptiveAveragePooling2D;
+extern const LayerDef kAdaptiveAveragePooling3D;
+extern const LayerDef kAdaptiveMaxPooling1D;
+extern const LayerDef kAdaptiveMaxPooling2D;
+extern const LayerDef kAdaptiveMaxPooling3D;
 extern const LayerDef kAdd;
 extern const LayerDef kAdditiveAttention;
 extern const LayerDef kAlphaDropout;

@@ -6,6 +6,12 @@ const std::vector<const LayerDef*>& layer_registry() {
   static const std::vector<const LayerDef*> registry = {
       &layers::kActivation,
       &layers::kActivityRegularization,
+      &layers::kAdaptiveAveragePooling1D,
+      &layers::kAdaptiveAveragePooling2D,
+      &layers::kAdaptiveAveragePooling3D,
+      &layers::kAdaptiveMaxPooling1D,
+      &layers::kAdaptiveMaxPooling2D,
+      &layers::kAdaptiveMaxPooling3D,
       &layers::kAdd,
       &layers::kAdditiveAttention,
       &layers::kAlphaDropout,
