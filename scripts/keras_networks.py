@@ -221,6 +221,27 @@ NETWORKS = {
             },
         ],
     },
+    "orthogonal": {
+        "input": [6, 4],
+        "layers": [
+            {
+                "Dense": {
+                    "name": "hidden",
+                    "units": 7,
+                    "activation": "tanh",
+                    "kernel_regularizer": {"OrthogonalRegularizer": {"factor": 0.2}},
+                }
+            },
+            {"Flatten": {"name": "flat"}},
+            {
+                "Dense": {
+                    "name": "out",
+                    "units": 5,
+                    "kernel_regularizer": {"OrthogonalRegularizer": {"factor": 0.5, "mode": "columns"}},
+                }
+            },
+        ],
+    },
     "constrained": {
         "input": [6, 4],
         "layers": [

@@ -123,6 +123,15 @@ POSITIVE = {
     ],
 }
 
+EMBEDDED = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "h1", "units": 8, "activation": "tanh"}},
+        {"Dense": {"name": "out", "units": 3}},
+        {"UnitNormalization": {"name": "unit"}},
+    ],
+}
+
 # ----------------------------------------------------------------------------- losses
 
 SCCE = "SparseCategoricalCrossentropy"
@@ -182,6 +191,9 @@ LOSSES = {
         ["categorical_crossentropy"],
     ),
     "categorical_hinge": (CLASSIFIER, "categorical_hinge", ["accuracy"]),
+    "cgce": (PROBABILITIES, {"CategoricalGeneralizedCrossEntropy": {"q": 0.7}}, ["accuracy"]),
+    "circle": (EMBEDDED, {"Circle": {"gamma": 5.0}}, []),
+    "circle_diagonal": (EMBEDDED, {"Circle": {"margin": 0.3, "remove_diagonal": False}}, []),
     "cosine": (REGRESSOR, "cosine_similarity", ["cosine_similarity"]),
     "correlation": (REGRESSOR, "mse", ["pearson_correlation", {"ConcordanceCorrelation": {}}]),
     "dice": (GATE, "dice", ["binary_accuracy"]),
@@ -360,10 +372,10 @@ def make_model(spec):
 
 def make_labels(rng, samples, model, loss):
     name, args = parts(loss)
-    _, head = parts(model["layers"][-1])
-    units = head["units"]
+    layers = [args for layer in model["layers"] for args in layer.values()]
+    units = [args["units"] for args in layers if "units" in args][-1]
     key = name.lower().replace("_", "")
-    if key.startswith("sparse"):
+    if key.startswith(("sparse", "circle", "categoricalgeneralized")):
         return rng.integers(0, units, samples).astype(np.int32)
     if key.startswith("categorical"):
         return np.eye(units, dtype=np.float32)[rng.integers(0, units, samples)]

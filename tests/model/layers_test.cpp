@@ -157,6 +157,14 @@ TEST_CASE("regularizers are for variables that the layer has, or would have") {
         "c.yaml:3:19: layer 'dense' (Dense): 'kernal_regularizer': it has no variable 'kernal'");
   CHECK(layers_error("[6]", "ReLU: {kernel_regularizer: l2}") ==
         "c.yaml:3:18: layer 're_lu' (ReLU): 'kernel_regularizer': it has no variable 'kernel'");
+  CHECK(layers_error(
+            "[6]", "Dense: {units: 2, kernel_regularizer: {OrthogonalRegularizer: {mode: row}}}") ==
+        "c.yaml:3:74: regularizer OrthogonalRegularizer: mode is 'row'; give rows or columns");
+  CHECK(build_error("model: {input: [6], layers: [Dense: {units: 2, bias_regularizer: "
+                    "OrthogonalRegularizer}]}\ncompile: {optimizer: sgd, loss: mse}",
+                    Mode::kTrain, {{"y", DType::kFloat32, {2}}}) ==
+        "c.yaml:1:66: regularizer OrthogonalRegularizer: it is for a variable of two dimensions, "
+        "not [2]");
   CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: l3}")
             .starts_with("c.yaml:3:50: there is no regularizer 'l3'"));
   CHECK(layers_error("[6]", "Dense: {units: 2, kernel_regularizer: {L2: {l2: -1}}}") ==

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/backend.h"
+#include "base/error.h"
 #include "config/yaml.h"
 #include "model/losses/loss.h"
 #include "model/metrics/metric.h"
@@ -96,8 +97,21 @@ TEST_CASE("golden numbers of Keras's losses") {
   check_loss("SparseCategoricalCrossentropy: {ignore_class: 2}", kSparse, 0.05129331);
   check_loss("binary_crossentropy", kBinary, .17833753);
   check_loss("BinaryCrossentropy: {from_logits: true}", kBinary, .58380842);
+  check_loss("CategoricalGeneralizedCrossEntropy", kSparse, .70909214);
+  check_loss("CategoricalGeneralizedCrossEntropy: {q: 0.25}", {ints({2}, {1, 7}), kThree},
+             2.0254837);
   check_loss("crossentropy", kSparse, 1.17693925);
   check_loss("ce", kOneHot, 1.17693925);
+}
+
+TEST_CASE("Circle counts samples that have others of their class and of another") {
+  const HostTensor corners = floats({3, 2}, {1, 0, 0, 1, 0.6F, 0.8F});
+  check_loss("circle", {ints({3}, {0, 1, 2}), corners}, 0);
+  check_loss("Circle: {gamma: 2}", {ints({3}, {0, 1, 1}), corners}, 0.6140947);
+  CHECK_THROWS_WITH_AS(loss("circle", {ints({1, 2}, {0, 1}), floats({1, 2, 2}, {1, 0, 0, 1})}),
+                       "c.yaml:1:1: loss circle: it is for embeddings [units] of each sample; put "
+                       "a Flatten before it",
+                       Error);
 }
 
 TEST_CASE("reductions") {

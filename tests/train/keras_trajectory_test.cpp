@@ -220,6 +220,9 @@ TEST_CASE("regularizers are Keras's of variables that devices share") {
                       "  'attention/.*/kernel': [model, null, null]\n"
                       "  shared/kernel: [null, model]\n"
                       "  out/kernel: [model, null]\n");
+  check_against_keras("networks/orthogonal", "",
+                      "mesh: {data: 2, model: 3}\nlayout_map:\n"
+                      "  hidden/kernel: [model, data]\n  out/kernel: [data, model]\n");
 }
 
 TEST_CASE("constraints are Keras's of variables that devices share") {
@@ -256,9 +259,9 @@ TEST_CASE("Adafactor is Keras's where any dimensions of weights and state are sp
 }
 
 TEST_CASE("convolutional networks are Keras's where images are split in space") {
-  const std::set<std::string> sequences{"networks/activities", "networks/constrained",
-                                        "networks/factored", "networks/regularized",
-                                        "networks/sequence"};
+  const std::set<std::string> sequences{"networks/activities",  "networks/constrained",
+                                        "networks/factored",    "networks/orthogonal",
+                                        "networks/regularized", "networks/sequence"};
   for (const std::string& name : fixture_names("networks")) {
     const bool images = !sequences.contains(name);
     const std::string split = fmt::format(

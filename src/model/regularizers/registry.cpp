@@ -8,6 +8,7 @@ const std::vector<const RegularizerDef*>& regularizer_registry() {
       &regularizers::kL1,
       &regularizers::kL1L2,
       &regularizers::kL2,
+      &regularizers::kOrthogonal,
   };
   return registry;
 }

@@ -30,6 +30,7 @@ namespace regularizers {
 extern const RegularizerDef kL1;
 extern const RegularizerDef kL1L2;
 extern const RegularizerDef kL2;
+extern const RegularizerDef kOrthogonal;
 }  // namespace regularizers
 
 }  // namespace meshwork
