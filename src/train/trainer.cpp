@@ -166,6 +166,7 @@ Training Trainer::make_training(const RunDirectory& directory) {
   };
   training.copy_weights = [this] { return session_.copy_weights(); };
   training.restore_weights = [this](const WeightsCopy& copy) { session_.restore_weights(copy); };
+  training.take_averages = [this] { session_.take_averages(); };
   return training;
 }
 
@@ -246,6 +247,7 @@ bool Trainer::run_epoch() {
   const std::string warning = describe_left_out(runner_.left_out(), epoch_, step_);
   if (!warning.empty()) training_.say(warning);
   for (const auto& callback : callbacks_) callback->end_epoch(epoch_, logs_, training_);
+  for (const auto& callback : callbacks_) callback->after_epoch(training_);
   bar_.finish(logs_);
   if (files_) files_->add_epoch(epoch_, logs_, pace_);
   ++epoch_;
@@ -314,10 +316,12 @@ void Trainer::take_time(std::int64_t samples) {
 bool Trainer::validate(Logs& logs) {
   // Of its own: these steps take another time than those of training.
   Pulse pulse(session_.hosts());
+  for (const auto& callback : callbacks_) callback->begin_validation(training_);
   const std::optional<Logs> results = evaluator_->run([&] {
     if (const auto all = pulse.after_step(signs())) take(*all);
     return signal_ == 0;
   });
+  for (const auto& callback : callbacks_) callback->end_validation(training_);
   if (!results) return false;
   for (const auto& [name, value] : *results) logs["val_" + name] = value;
   return true;

@@ -168,6 +168,9 @@ TEST_CASE("what can be known to be wrong is an error before training") {
   CHECK(error_of("BackupAndRestore: {backup_dir: x}") ==
         "callback BackupAndRestore: runs are saved as 'checkpoint' says, and go on with --resume; "
         "leave it out");
+  CHECK(error_of("SwapEMAWeights") ==
+        "callback SwapEMAWeights: the optimizer keeps no averages of the weights; give it use_ema: "
+        "true");
   CHECK(error_of("EarlyStopping: {patients: 3}") ==
         "callback EarlyStopping has no key 'patients'; nearest: 'patience'");
   CHECK(error_of("EarlyStopping: {monitor: val_acuracy}") ==

@@ -81,6 +81,50 @@ TEST_CASE("the average of the weights is what a run ends with") {
   }
 }
 
+TEST_CASE(
+    "SwapEMAWeights shows averages to validation and to callbacks behind it, not to training") {
+  const TempDirectory directory;
+  const auto text = [](int epochs, const std::string& swap, const std::string& precision = "") {
+    return precision +
+           text_of("{SGD: {learning_rate: 0.3, use_ema: true, ema_momentum: 0.75}}",
+                   fmt::format("epochs: {}, batch_size: 8, validation: true, callbacks: "
+                               "[{}ModelCheckpoint: {{filepath: '{{epoch}}.safetensors'}}]",
+                               epochs, swap));
+  };
+  for (const std::string precision : {"", "precision: mixed_bfloat16\n"}) {
+    CAPTURE(precision);
+    const auto run = [&](int epochs, const std::string& swap, const std::string& name) {
+      const Outcome outcome = fit_on(text(epochs, swap, precision), "2x2", directory.file(name));
+      REQUIRE(outcome.error == "");
+      return outcome.result;
+    };
+    const auto weights = [&](const std::string& file) {
+      return weights_in(directory.file(file + ".safetensors"));
+    };
+    const FitResult plain = run(3, "", "plain");
+    const FitResult swapped = run(3, "SwapEMAWeights, ", "swapped");
+    const FitResult both = run(3, "SwapEMAWeights: {swap_on_epoch: true}, ", "both");
+    const FitResult two = run(2, "SwapEMAWeights, ", "two");
+    CHECK(swapped.digest == plain.digest);
+    CHECK(both.digest == plain.digest);
+    CHECK(weights("swapped/2") == weights("plain/2"));
+    CHECK(weights("both/2") == weights("two/final"));
+    CHECK(weights("both/3") == weights("both/final"));
+    CHECK(difference(weights("both/2"), weights("plain/2")) > 1e-3);
+
+    // What validation says of the averages, it says of them as weights.
+    const Outcome again =
+        fit_on(precision + text_of("{SGD: {learning_rate: 0.0}}",
+                                   "epochs: 1, batch_size: 8, validation: true"),
+               "2x2", directory.file("again"), 0,
+               {.from = directory.file("two/final.safetensors"), .rerun = Rerun::kOverwrite});
+    CHECK(again.result.logs.at("val_loss") == two.logs.at("val_loss"));
+    CHECK(swapped.logs.at("val_loss") != plain.logs.at("val_loss"));
+    CHECK(both.logs == swapped.logs);
+  }
+  check_every_mesh(text(2, "SwapEMAWeights: {swap_on_epoch: true}, "), directory);
+}
+
 TEST_CASE("accumulated gradients and averages at once, in the middle of a run, on every mesh") {
   const TempDirectory directory;
   check_every_mesh(text_of("{Adam: {learning_rate: 0.05, gradient_accumulation_steps: 3, use_ema: "

@@ -119,7 +119,10 @@ TEST_CASE("averages, accumulated gradients and scales of losses go on, too") {
       "2}}}}",
       sums);
   for (const std::string& optimizer : {ema, sums, scaled}) {
-    const std::string text = text_of(optimizer, "batch_size: 8, epochs: 3") +
+    const std::string swap =
+        optimizer == ema ? ", validation: true, callbacks: [SwapEMAWeights: {swap_on_epoch: true}]"
+                         : "";
+    const std::string text = text_of(optimizer, "batch_size: 8, epochs: 3" + swap) +
                              "checkpoint: {every: 1 step, keep: 100, async: false}\n";
     const Outcome whole = fit_on(text, "2x2", full);
     REQUIRE(whole.error == "");

@@ -31,6 +31,8 @@ struct Training {
   std::function<void(const std::string& file)> save_weights;  ///< all devices together
   std::function<WeightsCopy()> copy_weights;
   std::function<void(const WeightsCopy&)> restore_weights;
+  /// Puts the averages that the optimizer keeps in the place of the weights.
+  std::function<void()> take_averages;
   /// Does work on this device that may fail, and throws on all if it failed on one.
   std::function<void(const std::function<void()>& work)> collectively;
 };
@@ -45,9 +47,14 @@ class Callback {
   virtual void begin_epoch(std::int64_t /*epoch*/, Training&) {}
   /// Called only where wants_batches() says so.
   virtual void end_batch(std::int64_t /*epoch*/, std::int64_t /*batch*/, const Logs&, Training&) {}
+  /// Around the validation of an epoch, also of one that a signal ends.
+  virtual void begin_validation(Training&) {}
+  virtual void end_validation(Training&) {}
   /// After validation. What is added to `logs` is seen by the callbacks that follow, in the
   /// progress bar and in metrics.csv.
   virtual void end_epoch(std::int64_t /*epoch*/, Logs&, Training&) {}
+  /// Behind end_epoch() of all callbacks: the weights must be those of training again.
+  virtual void after_epoch(Training&) {}
   virtual void end_training(Training&) {}
 
   virtual bool wants_batches() const { return false; }
@@ -119,6 +126,7 @@ extern const CallbackDef kEarlyStopping;
 extern const CallbackDef kLearningRateScheduler;
 extern const CallbackDef kModelCheckpoint;
 extern const CallbackDef kReduceLrOnPlateau;
+extern const CallbackDef kSwapEmaWeights;
 extern const CallbackDef kTensorBoard;
 extern const CallbackDef kTerminateOnNan;
 }  // namespace callbacks

@@ -53,6 +53,7 @@ const std::vector<const CallbackDef*>& callback_registry() {
       &callbacks::kLearningRateScheduler,
       &callbacks::kModelCheckpoint,
       &callbacks::kReduceLrOnPlateau,
+      &callbacks::kSwapEmaWeights,
       &callbacks::kTensorBoard,
       &callbacks::kTerminateOnNan,
   };
