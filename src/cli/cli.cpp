@@ -18,6 +18,7 @@
 #include "cli/parse.h"
 #include "cli/rank.h"
 #include "comm/mpi.h"
+#include "machine/signals.h"
 #include "machine/topology.h"
 
 namespace meshwork::cli {
@@ -105,6 +106,7 @@ int run_process(int argc, char** argv) {
   open_closed_streams();
   return run_and_report([&] {
     prepare_process(argv);
+    const SignalThread signals;
     return run(argc, argv);
   });
 }

@@ -27,7 +27,34 @@ void note(int signal) {
 constexpr std::pair<int, std::string_view> kNames[] = {
     {SIGTERM, "SIGTERM"}, {SIGUSR1, "SIGUSR1"}, {SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}};
 
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const auto& [signal, name] : kNames) sigaddset(&set, signal);
+  return set;
+}
+
 }  // namespace
+
+SignalThread::SignalThread() {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  try {
+    thread_ = std::thread([this, signals] {
+      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+      end_.acquire();
+    });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    throw;
+  }
+}
+
+SignalThread::~SignalThread() {
+  end_.release();
+  thread_.join();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 struct StopSignals::Before {
   int signal = 0;

@@ -1,9 +1,29 @@
 #pragma once
 
+#include <signal.h>
+
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace meshwork {
+
+/// While it lives, the signals of StopSignals reach a thread that does nothing else, and neither
+/// this thread nor one that is started meanwhile. In products of oneDNN the stack pointer points
+/// into the heap: a handler that the system calls there writes over what lies before it.
+class SignalThread {
+ public:
+  SignalThread();
+  ~SignalThread();
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  sigset_t before_{};  ///< what this thread blocked
+  std::binary_semaphore end_{0};
+  std::thread thread_;
+};
 
 /// While it lives, signals that ask a job to end are noted and change nothing else: SIGTERM,
 /// SIGUSR1 (Slurm's warning), SIGHUP (a closed terminal) and SIGINT (Ctrl-C), unless the process

@@ -74,6 +74,24 @@ TEST_CASE("a signal that ends predict leaves no part of its file") {
   }
 }
 
+TEST_CASE("signals that ask a run to end reach one thread alone, which computes nothing") {
+  const JobFolder folder;
+  const Finished ended =
+      shell(folder,
+            "OMP_NUM_THREADS=2 \"$MESHWORK\" fit c.yaml --verbose 0 fit.epochs=1000000 "
+            "checkpoint=false & P=$!\n"
+            "for i in $(seq 600); do grep -q , run/metrics.csv && break; sleep 0.1; done 2>none\n"
+            "ls /proc/$P/task | wc -l >threads\n"
+            "for thread in /proc/$P/task/*/status; do\n"
+            "  blocked=0x$(sed -n 's/^SigBlk:\\s*//p' $thread)\n"
+            "  (( (blocked & 0x4203) == 0x4203 )) || echo hears\n"  // TERM, USR1, INT, HUP
+            "done\n"
+            "kill -TERM $P; wait $P");
+  CHECK(std::stoi(folder.read("threads")) > 4);
+  CHECK(ended.out == "hears\n");
+  CHECK(ended.exit_code == 1);
+}
+
 TEST_CASE("run.json says how a run ended on a disk that was full by then") {
   const JobFolder folder;
   const std::string in_a_small_disk =
