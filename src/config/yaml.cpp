@@ -175,6 +175,16 @@ class Builder : public YAML::EventHandler {
           kMaxBytes);
 }
 
+/// What is wrong where the parser stops, in its words but for what these leave unclear.
+std::string reason_of(const YAML::Exception& error, const std::string& text) {
+  std::istringstream stream(text);
+  std::string line;
+  for (int i = 0; i <= error.mark.line; ++i) std::getline(stream, line);
+  const std::size_t indent = line.find_first_not_of(" \t");
+  if (line.substr(0, indent).find('\t') == std::string::npos) return error.msg;
+  return "a tab indents this line; take spaces";
+}
+
 Value parse(const std::string& text, const Location& at, bool fixed) {
   if (text.size() > kMaxBytes) fail_too_long(at);
   Builder builder(at, fixed);
@@ -185,7 +195,7 @@ Value parse(const std::string& text, const Location& at, bool fixed) {
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
     return builder.take();
   } catch (const YAML::Exception& error) {
-    fail_at(builder.place(error.mark), "not valid YAML: {}", error.msg);
+    fail_at(builder.place(error.mark), "not valid YAML: {}", reason_of(error, text));
   }
 }
 
