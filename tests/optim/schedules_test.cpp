@@ -78,6 +78,10 @@ TEST_CASE("a constant rate is rounded to float32, and may be an integer") {
 TEST_CASE("errors of schedules") {
   CHECK(error_of("SGD: {learning_rate: -0.1}") ==
         "c.yaml:1:22: learning_rate is -0.1; give 0 or more");
+  CHECK(error_of("SGD: {learning_rate: '0.1'}") ==
+        "c.yaml:1:22: learning_rate must be a number, not '0.1'");
+  CHECK(error_of("SGD: {learning_rate: .inf}") ==
+        "c.yaml:1:22: learning_rate must be a number, not '.inf'");
   CHECK(error_of("SGD: {learning_rate: fast}") ==
         "c.yaml:1:22: there is no learning rate schedule 'fast'; known: 'CosineDecay', "
         "'cosine_decay', 'CosineDecayRestarts', 'cosine_decay_restarts', 'ExponentialDecay', "

@@ -15,8 +15,17 @@ const std::vector<const ScheduleDef*>& schedule_registry() {
   return registry;
 }
 
+namespace {
+
+/// No name of a schedule begins like "0.1" in quotes, or .inf.
+bool is_no_name(const config::Value& value) {
+  return value.is_scalar() && value.scalar.find_first_of("+-.0123456789") == 0;
+}
+
+}  // namespace
+
 Schedule read_schedule(const config::Value* value, double fallback) {
-  if (value == nullptr || value->is_real()) {
+  if (value == nullptr || value->is_real() || is_no_name(*value)) {
     const double number = value == nullptr ? fallback : value->as_real("learning_rate");
     if (number < 0) fail_at(value->at, "learning_rate is {}; give 0 or more", number);
     return schedules::schedule(
