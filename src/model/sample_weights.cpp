@@ -67,6 +67,12 @@ ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, V
 ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const std::string& what,
                    std::string_view noun = "sample weights") {
   const Shape given = b.shape(weights);
+  if (values == Shape{1} && given.front() > 1) {
+    fail(
+        "{} gives one value for the whole batch, and {} weigh its samples; give it 'axis: 1' for "
+        "a value of each, or leave the weights out",
+        what, noun);
+  }
   Shape shape = given;
   while (shape.size() > values.size() && shape.back() == 1) shape.pop_back();
   shape.resize(std::max(shape.size(), values.size()), 1);

@@ -123,6 +123,14 @@ TEST_CASE("a column of weights, and a weight for each of the values of a sample"
                     "give one per sample");
 }
 
+TEST_CASE("weights of samples and a loss of the whole batch are an error") {
+  const Data data{floats({2, 2}, {0, 1, 0, 0}), floats({2, 2}, {1, 1, 1, 0}), floats({2}, {1, 3})};
+  CHECK_THROWS_WITH(loss("Dice", data),
+                    "loss Dice gives one value for the whole batch, and sample weights weigh its "
+                    "samples; give it 'axis: 1' for a value of each, or leave the weights out");
+  CHECK_NOTHROW(loss("Dice: {axis: 1}", data));
+}
+
 TEST_CASE("a weight of each sample goes with a mask of its steps") {
   // Labels of 0 are hidden; errors of the others: 1 and 4, 16.
   const Data data{floats({2, 2, 1}, {1, 1, 0, 1}), floats({2, 2, 1}, {2, 3, 9, 5}),
