@@ -22,7 +22,7 @@ Under mpirun the ranks are the devices of the mesh; without it they are threads 
 'meshwork COMMAND --help' says more, with examples.
 
 Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 a file, 4 communication or a
-lost rank, 75 stopped by a signal.)";
+lost rank, 5 two meshes differ (verify), 75 stopped by a signal.)";
 
 /// CLI11's help with our usage line.
 class Help : public CLI::Formatter {

@@ -13,8 +13,8 @@ struct Distance {
   double difference = 0;
   double disturbed = 0;  ///< the same between one of them and what came of disturbed weights
 
-  /// Up to `tolerance`, or to twice what the disturbance did: sums in another order differ in their
-  /// last digits, and a ReLU that is at its edge, or a step of an optimizer, may make much of that.
+  /// Up to `tolerance`, or to 32 times what the disturbance did: sums in another order differ in
+  /// their last digits, and a ReLU at its edge, or a step of an optimizer, may make much of that.
   /// With a tolerance of 0: not at all.
   bool is_within(double tolerance) const;
 };

@@ -23,7 +23,7 @@ TEST_CASE("verify compares a mesh with one device, and writes nothing") {
       text.starts_with("data=2,model=2 against data=1,model=1: 4 steps of 8 samples, tolerance "
                        "1e-05\n step  loss "));
   CHECK(std::count(text.begin(), text.end(), '\n') == 7);
-  CHECK(std::regex_match(last_line(text), std::regex("verify same difference=[0-9.e-]+")));
+  CHECK(std::regex_match(last_line(text), std::regex("verify same loss_difference=[0-9.e-]+")));
   CHECK_FALSE(folder.has("run"));
   CHECK(last_line(output(folder, "verify c.yaml --mesh 3x1 --against 1x4 fit.batch_size=7"))
             .starts_with("verify same "));
@@ -43,7 +43,7 @@ TEST_CASE("verify begins with trained weights") {
 TEST_CASE("a mesh repeats its bits, and another one has others: exit code 5") {
   const JobFolder folder;
   CHECK(last_line(output(folder, "verify c.yaml --against 2x2 --tolerance 0")) ==
-        "verify same difference=0");
+        "verify same loss_difference=0");
   const Finished run = folder.run("verify c.yaml --mesh 5x1 --tolerance 0");
   CHECK(run.exit_code == 5);
   CHECK(run.err.empty());

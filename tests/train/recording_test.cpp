@@ -23,10 +23,10 @@ const std::vector<float> kStart{1, 2, 3, 4, 5, 6};
 
 Recording known() { return recording({2, 1}, {kStart, {1, 2, 3, 4, 5, 8}, {1, 2, 3, 4, 5, 10}}); }
 
-/// A disturbance that does 5e-5 of the greatest weight in the first step.
+/// A disturbance that does 1e-6 of the greatest weight in the first step.
 Recording disturbed() {
   Recording result = known();
-  result.tensors[0].values[1][0] += 4e-4F;
+  result.tensors[0].values[1][0] += 8e-6F;
   return result;
 }
 
@@ -65,12 +65,12 @@ TEST_CASE("recordings that are the same, or as far apart as a disturbance brings
   REQUIRE(same.steps.size() == 2);
   CHECK(same.steps[0].agrees);
   CHECK(same.steps[0].tensor.distance.difference == 0);
-  CHECK(same.steps[0].tensor.distance.disturbed == doctest::Approx(5e-5).epsilon(0.01));
+  CHECK(same.steps[0].tensor.distance.disturbed == doctest::Approx(1e-6).epsilon(0.1));
 
   Recording near = known();
-  near.tensors[0].values[1][4] += 6e-4F;
+  near.tensors[0].values[1][4] += 2e-4F;
   CHECK(compare(near).steps[0].agrees);
-  near.tensors[0].values[1][4] += 4e-4F;
+  near.tensors[0].values[1][4] += 2e-4F;
   CHECK_FALSE(compare(near).steps[0].agrees);
   CHECK(compare(near, 1e-3).steps[0].agrees);
   CHECK(compare(near).steps[1].agrees);
