@@ -17,7 +17,7 @@ namespace meshwork {
 namespace {
 
 /// Elements that are kept of a tensor in each step.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 16;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 13;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

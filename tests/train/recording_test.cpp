@@ -119,9 +119,9 @@ TEST_CASE("all meshes record the same elements, of large tensors some") {
   const auto kernel =
       std::ranges::find(one.tensors, std::string("d/kernel"), &RecordedTensor::path);
   REQUIRE(kernel != one.tensors.end());
-  CHECK(kernel->stride == 2);  // of 77,100
+  CHECK(kernel->stride == 10);  // of 77,100
   CHECK(kernel->values.size() == 4);
-  CHECK(kernel->values[0].size() == 38'550);
+  CHECK(kernel->values[0].size() == 7'710);
   CHECK(kernel->values[0] != kernel->values[1]);
   for (const std::string mesh : {"1x3", "2x2", "3x1"}) {
     CAPTURE(mesh);
@@ -149,5 +149,5 @@ TEST_CASE("a disturbance changes each weight by no more, and alike on every mesh
       changed += a == b ? 0 : 1;
     }
   }
-  CHECK(changed > 39'000);
+  CHECK(changed > 8'500);
 }

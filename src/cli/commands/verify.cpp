@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "base/join.h"
@@ -29,7 +30,7 @@ Meshes add up in different orders, so that the last digits differ, and where a g
 but rounding an optimizer may make whole steps of it. So a third run, on the other mesh, begins with
 weights that are disturbed by some of their last digits: a difference counts that is beyond the
 tolerance and beyond 32 times what comes of that ("disturbed"). Differences are parts of the greatest
-magnitude in a tensor; of one of more than 65,536 elements so many are compared, evenly spread.
+magnitude in a tensor; of one of more than 8,192 elements so many are compared, evenly spread.
 
 The exit code is 0 where the two agree, and 5 where they differ; the last line is for scripts:
 verify same loss_difference=3.1e-07, or
@@ -160,14 +161,14 @@ ExitCode run(const VerifyArguments& arguments) {
   }
   other.overrides.mesh = arguments.against.empty() ? one_device(job->mesh) : arguments.against;
   if (!arguments.against_device.empty()) other.overrides.device = arguments.against_device;
-  const Recording left = record_steps(*job, options);
-  job.reset();  // and with it the memory of its data
-
   const Job reference = job_of(other);
   fmt::print("{} against {}: {} of {} samples, tolerance {:g}\n", name,
              name_of(reference, arguments),
              arguments.steps == 1 ? "a step" : fmt::format("{} steps", arguments.steps),
              reference.config.fit.batch_size, tolerance);
+  std::fflush(stdout);
+  const Recording left = record_steps(*job, options);
+  job.reset();  // and with it the memory of its data
   const Recording right = record_steps(reference, options);
   options.disturbance = disturbance(reference);
   const Recording disturbed = record_steps(reference, options);
