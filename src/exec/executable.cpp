@@ -98,18 +98,19 @@ Executable::Executable(const Plan& plan, Backend& backend, ProgramStreams& strea
 void Executable::bind(const Instruction& instruction) {
   if (instruction.kind == Instruction::Kind::kFinish) {
     const auto& call = plan_.instructions[static_cast<std::size_t>(instruction.started)];
-    add(call.nodes.front(), finish(instruction), call.nodes);
-    steps_.back().exchanges = true;
+    add(call.nodes.front(), finish(instruction), call.nodes, &instruction,
+        calls_.at(instruction.started).get());
     return;
   }
   const ValueId id = first_result(plan_.program, instruction);
   const bool is_several = instruction.nodes.size() > 1;
   if (instruction.kind == Instruction::Kind::kStart) {
-    add(id, start(instruction), {});
-    steps_.back().exchanges = true;
+    Launch launch = start(instruction);
+    add(id, std::move(launch), {}, &instruction, under_way_.back());
   } else if (is_several || !is_view(plan_.program, id)) {
     const LocalWork work;  // kernels of a GPU are written here
-    add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes);
+    add(id, is_several ? fusion(instruction) : kernel(instruction, id), instruction.nodes,
+        &instruction);
   }
 }
 
@@ -121,8 +122,9 @@ Launch Executable::copy(const FinalCopy& copy) const {
   };
 }
 
-void Executable::add(ValueId value, Launch launch, const std::vector<ValueId>& values) {
-  steps_.push_back({value, std::move(launch), values, under_way_, false});
+void Executable::add(ValueId value, Launch launch, const std::vector<ValueId>& values,
+                     const Instruction* instruction, PreparedCall* call) {
+  steps_.push_back({value, std::move(launch), values, under_way_, instruction, call});
 }
 
 TensorView Executable::view(ValueId id) const {

@@ -79,7 +79,9 @@ class Executable {
     Launch launch;
     std::vector<ValueId> values;           ///< that are in their places after it, and not before
     std::vector<PreparedCall*> under_way;  ///< collectives, to be given a hand after it
-    bool exchanges = false;                ///< a collective starts or ends here
+    /// Of the plan; null: a copy into a variable behind all instructions.
+    const Instruction* instruction = nullptr;
+    PreparedCall* call = nullptr;  ///< the collective that starts or ends here
   };
 
   Executable(const Plan& plan, Backend& backend, ProgramStreams& streams,
@@ -101,7 +103,24 @@ class Executable {
     end();
   }
 
-  /// What a step computes: "all_reduce of hidden_1".
+  /// The same for those who trace: calls `launched` with the number of each step before it gives
+  /// collectives a hand, and `polled` behind each of these, with the collective and whether it is
+  /// complete.
+  template <class Launched, class Polled>
+  void run(const Launched& launched, const Polled& polled) const {
+    begin();
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      compute(i);
+      launched(i);
+      for (PreparedCall* call : steps_[i].under_way) {
+        const bool is_complete = call->poll();
+        polled(i, *call, is_complete);
+      }
+    }
+    end();
+  }
+
+  /// What a step computes: "all_reduce of 'hidden_1'".
   std::string describe(std::size_t step) const;
 
   /// In the order of run(), for those who time or trace them one by one.
@@ -126,6 +145,7 @@ class Executable {
 
   void begin() const { streams_.progress.program.store(this, std::memory_order_relaxed); }
   void enqueue(std::size_t step) const;
+  void compute(std::size_t step) const;
   void launch(std::size_t step) const;
   void record() const;
   void end() const;
@@ -138,7 +158,8 @@ class Executable {
   Launch finish(const Instruction& instruction);
   CollectiveCall call_of(const Instruction& instruction) const;
   Event& event(int number) const { return *events_[static_cast<std::size_t>(number)]; }
-  void add(ValueId value, Launch launch, const std::vector<ValueId>& values);
+  void add(ValueId value, Launch launch, const std::vector<ValueId>& values,
+           const Instruction* instruction = nullptr, PreparedCall* call = nullptr);
 
   const Plan& plan_;
   Backend& backend_;

@@ -54,12 +54,14 @@ void Executable::run() const {
 }
 
 void Executable::enqueue(std::size_t step) const {
-  streams_.progress.step.store(step, kRelaxed);
-  {
-    const Computing computing(streams_.progress, computes_ && !steps_[step].exchanges);
-    launch(step);
-  }
+  compute(step);
   for (PreparedCall* call : steps_[step].under_way) call->poll();
+}
+
+void Executable::compute(std::size_t step) const {
+  streams_.progress.step.store(step, kRelaxed);
+  const Computing computing(streams_.progress, computes_ && steps_[step].call == nullptr);
+  launch(step);
 }
 
 void Executable::launch(std::size_t step) const {
@@ -70,7 +72,7 @@ void Executable::launch(std::size_t step) const {
 }
 
 void Executable::record() const {
-  const auto exchanges = [](const Step& step) { return step.exchanges; };
+  const auto exchanges = [](const Step& step) { return step.call != nullptr; };
   const auto begin_of_steps = steps_.begin();
   for (auto begin = begin_of_steps; begin != steps_.end();) {
     const auto end = std::find_if(begin, steps_.end(), exchanges);

@@ -64,11 +64,15 @@ std::vector<Traffic> traffic(const Plan& plan) {
                               [&](const Traffic& t) { return t.op == first.op->name; });
     if (entry == result.end()) entry = result.insert(entry, {std::string(first.op->name), 0, 0});
     ++entry->calls;
-    for (const ValueId id : instruction.nodes) {
-      entry->bytes += sent_bytes(plan.program, plan.program.node(id));
-    }
+    entry->bytes += sent_bytes(plan.program, instruction);
   }
   return result;
+}
+
+double sent_bytes(const Graph& program, const Instruction& instruction) {
+  double bytes = 0;
+  for (const ValueId id : instruction.nodes) bytes += sent_bytes(program, program.node(id));
+  return bytes;
 }
 
 MemoryUse memory_use(const Plan& plan) {

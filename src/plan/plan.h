@@ -144,4 +144,7 @@ struct Traffic {
 };
 std::vector<Traffic> traffic(const Plan& plan);
 
+/// Of it what one collective sends, which may be several that are joined; 0 for what is none.
+double sent_bytes(const Graph& program, const Instruction& instruction);
+
 }  // namespace meshwork

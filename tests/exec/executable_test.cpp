@@ -169,7 +169,7 @@ TEST_CASE("from its second run on a program is enqueued in pieces between its co
                    CHECK(run() == recorded);
                    std::int64_t saved = 0, longest = 0, steps = 0;
                    for (const Executable::Step& step : executable.steps()) {
-                     steps = step.exchanges ? 0 : steps + 1;
+                     steps = step.call != nullptr ? 0 : steps + 1;
                      longest = std::max(longest, steps);
                      if (steps == 3) saved += 2;
                      if (steps > 3) ++saved;
