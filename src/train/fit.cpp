@@ -151,6 +151,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   std::optional<Checkpoint> checkpoint;
   Start start = begin(session, directory, options, checkpoint);
   start.notes = notes;
+  start.trace = options.trace;
   if (record != nullptr) {
     start.on_begin = [&] {
       record->begin();
@@ -207,6 +208,7 @@ FitResult fit(const Job& job, const World& world, const FitOptions& options, std
   collectively(*world.hosts, [&] {
     if (world.hosts->rank() == 0) check_not_overwritten(job.config.file, directory.path());
   });
+  if (!options.trace.file.empty()) check_trace_file(options.trace.file, *world.hosts);
   std::optional<RunRecord> record;
   std::vector<std::string> notes;
   try {

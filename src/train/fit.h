@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "state/run_directory.h"
 #include "train/logs.h"
+#include "train/trace.h"
 
 namespace meshwork {
 
@@ -22,6 +23,7 @@ struct FitOptions {
   std::optional<config::PathPattern> skip_mismatch = {};
   Rerun rerun = Rerun::kRefuse;  ///< what to do where a run has left something
   std::string command = {};      ///< for run.json: what the user has typed
+  TraceOptions trace = {};       ///< of some of its steps
   /// Told run.json as one line, on the first device, when the run has ended, however it did.
   std::function<void(const std::string& line)> on_record = {};
 };

@@ -141,6 +141,7 @@ void Runner::upload(const BoundProgram& bound, const data::Batch& batch) {
 const data::Batch& Runner::fill(data::Loader& loader, std::int64_t iteration) {
   uploaded_[next_upload_]->wait();  // the loader takes back the batch before the last
   const data::Batch& batch = loader.next();
+  end_of(HostPart::kData);
   upload(bound_for(batch.size, iteration), batch);
   return batch;
 }
@@ -176,13 +177,18 @@ void Runner::give(const BoundProgram& bound, const data::Batch& batch, std::int6
 void Runner::run(const data::Batch& batch, std::int64_t iteration, double learning_rate) {
   const BoundProgram& bound = bound_for(batch.size, iteration);
   give(bound, batch, iteration, static_cast<float>(learning_rate));
-  if (session_.job().config.debug.check_numerics) {
+  end_of(HostPart::kBatch);
+  if (trace_ != nullptr) {
+    trace_->run(*bound.executable);
+  } else if (session_.job().config.debug.check_numerics) {
     run_checked(session_, *bound.executable);
   } else {
     bound.executable->run();
   }
+  end_of(HostPart::kProgram);
   ring_->end(bound.results);
   last_ = &bound;
+  if (trace_ != nullptr) trace_->end(loss());
 }
 
 void Runner::add_results(std::int64_t batch, std::span<const float> results) {

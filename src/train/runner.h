@@ -16,6 +16,7 @@
 #include "train/json_numbers.h"
 #include "train/logs.h"
 #include "train/step_ring.h"
+#include "train/trace.h"
 
 namespace meshwork {
 
@@ -51,6 +52,9 @@ class Runner {
   const data::Batch& fill(data::Loader& loader, std::int64_t iteration = 0);
   /// A step on a batch in staging memory, which stays until the loss is asked for.
   void step(const data::Batch& batch, std::int64_t iteration = 0, double learning_rate = 0);
+
+  /// Steps from now on are recorded there; nullptr: they are not.
+  void set_trace(StepTrace* trace) { trace_ = trace; }
 
   /// The loss of the last step.
   double loss();
@@ -93,6 +97,9 @@ class Runner {
   void give(const BoundProgram& bound, const data::Batch& batch, std::int64_t iteration,
             float learning_rate);
   void run(const data::Batch& batch, std::int64_t iteration, double learning_rate);
+  void end_of(HostPart part) {
+    if (trace_ != nullptr) trace_->end_of(part);
+  }
   void add_results(std::int64_t batch, std::span<const float> results);
   bool is_left_out(bool taken);
   void name_results();
@@ -109,6 +116,7 @@ class Runner {
   std::size_t next_upload_ = 0;
   std::optional<StepRing> ring_;
   const BoundProgram* last_ = nullptr;
+  StepTrace* trace_ = nullptr;
   bool has_loss_ = false, tells_taken_ = false;  ///< the programs
   std::int64_t steps_ = 0;                       ///< finished since reset()
   StepsLeftOut left_out_;

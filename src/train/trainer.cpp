@@ -130,6 +130,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
   const Schedule rate = learning_rate_of(config_.compile->optimizer);
   configured_rate_ = training_.learning_rate = static_cast<float>(rate(0));
   if (schedule_of(config_.compile->optimizer)) schedule_ = rate;
+  if (!start.trace.file.empty()) trace_.emplace(session, start.trace);
   if (session.job().validation) evaluator_.emplace(session, validation_part(session.job()));
   has_batch_callbacks_ =
       std::any_of(callbacks_.begin(), callbacks_.end(),
@@ -203,6 +204,7 @@ TrainerResult Trainer::run() {
     save_after_epoch();
   }
   if (checkpointer_) checkpointer_->complete();
+  if (trace_) write_trace();
   if (signal_ != 0) return result();
   const bool is_well = failure.empty();
   const bool averages = averages_weights(config_.compile->optimizer);
@@ -228,6 +230,7 @@ bool Trainer::run_epoch() {
   lap_ = steady_seconds();
   while (step_ < steps && !training_.stop) {
     run_step();
+    if (trace_ && trace_->is_full()) write_trace();
     listen();
     if (is_due_ || signal_ != 0) {
       save();
@@ -277,9 +280,18 @@ std::int64_t Trainer::do_step(double rate) {
   }
 }
 
+void Trainer::write_trace() {
+  runner_.set_trace(nullptr);
+  const std::string warning = trace_->write();
+  if (!warning.empty()) training_.say(warning);
+  trace_.reset();
+  lap_ = steady_seconds();
+}
+
 void Trainer::run_step() {
   const double rate =
       schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
+  if (trace_) runner_.set_trace(trace_->begin(steps_ + 1) ? &*trace_ : nullptr);
   const std::int64_t samples = do_step(rate);
   if (files_ && files_->wants_steps()) runner_.loss();
   take_time(samples);

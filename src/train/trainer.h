@@ -47,6 +47,7 @@ struct Start {
   /// from then on the run directory is its own.
   std::function<void()> on_begin = [] {};
   std::vector<std::string> notes = {};  ///< of the first device: what to tell of before that
+  TraceOptions trace = {};
 };
 
 /// Keras's fit: epochs of training, each with validation and callbacks. All devices make the same
@@ -65,6 +66,7 @@ class Trainer {
   bool run_epoch();
   void run_step();
   std::int64_t do_step(double rate);
+  void write_trace();
   bool validate(Logs& logs);
   bool logs_learning_rate() const;
   TrainerResult result();
@@ -94,7 +96,8 @@ class Trainer {
   float configured_rate_ = 0;         ///< the learning rate of the configuration, at its start
   std::optional<Schedule> schedule_;  ///< of the optimizer; none: the rate is training_'s
   Runner runner_;
-  std::int64_t steps_ = 0;  ///< of this run, those before it was resumed included
+  std::optional<StepTrace> trace_;  ///< until it is written
+  std::int64_t steps_ = 0;          ///< of this run, those before it was resumed included
   data::Loader loader_;
   std::optional<Evaluator> evaluator_;
   bool has_batch_callbacks_ = false;

@@ -249,6 +249,24 @@ TEST_CASE("a run directory that cannot be, and an output that cannot be written"
   CHECK(folder.read("c.yaml") == kTinyConfig);
 }
 
+TEST_CASE("fit --trace writes a file beside the run; what cannot be is told before it") {
+  const JobFolder folder;
+  CHECK(complaint(folder, "fit c.yaml --trace c.yaml/t.json", 3)
+            .ends_with("; name another file with --trace"));
+  CHECK(complaint(folder, "fit c.yaml --trace .", 3).starts_with(".: "));
+  CHECK(complaint(folder, "fit c.yaml --trace-steps 3", 2) ==
+        "--trace-steps is about what --trace records; give both");
+  CHECK(complaint(folder, "fit c.yaml --trace t.json --trace-steps 0", 2) ==
+        "--trace-steps is 0; give 1 to 1000");
+  CHECK(complaint(folder, "fit c.yaml --trace t.json debug.check_numerics=true", 2)
+            .starts_with("--trace: with debug.check_numerics=true"));
+  CHECK(!folder.has("run/metrics.csv"));
+  const std::string line = train(folder);
+  CHECK(train(folder, "--overwrite --trace t.json --trace-steps 2") == line);
+  CHECK(folder.read("t.json").starts_with("{\"displayTimeUnit\""));
+  CHECK(folder.read("run/run.json").find(" --trace t.json --trace-steps 2") != std::string::npos);
+}
+
 TEST_CASE("--dump prints a stage and runs nothing") {
   const JobFolder folder;
   for (const char* stage :

@@ -146,6 +146,25 @@ TEST_CASE("weights of one mesh are evaluated and predicted with on another, by r
   }
 }
 
+TEST_CASE("ranks write one trace of all of them, and train as without it") {
+  const TempDirectory directory;
+  const auto arguments = [&](const std::string& name) {
+    return " fit configs/keras_guide.yaml --mesh 2x2 --verbose 0 run_directory=" +
+           directory.file(name);
+  };
+  const std::string file = directory.file("t.json");
+  const std::string traced = arguments("ranks") + " --trace-steps 2 --trace " + file;
+  CHECK(output(under_mpirun(4) + traced) == output(program() + arguments("threads")));
+  const std::string trace = read_text(file);
+  CHECK(trace.ends_with("\n]}\n"));
+  for (int device = 0; device < 4; ++device) {
+    CHECK(count(trace, fmt::format("device {}: data {}, model {} (", device, device / 2,
+                                   device % 2)) == 1);
+  }
+  CHECK(count(trace, "\"name\":\"step 4\"") == 4);
+  CHECK(count(trace, "\"name\":\"step 5\"") == 4);
+}
+
 TEST_CASE("a wrong number of ranks is told once, with the command that would be right") {
   const Ending ending = run_job(
       under_mpirun(3) + " fit configs/uneven.yaml fit.epochs=1 'run_directory=a b' --mesh 4x2");

@@ -28,6 +28,8 @@ constexpr const char* kDetails = R"(Examples:
   for m in 1x1 8x1 4x2 2x4; do meshwork fit configs/keras_guide.yaml --new --mesh $m | tail -n 1; done
   meshwork fit configs/vit.yaml --from runs/pretrained --skip-mismatch 'logits/.*'
       the weights of another run, but for the last layer, which has other classes here
+  meshwork fit configs/keras_guide.yaml --new --trace trace.json
+      when each device computed, sent and waited in ten steps: open it in https://ui.perfetto.dev
   meshwork fit configs/keras_guide.yaml --dump collectives
       the program with every collective, instead of a run
 
@@ -45,6 +47,8 @@ struct FitArguments {
   std::shared_ptr<JobArguments> job;
   std::string from;
   std::string skip_mismatch;
+  std::string trace;
+  std::optional<std::int64_t> trace_steps;
   bool weights_only = false;
   bool resume = false;
   bool overwrite = false;
@@ -58,6 +62,10 @@ std::string command_of(const FitArguments& arguments) {
   if (!arguments.from.empty()) options.insert(options.end(), {"--from", arguments.from});
   if (!arguments.skip_mismatch.empty()) {
     options.insert(options.end(), {"--skip-mismatch", arguments.skip_mismatch});
+  }
+  if (!arguments.trace.empty()) options.insert(options.end(), {"--trace", arguments.trace});
+  if (arguments.trace_steps) {
+    options.insert(options.end(), {"--trace-steps", std::to_string(*arguments.trace_steps)});
   }
   const std::pair<bool, const char*> flags[] = {{arguments.weights_only, "--weights-only"},
                                                 {arguments.resume, "--resume"},
@@ -92,6 +100,20 @@ std::optional<config::PathPattern> skip_mismatch_of(const FitArguments& argument
   return config::PathPattern(text, {"command line", 0, 0}, "--skip-mismatch");
 }
 
+TraceOptions trace_of(const FitArguments& arguments, const Job& job) {
+  TraceOptions trace{.file = arguments.trace};
+  if (trace.file.empty()) {
+    if (arguments.trace_steps) fail("--trace-steps is about what --trace records; give both");
+    return trace;
+  }
+  check_trace(job);
+  trace.steps = arguments.trace_steps.value_or(trace.steps);
+  if (trace.steps < 1 || trace.steps > kMostTracedSteps) {
+    fail("--trace-steps is {}; give 1 to {}", trace.steps, kMostTracedSteps);
+  }
+  return trace;
+}
+
 /// Data that are sorted by their labels are no data to take the last samples of.
 void note_odd_labels(const Job& job) {
   if (launched_rank() > 0 || job.config.fit.validation_split <= 0 || !job.validation) return;
@@ -122,6 +144,7 @@ ExitCode run(const FitArguments& arguments) {
   }
   if (!arguments.from.empty()) options.from = weights_file(arguments.from);
   options.skip_mismatch = skip_mismatch_of(arguments);
+  options.trace = trace_of(arguments, job);
   prepare_fit(job);
   if (options.verbose > 0) {
     print_notes(job);
@@ -167,6 +190,14 @@ Run add(Options& options) {
   options.add_flag("--new",
                    "take the next free name, such as runs/keras_guide-2, for the run directory",
                    arguments->takes_new);
+  options.add(
+      {"--trace",
+       "write when each device computes, sends and waits in some steps behind the third, as "
+       "a Chrome trace: for Perfetto and chrome://tracing",
+       "FILE"},
+      arguments->trace);
+  options.add({"--trace-steps", "how many steps --trace records; by default 10", "N"},
+              arguments->trace_steps);
   options.add_flag("--json", "print nothing but what run.json says, on one line", arguments->json);
   return [arguments] { return run(*arguments); };
 }
