@@ -187,7 +187,8 @@ TEST_CASE("a collective is under way on all of its members at once, and ends whe
   }
   CHECK(groups.size() >= 4);  // rows and columns of the mesh
   for (auto& [devices, members] : groups) {
-    CAPTURE(devices.dump());
+    const std::string named = devices.dump();
+    CAPTURE(named);
     REQUIRE(members.size() == devices.size());
     const std::size_t count = members.begin()->second.size();
     for (auto& [device, spans] : members) {
