@@ -206,10 +206,6 @@ std::vector<Opener> read_openers(const Value::Entry& entry, Description& from) {
   return openers;
 }
 
-bool is_part(const Value::Entry& split, const Value* files) {
-  return files != nullptr && split.value.is_real();
-}
-
 /// A fraction has no meaning where there are no files for all splits.
 void check_is_file(const Value::Entry& split, const Format& format) {
   const Value& value = split.value;

@@ -15,6 +15,10 @@ std::int64_t count_of(double fraction, std::int64_t count) {
   return static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(count) + kSlack));
 }
 
+bool is_part(const config::Value::Entry& split, const config::Value* files) {
+  return files != nullptr && split.value.is_real();
+}
+
 Fraction read_fraction(const config::Value::Entry& split, double begin) {
   const std::string what = "splits." + split.key;
   const config::Value& value = split.value;

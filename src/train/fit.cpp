@@ -19,7 +19,7 @@
 #include "machine/signals.h"
 #include "optim/optimizer.h"
 #include "train/evaluate.h"
-#include "train/position.h"
+#include "train/load_start.h"
 #include "train/run_record.h"
 #include "train/same_training.h"
 #include "train/trainer.h"
@@ -76,7 +76,6 @@ void load_matching(Session& session, const std::string& from, const config::Path
 Start begin(Session& session, const RunDirectory& directory, const FitOptions& options,
             std::optional<Checkpoint>& checkpoint) {
   const bool resumes = !directory.newest_checkpoint().empty();
-  std::error_code status;
   if (resumes) {
     collectively(session.hosts(), [&] { checkpoint.emplace(directory.newest_checkpoint()); });
     session.load_variables(*checkpoint);
@@ -92,12 +91,7 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
     session.load_weights(options.from);
     return {};
   }
-  if (!std::filesystem::is_directory(options.from, status)) {
-    return {.iteration = session.load_variables(options.from)};
-  }
-  collectively(session.hosts(), [&] { checkpoint.emplace(options.from); });
-  session.load_variables(*checkpoint);
-  return {.iteration = position_of(*checkpoint).iteration};
+  return {.iteration = load_start(session, options.from)};
 }
 
 /// How a run goes on that was stopped.

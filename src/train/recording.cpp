@@ -1,15 +1,13 @@
 #include "train/recording.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 
 #include "base/conversion.h"
 #include "base/rng.h"
-#include "comm/collectively.h"
 #include "job/session.h"
 #include "optim/optimizer.h"
-#include "train/position.h"
+#include "train/load_start.h"
 #include "train/runner.h"
 #include "train/trainer.h"
 
@@ -76,18 +74,6 @@ void disturb_weights(const Session& session, double disturbance) {
   }
 }
 
-/// Gives the variables their first values; the steps that the optimizer has done already.
-std::int64_t start(Session& session, const std::string& from) {
-  session.initialize();
-  std::error_code ignored;
-  if (from.empty()) return 0;
-  if (!std::filesystem::is_directory(from, ignored)) return session.load_variables(from);
-  std::optional<Checkpoint> checkpoint;
-  collectively(session.hosts(), [&] { checkpoint.emplace(from); });
-  session.load_variables(*checkpoint);
-  return position_of(*checkpoint).iteration;
-}
-
 }  // namespace
 
 void prepare_recording(Job& job) {
@@ -103,7 +89,8 @@ Recording record_steps(const Job& job, const RecordingOptions& options) {
     Session session(job, world);
     std::call_once(once,
                    [&] { recording.tensors = without_values(session.variables(), options.steps); });
-    const std::int64_t first = start(session, options.from);
+    session.initialize();
+    const std::int64_t first = options.from.empty() ? 0 : load_start(session, options.from);
     if (options.disturbance > 0) disturb_weights(session, options.disturbance);
     record_variables(session, 0, recording.tensors);
     Runner runner(session, ProgramKind::kTrain, job.train);

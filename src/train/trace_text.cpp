@@ -10,6 +10,7 @@
 #include "base/join.h"
 #include "base/json_dump.h"
 #include "graph/op_def.h"
+#include "graph/text.h"
 #include "sharding/mesh.h"
 #include "train/json_numbers.h"
 
@@ -26,20 +27,6 @@ constexpr std::int64_t kShownHelp = 1000;
 
 constexpr std::array<const char*, kHostParts> kPartNames{"wait for data", "load batch",
                                                          "run program", "read results"};
-
-const char* category_of(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return "forward";
-    case Phase::kBackward:
-      return "backward";
-    case Phase::kUpdate:
-      return "update";
-    case Phase::kRecompute:
-      return "recompute";
-  }
-  return "";
-}
 
 /// "einsum", "add, relu", or the first of many; without constants that others read.
 std::string ops_of(const Graph& program, const std::vector<ValueId>& nodes) {
@@ -104,12 +91,13 @@ TraceText::Described TraceText::describe(const Executable& program, std::size_t 
   const Executable::Step& mine = program.steps()[step];
   const Node& node = graph.node(mine.value);
   const Instruction* instruction = mine.instruction;
-  Described result{program.describe(step), category_of(node.phase), "", Kind::kKernel, mine.call};
+  Described result{program.describe(step), std::string(to_string(node.phase)), "", Kind::kKernel,
+                   mine.call};
   Json args;
   args["op"] = "copy";
   if (instruction == nullptr) {
     result.name = "copy into " + result.name;
-    result.category = category_of(Phase::kUpdate);
+    result.category = to_string(Phase::kUpdate);
   } else {
     result.kind = instruction->kind;
     if (instruction->kind == Kind::kFinish) {

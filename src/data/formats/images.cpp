@@ -25,6 +25,7 @@
 #include "data/field_spec.h"
 #include "data/find_file.h"
 #include "data/formats/array_source.h"
+#include "data/fractions.h"
 #include "data/image/folder.h"
 #include "data/image/image_source.h"
 #include "data/shuffle.h"
@@ -282,11 +283,11 @@ std::vector<std::string> folders_of(const FieldEntry& entry, const std::string& 
     const config::Value& value = field ? field->value : split;
     if (value.is_scalar()) folders.push_back(value.scalar);
   };
-  const config::Value::Entry* const files = entry.description.find("files");
-  if (files != nullptr) add(files->value);
+  const config::Value::Entry* const found = entry.description.find("files");
+  const config::Value* const files = found == nullptr ? nullptr : &found->value;
+  if (files != nullptr) add(*files);
   for (const config::Value::Entry& split : entry.description.find("splits")->value.map) {
-    const bool is_part = files != nullptr && split.value.is_real();
-    if (!is_part) add(split.value);
+    if (!is_part(split, files)) add(split.value);
   }
   return folders;
 }
