@@ -40,7 +40,7 @@ MAY_SEE = {
     "interchange": "base config graph model optim state",
     "job": "base target config graph model optim sharding plan compile machine device comm backend exec data state interchange",
     "train": "base config graph model optim sharding machine device comm exec data state job",
-    "explain": "base config graph optim sharding spmd compile job train",
+    "explain": "base config graph optim sharding spmd plan compile job train",
     "cli": "base config machine device comm data state interchange job train explain",
     "main": "machine cli",
 }

@@ -12,6 +12,7 @@
 #include "plan/fusion_groups.h"
 #include "plan/memory_limit.h"
 #include "rewrite/rewrite.h"
+#include "sharding/idle_axes.h"
 #include "sharding/wanted_parts.h"
 #include "spmd/segments.h"
 
@@ -142,6 +143,15 @@ void step(Compilation& c) {
   c.graph = prune(std::move(c.graph));
 }
 
+void note_idle_axes(Compilation& c) {
+  for (const std::string& axis : idle_axes(c.trace.laid_out, c.mesh)) {
+    c.program.notes.push_back(fmt::format(
+        "{}: mesh: nothing is split along '{}': the devices along it all compute the same; lay "
+        "something out along it (layout_map), or leave it out",
+        config::to_string(c.config.mesh.at), axis));
+  }
+}
+
 void layouts(Compilation& c) {
   if (!only_updates(c.kind)) {
     c.program.notes = check_rules_hit(c.graph, c.config, c.facts.absent);
@@ -159,6 +169,7 @@ void layouts(Compilation& c) {
   c.program.variables = c.trace.pinned.variables;
   c.trace.laid_out = propagate(c.graph, c.trace.pinned, c.mesh, c.options());
   compute_wanted_parts(c.trace.laid_out, c.mesh);
+  if (c.kind == ProgramKind::kTrain) note_idle_axes(c);
 }
 
 /// Bytes of the variables of all programs on each device.

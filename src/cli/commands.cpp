@@ -11,6 +11,7 @@ extern const Command kExport;
 extern const Command kFit;
 extern const Command kGenerate;
 extern const Command kPaths;
+extern const Command kPlan;
 extern const Command kPredict;
 extern const Command kTune;
 extern const Command kValidate;
@@ -18,8 +19,8 @@ extern const Command kVerify;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,    &kEvaluate, &kPredict,    &kGenerate, &kPaths, &kExplain, &kValidate,
-      &kVerify, &kData,     &kCheckpoint, &kExport,   &kTune,  &kDevices,
+      &kFit,      &kEvaluate, &kPredict, &kGenerate,   &kPaths,  &kExplain, &kPlan,
+      &kValidate, &kVerify,   &kData,    &kCheckpoint, &kExport, &kTune,    &kDevices,
   };
   return list;
 }

@@ -30,7 +30,7 @@ std::int64_t kept_data_bytes(const Job& job) {
   return bytes;
 }
 
-PlannedMemory planned_memory(const Job& job) {
+PlannedMemory planned_memory(const Job& job, const ShowPlans& show) {
   PlannedMemory memory;
   memory.data = kept_data_bytes(job);
   const MemoryQuery query = memory_query(job);
@@ -38,6 +38,7 @@ PlannedMemory planned_memory(const Job& job) {
   for (const int device : different_devices(job)) {
     const DevicePlans plans = plan_device(job, device, query);
     check_memory_limit(job, plans, device);
+    if (show) show(device, plans);
     const MemoryUse use = memory_use(plans);
     if (use.bytes() <= most) continue;
     most = use.bytes();

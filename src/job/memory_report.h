@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "job/device_plans.h"
 #include "job/session.h"
 
 namespace meshwork {
@@ -14,9 +16,12 @@ struct PlannedMemory {
   std::int64_t data = 0;  ///< that a process keeps of the data set, see kept_data_bytes()
 };
 
+/// Is shown the plans of a device.
+using ShowPlans = std::function<void(int device, const DevicePlans& plans)>;
+
 /// Of a job with the programs of fit, in a launch like this one. Throws the configuration Error of
-/// a device that takes more than the file allows.
-PlannedMemory planned_memory(const Job& job);
+/// a device that takes more than the file allows. `show` sees a device of each kind.
+PlannedMemory planned_memory(const Job& job, const ShowPlans& show = {});
 
 /// What a device has, in bytes.
 struct DeviceMemory {

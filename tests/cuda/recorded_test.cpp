@@ -9,6 +9,7 @@
 
 #include "data/loader.h"
 #include "job/session.h"
+#include "job/step_alone.h"
 #include "support/errors.h"
 #include "support/training.h"
 #include "train/runner.h"
@@ -154,4 +155,15 @@ TEST_CASE("an exchange by NCCL that fails late says where the GPU was" * doctest
   CHECK(contains(
       error, ": remote process exited or there was a network error (a member was told to fail)"));
   CHECK(contains(error, "; it had come to "));
+}
+
+TEST_CASE("a GPU times a device's share of a step by itself") {
+  for (const char* mesh : {"1x1", "2x2"}) {
+    Job job = job_of(kText, mesh);
+    add_programs(job, ProgramKind::kTrain, job.train);
+    const int last = job.mesh.num_devices() - 1;
+    const TimeAlone time = time_alone(job, {ProgramKind::kTrain, 16}, last);
+    CHECK(time.seconds > 0);
+    CHECK(time.threads == 0);
+  }
 }

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/config_arguments.h"
+#include "cli/notes.h"
+#include "cli/rank.h"
+#include "explain/plan_report.h"
+#include "explain/variable_report.h"
+
+namespace meshwork::cli {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  meshwork plan configs/resnet.yaml
+      every collective of a training step, with the layer that asks for it and its bytes; the memory
+      of a device and what fills it; its floating-point operations
+  meshwork plan configs/resnet.yaml --mesh 4x2 --time
+      also how long a step takes, as if each device had a machine like this one for itself: one
+      device's share is computed here, and what it would send is divided by --link
+  meshwork plan configs/keras_guide.yaml --meshes all
+      a line for each way to arrange the devices along the axes of the mesh
+  meshwork plan configs/gpt2.yaml --meshes 8x1,4x2,2x4 --time --link 25 --json
+
+Needs the headers of the data, and no devices; with --time the memory of one. Of things that differ
+in numbers alone, as those of repeated blocks do, one line tells; it has * for the number.)";
+
+constexpr double kGigabyte = 1e9;
+
+struct PlanArguments {
+  std::shared_ptr<ConfigArguments> config;
+  std::string meshes;
+  std::optional<double> link;
+  bool is_timed = false;
+  bool json = false;
+  bool ascii = false;
+};
+
+/// Of one mesh. Adds to the notes for the user.
+MeshPlan plan_of(const ConfigArguments& words, bool is_timed, std::vector<std::string>& notes) {
+  std::string missing;
+  Job job = job_for_checks(load(words), launched_devices(), missing);
+  if (!can_train(job)) {
+    fail("{}; plan tells what a training step takes, for which it needs data and 'compile:'",
+         missing.empty() ? job.config.file + ": no 'compile:' section" : missing);
+  }
+  CompileTrace trace;
+  program_for_checks(job, &trace);
+  MeshPlan plan{job.mesh, report_plan(job, trace, is_timed)};
+  for (const std::string& note : notes_of(job)) {
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+  }
+  return plan;
+}
+
+/// All sizes of `axes` axes whose product is `devices`, those with most along the first one first.
+void add_sizes(std::size_t axes, int devices, const std::string& before,
+               std::vector<std::string>& meshes) {
+  if (axes == 1) {
+    meshes.push_back(before + std::to_string(devices));
+    return;
+  }
+  for (int size = devices; size >= 1; --size) {
+    if (devices % size != 0) continue;
+    add_sizes(axes - 1, devices / size, before + std::to_string(size) + "x", meshes);
+  }
+}
+
+std::vector<std::string> meshes_of(const PlanArguments& arguments) {
+  std::vector<std::string> meshes;
+  if (arguments.meshes == "all") {
+    const Mesh mesh = make_mesh(load(*arguments.config).mesh, launched_devices());
+    add_sizes(stated_axes(mesh).size(), mesh.num_devices(), "", meshes);
+    return meshes;
+  }
+  for (std::size_t begin = 0; begin <= arguments.meshes.size();) {
+    const std::size_t end = std::min(arguments.meshes.find(',', begin), arguments.meshes.size());
+    meshes.push_back(arguments.meshes.substr(begin, end - begin));
+    if (meshes.back().empty()) {
+      fail("--meshes: '{}' names a mesh without sizes; separate meshes by one comma: 8x1,4x2",
+           arguments.meshes);
+    }
+    begin = end + 1;
+  }
+  return meshes;
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print("\nnote: {}\n", note);
+}
+
+void print_plans(const PlanArguments& arguments, double link) {
+  std::vector<MeshPlan> plans;
+  std::vector<std::string> notes;
+  for (const std::string& mesh : meshes_of(arguments)) {
+    ConfigArguments words = *arguments.config;
+    words.overrides.mesh = mesh;
+    plans.push_back(plan_of(words, arguments.is_timed, notes));
+  }
+  fmt::print("{}", arguments.json ? plans_json(plans, link) : plans_text(plans, link));
+  if (!arguments.json) print_notes(notes);
+}
+
+void print_plan(const PlanArguments& arguments, double link) {
+  std::vector<std::string> notes;
+  const MeshPlan plan = plan_of(*arguments.config, arguments.is_timed, notes);
+  if (arguments.json) {
+    fmt::print("{}", plan_json(plan, link));
+    return;
+  }
+  const Pen pen = pen_for(STDOUT_FILENO, ColourWish::kAuto, arguments.ascii);
+  fmt::print("{}", plan_text(plan.report, plan.mesh, link, pen));
+  print_notes(notes);
+}
+
+ExitCode run(const PlanArguments& arguments) {
+  const double link = arguments.link.value_or(10) * kGigabyte;
+  if (!(link > 0)) fail("--link must be more than 0 GB/s, not {}", *arguments.link);
+  if (launched_rank() != 0) return ExitCode::kOk;
+  arguments.meshes.empty() ? print_plan(arguments, link) : print_plans(arguments, link);
+  return ExitCode::kOk;
+}
+
+Run add(Options& options) {
+  auto arguments = std::make_shared<PlanArguments>();
+  arguments->config = add_config_arguments(options);
+  options.add(
+      {"--meshes", "several meshes, a line for each: 8x1,4x2,2x4; or all that the devices make",
+       "LIST"},
+      arguments->meshes);
+  options.add_flag("--time", "measure what a device computes, and tell how long a step takes",
+                   arguments->is_timed);
+  options.add({"--link", "what a device sends in a second; by default 10, of 10^9 bytes", "GB"},
+              arguments->link);
+  options.add_flag("--json", "the same as JSON", arguments->json);
+  options.add_flag("--ascii", "draw with + - | only", arguments->ascii);
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+extern const Command kPlan{
+    .name = "plan",
+    .usage = "CONFIG [key=value ...] [options]",
+    .summary = "what a training step takes: collectives, memory, operations, and time",
+    .details = kDetails,
+    .add = add,
+};
+
+}  // namespace meshwork::cli
