@@ -13,13 +13,14 @@ extern const Command kGenerate;
 extern const Command kPaths;
 extern const Command kPlan;
 extern const Command kPredict;
+extern const Command kSuggest;
 extern const Command kTune;
 extern const Command kValidate;
 extern const Command kVerify;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,      &kEvaluate, &kPredict, &kGenerate,   &kPaths,  &kExplain, &kPlan,
+      &kFit,      &kEvaluate, &kPredict, &kGenerate,   &kPaths,  &kExplain, &kPlan,    &kSuggest,
       &kValidate, &kVerify,   &kData,    &kCheckpoint, &kExport, &kTune,    &kDevices,
   };
   return list;

@@ -1,7 +1,7 @@
 #include "explain/alike.h"
 
 #include <algorithm>
-#include <vector>
+#include <string_view>
 
 #include "base/join.h"
 
@@ -27,6 +27,16 @@ std::string kind_of(const std::string& name) {
   return is_numbered ? name.substr(0, last) : name;
 }
 
+/// The text as a regular expression that matches it alone.
+std::string literal(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view(".^$|()[]{}*+?\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 }  // namespace
 
 std::string without_numbers(const std::string& path) {
@@ -42,6 +52,23 @@ std::string joined(const std::string& a, const std::string& b) {
     if (names[i] != others[i]) names[i] = kind_of(names[i]) + "*";
   }
   return join(names, "/");
+}
+
+std::string pattern_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> patterns = names_of(paths.front());
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const std::string first = patterns[i], kind = kind_of(first);
+    bool differ = false, is_bare = false;
+    for (const std::string& path : paths) {
+      const std::string name = names_of(path)[i];
+      differ = differ || name != first;
+      is_bare = is_bare || name == kind;
+    }
+    patterns[i] = !differ   ? literal(first)
+                  : is_bare ? literal(kind) + "(_\\d+)?"
+                            : literal(kind) + "_\\d+";
+  }
+  return join(patterns, "/");
 }
 
 }  // namespace meshwork

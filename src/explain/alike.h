@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace meshwork {
 
@@ -11,5 +12,9 @@ std::string without_numbers(const std::string& path);
 /// Two paths that are alike as one, with * where they differ: "stage_1/block*/d1/kernel". The first
 /// may be what this has given before.
 std::string joined(const std::string& a, const std::string& b);
+
+/// A regular expression that matches paths that are alike, "stage_1/block(_\d+)?/d1/kernel", and
+/// others that are alike to them at most.
+std::string pattern_of(const std::vector<std::string>& paths);
 
 }  // namespace meshwork

@@ -64,26 +64,6 @@ void add_sent(const CompileTrace& trace, const Mesh& mesh, PlanReport& report) {
   }
 }
 
-Operations operations_of(const Plan& plan, int device) {
-  Operations operations{.device = device};
-  for (const Node& node : plan.program.nodes) {
-    if (node.op->leaf != Leaf::kNone) continue;
-    const double flops = flops_of(plan.program, node);
-    if (node.phase == Phase::kUpdate) {
-      operations.update += flops;
-    } else {
-      (node.phase == Phase::kForward ? operations.forward : operations.backward) += flops;
-    }
-  }
-  return operations;
-}
-
-std::int64_t calls_of(const Plan& plan) {
-  std::int64_t calls = 0;
-  for (const Traffic& traffic : traffic(plan)) calls += traffic.calls;
-  return calls;
-}
-
 /// Names of values of a local program: of inputs and variables, else what computes them.
 std::string name_of(const Graph& graph, ValueId id) {
   if (id == kNoValue) return "scratch memory";
@@ -125,6 +105,26 @@ FullestStep fullest_step(const Plan& plan) {
 }
 
 }  // namespace
+
+Operations operations_of(const Plan& plan, int device) {
+  Operations operations{.device = device};
+  for (const Node& node : plan.program.nodes) {
+    if (node.op->leaf != Leaf::kNone) continue;
+    const double flops = flops_of(plan.program, node);
+    if (node.phase == Phase::kUpdate) {
+      operations.update += flops;
+    } else {
+      (node.phase == Phase::kForward ? operations.forward : operations.backward) += flops;
+    }
+  }
+  return operations;
+}
+
+std::int64_t calls_of(const Plan& plan) {
+  std::int64_t calls = 0;
+  for (const Traffic& traffic : traffic(plan)) calls += traffic.calls;
+  return calls;
+}
 
 PlanReport report_plan(Job& job, const CompileTrace& trace, bool is_timed) {
   PlanReport report;

@@ -62,6 +62,10 @@ struct PlanReport {
 /// programs of fit. `is_timed`: computes some steps.
 PlanReport report_plan(Job& job, const CompileTrace& trace, bool is_timed);
 
+Operations operations_of(const Plan& plan, int device);
+/// Collectives that it starts.
+std::int64_t calls_of(const Plan& plan);
+
 /// How long a step takes, in seconds.
 struct StepTime {
   double computes = 0;

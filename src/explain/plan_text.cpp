@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/byte_size.h"
 #include "base/join.h"
+#include "explain/draw/columns.h"
 #include "explain/plan_report.h"
 #include "explain/words.h"
 
@@ -19,19 +19,6 @@ constexpr std::size_t kMostHeld = 8;
 
 std::string show(double bytes) { return show_bytes(bytes); }
 std::string show(std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
-
-/// Three digits of a number below 1000, or more of a greater one.
-std::string show_digits(double number) {
-  return fmt::format("{:.{}f}", number, number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2);
-}
-
-/// "37.1 M".
-std::string show_operations(double count) {
-  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
-  std::size_t unit = 0;
-  for (; count >= 999.5 && unit + 1 < kUnits.size(); ++unit) count /= 1000;
-  return unit == 0 ? fmt::format("{:.0f}", count) : show_digits(count) + kUnits[unit];
-}
 
 /// "12.3 ms".
 std::string show_time(double seconds) {
@@ -180,21 +167,10 @@ std::string plans_text(const std::vector<MeshPlan>& plans, double link) {
     row.push_back(fmt::format("{} to {}", show_time(time.least()), show_time(time.most())));
     row.push_back(rate_of(report, time.most()) + " to " + rate_of(report, time.least()));
   }
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
-  }
-  std::string text =
+  const std::string text =
       fmt::format("a training step of {} samples, of the device that has most of each\n\n",
-                  plans.front().report.batch);
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c > 0) line += "  ";
-      line += pad(row[c], widths[c], c == 0 ? Align::kLeft : Align::kRight);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+                  plans.front().report.batch) +
+      in_columns(rows);
   if (!is_timed) return text;
   return text + fmt::format("\ncomputes: {}; sends: at {} (--link)\n",
                             show_measured("one device", *plans.front().report.time),

@@ -21,6 +21,17 @@ std::string show_size(double bytes) {
                      show_bytes(bytes));
 }
 
+std::string show_digits(double number) {
+  return fmt::format("{:.{}f}", number, number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2);
+}
+
+std::string show_operations(double count) {
+  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  for (; count >= 999.5 && unit + 1 < kUnits.size(); ++unit) count /= 1000;
+  return unit == 0 ? fmt::format("{:.0f}", count) : show_digits(count) + kUnits[unit];
+}
+
 std::string show_layout(const Layout& layout, const Mesh& mesh) {
   return to_string(without_halos(layout), mesh) + (layout.halos.empty() ? "" : " with a halo");
 }

@@ -11,6 +11,10 @@ namespace meshwork {
 std::string show_shape(const Shape& shape);
 /// "12 bytes", "2,048 bytes (2.00 KiB)".
 std::string show_size(double bytes);
+/// Three digits of a number below 1000, all before the point of a greater one.
+std::string show_digits(double number);
+/// "37.1 M".
+std::string show_operations(double count);
 /// Halos are told apart; with many parts they would fill lines.
 std::string show_layout(const Layout& layout, const Mesh& mesh);
 /// "data, model".

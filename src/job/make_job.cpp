@@ -209,6 +209,16 @@ Job job_without_data(config::Config config, int devices) {
   return job;
 }
 
+Job with_layout_map(Job job, std::vector<config::LayoutRule> rules) {
+  job.programs.clear();
+  job.splits.clear();
+  job.config.layout_map = std::move(rules);
+  job.config.strategy = config::Strategy::kModelParallel;
+  job.mesh = make_mesh(job.config.mesh, job.mesh.num_devices());
+  job.mesh = refined_mesh(job);
+  return job;
+}
+
 Job make_job_if_possible(const config::Config& config, int devices, std::string& missing) {
   try {
     return make_job(config, devices);

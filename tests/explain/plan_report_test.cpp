@@ -56,6 +56,13 @@ TEST_CASE("paths that differ in Keras's numbers alone are alike") {
   CHECK(without_numbers(joined("a_1/b_1", "a_2/b_1")) == "a/b");
 }
 
+TEST_CASE("a pattern matches the paths that it is made of") {
+  CHECK(pattern_of({"d1/kernel"}) == "d1/kernel");
+  CHECK(pattern_of({"block/d/kernel", "block_1/d/kernel"}) == "block(_\\d+)?/d/kernel");
+  CHECK(pattern_of({"a_1/b/c_3", "a_2/b/c_3"}) == "a_\\d+/b/c_3");
+  CHECK(pattern_of({"x.y+z/k"}) == "x\\.y\\+z/k");
+}
+
 TEST_CASE("what is sent, and the memory, are those that the summary tells") {
   Reported r = reported(perceptron(kSplit));
   const GlobalProgram& program = r.job.programs.at({ProgramKind::kTrain, 32});

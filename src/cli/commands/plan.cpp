@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/config_arguments.h"
+#include "cli/meshes.h"
 #include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/plan_report.h"
@@ -56,38 +57,6 @@ MeshPlan plan_of(const ConfigArguments& words, bool is_timed, std::vector<std::s
   return plan;
 }
 
-/// All sizes of `axes` axes whose product is `devices`, those with most along the first one first.
-void add_sizes(std::size_t axes, int devices, const std::string& before,
-               std::vector<std::string>& meshes) {
-  if (axes == 1) {
-    meshes.push_back(before + std::to_string(devices));
-    return;
-  }
-  for (int size = devices; size >= 1; --size) {
-    if (devices % size != 0) continue;
-    add_sizes(axes - 1, devices / size, before + std::to_string(size) + "x", meshes);
-  }
-}
-
-std::vector<std::string> meshes_of(const PlanArguments& arguments) {
-  std::vector<std::string> meshes;
-  if (arguments.meshes == "all") {
-    const Mesh mesh = make_mesh(load(*arguments.config).mesh, launched_devices());
-    add_sizes(stated_axes(mesh).size(), mesh.num_devices(), "", meshes);
-    return meshes;
-  }
-  for (std::size_t begin = 0; begin <= arguments.meshes.size();) {
-    const std::size_t end = std::min(arguments.meshes.find(',', begin), arguments.meshes.size());
-    meshes.push_back(arguments.meshes.substr(begin, end - begin));
-    if (meshes.back().empty()) {
-      fail("--meshes: '{}' names a mesh without sizes; separate meshes by one comma: 8x1,4x2",
-           arguments.meshes);
-    }
-    begin = end + 1;
-  }
-  return meshes;
-}
-
 void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print("\nnote: {}\n", note);
 }
@@ -95,9 +64,7 @@ void print_notes(const std::vector<std::string>& notes) {
 void print_plans(const PlanArguments& arguments, double link) {
   std::vector<MeshPlan> plans;
   std::vector<std::string> notes;
-  for (const std::string& mesh : meshes_of(arguments)) {
-    ConfigArguments words = *arguments.config;
-    words.overrides.mesh = mesh;
+  for (const ConfigArguments& words : with_meshes(*arguments.config, arguments.meshes)) {
     plans.push_back(plan_of(words, arguments.is_timed, notes));
   }
   fmt::print("{}", arguments.json ? plans_json(plans, link) : plans_text(plans, link));

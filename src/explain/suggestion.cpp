@@ -1,0 +1,132 @@
+#include "explain/suggestion.h"
+
+#include <algorithm>
+#include <map>
+
+#include "explain/alike.h"
+#include "explain/variable_report.h"
+#include "sharding/layout_search.h"
+
+namespace meshwork {
+namespace {
+
+/// What weights that one rule lays out have in common: all but the numbers of the blocks that they
+/// stand in. "block_2/dense_1/kernel" -> "block/dense_1/kernel".
+std::string kind_of(const std::string& path) {
+  const std::size_t variable = path.rfind('/');
+  const std::size_t layer =
+      variable == std::string::npos || variable == 0 ? variable : path.rfind('/', variable - 1);
+  if (layer == std::string::npos) return path;
+  return without_numbers(path.substr(0, layer)) + path.substr(layer);
+}
+
+/// Weights of one kind each, of which none is laid out by a rule.
+std::vector<LayoutGroup> groups_of(const GlobalProgram& program) {
+  struct Members {
+    std::vector<std::string> paths;
+    LayoutGroup group;
+    bool is_free = true;
+  };
+  std::map<std::pair<std::string, std::size_t>, Members> members;
+  const Graph& graph = program.partitioned.graph;
+  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
+    const Variable& variable = graph.variables[i];
+    const TensorType& type = graph.type(variable.value);
+    if (!variable.slot_of.empty() || type.shape.empty()) continue;
+    Members& alike = members[{kind_of(variable.path), type.shape.size()}];
+    LayoutGroup& group = alike.group;
+    if (alike.paths.empty()) group.shape = type.shape;
+    for (std::size_t d = 0; d < type.shape.size(); ++d) {
+      group.shape[d] = std::min(group.shape[d], type.shape[d]);
+    }
+    group.bytes += num_bytes(type);
+    alike.paths.push_back(variable.path);
+    alike.is_free = alike.is_free && !program.variables[i].rule;
+  }
+  std::vector<LayoutGroup> groups;
+  for (auto& [key, alike] : members) {
+    if (!alike.is_free) continue;
+    alike.group.pattern = pattern_of(alike.paths);
+    alike.group.dims.resize(alike.group.shape.size());
+    groups.push_back(std::move(alike.group));
+  }
+  return groups;
+}
+
+/// The rules that lay groups out, without those that would replicate them.
+std::vector<config::LayoutRule> rules_of(const std::vector<LayoutGroup>& groups) {
+  std::vector<config::LayoutRule> rules;
+  for (const LayoutGroup& group : groups) {
+    const bool is_split = std::ranges::any_of(group.dims, [](const auto& d) { return !d.empty(); });
+    if (is_split) rules.push_back({group.pattern, group.dims, {}});
+  }
+  return rules;
+}
+
+Job with_rules(const Job& job, const std::vector<config::LayoutRule>& rules) {
+  std::vector<config::LayoutRule> all = job.config.layout_map;
+  all.insert(all.end(), rules.begin(), rules.end());
+  return with_layout_map(job, std::move(all));
+}
+
+/// What a device sends and computes, in bytes that it could send in that time.
+double work_of(const CompileTrace& trace, const Plan& plan, const Job& job) {
+  double bytes = 0;
+  for (const Transfer& transfer : transfers_of(trace.agreed, job.mesh)) bytes += transfer.bytes;
+  const double calls = static_cast<double>(calls_of(plan) * job.target.small_message);
+  return bytes + calls + operations_of(plan, 0).all() / job.target.flops_per_byte;
+}
+
+/// Of the first device, whose parts are the largest.
+LayoutCost cost_of(Job job, const MemoryQuery& query) {
+  CompileTrace trace;
+  const GlobalProgram& program = program_for_checks(job, &trace);
+  const Plan plan = compile_for_device(program, job.mesh, 0, query);
+  return {work_of(trace, plan, job), static_cast<double>(memory_use(plan).bytes())};
+}
+
+LayoutSearch search_over(const Job& job) {
+  LayoutSearch search;
+  if (job.config.memory_limit) {
+    search.memory_limit = static_cast<double>(job.config.memory_limit->bytes);
+  }
+  for (const auto& [name, size] : stated_axes(job.mesh)) {
+    if (size == 1) continue;
+    const auto& batch = job.config.batch_axis;
+    const bool splits_batch = std::ranges::find(batch, name) != batch.end();
+    (splits_batch ? search.more_axes : search.axes).push_back({name, size});
+  }
+  return search;
+}
+
+PlanReport report_of(Job job) {
+  CompileTrace trace;
+  program_for_checks(job, &trace);
+  return report_plan(job, trace, false);
+}
+
+}  // namespace
+
+Suggestion suggest_layouts(const Job& given) {
+  Job job = given;
+  const LayoutSearch search = search_over(job);
+  job.config.memory_limit.reset();  // which compiling would fail at, or meet by computing again
+  const MemoryQuery query = memory_query(job);
+  const auto measure = [&](const std::vector<LayoutGroup>& groups) {
+    return cost_of(with_rules(job, rules_of(groups)), query);
+  };
+  const std::vector<LayoutGroup> groups = groups_of(program_for_checks(job));
+  const FoundLayouts found = search_layouts(groups, search, measure);
+  Suggestion suggestion{.mesh = job.mesh,
+                        .rules = rules_of(found.groups),
+                        .before = report_of(with_rules(job, {})),
+                        .after = {},
+                        .tried = found.measured};
+  suggestion.after = report_of(with_rules(job, suggestion.rules));
+  suggestion.work_before = measure(groups).work;
+  suggestion.work_after = found.cost.work;
+  suggestion.fits = static_cast<double>(suggestion.after.memory.use.bytes()) <= search.memory_limit;
+  return suggestion;
+}
+
+}  // namespace meshwork

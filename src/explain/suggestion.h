@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "explain/plan_report.h"
+
+namespace meshwork {
+
+/// Rules of a layout map, and what they make of a training step.
+struct Suggestion {
+  Mesh mesh;
+  std::vector<config::LayoutRule> rules;  ///< beside those of the file
+  PlanReport before, after;
+  /// What a step costs, in bytes that a device could send in that time.
+  double work_before = 0, work_after = 0;
+  std::int64_t tried = 0;  ///< layouts that were compiled
+  bool fits = true;        ///< into memory_limit, if the file has one
+};
+
+/// Searches a layout for every weight that no rule lays out (search_layouts()): along the axes that
+/// do not split the batch, and along all where a step does not fit into memory_limit. What a step
+/// costs is what it sends and computes on the device that has most of both, weighed as the compiler
+/// weighs them. Of a job with data and a `compile:` section.
+Suggestion suggest_layouts(const Job& job);
+
+/// The layout map to be written into the file, and what comes of it.
+std::string suggestion_text(const Suggestion& suggestion);
+/// A line for each mesh, and the layout map for the one on which a step costs least.
+std::string suggestions_text(const std::vector<Suggestion>& suggestions);
+/// An object for one mesh, an array of such for several.
+std::string suggestion_json(const Suggestion& suggestion);
+std::string suggestions_json(const std::vector<Suggestion>& suggestions);
+
+}  // namespace meshwork

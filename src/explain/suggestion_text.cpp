@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "base/join.h"
+#include "base/json_dump.h"
+#include "explain/draw/columns.h"
+#include "explain/suggestion.h"
+#include "explain/words.h"
+
+namespace meshwork {
+namespace {
+
+/// "null", "model", "[data, model]".
+std::string show_entry(const std::vector<std::string>& axes) {
+  if (axes.empty()) return "null";
+  return axes.size() == 1 ? axes.front() : "[" + join(axes, ", ") + "]";
+}
+
+/// A key of YAML; in quotes where it is more than a path.
+std::string show_key(const std::string& pattern) {
+  const bool is_path = pattern.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyz"
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/-") == std::string::npos;
+  if (is_path) return pattern;
+  std::string quoted = "'";
+  for (const char c : pattern) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string show_map(const std::vector<config::LayoutRule>& rules) {
+  std::string text = "layout_map:\n";
+  for (const config::LayoutRule& rule : rules) {
+    std::vector<std::string> entries;
+    for (const auto& axes : rule.dims) entries.push_back(show_entry(axes));
+    text += fmt::format("  {}: [{}]\n", show_key(rule.pattern), join(entries, ", "));
+  }
+  return text;
+}
+
+std::vector<std::string> row_of(const std::string& name, const PlanReport& report, double cost) {
+  return {name,
+          show_bytes(static_cast<double>(report.memory.use.bytes())),
+          show_bytes(report.sent_bytes),
+          std::to_string(report.calls),
+          show_operations(report.most.all()),
+          fmt::format("{:.2f}", cost)};
+}
+
+std::vector<std::string> titles(const std::string& first) {
+  return {first, "memory", "sends", "calls", "operations", "cost"};
+}
+
+std::string advice(const Suggestion& suggestion) {
+  std::string text;
+  if (suggestion.rules.empty()) {
+    text = "no other layout of a weight makes the step cheaper on this mesh\n";
+  }
+  if (!suggestion.fits) {
+    text +=
+        "a step takes more than memory_limit under every layout that was tried: take more "
+        "devices, a smaller batch, or rematerialize\n";
+  }
+  return text;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json map_json(const std::vector<config::LayoutRule>& rules) {
+  Json map = Json::object();
+  for (const config::LayoutRule& rule : rules) {
+    Json& entries = map[rule.pattern] = Json::array();
+    for (const auto& axes : rule.dims) {
+      entries.push_back(axes.empty()       ? Json(nullptr)
+                        : axes.size() == 1 ? Json(axes.front())
+                                           : Json(axes));
+    }
+  }
+  return map;
+}
+
+Json step_json(const PlanReport& plan, double work) {
+  return {{"memory", plan.memory.use.bytes()},
+          {"sends", plan.sent_bytes},
+          {"calls", plan.calls},
+          {"operations", plan.most.all()},
+          {"cost", work}};
+}
+
+Json json_of(const Suggestion& suggestion) {
+  Json mesh = Json::object();
+  for (const auto& [name, size] : stated_axes(suggestion.mesh)) mesh[name] = size;
+  return {{"mesh", mesh},
+          {"layout_map", map_json(suggestion.rules)},
+          {"fits", suggestion.fits},
+          {"tried", suggestion.tried},
+          {"before", step_json(suggestion.before, suggestion.work_before)},
+          {"after", step_json(suggestion.after, suggestion.work_after)}};
+}
+
+}  // namespace
+
+std::string suggestion_text(const Suggestion& suggestion) {
+  std::string text =
+      fmt::format("{}; {} layouts were tried\n\n", show_mesh(suggestion.mesh), suggestion.tried);
+  if (!suggestion.rules.empty()) text += show_map(suggestion.rules) + "\n";
+  if (const std::string line = advice(suggestion); !line.empty()) text += line + "\n";
+  const double before = suggestion.work_before;
+  text +=
+      in_columns({titles("a step, per device"), row_of("as the file has it", suggestion.before, 1),
+                  row_of("with these rules", suggestion.after, suggestion.work_after / before)});
+  return text;
+}
+
+std::string suggestions_text(const std::vector<Suggestion>& suggestions) {
+  const auto best = std::ranges::min_element(suggestions, [](const auto& a, const auto& b) {
+    return a.fits != b.fits ? a.fits : a.work_after < b.work_after;
+  });
+  std::vector<std::vector<std::string>> rows{titles("a step, per device")};
+  for (const Suggestion& suggestion : suggestions) {
+    rows.push_back(row_of(to_string(suggestion.mesh), suggestion.after,
+                          suggestion.work_after / best->work_after));
+    if (!suggestion.fits) rows.back().push_back("more than memory_limit");
+  }
+  std::string text = in_columns(rows) + "\n" + show_mesh(best->mesh) + ", which costs least\n\n";
+  if (!best->rules.empty()) text += show_map(best->rules);
+  return text + advice(*best);
+}
+
+std::string suggestion_json(const Suggestion& suggestion) {
+  return json_dump(json_of(suggestion), 2) + "\n";
+}
+
+std::string suggestions_json(const std::vector<Suggestion>& suggestions) {
+  Json all = Json::array();
+  for (const Suggestion& suggestion : suggestions) all.push_back(json_of(suggestion));
+  return json_dump(all, 2) + "\n";
+}
+
+}  // namespace meshwork
