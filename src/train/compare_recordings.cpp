@@ -35,7 +35,7 @@ std::string place_of(const RecordedTensor& tensor, std::size_t kept) {
 }
 
 TensorDistance compare(const RecordedTensor& left, const RecordedTensor& right,
-                       const RecordedTensor& disturbed, std::size_t step) {
+                       std::span<const Recording> disturbed, std::size_t number, std::size_t step) {
   MW_CHECK(left.path == right.path && left.shape == right.shape, "{} {}", left.path, right.path);
   const std::vector<float>&a = left.values[step], &b = right.values[step];
   double greatest = 0, difference = 0, by_disturbance = 0;
@@ -47,7 +47,10 @@ TensorDistance compare(const RecordedTensor& left, const RecordedTensor& right,
     const double here = distance(a[i], b[i]);
     if (here > difference) worst = i;
     difference = std::max(difference, here);
-    by_disturbance = std::max(by_disturbance, distance(disturbed.values[step][i], b[i]));
+    for (const Recording& each : disturbed) {
+      const float value = each.tensors[number].values[step][i];
+      by_disturbance = std::max(by_disturbance, distance(value, b[i]));
+    }
   }
   TensorDistance result{
       .path = right.path,
@@ -71,8 +74,13 @@ double excess(const Distance& distance, double tolerance) {
 
 bool Distance::is_within(double tolerance) const { return excess(*this, tolerance) <= 1; }
 
+bool RecordingComparison::agrees() const {
+  return same_start && std::ranges::all_of(steps, &StepComparison::agrees);
+}
+
 RecordingComparison compare_recordings(const Recording& left, const Recording& right,
-                                       const Recording& disturbed, double tolerance) {
+                                       std::span<const Recording> disturbed, double tolerance) {
+  MW_CHECK(!disturbed.empty());
   MW_CHECK(left.tensors.size() == right.tensors.size() &&
            left.losses.size() == right.losses.size());
   RecordingComparison result;
@@ -85,11 +93,13 @@ RecordingComparison compare_recordings(const Recording& left, const Recording& r
     here.left_loss = left.losses[step];
     here.right_loss = right.losses[step];
     const double greatest = std::max(std::abs(here.left_loss), std::abs(here.right_loss));
-    here.loss = {part_of(distance(here.left_loss, here.right_loss), greatest),
-                 part_of(distance(disturbed.losses[step], here.right_loss), greatest)};
+    here.loss.difference = part_of(distance(here.left_loss, here.right_loss), greatest);
+    for (const Recording& each : disturbed) {
+      const double by_disturbance = distance(each.losses[step], here.right_loss);
+      here.loss.disturbed = std::max(here.loss.disturbed, part_of(by_disturbance, greatest));
+    }
     for (std::size_t i = 0; i < left.tensors.size(); ++i) {
-      TensorDistance tensor =
-          compare(left.tensors[i], right.tensors[i], disturbed.tensors[i], step + 1);
+      TensorDistance tensor = compare(left.tensors[i], right.tensors[i], disturbed, i, step + 1);
       const bool is_worse =
           excess(tensor.distance, tolerance) > excess(here.tensor.distance, tolerance);
       if (is_worse || i == 0) here.tensor = std::move(tensor);

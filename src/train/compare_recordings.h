@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace meshwork {
 /// How far two numbers, or tensors, are apart, as a part of the greatest magnitude in them.
 struct Distance {
   double difference = 0;
-  double disturbed = 0;  ///< the same between one of them and what came of disturbed weights
+  double disturbed = 0;  ///< the most between one of them and what came of disturbed weights
 
   /// Up to `tolerance`, or to 32 times what the disturbance did: sums in another order differ in
   /// their last digits, and a ReLU at its edge, or a step of an optimizer, may make much of that.
@@ -37,11 +38,12 @@ struct StepComparison {
 struct RecordingComparison {
   bool same_start = true;  ///< the same bits before the first step
   std::vector<StepComparison> steps;
+  bool agrees() const;
 };
 
-/// Compares what two meshes give. `disturbed` is as `right`, but for the weights that it began
-/// with. The recordings are of the same model and as many steps.
+/// Compares what two meshes give. Each of `disturbed`, one at least, is as `right`, but for the
+/// weights that it began with. The recordings are of the same model and as many steps.
 RecordingComparison compare_recordings(const Recording& left, const Recording& right,
-                                       const Recording& disturbed, double tolerance);
+                                       std::span<const Recording> disturbed, double tolerance);
 
 }  // namespace meshwork

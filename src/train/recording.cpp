@@ -56,7 +56,7 @@ void record_variables(const Session& session, std::size_t step,
 }
 
 /// Replicas are disturbed alike.
-void disturb_weights(const Session& session, double disturbance) {
+void disturb_weights(const Session& session, double disturbance, std::uint64_t draw) {
   for (std::size_t i = 0; i < session.weights().size(); ++i) {
     const TensorView& view = session.weight(i);
     if (view.type.dtype != DType::kFloat32) continue;
@@ -65,7 +65,7 @@ void disturb_weights(const Session& session, double disturbance) {
     session.download(local.data(), view);
     for_each_run(view.region, view.type.shape, [&](const Run& run) {
       for (std::int64_t k = 0; k < run.count; ++k) {
-        const float drawn = uniform_at(key, 0, static_cast<std::uint64_t>(run.global + k));
+        const float drawn = uniform_at(key, draw, static_cast<std::uint64_t>(run.global + k));
         float& value = local[static_cast<std::size_t>(run.local + k)];
         value = static_cast<float>(value * (1 + disturbance * (2.0 * drawn - 1)));
       }
@@ -91,7 +91,7 @@ Recording record_steps(const Job& job, const RecordingOptions& options) {
                    [&] { recording.tensors = without_values(session.variables(), options.steps); });
     session.initialize();
     const std::int64_t first = options.from.empty() ? 0 : load_start(session, options.from);
-    if (options.disturbance > 0) disturb_weights(session, options.disturbance);
+    if (options.disturbance > 0) disturb_weights(session, options.disturbance, options.draw);
     record_variables(session, 0, recording.tensors);
     Runner runner(session, ProgramKind::kTrain, job.train);
     data::Loader loader(job.train, training_options(job, runner.staging_memory()), runner.parts());

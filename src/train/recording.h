@@ -30,6 +30,7 @@ struct RecordingOptions {
   /// Every weight is first multiplied by a number of its own, up to so far from 1: what becomes of
   /// that tells what rounding may do.
   double disturbance = 0;
+  std::uint64_t draw = 0;  ///< which of several disturbances
 };
 
 /// Adds the programs that record_steps() runs.

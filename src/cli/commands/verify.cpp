@@ -29,12 +29,16 @@ of ranks to the last bit. Nothing is written.
 Meshes add up in different orders, so that the last digits differ, and where a gradient is nothing
 but rounding an optimizer may make whole steps of it. So a third run, on the other mesh, begins with
 weights that are disturbed by some of their last digits: a difference counts that is beyond the
-tolerance and beyond 32 times what comes of that ("disturbed"). Differences are parts of the greatest
-magnitude in a tensor; of one of more than 8,192 elements so many are compared, evenly spread.
+tolerance and beyond 32 times what comes of that ("disturbed"). Where some do, three more runs are
+disturbed otherwise before they count. Differences are parts of the greatest magnitude in a tensor;
+of one of more than 8,192 elements so many are compared, evenly spread.
 
 The exit code is 0 where the two agree, and 5 where they differ; the last line is for scripts:
 verify same loss_difference=3.1e-07, or
 verify differs step=1 tensor=hidden_1/kernel difference=0.012)";
+
+/// What rounding does to a few small tensors differs from one disturbance to the next.
+constexpr std::size_t kMostDisturbed = 4;
 
 struct VerifyArguments {
   std::shared_ptr<ConfigArguments> config;
@@ -125,12 +129,10 @@ ExitCode print_result(const RecordingComparison& comparison, double tolerance) {
   }
   print(comparison, tolerance);
   double most = 0;
-  bool agree = true;
   for (const StepComparison& step : comparison.steps) {
-    agree = agree && step.agrees;
     most = std::max(most, step.loss.difference);
   }
-  if (agree) {
+  if (comparison.agrees()) {
     fmt::print("verify same loss_difference={:.2g}\n", most);
     return ExitCode::kOk;
   }
@@ -171,8 +173,15 @@ ExitCode run(const VerifyArguments& arguments) {
   job.reset();  // and with it the memory of its data
   const Recording right = record_steps(reference, options);
   options.disturbance = disturbance(reference);
-  const Recording disturbed = record_steps(reference, options);
-  return print_result(compare_recordings(left, right, disturbed, tolerance), tolerance);
+  std::vector<Recording> disturbed;
+  RecordingComparison comparison;
+  do {
+    disturbed.push_back(record_steps(reference, options));
+    comparison = compare_recordings(left, right, disturbed, tolerance);
+    ++options.draw;
+  } while (comparison.same_start && !comparison.agrees() && tolerance > 0 &&
+           disturbed.size() < kMostDisturbed);
+  return print_result(comparison, tolerance);
 }
 
 Run add(Options& options) {
