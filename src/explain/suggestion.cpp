@@ -116,6 +116,7 @@ Suggestion suggest_layouts(const Job& given) {
     return cost_of(with_rules(job, rules_of(groups)), query);
   };
   const std::vector<LayoutGroup> groups = groups_of(program_for_checks(job));
+  job.programs.clear();
   const FoundLayouts found = search_layouts(groups, search, measure);
   Suggestion suggestion{.mesh = job.mesh,
                         .rules = rules_of(found.groups),

@@ -242,6 +242,9 @@ TEST_CASE("errors of arguments name layer, place and way out") {
       layers_error("[6]", "RandomFlip: {mode: horizontal}") ==
       "c.yaml:3:12: layer RandomFlip prepares data, which a model here does not; give the field of "
       "the dataset 'augment', which is for training alone");
+  CHECK(layers_error("[6]", "StringLookup: {vocabulary: [a, b]}") ==
+        "c.yaml:3:12: layer StringLookup prepares data, which a model here does not; give a column "
+        "of a table 'classes', which numbers what stands in it");
   CHECK(layers_error("[4, 6]", "Rescaling: {scale: [1, 2, 3]}") ==
         "c.yaml:3:31: layer 'rescaling' (Rescaling): scale has 3 numbers for samples [4, 6]; give "
         "one, or one for each channel");

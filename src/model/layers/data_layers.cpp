@@ -9,11 +9,23 @@ namespace {
 constexpr const char* kAugment =
     "give the field of the dataset 'augment', which is for training alone";
 
+constexpr const char* kNumbers =
+    "give a column of a table 'classes', which numbers what stands in it";
+constexpr const char* kStored = "store what it would give, as numbers";
+constexpr const char* kMix = "give the dataset 'mix', which is for training alone";
+
 const std::map<std::string_view, const char*> kRemedies{
     {"AutoContrast", kAugment},
     {"CategoryEncoding", "give the field of the dataset 'one_hot'"},
     {"CenterCrop", "store images cropped, or give the dataset crop_to_aspect_ratio: true"},
+    {"CutMix", kMix},
+    {"Discretization", kStored},
     {"Equalization", kAugment},
+    {"HashedCrossing", kStored},
+    {"Hashing", kStored},
+    {"IntegerLookup", kNumbers},
+    {"MelSpectrogram", kStored},
+    {"MixUp", kMix},
     {"Normalization", "give the field of the dataset 'mean' and 'std'"},
     {"RandAugment", kAugment},
     {"RandomBrightness", kAugment},
@@ -36,7 +48,9 @@ const std::map<std::string_view, const char*> kRemedies{
     {"RandomTranslation", kAugment},
     {"RandomZoom", kAugment},
     {"Resizing", "give the dataset 'image_size'"},
+    {"STFTSpectrogram", kStored},
     {"Solarization", kAugment},
+    {"StringLookup", kNumbers},
     {"TextVectorization", "take a dataset of format text, which turns it into tokens"}};
 
 }  // namespace
