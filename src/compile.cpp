@@ -13,6 +13,7 @@
 #include "plan/memory_limit.h"
 #include "rewrite/rewrite.h"
 #include "sharding/idle_axes.h"
+#include "sharding/replication.h"
 #include "sharding/wanted_parts.h"
 #include "spmd/segments.h"
 
@@ -167,6 +168,7 @@ void layouts(Compilation& c) {
   }
   c.trace.pinned = pin_layouts(c.graph, c.config, c.mesh);
   c.program.variables = c.trace.pinned.variables;
+  check_replication(c.graph, c.program.variables, c.config, c.mesh);
   c.trace.laid_out = propagate(c.graph, c.trace.pinned, c.mesh, c.options());
   compute_wanted_parts(c.trace.laid_out, c.mesh);
   if (c.kind == ProgramKind::kTrain) note_idle_axes(c);

@@ -16,6 +16,7 @@ struct Sections {
   const Value* optimizer_layout;
   const Value* unmatched_rules;
   const Value* batch_axis;
+  const Value* max_replicated;
   const Value* keep_gathered;
   const Value* rematerialize;
   const Value* memory_limit;
@@ -35,6 +36,7 @@ Sections find_sections(Reader& reader) {
           .optimizer_layout = reader.find("optimizer_layout"),
           .unmatched_rules = reader.find("unmatched_rules"),
           .batch_axis = reader.find("batch_axis"),
+          .max_replicated = reader.find("max_replicated"),
           .keep_gathered = reader.find("keep_gathered"),
           .rematerialize = reader.find("rematerialize"),
           .memory_limit = reader.find("memory_limit"),
@@ -83,6 +85,16 @@ void read_strategy(const Value* strategy, const Value* map, Config& config) {
   config.layout_map = read_layout_rules(map, config.mesh, "layout_map");
 }
 
+std::optional<MaxReplicated> read_max_replicated(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  const double part = value->as_real("max_replicated");
+  if (!(part >= 0 && part <= 1)) {
+    fail_at(value->at, "max_replicated is {:g}; give a part of the weights' bytes, from 0 to 1",
+            part);
+  }
+  return MaxReplicated{part, value->at};
+}
+
 void read_parallelism(const Sections& sections, Config& config) {
   read_strategy(sections.strategy, sections.layout_map, config);
   if (sections.unmatched_rules != nullptr) {
@@ -98,6 +110,7 @@ void read_parallelism(const Sections& sections, Config& config) {
   } else {
     config.batch_axis = {config.mesh.axes.front().first};
   }
+  config.max_replicated = read_max_replicated(sections.max_replicated);
   if (sections.keep_gathered != nullptr) {
     config.keep_gathered = sections.keep_gathered->as_bool("keep_gathered");
   }

@@ -209,6 +209,12 @@ struct MemoryLimit {
   Location at;
 };
 
+/// The part of the weights' bytes that may be whole on every device.
+struct MaxReplicated {
+  double part = 1;
+  Location at;
+};
+
 /// When `fit` writes checkpoints, and which are kept.
 struct CheckpointSpec {
   enum class Unit { kEpochs, kSteps, kSeconds };
@@ -243,7 +249,8 @@ struct Config {
   std::vector<LayoutRule> layout_map;
   std::vector<LayoutRule> optimizer_layout;  ///< rules for slots, by the path of their weight
   UnmatchedRules unmatched_rules = UnmatchedRules::kError;
-  bool keep_gathered = false;  ///< keep gathered weights for the backward pass
+  std::optional<MaxReplicated> max_replicated;  ///< more is an Error
+  bool keep_gathered = false;                   ///< keep gathered weights for the backward pass
   FusionSpec fusion;
   RematerializeSpec rematerialize;
   std::optional<MemoryLimit> memory_limit;  ///< what is computed again is chosen to meet it

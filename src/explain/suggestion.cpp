@@ -111,6 +111,7 @@ Suggestion suggest_layouts(const Job& given) {
   Job job = given;
   const LayoutSearch search = search_over(job);
   job.config.memory_limit.reset();  // which compiling would fail at, or meet by computing again
+  job.config.max_replicated.reset();
   const MemoryQuery query = memory_query(job);
   const auto measure = [&](const std::vector<LayoutGroup>& groups) {
     return cost_of(with_rules(job, rules_of(groups)), query);

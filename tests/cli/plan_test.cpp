@@ -101,6 +101,22 @@ TEST_CASE("plan says what it cannot plan") {
   CHECK(complaint(folder, "plan c.yaml dataset=no_such", 2).find("no_such") != std::string::npos);
 }
 
+TEST_CASE("max_replicated refuses weights that no rule has split") {
+  const JobFolder folder;
+  // Of 68 numbers 5 are whole: the bias of d2.
+  output(folder, "validate c.yaml max_replicated=0.08");
+  CHECK(complaint(folder, "validate c.yaml max_replicated=0.05", 2) ==
+        "command line: 'max_replicated=0.05': max_replicated is 0.05, but 0.074 of the weights' "
+        "bytes are whole on each of 4 devices: 'd2/bias' (20.00 B); lay them out in layout_map, or "
+        "allow more");
+  CHECK(complaint(folder, "fit c.yaml max_replicated=0 layout_map=null", 2) ==
+        "command line: 'max_replicated=0': max_replicated is 0, but 1 of the weights' bytes are "
+        "whole on each of 4 devices: 'd2/kernel' (140.00 B), 'd1/kernel' (84.00 B), 'd1/bias' "
+        "(28.00 B) and 1 other; lay them out in layout_map, or allow more");
+  output(folder, "validate c.yaml max_replicated=0 layout_map=null --mesh 1x1");
+  output(folder, "suggest c.yaml max_replicated=0 layout_map=null");
+}
+
 TEST_CASE("an axis along which nothing is split is told") {
   const JobFolder folder;
   const std::string note =

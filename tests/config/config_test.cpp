@@ -21,6 +21,7 @@ TEST_CASE("a small file gets the defaults of Keras") {
   CHECK(config.batch_axis == std::vector<std::string>{"data"});
   CHECK(config.layout_map.empty());
   CHECK(!config.keep_gathered);
+  CHECK(!config.max_replicated);
   CHECK(config.fusion.all);
   CHECK(config.fusion.choices.empty());
   CHECK(config.dataset.is_null());
@@ -77,6 +78,7 @@ layout_map:
   scale: []
 optimizer_layout: {d1/.*: [data]}
 keep_gathered: true
+max_replicated: 0.25
 fusion: {elementwise: false}
 rematerialize: {mode: larger_than, output_size_threshold: 99}
 memory_limit: 1.5 GiB
@@ -105,6 +107,8 @@ run_directory: out/
   CHECK(config.layout_map[2].dims.empty());
   CHECK(config.optimizer_layout.at(0).dims == Dims{{"data"}});
   CHECK(config.keep_gathered);
+  REQUIRE(config.max_replicated);
+  CHECK(config.max_replicated->part == 0.25);
   CHECK(config.fusion.all);
   REQUIRE(config.fusion.choices.size() == 1);
   CHECK(config.fusion.choices[0].name == "elementwise");
