@@ -18,7 +18,7 @@ namespace {
 
 std::string name_of(const Transfer& transfer) {
   if (!transfer.name.empty()) return transfer.name;
-  if (transfer.maker.empty()) return fmt::format("{}", transfer.op);
+  if (transfer.maker.empty()) return transfer.op;
   return fmt::format("{} of {}", transfer.op, transfer.maker);
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("plan says what it cannot plan") {
         "command line: '--mesh 3': gives 1 size, but the mesh at c.yaml:1:7 has 2 (data, model); "
         "give as many, or name the axes");
   CHECK(complaint(folder, "plan c.yaml compile=null", 2) ==
-        "c.yaml: no 'compile:' section; plan tells what a training step takes, for which it needs "
+        "c.yaml: no 'compile:' section; plan compiles training steps, for which it needs "
         "data and 'compile:'");
   CHECK(complaint(folder, "plan c.yaml dataset=no_such", 2).find("no_such") != std::string::npos);
 }

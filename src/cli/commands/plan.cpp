@@ -9,6 +9,7 @@
 #include "cli/meshes.h"
 #include "cli/notes.h"
 #include "cli/rank.h"
+#include "cli/training_job.h"
 #include "explain/plan_report.h"
 #include "explain/variable_report.h"
 
@@ -42,12 +43,7 @@ struct PlanArguments {
 
 /// Of one mesh. Adds to the notes for the user.
 MeshPlan plan_of(const ConfigArguments& words, bool is_timed, std::vector<std::string>& notes) {
-  std::string missing;
-  Job job = job_for_checks(load(words), launched_devices(), missing);
-  if (!can_train(job)) {
-    fail("{}; plan tells what a training step takes, for which it needs data and 'compile:'",
-         missing.empty() ? job.config.file + ": no 'compile:' section" : missing);
-  }
+  Job job = training_job(words, "plan");
   CompileTrace trace;
   program_for_checks(job, &trace);
   MeshPlan plan{job.mesh, report_plan(job, trace, is_timed)};

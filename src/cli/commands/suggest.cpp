@@ -4,8 +4,8 @@
 #include "cli/config_arguments.h"
 #include "cli/meshes.h"
 #include "cli/rank.h"
+#include "cli/training_job.h"
 #include "explain/suggestion.h"
-#include "explain/variable_report.h"
 
 namespace meshwork::cli {
 namespace {
@@ -32,26 +32,16 @@ struct SuggestArguments {
   bool json = false;
 };
 
-Suggestion suggestion_for(const ConfigArguments& words) {
-  std::string missing;
-  const Job job = job_for_checks(load(words), launched_devices(), missing);
-  if (!can_train(job)) {
-    fail("{}; suggest compiles training steps, for which it needs data and 'compile:'",
-         missing.empty() ? job.config.file + ": no 'compile:' section" : missing);
-  }
-  return suggest_layouts(job);
-}
-
 ExitCode run(const SuggestArguments& arguments) {
   if (launched_rank() != 0) return ExitCode::kOk;
   if (arguments.meshes.empty()) {
-    const Suggestion suggestion = suggestion_for(*arguments.config);
+    const Suggestion suggestion = suggest_layouts(training_job(*arguments.config, "suggest"));
     fmt::print("{}", arguments.json ? suggestion_json(suggestion) : suggestion_text(suggestion));
     return ExitCode::kOk;
   }
   std::vector<Suggestion> suggestions;
   for (const ConfigArguments& words : with_meshes(*arguments.config, arguments.meshes)) {
-    suggestions.push_back(suggestion_for(words));
+    suggestions.push_back(suggest_layouts(training_job(words, "suggest")));
   }
   fmt::print("{}", arguments.json ? suggestions_json(suggestions) : suggestions_text(suggestions));
   return ExitCode::kOk;
