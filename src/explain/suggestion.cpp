@@ -1,6 +1,7 @@
 #include "explain/suggestion.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "explain/alike.h"
@@ -53,20 +54,40 @@ std::vector<LayoutGroup> groups_of(const GlobalProgram& program) {
   return groups;
 }
 
+/// All state of the optimizer, by its first dimension (ZeRO).
+LayoutGroup optimizer_group(const GlobalProgram& program) {
+  const Graph& graph = program.partitioned.graph;
+  LayoutGroup group{.pattern = ".*",
+                    .of_optimizer = true,
+                    .shape = {std::numeric_limits<std::int32_t>::max()},
+                    .bytes = 0,
+                    .dims = {{}}};
+  for (const Variable& variable : graph.variables) {
+    if (!variable.slot_of.empty()) group.bytes += num_bytes(graph.type(variable.value));
+  }
+  return group;
+}
+
 /// The rules that lay groups out, without those that would replicate them.
-std::vector<config::LayoutRule> rules_of(const std::vector<LayoutGroup>& groups) {
-  std::vector<config::LayoutRule> rules;
+SuggestedRules rules_of(const std::vector<LayoutGroup>& groups) {
+  SuggestedRules rules;
   for (const LayoutGroup& group : groups) {
     const bool is_split = std::ranges::any_of(group.dims, [](const auto& d) { return !d.empty(); });
-    if (is_split) rules.push_back({group.pattern, group.dims, {}});
+    if (!is_split) continue;
+    (group.of_optimizer ? rules.optimizer_layout : rules.layout_map)
+        .push_back({group.pattern, group.dims, {}});
   }
   return rules;
 }
 
-Job with_rules(const Job& job, const std::vector<config::LayoutRule>& rules) {
-  std::vector<config::LayoutRule> all = job.config.layout_map;
-  all.insert(all.end(), rules.begin(), rules.end());
-  return with_layout_map(job, std::move(all));
+Job with_rules(const Job& job, const SuggestedRules& rules) {
+  const auto joined = [](std::vector<config::LayoutRule> all,
+                         const std::vector<config::LayoutRule>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  return with_layouts(job, joined(job.config.layout_map, rules.layout_map),
+                      joined(job.config.optimizer_layout, rules.optimizer_layout));
 }
 
 /// What a device sends and computes, in bytes that it could send in that time.
@@ -116,7 +137,9 @@ Suggestion suggest_layouts(const Job& given) {
   const auto measure = [&](const std::vector<LayoutGroup>& groups) {
     return cost_of(with_rules(job, rules_of(groups)), query);
   };
-  const std::vector<LayoutGroup> groups = groups_of(program_for_checks(job));
+  const GlobalProgram& program = program_for_checks(job);
+  std::vector<LayoutGroup> groups = groups_of(program);
+  if (job.config.optimizer_layout.empty()) groups.push_back(optimizer_group(program));
   job.programs.clear();
   const FoundLayouts found = search_layouts(groups, search, measure);
   Suggestion suggestion{.mesh = job.mesh,

@@ -8,10 +8,16 @@
 
 namespace meshwork {
 
-/// Rules of a layout map, and what they make of a training step.
+/// Rules to be written beside those of the file.
+struct SuggestedRules {
+  std::vector<config::LayoutRule> layout_map, optimizer_layout;
+  bool empty() const { return layout_map.empty() && optimizer_layout.empty(); }
+};
+
+/// What rules make of a training step.
 struct Suggestion {
   Mesh mesh;
-  std::vector<config::LayoutRule> rules;  ///< beside those of the file
+  SuggestedRules rules;
   PlanReport before, after;
   /// What a step costs, in bytes that a device could send in that time.
   double work_before = 0, work_after = 0;
@@ -20,9 +26,10 @@ struct Suggestion {
 };
 
 /// Searches a layout for every weight that no rule lays out (search_layouts()): along the axes that
-/// do not split the batch, and along all where a step does not fit into memory_limit. What a step
-/// costs is what it sends and computes on the device that has most of both, weighed as the compiler
-/// weighs them. Of a job with data and a `compile:` section.
+/// do not split the batch; where a step does not fit into memory_limit along all, and for the
+/// optimizer's state if no rule lays that out. What a step costs is what it sends and computes on
+/// the device that has most of both, weighed as the compiler weighs them. Of a job with data and a
+/// `compile:` section.
 Suggestion suggest_layouts(const Job& job);
 
 /// The layout map to be written into the file, and what comes of it.

@@ -30,14 +30,20 @@ std::string show_key(const std::string& pattern) {
   return quoted + "'";
 }
 
-std::string show_map(const std::vector<config::LayoutRule>& rules) {
-  std::string text = "layout_map:\n";
+/// A section of the file; "" without rules.
+std::string show_section(const std::string& name, const std::vector<config::LayoutRule>& rules) {
+  std::string text = rules.empty() ? "" : name + ":\n";
   for (const config::LayoutRule& rule : rules) {
     std::vector<std::string> entries;
     for (const auto& axes : rule.dims) entries.push_back(show_entry(axes));
     text += fmt::format("  {}: [{}]\n", show_key(rule.pattern), join(entries, ", "));
   }
   return text;
+}
+
+std::string show_rules(const SuggestedRules& rules) {
+  return show_section("layout_map", rules.layout_map) +
+         show_section("optimizer_layout", rules.optimizer_layout);
 }
 
 std::vector<std::string> row_of(const std::string& name, const PlanReport& report, double cost) {
@@ -93,7 +99,8 @@ Json json_of(const Suggestion& suggestion) {
   Json mesh = Json::object();
   for (const auto& [name, size] : stated_axes(suggestion.mesh)) mesh[name] = size;
   return {{"mesh", mesh},
-          {"layout_map", map_json(suggestion.rules)},
+          {"layout_map", map_json(suggestion.rules.layout_map)},
+          {"optimizer_layout", map_json(suggestion.rules.optimizer_layout)},
           {"fits", suggestion.fits},
           {"tried", suggestion.tried},
           {"before", step_json(suggestion.before, suggestion.work_before)},
@@ -105,7 +112,7 @@ Json json_of(const Suggestion& suggestion) {
 std::string suggestion_text(const Suggestion& suggestion) {
   std::string text =
       fmt::format("{}; {} layouts were tried\n\n", show_mesh(suggestion.mesh), suggestion.tried);
-  if (!suggestion.rules.empty()) text += show_map(suggestion.rules) + "\n";
+  if (!suggestion.rules.empty()) text += show_rules(suggestion.rules) + "\n";
   if (const std::string line = advice(suggestion); !line.empty()) text += line + "\n";
   const double before = suggestion.work_before;
   text +=
@@ -125,8 +132,7 @@ std::string suggestions_text(const std::vector<Suggestion>& suggestions) {
     if (!suggestion.fits) rows.back().push_back("more than memory_limit");
   }
   std::string text = in_columns(rows) + "\n" + show_mesh(best->mesh) + ", which costs least\n\n";
-  if (!best->rules.empty()) text += show_map(best->rules);
-  return text + advice(*best);
+  return text + show_rules(best->rules) + advice(*best);
 }
 
 std::string suggestion_json(const Suggestion& suggestion) {

@@ -67,8 +67,9 @@ Job job_without_data(config::Config config, int devices);
 /// As make_job(); without data where they are not there, of which `missing` then tells.
 Job make_job_if_possible(const config::Config& config, int devices, std::string& missing);
 
-/// The job with this layout map in the place of its own, without programs.
-Job with_layout_map(Job job, std::vector<config::LayoutRule> rules);
+/// The job with these rules in the place of its own, without programs.
+Job with_layouts(Job job, std::vector<config::LayoutRule> layout_map,
+                 std::vector<config::LayoutRule> optimizer_layout);
 
 /// The split that evaluate and predict read: `name`, or validation, else test, else train.
 data::Split evaluation_split(const Job& job, const std::string& name);

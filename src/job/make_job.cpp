@@ -209,10 +209,12 @@ Job job_without_data(config::Config config, int devices) {
   return job;
 }
 
-Job with_layout_map(Job job, std::vector<config::LayoutRule> rules) {
+Job with_layouts(Job job, std::vector<config::LayoutRule> layout_map,
+                 std::vector<config::LayoutRule> optimizer_layout) {
   job.programs.clear();
   job.splits.clear();
-  job.config.layout_map = std::move(rules);
+  job.config.layout_map = std::move(layout_map);
+  job.config.optimizer_layout = std::move(optimizer_layout);
   job.config.strategy = config::Strategy::kModelParallel;
   job.mesh = make_mesh(job.config.mesh, job.mesh.num_devices());
   job.mesh = refined_mesh(job);

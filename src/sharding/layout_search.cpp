@@ -22,10 +22,11 @@ class Search {
     found_.cost = measured();
   }
 
-  void along(const std::vector<SearchAxis>& axes) {
+  void along(const std::vector<SearchAxis>& axes, bool with_optimizer) {
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool has_changed = false;
       for (LayoutGroup& group : found_.groups) {
+        if (group.of_optimizer && !with_optimizer) continue;
         for (const SearchAxis& axis : axes) has_changed = place(group, axis, axes) || has_changed;
       }
       if (!has_changed) return;
@@ -91,11 +92,11 @@ class Search {
 FoundLayouts search_layouts(std::vector<LayoutGroup> groups, const LayoutSearch& search,
                             const MeasureLayouts& measure) {
   Search run(std::move(groups), search.memory_limit, measure);
-  run.along(search.axes);
+  run.along(search.axes, false);
   if (run.takes_too_much()) {
     std::vector<SearchAxis> all = search.axes;
     all.insert(all.end(), search.more_axes.begin(), search.more_axes.end());
-    run.along(all);
+    run.along(all, true);
   }
   return std::move(run).found();
 }

@@ -13,8 +13,9 @@ namespace meshwork {
 /// Tensors that one rule of a layout map lays out, such as those of repeated blocks.
 struct LayoutGroup {
   std::string pattern;
-  Shape shape;             ///< the least extent that any of them has along each dimension
-  std::int64_t bytes = 0;  ///< of all of them
+  bool of_optimizer = false;  ///< the optimizer's state of the weights that the pattern names
+  Shape shape;                ///< the least extent that any of them has along each dimension
+  std::int64_t bytes = 0;     ///< of all of them
   /// Axes that split each dimension, by name, major first.
   std::vector<std::vector<std::string>> dims;
 };
@@ -33,9 +34,10 @@ struct SearchAxis {
 };
 
 struct LayoutSearch {
-  /// Along which groups may be split where that makes the step cheaper,
+  /// Along which weights may be split where that makes the step cheaper,
   std::vector<SearchAxis> axes;
-  /// and those beside them where it otherwise takes too much memory.
+  /// and those beside them, and for the optimizer's state, where it otherwise takes too much
+  /// memory.
   std::vector<SearchAxis> more_axes;
   double memory_limit = std::numeric_limits<double>::infinity();  ///< bytes
 };

@@ -27,7 +27,7 @@ fit: {batch_size: 256}
 
 std::map<std::string, std::vector<std::vector<std::string>>> map_of(const Suggestion& suggestion) {
   std::map<std::string, std::vector<std::vector<std::string>>> map;
-  for (const config::LayoutRule& rule : suggestion.rules) map[rule.pattern] = rule.dims;
+  for (const config::LayoutRule& rule : suggestion.rules.layout_map) map[rule.pattern] = rule.dims;
   return map;
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a column kernel and a row kernel are found") {
 TEST_CASE("a plan with the rules takes what was told") {
   Job job = job_of(perceptron("mesh: {data: 2, model: 3}\n"), "");
   const Suggestion found = suggest_layouts(job);
-  Job laid_out = with_layout_map(job, found.rules);
+  Job laid_out = with_layouts(job, found.rules.layout_map, found.rules.optimizer_layout);
   CompileTrace trace;
   program_for_checks(laid_out, &trace);
   const PlanReport plan = report_plan(laid_out, trace, false);
@@ -110,11 +110,29 @@ TEST_CASE("where a step does not fit, weights are split along the batch's axis, 
   CHECK(tight.fits);
   CHECK(tight.after.memory.use.bytes() <= limit);
   REQUIRE_FALSE(tight.rules.empty());
-  for (const config::LayoutRule& rule : tight.rules) {
+  for (const config::LayoutRule& rule : tight.rules.layout_map) {
     for (const auto& axes : rule.dims)
       CHECK((axes.empty() || axes == std::vector<std::string>{"data"}));
   }
   const Suggestion none = suggest_layouts(job_of("memory_limit: 10000\n" + text, ""));
   CHECK_FALSE(none.fits);
   CHECK(none.after.memory.use.bytes() < wide.before.memory.use.bytes());
+}
+
+TEST_CASE("where rules keep the weights whole, the optimizer's state is split to save memory") {
+  const std::string text =
+      perceptron("mesh: {data: 4}\nlayout_map: {'.*/kernel': [null], '.*/bias': [null]}\n");
+  const Suggestion wide = suggest_layouts(job_of(text, ""));
+  CHECK(wide.rules.empty());
+  const std::int64_t limit = wide.before.memory.use.bytes() * 3 / 4;
+  const std::string tight = fmt::format("memory_limit: {}\n", limit) + text;
+  const Suggestion found = suggest_layouts(job_of(tight, ""));
+  CHECK(found.fits);
+  CHECK(found.rules.layout_map.empty());
+  REQUIRE(found.rules.optimizer_layout.size() == 1);
+  CHECK(found.rules.optimizer_layout[0].pattern == ".*");
+  CHECK(found.rules.optimizer_layout[0].dims == Dims{{"data"}});
+  CHECK(found.after.memory.use.optimizer < found.before.memory.use.optimizer / 3);
+  const std::string stated = tight + "optimizer_layout: {up/kernel: [data]}\n";
+  CHECK(suggest_layouts(job_of(stated, "")).rules.empty());
 }

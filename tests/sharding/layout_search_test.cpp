@@ -14,7 +14,7 @@ namespace {
 using Dims = std::vector<std::vector<std::string>>;
 
 LayoutGroup group(const std::string& pattern, Shape shape, std::int64_t bytes) {
-  return {pattern, shape, bytes, Dims(shape.size())};
+  return {pattern, false, shape, bytes, Dims(shape.size())};
 }
 
 const Dims& dims_of(const FoundLayouts& found, const std::string& pattern) {
@@ -110,4 +110,25 @@ TEST_CASE("axes of the batch are for steps that take too much memory, the larges
   CHECK(split_within(1200) == std::vector<std::string>{"large"});
   CHECK(split_within(1000) == std::vector<std::string>{"large", "middle"});
   CHECK(split_within(10) == std::vector<std::string>{"large", "middle", "small"});
+}
+
+TEST_CASE("the optimizer's state is split only where a step takes too much memory") {
+  const auto measure = [](const std::vector<LayoutGroup>& groups) {
+    LayoutCost cost{100, 0};
+    for (const LayoutGroup& each : groups) {
+      cost.work -= is_split(each) ? 10 : 0;
+      cost.memory += double(each.bytes) * (is_split(each) ? 0.5 : 1);
+    }
+    return cost;
+  };
+  LayoutGroup state = group(".*", {100}, 1000);
+  state.of_optimizer = true;
+  LayoutSearch search;
+  search.axes = {{"model", 2}};
+  search.more_axes = {{"data", 2}};
+  const auto found = [&] { return search_layouts({group("w", {1}, 400), state}, search, measure); };
+  CHECK_FALSE(is_split(found().groups[0]));
+  search.memory_limit = 1000;
+  CHECK(is_split(found().groups[0]));
+  CHECK(found().cost.memory == 900);
 }

@@ -21,8 +21,9 @@ constexpr const char* kDetails = R"(Examples:
 
 Compiles the training step under one layout after the other, from the largest weights to the
 smallest, and keeps what makes it cheaper; those of repeated blocks are laid out alike. What a step costs is what a device sends and computes,
-weighed as the compiler weighs them. Rules of the file stay as they are. Weights are split along
-axes of the batch, too (FSDP), where the step does not fit into memory_limit otherwise.
+weighed as the compiler weighs them. Rules of the file stay as they are. Where the step does not fit
+into memory_limit otherwise, the optimizer's state is split (ZeRO), and weights along axes of the
+batch, too (FSDP).
 
 Needs the headers of the data, and no devices. Nothing is written.)";
 
