@@ -61,8 +61,12 @@ std::vector<std::string> titles(const std::string& first) {
 
 std::string advice(const Suggestion& suggestion) {
   std::string text;
-  if (suggestion.rules.empty()) {
+  if (suggestion.rules.empty() && suggestion.tried > 1) {
     text = "no other layout of a weight makes the step cheaper on this mesh\n";
+  } else if (suggestion.rules.empty()) {
+    text =
+        "nothing to try: every weight has a rule, or no axis splits anything but the batch; take a "
+        "mesh with another axis, such as --mesh data=2,model=2\n";
   }
   if (!suggestion.fits) {
     text +=
@@ -110,15 +114,17 @@ Json json_of(const Suggestion& suggestion) {
 }  // namespace
 
 std::string suggestion_text(const Suggestion& suggestion) {
-  std::string text =
-      fmt::format("{}; {} layouts were tried\n\n", show_mesh(suggestion.mesh), suggestion.tried);
+  std::string text = fmt::format("{}; {} layout{} tried\n\n", show_mesh(suggestion.mesh),
+                                 suggestion.tried, suggestion.tried == 1 ? " was" : "s were");
   if (!suggestion.rules.empty()) text += show_rules(suggestion.rules) + "\n";
   if (const std::string line = advice(suggestion); !line.empty()) text += line + "\n";
-  const double before = suggestion.work_before;
-  text +=
-      in_columns({titles("a step, per device"), row_of("as the file has it", suggestion.before, 1),
-                  row_of("with these rules", suggestion.after, suggestion.work_after / before)});
-  return text;
+  std::vector<std::vector<std::string>> rows{titles("a step, per device"),
+                                             row_of("as the file has it", suggestion.before, 1)};
+  if (!suggestion.rules.empty()) {
+    rows.push_back(row_of("with these rules", suggestion.after,
+                          suggestion.work_after / suggestion.work_before));
+  }
+  return text + in_columns(rows);
 }
 
 std::string suggestions_text(const std::vector<Suggestion>& suggestions) {

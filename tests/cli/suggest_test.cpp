@@ -73,6 +73,11 @@ TEST_CASE("suggest compares meshes, and gives the map for the best") {
 
 TEST_CASE("suggest says what it cannot do") {
   const JobFolder folder;
+  const std::string nothing = output(folder, "suggest c.yaml --mesh 4x1");
+  CHECK(nothing.find("; 1 layout was tried\n\nnothing to try: every weight has a rule, or no axis "
+                     "splits anything but the batch; take a mesh with another axis, such as --mesh "
+                     "data=2,model=2\n") != std::string::npos);
+  CHECK(nothing.find("with these rules") == std::string::npos);
   CHECK(complaint(folder, "suggest c.yaml compile=null", 2) ==
         "c.yaml: no 'compile:' section; suggest compiles training steps, for which it needs data "
         "and 'compile:'");
