@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/split.h"
 #include "cli/rank.h"
 #include "job/job.h"
 
@@ -22,17 +23,11 @@ void add_sizes(std::size_t axes, int devices, const std::string& before,
 }
 
 std::vector<std::string> listed(const std::string& text) {
-  std::vector<std::string> meshes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    meshes.push_back(text.substr(begin, end - begin));
-    if (meshes.back().empty()) {
-      fail("--meshes: '{}' names a mesh without sizes; separate meshes by one comma: 8x1,4x2",
-           text);
-    }
-    begin = end + 1;
+  const std::vector<std::string_view> meshes = split(text, ',');
+  if (std::ranges::count(meshes, "") > 0) {
+    fail("--meshes: '{}' names a mesh without sizes; separate meshes by one comma: 8x1,4x2", text);
   }
-  return meshes;
+  return {meshes.begin(), meshes.end()};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/join.h"
 #include "base/nearest.h"
+#include "base/split.h"
 #include "config/sections.h"
 
 namespace meshwork::config {
@@ -131,16 +132,6 @@ MeshSpec mesh_of_file(const Value& value) {
   check_device_count(mesh);
   if (order != nullptr) read_devices(*order, mesh);
   return mesh;
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t end = 0; end != std::string_view::npos;) {
-    end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return parts;
 }
 
 std::int64_t parse_size(std::string_view text, const Location& at) {

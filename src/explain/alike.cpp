@@ -4,18 +4,14 @@
 #include <string_view>
 
 #include "base/join.h"
+#include "base/split.h"
 
 namespace meshwork {
 namespace {
 
 std::vector<std::string> names_of(const std::string& path) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    names.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+  const std::vector<std::string_view> names = split(path, '/');
+  return {names.begin(), names.end()};
 }
 
 /// "block_3" -> "block", and so what joined() makes of several.

@@ -32,6 +32,13 @@ struct Transfer {
 /// All reshards of a program, in order.
 std::vector<Transfer> transfers_of(const Partitioned& agreed, const Mesh& mesh);
 
+/// What a device sends for reshards, on average.
+struct Sent {
+  double bytes = 0;
+  std::int64_t collectives = 0;
+};
+Sent sent_for(const std::vector<Transfer>& transfers);
+
 /// Where the use of a mesh axis by a dimension begins.
 struct AxisOrigin {
   enum class Kind {

@@ -5,6 +5,7 @@
 
 #include "base/json_dump.h"
 #include "explain/explain_text.h"
+#include "explain/mesh_json.h"
 #include "explain/words.h"
 
 namespace meshwork {
@@ -13,12 +14,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMaxDevices = 4096;
-
-Json mesh_json(const Mesh& mesh) {
-  Json json = Json::object();
-  for (const auto& [name, size] : stated_axes(mesh)) json[name] = size;
-  return json;
-}
 
 /// Which device is at each position of the mesh, if not 0, 1, 2, ..
 void add_order(Json& json, const Mesh& mesh) {
@@ -122,6 +117,12 @@ Json memory_json(const PlannedMemory& memory) {
 }
 
 }  // namespace
+
+Json mesh_json(const Mesh& mesh) {
+  Json json = Json::object();
+  for (const auto& [name, size] : stated_axes(mesh)) json[name] = size;
+  return json;
+}
 
 std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
   Json json{{"mesh", mesh_json(mesh)},

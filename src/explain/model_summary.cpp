@@ -109,12 +109,9 @@ ModelSummary summarize(const config::Config& config, const GlobalProgram& progra
     summary.again_cost.bytes += cost.bytes;
     summary.again_cost.flops += cost.flops;
   }
-  for (const Transfer& transfer : transfers_of(trace.agreed, mesh)) {
-    summary.sent += transfer.bytes;
-    summary.transfers +=
-        std::count_if(transfer.steps.begin(), transfer.steps.end(),
-                      [](const auto& step) { return step.kind != StepKind::kSlice; });
-  }
+  const Sent sent = sent_for(transfers_of(trace.agreed, mesh));
+  summary.sent = sent.bytes;
+  summary.transfers = sent.collectives;
   return summary;
 }
 

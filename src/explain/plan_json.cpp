@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_dump.h"
+#include "explain/mesh_json.h"
 #include "explain/plan_report.h"
 #include "explain/words.h"
 
@@ -63,10 +64,8 @@ Json time_json(const PlanReport& report, double link) {
 }
 
 Json json_of(const MeshPlan& plan, double link) {
-  Json mesh = Json::object();
-  for (const auto& [name, size] : stated_axes(plan.mesh)) mesh[name] = size;
   const PlanReport& report = plan.report;
-  return {{"mesh", mesh},
+  return {{"mesh", mesh_json(plan.mesh)},
           {"batch", report.batch},
           {"sends",
            {{"bytes", report.sent_bytes},

@@ -46,11 +46,13 @@ bool are_alike(const SentRow& a, const SentRow& b) {
 }
 
 void add_sent(const CompileTrace& trace, const Mesh& mesh, PlanReport& report) {
-  for (const Transfer& transfer : transfers_of(trace.agreed, mesh)) {
+  const std::vector<Transfer> transfers = transfers_of(trace.agreed, mesh);
+  const Sent sent = sent_for(transfers);
+  report.sent_bytes = sent.bytes;
+  report.collectives = sent.collectives;
+  for (const Transfer& transfer : transfers) {
     const SentRow row = row_of(transfer, mesh);
     if (row.collectives.empty()) continue;
-    report.collectives += static_cast<std::int64_t>(row.collectives.size());
-    report.sent_bytes += row.bytes;
     const auto same = std::ranges::find_if(
         report.sent, [&](const SentRow& other) { return are_alike(row, other); });
     if (same == report.sent.end()) {

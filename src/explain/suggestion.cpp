@@ -92,8 +92,7 @@ Job with_rules(const Job& job, const SuggestedRules& rules) {
 
 /// What a device sends and computes, in bytes that it could send in that time.
 double work_of(const CompileTrace& trace, const Plan& plan, const Job& job) {
-  double bytes = 0;
-  for (const Transfer& transfer : transfers_of(trace.agreed, job.mesh)) bytes += transfer.bytes;
+  const double bytes = sent_for(transfers_of(trace.agreed, job.mesh)).bytes;
   const double calls = static_cast<double>(calls_of(plan) * job.target.small_message);
   return bytes + calls + operations_of(plan, 0).all() / job.target.flops_per_byte;
 }
@@ -141,14 +140,14 @@ Suggestion suggest_layouts(const Job& given) {
   std::vector<LayoutGroup> groups = groups_of(program);
   if (job.config.optimizer_layout.empty()) groups.push_back(optimizer_group(program));
   job.programs.clear();
-  const FoundLayouts found = search_layouts(groups, search, measure);
+  const FoundLayouts found = search_layouts(std::move(groups), search, measure);
   Suggestion suggestion{.mesh = job.mesh,
                         .rules = rules_of(found.groups),
                         .before = report_of(with_rules(job, {})),
                         .after = {},
                         .tried = found.measured};
   suggestion.after = report_of(with_rules(job, suggestion.rules));
-  suggestion.work_before = measure(groups).work;
+  suggestion.work_before = found.before.work;
   suggestion.work_after = found.cost.work;
   suggestion.fits = static_cast<double>(suggestion.after.memory.use.bytes()) <= search.memory_limit;
   return suggestion;

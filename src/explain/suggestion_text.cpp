@@ -4,20 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
-#include "base/join.h"
 #include "base/json_dump.h"
 #include "explain/draw/columns.h"
+#include "explain/mesh_json.h"
 #include "explain/suggestion.h"
 #include "explain/words.h"
 
 namespace meshwork {
 namespace {
-
-/// "null", "model", "[data, model]".
-std::string show_entry(const std::vector<std::string>& axes) {
-  if (axes.empty()) return "null";
-  return axes.size() == 1 ? axes.front() : "[" + join(axes, ", ") + "]";
-}
 
 /// A key of YAML; in quotes where it is more than a path.
 std::string show_key(const std::string& pattern) {
@@ -34,9 +28,7 @@ std::string show_key(const std::string& pattern) {
 std::string show_section(const std::string& name, const std::vector<config::LayoutRule>& rules) {
   std::string text = rules.empty() ? "" : name + ":\n";
   for (const config::LayoutRule& rule : rules) {
-    std::vector<std::string> entries;
-    for (const auto& axes : rule.dims) entries.push_back(show_entry(axes));
-    text += fmt::format("  {}: [{}]\n", show_key(rule.pattern), join(entries, ", "));
+    text += fmt::format("  {}: {}\n", show_key(rule.pattern), show_entries(rule));
   }
   return text;
 }
@@ -100,9 +92,7 @@ Json step_json(const PlanReport& plan, double work) {
 }
 
 Json json_of(const Suggestion& suggestion) {
-  Json mesh = Json::object();
-  for (const auto& [name, size] : stated_axes(suggestion.mesh)) mesh[name] = size;
-  return {{"mesh", mesh},
+  return {{"mesh", mesh_json(suggestion.mesh)},
           {"layout_map", map_json(suggestion.rules.layout_map)},
           {"optimizer_layout", map_json(suggestion.rules.optimizer_layout)},
           {"fits", suggestion.fits},

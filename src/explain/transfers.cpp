@@ -79,4 +79,14 @@ std::vector<Transfer> transfers_of(const Partitioned& agreed, const Mesh& mesh) 
   return transfers;
 }
 
+Sent sent_for(const std::vector<Transfer>& transfers) {
+  Sent sent;
+  for (const Transfer& transfer : transfers) {
+    sent.bytes += transfer.bytes;
+    sent.collectives += std::ranges::count_if(
+        transfer.steps, [](const ReshardStep& step) { return step.kind != StepKind::kSlice; });
+  }
+  return sent;
+}
+
 }  // namespace meshwork

@@ -6,9 +6,8 @@
 #include "base/join.h"
 
 namespace meshwork {
-namespace {
 
-std::string entries(const config::LayoutRule& rule) {
+std::string show_entries(const config::LayoutRule& rule) {
   std::vector<std::string> dims;
   for (const auto& axes : rule.dims) {
     dims.push_back(axes.empty()       ? "null"
@@ -17,8 +16,6 @@ std::string entries(const config::LayoutRule& rule) {
   }
   return fmt::format("[{}]", join(dims, ", "));
 }
-
-}  // namespace
 
 LayoutMap::LayoutMap(const std::vector<config::LayoutRule>& rules, std::string key)
     : key_(std::move(key)) {
@@ -99,7 +96,7 @@ LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,
                       const std::string& path, std::size_t rank, const Mesh& mesh) {
   if (rule.dims.size() > rank) {
     config::fail_at(rule.at, "{} gives {} {} {} to '{}', which has {} {}", what, rule.dims.size(),
-                    rule.dims.size() == 1 ? "entry" : "entries", entries(rule), path, rank,
+                    rule.dims.size() == 1 ? "entry" : "entries", show_entries(rule), path, rank,
                     rank == 1 ? "dimension" : "dimensions");
   }
   Layout layout = replicated(rank);

@@ -51,6 +51,9 @@ class LayoutMap {
 std::string note_left_out(const config::Location& at, const std::string& what,
                           const std::map<std::string, std::string>& paths);
 
+/// The entries of a rule as a file has them: "[null, [data, model]]".
+std::string show_entries(const config::LayoutRule& rule);
+
 /// The layout that a rule gives to `path`; too many entries are an Error. `what` names the rule.
 LayoutMatch layout_of(const config::LayoutRule& rule, const std::string& what,
                       const std::string& path, std::size_t rank, const Mesh& mesh);

@@ -19,7 +19,7 @@ class Search {
       : limit_(memory_limit), measure_(measure) {
     found_.groups = std::move(groups);
     std::ranges::stable_sort(found_.groups, std::greater<>(), &LayoutGroup::bytes);
-    found_.cost = measured();
+    found_.before = found_.cost = measured();
   }
 
   void along(const std::vector<SearchAxis>& axes, bool with_optimizer) {

@@ -44,7 +44,7 @@ struct LayoutSearch {
 
 struct FoundLayouts {
   std::vector<LayoutGroup> groups;
-  LayoutCost cost;
+  LayoutCost before, cost;    ///< of the groups as they were given, and as they are now
   std::int64_t measured = 0;  ///< layouts that were tried
 };
 
