@@ -39,9 +39,13 @@ States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKer
 
 constexpr CellDef kCell{.name = "gru_cell", .gates = 3, .read = read, .step = step};
 
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  return build_recurrent(scope, args, kCell, inputs[0]);
+}
+
 }  // namespace
 
 const LayerDef kGru{
-    .names = {"GRU"}, .build = build_with<kCell>, .parts = {{"gru_cell", "cell"}}, .cell = &kCell};
+    .names = {"GRU"}, .build = build, .parts = {{"gru_cell", "cell"}}, .cell = &kCell};
 
 }  // namespace meshwork::layers

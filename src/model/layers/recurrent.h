@@ -83,10 +83,4 @@ struct Direction {
 ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,
                         const Direction& direction = {});
 
-/// The `build` of such a layer.
-template <const CellDef& cell>
-ValueId build_with(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  return build_recurrent(scope, args, cell, inputs[0]);
-}
-
 }  // namespace meshwork::layers

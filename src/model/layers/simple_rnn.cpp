@@ -12,11 +12,13 @@ States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKer
 
 constexpr CellDef kCell{.name = "simple_rnn_cell", .is_gated = false, .step = step};
 
+ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+  return build_recurrent(scope, args, kCell, inputs[0]);
+}
+
 }  // namespace
 
-const LayerDef kSimpleRnn{.names = {"SimpleRNN"},
-                          .build = build_with<kCell>,
-                          .parts = {{"simple_rnn_cell", "cell"}},
-                          .cell = &kCell};
+const LayerDef kSimpleRnn{
+    .names = {"SimpleRNN"}, .build = build, .parts = {{"simple_rnn_cell", "cell"}}, .cell = &kCell};
 
 }  // namespace meshwork::layers
