@@ -24,6 +24,14 @@ Under mpirun the ranks are the devices of the mesh; without it they are threads 
 Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 a file, 4 communication or a
 lost rank, 5 two meshes differ (verify), 75 stopped by a signal.)";
 
+// CLI11 takes no '=' in a name.
+constexpr const char* kAssignments = "key=value";
+constexpr const char* kAssignmentsInside = "key_value";
+
+std::string name_inside(const std::string& name) {
+  return name == kAssignments ? kAssignmentsInside : name;
+}
+
 /// CLI11's help with our usage line.
 class Help : public CLI::Formatter {
  public:
@@ -36,13 +44,18 @@ class Help : public CLI::Formatter {
     return "Usage: " + usage_ + "\n";
   }
 
+  std::string make_option_name(const CLI::Option* option, bool is_argument) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, is_argument);
+    return name == kAssignmentsInside ? kAssignments : name;
+  }
+
  private:
   std::string usage_;
 };
 
 template <class T>
 CLI::Option* add_to(CLI::App& app, const OptionText& text, T& value) {
-  return app.add_option(text.name, value, text.help)
+  return app.add_option(name_inside(text.name), value, text.help)
       ->type_name(text.name.starts_with('-') ? text.value : "")
       ->required(text.is_required);
 }
@@ -157,7 +170,7 @@ void Options::add(const OptionText& text, std::vector<std::string>& values) {
 }
 
 void Options::change_help(const std::string& name, const std::string& help) {
-  app_.get_option(name)->description(help);
+  app_.get_option(name_inside(name))->description(help);
 }
 
 std::optional<Task> parse(int argc, const char* const* argv, int rank) {
