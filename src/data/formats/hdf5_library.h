@@ -1,5 +1,7 @@
 #pragma once
 
+// The interface of HDF5 1.10, which later releases offer beside their own.
+#define H5_USE_110_API
 #include <hdf5.h>
 
 #include <mutex>
