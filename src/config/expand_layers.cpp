@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/join.h"
 #include "config/layer_element.h"
 
 namespace meshwork::config {
@@ -311,7 +312,7 @@ class Expansion {
     check_no_recursion(block, named.at, outer);
     if (!element.roles.empty()) {
       fail_at(element.layer.at, "block '{}' takes its inputs as a list: inputs: [{}]", block.name,
-              fmt::join(element.inputs, ", "));
+              join(element.inputs, ", "));
     }
     if (element.inputs.size() != block.inputs.size()) {
       fail_at(named.at, "block '{}' takes {} input{}, not {}; see {}", block.name,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/join.h"
 #include "base/nearest.h"
 #include "config/lookup.h"
 #include "model/arguments.h"
@@ -70,7 +71,7 @@ std::vector<Named> in_order(const config::LayerSpec& spec, const LayerDef& def,
   const std::vector<std::string> known(def.call_inputs.begin(), def.call_inputs.end());
   if (known.empty()) {
     fail_at(spec.at, "{} has no names for its inputs; give them as a list: inputs: [{}]", what,
-            fmt::join(spec.inputs, ", "));
+            join(spec.inputs, ", "));
   }
   std::vector<Named> ordered;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

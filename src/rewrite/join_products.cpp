@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/join.h"
 #include "graph/equation_text.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
@@ -115,7 +116,7 @@ class Joiner {
     const auto place = std::ranges::find(all, factor);
     const auto dim = place - all.begin();
     all.insert(place, kTerms);
-    names = fmt::format("{}", fmt::join(all, " "));
+    names = meshwork::join(all, " ");
     std::vector<ValueId> parts;
     for (const ValueId term : terms) parts.push_back(with_dim(sum, node(term).inputs[input], dim));
     const Shape one = program_.type(node(terms[0]).inputs[input]).shape;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "backend/backend.h"
+#include "base/join.h"
 #include "model/build.h"
 #include "support/interpreter.h"
 
@@ -17,7 +18,7 @@ std::string notes_of(const std::string& input, const std::string& layers) {
                                           "]\ncompile: {loss: mse}\n");
   ModelFacts facts;
   build_model(config, stated_signature(config.model), Mode::kPredict, 2, &facts);
-  return fmt::format("{}", fmt::join(facts.notes, "; "));
+  return join(facts.notes, "; ");
 }
 
 std::string layers_error(const std::string& input, const std::string& layers) {
