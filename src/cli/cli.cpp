@@ -104,6 +104,7 @@ int run(int argc, char** argv) {
 
 int run_process(int argc, char** argv) {
   open_closed_streams();
+  drop_handlers_of_libraries();
   return run_and_report([&] {
     prepare_process(argv);
     const SignalThread signals;

@@ -36,6 +36,17 @@ sigset_t stop_signals() {
 
 }  // namespace
 
+void drop_handlers_of_libraries() {
+  for (const auto& [signal, name] : kNames) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 SignalThread::SignalThread() {
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, &before_);

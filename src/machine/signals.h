@@ -9,6 +9,11 @@
 
 namespace meshwork {
 
+/// To be called first in main: the signals of StopSignals for which a library has set a handler
+/// while it was loaded end the process again. UCX, which Open MPI 5 links, takes SIGHUP for a wish
+/// to print more. What was ignored stays so.
+void drop_handlers_of_libraries();
+
 /// While it lives, the signals of StopSignals reach a thread that does nothing else, and neither
 /// this thread nor one that is started meanwhile. In products of oneDNN the stack pointer points
 /// into the heap: a handler that the system calls there writes over what lies before it.
