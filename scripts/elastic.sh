@@ -46,8 +46,10 @@ done
 # mpirun asks root for these two.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # In these seconds mpirun sees that a host is gone; by default it takes many minutes.
+# Open MPI 4 reads the first three, 5 the others.
 : "${OMPI_MCA_oob_tcp_keepalive_time:=10}" "${OMPI_MCA_oob_tcp_keepalive_intvl:=5}" "${OMPI_MCA_oob_tcp_keepalive_probes:=3}"
-export "${!OMPI_MCA_oob_tcp_keepalive_@}"
+: "${PRTE_MCA_oob_tcp_keepalive_time:=10}" "${PRTE_MCA_oob_tcp_keepalive_intvl:=5}" "${PRTE_MCA_oob_tcp_keepalive_probes:=3}"
+export "${!OMPI_MCA_oob_tcp_keepalive_@}" "${!PRTE_MCA_oob_tcp_keepalive_@}"
 
 # The hosts that answer, as mpirun's --host takes them; $slots: how many ranks these take.
 reachable() {
@@ -80,8 +82,11 @@ while :; do
   fi
   began=$SECONDS
   : > "$told"
-  mpirun "${where[@]}" -n "$ranks" "$@" resume=auto 2> >(tee -a "$told" >&2) &
+  exec {errors}> >(tee -a "$told" >&2)
+  teller=$!
+  mpirun "${where[@]}" -n "$ranks" "$@" resume=auto 2>&"$errors" &
   job=$!
+  exec {errors}>&-
   wait "$job"
   code=$?
   # A signal interrupts the first wait.
@@ -90,6 +95,13 @@ while :; do
     code=$?
   done
   job=
+  # The last lines may be on their way; ssh to a lost host holds the pipe open for longer.
+  for _ in {1..20}; do
+    kill -0 "$teller" 2> /dev/null || break
+    sleep 0.1
+  done
+  # That of Open MPI 5 ends with 0 when it loses a host.
+  [ $code -eq 0 ] && grep -q 'has lost communication with a remote daemon' "$told" && code=205
   case $code in 0 | 2 | 3 | 75) exit $code ;; esac
   # mpirun itself ends with 1, too, when it loses a host.
   [ $code -eq 1 ] && grep -q '^meshwork: [^w]' "$told" && exit 1

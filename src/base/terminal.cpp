@@ -5,16 +5,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/launcher.h"
 #include "base/quote.h"
 
 namespace meshwork {
@@ -39,34 +38,9 @@ int ask_device(const std::string& path, Read read) {
   return answer;
 }
 
-bool is_launcher(std::string_view command) {
-  constexpr std::array<std::string_view, 4> kNames{"mpirun", "mpiexec", "orte", "prte"};
-  for (const std::string_view name : kNames) {
-    if (command.starts_with(name)) return true;
-  }
-  return false;
-}
-
-/// The process above this one that is mpirun or its daemon; 0 if there is none.
-pid_t find_launcher() {
-  pid_t pid = getppid();
-  while (pid > 1) {
-    // "4711 (name, which may hold anything) S 4710 ..."
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    const std::size_t begin = text.find('(');
-    const std::size_t end = text.rfind(')');
-    if (begin == std::string::npos || end == std::string::npos || end + 4 > text.size()) return 0;
-    if (is_launcher(std::string_view(text).substr(begin + 1, end - begin - 1))) return pid;
-    pid = std::atoi(text.c_str() + end + 4);
-  }
-  return 0;
-}
-
 /// The device that the launcher has at `fd`; "" if that is none.
 std::string launcher_device(int fd) {
-  const pid_t launcher = find_launcher();
+  const int launcher = launcher_process();
   std::error_code code;
   const auto path =
       std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", launcher, fd), code);

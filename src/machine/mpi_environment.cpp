@@ -14,7 +14,8 @@
 namespace meshwork {
 namespace {
 
-// What one rank takes of /dev/shm in Open MPI 4.1: a segment of 4 MiB, and tables.
+// What one rank takes of /dev/shm: a segment of 4 MiB, the default of Open MPI 4.1, and tables.
+constexpr const char* kSegmentBytes = "4194304";
 constexpr std::uint64_t kSharedBytesPerRank = std::uint64_t{6} << 20U;
 
 void set_default(const char* name, const char* value) { setenv(name, value, 0); }
@@ -24,6 +25,11 @@ bool enough_shared_memory(int local_ranks) {
   if (statvfs("/dev/shm", &info) != 0) return false;
   const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
   return free >= kSharedBytesPerRank * static_cast<std::uint64_t>(local_ranks);
+}
+
+/// Whether mpirun says that all ranks are on this node; where it says nothing, they need not be.
+bool is_one_node(const JobLaunch& launch) {
+  return std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE") != nullptr && launch.local_size == launch.size;
 }
 
 }  // namespace
@@ -42,13 +48,22 @@ void prepare_mpi_environment(const JobLaunch& launch) {
   set_default("OMPI_MCA_btl_base_warn_component_unused", "0");
   set_default("OMPI_MCA_btl_openib_warn_no_device_params_found", "0");
   set_default("OMPI_MCA_mca_base_component_show_load_errors", "0");
+  // What is vader in Open MPI 4 is sm in 5.
   if (!can_read_other_processes()) {
     set_default("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    set_default("OMPI_MCA_smsc", "^cma");
   }
+  set_default("OMPI_MCA_btl_sm_segment_size", kSegmentBytes);
   if (!enough_shared_memory(launch.local_size)) {
     const char* temporary = std::getenv("TMPDIR");
-    set_default("OMPI_MCA_btl_vader_backing_directory", temporary != nullptr ? temporary : "/tmp");
+    for (const char* name :
+         {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+      set_default(name, temporary != nullptr ? temporary : "/tmp");
+    }
   }
+  // Open MPI 5 complains where interfaces of one machine do not reach each other.
+  if (is_one_node(launch)) set_default("OMPI_MCA_btl", "^tcp");
+  set_default("UCX_DEBUG_SIGNO", "0");  // SIGHUP would make it print more, and not end the process
   // Send, from where the data are (1 + 8). Put, which Open MPI prefers for large messages over TCP,
   // holds back its own acknowledgements behind data: two ranks then send by turns.
   set_default("OMPI_MCA_btl_tcp_flags", "9");

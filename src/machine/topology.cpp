@@ -15,7 +15,9 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/launcher.h"
 #include "base/wait.h"
+#include "machine/binding.h"
 #include "machine/cgroup.h"
 #include "machine/memory.h"
 #include "machine/system_file.h"
@@ -39,22 +41,8 @@ struct CpuSet {
   cpu_set_t* set;
 };
 
-/// The process that bound this one: the nearest ancestor that is a launcher; 0 if there is none.
-int launcher() {
-  int pid = static_cast<int>(getppid());
-  for (int depth = 0; depth < 16 && pid > 1; ++depth) {
-    const std::string name = first_line(fmt::format("/proc/{}/comm", pid));
-    for (const std::string_view known : {"mpirun", "mpiexec", "orterun", "orted", "prted"}) {
-      if (name == known) return pid;
-    }
-    const std::string parent = field_of(fmt::format("/proc/{}/status", pid), "PPid");
-    pid = parent.empty() ? 0 : std::atoi(parent.c_str());
-  }
-  return 0;
-}
-
 std::vector<int> job_processors() {
-  const int pid = bound_by_default() ? launcher() : 0;
+  const int pid = bound_by_default() ? launcher_process() : 0;
   std::vector<int> processors = allowed_processors(pid);
   return processors.empty() ? allowed_processors(0) : processors;
 }
@@ -168,19 +156,6 @@ std::vector<Core> fair_share(const std::vector<Core>& cores, int index, int shar
   if (count < shares) return cores;
   const auto at = [&](int share) { return cores.begin() + std::int64_t{count} * share / shares; };
   return {at(index), at(index + 1)};
-}
-
-bool bound_by_default() {
-  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (!is_set("OMPI_MCA_orte_bound_at_launch")) return false;
-  for (const char* by_user : {"OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_hwloc_base_cpu_set",
-                              "OMPI_MCA_orte_rankfile", "OMPI_MCA_rmaps_rank_file_path",
-                              "OMPI_MCA_rmaps_base_cpus_per_rank", "OMPI_MCA_hwloc_base_slot_list",
-                              "OMPI_MCA_rmaps_rank_file_slot_list"}) {
-    if (is_set(by_user)) return false;
-  }
-  const char* mapping = std::getenv("OMPI_MCA_rmaps_base_mapping_policy");
-  return mapping == nullptr || std::string_view(mapping).find("PE=") == std::string_view::npos;
 }
 
 namespace {

@@ -42,9 +42,6 @@ std::vector<Core> fair_share(const std::vector<Core>& cores, int index, int shar
 /// cores and reads its settings while it is loaded; or leaves all as the user set it.
 void prepare_process(char** argv);
 
-/// Whether mpirun bound this rank and the user had not asked for it, by the environment.
-bool bound_by_default();
-
 /// The cores that `devices` threads of this process are to share out among them, as ranks would;
 /// none where they are to stay unbound: one device, more devices than cores, or a binding of the
 /// user's (OMP_PROC_BIND, OMP_PLACES).

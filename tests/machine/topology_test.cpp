@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "comm/thread.h"
+#include "machine/binding.h"
 #include "machine/memory.h"
 #include "support/environment_variable.h"
 
@@ -159,6 +160,25 @@ TEST_CASE("topology: what mpirun bound of itself, and what the user bound") {
   }
   const EnvironmentVariable policy("OMPI_MCA_hwloc_base_binding_policy", "core");
   CHECK_FALSE(bound_by_default());
+}
+
+TEST_CASE("topology: which settings of Open MPI 5 decide a binding") {
+  for (const std::vector<std::string>& by_user : std::vector<std::vector<std::string>>{
+           {"mpirun", "-n", "2", "--bind-to", "none"},
+           {"mpirun", "--bind-to=core"},
+           {"mpirun", "--cpu-set", "1"},
+           {"mpirun", "-rf", "file"},
+           {"mpirun", "--map-by", "slot:PE=2"},
+           {"mpirun", "--map-by=numa:pe=2"},
+           {"mpirun", "--map-by", "rankfile:file=ranks"},
+           {"prted", "--prtemca", "hwloc_default_binding_policy", "core"},
+           {"prterun", "rmaps_default_mapping_policy=slot:PE=2"}}) {
+    CAPTURE(by_user.back());
+    CHECK(decide_binding(by_user));
+  }
+  CHECK_FALSE(decide_binding({}));
+  CHECK_FALSE(decide_binding({"mpirun", "-n", "2", "--map-by", ":OVERSUBSCRIBE", "program"}));
+  CHECK_FALSE(decide_binding({"mpirun", "program", "fit.epochs=3", "--map-by"}));
 }
 
 TEST_CASE("topology: a description of the machine") {

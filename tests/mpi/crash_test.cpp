@@ -347,7 +347,7 @@ TEST_CASE("elastic.sh goes on with the ranks that are left") {
   const Ending ending = run_job(fmt::format(
       "{} -n 4 {} fit {} --mesh data=-1 --verbose 0 layout_map=null optimizer_layout=null "
       "run_directory={} fit.epochs=8 & "
-      "P=$!\n{}kill -KILL $(pgrep -P $(pgrep -P $P mpirun) | tail -n 1)\nwait $P",
+      "P=$!\n{}kill -KILL $(pgrep -P $(pgrep -P $P 'mpirun|prterun') | tail -n 1)\nwait $P",
       elastic, program(), config, run, wait_for(run + "/checkpoints/*/index.json")));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 0);
