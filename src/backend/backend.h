@@ -124,7 +124,7 @@ Launch bind_members(const Backend& backend, const FusionGroup& args, Stream& str
 std::int64_t members_workspace(const Backend& backend, const FusionGroup& args);
 
 /// The kernel of an op; an Error that names `path` if the backend has none.
-const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path);
+const KernelDef& find_kernel(const Backend& backend, std::string_view op, std::string_view path);
 
 /// What the compiler may know of a CPU that computes with so many threads. It is the same for every
 /// machine, whatever its caches are, so that a program is.

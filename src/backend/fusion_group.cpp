@@ -55,7 +55,7 @@ void check_kind(const FusionGroup& group) {
   }
 }
 
-const KernelDef& find_kernel(const Backend& backend, std::string_view op, const std::string& path) {
+const KernelDef& find_kernel(const Backend& backend, std::string_view op, std::string_view path) {
   const KernelDef* kernel = backend.find(op);
   if (kernel == nullptr)
     fail("no {} kernel for op '{}' ({})", backend.device().target().name, op, path);

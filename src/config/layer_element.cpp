@@ -101,7 +101,7 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
 }
 
 const NamedLayer& look_up(const LayerList& list, const std::string& name, const Location& at,
-                          const std::string& what, const char* where) {
+                          std::string_view what, std::string_view where) {
   if (const NamedLayer* found = list.find(name)) return *found;
   fail_at(at, "{}: no input or layer '{}' {}{}", what, name, where, suggestion(name, list.known()));
 }

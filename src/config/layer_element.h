@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/layer_list.h"
@@ -40,7 +41,7 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
 /// The input or layer of a list that `name` stands for; an Error, "no input or layer 'd2' `where`",
 /// if there is none.
 const NamedLayer& look_up(const LayerList& list, const std::string& name, const Location& at,
-                          const std::string& what, const char* where);
+                          std::string_view what, std::string_view where);
 
 /// `use: d1` as `use: {layer: d1}`; anything else as it is.
 Value with_arguments(const Value& element);

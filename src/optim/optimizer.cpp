@@ -246,7 +246,8 @@ std::vector<Update> averages_in_place(const Graph& graph, const config::ClassSpe
 
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights) {
   const Optimizer optimizer = read_optimizer(spec);
-  const OptimizerDef& def = find_optimizer(updating(spec));
+  const config::ClassSpec inner = updating(spec);
+  const OptimizerDef& def = find_optimizer(inner);
   OptimizerState state{optimizer.common.name, std::string(def.names.front()), {}, {}, {}, {}};
   if (optimizer.scaling) {
     state.scaled_by = optimizer.scaling->name;

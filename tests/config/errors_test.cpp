@@ -52,10 +52,12 @@ TEST_CASE("errors of the whole file") {
       {"fit:\n  epochs: 2\n \tshuffle: true\n",
        "c.yaml:3:2: not valid YAML: a tab indents this line; take spaces"},
       {"a: [1, 2\n", "c.yaml:2:1: not valid YAML: end of sequence flow not found"},
-      {"a: *b\n", "c.yaml:1:4: not valid YAML: the referenced anchor is not defined"},
       {"? [a]\n: 3\n", "c.yaml:1:3: a key must be plain text"},
       {"a: 1\n---\nb: 1\n", "c.yaml:2:1: a second document begins; keep one in a file"},
   });
+  // Newer releases of yaml-cpp also name the anchor.
+  CHECK(parse_error("a: *b\n").starts_with(
+      "c.yaml:1:4: not valid YAML: the referenced anchor is not defined"));
 }
 
 TEST_CASE("errors of single keys") {

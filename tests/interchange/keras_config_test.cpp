@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "interchange/keras_model.h"
 #include "state/keras_names.h"
@@ -60,11 +61,11 @@ std::string error_of(const std::string& text) {
   return test::error_of([&] { config_of(text); });
 }
 
-const Json& layer(const Json& model, const std::string& name) {
+const Json& layer(const Json& model, std::string_view name) {
   for (const Json& candidate : model.at("config").at("layers")) {
     if (candidate.at("name") == name) return candidate;
   }
-  throw std::invalid_argument(name);
+  throw std::invalid_argument(std::string(name));
 }
 
 /// Layer and use whose output is the argument `i` of a use.

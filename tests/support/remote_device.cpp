@@ -57,7 +57,7 @@ class RemoteBackend final : public Backend {
     std::vector<Use> uses{use_of(args.output, true)};
     KernelArgs mine = args;
     mine.output = local(args.output);
-    mine.workspace = workspace(args.workspace, Backend::workspace(kernel, args), uses);
+    mine.workspace = use_workspace(args.workspace, Backend::workspace(kernel, args), uses);
     for (TensorView& input : mine.inputs) {
       uses.push_back(use_of(input, false));
       input = local(input);
@@ -68,7 +68,7 @@ class RemoteBackend final : public Backend {
   Launch bind_fusion(const FusionGroup& args, Stream& stream) const override {
     std::vector<Use> uses;
     FusionGroup mine = args;
-    mine.workspace = workspace(args.workspace, fusion_workspace(args), uses);
+    mine.workspace = use_workspace(args.workspace, fusion_workspace(args), uses);
     for (TensorView& input : mine.inputs) {
       uses.push_back(use_of(input, false));
       input = local(input);
@@ -91,7 +91,7 @@ class RemoteBackend final : public Backend {
   }
 
  private:
-  static std::byte* workspace(std::byte* remote, std::int64_t bytes, std::vector<Use>& uses) {
+  static std::byte* use_workspace(std::byte* remote, std::int64_t bytes, std::vector<Use>& uses) {
     if (remote == nullptr || bytes == 0) return nullptr;
     uses.push_back({remote, bytes, true});
     return to_local(remote);

@@ -128,11 +128,10 @@ namespace {
 /// One CSVLogger of a run in a directory, over which the callback lives on from call to call.
 class Logged {
  public:
-  Logged(const std::string& directory, const std::string& arguments,
-         const std::optional<Json>& state = std::nullopt)
+  Logged(const std::string& directory, const std::string& arguments, const Json* state = nullptr)
       : list_(make_callbacks(config_of(text_of("CSVLogger: {" + arguments + "}")))) {
     training_.run_directory = directory;
-    training_.resumed = state.has_value();
+    training_.resumed = state != nullptr;
     training_.say = [this](const std::string& line) { said += line + "\n"; };
     training_.collectively = [](const std::function<void()>& work) { work(); };
     list_[0]->begin_training(training_);
@@ -168,10 +167,10 @@ TEST_CASE("CSVLogger goes on behind the rows of its checkpoint") {
     const Json one = run.state();
     run.add(1, 2);
     run.add(2, 3);
-    Logged resumed(directory.path(), arguments, one);
+    Logged resumed(directory.path(), arguments, &one);
     resumed.add(1, 4);
     CHECK(read_text(directory.file("a.csv")) == header + "0,1.0,0.5\r\n1,4.0,0.5\r\n");
-    Logged again(directory.path(), arguments, none);
+    Logged again(directory.path(), arguments, &none);
     again.add(0, 5);
     CHECK(read_text(directory.file("a.csv")) == header + "0,5.0,0.5\r\n");
     CHECK(resumed.said + again.said == "");
@@ -189,7 +188,7 @@ TEST_CASE("CSVLogger cuts off no rows but its own") {
   b.add(1, 3);
   a.add(1, 4);
   const std::string before = read_text(shared);
-  Logged resumed(directory.file("a"), arguments, state);
+  Logged resumed(directory.file("a"), arguments, &state);
   CHECK(read_text(shared) == before);
   CHECK(resumed.said ==
         "note: CSVLogger: " + shared +
@@ -209,10 +208,11 @@ TEST_CASE("CSVLogger cuts off no rows but its own") {
       other.erase("file");
       other.erase("place");
     }
-    Logged(directory.path(), "filename: table.csv", other);
+    Logged(directory.path(), "filename: table.csv", &other);
     CHECK(read_text(directory.file("table.csv")) == table);
   }
-  Logged(directory.path(), "filename: table.csv", Json{{"bytes", 0}, {"columns", {"loss"}}});
+  const Json bare{{"bytes", 0}, {"columns", {"loss"}}};
+  Logged(directory.path(), "filename: table.csv", &bare);
   CHECK(read_text(directory.file("table.csv")) == table);
   Logged own(directory.path(), "filename: own.csv");
   own.add(0, 1);
@@ -221,7 +221,7 @@ TEST_CASE("CSVLogger cuts off no rows but its own") {
   for (int epoch = 0; epoch < 3; ++epoch) other.add(epoch + 5, 1);
   other.add(3, 1);
   const std::string filled = read_text(directory.file("own.csv"));
-  Logged(directory.path(), "filename: own.csv", old);
+  Logged(directory.path(), "filename: own.csv", &old);
   CHECK(read_text(directory.file("own.csv")) == filled);
 }
 
@@ -239,7 +239,8 @@ TEST_CASE("CSVLogger goes on with a file that could not be written for a while")
     CHECK(run.said.find("cannot write: File too large") != std::string::npos);
     CHECK(read_text(directory.file("a.csv")) == before);
     run.add(2, 3);
-    Logged resumed(directory.path(), "filename: a.csv", run.state());
+    const Json state = run.state();
+    Logged resumed(directory.path(), "filename: a.csv", &state);
     resumed.add(3, 4);
     CHECK(read_text(directory.file("a.csv")) == (is_first ? header : before) + "3,4.0,0.5\r\n");
     CHECK(resumed.said == "");
