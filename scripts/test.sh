@@ -61,7 +61,8 @@ check_tests_are_built() {
 }
 
 build=build-test
-options=(--buildtype=release)
+# Here a warning is an error; a user's compiler may be newer, and warn of more.
+options=(--buildtype=release --werror)
 # pgrep and pkill, by which tests find ranks, and ip, which makes two machines of one; small images
 # lack them.
 packages=(procps iproute2)
@@ -74,7 +75,7 @@ if [ "$sanitize" != none ]; then
   # Compiled in half the time of -O2 -g, with the same places in the reports. Clang leaves the
   # sanitizer's functions to be found when the program starts.
   # g++ takes values for uninitialized that the sanitizer's code hides from it.
-  options=(--buildtype=plain -Doptimization=1 -Dc_args=-g1
+  options=(--buildtype=plain --werror -Doptimization=1 -Dc_args=-g1
     "-Dcpp_args=-g1 -Wno-maybe-uninitialized" "-Db_sanitize=$sanitize" -Db_lundef=false -Db_pch=false)
   # Of 240 random models, which take minutes here.
   export MESHWORK_TEST_MODELS=60
