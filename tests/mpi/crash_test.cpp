@@ -212,8 +212,8 @@ Ending end_with_rank_stopped(int rank, const std::string& file, double patience,
                              const std::string& command) {
   return run_job(
       fmt::format("/usr/bin/env mpirun --oversubscribe -n 4 {} 'stall_timeout={:.0f} s' & P=$!\n"
-                  "{}kill -STOP $(pgrep -P $P | sed -n {}p)\nwait $P",
-                  command, patience, wait_for(file), rank + 1));
+                  "{}kill -STOP {}\nwait $P",
+                  command, patience, wait_for(file), process_of(rank)));
 }
 
 TEST_CASE("a rank that stands still ends the job, which says who waits for what") {

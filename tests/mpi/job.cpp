@@ -30,6 +30,11 @@ Ending run_job(const std::string& command) {
   return ending;
 }
 
+std::string process_of(int rank) {
+  return "$(for p in $(pgrep -P $P); do grep -qzx OMPI_COMM_WORLD_RANK=" + std::to_string(rank) +
+         " /proc/$p/environ && echo $p; done)";
+}
+
 double quick_seconds(int ranks, const std::string& program) {
   const std::string command = "mpirun --oversubscribe -n " + std::to_string(ranks) + " " + program;
   return 30 + 10 * run_job(command + " > /dev/null").seconds;

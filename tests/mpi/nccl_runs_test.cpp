@@ -106,10 +106,10 @@ TEST_CASE("a rank that is lost ends a job by NCCL") {
     return run_job(fmt::format(
         "/usr/bin/env mpirun --oversubscribe -n 2 {} & P=$!\n"
         "while kill -0 $P && ! ls {}/checkpoints/* > /dev/null 2>&1; do sleep 0.01; done\n"
-        "kill -{} $(pgrep -P $P | sed -n 2p)\nwait $P",
+        "kill -{} {}\nwait $P",
         program() +
             fit(config, run, "fit.epochs=100000 'stall_timeout=2 s' checkpoint.every='10 steps'"),
-        run, signal));
+        run, signal, process_of(1)));
   };
   const Ending killed = run_with_signal("KILL");
   CAPTURE(killed.output);

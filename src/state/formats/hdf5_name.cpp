@@ -1,5 +1,5 @@
-// https://docs.hdfgroup.org/hdf5/develop/_f_m_t3.html: object headers of version 1, attribute
-// messages, the global heap
+// https://docs.hdfgroup.org/hdf5/develop/_f_m_t3.html: object headers of version 1, and of version
+// 2, which HDF5 2 writes; attribute messages, the global heap
 #include "state/formats/hdf5_name.h"
 
 #include <algorithm>
@@ -90,43 +90,94 @@ std::string name_in(const File& file, std::string_view message) {
   const std::string_view name = part(name_bytes);
   const std::string_view type = part(type_bytes);
   part(space_bytes);
-  constexpr std::string_view kVariableLength("\x19\x01", 2);  // version 1 of the type, a text
   if (!name.starts_with(std::string_view("name\0", 5)) || type.size() < 2) return {};
-  if (type[0] != kVariableLength[0] || (type[1] & 0x0f) != kVariableLength[1]) return {};
+  constexpr int kVariableLength = 9, kText = 1;
+  if ((type[0] & 0x0f) != kVariableLength || (type[1] & 0x0f) != kText) return {};
   const auto length = bytes.number<std::uint32_t>();
   const auto heap = bytes.number<std::uint64_t>();
   const auto index = bytes.number<std::uint32_t>();
   return text_of(file, heap, index, length);
 }
 
+struct Place {
+  std::uint64_t begin = 0, bytes = 0;
+};
+
+/// An object header: where its first messages are, and how each begins.
+struct Header {
+  Place messages;
+  int version = 1;
+  bool has_order = false;  ///< a message of version 2 tells when it was made
+};
+
+std::optional<Header> header_at(const File& file, std::uint64_t begin) {
+  constexpr std::uint64_t kLongest = 34;
+  if (begin >= file.size()) return std::nullopt;
+  const auto head = block_of(file, begin, std::min(kLongest, file.size() - begin));
+  if (!head) return std::nullopt;
+  Bytes bytes(*head);
+  if ((*head)[0] == 1) {
+    bytes.take(8);
+    return Header{{begin + 16, bytes.number<std::uint32_t>()}};
+  }
+  if (bytes.take(4) != "OHDR" || bytes.number<std::uint8_t>() != 2) return std::nullopt;
+  const auto flags = bytes.number<std::uint8_t>();
+  if ((flags & 0x20U) != 0) bytes.take(16);  // times
+  if ((flags & 0x10U) != 0) bytes.take(4);   // how many attributes stand here
+  const std::string_view size = bytes.take(std::uint64_t{1} << (flags & 3U));
+  if (size.empty()) return std::nullopt;
+  Header header{{begin + head->size() - bytes.left(), 0}, 2, (flags & 4U) != 0};
+  std::memcpy(&header.messages.bytes, size.data(), size.size());
+  return header;
+}
+
+struct Message {
+  int type = 0;
+  std::string_view data;
+};
+
+/// The next message of a block; nothing behind the last one.
+std::optional<Message> next_message(const Header& header, Bytes& block) {
+  if (header.version == 1) {
+    if (block.left() < 8) return std::nullopt;
+    const int type = block.number<std::uint16_t>();
+    const auto size = block.number<std::uint16_t>();
+    block.take(4);
+    return Message{type, block.take(size)};
+  }
+  const std::size_t head = header.has_order ? 6 : 4;
+  if (block.left() < head) return std::nullopt;
+  const int type = block.number<std::uint8_t>();
+  const auto size = block.number<std::uint16_t>();
+  block.take(head - 3);
+  return Message{type, block.take(size)};
+}
+
+/// Where a header goes on, by the data of a message; of version 2 between a signature and a
+/// checksum.
+Place continuation(const Header& header, std::string_view data) {
+  Bytes bytes(data);
+  Place place{bytes.number<std::uint64_t>(), 0};
+  place.bytes = bytes.number<std::uint64_t>();
+  if (header.version == 1) return place;
+  return {place.begin + 4, place.bytes < 8 ? 0 : place.bytes - 8};
+}
+
 }  // namespace
 
-std::string hdf5_name_of(const File& file, std::uint64_t header) {
-  const auto head = block_of(file, header, 16);
-  if (!head || (*head)[0] != 1) return {};
-  std::uint32_t first = 0;
-  std::memcpy(&first, head->data() + 8, sizeof first);
-  struct Place {
-    std::uint64_t begin, bytes;
-  };
-  std::vector<Place> blocks{{header + 16, first}};
-  for (std::size_t i = 0; i < blocks.size() && i < kMostBlocks; ++i) {
-    const auto block = block_of(file, blocks[i].begin, blocks[i].bytes);
-    if (!block) return {};
-    Bytes messages(*block);
-    while (messages.left() >= 8) {
-      const auto type = messages.number<std::uint16_t>();
-      const auto size = messages.number<std::uint16_t>();
-      messages.take(4);
-      const std::string_view message = messages.take(size);
-      constexpr std::uint16_t kAttribute = 0x0c, kContinuation = 0x10;
-      if (type == kContinuation) {
-        Bytes place(message);
-        const auto begin = place.number<std::uint64_t>();
-        blocks.push_back({begin, place.number<std::uint64_t>()});
-      }
-      if (type != kAttribute) continue;
-      if (std::string name = name_in(file, message); !name.empty()) return name;
+std::string hdf5_name_of(const File& file, std::uint64_t header_begin) {
+  const std::optional<Header> header = header_at(file, header_begin);
+  if (!header) return {};
+  std::vector<Place> places{header->messages};
+  for (std::size_t i = 0; i < places.size() && i < kMostBlocks; ++i) {
+    const auto text = block_of(file, places[i].begin, places[i].bytes);
+    if (!text) return {};
+    Bytes block(*text);
+    while (const std::optional<Message> message = next_message(*header, block)) {
+      constexpr int kAttribute = 0x0c, kContinuation = 0x10;
+      if (message->type == kContinuation) places.push_back(continuation(*header, message->data));
+      if (message->type != kAttribute) continue;
+      if (std::string name = name_in(file, message->data); !name.empty()) return name;
     }
   }
   return {};
