@@ -129,7 +129,9 @@ TEST_CASE("a result that cannot be printed is an error") {
   CHECK(dump.err == complaint);
   const Finished large = shell(folder, "meshwork fit c.yaml --dump plan > /dev/full");
   CHECK(large.exit_code == 3);
-  CHECK(large.err == "meshwork: cannot write to standard output: No space left on device\n");
+  // Releases of fmt before 11 tell at once, and why.
+  CHECK((large.err == complaint ||
+         large.err == "meshwork: cannot write to standard output: No space left on device\n"));
 }
 
 TEST_CASE("a run whose output nobody reads for long waits for its reader") {
