@@ -137,7 +137,7 @@ std::string Watchdog::file_of(int rank) const {
 void Watchdog::tell(const std::string& text) {
   try {
     const std::string path = file_of(hosts_.rank());
-    create_parent_directory(path);
+    if (!has_file_) create_parent_directory(path);
     File file = File::create(path + ".new");
     file.append(text);
     file.close();
@@ -211,7 +211,10 @@ void Watchdog::end_job_with(const Roll& roll, double waited) const {
   say(message);
   std::fflush(nullptr);
   std::error_code ignored;
-  fs::remove_all(directory_, ignored);
+  // Under another name first, so that no device writes into it, or makes it anew, meanwhile.
+  const std::string gone = partial_name(directory_);
+  fs::rename(directory_, gone, ignored);
+  fs::remove_all(gone, ignored);
   if (!run_directory_.empty()) {
     fail_record_in(run_directory_, ExitCode::kCommunication, message);
   }
