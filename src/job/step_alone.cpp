@@ -1,11 +1,11 @@
 #include "job/step_alone.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "comm/imagined.h"
 #include "comm/single.h"
 #include "exec/executable.h"
@@ -17,11 +17,6 @@ namespace {
 
 constexpr double kLeastSeconds = 0.5;
 constexpr std::size_t kFewestSteps = 5;
-
-double seconds_now() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 /// The job, for a device that shares its machine with no other.
 Job with_all_threads(const Job& job) {
@@ -56,11 +51,11 @@ class DeviceAlone {
 
   /// Seconds of one step.
   double step() {
-    const double begin = seconds_now();
+    const double begin = steady_seconds();
     program_->run();
     streams_.compute->record(*done_);
     done_->wait();
-    return seconds_now() - begin;
+    return steady_seconds() - begin;
   }
 
  private:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -106,11 +105,6 @@ struct ProgressBar::Line {
     return text;
   }
 };
-
-double steady_seconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 ProgressBar::ProgressBar(std::ostream& out, int verbose, Terminal terminal,
                          std::function<double()> clock)

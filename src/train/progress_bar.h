@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/terminal.h"
 #include "train/logs.h"
 
 namespace meshwork {
-
-/// Seconds of a clock that never goes back.
-double steady_seconds();
 
 /// Keras's progress bar, byte for byte, on a live terminal:
 ///

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "train/progress_bar.h"
+#include "base/clock.h"
 
 namespace meshwork {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/local_work.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json_dump.h"
 #include "comm/collectively.h"

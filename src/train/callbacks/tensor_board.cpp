@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "state/json_integer.h"
 #include "train/callbacks/monitor.h"
 #include "train/event_file.h"
-#include "train/progress_bar.h"
 
 namespace meshwork::callbacks {
 namespace {
