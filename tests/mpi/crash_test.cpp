@@ -150,9 +150,10 @@ TEST_CASE("a run killed at any moment goes on, on any mesh, to the same end") {
 TEST_CASE("a signal to a rank, or to all of them, ends a run behind a checkpoint") {
   const TempDirectory directory;
   const std::string config = write_config(directory);
-  // Long enough that mpirun passes a signal on before the end.
+  // Long enough that the signal comes before the end, also where the shell waits for a core.
   const auto fit_longer = [&](const std::string& run) {
-    return program() + fit(config, run) + " fit.epochs=60 'checkpoint.every=100 steps'";
+    return program() + fit(config, run) +
+           " fit.epochs=100 fit.callbacks.EarlyStopping.patience=100 'checkpoint.every=100 steps'";
   };
   const std::string expected = output(fit_longer(directory.file("whole")));
   struct Case {
