@@ -46,10 +46,12 @@ done
 # mpirun asks root for these two.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # In these seconds mpirun sees that a host is gone; by default it takes many minutes.
-# Open MPI 4 reads the first three, 5 the others.
-: "${OMPI_MCA_oob_tcp_keepalive_time:=10}" "${OMPI_MCA_oob_tcp_keepalive_intvl:=5}" "${OMPI_MCA_oob_tcp_keepalive_probes:=3}"
-: "${PRTE_MCA_oob_tcp_keepalive_time:=10}" "${PRTE_MCA_oob_tcp_keepalive_intvl:=5}" "${PRTE_MCA_oob_tcp_keepalive_probes:=3}"
-export "${!OMPI_MCA_oob_tcp_keepalive_@}" "${!PRTE_MCA_oob_tcp_keepalive_@}"
+for family in OMPI PRTE; do  # Open MPI 4 and 5
+  for limit in time=10 intvl=5 probes=3; do
+    name=${family}_MCA_oob_tcp_keepalive_${limit%=*}
+    export "$name=${!name:-${limit#*=}}"
+  done
+done
 
 # The hosts that answer, as mpirun's --host takes them; $slots: how many ranks these take.
 reachable() {

@@ -1,6 +1,7 @@
 // What no user means to do to the program: streams that are closed or full, and an environment, a
 // command line and limits that cannot be.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "cli/job_folder.h"
 
@@ -130,8 +131,9 @@ TEST_CASE("a result that cannot be printed is an error") {
   const Finished large = shell(folder, "meshwork fit c.yaml --dump plan > /dev/full");
   CHECK(large.exit_code == 3);
   // Releases of fmt before 11 tell at once, and why.
-  CHECK((large.err == complaint ||
-         large.err == "meshwork: cannot write to standard output: No space left on device\n"));
+  CHECK(large.err == (FMT_VERSION < 110000
+                          ? "meshwork: cannot write to standard output: No space left on device\n"
+                          : complaint));
 }
 
 TEST_CASE("a run whose output nobody reads for long waits for its reader") {

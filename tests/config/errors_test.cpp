@@ -56,8 +56,9 @@ TEST_CASE("errors of the whole file") {
       {"a: 1\n---\nb: 1\n", "c.yaml:2:1: a second document begins; keep one in a file"},
   });
   // Newer releases of yaml-cpp also name the anchor.
-  CHECK(parse_error("a: *b\n").starts_with(
-      "c.yaml:1:4: not valid YAML: the referenced anchor is not defined"));
+  const std::string anchor = "c.yaml:1:4: not valid YAML: the referenced anchor is not defined";
+  const std::string found = parse_error("a: *b\n");
+  CHECK((found == anchor || found == anchor + ": b"));
 }
 
 TEST_CASE("errors of single keys") {

@@ -51,12 +51,6 @@ std::string fit(const std::string& config, const std::string& run,
   return " fit " + config + " --verbose 0 --mesh " + mesh + " run_directory=" + run;
 }
 
-/// Shell: waits until there is a file of that pattern, or process $P has ended.
-std::string wait_for(const std::string& pattern) {
-  return fmt::format("while kill -0 $P && ! ls {} > /dev/null 2>&1; do sleep 0.01; done\n",
-                     pattern);
-}
-
 /// Starts a run and kills it that many seconds after `wait`: the ranks, or without mpirun the
 /// process itself. It is mpirun's affair to end then; now and then it waits for a lock of its own.
 void run_and_kill(const std::string& command, const std::string& wait, double seconds,

@@ -30,6 +30,10 @@ Ending run_job(const std::string& command) {
   return ending;
 }
 
+std::string wait_for(const std::string& pattern) {
+  return "while kill -0 $P && ! ls " + pattern + " > /dev/null 2>&1; do sleep 0.01; done\n";
+}
+
 std::string process_of(int rank) {
   return "$(for p in $(pgrep -P $P); do grep -qzx OMPI_COMM_WORLD_RANK=" + std::to_string(rank) +
          " /proc/$p/environ && echo $p; done)";

@@ -14,6 +14,9 @@ struct Ending {
 /// Runs a shell command in which "mpirun" stands for $MESHWORK_TEST_MPIRUN.
 Ending run_job(const std::string& command);
 
+/// For the shell: waits until there is a file of that pattern, or process $P has ended.
+std::string wait_for(const std::string& pattern);
+
 /// For the shell: the process of a rank that the mpirun of process $P has started here. These are
 /// in no order.
 std::string process_of(int rank);

@@ -113,7 +113,7 @@ on m2 umount /proc/cpuinfo
 
 long=(fit.epochs=100000 --verbose 0)
 when "$work/lost/checkpoints/*/index.json" pkill -KILL -n -f "$program fit.*$work/lost" &
-expect "a lost rank" 137 "on node m. exited on" "${job[@]}" "${long[@]}" run_directory="$work/lost"
+expect "a lost rank" 137 "on node m. exited on signal 9\|^signal 9 (Killed)" "${job[@]}" "${long[@]}" run_directory="$work/lost"
 
 when "$work/still/checkpoints/*/index.json" pkill -STOP -n -f "$program fit.*$work/still" &
 expect "a rank that stands still" 4 "nothing got on for 4 s (stall_timeout): .* says nothing: stopped, or gone" \

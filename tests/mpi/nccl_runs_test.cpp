@@ -105,11 +105,10 @@ TEST_CASE("a rank that is lost ends a job by NCCL") {
     const std::string run = directory.file(signal);
     return run_job(fmt::format(
         "/usr/bin/env mpirun --oversubscribe -n 2 {} & P=$!\n"
-        "while kill -0 $P && ! ls {}/checkpoints/* > /dev/null 2>&1; do sleep 0.01; done\n"
-        "kill -{} {}\nwait $P",
+        "{}kill -{} {}\nwait $P",
         program() +
             fit(config, run, "fit.epochs=100000 'stall_timeout=2 s' checkpoint.every='10 steps'"),
-        run, signal, process_of(1)));
+        wait_for(run + "/checkpoints/*"), signal, process_of(1)));
   };
   const Ending killed = run_with_signal("KILL");
   CAPTURE(killed.output);

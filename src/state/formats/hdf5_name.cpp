@@ -107,7 +107,7 @@ struct Place {
 struct Header {
   Place messages;
   int version = 1;
-  bool has_order = false;  ///< a message of version 2 tells when it was made
+  std::size_t message_head = 8;  ///< bytes of a message before its data
 };
 
 std::optional<Header> header_at(const File& file, std::uint64_t begin) {
@@ -126,7 +126,8 @@ std::optional<Header> header_at(const File& file, std::uint64_t begin) {
   if ((flags & 0x10U) != 0) bytes.take(4);   // how many attributes stand here
   const std::string_view size = bytes.take(std::uint64_t{1} << (flags & 3U));
   if (size.empty()) return std::nullopt;
-  Header header{{begin + head->size() - bytes.left(), 0}, 2, (flags & 4U) != 0};
+  const std::size_t message_head = (flags & 4U) != 0 ? 6 : 4;  // with the time it was made
+  Header header{{begin + head->size() - bytes.left(), 0}, 2, message_head};
   std::memcpy(&header.messages.bytes, size.data(), size.size());
   return header;
 }
@@ -138,27 +139,17 @@ struct Message {
 
 /// The next message of a block; nothing behind the last one.
 std::optional<Message> next_message(const Header& header, Bytes& block) {
-  if (header.version == 1) {
-    if (block.left() < 8) return std::nullopt;
-    const int type = block.number<std::uint16_t>();
-    const auto size = block.number<std::uint16_t>();
-    block.take(4);
-    return Message{type, block.take(size)};
-  }
-  const std::size_t head = header.has_order ? 6 : 4;
-  if (block.left() < head) return std::nullopt;
-  const int type = block.number<std::uint8_t>();
-  const auto size = block.number<std::uint16_t>();
-  block.take(head - 3);
-  return Message{type, block.take(size)};
+  if (block.left() < header.message_head) return std::nullopt;
+  Bytes head(block.take(header.message_head));
+  const int type = header.version == 1 ? head.number<std::uint16_t>() : head.number<std::uint8_t>();
+  return Message{type, block.take(head.number<std::uint16_t>())};
 }
 
 /// Where a header goes on, by the data of a message; of version 2 between a signature and a
 /// checksum.
 Place continuation(const Header& header, std::string_view data) {
   Bytes bytes(data);
-  Place place{bytes.number<std::uint64_t>(), 0};
-  place.bytes = bytes.number<std::uint64_t>();
+  const Place place{bytes.number<std::uint64_t>(), bytes.number<std::uint64_t>()};
   if (header.version == 1) return place;
   return {place.begin + 4, place.bytes < 8 ? 0 : place.bytes - 8};
 }
