@@ -1,6 +1,7 @@
 #include "config/weights_map.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "config/data_directories.h"
@@ -42,6 +43,10 @@ void check_parts(const TensorRule& rule, const std::string& what) {
     fail_at(rule.at, "{}: '{}' has '{}' before '->' alone, which counts the variables of a list",
             what, rule.rearrange->text, rule.rearrange->part);
   }
+  if (!rule.at_index.empty() && rule.to.size() > 1) {
+    fail_at(rule.at, "{}: at is '{}', a place in one variable, but there are {}", what,
+            rule.at_index, rule.to.size());
+  }
   if (rule.crop.empty()) return;
   const bool is_first =
       rule.rearrange && std::any_of(rule.rearrange->stored.begin(), rule.rearrange->stored.end(),
@@ -64,6 +69,7 @@ TensorRule read_rule(const Value::Entry& entry, const std::string& prefix) {
     Reader reader(entry.value, what);
     const Value* rearrange = reader.find("rearrange");
     rule.crop = reader.get("crop", "");
+    rule.at_index = reader.get("at", "");
     rule.optional = reader.get("optional", false);
     const Value* to = reader.find("to");
     reader.finish();
@@ -131,6 +137,13 @@ std::vector<std::string> paths_for(const TensorRule& rule, const std::string& na
   if (!rule.pattern.matches(name)) return paths;
   for (const std::string& path : rule.to) paths.push_back(rule.pattern.substituted(name, path));
   return paths;
+}
+
+std::int64_t index_for(const TensorRule& rule, const std::string& name) {
+  const std::string text = rule.pattern.substituted(name, rule.at_index);
+  std::int64_t index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return error == std::errc{} && end == text.data() + text.size() ? index : -1;
 }
 
 }  // namespace meshwork::config

@@ -15,6 +15,7 @@
 //       h.(\d+).attn.c_attn.weight:
 //         to: [block_$1/attention/query/kernel, block_$1/attention/key/kernel, ..]
 //         rearrange: in (part heads width) -> in heads width
+//       h.(\d+).experts.(\d+).up.weight: {to: block_$1/experts/up/kernel, at: $2}
 //     leave_out: [h.\d+.attn.bias]                  # tensors that are no weights
 //     may_lack: [classifier/.*]                     # variables that fit may begin anew
 namespace meshwork::config {
@@ -28,6 +29,8 @@ struct TensorRule {
   std::optional<Rearrangement> rearrange = {};  ///< none: as it is
   /// The name of a dimension that may be larger in the file: its first rows are read. "" for none.
   std::string crop = {};
+  /// Which tensor of the variable's first dimension each is, such as $2; "": it is all of it.
+  std::string at_index = {};
   bool optional = false;  ///< left out where the model has no such variable
   Location at = {};
 };
@@ -46,5 +49,9 @@ WeightsMap read_weights_map(const Value& value, const std::string& config_file);
 
 /// The paths that the rule gives a tensor of this name; nothing where it does not match.
 std::vector<std::string> paths_for(const TensorRule& rule, const std::string& name);
+
+/// The number along the variable's first dimension that the rule gives a tensor of this name, which
+/// matches; -1 if it gives none that is a number.
+std::int64_t index_for(const TensorRule& rule, const std::string& name);
 
 }  // namespace meshwork::config

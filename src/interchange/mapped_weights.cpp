@@ -132,7 +132,7 @@ class Mapper {
       if (const TensorRule* rule = rule_for(tensor)) take(tensor, *rule);
     }
     for (const auto& [path, variable] : variables_) {
-      if (givers_.contains(path)) continue;
+      if (is_filled(*variable)) continue;
       if ((may_lack && is_lackable(path)) || keeps(path)) continue;
       problems_.add([&, v = variable] {
         return fmt::format(
@@ -146,6 +146,26 @@ class Mapper {
   }
 
  private:
+  /// What a tensor fills: the path of a variable, or "path at 3".
+  static std::string filled(const std::string& path, std::int64_t slice) {
+    return slice == RenamedTensor::kWhole ? path : fmt::format("{} at {}", path, slice);
+  }
+
+  /// Whether a tensor goes to it, or to some of its slices: then what is missing is a problem.
+  bool is_filled(const GlobalTensor& variable) {
+    if (givers_.contains(variable.path)) return true;
+    const auto found = slices_.find(variable.path);
+    if (found == slices_.end()) return false;
+    for (std::int64_t i = 0; i < variable.shape[0]; ++i) {
+      if (givers_.contains(filled(variable.path, i))) continue;
+      problems_.add([&] {
+        return fmt::format("no tensor goes to {}, at {}, though '{}' does ({})", shown(variable), i,
+                           excerpt(found->second.first), to_string(found->second.second->at));
+      });
+    }
+    return true;
+  }
+
   bool is_lackable(const std::string& path) const {
     return std::any_of(map_.may_lack.begin(), map_.may_lack.end(),
                        [&](const config::PathPattern& pattern) { return pattern.matches(path); });
@@ -186,12 +206,21 @@ class Mapper {
     const auto is_kept = [&](const std::string& path) { return keeps(path); };
     if (variables.empty() && (rule.optional || std::ranges::all_of(paths, is_kept))) return;
     if (variables.size() < paths.size()) return refuse_paths(tensor, rule, paths);
+    std::int64_t slice = RenamedTensor::kWhole;
+    if (!rule.at_index.empty()) {
+      slice = config::index_for(rule, tensor.path);
+      const Shape& shape = variables[0]->shape;
+      if (slice < 0 || shape.empty() || slice >= shape[0]) {
+        return refuse_index(tensor, rule, *variables[0]);
+      }
+      slices_.try_emplace(paths[0], tensor.path, &rule);
+    }
     for (const std::string& path : paths) {
-      const auto [giver, is_new] = givers_.emplace(path, tensor.path);
+      const auto [giver, is_new] = givers_.emplace(filled(path, slice), tensor.path);
       if (is_new) continue;
-      return problems_.add([&, other = giver->second] {
+      return problems_.add([&, to = giver->first, other = giver->second] {
         return fmt::format("both '{}' and '{}' go to '{}' ({}); add one of them to leave_out",
-                           excerpt(other), excerpt(tensor.path), path, to_string(rule.at));
+                           excerpt(other), excerpt(tensor.path), to, to_string(rule.at));
       });
     }
     if (!is_readable(tensor)) {
@@ -202,7 +231,17 @@ class Mapper {
             shown(tensor), paths[0], to_string(rule.at));
       });
     }
-    fit(tensor, rule, variables);
+    fit(tensor, rule, variables, slice);
+  }
+
+  void refuse_index(const StoredTensor& tensor, const TensorRule& rule,
+                    const GlobalTensor& variable) {
+    problems_.add([&] {
+      return fmt::format("{} goes to {}, at '{}' ({}), which is none of its {}", shown(tensor),
+                         shown(variable),
+                         excerpt(rule.pattern.substituted(tensor.path, rule.at_index)),
+                         to_string(rule.at), variable.shape.empty() ? 0 : variable.shape[0]);
+    });
   }
 
   void refuse_paths(const StoredTensor& tensor, const TensorRule& rule,
@@ -216,7 +255,13 @@ class Mapper {
   }
 
   void fit(const StoredTensor& tensor, const TensorRule& rule,
-           const std::vector<const GlobalTensor*>& variables) {
+           const std::vector<const GlobalTensor*>& given, std::int64_t slice) {
+    GlobalTensor rest = *given[0];
+    std::vector<const GlobalTensor*> variables = given;
+    if (slice != RenamedTensor::kWhole) {
+      rest.shape.erase(rest.shape.begin());
+      variables = {&rest};
+    }
     const Rearrangement rearrange = rule.rearrange.value_or(as_it_is(tensor.shape.size()));
     const Fitting fitting(rearrange, variables);
     const GlobalTensor* misshapen = fitting.misshapen();
@@ -224,7 +269,7 @@ class Mapper {
       return refuse(tensor, rule, misshapen != nullptr ? *misshapen : *variables[0], "");
     }
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      RenamedTensor renamed{*variables[i], tensor.path, {}};
+      RenamedTensor renamed{*given[i], tensor.path, {}, slice};
       for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
         const auto& names = rearrange.stored[d];
         Fitted fitted = fitting.fit(i, names);
@@ -262,7 +307,9 @@ class Mapper {
   const MayKeep& may_keep_;
   std::map<std::string, const GlobalTensor*> variables_;
   std::vector<std::string> paths_;
-  std::map<std::string, std::string> givers_;  ///< of variables, the tensors that fill them
+  std::map<std::string, std::string> givers_;  ///< of what is filled(), the tensors
+  /// Of variables that are filled slice by slice, the first tensor and its rule.
+  std::map<std::string, std::pair<std::string, const TensorRule*>> slices_;
   std::vector<RenamedTensor> result_;
   Problems problems_;
 };

@@ -1,6 +1,7 @@
 #include "interchange/open_weights.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/quote.h"
@@ -40,7 +41,10 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
   std::vector<RenamedTensor> renamed = map_weights(map, *opened, weights, may_lack, may_keep);
   std::vector<GlobalTensor> found;
-  for (const RenamedTensor& tensor : renamed) found.push_back(tensor.variable);
+  std::set<std::string> paths;  // a variable in slices is found once
+  for (const RenamedTensor& tensor : renamed) {
+    if (paths.insert(tensor.variable.path).second) found.push_back(tensor.variable);
+  }
   return {std::make_unique<RenamedTensors>(std::move(opened), std::move(renamed)), found};
 }
 

@@ -160,6 +160,7 @@ RenamedTensors::RenamedTensors(std::unique_ptr<TensorFile> file, std::vector<Ren
   std::vector<StoredTensor> listed;
   for (const RenamedTensor& renamed : renamed_) {
     MW_CHECK(renamed.variable.dtype == DType::kFloat32, "{}", renamed.variable.path);
+    if (!listed.empty() && listed.back().path == renamed.variable.path) continue;
     listed.push_back(
         {renamed.variable.path, stored_dtype(DType::kFloat32), renamed.variable.shape});
   }
@@ -168,20 +169,39 @@ RenamedTensors::RenamedTensors(std::unique_ptr<TensorFile> file, std::vector<Ren
 
 void RenamedTensors::read(const StoredTensor& tensor, const Region& region, const Shape& local,
                           std::byte* to) const {
-  const auto renamed = std::lower_bound(
+  const auto begin = std::lower_bound(
       renamed_.begin(), renamed_.end(), tensor.path,
       [](const RenamedTensor& r, const std::string& path) { return r.variable.path < path; });
-  MW_CHECK(renamed != renamed_.end() && renamed->variable.path == tensor.path, "{}", tensor.path);
-  check_part(renamed->variable, region, local);
+  const auto is_of = [&](const auto& r) {
+    return r != renamed_.end() && r->variable.path == tensor.path;
+  };
+  MW_CHECK(is_of(begin), "{}", tensor.path);
+  check_part(begin->variable, region, local);
   if (num_elements(local) == 0) return;
+  auto* const values = reinterpret_cast<float*>(to);
+  for (auto renamed = begin; is_of(renamed); ++renamed) {
+    if (renamed->slice == RenamedTensor::kWhole) {
+      read_from(*renamed, region, local, values);
+      continue;
+    }
+    const std::int64_t own = renamed->slice - region.offset[0];
+    if (own < 0 || own >= local[0]) continue;
+    const auto rest = [](const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); };
+    read_from(*renamed, {rest(region.global), rest(region.offset)}, rest(local),
+              values + own * num_elements(rest(local)));
+  }
+}
+
+void RenamedTensors::read_from(const RenamedTensor& renamed, const Region& region,
+                               const Shape& local, float* to) const {
   const Shape strides = row_major_strides(local);
   std::vector<Taken> taken;
-  for (const StoredDimension& stored : renamed->dimensions) {
+  for (const StoredDimension& stored : renamed.dimensions) {
     taken.push_back(taken_of(stored, region, local, strides));
   }
-  const StoredTensor* stored = find_stored(file_->tensors(), renamed->stored);
-  MW_CHECK(stored != nullptr && stored->shape.size() == taken.size(), "{}", renamed->stored);
-  BoxReader(*file_, *stored, std::move(taken), reinterpret_cast<float*>(to)).read_all();
+  const StoredTensor* stored = find_stored(file_->tensors(), renamed.stored);
+  MW_CHECK(stored != nullptr && stored->shape.size() == taken.size(), "{}", renamed.stored);
+  BoxReader(*file_, *stored, std::move(taken), to).read_all();
 }
 
 }  // namespace meshwork

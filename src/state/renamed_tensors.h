@@ -23,14 +23,20 @@ struct StoredDimension {
   std::vector<Factor> factors;  ///< their product is the block; the last is the fastest
 };
 
-/// Where a variable stands in a file. Its dimensions that are no factor have the extent 1.
+/// Where a variable, or a slice of it, stands in a file. Its dimensions that are no factor have the
+/// extent 1.
 struct RenamedTensor {
+  static constexpr std::int64_t kWhole = -1;
+
   GlobalTensor variable;  ///< float32
   std::string stored;     ///< the name of a tensor of float32, float16 or bfloat16
   std::vector<StoredDimension> dimensions;
+  /// Which one along the variable's first dimension, whose other dimensions count from 0 then.
+  std::int64_t slice = kWhole;
 };
 
-/// A view of `file` that has these variables for tensors.
+/// A view of `file` that has these variables for tensors; of those that are in slices all are
+/// there.
 class RenamedTensors : public TensorFile {
  public:
   RenamedTensors(std::unique_ptr<TensorFile> file, std::vector<RenamedTensor> tensors);
@@ -40,6 +46,9 @@ class RenamedTensors : public TensorFile {
             std::byte* to) const override;
 
  private:
+  void read_from(const RenamedTensor& renamed, const Region& region, const Shape& local,
+                 float* to) const;
+
   std::unique_ptr<TensorFile> file_;
   std::vector<RenamedTensor> renamed_;  ///< in path order
 };

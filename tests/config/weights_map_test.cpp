@@ -46,6 +46,17 @@ TEST_CASE("a map gives paths by the groups of its patterns, behind a prefix or w
   CHECK(map.leave_out[0].pattern.matches("model.h.3.mask"));
 }
 
+TEST_CASE("a map gives numbers of slices by the groups of its patterns") {
+  const WeightsMap map = map_of("tensors: {'h.(.*).w': {to: a, at: $1}, b: {to: b, at: 3}, c: c}");
+  CHECK(index_for(map.tensors[0], "h.12.w") == 12);
+  for (const char* name : {"h..w", "h.1x.w", "h.x.w", "h. 1.w", "h.99999999999999999999.w"}) {
+    CAPTURE(name);
+    CHECK(index_for(map.tensors[0], name) == -1);
+  }
+  CHECK(index_for(map.tensors[1], "b") == 3);
+  CHECK(map.tensors[2].at_index.empty());
+}
+
 TEST_CASE("a rearrangement names the dimensions on both sides") {
   const WeightsMap map =
       map_of("tensors: {p: {to: [a, b], rearrange: ' in (part heads  width)->in 1 heads width'}}");
@@ -76,6 +87,8 @@ TEST_CASE("a mistake in a map is an error with its place") {
   CHECK(test::contains(rule_error("{to: a, crop: x}"), "'p': crop is 'x', which must begin a"));
   CHECK(test::contains(rule_error("{to: a, crop: b, rearrange: (a b) -> a b}"),
                        "crop is 'b', which"));
+  CHECK(rule_error("{to: [a, b], at: '1', rearrange: (part x) -> x}") ==
+        "2: m.yaml:1:11: weights_map: 'p': at is '1', a place in one variable, but there are 2");
   const std::string place = "2: m.yaml:1:33: weights_map: 'p': rearrange: '";
   CHECK(rearrange_error("a b") ==
         place +
@@ -100,7 +113,7 @@ TEST_CASE("a mistake in a map is an error with its place") {
 TEST_CASE("the maps of configs/ are found by their names, and can be read") {
   Value name = parse_yaml("gpt2", "c.yaml");
   CHECK(read_weights_map(name, "configs/c.yaml").file == "configs/weights/gpt2.yaml");
-  for (const char* known : {"bert", "llama"}) {
+  for (const char* known : {"bert", "llama", "mixtral"}) {
     name.scalar = known;
     CHECK(read_weights_map(name, "elsewhere/c.yaml").tensors.size() > 5);
   }

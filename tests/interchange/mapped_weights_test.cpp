@@ -72,6 +72,33 @@ TEST_CASE("parts within heads are of one size") {
         "the model");
 }
 
+TEST_CASE("tensors that are slices of one variable") {
+  const std::string map = "tensors: {'e(.+)': {to: x, at: $1, rearrange: out in -> in out}}";
+  const std::vector<GlobalTensor> x{variable("x", {3, 5, 2})};
+  const std::vector<StoredTensor> all{stored("e1", {2, 5}), stored("e0", {2, 5}),
+                                      stored("e2", {2, 5})};
+  const auto found = mapped(map, all, x);
+  REQUIRE(found.size() == 3);
+  CHECK(found[1].slice == 1);
+  CHECK(found[1].stored == "e1");
+  CHECK(found[0].variable.shape == Shape{3, 5, 2});
+  CHECK(found[0].dimensions[0].factors[0].dimension == 1);
+  CHECK(error_of(map, {all[0], all[2]}, x) ==
+        "3: w: no tensor goes to 'x', float32[3, 5, 2], at 0, though 'e1' does (m.yaml:1:11)");
+  CHECK(error_of(map, {all[0], all[1], all[2], stored("e3", {2, 5})}, x) ==
+        "3: w: 'e3', float32[2, 5], goes to 'x', float32[3, 5, 2], at '3' (m.yaml:1:11), which is "
+        "none of its 3");
+  CHECK(test::contains(error_of(map, {all[0], all[1], all[2], stored("ex", {2, 5})}, x),
+                       "at 'x' (m.yaml:1:11), which is none of its 3"));
+  CHECK(error_of(map, {all[0], all[1], all[2], stored("e01", {2, 5})}, x) ==
+        "3: w: both 'e01' and 'e1' go to 'x at 1' (m.yaml:1:11); add one of them to leave_out");
+  CHECK(test::contains(error_of(map, {all[0], all[1], stored("e2", {2, 4})}, x),
+                       "but that gives no 'x', float32[5, 2]: in is 4 there, 5 in the model"));
+  CHECK(test::contains(
+      error_of("tensors: {a: {to: x, at: 0}}", {stored("a", {})}, {variable("x", {})}),
+      "which is none of its 0"));
+}
+
 TEST_CASE("the first rows do where the map says so") {
   const std::string map = "tensors: {a: {to: x, rearrange: rows b -> rows b, crop: rows}}";
   CHECK(mapped(map, {stored("a", {9, 2})}, {variable("x", {4, 2})})[0]

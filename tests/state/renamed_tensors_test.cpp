@@ -129,6 +129,36 @@ TEST_CASE("the first rows, a dimension of extent 1, a scalar") {
   CHECK(View(DType::kFloat32, {}, {1}, {}).whole() == std::vector<float>{0});
 }
 
+TEST_CASE("a variable in slices: each device reads those that it has, or its part of each") {
+  // Slice i is the block i of the stored rows, transposed.
+  auto counting = std::make_unique<CountingFile>(DType::kFloat32, Shape{12, 2});
+  const CountingFile* counts = counting.get();
+  const GlobalTensor variable{"ours", DType::kFloat32, {4, 2, 3}};
+  std::vector<RenamedTensor> slices;
+  for (const std::int64_t i : {2, 0, 3, 1}) {
+    slices.push_back({variable, "theirs", {{3 * i, {{3, 1}}}, {0, {{2, 0}}}}, i});
+  }
+  const RenamedTensors file(std::move(counting), std::move(slices));
+  REQUIRE(file.tensors().size() == 1);
+  const auto read = [&](const test::Shard& part) {
+    std::vector<float> values(static_cast<std::size_t>(num_elements(part.shape)), -1);
+    file.read(file.tensors()[0], part.region, part.shape,
+              reinterpret_cast<std::byte*>(values.data()));
+    return values;
+  };
+  const std::vector<float> all = read(test::shard_of(variable.shape, {1, 1, 1}, 0));
+  CHECK(all[0 * 6 + 1 * 3 + 2] == 2 * 2 + 1);
+  CHECK(all[3 * 6 + 0 * 3 + 1] == (9 + 1) * 2);
+  counts->take_bytes();
+  for (const Shape& devices : {Shape{2, 1, 1}, {3, 1, 1}, {1, 2, 1}, {2, 1, 3}, {6, 2, 1}}) {
+    for (std::int64_t device = 0; device < num_elements(devices); ++device) {
+      const test::Shard part = test::shard_of(variable.shape, devices, device);
+      CHECK(read(part) == test::cut(all, part));
+      CHECK(counts->take_bytes() == num_elements(part.shape) * 4);
+    }
+  }
+}
+
 TEST_CASE("bfloat16 becomes float32, and half the bytes are read") {
   const View view(DType::kBFloat16, {4, 4}, {4, 4}, {{0, {{4, 1}}}, {0, {{4, 0}}}});
   CHECK(view.whole()[1] == 4);
