@@ -88,6 +88,8 @@ struct OpDef {
   /// Adds rows of operand 0 up in rows of the result that operand 1 names, the others are 0: blocks
   /// of rows can be computed one by one, each of its own rows of operand 0 alone.
   bool adds_rows = false;
+  /// A part of the result is computed for that part of the time, of operands that need not be cut.
+  bool any_part = false;
   /// What windows reach outside of operand 0 counts as zero: the result is the sum of those that
   /// the parts of this operand give.
   bool sums_parts = false;

@@ -51,6 +51,11 @@ extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (m
 extern const OpDef kAttentionKeyGradient;
 extern const OpDef kAttentionValueGradient;
 
+// Experts, each of which has `capacity` slots in a sample.
+extern const OpDef kAssignSlots;  // (choices int32 [b, t, k]) {experts, capacity}: as choices
+extern const OpDef kDispatch;  // (x [b, t, k or 1, h], slots) {experts, capacity} -> [e, b, c, h]
+extern const OpDef kCombine;   // (x [e, b, c, h], slots [b, t, k]) -> [b, t, k, h]
+
 // Windows that move over images [n, spatial.., channels]: ops/window.h. The
 // `_backward_` ops are the gradients of `convolution`, which takes (x, w); the `_input` ops those
 // of pools.

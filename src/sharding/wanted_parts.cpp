@@ -42,9 +42,11 @@ class Wanted {
   bool may_change(ValueId id) const {
     const Node& node = graph_.node(id);
     const NodeLayout& layout = program_.layouts[id];
-    return node.op->elementwise && node.phase != Phase::kForward && !may_be_pinned_[id] &&
-           !layout.any_layout && layout.computed == layout.output &&
-           layout.output.partial.empty() && readers_.are_nodes(id);
+    const bool is_by_parts =
+        node.op->any_part || (node.op->elementwise && node.phase != Phase::kForward);
+    return is_by_parts && !may_be_pinned_[id] && !layout.any_layout &&
+           layout.computed == layout.output && layout.output.partial.empty() &&
+           readers_.are_nodes(id);
   }
 
   std::optional<Layout> wanted_by_all(ValueId id) const {

@@ -1,5 +1,5 @@
-// Kernels of tables: rows by number, gradients of tables with many and with few repeats, stored
-// numbers of every dtype.
+// Kernels of tables: rows by number, gradients of tables with many and with few repeats, rows of
+// slots, stored numbers of every dtype.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -110,6 +110,42 @@ TEST_CASE("tables of GPUs: one_hot, take_along_axis") {
       check_bytes(taken);
       taken.inputs[0].region = {{7, 9, 3 * depth}, {0, 0, depth / 2}};
       check_bytes(taken);
+    }
+  }
+}
+
+TEST_CASE("tables of GPUs: slots of experts, of which a device has some") {
+  const std::int64_t experts = 9, capacity = 11, samples = 3, steps = 50;
+  const HostTensor choices = random_integers({samples, steps, 2}, -2, experts + 2);
+  const Attrs attrs{{"experts", experts}, {"capacity", capacity}};
+  Call assign = whole_call(ops::kAssignSlots, {choices}, attrs, choices.type);
+  check_bytes(assign);
+  const HostTensor slots = call_naive(assign);
+  const Region part{{experts, samples, capacity, 0}, {4, 0, 3, 0}};
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t width : {1, 7, 32}) {
+      const TensorType all{dtype, {experts, samples, capacity, width}};
+      const TensorType some{dtype, {3, samples, 5, width}};
+      const auto part_of = [&](Region region) {
+        region.global[3] = width;
+        return region;
+      };
+      for (const std::int64_t ranks : {1, 2}) {
+        const HostTensor x = random_fractions({dtype, {samples, steps, ranks, width}});
+        Call sent = whole_call(ops::kDispatch, {x, slots}, attrs, all);
+        check_bytes(sent);
+        check_bytes(sent, {.shift = 1});
+        sent.output = some;
+        sent.region = part_of(part);
+        check_bytes(sent);
+      }
+      const TensorType rows{dtype, {samples, steps, 2, width}};
+      const Call back = whole_call(ops::kCombine, {random_fractions(all), slots}, {}, rows);
+      check_bytes(back);
+      check_bytes(back, {.shift = 1});
+      Call partly = whole_call(ops::kCombine, {random_fractions(some), slots}, {}, rows);
+      partly.inputs[0].region = part_of(part);
+      check_bytes(partly);
     }
   }
 }

@@ -27,5 +27,6 @@ std::vector<OpCase> reduce_cases();
 std::vector<OpCase> movement_cases();
 std::vector<OpCase> window_cases();
 std::vector<OpCase> attention_cases();
+std::vector<OpCase> expert_cases();
 
 }  // namespace meshwork

@@ -37,11 +37,10 @@ double draw_smooth(const OpCase& op_case, const CaseInput& input, Draws& draws) 
   }
 }
 
-std::vector<double> draw_distinct(std::size_t count, Draws& draws) {
+/// A permutation of so many numbers from `low` on, `step` apart.
+std::vector<double> draw_distinct(std::size_t count, double low, double step, Draws& draws) {
   std::vector<double> result(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    result[i] = (static_cast<double>(i) - static_cast<double>(count / 2)) / 8;
-  }
+  for (std::size_t i = 0; i < count; ++i) result[i] = low + step * static_cast<double>(i);
   for (std::size_t i = count; i-- > 1;) {
     std::swap(result[i],
               result[static_cast<std::size_t>(draws.next() * static_cast<double>(i + 1))]);
@@ -86,7 +85,11 @@ HostTensor draw(const OpCase& op_case, std::size_t index) {
       for (double& x : elements) x = draw_smooth(op_case, input, draws);
       break;
     case CaseInput::Kind::kDistinct:
-      elements = draw_distinct(elements.size(), draws);
+      elements = draw_distinct(elements.size(), -static_cast<double>(elements.size() / 2) / 8,
+                               1.0 / 8, draws);
+      break;
+    case CaseInput::Kind::kNumbers:
+      elements = draw_distinct(elements.size(), input.low, 1, draws);
       break;
     case CaseInput::Kind::kIntegers:
       for (double& x : elements) {
@@ -175,7 +178,8 @@ ValueId append(GraphBuilder& b, const OpCase& op_case, std::vector<ValueId> inpu
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all = elementwise_cases();
-    for (const auto& part : {reduce_cases(), movement_cases(), window_cases(), attention_cases()}) {
+    for (const auto& part :
+         {reduce_cases(), movement_cases(), window_cases(), attention_cases(), expert_cases()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -15,6 +15,7 @@ struct CaseInput {
     kUniform,   ///< reals in [low, high], not near a kink of the case
     kDistinct,  ///< a permutation of numbers 1/8 apart around 0
     kIntegers,  ///< whole numbers from low to high, in any dtype
+    kNumbers,   ///< a permutation of the whole numbers from low on
   };
   TensorType type;
   Kind kind = Kind::kUniform;

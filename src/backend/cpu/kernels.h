@@ -18,11 +18,13 @@ constexpr std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 6
 
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
+Launch assign_slots(const KernelArgs& args);
 Launch attention_forward(const SiblingArgs& args);
 std::int64_t attention_forward_workspace(const SiblingArgs& args);
 Launch attention_gradients(const SiblingArgs& args);
 std::int64_t attention_gradients_workspace(const SiblingArgs& args);
 Launch cast(const KernelArgs& args);
+Launch combine(const KernelArgs& args);
 Launch convert_stored(const KernelArgs& args);
 Launch convolution(const KernelArgs& args);
 std::int64_t convolution_workspace(const KernelArgs& args);
@@ -32,6 +34,8 @@ Launch convolution_backward_filter(const KernelArgs& args);
 std::int64_t convolution_backward_filter_workspace(const KernelArgs& args);
 Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
+Launch dispatch(const KernelArgs& args);
+std::int64_t dispatch_workspace(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);

@@ -10,6 +10,7 @@ std::span<const KernelDef> kernels() {
   static const auto list = std::to_array<KernelDef>({
       cpu::widened<add_part>("add_part"),
       cpu::widened<argmax>("argmax"),
+      {"assign_slots", assign_slots},
       cpu::widened<attention>("attention"),
       cpu::widened<attention_key_gradient>("attention_key_gradient"),
       cpu::widened<attention_log_sum>("attention_log_sum"),
@@ -18,6 +19,7 @@ std::span<const KernelDef> kernels() {
       {"broadcast_to", broadcast_to},
       {"cast", cast},
       cpu::widened<channel_moments>("channel_moments"),
+      {"combine", combine},
       {"concatenate", concatenate},
       {"constant", constant},
       {"convert", convert_stored},
@@ -26,6 +28,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<convolution_backward_filter>("convolution_backward_filter"),
       cpu::widened<crossentropy>("crossentropy"),
       cpu::widened<crossentropy_gradient>("crossentropy_gradient"),
+      {"dispatch", dispatch},
       cpu::widened<einsum>("einsum"),
       cpu::widened<einsum_bias>("einsum_bias"),
       cpu::widened<embedding>("embedding"),

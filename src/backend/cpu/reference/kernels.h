@@ -9,6 +9,7 @@ namespace meshwork::reference {
 
 Launch add_part(const KernelArgs& args);
 Launch argmax(const KernelArgs& args);
+Launch assign_slots(const KernelArgs& args);
 Launch attention(const KernelArgs& args);
 Launch attention_log_sum(const KernelArgs& args);
 Launch attention_query_gradient(const KernelArgs& args);
@@ -16,6 +17,7 @@ Launch attention_key_gradient(const KernelArgs& args);
 Launch attention_value_gradient(const KernelArgs& args);
 Launch broadcast_to(const KernelArgs& args);
 Launch cast(const KernelArgs& args);
+Launch combine(const KernelArgs& args);
 Launch concatenate(const KernelArgs& args);
 Launch constant(const KernelArgs& args);
 Launch convert_stored(const KernelArgs& args);
@@ -24,6 +26,7 @@ Launch convolution_backward_data(const KernelArgs& args);
 Launch convolution_backward_filter(const KernelArgs& args);
 Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
+Launch dispatch(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 Launch einsum_bias(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);

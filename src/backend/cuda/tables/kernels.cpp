@@ -8,7 +8,10 @@ namespace meshwork::cuda {
 
 std::span<const KernelDef> table_kernels() {
   static const auto list = std::to_array<KernelDef>({
+      {"assign_slots", assign_slots},
+      {"combine", combine},
       {"convert", convert_stored},
+      {"dispatch", dispatch, dispatch_workspace},
       {"embedding", embedding},
       {"embedding_gradient", embedding_gradient, embedding_gradient_workspace},
       {"one_hot", one_hot},

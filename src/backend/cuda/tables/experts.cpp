@@ -1,0 +1,175 @@
+// assign_slots: the slot of each choice; dispatch, combine: rows to slots of experts, and back.
+// Experts and their places are counted over the whole tensor.
+#include "backend/cuda/index.h"
+#include "backend/cuda/kernel.h"
+#include "backend/cuda/tables/kernels.h"
+#include "base/check.h"
+
+namespace meshwork::cuda {
+namespace {
+
+constexpr int kWarps = 8;  // of a block, which takes one sample and as many experts
+
+// A warp goes through the choices of its expert in their order, 32 at a time: each finds out how
+// many of its warp come before it. A choice of no expert is left to the last warp.
+constexpr char kAssignText[] = R"cuda(
+KERNEL(assign_slots, int32* y, const int32* x, int32 experts, int32 capacity, int32 steps,
+       int32 ranks, int32 groups) {
+  const int32 lane = threadIdx.x % 32;
+  const int32 expert = (int32)(blockIdx.x % groups) * WARPS + threadIdx.x / 32;
+  if (expert > experts) return;
+  const int64 sample = (int64)(blockIdx.x / groups) * steps * ranks;
+  int32 taken = 0;
+  for (int32 rank = 0; rank < ranks; ++rank) {
+    for (int32 first = 0; first < steps; first += 32) {
+      const int32 step = first + lane;
+      const int64 at = sample + (int64)step * ranks + rank;
+      int32 choice = step < steps ? x[at] : -1;
+      if (choice < 0 || choice > experts) choice = experts;
+      const bool is_own = step < steps && choice == expert;
+      const uint32 own = __ballot_sync(0xffffffffu, is_own);
+      const int32 place = taken + __popc(own & ((1u << lane) - 1));
+      if (is_own) y[at] = expert < experts && place < capacity ? expert * capacity + place : -1;
+      taken += __popc(own);
+    }
+  }
+}
+)cuda";
+
+// The part of the slots that is here; `shape` of experts, samples, places.
+constexpr char kSlotsText[] = R"cuda(
+struct Slots {
+  int64 capacity, first_expert, experts, samples, first_place, places;
+};
+
+// The row of a slot of a sample; -1 if it is not here.
+DEVICE int64 row_of(const Slots& slots, int64 slot, int64 sample) {
+  if (slot < 0) return -1;
+  const int64 expert = slot / slots.capacity - slots.first_expert;
+  const int64 place = slot % slots.capacity - slots.first_place;
+  const bool is_here =
+      expert >= 0 && expert < slots.experts && place >= 0 && place < slots.places;
+  return is_here ? (expert * slots.samples + sample) * slots.places + place : -1;
+}
+)cuda";
+
+constexpr char kEmptyText[] = R"cuda(
+KERNEL(empty_slots, int32* from, int64 count) {
+  FOR_EACH(i, count) { from[i] = -1; }
+}
+)cuda";
+
+// from[row]: the row of x that goes there. `shared` choices have one row of x.
+constexpr char kFillText[] = R"cuda(
+KERNEL(fill_slots, int32* from, const int32* choice, Slots slots, Divisor of_sample, Divisor shared,
+       int64 count) {
+  FOR_EACH(i, count) {
+    Index sample = (Index)i;
+    take_last(sample, of_sample);
+    const int64 row = row_of(slots, choice[i], sample);
+    Index own = (Index)i;
+    take_last(own, shared);
+    if (row >= 0) from[row] = (int32)own;
+  }
+}
+)cuda";
+
+// Rows of `width` words.
+constexpr char kDispatchText[] = R"cuda(
+KERNEL(dispatch, T* y, const T* x, const int32* from, Divisor width, int64 count) {
+  FOR_EACH(i, count) {
+    Index row = (Index)i;
+    const Index word = take_last(row, width);
+    const int32 own = from[row];
+    y[i] = own >= 0 ? x[own * (int64)width.value + word] : T();
+  }
+}
+)cuda";
+
+constexpr char kCombineText[] = R"cuda(
+KERNEL(combine, T* y, const T* x, const int32* choice, Slots slots, Divisor of_sample,
+       Divisor width, int64 count) {
+  FOR_EACH(i, count) {
+    Index row = (Index)i;
+    const Index word = take_last(row, width);
+    Index sample = row;
+    take_last(sample, of_sample);
+    const int64 own = row_of(slots, choice[row], sample);
+    y[i] = own >= 0 ? x[own * (int64)width.value + word] : T();
+  }
+}
+)cuda";
+
+struct Slots {
+  std::int64_t capacity, first_expert, experts, samples, first_place, places;
+};
+
+Slots slots_of(const TensorView& view) {
+  const Shape &shape = view.type.shape, &first = view.region.offset;
+  return {view.region.global[2], first[0], shape[0], shape[1], first[2], shape[2]};
+}
+
+std::int64_t rows_of(const Slots& slots) { return slots.experts * slots.samples * slots.places; }
+
+std::int64_t row_bytes(const TensorView& view) {
+  return view.type.shape[3] * static_cast<std::int64_t>(size_of(view.type.dtype));
+}
+
+std::int64_t of_sample(const TensorView& choices) {
+  return choices.type.shape[1] * choices.type.shape[2];
+}
+
+}  // namespace
+
+Launch assign_slots(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &y = args.output;
+  const Shape& shape = x.type.shape;
+  if (num_elements(shape) == 0) return [] {};
+  const std::int64_t experts = args.attrs.integer("experts");
+  const std::int64_t groups = experts / kWarps + 1;  // one expert more, of choices of none
+  const Source source{"assign_slots", kAssignText, define("WARPS", kWarps)};
+  const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  return kernel_launch(stream_of(args), source, source.name, {shape[0] * groups, kWarps * 32},
+                       y.data, x.data, number(experts), number(args.attrs.integer("capacity")),
+                       number(shape[1]), number(shape[2]), number(groups));
+}
+
+/// For each row of slots the row of x that goes there.
+std::int64_t dispatch_workspace(const KernelArgs& args) {
+  return rows_of(slots_of(args.output)) * static_cast<std::int64_t>(sizeof(std::int32_t));
+}
+
+Launch dispatch(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &choices = args.inputs[1], &y = args.output;
+  const Slots slots = slots_of(y);
+  const std::int64_t rows = rows_of(slots), count = num_elements(choices.type.shape);
+  const std::int64_t shared = x.type.shape[2] == 1 ? choices.type.shape[2] : 1;
+  const Source empty{"empty_slots", kEmptyText, ""};
+  const Source fill{"fill_slots", std::string(kIndexText) + kSlotsText + kFillText,
+                    define_index(count)};
+  const std::int64_t bytes = word_bytes({address_of(x.data), address_of(y.data), row_bytes(y)});
+  const std::int64_t words = num_bytes(y.type) / bytes;
+  const Source move{"dispatch", std::string(kIndexText) + kDispatchText,
+                    define_index(words) + define_word("T", bytes)};
+  return [empty = launch_over(args, empty, rows, args.workspace, rows),
+          fill = launch_over(args, fill, count, args.workspace, choices.data, slots,
+                             divisor_of(of_sample(choices)), divisor_of(shared), count),
+          move = launch_over(args, move, words, y.data, x.data, args.workspace,
+                             divisor_of(row_bytes(y) / bytes), words)] {
+    empty();
+    fill();
+    move();
+  };
+}
+
+Launch combine(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &choices = args.inputs[1], &y = args.output;
+  const std::int64_t bytes = word_bytes({address_of(x.data), address_of(y.data), row_bytes(y)});
+  const std::int64_t count = num_bytes(y.type) / bytes;
+  const Source source{"combine", std::string(kIndexText) + kSlotsText + kCombineText,
+                      define_index(count) + define_word("T", bytes)};
+  return launch_over(args, source, count, y.data, x.data, choices.data, slots_of(x),
+                     divisor_of(of_sample(choices)), divisor_of(row_bytes(y) / bytes), count);
+}
+
+}  // namespace meshwork::cuda

@@ -1,0 +1,43 @@
+#include "ops/case_lists.h"
+
+namespace meshwork {
+namespace {
+
+struct Sizes {
+  Shape choices;  ///< samples, steps, choices of each
+  std::int64_t experts, capacity, width;
+};
+
+/// Of experts that are full, of some that nobody chooses, of none; of more than one warp's steps.
+const std::vector<Sizes> kSizes{
+    {{2, 5, 2}, 3, 4, 3},  {{1, 7, 1}, 4, 2, 5},   {{3, 4, 3}, 5, 1, 2},    {{2, 3, 2}, 1, 9, 4},
+    {{0, 3, 2}, 2, 2, 3},  {{2, 0, 1}, 2, 3, 2},   {{4, 6, 2}, 2, 3, 1},    {{2, 70, 2}, 19, 5, 8},
+    {{1, 33, 1}, 8, 6, 0}, {{5, 2, 2}, 7, 1, 130}, {{1, 130, 3}, 3, 90, 2},
+};
+
+}  // namespace
+
+std::vector<OpCase> expert_cases() {
+  std::vector<OpCase> cases;
+  for (const auto& [choices, experts, capacity, width] : kSizes) {
+    const Attrs attrs{{"experts", experts}, {"capacity", capacity}};
+    const TensorType slots{DType::kInt32, choices};
+    const CaseInput chosen = integers(DType::kInt32, choices, -1, static_cast<double>(experts));
+    cases.push_back(make_case(ops::kAssignSlots, {chosen}, attrs, slots));
+    // No slot twice, and some that are none.
+    const CaseInput taken{slots, CaseInput::Kind::kNumbers, -3, 0};
+    const Shape rows{choices[0], choices[1], choices[2], width};
+    std::vector<Shape> operands{rows};  // and one row for all choices of a position
+    if (choices[2] > 1) operands.push_back({choices[0], choices[1], 1, width});
+    const Shape experts_rows{experts, choices[0], capacity, width};
+    for (const Shape& x : operands) {
+      cases.push_back(
+          make_case(ops::kDispatch, {uniform(x), taken}, attrs, float32(experts_rows), {0}));
+    }
+    cases.push_back(
+        make_case(ops::kCombine, {uniform(experts_rows), taken}, {}, float32(rows), {0}));
+  }
+  return cases;
+}
+
+}  // namespace meshwork
