@@ -2,6 +2,7 @@
 
 import keras
 import keras_hub
+from keras_hub.src.models.mixtral.mixtral_decoder import MixtralSparseMoeBlock
 
 # What a layer takes when it is called, though Meshwork's files say it with its other arguments.
 CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
@@ -33,6 +34,36 @@ class DotProductAttention(keras.layers.Layer):
         return keras.ops.dot_product_attention(query, key, value, mask=mask, **self.options)
 
 
+class MixtureOfExperts(keras.layers.Layer):
+    """keras-hub has it within the decoder of Mixtral."""
+
+    def __init__(self, num_experts, intermediate_dim, top_k=2, router_aux_loss_coefficient=0.01, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.options = {
+            "num_experts": num_experts,
+            "intermediate_dim": intermediate_dim,
+            "top_k": top_k,
+            "router_aux_loss_coef": router_aux_loss_coefficient,
+        }
+
+    def build(self, shape):
+        self.block = MixtralSparseMoeBlock(hidden_dim=shape[-1], **self.options)
+        self.block.build(shape)
+        for variable in self.block.weights:
+            name = variable.path.replace("_dense/kernel", "_dense").rpartition("/")[2]
+            part = {
+                "sparse_feedforward_gate_dense": "router",
+                "expert_feedforward_gate_dense": "experts/gate",
+                "expert_feedforward_intermediate_dense": "experts/up",
+                "expert_feedforward_output_dense": "experts/down",
+            }[name]
+            variable._name, variable._path = "kernel", f"{self.name}/{part}/kernel"
+
+    def call(self, x, mask=None, training=False):
+        return self.block(x, attention_mask=mask, training=training)[0]
+
+
 INPUTS[DotProductAttention] = ["query", "key", "value", "mask"]
 
 
@@ -57,8 +88,9 @@ def make_layer(name, args):
 
 def find_class(name, module):
     """Keras's own, keras-hub's of the module of the same name, or the one that stands here."""
-    if name == DotProductAttention.__name__:
-        return DotProductAttention
+    for own in (DotProductAttention, MixtureOfExperts):
+        if name == own.__name__:
+            return own
     hub = getattr(keras_hub, module.__name__.rpartition(".")[2], None)
     return getattr(module, name, None) or getattr(hub, name)
 

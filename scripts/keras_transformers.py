@@ -77,6 +77,16 @@ def masked_cross_decoder(args):
     ]
 
 
+def experts(args, source="input"):
+    args = {"num_experts": 3, "intermediate_dim": 5, **args}
+    return [5, 2], [wide("x", source), {"MixtureOfExperts": args}]
+
+
+def masked_experts(args):
+    shape, layers = experts(args, "masking")
+    return shape, [MASKING, *layers, POOL]
+
+
 PRE = {"normalize_first": True}
 TRANSFORMERS = {
     "transformer_encoder": encoder({}),
@@ -110,4 +120,8 @@ TRANSFORMERS = {
         ],
     ),
     "masked_transformer_decoder_cross": masked_cross_decoder(DROPS),
+    "mixture_of_experts": experts({}),
+    "mixture_of_experts_one": experts({"num_experts": 5, "top_k": 1}),
+    "mixture_of_experts_all": experts({"top_k": 3}),
+    "masked_mixture_of_experts": masked_experts({}),
 }

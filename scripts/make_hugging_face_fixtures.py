@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what small GPT-2, Llama and BERT of Hugging Face's transformers compute.
+"""Records what small GPT-2, Llama, Mixtral and BERT of Hugging Face's transformers compute.
 
     scripts/make_hugging_face_fixtures.py
 
@@ -13,11 +13,12 @@ import json
 import pathlib
 import re
 import shutil
+import tempfile
 
 import numpy as np
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "hugging_face"
 VOCABULARY = 50
@@ -118,6 +119,29 @@ def llama(case, tied, rope, dtype=torch.float32):
     save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
 
 
+def mixtral(case):
+    """A tensor for each product of each expert, as files have them."""
+    config = transformers.MixtralConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        num_local_experts=11,
+        num_experts_per_tok=3,
+        rms_norm_eps=1e-5,
+        rope_parameters={"rope_theta": 1000000.0, "rope_type": "default"},
+        sliding_window=None,
+    )
+    model = randomized(transformers.MixtralForCausalLM(config))
+    x = tokens()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        tensors = load_file(pathlib.Path(folder) / "model.safetensors")
+    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards=2)
+
+
 def bert_config(**more):
     return transformers.BertConfig(
         vocab_size=VOCABULARY,
@@ -168,6 +192,7 @@ def main():
     llama("llama_tied", tied=True, rope={"rope_type": "llama3"} | stretched, dtype=torch.bfloat16)
     bert("bert")
     bert_pairs("bert_pairs")
+    mixtral("mixtral")
 
 
 if __name__ == "__main__":

@@ -190,6 +190,22 @@ VIT = {
         logits(CLASSES),
     ],
 }
+MIXTURE = {"num_experts": 4, "intermediate_dim": 6, "router_aux_loss_coefficient": 0.5}
+EXPERTS = {
+    "input": [LENGTH],
+    "layers": [
+        EMBEDDING,
+        *llama_block("b0", "tokens")[:-5],
+        {"MixtureOfExperts": {"name": "b0_down", **MIXTURE}},
+        {"Add": {"name": "b0_sum2", "inputs": ["b0_sum1", "b0_down"]}},
+        {"RMSNormalization": {"name": "norm", "epsilon": 1e-5}},
+        logits(),
+    ],
+}
+MASKED_EXPERTS = {
+    "input": [LENGTH],
+    "layers": [PADDED, {"MixtureOfExperts": {"name": "mixed", **MIXTURE}}, logits(CLASSES)],
+}
 
 
 def case(model, optimizer=ADAM, metrics=("accuracy",)):
@@ -211,6 +227,8 @@ CASES = {
     "lora": case(LORA),
     "masked_encoder": case(ENCODER, metrics=()),
     "decoder": case(DECODER),
+    "experts": case(EXPERTS),
+    "masked_experts": case(MASKED_EXPERTS, metrics=()),
     "vit": case(VIT),
 }
 # So little that the rounding of gradients, where Keras's differs most, does not grow.
@@ -223,7 +241,7 @@ def data_of(rng, case):
     if model is VIT:
         x = np.round(8 * rng.normal(size=(samples, *model["input"]))) / 8
         return x.astype(np.float32), rng.integers(0, CLASSES, samples).astype(np.int32)
-    if model in (ENCODER, DECODER):
+    if model in (ENCODER, DECODER, MASKED_EXPERTS):
         hidden = np.arange(LENGTH) >= rng.integers(1, LENGTH + 1, (samples, 1))
         x = np.where(hidden, 0, rng.integers(1, TOKENS, (samples, LENGTH)))
         return x.astype(np.float32), rng.integers(0, CLASSES, x.shape).astype(np.int32)

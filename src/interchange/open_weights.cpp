@@ -33,7 +33,7 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
     if (has_other_names(*opened)) {
       fail(ExitCode::kFile,
            "{}: its tensors, such as '{}', have names of another program; say which variables they "
-           "are with weights_map: gpt2, llama, bert or a map of your own",
+           "are with weights_map: gpt2, llama, mixtral, bert or a map of your own",
            file, excerpt(opened->tensors()[0].path));
     }
     return {std::move(opened), weights, may_keep};

@@ -69,7 +69,7 @@ void Scope::penalize(ValueId output, const Regularizer& regularizer) {
 }
 
 std::vector<ValueId> Scope::add_penalties() {
-  std::vector<ValueId> penalties;
+  std::vector<ValueId> penalties = losses_;
   for (const Penalty& penalty : output_penalties_) {
     const PathScope scope(builder_, penalty.path);
     const ValueId output = cast(penalty.value, DType::kFloat32);

@@ -74,7 +74,10 @@ class Scope {
   const std::set<std::string>& used() const { return used_; }
   /// Adds what the regularizer gives for an output of the layer, divided by the batch, to the loss.
   void penalize(ValueId output, const Regularizer& regularizer);
-  /// What regularizers add to the loss, of each output, and of each trained variable once.
+  /// Adds a number of the layer, [] of float32, to the loss (Keras's add_loss).
+  void add_loss(ValueId number) { losses_.push_back(number); }
+  /// What layers and regularizers add to the loss: these of each output, and of each trained
+  /// variable once.
   std::vector<ValueId> add_penalties();
 
   /// The mask of an input of the layer: float32, for its first dimensions, 1 where a position
@@ -187,6 +190,7 @@ class Scope {
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
   std::set<std::string> used_;
+  std::vector<ValueId> losses_;
   std::vector<Penalty> output_penalties_;
   std::map<std::string, Penalty> penalties_;  ///< by path
   std::function<bool(const std::string& path)> frozen_;

@@ -39,7 +39,10 @@ const std::vector<Case>& cases() {
        kBert +
            "classes: 3, pairs: true}' model.input=null 'model.inputs={input: {shape: [8], dtype: "
            "int32}, segment: {shape: [8], dtype: int32}}'",
-       3, false}};
+       3, false},
+      {"mixtral", "mixtral",
+       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, "
+       "hidden: 24, experts: 11, top_k: 3, capacity: 1.25, wavelength: 1000000}'"}};
   return kCases;
 }
 
@@ -158,7 +161,8 @@ TEST_CASE("weights that do not fit the model or the map end the job with a word"
   CHECK(predict("weights_map=null") ==
         file +
             "its tensors, such as 'transformer.h.0.attn.bias', have names of another program; say "
-            "which variables they are with weights_map: gpt2, llama, bert or a map of your own");
+            "which variables they are with weights_map: gpt2, llama, mixtral, bert or a map of "
+            "your own");
   CHECK(predict("weights_map=llama").find("matches no pattern of ") != std::string::npos);
   CHECK(complaint(fixture, fixture.words("predict", "--from . weights_map=gpt3"), 2)
             .starts_with("command line: 'weights_map=gpt3': weights_map 'gpt3' is not described; "

@@ -162,6 +162,7 @@ class Blocks {
   }
 
   void feed_forward() {
+    if (dice_.chance(20)) return experts();
     const std::string from = last_;
     const int hidden = dice_.between(1, 13);
     const bool is_gated = dice_.chance(50);
@@ -169,6 +170,22 @@ class Blocks {
     dense("up", hidden, from, is_gated ? "linear" : "gelu");
     if (is_gated) layer("Multiply", "gated", fmt::format("inputs: [{}gate, {}up]", name_, name_));
     dense("down", sizes_.width, last_, "linear");
+  }
+
+  /// All are chosen, or there is one, which has not slots for all: rounding changes no choice.
+  void experts() {
+    const int count = dice_.chance(50) ? 1 : dice_.between(2, 5);
+    layer(
+        "MixtureOfExperts", "mixture",
+        fmt::format("num_experts: {}, top_k: {}, intermediate_dim: {}, use_gate: {}, "
+                    "norm_top_k_prob: {}{}",
+                    count, count, dice_.between(1, 9), dice_.chance(70), dice_.chance(50),
+                    count == 1 ? fmt::format(", capacity_factor: 0.{}", dice_.between(1, 9)) : ""));
+    rule("mixture/router/kernel", 2, 30);
+    for (const char* part : {"gate", "up", "down"}) {
+      rule(fmt::format("mixture/experts/{}/kernel", part), 3, 60);
+    }
+    rule("mixture/output", 3, 25);
   }
 
   void dense(const std::string& name, int units, const std::string& from,

@@ -120,6 +120,7 @@ extern const LayerDef kMaxPooling2D;
 extern const LayerDef kMaxPooling3D;
 extern const LayerDef kMaximum;
 extern const LayerDef kMinimum;
+extern const LayerDef kMixtureOfExperts;
 extern const LayerDef kMultiHeadAttention;
 extern const LayerDef kMultiply;
 extern const LayerDef kPRelu;

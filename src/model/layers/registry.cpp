@@ -64,6 +64,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kMaxPooling3D,
       &layers::kMaximum,
       &layers::kMinimum,
+      &layers::kMixtureOfExperts,
       &layers::kMultiHeadAttention,
       &layers::kMultiply,
       &layers::kPRelu,
