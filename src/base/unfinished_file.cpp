@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -31,8 +32,10 @@ void remove_all() {
 }
 
 void remove_and_end(int signal) {
+  const int error = errno;  // of what is interrupted
   remove_all();
   raise(signal);  // ends the process when this returns: SA_RESETHAND
+  errno = error;
 }
 
 /// Handlers of others, and signals that are to be ignored, stay as they are.
