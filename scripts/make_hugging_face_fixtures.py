@@ -98,16 +98,21 @@ def gpt2(case, shards):
     save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards)
 
 
+DECODER = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-5,
+}
+
+
 def llama(case, tied, rope, dtype=torch.float32):
     config = transformers.LlamaConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        **DECODER,
         max_position_embeddings=131072,
-        rms_norm_eps=1e-5,
         rope_parameters={"rope_theta": 500000.0} | rope,
         tie_word_embeddings=tied,
     )
@@ -122,15 +127,9 @@ def llama(case, tied, rope, dtype=torch.float32):
 def mixtral(case):
     """A tensor for each product of each expert, as files have them."""
     config = transformers.MixtralConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        **DECODER,
         num_local_experts=11,
         num_experts_per_tok=3,
-        rms_norm_eps=1e-5,
         rope_parameters={"rope_theta": 1000000.0, "rope_type": "default"},
         sliding_window=None,
     )
