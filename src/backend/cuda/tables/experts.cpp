@@ -36,7 +36,7 @@ KERNEL(assign_slots, int32* y, const int32* x, int32 experts, int32 capacity, in
 }
 )cuda";
 
-// The part of the slots that is here; `shape` of experts, samples, places.
+// The part of the slots that is here: [experts, samples, places, ..].
 constexpr char kSlotsText[] = R"cuda(
 struct Slots {
   int64 capacity, first_expert, experts, samples, first_place, places;
