@@ -82,6 +82,8 @@ if [ "$sanitize" != none ]; then
   # For a test case of eight ranks on two cores, instead of 250.
   export MESHWORK_TEST_SECONDS=500
 fi
+# Open MPI writes over the beginnings of mmap and its kin, which the thread sanitizer intercepts.
+[ "$sanitize" != thread ] || export OMPI_MCA_memory=^patcher
 
 scripts/setup.sh "${packages[@]}"
 check scripts/check_layers.py
