@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/most_bytes.h"
 #include "graph/op_def.h"
 
 namespace meshwork {
@@ -96,11 +97,6 @@ class Grouping {
   bool is_late(ValueId id) const {
     const bool is_update = program_.node(id).phase == Phase::kUpdate;
     return awaited_by_[id] < (is_update ? Awaited::kByUpdates : Awaited::kByOthers);
-  }
-
-  /// Of the result, on the device that has most: buckets close at one gradient on all devices.
-  static std::int64_t most_bytes(const Node& node) {
-    return num_bytes({node.type.dtype, {node.collective->most_elements}});
   }
 
   ValueId operand(ValueId id) const { return program_.node(id).inputs[0]; }

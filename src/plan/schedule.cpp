@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/index.h"
+#include "graph/most_bytes.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/views.h"
@@ -201,12 +202,10 @@ class Scheduler {
     for (const int c : next) start(c);
   }
 
-  /// Of all parts of what a call gives.
+  /// Of what a call gives, on the device that has most.
   std::int64_t bytes_of(const Call& call) const {
     std::int64_t bytes = 0;
-    for (const ValueId id : call.nodes) {
-      bytes += num_bytes({program_.type(id).dtype, program_.global_shape(id)});
-    }
+    for (const ValueId id : call.nodes) bytes += most_bytes(program_.node(id));
     return bytes;
   }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/most_bytes.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -31,7 +32,7 @@ class Gathering {
       if (!is_wanted(id)) continue;
       Group& group = open[key_of(id)];
       group.gathers.push_back(id);
-      group.bytes += global_bytes(id);
+      group.bytes += most_bytes(node(id));
       if (group.bytes < target_.bucket) continue;
       groups_.push_back(std::exchange(group, {}));
     }
@@ -52,9 +53,6 @@ class Gathering {
 
   const Node& node(ValueId id) const { return program_.node(id); }
   ValueId operand(ValueId id) const { return node(id).inputs[0]; }
-  std::int64_t global_bytes(ValueId id) const {
-    return num_bytes({node(id).type.dtype, program_.global_shape(id)});
-  }
   bool is_update(ValueId id) const { return node(id).phase == Phase::kUpdate; }
   Key key_of(ValueId id) const {
     return {is_update(id), node(id).type.dtype, node(id).collective->axes};
@@ -70,7 +68,9 @@ class Gathering {
   }
 
   bool is_wanted(ValueId id) const {
-    if (node(id).op != &ops::kAllGather || global_bytes(id) > target_.small_message) return false;
+    if (node(id).op != &ops::kAllGather || most_bytes(node(id)) > target_.small_message) {
+      return false;
+    }
     return is_update(id) ? readers_.nodes(id).empty() && node(id).type.dtype == DType::kFloat32
                          : made_[operand(id)];
   }
@@ -133,6 +133,10 @@ class Gathering {
         flat(reader, ops::kConcatenate, std::move(given), {{"axis", std::int64_t{0}}}, sums[own])};
     all.type.shape = {total};
     all.collective->counts = std::move(sums);
+    all.collective->most_elements = 0;
+    for (const auto& [part, readers] : parts) {
+      all.collective->most_elements += node(readers.front()).collective->most_elements;
+    }
     const ValueId gathered = insertions_.add(reader, std::move(all), whole_region({total}));
     const ValueId sorted =
         flat(reader, ops::kTransposeBlocks, {gathered},

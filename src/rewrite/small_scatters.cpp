@@ -42,7 +42,7 @@ class Reducing {
     sum.type.shape = program_.type(x).shape;
     sum.collective->own = 0;
     sum.collective->counts.clear();
-    sum.collective->most_elements = num_elements(program_.global_shape(x));
+    sum.collective->most_elements *= std::ssize(counts);  // blocks, of which no one is larger
     const ValueId reduced = insertions_.add(id, std::move(sum), Region(program_.regions[x]));
     const ValueId flat =
         insertions_.add(id, ops::kReshape, {reduced}, {{"shape", all}}, all, whole_region(all));

@@ -152,14 +152,17 @@ TEST_CASE("regions of a local program") {
 
 TEST_CASE("what a collective sends") {
   Graph graph = full();
-  graph.nodes.append(
-      {.op = &kSent,
-       .inputs = {0},
-       .attrs = {},
-       .type = graph.type(0),
-       .path = {},
-       .collective = CollectiveArgs{
-           .axes = {1}, .members = {2, 3}, .own = 1, .counts = {4, 2}, .recv_counts = {2, 4}}});
+  graph.nodes.append({.op = &kSent,
+                      .inputs = {0},
+                      .attrs = {},
+                      .type = graph.type(0),
+                      .path = {},
+                      .collective = CollectiveArgs{.axes = {1},
+                                                   .members = {2, 3},
+                                                   .own = 1,
+                                                   .counts = {4, 2},
+                                                   .recv_counts = {2, 4},
+                                                   .most_elements = 6}});
   CHECK(print(graph).find("sent(%0) {axes=[1], members=[2, 3], own=1, counts=[4, 2], "
                           "recv_counts=[2, 4]} : float32[2, 3]") != std::string::npos);
   check_round_trip(graph);

@@ -53,6 +53,16 @@ compile: {optimizer: {Adam: {clipnorm: 1.0}}, loss: mse}
 fit: {batch_size: 8}
 )";
 
+/// Kernels of which devices gather parts that differ in size, block after block.
+const std::string kUnevenWeights = R"(
+mesh: {data: 3, model: 2}
+layout_map: {'.*/kernel': [null, [model, data]], '.*/output': [data, model]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [90, 6]}, y: {normal: [90, 7]}}}}
+model: {input: [6], layers: [Dense: {units: 7}, Dense: {units: 5}, Dense: {units: 11}, Dense: {units: 7}]}
+compile: {optimizer: {SGD: {momentum: 0.9}}, loss: mse}
+fit: {batch_size: 90}
+)";
+
 }  // namespace
 
 TEST_CASE("buckets close at the same gradient on all devices") {
@@ -61,6 +71,18 @@ TEST_CASE("buckets close at the same gradient on all devices") {
     Job job = job_of(kUneven, "");
     job.target.bucket = bucket;
     check_order(job, 8);
+  }
+}
+
+TEST_CASE("gathers of weights start at the same places on all devices, and the same are joined") {
+  for (std::int64_t bytes = 16; bytes <= 512; bytes += 16) {
+    CAPTURE(bytes);
+    Job job = job_of(kUnevenWeights, "");
+    job.target.prefetch = bytes;
+    check_order(job, 90);
+    job.target.fusions.insert({"small_gathers", "small_scatters"});
+    job.target.small_message = bytes;
+    check_order(job, 90);
   }
 }
 

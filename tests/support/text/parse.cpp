@@ -91,6 +91,8 @@ void parse_node(TextCursor& line, Graph& graph, const LookUpOp& lookup,
   }
   line.expect(":");
   node.type = line.type();
+  // As if all devices had as many.
+  if (node.collective) node.collective->most_elements = num_elements(node.type.shape);
   parse_region(line, graph, node.type.shape);
   parse_origin(line, id, node);
   graph.nodes.push_back(std::move(node));
