@@ -6,37 +6,19 @@
 #include <vector>
 
 #include "backend/cpu/kernels.h"
+#include "backend/slots.h"
 #include "base/parallel.h"
 
 namespace meshwork::cpu {
 namespace {
 
-/// The part of the slots of experts that is here: [e, b, c, ..].
-struct Slots {
-  explicit Slots(const TensorView& view)
-      : first_expert(view.region.offset[0]),
-        experts(view.type.shape[0]),
-        samples(view.type.shape[1]),
-        first_place(view.region.offset[2]),
-        places(view.type.shape[2]),
-        capacity(view.region.global[2]) {}
-
-  /// The row of a slot of a sample; -1 if it is not here.
-  std::int64_t row(std::int64_t slot, std::int64_t sample) const {
-    if (slot < 0) return -1;
-    const std::int64_t expert = slot / capacity - first_expert;
-    const std::int64_t place = slot % capacity - first_place;
-    const bool is_here = expert >= 0 && expert < experts && place >= 0 && place < places;
-    return is_here ? (expert * samples + sample) * places + place : -1;
-  }
-
-  std::int64_t rows() const { return experts * samples * places; }
-
-  std::int64_t first_expert, experts, samples, first_place, places, capacity;
-};
-
-std::int64_t row_bytes(const TensorView& view) {
-  return view.type.shape[3] * static_cast<std::int64_t>(size_of(view.type.dtype));
+/// The row of a slot of a sample; -1 if it is not here.
+std::int64_t row_of(const Slots& slots, std::int64_t slot, std::int64_t sample) {
+  if (slot < 0) return -1;
+  const std::int64_t expert = slot / slots.capacity - slots.first_expert;
+  const std::int64_t place = slot % slots.capacity - slots.first_place;
+  const bool is_here = expert >= 0 && expert < slots.experts && place >= 0 && place < slots.places;
+  return is_here ? (expert * slots.samples + sample) * slots.places + place : -1;
 }
 
 /// y[i] = x[row(i)], rows of so many bytes; 0 where the row is -1.
@@ -81,22 +63,17 @@ Launch assign_slots(const KernelArgs& args) {
   };
 }
 
-/// For each row of slots the row of x that goes there.
-std::int64_t dispatch_workspace(const KernelArgs& args) {
-  return Slots(args.output).rows() * static_cast<std::int64_t>(sizeof(std::int32_t));
-}
-
 Launch dispatch(const KernelArgs& args) {
   const TensorView& x = args.inputs[0];
   const Shape& choices = args.inputs[1].type.shape;
   const std::int64_t shared = x.type.shape[2] == 1 ? choices[2] : 1;  // choices of one row
-  return [slots = Slots(args.output), choice = args.inputs[1].as<std::int32_t>(),
+  return [slots = slots_of(args.output), choice = args.inputs[1].as<std::int32_t>(),
           of_sample = choices[1] * choices[2], count = num_elements(choices), shared, x = x.data,
           y = args.output.data, bytes = row_bytes(x),
           from = reinterpret_cast<std::int32_t*>(args.workspace)] {
     std::fill_n(from, slots.rows(), -1);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t row = slots.row(choice[i], i / of_sample);
+      const std::int64_t row = row_of(slots, choice[i], i / of_sample);
       if (row >= 0) from[row] = static_cast<std::int32_t>(i / shared);
     }
     gather_rows(x, y, slots.rows(), bytes, [&](std::int64_t row) { return from[row]; });
@@ -105,11 +82,11 @@ Launch dispatch(const KernelArgs& args) {
 
 Launch combine(const KernelArgs& args) {
   const Shape& choices = args.inputs[1].type.shape;
-  return [slots = Slots(args.inputs[0]), choice = args.inputs[1].as<std::int32_t>(),
+  return [slots = slots_of(args.inputs[0]), choice = args.inputs[1].as<std::int32_t>(),
           of_sample = choices[1] * choices[2], count = num_elements(choices),
           x = args.inputs[0].data, y = args.output.data, bytes = row_bytes(args.output)] {
     gather_rows(x, y, count, bytes,
-                [&](std::int64_t i) { return slots.row(choice[i], i / of_sample); });
+                [&](std::int64_t i) { return row_of(slots, choice[i], i / of_sample); });
   };
 }
 

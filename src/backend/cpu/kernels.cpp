@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backend/cpu/widen.h"
+#include "backend/slots.h"
 
 namespace meshwork::cpu {
 namespace {
@@ -40,7 +41,7 @@ std::span<const KernelDef> kernels() {
        convolution_backward_filter_workspace},
       {"crossentropy", crossentropy},
       {"crossentropy_gradient", crossentropy_gradient},
-      {"dispatch", dispatch, dispatch_workspace},
+      {"dispatch", dispatch, dispatch_bytes},
       {"einsum", einsum, einsum_workspace},
       {"embedding", embedding},
       widened<embedding_gradient>("embedding_gradient"),

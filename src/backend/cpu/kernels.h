@@ -35,7 +35,6 @@ std::int64_t convolution_backward_filter_workspace(const KernelArgs& args);
 Launch crossentropy(const KernelArgs& args);
 Launch crossentropy_gradient(const KernelArgs& args);
 Launch dispatch(const KernelArgs& args);
-std::int64_t dispatch_workspace(const KernelArgs& args);
 Launch einsum(const KernelArgs& args);
 std::int64_t einsum_workspace(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);

@@ -3,7 +3,7 @@
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/tables/kernels.h"
-#include "base/check.h"
+#include "backend/slots.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -100,21 +100,6 @@ KERNEL(combine, T* y, const T* x, const int32* choice, Slots slots, Divisor of_s
 }
 )cuda";
 
-struct Slots {
-  std::int64_t capacity, first_expert, experts, samples, first_place, places;
-};
-
-Slots slots_of(const TensorView& view) {
-  const Shape &shape = view.type.shape, &first = view.region.offset;
-  return {view.region.global[2], first[0], shape[0], shape[1], first[2], shape[2]};
-}
-
-std::int64_t rows_of(const Slots& slots) { return slots.experts * slots.samples * slots.places; }
-
-std::int64_t row_bytes(const TensorView& view) {
-  return view.type.shape[3] * static_cast<std::int64_t>(size_of(view.type.dtype));
-}
-
 std::int64_t of_sample(const TensorView& choices) {
   return choices.type.shape[1] * choices.type.shape[2];
 }
@@ -134,15 +119,10 @@ Launch assign_slots(const KernelArgs& args) {
                        number(shape[1]), number(shape[2]), number(groups));
 }
 
-/// For each row of slots the row of x that goes there.
-std::int64_t dispatch_workspace(const KernelArgs& args) {
-  return rows_of(slots_of(args.output)) * static_cast<std::int64_t>(sizeof(std::int32_t));
-}
-
 Launch dispatch(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &choices = args.inputs[1], &y = args.output;
   const Slots slots = slots_of(y);
-  const std::int64_t rows = rows_of(slots), count = num_elements(choices.type.shape);
+  const std::int64_t rows = slots.rows(), count = num_elements(choices.type.shape);
   const std::int64_t shared = x.type.shape[2] == 1 ? choices.type.shape[2] : 1;
   const Source empty{"empty_slots", kEmptyText, ""};
   const Source fill{"fill_slots", std::string(kIndexText) + kSlotsText + kFillText,

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backend/cuda/kernels.h"
+#include "backend/slots.h"
 
 namespace meshwork::cuda {
 
@@ -11,7 +12,7 @@ std::span<const KernelDef> table_kernels() {
       {"assign_slots", assign_slots},
       {"combine", combine},
       {"convert", convert_stored},
-      {"dispatch", dispatch, dispatch_workspace},
+      {"dispatch", dispatch, dispatch_bytes},
       {"embedding", embedding},
       {"embedding_gradient", embedding_gradient, embedding_gradient_workspace},
       {"one_hot", one_hot},

@@ -8,7 +8,6 @@ Launch assign_slots(const KernelArgs& args);
 Launch combine(const KernelArgs& args);
 Launch convert_stored(const KernelArgs& args);
 Launch dispatch(const KernelArgs& args);
-std::int64_t dispatch_workspace(const KernelArgs& args);
 Launch embedding(const KernelArgs& args);
 Launch embedding_gradient(const KernelArgs& args);
 std::int64_t embedding_gradient_workspace(const KernelArgs& args);
