@@ -15,13 +15,28 @@ struct Side {
   std::vector<std::string> dims;
   std::size_t next = 0;  ///< the first dimension without a text
 
-  explicit Side(const Shape& s) : shape(s), dims(s.size()) { skip_ones(); }
+  explicit Side(const Shape& s) : shape(s), dims(s.size()) {}
 
+  bool at_one() const { return next < shape.size() && shape[next] == 1; }
   void skip_ones() {
-    while (next < shape.size() && shape[next] == 1) dims[next++] = "1";
+    while (at_one()) dims[next++] = "1";
   }
-  bool done() const { return next == shape.size(); }
+  /// But for ones.
+  bool done() const {
+    return std::all_of(shape.begin() + static_cast<std::ptrdiff_t>(next), shape.end(),
+                       [](std::int64_t extent) { return extent == 1; });
+  }
 };
+
+/// Ones that both sides have at the same place are one factor: a batch of one sample stays where
+/// it is.
+void write_ones(Side& from, Side& to, std::size_t& next_name) {
+  while (from.at_one() && to.at_one()) {
+    from.dims[from.next++] = to.dims[to.next++] = factor_name(next_name++);
+  }
+  from.skip_ones();
+  to.skip_ones();
+}
 
 /// Consecutive dimensions of one side, without ones.
 struct Group {
@@ -30,9 +45,9 @@ struct Group {
 };
 
 void take(Side& side, Group& group) {
+  side.skip_ones();
   group.dims.push_back(side.next);
   group.product *= side.shape[side.next++];
-  side.skip_ones();
 }
 
 /// Strides of the dimensions of a group, with the whole group's extent in front: the places where
@@ -105,7 +120,9 @@ std::string reshape_rule(const OpArgs& args) {
   Side from(args.inputs[0].shape);
   Side to(args.output.shape);
   std::size_t next_name = 0;
-  while (!from.done() || !to.done()) {
+  for (;;) {
+    write_ones(from, to, next_name);
+    if (from.done() && to.done()) break;
     // The fewest dimensions of both sides that have the same product. Where an extent is zero the
     // products may never meet; the group is then all that is left.
     Group left, right;

@@ -170,6 +170,10 @@ TEST_CASE("reshapes follow the common refinement of both shapes") {
   CHECK(reshape_rule({}, {1, 1}) == " -> 1 1");
   CHECK(reshape_rule({1}, {}) == "1 -> ");
   CHECK(reshape_rule({4, 1, 3}, {1, 4, 3, 1}) == "a 1 b -> 1 a b 1");
+  CHECK(reshape_rule({1, 28, 1, 3}, {1, 28, 1, 3, 1}) == "a b c d -> a b c d 1");
+  CHECK(reshape_rule({1, 4, 6}, {1, 24}) == "a b c -> a (b c)");
+  CHECK(reshape_rule({1, 24}, {1, 1, 4, 6}) == "a (b c) -> a 1 b c");
+  CHECK(reshape_rule({0, 3, 1}, {3, 0}) == "[a] [b] 1 -> [c] [d]");
   CHECK(reshape_rule({24}, {2, 3, 4}) == "(a b c) -> a b c");
   CHECK(reshape_rule({0, 3, 4}, {0, 12}) == "a b c -> a (b c)");
   CHECK(reshape_rule({3, 0}, {0, 3}) == "[a] [b] -> [c] [d]");

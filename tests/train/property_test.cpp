@@ -49,11 +49,11 @@ TEST_CASE("random convolutional networks train alike, in tiles of space or any o
 }
 
 TEST_CASE("random transformers train alike, whatever of them is split") {
-  check_models(random_transformer, models_to_try(60));
+  check_models(random_transformer, models_to_try(120));
 }
 
 TEST_CASE("random recurrent networks train alike, whatever of them is split") {
-  check_models(random_recurrent, models_to_try(60));
+  check_models(random_recurrent, models_to_try(120));
 }
 
 TEST_CASE("large kernels train alike where a device has one column of them, or none") {
