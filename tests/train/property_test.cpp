@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/random_model.h"
+#include "support/random_target.h"
 #include "support/training.h"
 
 using namespace meshwork;
@@ -27,10 +28,7 @@ void check_models(RandomModel (*make)(std::uint64_t seed), std::uint64_t models)
     CAPTURE(model.layouts + model.text);
     const Trajectory one = train("mesh: {data: 1, model: 1}\n" + model.text, {.steps = 3});
     TrainOptions options{.mesh = model.mesh, .steps = 3};
-    // Every collective is sent by itself, keys and values by blocks.
-    if (seed % 2 == 0) options.adapt = [](Target& target) { target.bucket = 0; };
-    // Parts of gradients are on either side of what fills a bucket.
-    if (seed % 4 == 1) options.adapt = [](Target& target) { target.bucket = 100; };
+    if (seed % 2 == 0) options.adapt = random_target(seed);
     const Trajectory many = train(model.layouts + "mesh: {data: 1}\n" + model.text, options);
     CHECK(loss_difference(one, many) < 1e-5);
     CHECK(weight_difference(one, many) < 1e-4);
