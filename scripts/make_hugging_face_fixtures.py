@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what small GPT-2, Llama, Mixtral and BERT of Hugging Face's transformers compute.
+"""Records what small GPT-2, Llama, Qwen3, Mixtral and BERT of Hugging Face's transformers compute.
 
     scripts/make_hugging_face_fixtures.py
 
@@ -125,7 +125,6 @@ def llama(case, tied, rope, dtype=torch.float32):
 
 
 def mixtral(case):
-    """A tensor for each product of each expert, as files have them."""
     config = transformers.MixtralConfig(
         **DECODER,
         num_local_experts=11,
@@ -133,12 +132,42 @@ def mixtral(case):
         rope_parameters={"rope_theta": 1000000.0, "rope_type": "default"},
         sliding_window=None,
     )
-    model = randomized(transformers.MixtralForCausalLM(config))
+    save_experts(case, randomized(transformers.MixtralForCausalLM(config)))
+
+
+def save_experts(case, model):
+    """A tensor for each product of each expert, as files have them."""
     x = tokens()
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         tensors = load_file(pathlib.Path(folder) / "model.safetensors")
     save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards=2)
+
+
+QWEN3 = DECODER | {
+    "head_dim": 6,
+    "rms_norm_eps": 1e-6,
+    "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "default"},
+}
+
+
+def qwen3(case):
+    """Heads wider than a part of the model, whose queries and keys are normalized."""
+    model = randomized(transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**QWEN3, tie_word_embeddings=True)))
+    x = tokens()
+    tensors = without(model.state_dict(), "lm_head.weight")
+    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
+
+
+def qwen3_experts(case):
+    config = transformers.Qwen3MoeConfig(
+        **QWEN3,
+        moe_intermediate_size=12,
+        num_experts=6,
+        num_experts_per_tok=4,
+        norm_topk_prob=True,
+    )
+    save_experts(case, randomized(transformers.Qwen3MoeForCausalLM(config)))
 
 
 def bert_config(**more):
@@ -192,6 +221,8 @@ def main():
     bert("bert")
     bert_pairs("bert_pairs")
     mixtral("mixtral")
+    qwen3("qwen3")
+    qwen3_experts("qwen3_experts")
 
 
 if __name__ == "__main__":

@@ -22,9 +22,12 @@ struct Case {
 constexpr int kSequences = 3, kSteps = 8;
 
 const std::vector<Case>& cases() {
+  static const std::string kDecoder =
+      "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, ";
   static const std::string kLlama =
-      "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, "
-      "hidden: 24, wavelength: 500000, ";
+      kDecoder + "head_width: 4, hidden: 24, wavelength: 500000, epsilon: 1.0e-5, qk_norm: false, ";
+  static const std::string kQwen3 =
+      kDecoder + "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, ";
   static const std::string kBert =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
       "padding: true, ";
@@ -41,8 +44,12 @@ const std::vector<Case>& cases() {
            "int32}, segment: {shape: [8], dtype: int32}}'",
        3, false},
       {"mixtral", "mixtral",
-       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, "
-       "hidden: 24, experts: 11, top_k: 3, capacity: 1.25, wavelength: 1000000}'"}};
+       kDecoder +
+           "head_width: 4, wavelength: 1000000, epsilon: 1.0e-5, qk_norm: false, hidden: 24, "
+           "experts: 11, top_k: 3, capacity: 1.25}'"},
+      {"qwen3", "llama",
+       kQwen3 + "hidden: 24, stretch: 1, tied: true}' 'layout_map.\"logits/kernel\"=null'"},
+      {"qwen3_experts", "mixtral", kQwen3 + "hidden: 12, experts: 6, top_k: 4, capacity: 1.25}'"}};
   return kCases;
 }
 
@@ -94,7 +101,7 @@ struct Fixture : JobFolder {
 
 }  // namespace
 
-TEST_CASE("GPT-2, Llama and BERT of Hugging Face give their outputs, on every mesh") {
+TEST_CASE("Models of Hugging Face give their outputs, on every mesh") {
   for (const Case& which : cases()) {
     CAPTURE(which.name);
     const Fixture fixture(which);

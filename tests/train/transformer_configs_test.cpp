@@ -28,12 +28,13 @@ const std::vector<Small>& models() {
       {"gpt2", "{vocabulary: 17, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1}",
        kPlain.c_str()},
       {"llama",
-       "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, width: 24, hidden: 10, "
-       "wavelength: 10000, stretch: 8, tied: false}",
+       "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, head_width: 4, width: 24, "
+       "hidden: 10, wavelength: 10000, stretch: 8, epsilon: 1.0e-5, qk_norm: false, tied: false}",
        kPlain.c_str()},
       {"mixtral",
-       "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, width: 24, hidden: 10, "
-       "experts: 5, top_k: 2, capacity: 1.25, wavelength: 10000}",
+       "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, head_width: 6, width: 24, "
+       "hidden: 10, experts: 5, top_k: 2, capacity: 1.25, wavelength: 10000, epsilon: 1.0e-6, "
+       "qk_norm: true}",
        kPlain.c_str()},
       {"bert",
        "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0, "
@@ -118,9 +119,11 @@ TEST_CASE("blocks have the paths that other programs' weights are mapped to") {
        "block_0/attention/key/kernel", "block_0/attention/value/kernel",
        "block_0/attention/attention_output/kernel", "block_0/norm2/scale", "block_0/gate/kernel",
        "block_0/up/kernel", "block_0/down/kernel", "norm/scale", "logits/kernel"});
-  has(models()[2], {"tokens/embeddings", "block_0/norm1/scale", "block_1/mixture/router/kernel",
-                    "block_0/mixture/experts/gate/kernel", "block_1/mixture/experts/up/kernel",
-                    "block_1/mixture/experts/down/kernel", "logits/kernel"});
+  has(models()[2],
+      {"tokens/embeddings", "block_0/attention/query_norm/scale",
+       "block_1/attention/key_norm/scale", "block_0/norm1/scale", "block_1/mixture/router/kernel",
+       "block_0/mixture/experts/gate/kernel", "block_1/mixture/experts/up/kernel",
+       "block_1/mixture/experts/down/kernel", "logits/kernel"});
   has(models()[3], {"tokens/embeddings", "positions/embeddings", "segments/embeddings",
                     "embedding_norm/gamma", "block_0/attention/key/bias", "block_1/norm1/gamma",
                     "block_1/up/kernel", "block_1/down/kernel", "block_1/norm2/gamma"});
