@@ -45,6 +45,11 @@ std::vector<EquationCase> equation_cases() {
       edge[name] = attention.at(name);
     }
   }
+  // A stack whose matrices are one column each, whose elements lie apart.
+  for (const std::int64_t columns : {1, 2}) {
+    const Extents gates{{"g", 4}, {"b", 6}, {"u", 3}, {"v", columns}};
+    append(cases, with_gradients("g b u", "u g v", "g b v", gates));
+  }
   const Extents odd{{"a", 5}, {"b", 6}, {"c", 7}, {"d", 3}, {"e", 4}};
   // Factors that cannot be merged, or that one operand alone has and loses.
   for (const auto& [x, w, y] :

@@ -80,6 +80,11 @@ struct Product {
 
   bool naive() const { return std::string_view(matmul.impl_info_str()).starts_with("ref"); }
 
+  /// Whether oneDNN takes the strides of what stands first there.
+  bool reads_first() const {
+    return plan.swapped ? reads_rows(plan.n, plan.w.rows) : reads_rows(plan.m, plan.x.columns);
+  }
+
   bool by_stack() const { return types.operands == DType::kFloat32 && StackedProduct::pays(plan); }
 
   bool by_gemm() const {
@@ -98,13 +103,15 @@ struct Product {
   }
 };
 
-/// oneDNN takes some strides only with its naive implementation, or not at all: then all is copied.
+/// oneDNN takes some strides wrongly, only with its naive implementation, or not at all: then all
+/// is copied.
 Product make_product(const Equation& equation, const KernelArgs& args) {
   const Types types = types_of(args);
   try {
     Product product(plan_einsum(equation, false), types);
     const EinsumPlan& plan = product.plan;
-    if (!product.naive() || plan.y_elements() * plan.k <= kTiny) return product;
+    const bool is_tiny = plan.y_elements() * plan.k <= kTiny;
+    if (product.reads_first() && (!product.naive() || is_tiny)) return product;
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
   }

@@ -49,6 +49,12 @@ inline void check_extents(const dnnl::memory::desc& matrix) {
   }
 }
 
+/// Whether a product takes rows of x whose elements lie apart. Of a stack of x of one row oneDNN
+/// 3.7 reads what lies side by side instead, and says nothing.
+inline bool reads_rows(std::int64_t rows, std::int64_t column_stride) {
+  return DNNL_VERSION_MAJOR < 3 || rows > 1 || column_stride == 1;
+}
+
 /// A matrix product, [.., m, k] [.., k, n] -> [.., m, n], which is added to what is there if it
 /// `adds`; throws dnnl::error if oneDNN has no implementation for these strides. Memory for its
 /// scratchpad is given when it runs.
