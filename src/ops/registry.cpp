@@ -70,6 +70,7 @@ const std::vector<const OpDef*>& registry() {
       &kShiftedSums,
       &kSlice,
       &kSoftmax,
+      &kSparseEinsum,
       &kSparsemax,
       &kSumOfSquares,
       &kSumPool,

@@ -15,6 +15,45 @@ const std::vector<Sizes> kSizes{
     {{1, 33, 1}, 8, 6, 0}, {{5, 2, 2}, 7, 1, 130}, {{1, 130, 3}, 3, 90, 2},
 };
 
+struct SparseSizes {
+  Shape rows;
+  std::int64_t experts, a, b;
+};
+
+/// Of few rows and of many, of few weights and of many; of nothing.
+const std::vector<SparseSizes> kSparseSizes{
+    {{2, 3}, 4, 3, 5}, {{5}, 2, 40, 33}, {{2, 40}, 5, 24, 7}, {{3, 2}, 1, 2, 1},
+    {{0, 2}, 3, 2, 4}, {{4}, 3, 0, 2},   {{4}, 3, 2, 0}};
+
+/// Each of the three tensors as the result, of kernels of either order.
+void add_sparse_einsums(std::vector<OpCase>& cases) {
+  for (const auto& [rows, experts, a, b] : kSparseSizes) {
+    const std::string of_rows = rows.size() == 1 ? "t" : "b t";
+    const std::string chosen = of_rows + " e";
+    const Attrs attrs{{"chosen", chosen}, {"of_row", std::int64_t{1}}};
+    Shape blocks = rows;
+    blocks.push_back(experts);
+    const CaseInput some = integers(DType::kFloat32, blocks, 0, 1);
+    const auto with = [](Shape shape, std::int64_t extent) {
+      shape.push_back(extent);
+      return shape;
+    };
+    for (const bool is_turned : {false, true}) {
+      const std::string names[] = {of_rows + " h", chosen + " m", is_turned ? "e m h" : "e h m"};
+      const Shape shapes[] = {with(rows, a), with(blocks, b),
+                              is_turned ? Shape{experts, b, a} : Shape{experts, a, b}};
+      for (std::size_t y = 0; y < 3; ++y) {
+        const std::size_t x = (y + 1) % 3, w = (y + 2) % 3;
+        Attrs own = attrs;
+        own.set("equation", names[x] + ", " + names[w] + " -> " + names[y]);
+        cases.push_back(make_case(ops::kSparseEinsum,
+                                  {uniform(shapes[x]), uniform(shapes[w]), some}, own,
+                                  float32(shapes[y]), {0, 1}));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> expert_cases() {
@@ -37,6 +76,7 @@ std::vector<OpCase> expert_cases() {
     cases.push_back(
         make_case(ops::kCombine, {uniform(experts_rows), taken}, {}, float32(rows), {0}));
   }
+  add_sparse_einsums(cases);
   return cases;
 }
 

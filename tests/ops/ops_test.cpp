@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "graph/dim_rule.h"
 #include "graph/flops.h"
+#include "graph/sparse_roles.h"
 #include "ops/cases.h"
 #include "ops/ops.h"
 
@@ -72,7 +73,7 @@ void check_rules(const Graph& graph) {
 
 TEST_CASE("the registry is sorted, complete for find, and covered by cases") {
   const auto& all = ops::registry();
-  CHECK(all.size() == 66 + elementwise::All::kSize);
+  CHECK(all.size() == 67 + elementwise::All::kSize);
   for (std::size_t i = 0; i + 1 < all.size(); ++i) CHECK(all[i]->name < all[i + 1]->name);
   std::set<const OpDef*> covered;
   for (const OpCase& op_case : op_cases()) covered.insert(op_case.op);
@@ -293,6 +294,24 @@ TEST_CASE("an einsum in which a factor stands alone is refused") {
   CHECK_THROWS_WITH(ops::einsum(b, x, w, "m k, k -> "), doctest::Contains("'m' stands only in"));
 }
 
+TEST_CASE("a sparse einsum is one of rows, of rows of experts and of kernels of experts") {
+  const auto failure = [](const std::string& equation, const std::string& chosen) {
+    try {
+      sparse_roles({{"equation", equation}, {"chosen", chosen}});
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(failure("b t h, e m h -> b t e m", "b t e") == "");
+  for (const std::string equation :
+       {"t h, h m -> t m", "t h, h e m -> t e m", "h t, e h m -> t e m", "t h, e h m -> e t m",
+        "t h, e k m -> t e m", "t e h, e h m -> t e m", "t h, e h m k -> t e m"}) {
+    CHECK_MESSAGE(failure(equation, "t e").find(equation) != std::string::npos, equation);
+  }
+  CHECK(failure("t h, e h m -> t e m", "e").find("has no rows and experts") != std::string::npos);
+}
+
 TEST_CASE("spelling leaves out what changes nothing") {
   Graph graph;
   GraphBuilder b(graph);
@@ -324,6 +343,10 @@ TEST_CASE("flops count the work of the whole node") {
         2 * 3 * 4 * 5);
   CHECK(flops(ops::kEinsum, {{2, 3, 4}, {2, 3, 5}},
               {{"equation", std::string("a b k, a b n -> k n")}}) == 2 * 2 * 3 * 4 * 5);
+  const Attrs sparse{{"equation", std::string("t h, e h m -> t e m")},
+                     {"chosen", std::string("t e")},
+                     {"of_row", std::int64_t{2}}};
+  CHECK(flops(ops::kSparseEinsum, {{3, 4}, {5, 4, 6}, {3, 5}}, sparse) == 2 * 3 * 2 * 4 * 6);
   CHECK(flops(ops::kReduceSum, {{3, 4}},
               {{"axes", std::vector<std::int64_t>{0}}, {"keepdims", false}}) == 12);
   CHECK(flops(ops::kReshape, {{3, 4}}, {{"shape", Shape{12}}}) == 0);

@@ -42,7 +42,13 @@ const std::vector<Small>& models() {
        kMasked.c_str()},
       {"vit", "{image: 8, patch: 4, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 5}",
        "{{name: t, format: synthetic, splits: {{train: {{x: {{normal: [18, 8, 8]}}, y: {{integers: "
-       "[18], below: 5}}}}}}}}"}};
+       "[18], below: 5}}}}}}}}"},
+      // Each expert takes all that chose it.
+      {"mixtral",
+       "{vocabulary: 17, context: 8, depth: 2, heads: 4, key_heads: 2, head_width: 4, width: 24, "
+       "hidden: 14, experts: 6, top_k: 2, capacity: 3, wavelength: 10000, epsilon: 1.0e-6, "
+       "qk_norm: false}",
+       kPlain.c_str()}};
   return kModels;
 }
 

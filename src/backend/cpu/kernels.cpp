@@ -58,6 +58,7 @@ std::span<const KernelDef> kernels() {
       {"scale_offset_sums", scale_offset_sums, channel_sums_workspace},
       {"shifted_sums", shifted_sums, channel_sums_workspace},
       widened<softmax>("softmax"),
+      {"sparse_einsum", sparse_einsum, sparse_einsum_workspace},
       widened<sum_of_squares, sum_of_squares_workspace>("sum_of_squares"),
       widened<sum_pool>("sum_pool"),
       widened<sum_pool_input>("sum_pool_input"),

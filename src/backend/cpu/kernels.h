@@ -54,6 +54,8 @@ Launch scale_offset(const KernelArgs& args);
 Launch scale_offset_sums(const KernelArgs& args);
 std::int64_t channel_sums_workspace(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
+Launch sparse_einsum(const KernelArgs& args);
+std::int64_t sparse_einsum_workspace(const KernelArgs& args);
 Launch sum_of_squares(const KernelArgs& args);
 std::int64_t sum_of_squares_workspace(const KernelArgs& args);
 Launch sum_pool(const KernelArgs& args);

@@ -2,8 +2,8 @@
 // expert(x) = (activation(x gate) * (x up)) down, as in Mixtral (Jiang et al. 2024; keras-hub 0.32,
 // MixtralSparseMoeBlock and Qwen3SparseMoeBlock).
 //
-// Without a capacity every expert computes every position, as in keras-hub. With one, in training,
-// each takes at most so many positions of a sample (GShard, Lepikhin et al. 2020).
+// Without a capacity each expert takes all positions that chose it, which is what keras-hub's come
+// to. With one, in training, it takes at most so many of a sample (GShard, Lepikhin et al. 2020).
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -79,11 +79,19 @@ class Experts {
     return routing;
   }
 
-  /// Each expert for all positions.
+  /// Each expert for all positions that chose it.
   ValueId compute_all(const Routing& routing, ValueId x) {
-    const ValueId hidden = feed(x, "b t h, e h m -> b t e m");
+    const ValueId chosen = scope_.cast(routing.chosen, dtype());
+    const auto product = [&](ValueId left, ValueId right, const std::string& equation) {
+      if (arguments_.top_k == arguments_.experts) return ops::einsum(b_, left, right, equation);
+      return b_.add(
+          ops::kSparseEinsum, {left, right, chosen},
+          {{"equation", equation}, {"chosen", std::string("b t e")}, {"of_row", arguments_.top_k}});
+    };
+    const ValueId hidden =
+        feed([&](ValueId kernel) { return product(x, kernel, "b t h, e h m -> b t e m"); });
     const ValueId weights = with_one(scope_.cast(routing.weights, dtype()));
-    return ops::einsum(b_, ops::multiply(b_, hidden, weights), down(), "b t e m, e m h -> b t h");
+    return product(ops::multiply(b_, hidden, weights), down(), "b t e m, e m h -> b t h");
   }
 
   /// Each expert for as many positions of a sample as it has slots, of those that `mask` counts.
@@ -98,7 +106,8 @@ class Experts {
     const Shape shape = b_.shape(x);
     const ValueId rows = ops::reshape(b_, x, {shape[0], shape[1], 1, width_});
     const ValueId sent = b_.add(ops::kDispatch, {rows, slots}, attrs);
-    const ValueId hidden = feed(sent, "e b c h, e h m -> e b c m");
+    const ValueId hidden = feed(
+        [&](ValueId kernel) { return ops::einsum(b_, sent, kernel, "e b c h, e h m -> e b c m"); });
     const ValueId results = ops::einsum(b_, hidden, down(), "e b c m, e m h -> e b c h");
     return ops::einsum(b_, b_.add(ops::kCombine, {results, slots}),
                        scope_.cast(join(weights), dtype()), "b t k h, b t k -> b t h");
@@ -169,12 +178,13 @@ class Experts {
                                     with_fans(arguments_.initializer, {in, out}));
   }
 
-  /// The hidden units of the experts, of x by this equation.
-  ValueId feed(ValueId x, const std::string& equation) {
+  /// The hidden units of the experts, of what they take times a kernel.
+  template <class Times>
+  ValueId feed(const Times& times) {
     const ValueId gate = kernel("gate", width_, arguments_.units, arguments_.is_gated);
-    const ValueId up = ops::einsum(b_, x, kernel("up", width_, arguments_.units), equation);
+    const ValueId up = times(kernel("up", width_, arguments_.units));
     if (gate == kNoValue) return arguments_.activation(b_, up);
-    return ops::multiply(b_, arguments_.activation(b_, ops::einsum(b_, x, gate, equation)), up);
+    return ops::multiply(b_, arguments_.activation(b_, times(gate)), up);
   }
 
   ValueId down() { return kernel("down", arguments_.units, width_); }

@@ -1,18 +1,29 @@
-// y = sum over the factors of x and w that are not in y of x * w: "m k, k n -> m n"
+// y = sum over the factors of x and w that are not in y of x * w: "m k, k n -> m n"; and of x * w *
+// chosen
+#include <map>
+
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/equation.h"
 #include "base/check.h"
 #include "elementwise/all.h"
+#include "graph/equation_text.h"
 
 namespace meshwork::reference {
+namespace {
 
-Launch einsum(const KernelArgs& args) {
+/// A third tensor that is multiplied: its strides in elements, in factors of the equation that it
+/// has.
+struct Third {
+  const float* data;
+  std::map<std::string, std::int64_t> strides;
+};
+
+/// Every factor is a dimension of one loop nest: those of the result first, the summed ones inside.
+Launch sum_products(const KernelArgs& args, const Third& third) {
   MW_CHECK(args.output.type.dtype == DType::kFloat32);
   const Equation equation = parse_equation(args.attrs.text("equation"), args.inputs[0].type.shape,
                                            args.inputs[1].type.shape);
-  // Every factor is a dimension of one loop nest: those of the result first, the summed ones
-  // inside.
   std::vector<Factor> kept, summed;
   for (const Factor& factor : equation.factors) {
     (factor.y_stride > 0 ? kept : summed).push_back(factor);
@@ -22,23 +33,53 @@ Launch einsum(const KernelArgs& args) {
     for (const Factor& factor : factors) result.push_back(factor.*member);
     return result;
   };
-  return [x = args.inputs[0], w = args.inputs[1], y = args.output, kept, summed, column] {
+  const auto strides_of = [](const Third& tensor, const std::vector<Factor>& factors) {
+    Shape result;
+    for (const Factor& factor : factors) {
+      const auto found = tensor.strides.find(factor.name);
+      result.push_back(found == tensor.strides.end() ? 0 : found->second);
+    }
+    return result;
+  };
+  return [x = args.inputs[0], w = args.inputs[1], y = args.output, third, kept, summed, column,
+          strides_of] {
     using F = Factor;
     const Shape inner = column(summed, &F::extent);
     const Shape x_inner = column(summed, &F::x_stride), w_inner = column(summed, &F::w_stride);
     const Shape x_outer = column(kept, &F::x_stride), w_outer = column(kept, &F::w_stride);
     const Shape y_outer = column(kept, &F::y_stride);
+    const Shape third_inner = strides_of(third, summed), third_outer = strides_of(third, kept);
     for_each_index(column(kept, &F::extent), [&](const Shape& place) {
       const float* x_begin = x.as<float>() + offset_of(place, x_outer);
       const float* w_begin = w.as<float>() + offset_of(place, w_outer);
+      const float* third_begin = third.data + offset_of(place, third_outer);
       double sum = 0;
       for_each_index(inner, [&](const Shape& index) {
         sum += static_cast<double>(x_begin[offset_of(index, x_inner)]) *
-               w_begin[offset_of(index, w_inner)];
+               w_begin[offset_of(index, w_inner)] * third_begin[offset_of(index, third_inner)];
       });
       y.as<float>()[offset_of(place, y_outer)] = static_cast<float>(sum);
     });
   };
+}
+
+}  // namespace
+
+Launch einsum(const KernelArgs& args) {
+  static constexpr float kOne = 1;
+  return sum_products(args, {.data = &kOne, .strides = {}});
+}
+
+Launch sparse_einsum(const KernelArgs& args) {
+  const TensorView& chosen = args.inputs[2];
+  const std::vector<std::string> names = factor_names(args.attrs.text("chosen"));
+  Third third{.data = chosen.as<float>(), .strides = {}};
+  std::int64_t stride = 1;
+  for (std::size_t d = names.size(); d-- > 0;) {
+    third.strides[names[d]] = stride;
+    stride *= chosen.type.shape[d];
+  }
+  return sum_products(args, third);
 }
 
 Launch einsum_bias(const KernelArgs& args) {

@@ -56,6 +56,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<shifted_sums>("shifted_sums"),
       {"slice", slice},
       cpu::widened<softmax>("softmax"),
+      cpu::widened<sparse_einsum>("sparse_einsum"),
       cpu::widened<sparsemax, sparsemax_workspace>("sparsemax"),
       cpu::widened<sum_of_squares>("sum_of_squares"),
       cpu::widened<sum_pool>("sum_pool"),

@@ -57,6 +57,7 @@ Launch rotary(const KernelArgs& args);
 Launch scaled_sum(const KernelArgs& args);
 Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
+Launch sparse_einsum(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
 std::int64_t sparsemax_workspace(const KernelArgs& args);
 Launch sum_of_squares(const KernelArgs& args);

@@ -12,14 +12,13 @@ std::span<const KernelDef> product_kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"einsum", products::einsum, products::einsum_workspace},
       {"einsum_bias", products::einsum, products::einsum_workspace},
+      {"sparse_einsum", products::sparse_einsum, products::sparse_einsum_workspace},
   });
   return list;
 }
 
 std::vector<std::string_view> stacked_ops() {
-  std::vector<std::string_view> ops;
-  for (const KernelDef& kernel : product_kernels()) ops.push_back(kernel.op);
-  return ops;
+  return {"einsum", "einsum_bias"};
 }
 
 namespace {

@@ -16,6 +16,10 @@ std::vector<Product> einsum_products(const KernelArgs& args);
 /// The one product that is all that it computes; nothing if it takes more, or something else.
 std::optional<Product> sole_product(const KernelArgs& args);
 
+Launch sparse_einsum(const KernelArgs& args);
+std::int64_t sparse_einsum_workspace(const KernelArgs& args);
+std::vector<Product> sparse_einsum_products(const KernelArgs& args);
+
 /// Nodes of one form as a stack; nothing where they are not sole products at equal distances, or
 /// cuBLASLt has no algorithm for it.
 std::optional<Product> stack_product(std::span<const KernelArgs> nodes);
