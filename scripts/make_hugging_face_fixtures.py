@@ -4,7 +4,7 @@
     scripts/make_hugging_face_fixtures.py
 
 Writes tests/fixtures/hugging_face/<case>/: weights as transformers names them (model.safetensors, or
-shards with their index), x.npy with tokens, for `pairs` also segment.npy, and expected.npy with the
+shards with their index), config.json, x.npy with tokens, for `pairs` also segment.npy, and expected.npy with the
 outputs. The models are random, seed 20261124; tokens are of 3 sequences of 8. Needs transformers,
 torch, safetensors and numpy.
 """
@@ -46,10 +46,11 @@ def padded(x):
     return x, (x != 0).long()
 
 
-def save(case, tensors, arrays, shards=1):
+def save(case, model, tensors, arrays, shards=1):
     folder = ROOT / case
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    model.config.to_json_file(folder / "config.json")
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
     tensors = {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
@@ -95,7 +96,7 @@ def gpt2(case, shards):
     for layer in range(2):  # as older files have it
         mask = torch.tril(torch.ones(12, 12)).reshape(1, 1, 12, 12)
         tensors[f"transformer.h.{layer}.attn.bias"] = mask
-    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards)
+    save(case, model, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards)
 
 
 DECODER = {
@@ -121,7 +122,7 @@ def llama(case, tied, rope, dtype=torch.float32):
     tensors = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
     if tied:
         tensors = without(tensors, "lm_head.weight")
-    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
+    save(case, model, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
 
 
 def mixtral(case):
@@ -141,7 +142,7 @@ def save_experts(case, model):
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         tensors = load_file(pathlib.Path(folder) / "model.safetensors")
-    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards=2)
+    save(case, model, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)}, shards=2)
 
 
 QWEN3 = DECODER | {
@@ -156,7 +157,7 @@ def qwen3(case):
     model = randomized(transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**QWEN3, tie_word_embeddings=True)))
     x = tokens()
     tensors = without(model.state_dict(), "lm_head.weight")
-    save(case, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
+    save(case, model, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
 
 
 def qwen3_experts(case):
@@ -199,7 +200,7 @@ def bert(case):
     renamed["bert.pooler.dense.weight"] = torch.zeros(16, 16).half()
     renamed["bert.pooler.dense.bias"] = torch.zeros(16).half()
     expected = outputs(model, input_ids=x, attention_mask=mask)
-    save(case, renamed, {"x": x.int().numpy(), "expected": expected})
+    save(case, model, renamed, {"x": x.int().numpy(), "expected": expected})
 
 
 def bert_pairs(case):
@@ -209,7 +210,7 @@ def bert_pairs(case):
     segment = (torch.arange(STEPS) >= 2).long().expand(SEQUENCES, STEPS).contiguous()
     expected = outputs(model, input_ids=x, attention_mask=mask, token_type_ids=segment)
     arrays = {"x": x.int().numpy(), "segment": segment.int().numpy(), "expected": expected}
-    save(case, model.state_dict(), arrays)
+    save(case, model, model.state_dict(), arrays)
 
 
 def main():

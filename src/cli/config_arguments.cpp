@@ -1,5 +1,7 @@
 #include "cli/config_arguments.h"
 
+#include "config/weights_sizes.h"
+
 namespace meshwork::cli {
 
 std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
@@ -16,12 +18,22 @@ std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
   options.add({"--device",
                "what computes: cpu, cuda (GPUs of NVIDIA), or auto: GPUs if there are any", "KIND"},
               arguments->overrides.device);
+  options.add({"--sizes-of",
+               "a model of the sizes in Hugging Face's config.json there, which weights_map names; "
+               "key=value changes these, too",
+               "DIR"},
+              arguments->sizes_of);
   return arguments;
 }
 
 config::Config load(const ConfigArguments& arguments) {
   if (arguments.file.empty()) fail("no CONFIG given; name a configuration file, or see --help");
-  return config::load_config(arguments.file, arguments.overrides);
+  if (arguments.sizes_of.empty()) return config::load_config(arguments.file, arguments.overrides);
+  config::Overrides all = arguments.overrides;
+  const auto sizes =
+      config::assignments_of_sizes(arguments.file, arguments.overrides, arguments.sizes_of);
+  all.assignments.insert(all.assignments.begin(), sizes.begin(), sizes.end());
+  return config::load_config(arguments.file, all);
 }
 
 }  // namespace meshwork::cli

@@ -8,9 +8,11 @@
 
 namespace meshwork::cli {
 
-/// What every command that reads a configuration takes: CONFIG [key=value ...] --mesh --device.
+/// What every command that reads a configuration takes: CONFIG [key=value ...] --mesh --device
+/// --sizes-of.
 struct ConfigArguments {
   std::string file;
+  std::string sizes_of = {};  ///< a config.json, or its folder; "" for none
   config::Overrides overrides;
 };
 

@@ -33,6 +33,7 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
   if (!arguments.overrides.mesh.empty()) line += " --mesh " + quoted(arguments.overrides.mesh);
   if (!arguments.overrides.device.empty())
     line += " --device " + quoted(arguments.overrides.device);
+  if (!arguments.sizes_of.empty()) line += " --sizes-of " + quoted(arguments.sizes_of);
   for (const std::string& word : options) line += " " + quoted(word);
   return line;
 }

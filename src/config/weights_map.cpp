@@ -82,15 +82,27 @@ TensorRule read_rule(const Value::Entry& entry, const std::string& prefix) {
   return rule;
 }
 
-/// A list of texts; none where it is left out.
-std::vector<Value> read_patterns(const Value* patterns, const std::string& key) {
-  if (patterns == nullptr) return {};
-  if (!patterns->is_list()) {
-    fail_at(patterns->at, "{}: {} must be a list of patterns, not {}", kKey, key,
-            describe(*patterns));
+/// A list of texts, which are called `what`; none where it is left out.
+std::vector<Value> read_texts(const Value* texts, const std::string& key, const char* what) {
+  if (texts == nullptr) return {};
+  if (!texts->is_list()) {
+    fail_at(texts->at, "{}: {} must be a list of {}, not {}", kKey, key, what, describe(*texts));
   }
-  for (const Value& pattern : patterns->list) pattern.as_string(fmt::format("{}: {}", kKey, key));
-  return patterns->list;
+  for (const Value& text : texts->list) text.as_string(fmt::format("{}: {}", kKey, key));
+  return texts->list;
+}
+
+/// A map of paths and expressions; none where it is left out.
+std::vector<Value::Entry> read_expressions(const Value* map, const std::string& key) {
+  if (map == nullptr) return {};
+  if (!map->is_map()) {
+    fail_at(map->at, "{}: {} must be a map of keys and expressions, not {}", kKey, key,
+            describe(*map));
+  }
+  for (const Value::Entry& entry : map->map) {
+    entry.value.as_string(fmt::format("{}: {}: '{}'", kKey, key, entry.key));
+  }
+  return map->map;
 }
 
 WeightsMap read_map(const Value& value, const std::string& file) {
@@ -99,20 +111,26 @@ WeightsMap read_map(const Value& value, const std::string& file) {
   const Value* tensors = reader.find("tensors");
   const Value* leave_out = reader.find("leave_out");
   const Value* may_lack = reader.find("may_lack");
+  const Value* sizes = reader.find("sizes");
+  const Value* removes = reader.find("removes");
+  const Value* needs = reader.find("needs");
   reader.finish();
   WeightsMap map{.file = file};
+  map.sizes = read_expressions(sizes, "sizes");
+  map.removes = read_expressions(removes, "removes");
+  map.needs = read_texts(needs, "needs", "expressions");
   const Value& rules = tensors != nullptr ? *tensors : reader.require("tensors");
   if (!rules.is_map()) {
     fail_at(rules.at, "{}: tensors must be a map of patterns and paths, not {}", kKey,
             describe(rules));
   }
   for (const Value::Entry& entry : rules.map) map.tensors.push_back(read_rule(entry, prefix));
-  for (const Value& pattern : read_patterns(leave_out, "leave_out")) {
+  for (const Value& pattern : read_texts(leave_out, "leave_out", "patterns")) {
     map.leave_out.push_back({.pattern = pattern_of(prefix, pattern.scalar, pattern.at),
                              .key = pattern.scalar,
                              .at = pattern.at});
   }
-  for (const Value& pattern : read_patterns(may_lack, "may_lack")) {
+  for (const Value& pattern : read_texts(may_lack, "may_lack", "patterns")) {
     map.may_lack.push_back(pattern_of("", pattern.scalar, pattern.at));
   }
   return map;

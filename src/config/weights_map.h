@@ -18,6 +18,9 @@
 //       h.(\d+).experts.(\d+).up.weight: {to: block_$1/experts/up/kernel, at: $2}
 //     leave_out: [h.\d+.attn.bias]                  # tensors that are no weights
 //     may_lack: [classifier/.*]                     # variables that fit may begin anew
+//     sizes: {model.params.width: $hidden_size}     # keys of the configuration, by its config.json
+//     removes: {freeze: $is_trained}                # keys that are removed where this is true
+//     needs: [$(hidden_act == 'silu')]              # what config.json must say for that
 namespace meshwork::config {
 
 /// What becomes of the tensors whose names match.
@@ -40,6 +43,9 @@ struct WeightsMap {
   std::vector<TensorRule> tensors = {};
   std::vector<TensorRule> leave_out = {};  ///< patterns alone
   std::vector<PathPattern> may_lack = {};  ///< variables that a file need not have
+  /// By the path of a key, expressions over the keys of a config.json (weights_sizes.h).
+  std::vector<Value::Entry> sizes = {}, removes = {};
+  std::vector<Value> needs = {};
 };
 
 /// Reads a map: `weights_map: gpt2` is weights/gpt2.yaml beside the configuration `config_file`, or

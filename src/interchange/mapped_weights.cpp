@@ -296,7 +296,7 @@ class Mapper {
                            rule.rearrange->text, to_string(rule.at), shown(variable), why);
       }
       return fmt::format(
-          "{} goes to {} ({}); give the model its size, or rearrange the tensor, as "
+          "{} goes to {} ({}); give the model its size (--sizes-of), or rearrange the tensor, as "
           "in 'out in -> in out'",
           shown(tensor), shown(variable), to_string(rule.at));
     });

@@ -101,6 +101,23 @@ struct Fixture : JobFolder {
 
 }  // namespace
 
+TEST_CASE("the sizes of a config.json make the same model") {
+  const std::string sizes = "--sizes-of . model.params.context=8";
+  const std::vector<Case> of_sizes{
+      {"gpt2", "gpt2", sizes},
+      {"llama", "llama", sizes},
+      {"llama_tied", "llama", "--sizes-of config.json model.params.context=8"},
+      {"qwen3", "llama", sizes},
+      {"bert", "bert", sizes + " model.params.padding=true"},
+      {"mixtral", "mixtral", sizes},
+      {"qwen3_experts", "mixtral", sizes}};
+  for (const Case& which : of_sizes) {
+    CAPTURE(which.name);
+    const Fixture fixture(which);
+    CHECK(fixture.difference(fixture.predicted("--from . --mesh 1x2")) < 1e-5);
+  }
+}
+
 TEST_CASE("Models of Hugging Face give their outputs, on every mesh") {
   for (const Case& which : cases()) {
     CAPTURE(which.name);

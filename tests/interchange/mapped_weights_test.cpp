@@ -171,7 +171,7 @@ TEST_CASE("what a map says twice, or of what the model has not") {
 TEST_CASE("shapes and types that do not fit") {
   CHECK(error_of(kPlain, {stored("a", {2, 3})}, {variable("x", {3, 2})}) ==
         "3: w: 'a', float32[2, 3], goes to 'x', float32[3, 2] (m.yaml:1:11); give the model its "
-        "size, or rearrange the tensor, as in 'out in -> in out'");
+        "size (--sizes-of), or rearrange the tensor, as in 'out in -> in out'");
   const std::string turned = "tensors: {a: {to: x, rearrange: out in -> in out}}";
   CHECK(mapped(turned, {stored("a", {2, 3})}, {variable("x", {3, 2})}).size() == 1);
   CHECK(

@@ -1,0 +1,127 @@
+#include "config/weights_sizes.h"
+
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "base/join.h"
+#include "config/expression.h"
+#include "config/parameters.h"
+#include "config/sections.h"
+#include "config/weights_map.h"
+#include "config/yaml.h"
+
+namespace meshwork::config {
+namespace {
+
+constexpr const char* kOption = "--sizes-of";
+constexpr const char* kNeeds = "weights_map: needs";
+
+/// `{rope: {theta: 1}}` gives rope_theta.
+void add_flat(const Value& map, const std::string& before, Parameters& parameters) {
+  for (const Value::Entry& entry : map.map) {
+    const std::string name = before + entry.key;
+    if (entry.value.is_map()) {
+      add_flat(entry.value, name + "_", parameters);
+    } else {
+      parameters.try_emplace(name, entry.value);
+    }
+  }
+}
+
+struct Json {
+  std::string file;
+  Parameters keys = {};
+};
+
+Json read_json(const std::string& source) {
+  const bool is_folder = std::filesystem::is_directory(source);
+  const std::string file = is_folder ? source + "/config.json" : source;
+  const Value json = load_yaml(file);  // JSON is YAML
+  if (!json.is_map())
+    fail_at({file, 0, 0}, "{}: a config.json is a map, not {}", kOption, describe(json));
+  Json result{.file = file};
+  add_flat(json, "", result.keys);
+  return result;
+}
+
+/// What an expression may name: words that stand in no quotes.
+std::set<std::string> names_in(const std::string& expression) {
+  std::set<std::string> names;
+  std::string word;
+  bool is_quoted = false;
+  for (const char c : expression + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    const bool is_name = !is_quoted && !word.empty() && !is_expression_word(word) &&
+                         std::isdigit(static_cast<unsigned char>(word[0])) == 0;
+    if (is_name) names.insert(word);
+    word.clear();
+    if (c == '\'') is_quoted = !is_quoted;
+  }
+  return names;
+}
+
+/// Of keys that config.json has; others are null.
+Value value_of(const Value& expression, Parameters known, const std::string& what) {
+  for (const std::string& name : names_in(expression.as_string(what))) known.try_emplace(name);
+  return substitute(expression, known);
+}
+
+std::string text_of(const Value& value) {
+  return value.is_scalar() ? value.scalar : to_line(value);
+}
+
+void check_needs(const WeightsMap& map, const Json& json) {
+  for (const Value& needed : map.needs) {
+    if (value_of(needed, json.keys, kNeeds).as_bool(kNeeds)) continue;
+    std::vector<std::string> found;
+    for (const std::string& name : names_in(needed.scalar)) {
+      const auto key = json.keys.find(name);
+      const bool is_there = key != json.keys.end() && !key->second.is_null();
+      found.push_back(name + " is " + (is_there ? text_of(key->second) : "not there"));
+    }
+    fail_at(needed.at,
+            "{}: the model of {} is none of this configuration, for which {} must hold: {}",
+            kOption, json.file, needed.scalar, join(found, ", "));
+  }
+}
+
+WeightsMap map_of(const std::string& config_file, const Overrides& overrides) {
+  Value root = load_yaml(config_file);
+  apply_overrides(root, {config_file, 0, 0}, overrides);
+  const Value::Entry* const entry = root.find("weights_map");
+  if (entry == nullptr) {
+    fail_at({config_file, 0, 0},
+            "{}: there is no weights_map, which says what the sizes are called", kOption);
+  }
+  WeightsMap map = read_weights_map(entry->value, config_file);
+  if (map.sizes.empty()) fail_at(entry->at, "{}: {} has no key 'sizes'", kOption, map.file);
+  return map;
+}
+
+}  // namespace
+
+std::vector<std::string> assignments_of_sizes(const std::string& config_file,
+                                              const Overrides& overrides,
+                                              const std::string& source) {
+  const WeightsMap map = map_of(config_file, overrides);
+  const Json json = read_json(source);
+  check_needs(map, json);
+  std::vector<std::string> assignments;
+  for (const Value::Entry& size : map.sizes) {
+    const std::string what = "weights_map: sizes: '" + size.key + "'";
+    const Value value = value_of(size.value, json.keys, what);
+    if (!value.is_null()) assignments.push_back(size.key + "=" + value.as_string(what));
+  }
+  for (const Value::Entry& removed : map.removes) {
+    const std::string what = "weights_map: removes: '" + removed.key + "'";
+    const Value value = value_of(removed.value, json.keys, what);
+    if (!value.is_null() && value.as_bool(what)) assignments.push_back(removed.key + "=null");
+  }
+  return assignments;
+}
+
+}  // namespace meshwork::config
