@@ -22,9 +22,24 @@ const data::Vocabulary* vocabulary_of(const data::Split& split) {
   return nullptr;
 }
 
-/// Beside weights; it may not be there.
+bool is_file(const std::string& path) {
+  std::error_code status;
+  return fs::is_regular_file(path, status);
+}
+
+/// What stands beside weights; "" where neither does.
 std::string vocabulary_file(const std::string& weights) {
-  return run_directory_of(weights) + "/" + data::kVocabularyFile;
+  for (const char* name : {data::kVocabularyFile, data::kTokenizerFile}) {
+    const std::string file = run_directory_of(weights) + "/" + name;
+    if (is_file(file)) return file;
+  }
+  return "";
+}
+
+bool is_tokenizer(const std::string& file) { return file.ends_with(data::kTokenizerFile); }
+
+data::Vocabulary read(const std::string& file) {
+  return is_tokenizer(file) ? data::read_tokenizer(file) : data::read_vocabulary(file);
 }
 
 /// "65 characters"; "bytes".
@@ -68,10 +83,9 @@ void write_vocabulary(const Job& job, const std::string& directory) {
 }
 
 std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
-                                               const std::string& weights) {
+                                               const std::string& weights, bool has_texts) {
   const std::string file = vocabulary_file(weights);
-  std::error_code status;
-  if (fs::is_regular_file(file, status)) return data::read_vocabulary(file);
+  if (!file.empty() && (has_texts || !is_tokenizer(file))) return read(file);
   if (config.dataset.is_null()) return std::nullopt;
   const data::Dataset dataset(config.dataset, config.seed);
   const data::Vocabulary* known = vocabulary_of(dataset.split("train"));
@@ -81,9 +95,8 @@ std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
 void check_same_vocabulary(const Job& job, const std::string& weights) {
   const data::Vocabulary* here = vocabulary_of(job.train);
   const std::string file = vocabulary_file(weights);
-  std::error_code status;
-  if (here == nullptr || !fs::is_regular_file(file, status)) return;
-  const data::Vocabulary there = data::read_vocabulary(file);
+  if (here == nullptr || file.empty()) return;
+  const data::Vocabulary there = read(file);
   if (agree(there, *here)) return;
   fail(ExitCode::kFile,
        "{}: the weights were trained on {}, and the data have {}{}; use the text that they were "

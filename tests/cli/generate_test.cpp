@@ -98,7 +98,8 @@ TEST_CASE("tokens are numbers where nobody says what they stand for") {
   CHECK(output(folder, numbers + "--sampler greedy --max-tokens 4 --prompt-tokens 1,2,3,0") ==
         "1,2,3,0,4,5,6,0\n");
   CHECK(complaint(folder, numbers + "--prompt abc", 2) ==
-        "w.safetensors: no vocabulary.json beside the weights says what their tokens stand for, "
+        "w.safetensors: no vocabulary.json and no tokenizer.json beside the weights says what "
+        "their tokens stand for, "
         "nor do the data; give numbers, --prompt-tokens 17,4,99");
   CHECK(complaint(folder, numbers + "--prompt-tokens 1 --stop a", 2) ==
         "--stop: tokens without texts have no end");

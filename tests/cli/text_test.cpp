@@ -170,6 +170,28 @@ TEST_CASE("weights are not used with another tokenizer, but with the same one wr
         std::string::npos);
 }
 
+TEST_CASE(
+    "a tokenizer.json beside weights, as Hugging Face's have it, says what tokens stand for") {
+  const TokenizerFolder folder;
+  train(folder);
+  std::filesystem::create_directory(folder.path / "other");
+  folder.write("other/model.safetensors", folder.read("run/final.safetensors"));
+  folder.write("other/tokenizer.json", folder.read("tokenizer.json"));
+  const std::string generate =
+      "generate c.yaml dataset=null --max-tokens 3 --sampler greedy --from other ";
+  CHECK(output(folder, generate + "--prompt 'The mesh'").starts_with("[CLS] the mesh [SEP] "));
+  output(folder, "evaluate c.yaml --from other --verbose 0");
+  folder.use("cased_bert");
+  CHECK(complaint(folder, "evaluate c.yaml --from other", 3)
+            .find("other/tokenizer.json: the weights were trained on 420 tokens") !=
+        std::string::npos);
+  // Numbers need none that can be read.
+  folder.write("other/tokenizer.json", "{}");
+  CHECK(complaint(folder, generate + "--prompt a", 3).find("other/tokenizer.json: model") !=
+        std::string::npos);
+  CHECK(!output(folder, generate + "--prompt-tokens 3,4").empty());
+}
+
 TEST_CASE("the only input of a model takes the tokens of documents") {
   const TokenizerFolder folder;
   output(folder,

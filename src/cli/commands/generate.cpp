@@ -25,6 +25,8 @@ constexpr const char* kDetails = R"text(Examples:
   mpirun -n 4 meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'O ' --mesh 2x2
       the same text, with heads and sequences shared among four devices
   meshwork generate configs/tokens.yaml --from runs/tokens --prompt-tokens 17,4,99 --json
+  meshwork generate configs/llama.yaml --sizes-of Qwen3-0.6B --from Qwen3-0.6B --prompt 'Once upon a time'
+      a model of Hugging Face, whose directory has its sizes, weights and tokenizer
 
 Samplers are those of keras-hub, with its defaults: greedy, random, top_k (k 5), top_p (p 0.1; with
 --k, of the k most probable). A token depends on the weights, the text before it, the seed, and the
@@ -66,8 +68,8 @@ std::vector<std::vector<std::int32_t>> read_prompts(const GenerateArguments& arg
                                                     const data::TextCodec* codec) {
   if (codec == nullptr && arguments.prompts.size() + arguments.files.size() > 0) {
     fail(
-        "{}: no vocabulary.json beside the weights says what their tokens stand for, nor do the "
-        "data; give numbers, --prompt-tokens 17,4,99",
+        "{}: no vocabulary.json and no tokenizer.json beside the weights says what their tokens "
+        "stand for, nor do the data; give numbers, --prompt-tokens 17,4,99",
         arguments.from);
   }
   std::vector<std::vector<std::int32_t>> prompts;
@@ -126,7 +128,8 @@ ExitCode run(const GenerateArguments& arguments) {
   Job job = load_job(arguments);
   generation.seed = arguments.seed ? static_cast<std::uint64_t>(*arguments.seed) : job.config.seed;
   const GivenWeights weights{weights_file(arguments.from), arguments.any_model};
-  const auto vocabulary = vocabulary_for(job.config, weights.path);
+  const bool has_texts = arguments.prompts.size() + arguments.files.size() > 0;
+  const auto vocabulary = vocabulary_for(job.config, weights.path, has_texts);
   const auto codec = vocabulary ? data::make_text_codec(*vocabulary) : nullptr;
   if (codec == nullptr && !arguments.stops.empty())
     fail("--stop: tokens without texts have no end");
