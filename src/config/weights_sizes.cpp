@@ -35,7 +35,8 @@ struct Json {
 };
 
 Json read_json(const std::string& source) {
-  const bool is_folder = std::filesystem::is_directory(source);
+  std::error_code status;
+  const bool is_folder = std::filesystem::is_directory(source, status);
   const std::string file = is_folder ? source + "/config.json" : source;
   const Value json = load_yaml(file);  // JSON is YAML
   if (!json.is_map())
@@ -114,7 +115,9 @@ std::vector<std::string> assignments_of_sizes(const std::string& config_file,
   for (const Value::Entry& size : map.sizes) {
     const std::string what = "weights_map: sizes: '" + size.key + "'";
     const Value value = value_of(size.value, json.keys, what);
-    if (!value.is_null()) assignments.push_back(size.key + "=" + value.as_string(what));
+    if (value.is_null()) continue;
+    value.as_string(what);  // no list and no map
+    assignments.push_back(size.key + "=" + to_line(value));
   }
   for (const Value::Entry& removed : map.removes) {
     const std::string what = "weights_map: removes: '" + removed.key + "'";

@@ -86,12 +86,10 @@ extern const OpDef kEmbeddingGradient;  // (dy, index) {rows} -> [rows, d] (dtyp
 extern const OpDef kOneHot;             // {depth}: int32 [..] -> float32 [.., depth]
 extern const OpDef kTakeAlongAxis;  // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
 extern const OpDef kReshape;        // {shape}
-// (x, w, chosen) {equation, chosen = "t e", of_row}: einsum of terms whose chosen is not 0; of a row
-// of chosen of_row are not 0, which counts its operations.
-extern const OpDef kSparseEinsum;
 extern const OpDef kSlice;  // {axis, start, size} (read_at_once: x is read in parts, at one time)
-extern const OpDef kTranspose;  // {perm}
-extern const OpDef kWriteRows;  // (x [b, s, ..], rows [b, t, ..], start int32 [b]) -> as x
+extern const OpDef kSparseEinsum;  // (x, w, chosen) {equation, chosen = "t e", of_row} (dtype)
+extern const OpDef kTranspose;     // {perm}
+extern const OpDef kWriteRows;     // (x [b, s, ..], rows [b, t, ..], start int32 [b]) -> as x
 
 // Local programs only (spmd/): what reshards become.
 extern const OpDef kAllGather;      // {axes, counts}

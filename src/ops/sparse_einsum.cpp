@@ -1,6 +1,7 @@
 // y = sum over the factors of x and w that are not in y of x * w * chosen, of which a kernel leaves
 // out the terms whose `chosen` is 0 (as MegaBlocks, Gale et al. 2023). The tensors are those of
-// graph/sparse_roles.h: "t h, e h m -> t e m" where "t e" are chosen. No gradient of chosen.
+// graph/sparse_roles.h: "t h, e h m -> t e m" where "t e" are chosen; of a row `of_row` are, which
+// counts the operations. No gradient of chosen.
 #include "base/check.h"
 #include "graph/equation_text.h"
 #include "graph/sparse_roles.h"

@@ -18,22 +18,23 @@ const std::vector<Sizes> kSizes{
 struct SparseSizes {
   Shape rows;
   std::int64_t experts, a, b;
+  double most = 1;  ///< of what is chosen, a factor
 };
 
 /// Of few rows and of many, of few weights and of many; of nothing.
 const std::vector<SparseSizes> kSparseSizes{
-    {{2, 3}, 4, 3, 5}, {{5}, 2, 40, 33}, {{2, 40}, 5, 24, 7}, {{3, 2}, 1, 2, 1},
-    {{0, 2}, 3, 2, 4}, {{4}, 3, 0, 2},   {{4}, 3, 2, 0}};
+    {{2, 3}, 4, 3, 5, 2}, {{5}, 2, 40, 33}, {{2, 40}, 5, 24, 7}, {{3, 2}, 1, 2, 1},
+    {{0, 2}, 3, 2, 4},    {{4}, 3, 0, 2},   {{4}, 3, 2, 0}};
 
 /// Each of the three tensors as the result, of kernels of either order.
 void add_sparse_einsums(std::vector<OpCase>& cases) {
-  for (const auto& [rows, experts, a, b] : kSparseSizes) {
+  for (const auto& [rows, experts, a, b, most] : kSparseSizes) {
     const std::string of_rows = rows.size() == 1 ? "t" : "b t";
     const std::string chosen = of_rows + " e";
     const Attrs attrs{{"chosen", chosen}, {"of_row", std::int64_t{1}}};
     Shape blocks = rows;
     blocks.push_back(experts);
-    const CaseInput some = integers(DType::kFloat32, blocks, 0, 1);
+    const CaseInput some = integers(DType::kFloat32, blocks, 0, most);
     const auto with = [](Shape shape, std::int64_t extent) {
       shape.push_back(extent);
       return shape;

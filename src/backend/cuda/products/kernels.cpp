@@ -17,9 +17,7 @@ std::span<const KernelDef> product_kernels() {
   return list;
 }
 
-std::vector<std::string_view> stacked_ops() {
-  return {"einsum", "einsum_bias"};
-}
+std::vector<std::string_view> stacked_ops() { return {"einsum", "einsum_bias"}; }
 
 namespace {
 
