@@ -4,9 +4,9 @@
     scripts/make_hugging_face_fixtures.py
 
 Writes tests/fixtures/hugging_face/<case>/: weights as transformers names them (model.safetensors, or
-shards with their index), config.json, x.npy with tokens, for `pairs` also segment.npy, and expected.npy with the
-outputs. The models are random, seed 20261124; tokens are of 3 sequences of 8. Needs transformers,
-torch, safetensors and numpy.
+shards with their index), config.json, x.npy with tokens, for `pairs` also segment.npy, and
+expected.npy with the outputs. The models are random, seed 20261124; tokens are of 3 sequences of 8.
+Needs transformers, torch, safetensors and numpy.
 """
 
 import json

@@ -1,11 +1,11 @@
 #include "config/weights_sizes.h"
 
-#include <cctype>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "base/join.h"
-#include "config/expression.h"
+#include "config/expression_tree.h"
 #include "config/parameters.h"
 #include "config/sections.h"
 #include "config/weights_map.h"
@@ -46,28 +46,25 @@ Json read_json(const std::string& source) {
   return result;
 }
 
-/// What an expression may name: words that stand in no quotes.
-std::set<std::string> names_in(const std::string& expression) {
+void add_names(const Expression& expression, std::set<std::string>& names) {
+  if (expression.op == Operator::kName) names.insert(expression.name);
+  for (const Expression& part : expression.parts) add_names(part, names);
+}
+
+/// The keys of a config.json that `$key` or `$(expression)` is made of.
+std::set<std::string> names_in(const Value& value) {
+  std::string_view text = value.scalar;
   std::set<std::string> names;
-  std::string word;
-  bool is_quoted = false;
-  for (const char c : expression + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-      continue;
-    }
-    const bool is_name = !is_quoted && !word.empty() && !is_expression_word(word) &&
-                         std::isdigit(static_cast<unsigned char>(word[0])) == 0;
-    if (is_name) names.insert(word);
-    word.clear();
-    if (c == '\'') is_quoted = !is_quoted;
-  }
+  if (!text.starts_with('$')) return names;
+  text.remove_prefix(1);
+  if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
+  add_names(parse_expression(text, value.at), names);
   return names;
 }
 
 /// Of keys that config.json has; others are null.
-Value value_of(const Value& expression, Parameters known, const std::string& what) {
-  for (const std::string& name : names_in(expression.as_string(what))) known.try_emplace(name);
+Value value_of(const Value& expression, Parameters known) {
+  for (const std::string& name : names_in(expression)) known.try_emplace(name);
   return substitute(expression, known);
 }
 
@@ -77,9 +74,9 @@ std::string text_of(const Value& value) {
 
 void check_needs(const WeightsMap& map, const Json& json) {
   for (const Value& needed : map.needs) {
-    if (value_of(needed, json.keys, kNeeds).as_bool(kNeeds)) continue;
+    if (value_of(needed, json.keys).as_bool(kNeeds)) continue;
     std::vector<std::string> found;
-    for (const std::string& name : names_in(needed.scalar)) {
+    for (const std::string& name : names_in(needed)) {
       const auto key = json.keys.find(name);
       const bool is_there = key != json.keys.end() && !key->second.is_null();
       found.push_back(name + " is " + (is_there ? text_of(key->second) : "not there"));
@@ -114,14 +111,14 @@ std::vector<std::string> assignments_of_sizes(const std::string& config_file,
   std::vector<std::string> assignments;
   for (const Value::Entry& size : map.sizes) {
     const std::string what = "weights_map: sizes: '" + size.key + "'";
-    const Value value = value_of(size.value, json.keys, what);
+    const Value value = value_of(size.value, json.keys);
     if (value.is_null()) continue;
     value.as_string(what);  // no list and no map
     assignments.push_back(size.key + "=" + to_line(value));
   }
   for (const Value::Entry& removed : map.removes) {
     const std::string what = "weights_map: removes: '" + removed.key + "'";
-    const Value value = value_of(removed.value, json.keys, what);
+    const Value value = value_of(removed.value, json.keys);
     if (!value.is_null() && value.as_bool(what)) assignments.push_back(removed.key + "=null");
   }
   return assignments;

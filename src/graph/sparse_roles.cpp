@@ -16,30 +16,35 @@ SparseRoles sparse_roles(const Attrs& attrs) {
   const std::array<Names, 3> tensors{factor_names(e.x), factor_names(e.w), factor_names(e.y)};
   const Names chosen = factor_names(attrs.text("chosen"));
   MW_CHECK(chosen.size() >= 2, "'{}' has no rows and experts", attrs.text("chosen"));
+  const auto check = [&](bool fits) {
+    MW_CHECK(fits, "'{}' where '{}' is chosen", attrs.text("equation"), attrs.text("chosen"));
+  };
+  const auto names_of = [&](int tensor) -> const Names& {
+    return tensors[static_cast<std::size_t>(tensor)];
+  };
+  const auto with = [](Names names, const std::string& last) {
+    names.push_back(last);
+    return names;
+  };
   const std::string& expert = chosen.back();
   const Names rows(chosen.begin(), chosen.end() - 1);
 
   // Of three tensors only the spread one has rows and experts.
   SparseRoles roles{.rows = -1, .spread = -1, .kernels = -1, .is_turned = false};
   for (int i = 0; i < 3; ++i) {
-    const Names& names = tensors[static_cast<std::size_t>(i)];
-    const bool has_expert = std::ranges::find(names, expert) != names.end();
-    const bool has_rows = std::ranges::find(names, rows.front()) != names.end();
-    int& role = !has_expert ? roles.rows : has_rows ? roles.spread : roles.kernels;
-    MW_CHECK(role == -1, "'{}' where '{}' is chosen", attrs.text("equation"), attrs.text("chosen"));
+    const auto has = [&](const std::string& name) {
+      return std::ranges::count(names_of(i), name) > 0;
+    };
+    int& role = !has(expert) ? roles.rows : has(rows.front()) ? roles.spread : roles.kernels;
+    check(role == -1);
     role = i;
   }
-  const Names& row = tensors[static_cast<std::size_t>(roles.rows)];
-  const Names& kernel = tensors[static_cast<std::size_t>(roles.kernels)];
-  Names of_rows = rows, of_spread = chosen;
-  of_rows.push_back(row.back());
-  MW_CHECK(row == of_rows && kernel.size() == 3 && kernel.front() == expert,
-           "'{}' where '{}' is chosen", attrs.text("equation"), attrs.text("chosen"));
-  roles.is_turned = kernel[2] == row.back();
-  of_spread.push_back(kernel[roles.is_turned ? 1 : 2]);
-  MW_CHECK(tensors[static_cast<std::size_t>(roles.spread)] == of_spread &&
-               (roles.is_turned || kernel[1] == row.back()),
-           "'{}' where '{}' is chosen", attrs.text("equation"), attrs.text("chosen"));
+  const Names& kernel = names_of(roles.kernels);
+  check(kernel.size() == 3 && kernel[0] == expert);
+  roles.is_turned = kernel[2] == names_of(roles.rows).back();
+  const std::string& a = kernel[roles.is_turned ? 2 : 1];
+  const std::string& b = kernel[roles.is_turned ? 1 : 2];
+  check(names_of(roles.rows) == with(rows, a) && names_of(roles.spread) == with(chosen, b));
   return roles;
 }
 

@@ -22,16 +22,12 @@ const data::Vocabulary* vocabulary_of(const data::Split& split) {
   return nullptr;
 }
 
-bool is_file(const std::string& path) {
-  std::error_code status;
-  return fs::is_regular_file(path, status);
-}
-
 /// What stands beside weights; "" where neither does.
 std::string vocabulary_file(const std::string& weights) {
   for (const char* name : {data::kVocabularyFile, data::kTokenizerFile}) {
     const std::string file = run_directory_of(weights) + "/" + name;
-    if (is_file(file)) return file;
+    std::error_code status;
+    if (fs::is_regular_file(file, status)) return file;
   }
   return "";
 }

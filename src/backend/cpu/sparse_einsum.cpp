@@ -9,6 +9,7 @@
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/simd.h"
 #include "backend/cpu/store.h"
 #include "backend/types.h"
 #include "base/parallel.h"
@@ -83,6 +84,14 @@ EinsumPlan plan_of(std::int64_t m, std::int64_t n, std::int64_t k, bool is_turne
   return plan;
 }
 
+template <class From, class To>
+void convert_all(const From* from, To* to, std::int64_t count) {
+  const auto run = vectorized<ConvertLoop<From, To>>();
+  for_each_range(count, [&](std::int64_t begin, std::int64_t end) {
+    run(from + begin, to + begin, end - begin);
+  });
+}
+
 /// Of operands of T and results of R.
 template <class T, class R>
 class SparseProduct {
@@ -105,6 +114,8 @@ class SparseProduct {
   }
 
  private:
+  static constexpr bool kIsRounded = !std::is_same_v<R, float>;
+
   template <class N>
   N* place(std::int64_t bytes) const {
     return reinterpret_cast<N*>(workspace_ + bytes);
@@ -158,9 +169,9 @@ class SparseProduct {
   template <class N>
   N* pack_rows(std::int64_t expert, std::int64_t to) const {
     N* const packed = place<N>(to);
+    const auto convert_row = vectorized<ConvertLoop<T, N>>();
     for_each_row(expert, of_.a, [&](std::int64_t row, std::int64_t i) {
-      ConvertLoop<T, N>::run(reinterpret_cast<const T*>(rows_) + row * of_.a, packed + i * of_.a,
-                             of_.a);
+      convert_row(reinterpret_cast<const T*>(rows_) + row * of_.a, packed + i * of_.a, of_.a);
     });
     return packed;
   }
@@ -205,9 +216,7 @@ class SparseProduct {
       return kernel;
     } else {
       auto* const to = place<float>(places_.kernel);
-      for_each_range(of_.a * of_.b, [&](std::int64_t begin, std::int64_t end) {
-        ConvertLoop<T, float>::run(kernel + begin, to + begin, end - begin);
-      });
+      convert_all(kernel, to, of_.a * of_.b);
       return to;
     }
   }
@@ -231,7 +240,6 @@ class SparseProduct {
 
   /// y[row, a] = sum over experts of x[row, expert, b] kernel[expert, a, b]
   void gather() const {
-    constexpr bool kIsRounded = !std::is_same_v<R, float>;
     float* const sums = kIsRounded ? place<float>(places_.sums) : reinterpret_cast<float*>(rows_);
     const std::int64_t size = of_.count * of_.a;
     set_zero(reinterpret_cast<std::byte*>(sums), size * 4);
@@ -245,11 +253,7 @@ class SparseProduct {
         for (std::int64_t j = 0; j < of_.a; ++j) to[j] += parts[i * of_.a + j];
       });
     }
-    if constexpr (kIsRounded) {
-      for_each_range(size, [&](std::int64_t begin, std::int64_t end) {
-        ConvertLoop<float, R>::run(sums + begin, reinterpret_cast<R*>(rows_) + begin, end - begin);
-      });
-    }
+    if constexpr (kIsRounded) convert_all(sums, reinterpret_cast<R*>(rows_), size);
   }
 
   /// y[expert, a, b] = sum over rows of x[row, a] x[row, expert, b]
@@ -271,14 +275,9 @@ class SparseProduct {
       if (of_.roles.is_turned) std::swap(left, right);
       set_order(plan.x, plan.m, k, true);
       plan.w.rows = plan.y.rows = plan.n;
-      float* const sums =
-          std::is_same_v<R, float> ? reinterpret_cast<float*>(y) : place<float>(places_.kernel);
+      float* const sums = kIsRounded ? place<float>(places_.kernel) : reinterpret_cast<float*>(y);
       Gemm(plan, left, right, reinterpret_cast<std::byte*>(sums))();
-      if constexpr (!std::is_same_v<R, float>) {
-        for_each_range(size, [&](std::int64_t begin, std::int64_t end) {
-          ConvertLoop<float, R>::run(sums + begin, y + begin, end - begin);
-        });
-      }
+      if constexpr (kIsRounded) convert_all(sums, y, size);
     }
   }
 

@@ -73,12 +73,9 @@ Launch einsum(const KernelArgs& args) {
 Launch sparse_einsum(const KernelArgs& args) {
   const TensorView& chosen = args.inputs[2];
   const std::vector<std::string> names = factor_names(args.attrs.text("chosen"));
+  const Shape strides = row_major_strides(chosen.type.shape);
   Third third{.data = chosen.as<float>(), .strides = {}};
-  std::int64_t stride = 1;
-  for (std::size_t d = names.size(); d-- > 0;) {
-    third.strides[names[d]] = stride;
-    stride *= chosen.type.shape[d];
-  }
+  for (std::size_t d = 0; d < names.size(); ++d) third.strides[names[d]] = strides[d];
   return sum_products(args, third);
 }
 
