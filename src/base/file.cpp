@@ -236,6 +236,11 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
+bool is_regular_file(const std::string& path) {
+  std::error_code unseen;
+  return std::filesystem::is_regular_file(path, unseen);
+}
+
 std::string file_to_replace(const std::string& path) {
   namespace fs = std::filesystem;
   constexpr int kMostLinks = 40;

@@ -76,6 +76,9 @@ void remove_path(const std::string& path);
 /// does not tell.
 std::int64_t free_space(const std::string& directory);
 
+/// Whether a regular file, or a link to one, has this path. What cannot be looked at is none.
+bool is_regular_file(const std::string& path);
+
 /// The text of a regular file.
 std::string read_text_file(const std::string& path);
 

@@ -1,7 +1,5 @@
 #include "cli/config_arguments.h"
 
-#include "config/weights_sizes.h"
-
 namespace meshwork::cli {
 
 std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
@@ -22,18 +20,13 @@ std::shared_ptr<ConfigArguments> add_config_arguments(Options& options) {
                "a model of the sizes in Hugging Face's config.json there, which weights_map names; "
                "key=value changes these, too",
                "DIR"},
-              arguments->sizes_of);
+              arguments->overrides.sizes_of);
   return arguments;
 }
 
 config::Config load(const ConfigArguments& arguments) {
   if (arguments.file.empty()) fail("no CONFIG given; name a configuration file, or see --help");
-  if (arguments.sizes_of.empty()) return config::load_config(arguments.file, arguments.overrides);
-  config::Overrides all = arguments.overrides;
-  const auto sizes =
-      config::assignments_of_sizes(arguments.file, arguments.overrides, arguments.sizes_of);
-  all.assignments.insert(all.assignments.begin(), sizes.begin(), sizes.end());
-  return config::load_config(arguments.file, all);
+  return config::load_config(arguments.file, arguments.overrides);
 }
 
 }  // namespace meshwork::cli

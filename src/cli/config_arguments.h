@@ -12,7 +12,6 @@ namespace meshwork::cli {
 /// --sizes-of.
 struct ConfigArguments {
   std::string file;
-  std::string sizes_of = {};  ///< a config.json, or its folder; "" for none
   config::Overrides overrides;
 };
 

@@ -30,10 +30,12 @@ std::string command_line(const std::string& command, const ConfigArguments& argu
                          const std::vector<std::string>& options) {
   std::string line = "meshwork " + command + " " + quoted(arguments.file);
   for (const std::string& word : arguments.overrides.assignments) line += " " + quoted(word);
-  if (!arguments.overrides.mesh.empty()) line += " --mesh " + quoted(arguments.overrides.mesh);
-  if (!arguments.overrides.device.empty())
-    line += " --device " + quoted(arguments.overrides.device);
-  if (!arguments.sizes_of.empty()) line += " --sizes-of " + quoted(arguments.sizes_of);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) line += fmt::format(" {} {}", option, quoted(value));
+  };
+  add("--mesh", arguments.overrides.mesh);
+  add("--device", arguments.overrides.device);
+  add("--sizes-of", arguments.overrides.sizes_of);
   for (const std::string& word : options) line += " " + quoted(word);
   return line;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "config/sections.h"
+#include "config/weights_sizes.h"
 #include "config/yaml.h"
 
 namespace meshwork::config {
@@ -247,9 +248,20 @@ void read_sections(const Sections& sections, const Location& whole, Config& conf
   if (sections.weights_map != nullptr) config.weights_map = *sections.weights_map;
 }
 
+/// The sizes of another model come before assignments, one of which may name the map for them.
+void apply_command_line(Value& root, const Location& whole, Overrides overrides) {
+  if (!overrides.sizes_of.empty()) {
+    Value assigned = root;
+    apply_overrides(assigned, whole, overrides);
+    const auto sizes = assignments_of_sizes(assigned, whole.file, overrides.sizes_of);
+    overrides.assignments.insert(overrides.assignments.begin(), sizes.begin(), sizes.end());
+  }
+  apply_overrides(root, whole, overrides);
+}
+
 Config read_config(Value root, const std::string& file, const Overrides& overrides) {
   const Location whole{file, 0, 0};
-  apply_overrides(root, whole, overrides);
+  apply_command_line(root, whole, overrides);
   Reader reader(root, "the configuration");
   Config config;
   config.file = file;

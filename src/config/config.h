@@ -268,11 +268,13 @@ struct Config {
   std::string run_directory;   ///< by default runs/<name of the file>
 };
 
-/// What the command line may change: `--mesh`, `--device` and `a.b.c=value`.
+/// What the command line may change: `--mesh`, `--device`, `--sizes-of` and `a.b.c=value`.
 struct Overrides {
   std::string mesh;  ///< "4x2" or "data=4,model=2"; "" for none
   std::vector<std::string> assignments;
-  std::string device = {};  ///< as in the file; "" for none
+  std::string device = {};    ///< as in the file; "" for none
+  std::string sizes_of = {};  ///< a config.json of Hugging Face, or its folder; "" for none.
+                              ///< `assignments` change these sizes, too.
 };
 
 /// Reads and checks a file. Throws Error with file:line:column.

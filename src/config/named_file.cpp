@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/join.h"
 #include "base/nearest.h"
 
@@ -10,11 +11,6 @@ namespace meshwork::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
 
 bool is_path(const std::string& word) {
   return word.find('/') != std::string::npos || word.ends_with(".yaml") || word.ends_with(".yml");
@@ -57,7 +53,7 @@ std::string find_by_path(const std::string& path, const Location& at, const std:
   if (at.line == 0) std::swap(candidates[0], candidates[1]);
   if (candidates[0] == candidates[1]) candidates.pop_back();
   for (const fs::path& candidate : candidates) {
-    if (is_file(candidate)) return candidate;
+    if (is_regular_file(candidate)) return candidate;
   }
   fail_at(at, "{}: there is no file {}", what, join(quoted(candidates), " or "));
 }
@@ -78,7 +74,7 @@ std::string find_named_file(const Value& name, const std::string& what,
   const std::vector<fs::path> candidates = normal(folders);
   for (const fs::path& folder : candidates) {
     const fs::path path = folder / (word + ".yaml");
-    if (is_file(path)) return path;
+    if (is_regular_file(path)) return path;
   }
   fail_at(name.at, "{} '{}' is not described{}; looked for {}.yaml in {}", what, word,
           suggestion(word, known_names(candidates)), word, join(quoted(candidates), ", "));

@@ -7,7 +7,6 @@
 #include "base/join.h"
 #include "config/expression_tree.h"
 #include "config/parameters.h"
-#include "config/sections.h"
 #include "config/weights_map.h"
 #include "config/yaml.h"
 
@@ -87,25 +86,22 @@ void check_needs(const WeightsMap& map, const Json& json) {
   }
 }
 
-WeightsMap map_of(const std::string& config_file, const Overrides& overrides) {
-  Value root = load_yaml(config_file);
-  apply_overrides(root, {config_file, 0, 0}, overrides);
+WeightsMap map_of(const Value& root, const std::string& file) {
   const Value::Entry* const entry = root.find("weights_map");
   if (entry == nullptr) {
-    fail_at({config_file, 0, 0},
-            "{}: there is no weights_map, which says what the sizes are called", kOption);
+    fail_at({file, 0, 0}, "{}: there is no weights_map, which says what the sizes are called",
+            kOption);
   }
-  WeightsMap map = read_weights_map(entry->value, config_file);
+  WeightsMap map = read_weights_map(entry->value, file);
   if (map.sizes.empty()) fail_at(entry->at, "{}: {} has no key 'sizes'", kOption, map.file);
   return map;
 }
 
 }  // namespace
 
-std::vector<std::string> assignments_of_sizes(const std::string& config_file,
-                                              const Overrides& overrides,
+std::vector<std::string> assignments_of_sizes(const Value& root, const std::string& file,
                                               const std::string& source) {
-  const WeightsMap map = map_of(config_file, overrides);
+  const WeightsMap map = map_of(root, file);
   const Json json = read_json(source);
   check_needs(map, json);
   std::vector<std::string> assignments;

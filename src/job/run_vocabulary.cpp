@@ -26,8 +26,7 @@ const data::Vocabulary* vocabulary_of(const data::Split& split) {
 std::string vocabulary_file(const std::string& weights) {
   for (const char* name : {data::kVocabularyFile, data::kTokenizerFile}) {
     const std::string file = run_directory_of(weights) + "/" + name;
-    std::error_code status;
-    if (fs::is_regular_file(file, status)) return file;
+    if (is_regular_file(file)) return file;
   }
   return "";
 }

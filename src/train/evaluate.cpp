@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "comm/collectively.h"
 #include "job/meaning.h"
 #include "job/same_job.h"
@@ -58,7 +59,7 @@ std::string weights_file(const std::string& from) {
   const std::filesystem::path path(from);
   std::error_code status;
   if (!std::filesystem::is_directory(path, status)) {
-    if (std::filesystem::is_regular_file(path, status)) return from;
+    if (is_regular_file(from)) return from;
     fail(ExitCode::kFile,
          "{}: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
          "or a file of weights",
@@ -66,12 +67,12 @@ std::string weights_file(const std::string& from) {
   }
   if (is_checkpoint(from)) return from;
   const std::string file = (path / kFinalWeights).string();
-  if (std::filesystem::is_regular_file(file, status)) return file;
+  if (is_regular_file(file)) return file;
   const std::vector<std::string> checkpoints = list_checkpoints((path / "checkpoints").string());
   if (!checkpoints.empty()) return checkpoints.back();
   for (const char* name : kHuggingFaceWeights) {
     const std::string theirs = (path / name).string();
-    if (std::filesystem::is_regular_file(theirs, status)) return theirs;
+    if (is_regular_file(theirs)) return theirs;
   }
   fail(ExitCode::kFile, "{}: no {} and no checkpoint in it; train first: meshwork fit", from,
        kFinalWeights);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "config/config.h"
+#include "config/yaml.h"
 #include "support/errors.h"
 #include "support/temp_directory.h"
 
@@ -11,12 +13,12 @@ using meshwork::test::TempDirectory;
 
 namespace {
 
-/// What `--sizes-of` makes of a config.json, by a map of `sizes`, `removes` and `needs`.
+/// What a config.json says of a configuration with a map of `sizes`, `removes` and `needs`.
 std::vector<std::string> assignments(const TempDirectory& directory, const std::string& map,
-                                     const std::string& json, const Overrides& overrides = {}) {
-  test::write_text(directory.file("c.yaml"), "weights_map: {tensors: {}, " + map + "}\n");
+                                     const std::string& json) {
   test::write_text(directory.file("config.json"), json);
-  return assignments_of_sizes(directory.file("c.yaml"), overrides, directory.path());
+  const Value root = parse_yaml("weights_map: {tensors: {}, " + map + "}", "c.yaml");
+  return assignments_of_sizes(root, "c.yaml", directory.path());
 }
 
 std::string error_of(const TempDirectory& directory, const std::string& map,
@@ -41,14 +43,25 @@ TEST_CASE("sizes are expressions over the keys of a config.json; one that gives 
         Words{});
 }
 
-TEST_CASE("a config.json is found in a folder, or named; another map may be") {
+TEST_CASE("a config.json is found in a folder, or named; assignments go on from its sizes") {
   const TempDirectory directory;
-  test::write_text(directory.file("m.yaml"), "tensors: {}\nsizes: {b: $n}\n");
-  const Overrides other{.mesh = "", .assignments = {"weights_map=" + directory.file("m.yaml")}};
-  const std::vector<std::string> expected{"b=3"};
-  CHECK(assignments(directory, "sizes: {a: $n}", R"({"n": 3})", other) == expected);
-  CHECK(assignments_of_sizes(directory.file("c.yaml"), other, directory.file("config.json")) ==
-        expected);
+  test::write_text(directory.file("config.json"), R"({"n": 3, "classes": 5})");
+  test::write_text(directory.file("m.yaml"),
+                   "tensors: {}\nsizes: {model.layers.d.units: $classes}\n");
+  const std::string text =
+      "model:\n  inputs: {shape: [2]}\n  layers: [Dense: {units: 1, name: d}]\n"
+      "weights_map: {tensors: {}, sizes: {model.layers.d.units: $n}}\n";
+  const auto units = [&](const std::string& source, std::vector<std::string> assignments) {
+    const Overrides overrides{
+        .mesh = "", .assignments = std::move(assignments), .device = "", .sizes_of = source};
+    const Config config = parse_config(text, directory.file("c.yaml"), overrides);
+    return config.model.layers.at(0).layer.args.find("units")->value.scalar;
+  };
+  CHECK(units("", {}) == "1");
+  CHECK(units(directory.path(), {}) == "3");
+  CHECK(units(directory.file("config.json"), {}) == "3");
+  CHECK(units(directory.path(), {"weights_map=m.yaml"}) == "5");
+  CHECK(units(directory.path(), {"model.layers.d.units=7"}) == "7");
 }
 
 TEST_CASE("a model that a configuration cannot be is refused, and what is no config.json") {
@@ -69,9 +82,6 @@ TEST_CASE("a model that a configuration cannot be is refused, and what is no con
         std::string::npos);
   CHECK(error_of(directory, "sizes: {a: $n}", R"({"n": [3]})").find("sizes: 'a'") !=
         std::string::npos);
-  test::write_text(directory.file("c.yaml"), "model: {}\n");
-  CHECK(
-      test::error_of([&] { assignments_of_sizes(directory.file("c.yaml"), {}, directory.path()); })
-          .ends_with("c.yaml: --sizes-of: there is no weights_map, which says what the sizes are "
-                     "called"));
+  CHECK(test::error_of([&] { assignments_of_sizes(Value{}, "c.yaml", directory.path()); }) ==
+        "2: c.yaml: --sizes-of: there is no weights_map, which says what the sizes are called");
 }

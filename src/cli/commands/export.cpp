@@ -78,8 +78,7 @@ std::optional<config::Config> config_of(const Arguments& arguments, const From& 
   }
   const std::string beside =
       (std::filesystem::path(from.path).parent_path() / "config.yaml").string();
-  std::error_code status;
-  if (std::filesystem::is_regular_file(beside, status)) return config::load_config(beside, {});
+  if (is_regular_file(beside)) return config::load_config(beside, {});
   return std::nullopt;
 }
 

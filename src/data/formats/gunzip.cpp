@@ -94,6 +94,14 @@ bool is_gzip(std::span<const std::byte> file) {
   return file.size() >= 2 && file[0] == std::byte{0x1F} && file[1] == std::byte{0x8B};
 }
 
+void refuse_gzip(const std::string& path) {
+  if (!path.ends_with(".gz")) return;
+  fail(ExitCode::kFile,
+       "{}: a file of this format, which is packed itself, is not read from .gz; unpack it: gunzip "
+       "{}",
+       path, path);
+}
+
 std::size_t gunzip(const MappedFile& file, std::span<std::byte> out, std::size_t chunk) {
   Inflater inflater(file, chunk);
   std::span<std::byte> room = out;

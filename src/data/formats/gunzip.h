@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "data/formats/mapped_file.h"
 
@@ -9,6 +10,10 @@ namespace meshwork::data {
 
 /// Whether the bytes begin as a gzip file does.
 bool is_gzip(std::span<const std::byte> file);
+
+/// An Error of ExitCode::kFile where the name of a file ends with .gz, of a format that is packed
+/// itself and read where it lies.
+void refuse_gzip(const std::string& path);
 
 /// Bytes of a gzip file that are resident at a time while it is decompressed.
 constexpr std::size_t kGzipChunk = std::size_t{1} << 20U;

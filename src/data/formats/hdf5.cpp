@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
+#include "data/formats/gunzip.h"
 #include "data/formats/hdf5_chunks.h"
 #include "data/formats/hdf5_library.h"
 
@@ -82,6 +83,7 @@ unsigned long number_of_file(hid_t object) {  // NOLINT: as the library has it
 }
 
 OpenDataset open_dataset(const DatasetInFile& where) {
+  refuse_gzip(where.path);
   hdf5::File file = hdf5::open_file(where.path, where.path);
   const auto open = [&](hid_t how) {
     return hdf5::Dataset(H5Dopen2(file, where.dataset.c_str(), how));

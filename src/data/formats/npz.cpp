@@ -3,14 +3,15 @@
 // when first needed and kept, beyond what is kept by default (or with `cache: false`) only those
 // used last; of arrays that are stored just the wanted rows are read then.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
+#include "data/formats/gunzip.h"
 #include "data/formats/npy_header.h"
 #include "data/formats/recent_arrays.h"
 #include "data/formats/zip_archive.h"
@@ -27,9 +28,10 @@ constexpr ZipWords kWords{
 };
 
 ZipArchive open_archive(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) {  // a named pipe would make libzip wait
+  if (!is_regular_file(path)) {  // a named pipe would make libzip wait
     fail(ExitCode::kFile, "{}: not a regular file", path);
   }
+  refuse_gzip(path);
   return {path, kWords};
 }
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace meshwork::data {
 namespace {
@@ -107,13 +108,11 @@ std::vector<std::string> masks_of(const std::vector<std::string>& images, const 
   std::vector<std::string> files;
   for (const std::string& image : images) {
     const fs::path within = fs::path(image).lexically_relative(folder);
-    const fs::path mask = (fs::path(masks) / within).replace_extension(".png");
-    std::error_code ignored;
-    if (!fs::is_regular_file(mask, ignored)) {
-      fail(ExitCode::kFile, "{}: there is no mask {}; add it, or take the image away", image,
-           mask.string());
+    const std::string mask = (fs::path(masks) / within).replace_extension(".png").string();
+    if (!is_regular_file(mask)) {
+      fail(ExitCode::kFile, "{}: there is no mask {}; add it, or take the image away", image, mask);
     }
-    files.push_back(mask.string());
+    files.push_back(mask);
   }
   return files;
 }

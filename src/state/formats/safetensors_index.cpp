@@ -62,12 +62,11 @@ class Tensors : public TensorFile {
   }
 
   const SafetensorsFile& open_shard(const std::string& shard) {
-    const std::filesystem::path path = std::filesystem::path(name()).replace_filename(shard);
-    std::error_code status;
-    if (!std::filesystem::is_regular_file(path, status)) {
+    const std::string path = std::filesystem::path(name()).replace_filename(shard).string();
+    if (!is_regular_file(path)) {
       refuse("its shard '{}' is not beside it; {}", excerpt(shard), kWayOut);
     }
-    return shards_.emplace_back(path.string());
+    return shards_.emplace_back(path);
   }
 
   /// The shard must have just these tensors, which are sorted.
