@@ -12,16 +12,15 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-if [ ${#targets[@]} -eq 0 ]; then
-  mapfile -t targets < <(ls tests/fuzz/corpus)
-fi
 
 build=build-fuzz
 export CC=${CC:-clang} CXX=${CXX:-clang++}
 [ -f $build/build.ninja ] || meson setup $build --buildtype=plain -Doptimization=1 -Dfuzz=true \
   -Db_sanitize=address,undefined -Db_lundef=false -Db_pch=false \
   "-Dc_args=-g1" "-Dcpp_args=-g1 -fsanitize=fuzzer-no-link" "-Dcpp_link_args=-fsanitize=fuzzer-no-link"
-ninja -C $build "${targets[@]/#/tests/fuzz_}"
+program=tests/fuzz_targets
+ninja -C $build $program
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <($build/$program)
 
 # HDF5 keeps some of what it has read of a damaged file, and asks for as much memory as that says:
 # it gets none.
@@ -33,9 +32,9 @@ failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$build/corpus/$target"
   most=2048
-  [ "$target" != weights ] || most=$((1 << 30))
-  "$build/tests/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-    -malloc_limit_mb=$most \
+  if [ "$target" = weights ] || [ "$target" = hdf5 ]; then most=$((1 << 30)); fi
+  FUZZ_TARGET=$target $build/$program -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -max_len=16384 -malloc_limit_mb=$most \
     -artifact_prefix="$build/findings/$target-" -print_final_stats=1 \
     "$build/corpus/$target" "tests/fuzz/corpus/$target" || failed=$((failed + 1))
 done

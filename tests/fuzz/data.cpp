@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "config/weights_sizes.h"
 #include "config/yaml.h"
 #include "data/dataset.h"
 #include "data/image/image.h"
@@ -70,6 +71,7 @@ void read_tokens(const char* format, std::string_view bytes) {
 void idx(std::string_view bytes) { read_array("idx", bytes); }
 void npy(std::string_view bytes) { read_array("npy", bytes); }
 void npz(std::string_view bytes) { read_array("npz", bytes); }
+void hdf5(std::string_view bytes) { read_array("hdf5", bytes); }
 void csv(std::string_view bytes) { read_array("csv", bytes); }
 void text(std::string_view bytes) { read_tokens("text", bytes); }
 /// Lines of JSON, each with a document.
@@ -169,6 +171,19 @@ void weights_map(std::string_view bytes) {
                 {variable("q0", {2, 2}), variable("k0", {2, 2}), variable("v0", {2, 2}),
                  variable("w1", {3, 2})},
                 true);
+  } catch (const Error&) {
+  }
+}
+
+/// A config.json.
+void weights_sizes(std::string_view bytes) {
+  static const config::Value configuration = config::parse_yaml(
+      "weights_map: {tensors: {}, removes: {d: $tied}, needs: [$(act == 'silu' or act == null)], "
+      "sizes: {a: $width, b: '$(width // heads)', c: '$(rope_base if rope_base != null else 2)'}}",
+      "c.yaml");
+  const MemoryFile file(bytes);
+  try {
+    config::assignments_of_sizes(configuration, "c.yaml", file.path());
   } catch (const Error&) {
   }
 }

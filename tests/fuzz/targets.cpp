@@ -14,6 +14,7 @@ std::span<const NamedTarget> targets() {
       NamedTarget{"idx", idx},
       NamedTarget{"npy", npy},
       NamedTarget{"npz", npz},
+      NamedTarget{"hdf5", hdf5},
       NamedTarget{"csv", csv},
       NamedTarget{"text", text},
       NamedTarget{"json_lines", json_lines},
@@ -25,6 +26,7 @@ std::span<const NamedTarget> targets() {
       NamedTarget{"weights", weights},
       NamedTarget{"safetensors_index", safetensors_index},
       NamedTarget{"weights_map", weights_map},
+      NamedTarget{"weights_sizes", weights_sizes},
       NamedTarget{"checkpoint_index", checkpoint_index},
   };
   return kTargets;

@@ -17,6 +17,7 @@ void pattern(std::string_view bytes);
 void idx(std::string_view bytes);
 void npy(std::string_view bytes);
 void npz(std::string_view bytes);
+void hdf5(std::string_view bytes);
 void csv(std::string_view bytes);
 void text(std::string_view bytes);
 void json_lines(std::string_view bytes);
@@ -28,6 +29,7 @@ void safetensors(std::string_view bytes);
 void weights(std::string_view bytes);
 void safetensors_index(std::string_view bytes);
 void weights_map(std::string_view bytes);
+void weights_sizes(std::string_view bytes);
 void checkpoint_index(std::string_view bytes);
 
 struct NamedTarget {
